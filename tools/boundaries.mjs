@@ -1,0 +1,50 @@
+// Holds the imports of every package to the directions of ARCHITECTURE.md.
+//   node boundaries.mjs          exit 1 on a violation, and on a run that saw no modules
+//   node boundaries.mjs DIRECTORY   the same, over another copy of the repository (used by the test that plants one)
+import { cruise } from "dependency-cruiser";
+import { resolve } from "node:path";
+import { allowedDirections } from "./directions.mjs";
+
+const root = resolve(process.argv[2] ?? new URL("..", import.meta.url).pathname);
+process.chdir(root);
+
+const packages = Object.keys(allowedDirections);
+const onlyTo = ([name, targets]) => ({
+  name: `${name}-imports-only-${targets.join("-or-") || "itself"}`,
+  severity: "error",
+  from: { path: `^packages/${name}/src/` },
+  to: { path: "^packages/", pathNot: `^packages/(${[name, ...targets].join("|")})/` },
+});
+
+const { output } = await cruise(["packages"], {
+  includeOnly: "^packages/[^/]+/(src|dist)/",
+  doNotFollow: { path: "(^|/)(node_modules|dist)/" },
+  exclude: { path: "\\.d\\.ts$" },
+  tsPreCompilationDeps: true,
+  enhancedResolveOptions: {
+    exportsFields: ["exports"],
+    conditionNames: ["types", "node", "import", "default"],
+  },
+  validate: true,
+  ruleSet: {
+    forbidden: [
+      ...Object.entries(allowedDirections).map(onlyTo),
+      { name: "no-cycles", severity: "error", from: {}, to: { circular: true } },
+      {
+        name: "core-is-runtime-neutral",
+        comment: "Only the Node entry points of core may touch Node.",
+        severity: "error",
+        from: { path: "^packages/core/src/", pathNot: "^packages/core/src/(node|hmac-node)" },
+        to: { dependencyTypes: ["core"] },
+      },
+    ],
+  },
+});
+
+const seen = new Set(output.modules.map((module) => module.source.split("/")[1]));
+const unseen = packages.filter((name) => !seen.has(name));
+for (const { rule, from, to } of output.summary.violations) console.error(`${rule.name}: ${from} -> ${to}`);
+console.log(`${output.summary.totalCruised} modules, ${output.summary.violations.length} violations`);
+if (unseen.length > 0)
+  console.error(`No module was read of: ${unseen.join(", ")}. The check would pass on anything.`);
+process.exit(output.summary.violations.length > 0 || unseen.length > 0 ? 1 : 0);

@@ -1,0 +1,12 @@
+/** Which packages each package may import (ARCHITECTURE.md, "Directions"). */
+export const allowedDirections = {
+  core: [],
+  express: ["core"],
+  fastify: ["core"],
+  koa: ["core"],
+  fetch: ["core"],
+  client: [],
+  sender: ["core"],
+  certify: ["core"],
+  cli: ["core", "sender", "certify", "client"],
+};
