@@ -1,0 +1,225 @@
+import type { JsonObject, JsonValue } from "./json.ts";
+import { checkMessage } from "./message-fields.ts";
+
+/** The seven message types (spec 2.2). */
+export type MessageType = WebhookMessage["type"];
+
+/**
+ * Fields that every message but `delete` may carry.
+ *
+ * The types promise what {@link parseMessage} checks and no more. A field that is null counts as absent, and so is
+ * typed. Fields not listed here are kept on the message as they came.
+ */
+export interface MessageFields {
+  /** Version of the message format: 1 (spec 9). */
+  version?: number | null;
+  /** Unique for each recorded call; the same on every repeat of it. */
+  messageId?: string | null;
+  /** The user's id in your own system. This or `anonymousId` is there. */
+  userId?: string | null;
+  /** An id for a user who is not known yet. */
+  anonymousId?: string | null;
+  /** When it happened: ISO 8601, UTC, milliseconds, such as `2026-11-20T16:02:14.510Z`. */
+  timestamp?: string | null;
+  /** Device, IP address and the like (spec 1, item 6). */
+  context?: Context | null;
+  /** Which destinations the call was meant for. */
+  integrations?: JsonObject | null;
+}
+
+/** A web page was viewed. */
+export interface PageMessage extends MessageFields {
+  type: "page";
+  /** Name of the page, such as `Pricing`. */
+  name?: string | null;
+  /** Category of the page, such as `Docs`. */
+  category?: string | null;
+  properties?: PageProperties | null;
+}
+
+/** A screen of a mobile app was viewed. Its context carries `device`, `os` and `app`. */
+export interface ScreenMessage extends MessageFields {
+  type: "screen";
+  /** Name of the screen, such as `Home`. */
+  name?: string | null;
+  /** Category of the screen. */
+  category?: string | null;
+  properties?: JsonObject | null;
+}
+
+/** A user was recognised, or a trait of theirs changed; audiences and computed traits come as this type, too. */
+export interface IdentifyMessage extends MessageFields {
+  type: "identify";
+  /** Free-form facts about the user, such as `{ plan: "pro" }`. */
+  traits?: JsonObject | null;
+}
+
+/** A user did something. */
+export interface TrackMessage extends MessageFields {
+  type: "track";
+  /** Name of the event, such as `Order Completed`. Not empty. */
+  event: string;
+  /** Free-form facts about the event. */
+  properties?: JsonObject | null;
+}
+
+/** Two identities are one user. Read them with {@link aliasIdentity}: there are two spellings. */
+export interface AliasMessage extends MessageFields {
+  type: "alias";
+  /** The identity up to now, as the spec's sample spells it. */
+  "Previous ID"?: string | null;
+  /** The identity from now on, as the spec's sample spells it. */
+  "User ID"?: string | null;
+  /** The identity up to now, in camel case. */
+  previousId?: string | null;
+}
+
+/** A user belongs to a group: a company, a team. */
+export interface GroupMessage extends MessageFields {
+  type: "group";
+  /** Id of the group. Not empty. */
+  groupId: string;
+  /** Free-form facts about the group, such as `{ industry: "Technology", employees: 329 }`. */
+  traits?: JsonObject | null;
+}
+
+/** A user's data is to be deleted (spec 1, item 9). Carries no version and no context. */
+export interface DeleteMessage extends MessageFields {
+  type: "delete";
+  /** Whose data. Not empty. */
+  userId: string;
+}
+
+/** A message that a receiver accepts: a union discriminated on `type`. */
+export type WebhookMessage =
+  | PageMessage
+  | ScreenMessage
+  | IdentifyMessage
+  | TrackMessage
+  | AliasMessage
+  | GroupMessage
+  | DeleteMessage;
+
+/**
+ * An authentic message of a type this version does not know, handed on only with `allowUnknownTypes`. Tell it from the
+ * others with {@link isMessage} or the guard of a type.
+ */
+export interface UnknownMessage extends MessageFields {
+  type: string;
+  [field: string]: unknown;
+}
+
+/** Properties of a page. The four documented ones are checked to be strings; any other may come along. */
+export interface PageProperties {
+  path?: string | null;
+  referrer?: string | null;
+  title?: string | null;
+  url?: string | null;
+  [property: string]: JsonValue | undefined;
+}
+
+/**
+ * Information about the user's surroundings. It is filled by the sender's platform and varies a lot, so inside it
+ * nothing is checked: the types say what the service documents, and a field not listed can be read as JSON.
+ */
+export interface Context {
+  active?: boolean | null;
+  app?: ContextGroup<"name" | "version" | "build" | "namespace"> | null;
+  campaign?: ContextGroup<"name" | "source" | "medium" | "term" | "content"> | null;
+  device?: ContextGroup<"id" | "advertisingId" | "manufacturer" | "model" | "name" | "type"> | null;
+  ip?: string | null;
+  library?: ContextGroup<"name" | "version"> | null;
+  locale?: string | null;
+  location?: ContextGroup<"city" | "country" | "region"> | null;
+  network?: ContextGroup<"carrier"> | null;
+  os?: ContextGroup<"name" | "version"> | null;
+  page?: PageProperties | null;
+  referrer?: ContextGroup<"id" | "type" | "name" | "url" | "link"> | null;
+  screen?: JsonObject | null;
+  timezone?: string | null;
+  traits?: JsonObject | null;
+  userAgent?: string | null;
+  [field: string]: unknown;
+}
+
+/** A group of text fields of {@link Context}; others may come along. */
+export type ContextGroup<Field extends string> = { [field in Field]?: string | null } & {
+  [other: string]: unknown;
+};
+
+type AnyMessage = WebhookMessage | UnknownMessage;
+
+/** Whether a value is one of the seven messages, by the same rules as {@link parseMessage}. */
+export function isMessage(value: unknown): value is WebhookMessage {
+  return checkMessage(value) === undefined;
+}
+
+/** Whether a message is a page. */
+export function isPage(message: AnyMessage): message is PageMessage {
+  return message.type === "page";
+}
+
+/** Whether a message is a screen. */
+export function isScreen(message: AnyMessage): message is ScreenMessage {
+  return message.type === "screen";
+}
+
+/** Whether a message is an identify. */
+export function isIdentify(message: AnyMessage): message is IdentifyMessage {
+  return message.type === "identify";
+}
+
+/** Whether a message is a track. */
+export function isTrack(message: AnyMessage): message is TrackMessage {
+  return message.type === "track";
+}
+
+/** Whether a message is an alias. */
+export function isAlias(message: AnyMessage): message is AliasMessage {
+  return message.type === "alias";
+}
+
+/** Whether a message is a group. */
+export function isGroup(message: AnyMessage): message is GroupMessage {
+  return message.type === "group";
+}
+
+/** Whether a message is a delete. */
+export function isDelete(message: AnyMessage): message is DeleteMessage {
+  return message.type === "delete";
+}
+
+/**
+ * The two identities of an alias, whichever way they are spelt: `'Previous ID'` and `'User ID'` as in the spec's sample,
+ * or `previousId` and `userId`.
+ *
+ * @example
+ * ```ts
+ * const { previousId, userId } = aliasIdentity(message);
+ * ```
+ */
+export function aliasIdentity(message: AliasMessage): { previousId: string; userId: string } {
+  // parseMessage has checked that each identity is there in one of its spellings.
+  return {
+    previousId: message["Previous ID"] ?? message.previousId ?? "",
+    userId: message["User ID"] ?? message.userId ?? "",
+  };
+}
+
+/**
+ * Ends an exhaustive `switch`: it does not compile while a type is left out.
+ *
+ * @throws TypeError when reached all the same, with a message of a type this version does not know.
+ * @example
+ * ```ts
+ * switch (message.type) {
+ *   case "page": return onPage(message);
+ *   // ... the other six
+ *   default: return assertNever(message);
+ * }
+ * ```
+ */
+export function assertNever(message: never): never {
+  const { type } = message as { type?: unknown };
+  throw new TypeError(`No case handles messages of type ${JSON.stringify(type)}.`);
+}

@@ -1,0 +1,31 @@
+import { WebhookError } from "./errors.ts";
+import { checkMessage } from "./message-fields.ts";
+import type { UnknownMessage, WebhookMessage } from "./messages.ts";
+
+/**
+ * The message a parsed JSON value is: the same object, now typed. Nothing is copied, dropped or renamed (spec 2.2).
+ *
+ * @param value - What `JSON.parse` gave.
+ * @throws WebhookError `ERR_BATCH_UNSUPPORTED` for an array, `ERR_UNKNOWN_TYPE` for a type that is not one of the seven,
+ *   `ERR_INVALID_MESSAGE` naming the field that is wrong.
+ * @example
+ * ```ts
+ * const message = parseMessage(JSON.parse(text));
+ * if (message.type === "track") console.log(message.event);
+ * ```
+ */
+export function parseMessage(value: unknown): WebhookMessage;
+/** As above; with `allowUnknownTypes`, an object of another type is an {@link UnknownMessage}. */
+export function parseMessage(
+  value: unknown,
+  options: { readonly allowUnknownTypes?: boolean },
+): WebhookMessage | UnknownMessage;
+export function parseMessage(
+  value: unknown,
+  options: { readonly allowUnknownTypes?: boolean } = {},
+): WebhookMessage | UnknownMessage {
+  const fault = checkMessage(value);
+  if (fault === undefined) return value as WebhookMessage;
+  if (fault.code === "ERR_UNKNOWN_TYPE" && options.allowUnknownTypes) return value as UnknownMessage;
+  throw new WebhookError(fault.code, { message: fault.message });
+}

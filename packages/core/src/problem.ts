@@ -1,0 +1,50 @@
+import type { WebhookError } from "./errors.ts";
+
+/** An HTTP answer as plain data. */
+export interface ProblemResponse {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+const TITLE: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  401: "Unauthorized",
+  405: "Method Not Allowed",
+  413: "Content Too Large",
+  415: "Unsupported Media Type",
+  422: "Unprocessable Content",
+  500: "Internal Server Error",
+  503: "Service Unavailable",
+};
+
+/**
+ * The answer to a request that was not accepted: an RFC 9457 `application/problem+json` with the stable `code`.
+ * It shows the error's message and nothing else of it: no hint, no digest, no stack.
+ *
+ * @param error - The error a receiver gave.
+ * @example
+ * ```ts
+ * const { status, headers, body } = toProblem(error);
+ * response.writeHead(status, headers).end(body);
+ * ```
+ */
+export function toProblem(error: WebhookError): ProblemResponse {
+  const { status, code, message } = error;
+  return {
+    status,
+    headers: {
+      "content-type": "application/problem+json; charset=utf-8",
+      "cache-control": "no-store",
+      ...error.headers,
+    },
+    body: JSON.stringify({
+      type: "about:blank",
+      title: TITLE[status] ?? "Error",
+      status,
+      detail: message,
+      code,
+    }),
+  };
+}

@@ -1,0 +1,198 @@
+import { toUtf8 } from "./bytes.ts";
+import type {
+  AliasMessage,
+  DeleteMessage,
+  GroupMessage,
+  IdentifyMessage,
+  PageMessage,
+  ScreenMessage,
+  TrackMessage,
+  WebhookMessage,
+} from "./messages.ts";
+import { sign } from "./signature.ts";
+
+const common = {
+  version: 1,
+  userId: "u-1842",
+  timestamp: "2026-11-20T16:02:14.510Z",
+  context: { ip: "203.0.113.7", library: { name: "countersign", version: "1.0" } },
+} as const;
+
+/** One well-formed message of each of the seven types, with the fields and key order the sender uses. */
+export interface SampleMessages {
+  readonly page: PageMessage;
+  readonly screen: ScreenMessage;
+  readonly identify: IdentifyMessage;
+  readonly track: TrackMessage;
+  readonly alias: AliasMessage;
+  readonly group: GroupMessage;
+  readonly delete: DeleteMessage;
+}
+
+/**
+ * One well-formed message of each of the seven types (spec 2.2).
+ *
+ * @example
+ * ```ts
+ * for (const message of Object.values(sampleMessages)) await post(signedRequest(message, secret));
+ * ```
+ */
+export const sampleMessages: SampleMessages = {
+  page: {
+    version: common.version,
+    type: "page",
+    messageId: "sample-page",
+    userId: common.userId,
+    name: "Pricing",
+    properties: {
+      path: "/pricing",
+      referrer: "https://example.com/",
+      title: "Pricing",
+      url: "https://example.com/pricing",
+    },
+    timestamp: common.timestamp,
+    context: common.context,
+  },
+  screen: {
+    version: common.version,
+    type: "screen",
+    messageId: "sample-screen",
+    userId: common.userId,
+    name: "Home",
+    timestamp: common.timestamp,
+    context: {
+      ...common.context,
+      device: { model: "Pixel 9", type: "android" },
+      os: { name: "Android", version: "16" },
+      app: { build: "412", name: "Example", version: "4.1.2" },
+    },
+  },
+  identify: {
+    version: common.version,
+    type: "identify",
+    messageId: "sample-identify",
+    userId: common.userId,
+    traits: { email: "ada@example.com", plan: "pro", logins: 5 },
+    timestamp: common.timestamp,
+    context: common.context,
+  },
+  track: {
+    version: common.version,
+    type: "track",
+    messageId: "sample-track",
+    userId: common.userId,
+    event: "Order Completed",
+    properties: { orderId: "o-77", total: 41.5, currency: "EUR" },
+    timestamp: common.timestamp,
+    context: common.context,
+  },
+  alias: {
+    version: common.version,
+    type: "alias",
+    messageId: "sample-alias",
+    userId: common.userId,
+    "Previous ID": "anonymous-3f2a",
+    "User ID": common.userId,
+    timestamp: common.timestamp,
+    context: common.context,
+  },
+  group: {
+    version: common.version,
+    type: "group",
+    messageId: "sample-group",
+    userId: common.userId,
+    groupId: "g-12",
+    traits: { name: "Example Ltd", industry: "Technology", employees: 329, plan: "enterprise" },
+    timestamp: common.timestamp,
+    context: common.context,
+  },
+  delete: { type: "delete", userId: common.userId, timestamp: common.timestamp },
+};
+
+/** A request as plain data: give it to any HTTP client. */
+export interface SignedRequest {
+  readonly method: "POST";
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+/**
+ * The request the service would send for a message: the body serialised once, its signature, the documented headers
+ * (spec 4.1).
+ *
+ * @param message - A message, or the exact text or bytes of a body.
+ * @param secret - The shared secret.
+ * @example
+ * ```ts
+ * const { method, headers, body } = signedRequest(sampleMessages.track, "secret");
+ * const response = await fetch(url, { method, headers, body });
+ * ```
+ */
+export function signedRequest(
+  message: WebhookMessage | Readonly<Record<string, unknown>> | string | Uint8Array,
+  secret: string,
+): SignedRequest {
+  const text =
+    typeof message === "string" || message instanceof Uint8Array ? message : JSON.stringify(message);
+  const body = typeof text === "string" ? toUtf8(text) : text;
+  return {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      "user-agent": "Countersign/1.0",
+      "x-signature": sign(body, secret),
+    },
+    body,
+  };
+}
+
+/** Ways to spoil a signed request, or to change it harmlessly; each returns a new request. */
+export interface Mutations {
+  /** A digit of the body is changed after it was signed. A receiver must refuse it. */
+  tampered(request: SignedRequest): SignedRequest;
+  /** The signature is removed. A receiver must refuse it. */
+  unsigned(request: SignedRequest): SignedRequest;
+  /** The body is signed with a secret the receiver does not have. A receiver must refuse it. */
+  forged(request: SignedRequest): SignedRequest;
+  /** The signature is not hex HMAC-SHA1 at all. A receiver must refuse it, and not with a 5xx. */
+  malformed(request: SignedRequest): SignedRequest;
+  /** The hex digits are in upper case. A receiver should accept it. */
+  upperCase(request: SignedRequest): SignedRequest;
+  /** The JSON is written with white space, as some proxies do, under the old signature. A receiver should accept it. */
+  reSpaced(request: SignedRequest): SignedRequest;
+}
+
+/**
+ * Ways to change a signed request, for testing what a receiver says to it.
+ *
+ * @example
+ * ```ts
+ * const forged = mutations.forged(signedRequest(sampleMessages.track, secret));
+ * ```
+ */
+export const mutations: Mutations = {
+  tampered: (request) => ({ ...request, body: changeOneByte(request.body) }),
+  unsigned: ({ headers: { "x-signature": _, ...headers }, ...request }) => ({ ...request, headers }),
+  forged: (request) => withSignature(request, sign(request.body, "not the shared secret")),
+  malformed: (request) => withSignature(request, "not-a-signature"),
+  upperCase: (request) => withSignature(request, (request.headers["x-signature"] ?? "").toUpperCase()),
+  reSpaced: (request) => ({ ...request, body: toUtf8(JSON.stringify(parse(request.body), null, 2)) }),
+};
+
+function withSignature(request: SignedRequest, signature: string): SignedRequest {
+  return { ...request, headers: { ...request.headers, "x-signature": signature } };
+}
+
+function parse(body: Uint8Array): unknown {
+  return JSON.parse(new TextDecoder().decode(body));
+}
+
+/** Another letter or digit in place of the last one, so that the body stays JSON of the same length. */
+function changeOneByte(body: Uint8Array): Uint8Array {
+  const changed = Uint8Array.from(body);
+  const index = changed.findLastIndex((byte) => /[0-9a-z]/i.test(String.fromCodePoint(byte)));
+  const at = index === -1 ? 0 : index;
+  changed[at] = changed[at] === 0x30 ? 0x31 : 0x30;
+  return changed;
+}
