@@ -1,0 +1,71 @@
+import type { Attempt } from "./attempt.ts";
+
+/** The `type` of a message that a sender can send. */
+export type MessageType = "page" | "screen" | "identify" | "track" | "alias" | "group" | "delete";
+
+/**
+ * Where a delivery stands.
+ *
+ * | state | meaning |
+ * |---|---|
+ * | `pending` | waiting for its next round, or in it |
+ * | `delivered` | one endpoint answered 2xx |
+ * | `failed` | every endpoint refused it for good |
+ * | `expired` | no endpoint took it within the retry window of four hours |
+ */
+export type DeliveryState = "pending" | "delivered" | "failed" | "expired";
+
+/** A state that a delivery does not leave. */
+export type EndState = Exclude<DeliveryState, "pending">;
+
+/** What identifies a delivery: one message on its way to one destination. */
+export interface DeliveryInfo {
+  /** Unique in its store. */
+  readonly id: string;
+  /** `messageId` of the message. A delete message has one here only; it is not sent. */
+  readonly messageId: string;
+  /** `type` of the message. */
+  readonly type: MessageType;
+  /** Name of the source that the call came in by. */
+  readonly source: string;
+  /** `<source>/<destination>`. */
+  readonly destination: string;
+  /** Whom the message is about: its `userId`, else its `anonymousId`. */
+  readonly identity: string;
+  /** The event's name, of a track message. */
+  readonly event?: string | undefined;
+  /** When it was accepted, in milliseconds since 1970. The retry window counts from here. */
+  readonly acceptedAt: number;
+}
+
+/** A delivery as it stands, with every attempt so far. */
+export interface Delivery extends DeliveryInfo {
+  /** Where it stands. */
+  readonly state: DeliveryState;
+  /** When the next round is due, while it is pending. */
+  readonly dueAt?: number | undefined;
+  /** When it ended. */
+  readonly endedAt?: number | undefined;
+  /** The exact bytes sent on every attempt. */
+  readonly body: Uint8Array;
+  /** Every attempt, oldest first. */
+  readonly attempts: readonly Attempt[];
+}
+
+/** Which deliveries to list. Every field given must match. */
+export interface DeliveryFilter {
+  readonly state?: DeliveryState | undefined;
+  readonly source?: string | undefined;
+  /** `<source>/<destination>`. */
+  readonly destination?: string | undefined;
+  readonly type?: MessageType | undefined;
+  readonly messageId?: string | undefined;
+  /** `userId` or `anonymousId`. */
+  readonly identity?: string | undefined;
+  /** Name of a track event. */
+  readonly event?: string | undefined;
+  /** List only what was accepted before the delivery with this id: the next page. */
+  readonly before?: string | undefined;
+  /** How many at most; 100 unless told, 1,000 at most. */
+  readonly limit?: number | undefined;
+}

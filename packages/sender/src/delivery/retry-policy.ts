@@ -1,0 +1,51 @@
+/** When a delivery is tried again. Everything is in milliseconds. */
+export interface RetryPolicy {
+  /** Longest delay before the first retry; 5,000. Doubles with each retry. */
+  readonly firstDelayMs: number;
+  /** Longest delay before any retry; 900,000 (15 min). */
+  readonly maxDelayMs: number;
+  /** Each delay is multiplied by a random number between this and 1; 0.5. */
+  readonly minJitter: number;
+  /** How long after acceptance the last retry must have ended; 14,400,000 (4 h, spec section 8). */
+  readonly windowMs: number;
+  /** How long before the end of the window the last retry starts, so that it ends inside; 5,000, an attempt's time. */
+  readonly lastRetryMarginMs: number;
+}
+
+/** The policy of DESIGN section 5: 5 s doubling to 15 min, times 0.5 to 1, for four hours from acceptance. */
+export const defaultRetryPolicy: RetryPolicy = {
+  firstDelayMs: 5_000,
+  maxDelayMs: 900_000,
+  minJitter: 0.5,
+  windowMs: 14_400_000,
+  lastRetryMarginMs: 5_000,
+};
+
+/** What the decision depends on. */
+export interface RetryInput {
+  /** Rounds that have ended, this one included: at least 1. */
+  readonly rounds: number;
+  /** When the delivery was accepted, in milliseconds since 1970. */
+  readonly acceptedAt: number;
+  /** When the round ended, in milliseconds since 1970. */
+  readonly now: number;
+  /** A random number, at least 0 and less than 1. */
+  readonly random: number;
+  /** The earliest time the endpoint wants to be called at (Retry-After), in milliseconds since 1970. */
+  readonly notBefore?: number | undefined;
+}
+
+/**
+ * When to try again, in milliseconds since 1970; undefined when the window leaves no time for it.
+ *
+ * A retry that would fall outside the window is moved to its end: an endpoint that recovers in the last minute still
+ * gets the message. Pure: the same input gives the same answer.
+ */
+export function nextRetryAt(input: RetryInput, policy: RetryPolicy = defaultRetryPolicy): number | undefined {
+  const { rounds, acceptedAt, now, random, notBefore = 0 } = input;
+  const lastRetryAt = acceptedAt + policy.windowMs - policy.lastRetryMarginMs;
+  if (now >= lastRetryAt) return undefined;
+  const longest = Math.min(policy.firstDelayMs * 2 ** (rounds - 1), policy.maxDelayMs);
+  const delay = longest * (policy.minJitter + (1 - policy.minJitter) * random);
+  return Math.min(Math.max(Math.round(now + delay), notBefore), lastRetryAt);
+}

@@ -1,0 +1,33 @@
+import type { Clock } from "./clock/clock.ts";
+import type { Duration } from "./clock/duration.ts";
+import type { RetryPolicy } from "./delivery/retry-policy.ts";
+import type { EndpointSettings, SenderSettings } from "./settings/settings.ts";
+import type { DeliveryStore } from "./store/delivery-store.ts";
+import type { Transport } from "./transport/transport.ts";
+
+/** What every sender can be told, however its settings are given. */
+export interface EngineOptions {
+  /** Where deliveries are kept; `sqliteStore()` in memory unless told. The sender opens and closes it. */
+  readonly store?: DeliveryStore | undefined;
+  /** Where time comes from; `systemClock()` unless told. */
+  readonly clock?: Clock | undefined;
+  /** When to try again; see {@link RetryPolicy} for the defaults. */
+  readonly retry?: Partial<RetryPolicy> | undefined;
+  /** How long an endpoint may take to respond; `"5s"` unless told (spec section 8). Physical time, whatever the clock. */
+  readonly attemptTimeout?: Duration | undefined;
+  /** Makes ids and the spread of retries repeatable: the same seed and calls give the same run. */
+  readonly seed?: string | number | undefined;
+  /** Refuses endpoints on private networks and on this machine too; `false` unless told. */
+  readonly blockPrivateNetworks?: boolean | undefined;
+  /** What carries attempts to endpoints; made by the sender unless told. The sender closes it. */
+  readonly transport?: Transport | undefined;
+}
+
+/** One source with one endpoint: all that many need. */
+export interface SingleEndpointOptions extends EngineOptions, EndpointSettings {
+  /** Key of the `X-Signature` header; without one, messages are not signed. */
+  readonly sharedSecret?: string | undefined;
+}
+
+/** Sources and destinations in full. */
+export interface SourcesOptions extends EngineOptions, SenderSettings {}

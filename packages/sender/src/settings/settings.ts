@@ -1,0 +1,42 @@
+/** One URL that messages are sent to (spec section 2.1). */
+export interface EndpointSettings {
+  /** Full URL, `http:` or `https:`. */
+  readonly url: string;
+  /** Headers sent on every request to it. They cannot replace those that the sender sets itself. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Certificate authorities to trust for it instead of the system's: one or several in PEM. */
+  readonly ca?: string | readonly string[] | undefined;
+}
+
+/** Webhook settings of a source: where its messages go. */
+export interface DestinationSettings {
+  /** Names it in events, in `deliveries()` and across restarts; `webhooks`, `webhooks-2`, ... unless told. */
+  readonly name?: string | undefined;
+  /** One to five. A message is delivered when one of them has taken it. */
+  readonly endpoints: readonly EndpointSettings[];
+  /** Key of the `X-Signature` header; without one, messages are not signed. */
+  readonly sharedSecret?: string | undefined;
+  /** Whether messages are sent; `true` unless told. What is pending when it is disabled waits. */
+  readonly enabled?: boolean | undefined;
+  /** How many deliveries may be under way at once; 20 unless told. */
+  readonly concurrency?: number | undefined;
+}
+
+/** A source of calls, known by its write key. */
+export interface SourceSettings {
+  /** Names it in events and across restarts. */
+  readonly name: string;
+  /** What clients of this source authenticate with. The name unless told. */
+  readonly writeKey?: string | undefined;
+  /** Where its messages go. */
+  readonly destinations: readonly DestinationSettings[];
+  /** Names of track events that are not forwarded. */
+  readonly blockedEvents?: readonly string[] | undefined;
+  /** Whether blocked calls count as usage all the same; `false` unless told. */
+  readonly countFiltered?: boolean | undefined;
+}
+
+/** What a sender forwards, and where to. */
+export interface SenderSettings {
+  readonly sources: readonly SourceSettings[];
+}

@@ -1,0 +1,129 @@
+import type { Clock } from "../clock/clock.ts";
+import type { Attempt } from "../delivery/attempt.ts";
+import type { Delivery, DeliveryFilter, DeliveryInfo, EndState, MessageType } from "../delivery/delivery.ts";
+
+/** A message as it is kept: its exact bytes once, however many deliveries it has. */
+export interface NewMessage {
+  readonly messageId: string;
+  readonly type: MessageType;
+  readonly source: string;
+  readonly identity: string;
+  readonly event?: string | undefined;
+  readonly acceptedAt: number;
+  readonly body: Uint8Array;
+}
+
+/** A delivery to store. It is due at once. */
+export interface NewDelivery {
+  readonly id: string;
+  readonly destination: string;
+  /** Position of its message in {@link Acceptance.messages}. */
+  readonly message: number;
+}
+
+/** The known value of a trait for some users; `null` forgets the value. */
+export interface TraitChanges {
+  readonly source: string;
+  readonly trait: string;
+  /** JSON text of each user's value. */
+  readonly values: ReadonlyMap<string, string | null>;
+}
+
+/** What one call brings. It is stored in one piece or not at all. */
+export interface Acceptance {
+  readonly messages: readonly NewMessage[];
+  readonly deliveries: readonly NewDelivery[];
+  /** How much each source's usage grows. */
+  readonly usage?: ReadonlyMap<string, number> | undefined;
+  /** Traits that become known together with the messages that announce them. */
+  readonly traits?: TraitChanges | undefined;
+}
+
+/** What is known of one endpoint of a delivery that is still pending. */
+export interface EndpointProgress {
+  /** It refused the message for good. */
+  readonly refused?: true | undefined;
+  /** It asked not to be called before this time (Retry-After), in milliseconds since 1970. */
+  readonly notBefore?: number | undefined;
+}
+
+/** What is known of each endpoint, by URL. */
+export type DeliveryProgress = Readonly<Record<string, EndpointProgress>>;
+
+/** A delivery whose next round is due. */
+export interface DueDelivery extends DeliveryInfo {
+  /** Rounds that have ended so far. */
+  readonly rounds: number;
+  /** When this round fell due. */
+  readonly dueAt: number;
+  readonly progress: DeliveryProgress;
+  readonly body: Uint8Array;
+}
+
+/** The engine's answer to a due delivery: it has ended, or it is due again at a time. */
+export type Settlement =
+  | { readonly state: EndState; readonly endedAt: number; readonly attempts: readonly Attempt[] }
+  | {
+      readonly state: "pending";
+      readonly dueAt: number;
+      readonly rounds: number;
+      readonly progress: DeliveryProgress;
+      readonly attempts: readonly Attempt[];
+    };
+
+/** Takes the due deliveries of one destination. */
+export interface DeliveryHandler {
+  /** Runs one round. Never rejects. */
+  deliver(due: DueDelivery): Promise<Settlement>;
+  /** Called once the settlement is stored. Never throws. */
+  settled(due: DueDelivery, settlement: Settlement): void;
+}
+
+/** A destination being served. */
+export interface Consumer {
+  /** Hands over no more, and resolves when nothing handed over is left unsettled. Idempotent. */
+  stop(): Promise<void>;
+}
+
+/** What a store needs of the sender that opens it. */
+export interface StoreContext {
+  /** Where time comes from. A store that cannot follow a virtual clock throws in `open`. */
+  readonly clock: Clock;
+  /** To be called whenever a delivery has ended, whoever ended it. */
+  readonly ended: (id: string) => void;
+  /** To be called when the store fails behind the scenes, where no caller can be told. */
+  readonly failed: (error: Error) => void;
+}
+
+/** How many deliveries of one destination are in each state. */
+export type DeliveryCounts = Record<"pending" | EndState, number>;
+
+/**
+ * Where accepted deliveries are kept until they have ended, and for a while after.
+ *
+ * The port is push-shaped: a store hands the engine a delivery when it is due, and the engine answers "ended" or
+ * "again at". A table with an index and a job queue both fit. Delivery is at least once: a delivery that was handed
+ * over and not settled is handed over again after a restart.
+ */
+export interface DeliveryStore {
+  /** Opens it. `generation` counts how often it was opened before, so that seeded ids are not repeated. */
+  open(context: StoreContext): Promise<{ readonly generation: number }>;
+  /** Resolves once everything is stored for good; rejects with nothing stored. */
+  accept(acceptance: Acceptance): Promise<void>;
+  /** Stores another delivery of a message that is still kept. Resolves to false when `id` is not known. */
+  repeat(id: string, next: { readonly id: string; readonly acceptedAt: number }): Promise<boolean>;
+  /** Starts to hand over the due deliveries of a destination, at most `concurrency` at a time, the longest due first. */
+  consume(destination: string, concurrency: number, handler: DeliveryHandler): Consumer;
+  /** One delivery, with its attempts. */
+  find(id: string): Promise<Delivery | undefined>;
+  /** Deliveries, the newest first. */
+  list(filter: DeliveryFilter): Promise<readonly Delivery[]>;
+  /** Counts for each destination that has deliveries kept. */
+  counts(): Promise<ReadonlyMap<string, DeliveryCounts>>;
+  /** The usage of each source. */
+  usage(): Promise<ReadonlyMap<string, number>>;
+  /** The known values of a trait: JSON text by user. */
+  traits(source: string, trait: string): Promise<ReadonlyMap<string, string>>;
+  /** Writes what is left and lets go of everything. Idempotent. */
+  close(): Promise<void>;
+}
