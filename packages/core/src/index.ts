@@ -36,3 +36,28 @@ export {
   type SignatureResult,
   type VerifiedOver,
 } from "./signature.ts";
+export { memoryDedupe, type Claim, type DedupeStore, type MemoryDedupeOptions } from "./dedupe.ts";
+export { diagnose, type DiagnoseInput, type Diagnosis, type DiagnosisCode } from "./diagnose.ts";
+export { defineEvents, type EventDefinitions, type EventSchemas, type TrackEvent } from "./events.ts";
+export {
+  createReceiver,
+  type Received,
+  type Receiver,
+  type ReceiverOptions,
+  type RejectedRequest,
+  type SecretFunction,
+} from "./receiver.ts";
+export {
+  bodyReadBefore,
+  type EarlierRead,
+  type WebhookBody,
+  type WebhookHeaders,
+  type WebhookRequest,
+} from "./request.ts";
+export { createRouter, type MessageOfType, type WebhookHandler, type WebhookRouter } from "./router.ts";
+export {
+  verifyWebhook,
+  type ReceivedMessage,
+  type VerifiedWebhook,
+  type VerifyWebhookInput,
+} from "./verify-webhook.ts";

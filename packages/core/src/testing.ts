@@ -173,7 +173,7 @@ export interface Mutations {
  */
 export const mutations: Mutations = {
   tampered: (request) => ({ ...request, body: changeOneByte(request.body) }),
-  unsigned: ({ headers: { "x-signature": _, ...headers }, ...request }) => ({ ...request, headers }),
+  unsigned: ({ headers: { "x-signature": _signature, ...headers }, ...request }) => ({ ...request, headers }),
   forged: (request) => withSignature(request, sign(request.body, "not the shared secret")),
   malformed: (request) => withSignature(request, "not-a-signature"),
   upperCase: (request) => withSignature(request, (request.headers["x-signature"] ?? "").toUpperCase()),

@@ -1,0 +1,161 @@
+import { equalDigests, hmac } from "#hmac";
+import { fromHex, fromUtf8, toUtf8 } from "./bytes.ts";
+import { reserialize } from "./json.ts";
+import { secretList, type Secrets, type SignatureHeader } from "./signature.ts";
+
+/** What can make a signature differ; each {@link Diagnosis} says what to do about it. */
+export type DiagnosisCode =
+  | "secret-white-space"
+  | "retired-secret"
+  | "prefixed-signature"
+  | "sha256"
+  | "base64"
+  | "re-serialized"
+  | "pretty-printed"
+  | "trailing-newline"
+  | "first-of-array"
+  | "empty-body";
+
+/** One reason why a signature did not match. Several together explain a signature that differs in several ways. */
+export interface Diagnosis {
+  readonly code: DiagnosisCode;
+  /** One sentence for the operator: what is the case, and what to change. */
+  readonly message: string;
+}
+
+/** The input of {@link diagnose}. */
+export interface DiagnoseInput {
+  /** The exact body as received. */
+  readonly body: string | Uint8Array;
+  /** The `X-Signature` header. */
+  readonly signature: SignatureHeader;
+  /** The secret, or secrets, in force. */
+  readonly secret: Secrets;
+  /** Secrets that were in force before. They are never accepted, only recognised. */
+  readonly retiredSecrets?: readonly string[];
+}
+
+const DIAGNOSES: Readonly<Record<DiagnosisCode, string>> = {
+  "secret-white-space":
+    "The signature matches the secret with white space around it. Trim the secret at the end that has the space.",
+  "retired-secret":
+    "The signature matches a retired secret. The sender was not given the new one, or list both while you rotate.",
+  "prefixed-signature":
+    "The signature has an algorithm before it, such as sha1=. The header is the hex digits alone.",
+  sha256: "The signature is an HMAC-SHA256. The service signs with HMAC-SHA1.",
+  base64: "The signature is in base64. The service sends hex digits.",
+  "re-serialized":
+    "The signature matches the body written again by JSON.stringify. Something re-spaced the JSON; drop strict to accept it.",
+  "pretty-printed":
+    "The signature matches the body pretty-printed by two spaces. The sender signs another text than it sends.",
+  "trailing-newline":
+    "The signature matches the body with a newline more or less at its end. A tool or proxy added or dropped one.",
+  "first-of-array":
+    "The signature matches the first element of the array alone. Turn batching off at the sender: the rest is unsigned.",
+  "empty-body": "The signature matches an empty body. The sender signs before it has written the body.",
+};
+
+// A message is 32 KB at most (spec 8). Beyond twice that, explaining would cost a forger nothing and the receiver much.
+const MAX_BYTES = 65_536;
+
+/**
+ * Tells the operator why a signature does not match a body, by trying the usual causes. It is bounded in cost, and it is
+ * for logs and tools: never show its answer to the caller.
+ *
+ * @param input - The body, the signature and the secrets.
+ * @returns The reasons that together make the signature match, fewest first found; an empty list where none does (another
+ *   secret, most likely), where the signature matches as it is, or where the body is larger than 64 KiB.
+ * @throws TypeError for an empty secret.
+ * @example
+ * ```ts
+ * for (const { message } of diagnose({ body, signature, secret })) console.error(message);
+ * ```
+ */
+export function diagnose(input: DiagnoseInput): Diagnosis[] {
+  const bytes = typeof input.body === "string" ? toUtf8(input.body) : input.body;
+  if (bytes.length > MAX_BYTES) return [];
+  const candidate = readLoosely(input.signature);
+  if (candidate === undefined) return [];
+  const secrets = secretList(input.secret).map((secret) => ({ key: toUtf8(secret), why: NOTHING }));
+  const bodies = [{ bytes, why: NOTHING }, ...otherBodies(bytes)];
+  const keys = [...secrets, ...otherKeys(secretList(input.secret), input.retiredSecrets ?? [])];
+
+  // Either the body or the key is another one, not both: that keeps the number of tries small.
+  const tries = [
+    ...bodies.flatMap((body) => secrets.map((secret) => ({ body, secret }))),
+    ...keys.map((secret) => ({ body: { bytes, why: NOTHING }, secret })),
+  ];
+  const found = tries.find(({ body, secret }) =>
+    equalDigests(hmac(candidate.hash, secret.key, body.bytes), candidate.digest),
+  );
+  if (found === undefined) return [];
+  return explain([...candidate.why, ...found.body.why, ...found.secret.why]);
+}
+
+/** What can be said of a malformed signature by its form alone, without a body to hold it against. */
+export function diagnoseForm(signature: SignatureHeader): Diagnosis[] {
+  return explain(readLoosely(signature)?.why ?? NOTHING);
+}
+
+function explain(why: Why): Diagnosis[] {
+  return why.map((code) => ({ code, message: DIAGNOSES[code] }));
+}
+
+type Why = readonly DiagnosisCode[];
+const NOTHING: Why = [];
+
+interface Candidate {
+  readonly digest: Uint8Array;
+  readonly hash: "sha1" | "sha256";
+  readonly why: Why;
+}
+
+/** The header read with all the freedom that a receiver does not grant. */
+function readLoosely(header: SignatureHeader): Candidate | undefined {
+  const text = (typeof header === "string" ? header : header?.[0])?.trim();
+  if (text === undefined) return undefined;
+  const digits = text.replace(/^(?:hmac-)?sha-?(?:1|256)\s*[=:]\s*/i, "");
+  const why: DiagnosisCode[] = digits === text ? [] : ["prefixed-signature"];
+  const digest = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/i.test(digits) ? fromHex(digits) : fromBase64(digits);
+  if (digest?.length !== 20 && digest?.length !== 32) return undefined;
+  if (digest.length === 32) why.push("sha256");
+  if (digits.length !== digest.length * 2) why.push("base64");
+  return { digest, hash: digest.length === 32 ? "sha256" : "sha1", why };
+}
+
+function fromBase64(text: string): Uint8Array | undefined {
+  if (!/^[\w+/-]{27,43}={0,2}$/.test(text)) return undefined;
+  try {
+    const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+    return Uint8Array.from(binary, (character) => character.codePointAt(0) ?? 0);
+  } catch {
+    return undefined;
+  }
+}
+
+function otherBodies(bytes: Uint8Array): { bytes: Uint8Array; why: Why }[] {
+  const text = fromUtf8(bytes) ?? "";
+  const rewritten = reserialize(bytes);
+  const value: unknown = rewritten === undefined ? undefined : JSON.parse(rewritten);
+  const bodies: [DiagnosisCode, string | undefined][] = [
+    ["re-serialized", rewritten],
+    ["pretty-printed", value === undefined ? undefined : JSON.stringify(value, null, 2)],
+    ["trailing-newline", `${text}\n`],
+    ["trailing-newline", `${text}\r\n`],
+    ["trailing-newline", text.replace(/\r?\n$/, "")],
+    ["first-of-array", Array.isArray(value) && value.length > 0 ? JSON.stringify(value[0]) : undefined],
+    ["empty-body", ""],
+  ];
+  return bodies.flatMap(([code, body]) =>
+    body === undefined || body === text ? [] : [{ bytes: toUtf8(body), why: [code] }],
+  );
+}
+
+function otherKeys(secrets: readonly string[], retired: readonly string[]): { key: Uint8Array; why: Why }[] {
+  const spaced = secrets.flatMap((secret) =>
+    [secret.trim(), `${secret}\n`, `${secret}\r\n`, `${secret} `, ` ${secret}`]
+      .filter((variant) => variant !== secret && variant !== "")
+      .map((variant) => ({ key: toUtf8(variant), why: ["secret-white-space"] as Why })),
+  );
+  return [...spaced, ...retired.map((secret) => ({ key: toUtf8(secret), why: ["retired-secret"] as Why }))];
+}

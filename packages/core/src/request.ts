@@ -1,0 +1,145 @@
+import { toUtf8 } from "./bytes.ts";
+import { WebhookError } from "./errors.ts";
+
+/** Request headers: a web-standard `Headers`, or Node's record with names in lower case. */
+export type WebhookHeaders =
+  | { get(name: string): string | null }
+  | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/**
+ * Where the body of a request is to be had.
+ *
+ * - `stream`: nobody has read it. `read` gives its bytes, at most `maxBytes` of them, and throws a {@link WebhookError}
+ *   (`ERR_BODY_TOO_LARGE`, `ERR_BODY_ABORTED`) otherwise.
+ * - `raw`: something read it before and kept the bytes, or their text.
+ * - `parsed`: something read and parsed it before, and kept only the value.
+ * - `gone`: something read it before and kept nothing. `hint` tells the operator what to change.
+ */
+export type WebhookBody =
+  | { readonly from: "stream"; readonly read: (options: { maxBytes: number }) => Promise<Uint8Array> }
+  | { readonly from: "raw"; readonly value: Uint8Array | string }
+  | { readonly from: "parsed"; readonly value: unknown; readonly hint?: string }
+  | { readonly from: "gone"; readonly hint?: string };
+
+/** An HTTP request as an adapter hands it to a {@link Receiver}: data, and a way to read the body. */
+export interface WebhookRequest<TRequest = unknown> {
+  readonly method: string;
+  readonly headers: WebhookHeaders;
+  readonly body: WebhookBody;
+  /** The framework's own request, passed on to the `secret` function and to the hooks. */
+  readonly request: TRequest;
+}
+
+/** What a framework may have left of a body that it read before the receiver was asked. */
+export interface EarlierRead {
+  /** `request.rawBody`, where a platform or a parser keeps the bytes. */
+  readonly rawBody?: unknown;
+  /** `request.body`: bytes, text or a parsed value. */
+  readonly body?: unknown;
+  /** What the operator can do if nothing usable is left. */
+  readonly hint?: string;
+}
+
+/**
+ * The body of a request that something else read before: the bytes or text it kept, else the value it parsed, else
+ * nothing.
+ *
+ * @param earlier - What it left behind.
+ */
+export function bodyReadBefore(earlier: EarlierRead): WebhookBody {
+  const hint = earlier.hint === undefined ? {} : { hint: earlier.hint };
+  for (const value of [earlier.rawBody, earlier.body]) {
+    if (typeof value === "string" || value instanceof Uint8Array) return { from: "raw", value };
+  }
+  if (typeof earlier.body === "object" && earlier.body !== null) {
+    return { from: "parsed", value: earlier.body, ...hint };
+  }
+  return { from: "gone", ...hint };
+}
+
+/** One header's value. Several values of one name are joined by a comma, as HTTP says. */
+export function headerValue(headers: WebhookHeaders, name: string): string | undefined {
+  if (isHeaders(headers)) return headers.get(name) ?? undefined;
+  const value = headers[name];
+  return typeof value === "string" || value === undefined ? value : value.join(", ");
+}
+
+// A record, too, may hold a header called "get", but then its value is text and not a function.
+function isHeaders(headers: WebhookHeaders): headers is { get(name: string): string | null } {
+  return typeof headers["get" as keyof WebhookHeaders] === "function";
+}
+
+/**
+ * What can be refused before the body is read: method, media type, content encoding, declared length.
+ *
+ * @throws WebhookError naming the first that is wrong.
+ */
+export function checkHead(request: WebhookRequest, maxBodyBytes: number): void {
+  if (request.method !== "POST") throw new WebhookError("ERR_METHOD_NOT_ALLOWED");
+  if (!isJson(headerValue(request.headers, "content-type"))) throw new WebhookError("ERR_MEDIA_TYPE");
+  const encoding = headerValue(request.headers, "content-encoding")?.trim().toLowerCase();
+  if (encoding !== undefined && encoding !== "" && encoding !== "identity") {
+    throw new WebhookError("ERR_CONTENT_ENCODING");
+  }
+  if (Number(headerValue(request.headers, "content-length") ?? 0) > maxBodyBytes)
+    throw tooLarge(maxBodyBytes);
+}
+
+/** The error for a body beyond the limit. */
+export function tooLarge(maxBodyBytes: number): WebhookError {
+  return new WebhookError("ERR_BODY_TOO_LARGE", {
+    message: `The body is larger than the ${maxBodyBytes} bytes this receiver accepts.`,
+  });
+}
+
+/** The exact bytes of a body, and the parsed value where there is nothing else. */
+export interface ReadBody {
+  readonly bytes: Uint8Array;
+  /** Set where the body came parsed: the bytes are that value written again. */
+  readonly parsed?: { readonly value: unknown };
+}
+
+/**
+ * The body of a request, wherever it is to be had, within the limit.
+ *
+ * @throws WebhookError `ERR_BODY_TOO_LARGE`, `ERR_BODY_ABORTED`, or `ERR_BODY_ALREADY_READ` where nothing is left of it or,
+ *   with `strict`, nothing but a parsed value.
+ */
+export async function readBody(
+  body: WebhookBody,
+  options: { maxBytes: number; strict: boolean },
+): Promise<ReadBody> {
+  if (body.from === "stream") return { bytes: await body.read({ maxBytes: options.maxBytes }) };
+  if (body.from === "gone" || (body.from === "parsed" && options.strict)) throw alreadyRead(body.hint);
+
+  const bytes = body.from === "raw" ? asBytes(body.value) : writtenAgain(body.value, body.hint);
+  if (bytes.length > options.maxBytes) throw tooLarge(options.maxBytes);
+  return body.from === "raw" ? { bytes } : { bytes, parsed: { value: body.value } };
+}
+
+function asBytes(value: Uint8Array | string): Uint8Array {
+  return typeof value === "string" ? toUtf8(value) : value;
+}
+
+function writtenAgain(value: unknown, hint: string | undefined): Uint8Array {
+  try {
+    return toUtf8(JSON.stringify(value));
+  } catch (cause) {
+    throw alreadyRead(hint, cause);
+  }
+}
+
+function alreadyRead(hint: string | undefined, cause?: unknown): WebhookError {
+  return new WebhookError("ERR_BODY_ALREADY_READ", { ...(hint === undefined ? {} : { hint }), cause });
+}
+
+const JSON_TYPE = /^application\/(?:[\w.!#$&^-]+\+)?json$/i;
+const UTF8_CHARSET = /^charset\s*=\s*"?utf-?8"?$/i;
+
+/** Whether a Content-Type means JSON in UTF-8: parameters other than the charset do not matter. */
+function isJson(contentType: string | undefined): boolean {
+  const [type = "", ...parameters] = (contentType ?? "").split(";").map((part) => part.trim());
+  return (
+    JSON_TYPE.test(type) && parameters.every((part) => !/^charset\s*=/i.test(part) || UTF8_CHARSET.test(part))
+  );
+}
