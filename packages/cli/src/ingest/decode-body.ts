@@ -1,0 +1,56 @@
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
+import { invalidJson, tooLarge, type Refusal } from "./refusal.ts";
+
+const inflate = promisify(gunzip);
+
+/** The JSON of a request body, or why there is none. */
+export type DecodedBody =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/**
+ * Turns the bytes of a request into its JSON value, whatever content type it claims.
+ *
+ * @param bytes The body as received, still compressed.
+ * @param contentEncoding The header: nothing, `identity` or `gzip`.
+ * @param maxBytes The most that the body may have once inflated; inflation stops there, so a bomb costs no more.
+ */
+export async function decodeBody(
+  bytes: Buffer,
+  contentEncoding: string | undefined,
+  maxBytes: number,
+): Promise<DecodedBody> {
+  const plain = await decompress(bytes, contentEncoding?.trim().toLowerCase() || "identity", maxBytes);
+  if (!Buffer.isBuffer(plain)) return { ok: false, refusal: plain };
+  if (plain.length > maxBytes) return { ok: false, refusal: tooLarge(`The limit is ${maxBytes} bytes.`) };
+  try {
+    return { ok: true, value: JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(plain)) };
+  } catch (error) {
+    const detail = error instanceof SyntaxError ? error.message : "The body is not valid UTF-8.";
+    return { ok: false, refusal: invalidJson(detail) };
+  }
+}
+
+async function decompress(bytes: Buffer, encoding: string, maxBytes: number): Promise<Buffer | Refusal> {
+  if (encoding === "identity") return bytes;
+  if (encoding !== "gzip" && encoding !== "x-gzip") {
+    return {
+      status: 400,
+      code: "unsupported_encoding",
+      message: "Unsupported content encoding",
+      detail: "Send the body as it is, or with Content-Encoding: gzip.",
+    };
+  }
+  try {
+    return await inflate(bytes, { maxOutputLength: maxBytes });
+  } catch (error) {
+    if (error instanceof RangeError) return tooLarge(`The limit is ${maxBytes} bytes after inflation.`);
+    return {
+      status: 400,
+      code: "invalid_gzip",
+      message: "Malformed gzip",
+      detail: "The body says it is gzip and is truncated or damaged.",
+    };
+  }
+}

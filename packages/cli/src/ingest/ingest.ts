@@ -1,0 +1,33 @@
+import type { IngestedCall } from "./normalize-call.ts";
+import type { Rejection } from "./rejection-reasons.ts";
+
+/** What became of the calls of one request. */
+export interface Acceptance {
+  /** Calls stored now. */
+  readonly accepted: number;
+  /** Calls that had been stored before: the repeats of a client's retry. */
+  readonly duplicates: number;
+  /** Calls that the forwarding engine would not take, each with its reason. */
+  readonly refused: readonly Rejection[];
+}
+
+/** What the ingestion routes stand on. */
+export interface Ingest {
+  /** The name of the source that a write key belongs to. */
+  findSource(writeKey: string): string | undefined;
+  /**
+   * Stores the calls. Resolves when each of them is on disk (or was before), so that the answer 200 survives a kill.
+   * Rejects when storing failed: the client is then told to come again.
+   */
+  accept(source: string, calls: readonly IngestedCall[]): Promise<Acceptance>;
+  /** Keeps messages that were not accepted, for their maker to look at. */
+  keepRejections(rejections: readonly Rejection[], source?: string): Promise<void>;
+  /** Counts a request that was refused as a whole, by its code. */
+  countRefusal(code: string): void;
+  /** Seconds for which the client is to stay away: a rate limit injected as a fault. */
+  rateLimit(): number | undefined;
+  /** Told of an exception that no rule foresaw; the client gets a 500 or 503 without it. */
+  onError(error: unknown): void;
+  /** The time, in milliseconds since 1970. */
+  now(): number;
+}

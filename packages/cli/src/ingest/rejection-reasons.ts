@@ -1,0 +1,40 @@
+/**
+ * Why a message was not forwarded, each with the sentence shown to its sender and in the rejected list.
+ * A lenient request is answered 200 all the same; `X-Strict-Mode: 1` turns each into a 400 (401 for the keys).
+ */
+export const rejectionReasons = {
+  no_write_key:
+    "There is no write key: send it as the user name of Basic authorization, or as `writeKey` in the body.",
+  unknown_write_key: "No source has this write key.",
+  not_an_object: "The message is not a JSON object.",
+  no_batch: "The body has no `batch` array.",
+  missing_type: "The message has no `type`: it must be identify, track, page, screen, group or alias.",
+  unknown_type: "The `type` is none of identify, track, page, screen, group and alias.",
+  no_user_anon_id: "The message has neither a `userId` nor an `anonymousId`.",
+  missing_user_id: "An alias call needs the new identity in `userId`.",
+  missing_previous_id: "An alias call needs the old identity in `previousId`.",
+  missing_event: "A track call needs the name of the event in `event`.",
+  missing_group_id: "A group call needs the identifier of the group in `groupId`.",
+  invalid_field: "A field has the wrong kind of value.",
+  invalid_timestamp: "The timestamp is not an ISO 8601 date-time.",
+  message_id_too_long: "The `messageId` has 100 characters or more.",
+  message_too_large: "The message is larger than 32,768 bytes of JSON.",
+  nested_too_deeply: "The message nests objects or arrays more than 500 deep.",
+  refused_by_sender: "The forwarding engine refused the message.",
+} as const;
+
+/** The code of a rejection, a key of {@link rejectionReasons}. */
+export type RejectionReason = keyof typeof rejectionReasons;
+
+/** A message that was received and not accepted. */
+export interface Rejection {
+  readonly reason: RejectionReason;
+  /** What exactly was wrong: the sentence of the reason, or a narrower one that names the field. */
+  readonly detail: string;
+  /** Its place in the batch, from 0; absent when the whole request was rejected. */
+  readonly index?: number;
+  readonly type?: string;
+  readonly messageId?: string;
+  /** The message as it came. */
+  readonly message: unknown;
+}

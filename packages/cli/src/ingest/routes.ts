@@ -1,0 +1,155 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { decodeBody } from "./decode-body.ts";
+import type { Ingest } from "./ingest.ts";
+import { interpretRequest, rejection, type IngestRequest } from "./interpret-request.ts";
+import { MAX_BATCH_BYTES, MAX_CALL_BYTES } from "./limits.ts";
+import { callTypes } from "./normalize-call.ts";
+import { ByteBudget, readBody } from "./read-body.ts";
+import type { Refusal } from "./refusal.ts";
+import type { Rejection } from "./rejection-reasons.ts";
+import { readWriteKey } from "./write-key.ts";
+
+/** Every path below /v1, with the short one that browser libraries use, and what it carries. */
+const paths: readonly (readonly [path: string, kind: IngestRequest["kind"]])[] = [
+  ["/batch", "batch"],
+  ["/b", "batch"],
+  ["/import", "batch"],
+  ...callTypes.flatMap((type) => [[`/${type}`, type] as const, [`/${type.charAt(0)}`, type] as const]),
+];
+
+/** The bodies of all requests under way hold no more than this. */
+const MAX_BODY_BYTES_AT_ONCE = 64 * 1_024 * 1_024;
+const MAX_REJECTIONS_TOLD = 100;
+
+/** Adds the ingestion API (WIRE.md) to a scope of a Fastify server, to be registered under `/v1`. */
+export async function ingestRoutes(scope: FastifyInstance, { ingest }: { ingest: Ingest }): Promise<void> {
+  const budget = new ByteBudget(MAX_BODY_BYTES_AT_ONCE);
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  scope.addHook("onRequest", async (request, reply) => {
+    // The body is JSON whatever the header says, and Fastify would answer 415 to a header that is none.
+    delete request.raw.headers["content-type"];
+    reply.header("access-control-allow-origin", "*");
+  });
+  scope.setErrorHandler(async (error, _request, reply) => {
+    ingest.onError(error);
+    return answer(reply, unavailable);
+  });
+  scope.setNotFoundHandler(async (_request, reply) => answer(reply, notFound));
+  for (const [path, kind] of paths) {
+    scope.post(path, async (request, reply) => handle({ request, reply, kind, ingest, budget }));
+    scope.options(path, async (_request, reply) => allowOrigins(reply));
+    scope.route({
+      method: ["GET", "PUT", "PATCH", "DELETE"],
+      url: path,
+      handler: async (_request, reply) => answer(reply.header("allow", "POST, OPTIONS"), methodNotAllowed),
+    });
+  }
+}
+
+interface Exchange {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly kind: IngestRequest["kind"];
+  readonly ingest: Ingest;
+  readonly budget: ByteBudget;
+}
+
+async function handle({ request, reply, kind, ingest, budget }: Exchange): Promise<FastifyReply> {
+  const refuse = (refusal: Refusal): FastifyReply => {
+    ingest.countRefusal(refusal.code);
+    return answer(reply, refusal);
+  };
+  const receivedAt = ingest.now();
+  const maxBytes = kind === "batch" ? MAX_BATCH_BYTES : MAX_CALL_BYTES;
+  const body = await readBody(request.raw, maxBytes, budget);
+  if (!body.ok) return refuse(body.refusal);
+  try {
+    const wait = ingest.rateLimit();
+    if (wait !== undefined) return refuse(rateLimited(reply, wait));
+    const decoded = await decodeBody(body.bytes, request.headers["content-encoding"], maxBytes);
+    if (!decoded.ok) return refuse(decoded.refusal);
+    const source = findSource(request.headers.authorization, decoded.value, ingest);
+    if (typeof source !== "string") return await conclude(request, reply, ingest, [source]);
+    const ip = clientAddress(request.raw.socket.remoteAddress);
+    const read = interpretRequest({ kind, body: decoded.value, receivedAt, ip });
+    if (!read.ok) return refuse(read.refusal);
+    const { refused } = await ingest.accept(source, read.calls);
+    return await conclude(request, reply, ingest, [...read.rejections, ...refused], source);
+  } finally {
+    body.release();
+  }
+}
+
+function findSource(authorization: string | undefined, body: unknown, ingest: Ingest): string | Rejection {
+  const writeKey = readWriteKey(authorization, body);
+  if (writeKey === undefined) return rejection("no_write_key", body);
+  return ingest.findSource(writeKey) ?? rejection("unknown_write_key", body);
+}
+
+async function conclude(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  ingest: Ingest,
+  rejections: readonly Rejection[],
+  source?: string,
+): Promise<FastifyReply> {
+  const [first] = rejections;
+  if (first) await ingest.keepRejections(rejections, source);
+  if (!first || request.headers["x-strict-mode"] !== "1") return reply.send({ success: true });
+  const aboutTheKey = first.reason === "no_write_key" || first.reason === "unknown_write_key";
+  return reply.code(aboutTheKey ? 401 : 400).send({
+    success: false,
+    code: first.reason,
+    message: first.detail,
+    rejected: rejections
+      .slice(0, MAX_REJECTIONS_TOLD)
+      .map(({ index, messageId, reason, detail }) => ({ index, messageId, reason, detail })),
+  });
+}
+
+function answer(reply: FastifyReply, { status, code, message, detail }: Refusal): FastifyReply {
+  if (status === 503) reply.header("retry-after", "1");
+  return reply.code(status).send({ success: false, code, message, detail });
+}
+
+function rateLimited(reply: FastifyReply, seconds: number): Refusal {
+  reply.header("retry-after", String(seconds)).header("x-ratelimit-reset", String(seconds));
+  return { status: 429, code: "rate_limited", message: "Too many requests", detail: "Come again later." };
+}
+
+function allowOrigins(reply: FastifyReply): FastifyReply {
+  return reply
+    .code(204)
+    .header("access-control-allow-methods", "POST")
+    .header("access-control-allow-headers", "authorization, content-type, content-encoding, x-strict-mode")
+    .header("access-control-max-age", "86400")
+    .send();
+}
+
+/** IPv4 clients of a socket that listens on both appear as `::ffff:10.0.0.1`. */
+function clientAddress(remote: string | undefined): string | undefined {
+  return remote?.replace(/^::ffff:(?=\d+\.)/, "");
+}
+
+const unavailable: Refusal = {
+  status: 503,
+  code: "unavailable",
+  message: "The messages could not be stored",
+  detail:
+    "Nothing of this request is lost if you send it again: messages that were stored are recognised by messageId.",
+};
+
+const notFound: Refusal = {
+  status: 404,
+  code: "not_found",
+  message: "There is no such path",
+  detail: "The paths are /v1/batch, /v1/import and /v1/{identify,track,page,screen,group,alias}.",
+};
+
+const methodNotAllowed: Refusal = {
+  status: 405,
+  code: "method_not_allowed",
+  message: "Use POST",
+  detail: "Calls are recorded with POST.",
+};

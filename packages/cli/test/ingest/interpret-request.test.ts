@@ -1,0 +1,317 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { interpretRequest, type Interpretation } from "../../src/ingest/interpret-request.ts";
+import type { IngestedCall } from "../../src/ingest/normalize-call.ts";
+import type { Rejection } from "../../src/ingest/rejection-reasons.ts";
+
+const receivedAt = Date.UTC(2026, 0, 1, 12);
+const now = new Date(receivedAt).toISOString();
+
+type Read = { calls: readonly IngestedCall[]; rejections: readonly Rejection[] };
+
+function accepted(read: Interpretation): Read {
+  if (!read.ok) throw new Error(`refused: ${read.refusal.code}`);
+  return read;
+}
+
+const batch = (body: object): Read =>
+  accepted(
+    interpretRequest({ kind: "batch", body: JSON.parse(JSON.stringify(body)), receivedAt, ip: "10.1.2.3" }),
+  );
+
+const one = (message: object): IngestedCall | Rejection => {
+  const { calls, rejections } = batch({ batch: [message] });
+  const verdict = calls[0] ?? rejections[0];
+  if (!verdict) throw new Error("no verdict");
+  return verdict;
+};
+
+const reasonOf = (message: object): string | undefined => {
+  const verdict = one(message);
+  return "reason" in verdict ? verdict.reason : undefined;
+};
+
+const ipOf = (context: object): unknown => {
+  const call = one({ type: "identify", userId: "u", context });
+  return "context" in call && call.context?.["ip"];
+};
+
+const size = (message: object): number => Buffer.byteLength(JSON.stringify(message));
+
+const junk = (count: number): unknown => ({ batch: Array.from({ length: count }, () => ({})) });
+
+describe("the messages of a batch", () => {
+  it("reads what @segment/analytics-node sends", () => {
+    const { calls, rejections } = batch({
+      batch: [
+        {
+          timestamp: "2024-01-02T03:04:05.678Z",
+          integrations: {},
+          type: "identify",
+          userId: "u1",
+          traits: { email: "a@b.co" },
+          context: { library: { name: "@segment/analytics-node", version: "3.1.0" } },
+          messageId: "node-next-1",
+          _metadata: { nodeVersion: "v20.20.2", jsRuntime: "node" },
+        },
+        {
+          event: "Bought",
+          type: "track",
+          properties: { price: 1 },
+          integrations: { All: false },
+          anonymousId: "an1",
+        },
+        { type: "page", properties: { url: "x" }, category: "Docs", name: "Go", anonymousId: "an1" },
+        { type: "screen", properties: {}, name: "Home", anonymousId: "an1" },
+        { type: "group", traits: { name: "I" }, groupId: "g1", userId: "u1" },
+        { type: "alias", previousId: "u1", userId: "u2" },
+      ],
+      writeKey: "WK123",
+    });
+    expect(rejections).toEqual([]);
+    expect(calls).toEqual([
+      {
+        type: "identify",
+        userId: "u1",
+        messageId: "node-next-1",
+        dedupeKey: "node-next-1",
+        traits: { email: "a@b.co" },
+        integrations: {},
+        context: { library: { name: "@segment/analytics-node", version: "3.1.0" } },
+        timestamp: "2024-01-02T03:04:05.678Z",
+      },
+      {
+        type: "track",
+        anonymousId: "an1",
+        event: "Bought",
+        properties: { price: 1 },
+        integrations: { All: false },
+        timestamp: now,
+      },
+      {
+        type: "page",
+        anonymousId: "an1",
+        name: "Go",
+        category: "Docs",
+        properties: { url: "x" },
+        timestamp: now,
+      },
+      { type: "screen", anonymousId: "an1", name: "Home", properties: {}, timestamp: now },
+      { type: "group", userId: "u1", groupId: "g1", traits: { name: "I" }, timestamp: now },
+      { type: "alias", userId: "u2", previousId: "u1", timestamp: now },
+    ]);
+  });
+
+  it("merges context and integrations of the batch, the item's own keys winning", () => {
+    const { calls } = batch({
+      context: { library: "batch", app: "shop" },
+      integrations: { All: false, Webhooks: true },
+      batch: [
+        { type: "identify", userId: "u", context: { library: "item" }, integrations: { Webhooks: false } },
+        { type: "identify", userId: "u", context: null, integrations: null },
+      ],
+    });
+    expect(calls[0]?.context).toEqual({ library: "item", app: "shop" });
+    expect(calls[0]?.integrations).toEqual({ All: false, Webhooks: false });
+    expect(calls[1]?.context).toEqual({ library: "batch", app: "shop" });
+  });
+
+  it("keeps __proto__ as a key of its own, in an item and in the batch's context", () => {
+    const body: unknown = JSON.parse(
+      '{"context":{"__proto__":{"polluted":1}},"batch":[{"type":"track","event":"e","userId":"u","properties":{"__proto__":{"polluted":1},"constructor":2}}]}',
+    );
+    const { calls } = accepted(interpretRequest({ kind: "batch", body, receivedAt }));
+    expect(Object.keys(calls[0]?.properties ?? {})).toEqual(["__proto__", "constructor"]);
+    expect(Object.keys(calls[0]?.context ?? {})).toEqual(["__proto__"]);
+    expect("polluted" in {}).toBe(false);
+  });
+
+  it("treats a null field as an absent one, everywhere", () => {
+    const nulls = Object.fromEntries(
+      [
+        "anonymousId",
+        "context",
+        "integrations",
+        "properties",
+        "traits",
+        "timestamp",
+        "messageId",
+        "name",
+        "sentAt",
+      ].map((field) => [field, null]),
+    );
+    expect(one({ ...nulls, type: "track", event: "e", userId: "u" })).toEqual({
+      type: "track",
+      userId: "u",
+      event: "e",
+      timestamp: now,
+    });
+    expect(reasonOf({ ...nulls, type: null, userId: "u" })).toBe("missing_type");
+    expect(batch({ batch: null }).rejections[0]?.reason).toBe("no_batch");
+    expect(batch({ batch: [null] }).rejections[0]?.reason).toBe("not_an_object");
+  });
+
+  it("keeps a null inside properties and traits", () => {
+    expect(one({ type: "track", event: "e", userId: "u", properties: { price: null } })).toMatchObject({
+      properties: { price: null },
+    });
+  });
+
+  it("corrects the clock by the batch's sentAt, an older client's timestamp, or the message's own sentAt", () => {
+    const message = { type: "identify", userId: "u", timestamp: "2026-01-01T13:00:00.000Z" };
+    const sentAt = "2026-01-01T13:00:10.000+0000";
+    const corrected = "2026-01-01T11:59:50.000Z";
+    expect(batch({ sentAt, batch: [message] }).calls[0]?.timestamp).toBe(corrected);
+    expect(batch({ timestamp: sentAt, batch: [message] }).calls[0]?.timestamp).toBe(corrected);
+    expect(batch({ sentAt: now, batch: [{ ...message, sentAt }] }).calls[0]?.timestamp).toBe(corrected);
+    expect(batch({ sentAt: "garbage", batch: [message] }).calls[0]?.timestamp).toBe(message.timestamp);
+  });
+
+  it("takes originalTimestamp over timestamp, and our time when there is neither", () => {
+    const originalTimestamp = "2024-01-02T03:04:05.678901Z";
+    expect(one({ type: "identify", userId: "u", originalTimestamp, timestamp: now })).toMatchObject({
+      timestamp: "2024-01-02T03:04:05.678Z",
+    });
+    expect(one({ type: "identify", userId: "u", timestamp: "" })).toMatchObject({ timestamp: now });
+  });
+
+  it("fills context.ip from the connection only when context.direct is true and it is not there", () => {
+    expect(ipOf({ direct: true })).toBe("10.1.2.3");
+    expect(ipOf({ direct: true, ip: null })).toBe("10.1.2.3");
+    expect(ipOf({ direct: true, ip: "8.8.8.8" })).toBe("8.8.8.8");
+    expect(ipOf({ direct: false })).toBeUndefined();
+    expect(ipOf({})).toBeUndefined();
+  });
+
+  it("takes a number as an identifier", () => {
+    expect(one({ type: "group", userId: 42, groupId: 7 })).toMatchObject({ userId: "42", groupId: "7" });
+  });
+
+  it("knows a repeat by messageId, and without one by its place in a batch that has one", () => {
+    const item = { type: "identify", userId: "u" };
+    const { calls } = batch({ messageId: "b1", batch: [item, { ...item, messageId: "m1" }] });
+    expect(calls.map((call) => call.dedupeKey)).toEqual(["b1#0", "m1"]);
+    expect(calls[0]?.messageId).toBeUndefined();
+    expect(one(item)).not.toHaveProperty("dedupeKey");
+  });
+
+  it("gives each message its own verdict, and names the place of a bad one", () => {
+    const good = { type: "identify", userId: "u", messageId: "good" };
+    const { calls, rejections } = batch({
+      batch: [good, { userId: "u" }, 7, good, { type: "track", userId: "u" }],
+    });
+    expect(calls).toHaveLength(2);
+    expect(rejections.map(({ index, reason }) => [index, reason])).toEqual([
+      [1, "missing_type"],
+      [2, "not_an_object"],
+      [4, "missing_event"],
+    ]);
+  });
+
+  it.each([
+    ["missing_type", { userId: "u" }],
+    ["unknown_type", { type: "delete", userId: "u" }],
+    ["unknown_type", { type: "Track", userId: "u", event: "e" }],
+    ["unknown_type", { type: { a: 1 }, userId: "u" }],
+    ["no_user_anon_id", { type: "identify" }],
+    ["no_user_anon_id", { type: "page", userId: "", anonymousId: "" }],
+    ["missing_event", { type: "track", userId: "u" }],
+    ["missing_event", { type: "track", userId: "u", event: "" }],
+    ["missing_group_id", { type: "group", userId: "u" }],
+    ["missing_user_id", { type: "alias", previousId: "p", anonymousId: "a" }],
+    ["missing_previous_id", { type: "alias", userId: "u" }],
+    ["invalid_field", { type: "identify", userId: ["u"] }],
+    ["invalid_field", { type: "track", userId: "u", event: { a: 1 } }],
+    ["invalid_field", { type: "identify", userId: "u", traits: [] }],
+    ["invalid_field", { type: "identify", userId: "u", context: "x" }],
+    ["invalid_field", { type: "identify", userId: "u", integrations: true }],
+    ["invalid_field", { type: "identify", userId: "u", messageId: true }],
+    ["invalid_timestamp", { type: "identify", userId: "u", timestamp: "yesterday" }],
+    ["invalid_timestamp", { type: "identify", userId: "u", timestamp: {} }],
+    ["invalid_timestamp", { type: "identify", userId: "u", timestamp: "2024-02-30" }],
+    ["message_id_too_long", { type: "identify", userId: "u", messageId: "m".repeat(100) }],
+    ["message_too_large", { type: "identify", userId: "u", traits: { a: "é".repeat(16_384) } }],
+  ])("rejects with %s: %j", (reason, message) => {
+    expect(reasonOf(message)).toBe(reason);
+  });
+
+  it("takes a message of exactly 32,768 bytes, and a messageId of 99 characters", () => {
+    const shell = { type: "identify", userId: "u", traits: { a: "" } };
+    const full = { ...shell, traits: { a: "x".repeat(32_768 - size(shell)) } };
+    expect(reasonOf(full)).toBeUndefined();
+    expect(reasonOf({ ...full, userId: "uu" })).toBe("message_too_large");
+    expect(reasonOf({ type: "identify", userId: "u", messageId: "m".repeat(99) })).toBeUndefined();
+  });
+
+  it("rejects what nests too deeply, before anything recurses into it", () => {
+    const body: unknown = JSON.parse(
+      `{"batch":[{"type":"identify","userId":"u","traits":${'{"a":'.repeat(80_000)}1${"}".repeat(80_000)}}]}`,
+    );
+    const { rejections } = accepted(interpretRequest({ kind: "batch", body, receivedAt }));
+    expect(rejections[0]?.reason).toBe("nested_too_deeply");
+  });
+});
+
+describe("the context of a batch", () => {
+  it("counts towards the size of each message", () => {
+    const context = { a: "x".repeat(32_700) };
+    const item = { type: "identify", userId: "u", traits: { b: "x".repeat(100) } };
+    expect(batch({ context, batch: [item] }).rejections[0]?.reason).toBe("message_too_large");
+  });
+
+  it("is refused for each message when it nests too deeply", () => {
+    const deep = `${'{"a":'.repeat(80_000)}1${"}".repeat(80_000)}`;
+    const body: unknown = JSON.parse(`{"context":${deep},"batch":[{"type":"identify","userId":"u"}]}`);
+    const { rejections } = accepted(interpretRequest({ kind: "batch", body, receivedAt }));
+    expect(rejections[0]?.reason).toBe("nested_too_deeply");
+  });
+});
+
+describe("a request", () => {
+  it("takes the type of a single call from the path, whatever the message says", () => {
+    const body = { type: "page", event: "e", userId: "u", writeKey: "k", sentAt: now };
+    const { calls } = accepted(interpretRequest({ kind: "track", body, receivedAt }));
+    expect(calls).toEqual([{ type: "track", event: "e", userId: "u", timestamp: now }]);
+  });
+
+  it.each([null, 1, "text", true, [], [{ type: "identify", userId: "u" }]])(
+    "keeps %j as a rejected message",
+    (body) => {
+      expect(accepted(interpretRequest({ kind: "batch", body, receivedAt })).rejections[0]?.reason).toBe(
+        "not_an_object",
+      );
+      expect(accepted(interpretRequest({ kind: "track", body, receivedAt })).rejections[0]?.reason).toBe(
+        "not_an_object",
+      );
+    },
+  );
+
+  it("takes 2,500 messages and refuses 2,501", () => {
+    expect(interpretRequest({ kind: "batch", body: junk(2_500), receivedAt }).ok).toBe(true);
+    expect(interpretRequest({ kind: "batch", body: junk(2_501), receivedAt })).toMatchObject({
+      ok: false,
+      refusal: { status: 400, message: "Exceed payload limit" },
+    });
+  });
+
+  it("accounts for every message of any JSON at all", () => {
+    const kinds = ["identify", "track", "page", "screen", "group", "alias", "delete"];
+    const item = fc.record(
+      {
+        type: fc.oneof(fc.constantFrom(...kinds), fc.jsonValue()),
+        userId: fc.oneof(fc.string(), fc.jsonValue()),
+        event: fc.jsonValue(),
+        timestamp: fc.oneof(fc.jsonValue(), fc.string()),
+        context: fc.jsonValue(),
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(fc.array(fc.oneof(item, fc.jsonValue())), fc.jsonValue(), (messages, sentAt) => {
+        const { calls, rejections } = batch({ batch: messages, sentAt });
+        expect(calls.length + rejections.length).toBe(messages.length);
+        for (const call of calls) expect(call.timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+      }),
+    );
+  });
+});

@@ -1,0 +1,305 @@
+import { request as httpRequest } from "node:http";
+import { connect } from "node:net";
+import { once } from "node:events";
+import { gzipSync } from "node:zlib";
+import Fastify, { type FastifyInstance } from "fastify";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Ingest } from "../../src/ingest/ingest.ts";
+import type { IngestedCall } from "../../src/ingest/normalize-call.ts";
+import type { Rejection } from "../../src/ingest/rejection-reasons.ts";
+import { ingestRoutes } from "../../src/ingest/routes.ts";
+
+let server: FastifyInstance;
+let port: number;
+let stored: IngestedCall[];
+let kept: { rejection: Rejection; source: string | undefined }[];
+let refusals: string[];
+let limit: number | undefined;
+let failing: Error | undefined;
+
+beforeEach(async () => {
+  stored = [];
+  kept = [];
+  refusals = [];
+  limit = undefined;
+  failing = undefined;
+  const ingest: Ingest = {
+    findSource: (writeKey) => (writeKey === "WK" ? "site" : undefined),
+    accept: async (_source, calls) => {
+      if (failing) throw failing;
+      stored.push(...calls);
+      return { accepted: calls.length, duplicates: 0, refused: [] };
+    },
+    keepRejections: async (rejections, source) => {
+      kept.push(...rejections.map((rejection) => ({ rejection, source })));
+    },
+    countRefusal: (code) => refusals.push(code),
+    rateLimit: () => limit,
+    onError: () => {},
+    now: () => Date.UTC(2026, 0, 1),
+  };
+  server = Fastify({ routerOptions: { ignoreTrailingSlash: true } });
+  await server.register(ingestRoutes, { prefix: "/v1", ingest });
+  await server.listen({ port: 0, host: "127.0.0.1" });
+  const address = server.server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  port = address.port;
+});
+
+afterEach(() => server.close());
+
+interface Answer {
+  status: number;
+  body: unknown;
+  headers: Record<string, string | string[] | undefined>;
+}
+
+interface Sent {
+  path?: string;
+  method?: string;
+  body?: string | Buffer;
+  headers?: Record<string, string>;
+}
+
+/** Over a bare socket, because fetch would correct the headers. */
+async function send({ path = "/v1/batch", method = "POST", body = "", headers = {} }: Sent): Promise<Answer> {
+  const request = httpRequest({ port, host: "127.0.0.1", path, method, headers, agent: false });
+  request.end(body);
+  const [response] = await once(request, "response");
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk);
+  const text = Buffer.concat(chunks).toString();
+  return {
+    status: response.statusCode,
+    body: text === "" ? undefined : JSON.parse(text),
+    headers: response.headers,
+  };
+}
+
+const identify = (messageId = "m1"): object => ({ type: "identify", userId: "u", messageId });
+const withKey = (body: object): string => JSON.stringify({ writeKey: "WK", ...body });
+const success = { status: 200, body: { success: true } };
+
+describe("paths", () => {
+  it.each(["/v1/batch", "/v1/import", "/v1/b", "/v1/batch/", "/v1/import/", "/v1/b/"])(
+    "takes a batch on %s",
+    async (path) => {
+      expect(await send({ path, body: withKey({ batch: [identify(), identify("m2")] }) })).toMatchObject(
+        success,
+      );
+      expect(stored.map((call) => call.messageId)).toEqual(["m1", "m2"]);
+    },
+  );
+
+  it.each([
+    ["identify", "i"],
+    ["track", "t"],
+    ["page", "p"],
+    ["screen", "s"],
+    ["group", "g"],
+    ["alias", "a"],
+  ])("takes %s on its path, its short path, and both with a trailing slash", async (type, short) => {
+    const body = withKey({ userId: "u", event: "e", groupId: "g", previousId: "p" });
+    for (const path of [type, short, `${type}/`, `${short}/`]) {
+      expect(await send({ path: `/v1/${path}`, body })).toMatchObject(success);
+    }
+    expect(stored.map((call) => call.type)).toEqual([type, type, type, type]);
+  });
+
+  it("answers 404 and 405 in the shape that clients can read", async () => {
+    expect(await send({ path: "/v1/projects", body: "{}" })).toMatchObject({
+      status: 404,
+      body: { success: false, code: "not_found" },
+    });
+    const get = await send({ method: "GET" });
+    expect(get).toMatchObject({ status: 405, body: { success: false, code: "method_not_allowed" } });
+    expect(get.headers["allow"]).toBe("POST, OPTIONS");
+  });
+
+  it("lets browsers of any origin in, preflight included", async () => {
+    const preflight = await send({ method: "OPTIONS", headers: { origin: "https://shop.example" } });
+    expect(preflight.status).toBe(204);
+    expect(preflight.headers["access-control-allow-headers"]).toContain("content-type");
+    const post = await send({ body: withKey({ batch: [] }), headers: { origin: "https://shop.example" } });
+    expect(post.headers["access-control-allow-origin"]).toBe("*");
+  });
+});
+
+const messageOf: Record<string, string> = {
+  invalid_json: "Malformed JSON",
+  invalid_gzip: "Malformed gzip",
+  payload_too_large: "Exceed payload limit",
+};
+
+describe("bodies", () => {
+  it.each([
+    "application/json",
+    "application/json; charset=utf-8",
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data",
+    "garbage",
+    "",
+    "///;;",
+  ])("parses JSON when the content type says %j", async (type) => {
+    expect(
+      await send({ body: withKey({ batch: [identify()] }), headers: { "content-type": type } }),
+    ).toMatchObject(success);
+    expect(stored).toHaveLength(1);
+  });
+
+  it("parses gzip that claims to be a form, and a chunked body without a content type", async () => {
+    const body = gzipSync(withKey({ batch: [identify()] }));
+    const headers = { "content-type": "application/x-www-form-urlencoded", "content-encoding": "gzip" };
+    expect(await send({ body, headers })).toMatchObject(success);
+    expect(
+      await send({ body: withKey({ batch: [identify()] }), headers: { "transfer-encoding": "chunked" } }),
+    ).toMatchObject(success);
+    expect(stored).toHaveLength(2);
+  });
+
+  it.each<[string, Sent, string]>([
+    ["invalid JSON", { body: "{" }, "invalid_json"],
+    ["no body", { body: "" }, "invalid_json"],
+    [
+      "truncated gzip",
+      { body: gzipSync(withKey({})).subarray(0, 15), headers: { "content-encoding": "gzip" } },
+      "invalid_gzip",
+    ],
+    [
+      "a gzip bomb",
+      { body: gzipSync(Buffer.alloc(100_000_000)), headers: { "content-encoding": "gzip" } },
+      "payload_too_large",
+    ],
+    ["a batch of 600 KB", { body: withKey({ a: "x".repeat(600_000) }) }, "payload_too_large"],
+    [
+      "a batch of 600 KB, chunked",
+      { body: withKey({ a: "x".repeat(600_000) }), headers: { "transfer-encoding": "chunked" } },
+      "payload_too_large",
+    ],
+    ["a call of 33 KB", { path: "/v1/track", body: withKey({ a: "x".repeat(33_792) }) }, "payload_too_large"],
+    [
+      "2,501 messages",
+      { body: withKey({ batch: Array.from({ length: 2_501 }, () => 1) }) },
+      "payload_too_large",
+    ],
+  ])("answers 400 to %s", async (_title, sent, code) => {
+    const answer = await send(sent);
+    expect(answer).toMatchObject({ status: 400, body: { success: false, code, message: messageOf[code] } });
+    expect(refusals).toEqual([code]);
+    expect(stored).toEqual([]);
+  });
+
+  it("does not read a body without end", async () => {
+    const socket = connect(port, "127.0.0.1");
+    socket.on("error", () => {});
+    socket.write("POST /v1/batch HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
+    const chunk = Buffer.concat([Buffer.from("10000\r\n"), Buffer.alloc(65_536, "x"), Buffer.from("\r\n")]);
+    let answer = "";
+    let written = 0;
+    socket.on("data", (data) => (answer += data.toString()));
+    const closed = once(socket, "close");
+    const pump = (): void => {
+      while (socket.writable && !answer.includes("\r\n\r\n")) {
+        written += chunk.length;
+        if (!socket.write(chunk)) return void socket.once("drain", () => setImmediate(pump));
+      }
+      socket.end();
+    };
+    pump();
+    await closed;
+    expect(answer).toContain("400 Bad Request");
+    expect(answer).toContain("Exceed payload limit");
+    expect(written).toBeLessThan(20_000_000);
+  });
+
+  it("survives a client that leaves in the middle of a body", async () => {
+    const socket = connect(port, "127.0.0.1");
+    await once(socket, "connect");
+    socket.write("POST /v1/batch HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{");
+    socket.destroy();
+    await vi.waitFor(() => expect(refusals).toEqual(["body_aborted"]));
+    expect(await send({ body: withKey({ batch: [identify()] }) })).toMatchObject(success);
+  });
+});
+
+describe("leniency and strict mode", () => {
+  const strict = { "x-strict-mode": "1" };
+
+  it("answers 200 to what it rejects, and keeps it with its reason", async () => {
+    const body = withKey({
+      batch: [identify(), { type: "track", userId: "u" }, identify("m2"), { type: "identify" }],
+    });
+    expect(await send({ body })).toMatchObject(success);
+    expect(stored.map((call) => call.messageId)).toEqual(["m1", "m2"]);
+    expect(kept.map(({ rejection, source }) => [rejection.reason, rejection.index, source])).toEqual([
+      ["missing_event", 1, "site"],
+      ["no_user_anon_id", 3, "site"],
+    ]);
+  });
+
+  it("does not lose the good messages of a batch that it answers 400 in strict mode", async () => {
+    const body = withKey({ batch: [identify(), { userId: "u", messageId: "bad" }] });
+    const answer = await send({ body, headers: strict });
+    expect(answer).toMatchObject({
+      status: 400,
+      body: {
+        success: false,
+        code: "missing_type",
+        rejected: [{ index: 1, messageId: "bad", reason: "missing_type" }],
+      },
+    });
+    expect(stored.map((call) => call.messageId)).toEqual(["m1"]);
+  });
+
+  it.each([
+    ["no key", {}, "no_write_key"],
+    ["a wrong key", { writeKey: "wrong" }, "unknown_write_key"],
+  ])("answers 200 to %s, in strict mode 401, and keeps it either way", async (_title, key, reason) => {
+    const body = JSON.stringify({ ...key, batch: [identify()] });
+    expect(await send({ body })).toMatchObject(success);
+    expect(await send({ body, headers: strict })).toMatchObject({
+      status: 401,
+      body: { success: false, code: reason },
+    });
+    expect(kept.map(({ rejection }) => rejection.reason)).toEqual([reason, reason]);
+    expect(stored).toEqual([]);
+  });
+
+  it.each(["null", "[]", '"text"', "7"])(
+    "answers 200 to the body %s with a key, in strict mode 400",
+    async (body) => {
+      const authorization = `Basic ${Buffer.from("WK:").toString("base64")}`;
+      expect(await send({ body, headers: { authorization } })).toMatchObject(success);
+      expect(await send({ body, headers: { authorization, ...strict } })).toMatchObject({
+        status: 400,
+        body: { code: "not_an_object" },
+      });
+    },
+  );
+
+  it("tells at most a hundred rejections", async () => {
+    const body = withKey({ batch: Array.from({ length: 2_500 }, () => ({})) });
+    const answer = await send({ body, headers: strict });
+    expect(answer.body).toHaveProperty("rejected.length", 100);
+    expect(kept).toHaveLength(2_500);
+  });
+});
+
+describe("trouble on our side", () => {
+  it("says 429 with both headers in seconds while a rate limit is injected", async () => {
+    limit = 7;
+    const answer = await send({ body: withKey({ batch: [identify()] }) });
+    expect(answer).toMatchObject({ status: 429, body: { success: false, code: "rate_limited" } });
+    expect(answer.headers).toMatchObject({ "retry-after": "7", "x-ratelimit-reset": "7" });
+    expect(stored).toEqual([]);
+  });
+
+  it("says 503 when nothing could be stored, and nothing of why", async () => {
+    failing = new Error("disk full at /secret/path");
+    const answer = await send({ body: withKey({ batch: [identify()] }) });
+    expect(answer).toMatchObject({ status: 503, body: { success: false, code: "unavailable" } });
+    expect(answer.headers["retry-after"]).toBe("1");
+    expect(JSON.stringify(answer.body)).not.toContain("secret");
+  });
+});
