@@ -1,0 +1,82 @@
+import { mutations, sampleMessages, signedRequest, type SignedRequest } from "@countersign/core/testing";
+import { createSender, type Delivery, type Receipt } from "@countersign/sender";
+import { createApp } from "example-express";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { table, type Row } from "./rows.ts";
+
+const secret = "a secret shared by sender and receiver";
+
+const received: string[] = [];
+const server = createServer(createApp(secret, (line) => received.push(line)));
+server.listen(0, "127.0.0.1");
+await once(server, "listening");
+const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`;
+const sender = await createSender({ url, sharedSecret: secret });
+
+const user = { userId: "u-1842" };
+const context = { device: { model: "Pixel 9", type: "android" }, os: { name: "Android", version: "16" } };
+const deletions = () => sender.deleteUser(user.userId);
+const calls: readonly (() => Promise<Receipt | readonly Receipt[]>)[] = [
+  () => sender.page({ ...user, name: "Pricing", properties: { path: "/pricing", title: "Pricing" } }),
+  () => sender.screen({ ...user, name: "Home", context }),
+  () => sender.identify({ ...user, traits: { email: "ada@example.com", plan: "pro" } }),
+  () => sender.track({ ...user, event: "Order Completed", properties: { orderId: "o-77", total: 41.5 } }),
+  () => sender.alias({ previousId: "anonymous-3f2a", ...user }),
+  () => sender.group({ ...user, groupId: "g-12", traits: { name: "Example Ltd", employees: 329 } }),
+  deletions,
+];
+
+const rows: Row[] = [];
+for (const call of calls) {
+  for (const receipt of [await call()].flat()) rows.push(...(await receipt.settled()).map(forwarded));
+}
+const acceptedBefore = received.length;
+const spoilt = [
+  ["forged", "signed with another secret", mutations.forged],
+  ["unsigned", "without a signature", mutations.unsigned],
+  ["tampered", "changed after signing", mutations.tampered],
+] as const;
+for (const [name, how, spoil] of spoilt) {
+  rows.push(await refused(`track, ${name}`, how, spoil(signedRequest(sampleMessages.track, secret))));
+}
+
+await sender.close();
+server.close();
+await once(server, "close");
+
+console.log(
+  `A sender forwarded seven messages to an Express app at ${url}; then came three that it must refuse.\n`,
+);
+console.log(`${table(rows)}\n`);
+console.log(
+  `What the app's handler saw, verified and typed:\n${received.map((line) => `  ${line}`).join("\n")}\n`,
+);
+
+const wrong = rows.filter((row) => !row.asItShouldBe).length;
+const good = rows.length === 10 && wrong === 0 && received.length === 7 && acceptedBefore === 7;
+console.log(
+  good ? "All ten are as they should be." : `${wrong} of ${rows.length} rows are not as they should be.`,
+);
+process.exitCode = good ? 0 : 1;
+
+/** A row for a message that the sender forwarded: one attempt, and the receiver took it. */
+function forwarded(delivery: Delivery): Row {
+  const [attempt] = delivery.attempts;
+  return {
+    sent: delivery.type,
+    how: "by the sender, signed",
+    status: attempt?.status,
+    answer:
+      attempt?.outcome === "success" ? "accepted" : (attempt?.message ?? attempt?.response ?? "nothing"),
+    asItShouldBe: delivery.state === "delivered" && delivery.attempts.length === 1 && attempt?.status === 204,
+  };
+}
+
+/** A row for a request that no receiver may accept. */
+async function refused(sent: string, how: string, request: SignedRequest): Promise<Row> {
+  const response = await fetch(url, { ...request, body: request.body as Uint8Array<ArrayBuffer> });
+  const { detail = "accepted" } = response.ok ? {} : ((await response.json()) as { detail?: string });
+  return { sent, how, status: response.status, answer: detail, asItShouldBe: response.status === 401 };
+}

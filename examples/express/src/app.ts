@@ -1,0 +1,42 @@
+import { aliasIdentity, assertNever, type WebhookMessage } from "@countersign/core";
+import { verifyWebhook } from "@countersign/express";
+import express, { type Express } from "express";
+
+/**
+ * The example receiver: one verified route.
+ *
+ * @param secret - The secret shared with the sender.
+ * @param log - Is given one line for each message.
+ */
+export function createApp(secret: string, log: (line: string) => void): Express {
+  const app = express();
+  app.post("/webhooks", verifyWebhook({ secret }), (req, res) => {
+    log(describe(req.body));
+    res.sendStatus(204);
+  });
+  return app;
+}
+
+/** Each case sees the fields of its own type; leaving one out does not compile. */
+function describe(message: WebhookMessage): string {
+  switch (message.type) {
+    case "page":
+      return `page      ${message.properties?.path ?? message.name ?? "?"}`;
+    case "screen":
+      return `screen    ${message.name ?? "?"} on ${message.context?.device?.model ?? "a device"}`;
+    case "identify":
+      return `identify  ${message.userId ?? message.anonymousId} is ${JSON.stringify(message.traits ?? {})}`;
+    case "track":
+      return `track     ${message.event} ${JSON.stringify(message.properties ?? {})}`;
+    case "alias": {
+      const { previousId, userId } = aliasIdentity(message);
+      return `alias     ${previousId} is ${userId}`;
+    }
+    case "group":
+      return `group     ${message.userId ?? message.anonymousId} belongs to ${message.groupId}`;
+    case "delete":
+      return `delete    ${message.userId}`;
+    default:
+      return assertNever(message);
+  }
+}

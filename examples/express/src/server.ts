@@ -1,0 +1,8 @@
+import { createApp } from "./app.ts";
+
+const secret = process.env["WEBHOOK_SECRET"] ?? "dev";
+const port = Number(process.env["PORT"] ?? 3000);
+
+createApp(secret, console.log).listen(port, "127.0.0.1", () => {
+  console.log(`Receiving webhooks at http://127.0.0.1:${port}/webhooks, signed with WEBHOOK_SECRET.`);
+});
