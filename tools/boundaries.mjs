@@ -17,19 +17,30 @@ const onlyTo = ([name, targets]) => ({
 });
 
 const { output } = await cruise(["packages"], {
-  includeOnly: "^packages/[^/]+/(src|dist)/",
+  // Packages, and the modules that Node brings.
+  includeOnly: { path: ["^packages/[^/]+/(src|dist)/", "^[a-z_]+$"] },
   doNotFollow: { path: "(^|/)(node_modules|dist)/" },
-  exclude: { path: "\\.d\\.ts$" },
   tsPreCompilationDeps: true,
   enhancedResolveOptions: {
     exportsFields: ["exports"],
-    conditionNames: ["types", "node", "import", "default"],
+    conditionNames: ["node", "import", "default"],
   },
   validate: true,
   ruleSet: {
     forbidden: [
       ...Object.entries(allowedDirections).map(onlyTo),
-      { name: "no-cycles", severity: "error", from: {}, to: { circular: true } },
+      {
+        name: "no-cycles",
+        severity: "error",
+        from: {},
+        to: { circular: true, viaOnly: { dependencyTypesNot: ["type-only"] } },
+      },
+      {
+        name: "packages-import-others-by-name",
+        severity: "error",
+        from: { path: "^packages/([^/]+)/src/" },
+        to: { path: "^packages/[^/]+/src/", pathNot: "^packages/$1/" },
+      },
       {
         name: "core-is-runtime-neutral",
         comment: "Only the Node entry points of core may touch Node.",
@@ -41,10 +52,14 @@ const { output } = await cruise(["packages"], {
   },
 });
 
+const byName = output.modules.some(({ source, dependencies }) =>
+  dependencies.some(({ module }) => source.startsWith("packages/express/") && module === "@countersign/core"),
+);
+if (!byName) console.error("Imports by package name are not followed: build the packages first.");
 const seen = new Set(output.modules.map((module) => module.source.split("/")[1]));
 const unseen = packages.filter((name) => !seen.has(name));
 for (const { rule, from, to } of output.summary.violations) console.error(`${rule.name}: ${from} -> ${to}`);
 console.log(`${output.summary.totalCruised} modules, ${output.summary.violations.length} violations`);
 if (unseen.length > 0)
   console.error(`No module was read of: ${unseen.join(", ")}. The check would pass on anything.`);
-process.exit(output.summary.violations.length > 0 || unseen.length > 0 ? 1 : 0);
+process.exit(output.summary.violations.length > 0 || unseen.length > 0 || !byName ? 1 : 0);
