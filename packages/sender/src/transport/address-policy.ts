@@ -1,0 +1,100 @@
+import ipaddr from "ipaddr.js";
+
+/** Which addresses may be called, beyond those that never may. */
+export interface AddressPolicyOptions {
+  /**
+   * Call public addresses only: refuse private ranges, loopback, the unspecified address, carrier-grade NAT,
+   * unique-local, multicast, broadcast and reserved ranges. For a sender whose URLs come from its customers.
+   *
+   * @defaultValue false
+   */
+  readonly blockPrivateNetworks?: boolean | undefined;
+}
+
+// Metadata and control services of cloud hosts outside the link-local ranges. What answers there hands out the
+// machine's credentials to whoever asks from it.
+const metadataRanges: readonly string[] = [
+  "100.100.100.200/32", // Alibaba
+  "168.63.129.16/32", // Azure
+  "192.0.0.192/32", // Oracle
+  "fd00:ec2::/32", // AWS
+  "fd00:42::42/128", // Scaleway
+  "fd20:ce::254/128", // Google
+];
+
+const metadata = metadataRanges.map((range) => ipaddr.parseCIDR(range));
+const nat64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96");
+const globalUnicast = ipaddr.IPv6.parseCIDR("2000::/3");
+
+// Where IPv6 forms carry an IPv4 address that a translator, tunnel or the kernel will call: the offset of its bytes.
+const embeddings: readonly { range: [ipaddr.IPv6, number]; offset: number; inverted?: boolean }[] = [
+  { range: ipaddr.IPv6.parseCIDR("::/96"), offset: 12 }, // IPv4-compatible
+  { range: ipaddr.IPv6.parseCIDR("::ffff:0:0/96"), offset: 12 }, // IPv4-mapped
+  { range: ipaddr.IPv6.parseCIDR("::ffff:0:0:0/96"), offset: 12 }, // stateless translation
+  { range: nat64, offset: 12 },
+  { range: ipaddr.IPv6.parseCIDR("64:ff9b:1::/48"), offset: 12 }, // NAT64 with a local prefix
+  { range: ipaddr.IPv6.parseCIDR("2002::/16"), offset: 2 }, // 6to4
+  { range: ipaddr.IPv6.parseCIDR("2001::/32"), offset: 4 }, // Teredo: its server,
+  { range: ipaddr.IPv6.parseCIDR("2001::/32"), offset: 12, inverted: true }, // and its client
+];
+
+/**
+ * Why an address may not be called; `undefined` when it may.
+ *
+ * Link-local and cloud metadata addresses never may, in any notation that reaches them: IPv4-mapped, NAT64, 6to4 and
+ * the like are judged by the IPv4 address inside as well.
+ *
+ * @param address An IP address in text, as a resolver returns it; an IPv6 zone is ignored.
+ */
+export function refusedAddress(address: string, options: AddressPolicyOptions = {}): string | undefined {
+  if (!ipaddr.isValid(address)) {
+    return "is not an IP address";
+  }
+  const parsed = ipaddr.parse(address);
+  const forms = [parsed, ...embeddedAddresses(parsed)];
+  if (forms.some(isLinkLocalOrMetadata)) {
+    return "is a link-local or cloud metadata address, which is never called";
+  }
+  if (options.blockPrivateNetworks === true && !isPublic(parsed, forms)) {
+    return "is not a public address, and blockPrivateNetworks is set";
+  }
+  return undefined;
+}
+
+function embeddedAddresses(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4[] {
+  if (!isIPv6(address)) {
+    return [];
+  }
+  const bytes = address.toByteArray();
+  return embeddings
+    .filter(({ range }) => address.match(range))
+    .map(({ offset, inverted }) => {
+      const embedded = bytes.slice(offset, offset + 4);
+      return new ipaddr.IPv4(inverted === true ? embedded.map((byte) => byte ^ 0xff) : embedded);
+    });
+}
+
+function isLinkLocalOrMetadata(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+  return (
+    address.range() === "linkLocal" ||
+    metadata.some(([range, bits]) => range.kind() === address.kind() && address.match(range, bits))
+  );
+}
+
+function isPublic(
+  address: ipaddr.IPv4 | ipaddr.IPv6,
+  forms: readonly (ipaddr.IPv4 | ipaddr.IPv6)[],
+): boolean {
+  if (!isIPv6(address)) {
+    return address.range() === "unicast";
+  }
+  // A NAT64 network reaches public IPv4 hosts under this prefix. The other translations and tunnels have no such use.
+  if (address.match(nat64)) {
+    return forms.every((form) => form === address || form.range() === "unicast");
+  }
+  return address.range() === "unicast" && address.match(globalUnicast);
+}
+
+function isIPv6(address: ipaddr.IPv4 | ipaddr.IPv6): address is ipaddr.IPv6 {
+  return address.kind() === "ipv6";
+}

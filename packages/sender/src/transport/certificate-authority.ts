@@ -1,0 +1,52 @@
+import { X509Certificate } from "node:crypto";
+import { createSecureContext, type SecureContext } from "node:tls";
+import { TransportError } from "./transport-error.ts";
+
+const certificateBlock = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/gu;
+
+/**
+ * Refuses what cannot serve as an endpoint's `ca`. Node itself takes any text and then trusts nobody, which would
+ * show only when deliveries fail.
+ *
+ * @param ca One or several texts in PEM, each holding one or several certificates.
+ * @throws TypeError when a text holds no certificate, or one that cannot be read.
+ */
+export function assertCertificateAuthority(ca: string | readonly string[]): void {
+  certificatesIn(ca);
+}
+
+/**
+ * What verifies the endpoints that share a `ca`; made once, because reading certificates is slow.
+ *
+ * @throws TransportError `ERR_INVALID_CA`.
+ */
+export function trustOnly(ca: string | readonly string[]): SecureContext {
+  try {
+    return createSecureContext({ ca: certificatesIn(ca) });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new TransportError("ERR_INVALID_CA", reason, { cause: error });
+  }
+}
+
+function certificatesIn(ca: string | readonly string[]): string[] {
+  const texts = typeof ca === "string" ? [ca] : ca;
+  if (texts.length === 0) {
+    throw new TypeError("ca is an empty list: leave it out to trust the system's certificate authorities");
+  }
+  return texts.flatMap((text) => {
+    const blocks = text.match(certificateBlock);
+    if (blocks === null) {
+      throw new TypeError("ca holds no PEM certificate: pass the text of the file, not its path");
+    }
+    return blocks.map(readable);
+  });
+}
+
+function readable(pem: string): string {
+  try {
+    return new X509Certificate(pem).toString();
+  } catch (error) {
+    throw new TypeError("ca holds a PEM certificate that cannot be read", { cause: error });
+  }
+}

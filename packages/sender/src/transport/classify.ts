@@ -1,0 +1,70 @@
+import { errors } from "undici";
+import { CertificateError, TransportError } from "./transport-error.ts";
+import type { AttemptOutcome } from "./transport.ts";
+
+/** The outcome that a response's status means (see {@link AttemptOutcome}). */
+export function outcomeOfStatus(status: number): AttemptOutcome {
+  if (status >= 200 && status < 300) {
+    return "success";
+  }
+  if ((status >= 500 && status < 600) || status === 408 || status === 429) {
+    return "server_error";
+  }
+  return "rejected";
+}
+
+/** What kept a response from coming, as {@link AttemptOutcome} with the code and the words to log. */
+export interface Failure {
+  readonly outcome: AttemptOutcome;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** The outcome that an error means: of the connector, the operating system or the HTTP parser. */
+export function outcomeOfError(error: unknown): Failure {
+  const code = codeOf(error);
+  const message = clearerMessages[code] ?? messageOf(error);
+  if (error instanceof CertificateError) {
+    return { outcome: "tls", code, message };
+  }
+  if (error instanceof TransportError) {
+    return { outcome: transportOutcomes[error.code], code, message };
+  }
+  // What the request itself is wrong in does not pass with time: it would fail in every retry for four hours.
+  if (error instanceof TypeError || permanentCodes.has(code)) {
+    return { outcome: "rejected", code, message };
+  }
+  return { outcome: code === "ETIMEDOUT" ? "timeout" : "network", code, message };
+}
+
+const transportOutcomes = {
+  ERR_ADDRESS_BLOCKED: "rejected",
+  ERR_ABORTED: "network",
+  ERR_CLOSED: "network",
+  ERR_INVALID_CA: "tls",
+  ERR_TIMEOUT: "timeout",
+} as const;
+
+const permanentCodes: ReadonlySet<string> = new Set(["UND_ERR_INVALID_ARG", "UND_ERR_NOT_SUPPORTED"]);
+
+const clearerMessages: Readonly<Record<string, string>> = {
+  UND_ERR_SOCKET: "the endpoint closed the connection before its response",
+  UND_ERR_HEADERS_OVERFLOW: "the response's headers are larger than 16 KiB",
+  UND_ERR_DESTROYED: "the transport was closed before the response",
+};
+
+function codeOf(error: unknown): string {
+  if (error instanceof Error && "code" in error && typeof error.code === "string" && error.code !== "") {
+    return error.code;
+  }
+  return error instanceof errors.HTTPParserError ? "ERR_HTTP_PARSER" : "ERR_UNKNOWN";
+}
+
+function messageOf(error: unknown): string {
+  // Several addresses tried and none reached: the error of the whole has no text of its own.
+  if (error instanceof AggregateError) {
+    const each = error.errors.map((inner) => messageOf(inner));
+    return [...new Set(each)].join("; ");
+  }
+  return error instanceof Error && error.message !== "" ? error.message : String(error);
+}

@@ -1,0 +1,198 @@
+import { lookup as systemLookup, type LookupAddress } from "node:dns";
+import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
+import { connect as connectTls, type SecureContext } from "node:tls";
+import type { buildConnector } from "undici";
+import { refusedAddress, type AddressPolicyOptions } from "./address-policy.ts";
+import { CertificateError, TransportError } from "./transport-error.ts";
+
+/** Resolves a host name to its addresses: all of them, in the order to try. */
+export type ResolveHost = (hostname: string) => Promise<readonly LookupAddress[]>;
+
+/** How connections to endpoints are opened. */
+export interface ConnectorOptions extends AddressPolicyOptions {
+  readonly resolveHost: ResolveHost;
+  /** Milliseconds until a connection that does not come about is given up, TLS handshake included. */
+  readonly connectTimeoutMs: number;
+  /** Every connection not yet handed over, so that whoever closes can drop them. */
+  readonly pending: Set<Socket>;
+}
+
+/** What asks the operating system, as every other program on the machine does. */
+export const resolveBySystem: ResolveHost = (hostname) =>
+  new Promise((resolve, reject) => {
+    systemLookup(hostname, { all: true }, (error, addresses) => {
+      if (error === null) {
+        resolve(addresses);
+      } else {
+        reject(error);
+      }
+    });
+  });
+
+/**
+ * One question at a time for each name. The operating system's resolver runs on four threads: without this, the
+ * deliveries waiting for one name that does not resolve would take all of them from everybody else.
+ */
+export function oneQuestionPerHost(resolveHost: ResolveHost): ResolveHost {
+  const asked = new Map<string, Promise<readonly LookupAddress[]>>();
+  return (hostname) => {
+    const running = asked.get(hostname);
+    if (running !== undefined) {
+      return running;
+    }
+    const answer = Promise.resolve(hostname)
+      .then(resolveHost)
+      .finally(() => asked.delete(hostname));
+    asked.set(hostname, answer);
+    return answer;
+  };
+}
+
+/**
+ * Opens connections that are verified before they are handed over: the address against the policy, and over TLS the
+ * certificate against the host's name. There is no way to switch the latter off.
+ *
+ * @param trust What verifies certificates instead of the system's authorities.
+ */
+export function createConnector(
+  options: ConnectorOptions,
+  trust?: () => SecureContext,
+): buildConnector.connector {
+  return ({ hostname, port, protocol }, callback) => {
+    const secure = protocol === "https:";
+    const literal = isIP(hostname) !== 0;
+    let socket: Socket;
+    try {
+      // A literal address is connected to without a lookup, so that it has to be judged here.
+      if (literal) {
+        assertCallable(hostname, hostname, options);
+      }
+      const target = {
+        host: hostname,
+        port: Number(port) || (secure ? 443 : 80),
+        lookup: checkedLookup(options),
+      };
+      socket = secure ? connectSecurely(target, literal, trust?.()) : connectTcp(target);
+    } catch (error) {
+      queueMicrotask(() => callback(asError(error), null));
+      return;
+    }
+    handOver(socket, secure ? "secureConnect" : "connect", options, callback);
+  };
+}
+
+function connectSecurely(
+  target: { host: string; port: number; lookup: LookupFunction },
+  literal: boolean,
+  secureContext: SecureContext | undefined,
+): Socket {
+  return connectTls({
+    ...target,
+    ...(secureContext === undefined ? {} : { secureContext }),
+    // Said outright, because NODE_TLS_REJECT_UNAUTHORIZED=0 turns the default around.
+    rejectUnauthorized: true,
+    ALPNProtocols: ["http/1.1"],
+    // Names alone may be asked for, and without the root's dot (RFC 6066, section 3).
+    ...(literal ? {} : { servername: target.host.replace(/\.$/u, "") }),
+  });
+}
+
+function handOver(
+  socket: Socket,
+  event: "connect" | "secureConnect",
+  { connectTimeoutMs, pending }: ConnectorOptions,
+  callback: buildConnector.Callback,
+): void {
+  const timer = setTimeout(() => {
+    socket.destroy(new TransportError("ERR_TIMEOUT", `no connection within ${connectTimeoutMs} ms`));
+  }, connectTimeoutMs);
+  const settle = (): void => {
+    clearTimeout(timer);
+    pending.delete(socket);
+    socket.off(event, onConnected).off("error", onError).off("close", onClose);
+  };
+  const onConnected = (): void => {
+    settle();
+    callback(null, socket);
+  };
+  const onError = (error: Error): void => {
+    settle();
+    callback(asVerdict(socket, error), null);
+  };
+  const onClose = (): void => {
+    settle();
+    callback(new TransportError("ERR_ABORTED", "the connection was given up"), null);
+  };
+  pending.add(socket);
+  socket.setNoDelay(true).setKeepAlive(true, 60_000);
+  socket.once(event, onConnected).once("error", onError).once("close", onClose);
+}
+
+/** Tells a certificate that was not accepted from a connection that broke: Node marks the socket of the former. */
+function asVerdict(socket: Socket, error: Error & { code?: unknown; reason?: unknown }): Error {
+  const code = typeof error.code === "string" ? error.code : "ERR_TLS_HANDSHAKE";
+  if ("authorizationError" in socket && socket.authorizationError != null) {
+    return new CertificateError(code, `the certificate was not accepted: ${error.message}`, { cause: error });
+  }
+  // The text of these is a line of OpenSSL's error queue; the reason is the readable part of it.
+  if (code.startsWith("ERR_SSL_")) {
+    const reason = typeof error.reason === "string" ? error.reason : error.message;
+    return Object.assign(new Error(`the TLS handshake failed: ${reason}`, { cause: error }), { code });
+  }
+  return error;
+}
+
+/** Answers only with addresses that may be called, so that what was checked is what is connected to. */
+function checkedLookup(options: ConnectorOptions): LookupFunction {
+  return (hostname, { all, family }, callback) => {
+    options
+      .resolveHost(hostname)
+      .then((addresses) => {
+        const wanted = addresses.filter((address) =>
+          family !== 4 && family !== 6 ? true : address.family === family,
+        );
+        return callable(hostname, wanted, options);
+      })
+      .then(
+        (addresses) => {
+          const [first] = addresses;
+          if (all === true) {
+            callback(null, addresses);
+          } else {
+            callback(null, first.address, first.family);
+          }
+        },
+        (error: unknown) => callback(asError(error), []),
+      );
+  };
+}
+
+function callable(
+  hostname: string,
+  addresses: readonly LookupAddress[],
+  options: ConnectorOptions,
+): [LookupAddress, ...LookupAddress[]] {
+  const [first, ...others] = addresses.filter(
+    ({ address }) => refusedAddress(address, options) === undefined,
+  );
+  if (first !== undefined) {
+    return [first, ...others];
+  }
+  const [refused] = addresses;
+  if (refused !== undefined) {
+    assertCallable(hostname, refused.address, options);
+  }
+  throw Object.assign(new Error(`${hostname} has no address`), { code: "ENOTFOUND" });
+}
+
+function assertCallable(hostname: string, address: string, options: AddressPolicyOptions): void {
+  const reason = refusedAddress(address, options);
+  if (reason !== undefined) {
+    const subject = hostname === address ? address : `${hostname} resolves to ${address}, which`;
+    throw new TransportError("ERR_ADDRESS_BLOCKED", `${subject} ${reason}`);
+  }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

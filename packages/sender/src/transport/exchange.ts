@@ -1,0 +1,177 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { Dispatcher } from "undici";
+import { outcomeOfError, outcomeOfStatus, type Failure } from "./classify.ts";
+import { TransportError } from "./transport-error.ts";
+import type { AttemptRequest, AttemptResult, SendOptions } from "./transport.ts";
+
+/** How much of a response's body is kept, in bytes (16 KiB). */
+export const MAX_RESPONSE_BODY_BYTES = 16_384;
+
+/** What one attempt sends, where it is not the request's own body. */
+export interface Payload {
+  readonly body: Uint8Array | AsyncIterable<Uint8Array>;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * One request and its response, over a dispatcher. Resolves when the response has ended, or 16 KiB of it have come,
+ * or the time is up: an endpoint decides by its status line and headers, and can hold nothing up with its body.
+ */
+export function exchange(
+  dispatcher: Dispatcher,
+  request: AttemptRequest,
+  payload: Payload,
+  options: SendOptions,
+): Promise<AttemptResult> {
+  return new Promise((resolve) => {
+    const running = new Exchange(options, resolve);
+    if (running.ended) {
+      return;
+    }
+    try {
+      const url = new URL(request.url);
+      dispatcher.dispatch(
+        {
+          origin: url.origin,
+          path: url.pathname + url.search,
+          method: "POST",
+          headers: { ...payload.headers },
+          // Async iterables are taken as well, which undici documents and its types leave out.
+          body: payload.body as Uint8Array,
+          // One timer rules the attempt: the connection's own would only say the same later.
+          headersTimeout: 0,
+          bodyTimeout: 0,
+        },
+        running,
+      );
+    } catch (error) {
+      running.onResponseError(undefined, error);
+    }
+  });
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly durationMs: number;
+}
+
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #startedAt = performance.now();
+  readonly #options: SendOptions;
+  readonly #settle: (result: AttemptResult) => void;
+  readonly #timer: NodeJS.Timeout;
+  readonly #chunks: Uint8Array[] = [];
+  #size = 0;
+  #answer: Answer | undefined;
+  #controller: Dispatcher.DispatchController | undefined;
+  #ended = false;
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  constructor(options: SendOptions, settle: (result: AttemptResult) => void) {
+    this.#options = options;
+    this.#settle = settle;
+    this.#timer = setTimeout(this.#onTimeout, options.timeoutMs);
+    options.signal?.addEventListener("abort", this.#onAbort, { once: true });
+    if (options.signal?.aborted === true) {
+      this.#onAbort();
+    }
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // The time ran out while the connection was being made: nothing has been written yet, and nothing will be.
+    if (this.#ended) {
+      this.#drop();
+    }
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status >= 200) {
+      this.#answer = { status, headers, durationMs: this.#elapsed() };
+    }
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    const room = MAX_RESPONSE_BODY_BYTES - this.#size;
+    this.#chunks.push(chunk.subarray(0, room));
+    this.#size += Math.min(chunk.length, room);
+    if (this.#size === MAX_RESPONSE_BODY_BYTES) {
+      this.#end();
+      this.#drop();
+    }
+  }
+
+  onResponseEnd(): void {
+    this.#end();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController | undefined, error: unknown): void {
+    this.#end(error);
+  }
+
+  readonly #onTimeout = (): void => {
+    this.#end(new TransportError("ERR_TIMEOUT", `no response within ${this.#options.timeoutMs} ms`));
+    this.#drop();
+  };
+
+  readonly #onAbort = (): void => {
+    this.#end(new TransportError("ERR_ABORTED", "the attempt was given up"));
+    this.#drop();
+  };
+
+  #drop(): void {
+    this.#controller?.abort(new TransportError("ERR_ABORTED", "the attempt has ended"));
+  }
+
+  /** The first call settles the attempt. An error after the headers changes nothing: the endpoint has answered. */
+  #end(error?: unknown): void {
+    if (this.#ended) {
+      return;
+    }
+    this.#ended = true;
+    clearTimeout(this.#timer);
+    this.#options.signal?.removeEventListener("abort", this.#onAbort);
+    const responseBody = new Uint8Array(Buffer.concat(this.#chunks));
+    this.#chunks.length = 0;
+    this.#settle(
+      this.#answer === undefined
+        ? { ...failureOf(error), durationMs: this.#elapsed(), responseBody }
+        : { ...resultOf(this.#answer), responseBody },
+    );
+  }
+
+  #elapsed(): number {
+    return performance.now() - this.#startedAt;
+  }
+}
+
+function failureOf(error: unknown): Failure {
+  return outcomeOfError(error ?? new Error("the response ended before its headers"));
+}
+
+function resultOf({ status, headers, durationMs }: Answer): Omit<AttemptResult, "responseBody"> {
+  const retryAfter = firstOf(headers["retry-after"]);
+  const location = firstOf(headers.location);
+  const redirected = status >= 300 && status < 400 && location !== undefined;
+  return {
+    outcome: outcomeOfStatus(status),
+    status,
+    durationMs,
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+    ...(redirected ? { message: redirectMessage(status, location) } : {}),
+  };
+}
+
+/** A header that came several times is a list, whatever its type says. */
+function firstOf(header: string | readonly string[] | undefined): string | undefined {
+  return typeof header === "object" ? header[0] : header;
+}
+
+function redirectMessage(status: number, location: string): string {
+  const shown = location.length > 200 ? `${location.slice(0, 200)}...` : location;
+  return `answered ${status} to ${shown}; redirects are not followed`;
+}

@@ -1,0 +1,29 @@
+/** Why no response was had, where the reason is ours to name rather than the operating system's. */
+export type TransportErrorCode =
+  | "ERR_ABORTED"
+  | "ERR_ADDRESS_BLOCKED"
+  | "ERR_CLOSED"
+  | "ERR_INVALID_CA"
+  | "ERR_TIMEOUT";
+
+/** An attempt could not be made or was given up. Carried inside the transport; callers get an outcome. */
+export class TransportError extends Error {
+  override readonly name = "TransportError";
+  readonly code: TransportErrorCode;
+
+  constructor(code: TransportErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** The endpoint's certificate was not accepted. `code` is the verifier's own: `CERT_HAS_EXPIRED`, ... */
+export class CertificateError extends Error {
+  override readonly name = "CertificateError";
+  readonly code: string;
+
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

@@ -1,0 +1,166 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { createTransport } from "../dist/transport/create-transport.js";
+import type { AttemptResult } from "../dist/transport/transport.js";
+import { createAuthority, selfSigned, type Authority, type Certificate } from "./support/certificates.ts";
+import { httpEndpoint, rawEndpoint } from "./support/endpoints.ts";
+
+const HOUR = 3_600_000;
+const body = new TextEncoder().encode('{"type":"track"}');
+
+let authority: Authority;
+let other: Authority;
+
+beforeAll(async () => {
+  [authority, other] = await Promise.all([createAuthority(), createAuthority("Somebody Else")]);
+});
+
+function send(url: string, ca?: string | readonly string[]): Promise<AttemptResult> {
+  const transport = createTransport();
+  onTestFinished(() => transport.close());
+  return transport.send({ url, headers: {}, body, ca }, { timeoutMs: 5_000 });
+}
+
+interface BadServer {
+  readonly name: string;
+  readonly certificate: () => Promise<Certificate>;
+  readonly code: string;
+}
+
+const badServers: readonly BadServer[] = [
+  {
+    name: "a self-signed certificate",
+    certificate: () => selfSigned({ names: ["127.0.0.1"] }),
+    code: "DEPTH_ZERO_SELF_SIGNED_CERT",
+  },
+  {
+    name: "an expired certificate",
+    certificate: () => authority.issue({ names: ["127.0.0.1"], expiresIn: -HOUR }),
+    code: "CERT_HAS_EXPIRED",
+  },
+  {
+    name: "a certificate that is not valid yet",
+    certificate: () => authority.issue({ names: ["127.0.0.1"], startsIn: HOUR }),
+    code: "CERT_NOT_YET_VALID",
+  },
+  {
+    name: "a certificate for another host",
+    certificate: () => authority.issue({ names: ["elsewhere.example"] }),
+    code: "ERR_TLS_CERT_ALTNAME_INVALID",
+  },
+  {
+    name: "a certificate of an unknown authority",
+    certificate: () => other.issue({ names: ["127.0.0.1"] }),
+    code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  },
+];
+
+describe("a server whose certificate is not accepted", () => {
+  it.each(badServers)("$name: outcome tls with its code, and no request", async ({ certificate, code }) => {
+    const endpoint = await httpEndpoint(undefined, await certificate());
+
+    const result = await send(endpoint.url, authority.pem);
+
+    expect(result).toMatchObject({ outcome: "tls", code });
+    expect(result.message).toContain("the certificate was not accepted");
+    expect(endpoint.connections()).toBe(1);
+    expect(endpoint.begun).toEqual([]);
+  });
+
+  it("sees no request on a second attempt either, when a session could be resumed", async () => {
+    const endpoint = await httpEndpoint(undefined, await authority.issue({ names: ["127.0.0.1"] }));
+    const transport = createTransport();
+    onTestFinished(() => transport.close());
+    const attempt = (ca?: string): Promise<AttemptResult> =>
+      transport.send({ url: endpoint.url, headers: {}, body, ca }, { timeoutMs: 5_000 });
+
+    expect((await attempt(authority.pem)).outcome).toBe("success");
+    expect((await attempt(undefined)).outcome).toBe("tls");
+    expect((await attempt(other.pem)).outcome).toBe("tls");
+    expect((await attempt(authority.pem)).outcome).toBe("success");
+    expect(endpoint.begun).toHaveLength(2);
+  });
+});
+
+describe("a server whose certificate is accepted", () => {
+  it("takes the message, by address", async () => {
+    const endpoint = await httpEndpoint(undefined, await authority.issue({ names: ["127.0.0.1"] }));
+
+    expect(await send(endpoint.url, authority.pem)).toMatchObject({ outcome: "success", status: 204 });
+    expect(endpoint.requests.map((request) => request.body.toString())).toEqual(['{"type":"track"}']);
+  });
+
+  it("takes the message, by name, when one of several authorities vouches for it", async () => {
+    const endpoint = await httpEndpoint(undefined, await authority.issue({ names: ["localhost"] }));
+    const url = endpoint.url.replace("127.0.0.1", "localhost");
+
+    expect(await send(url, [other.pem, authority.pem])).toMatchObject({ outcome: "success" });
+    expect(await send(url, other.pem + authority.pem)).toMatchObject({ outcome: "success" });
+    expect(endpoint.requests).toHaveLength(2);
+  });
+});
+
+describe("TLS that does not come about", () => {
+  it("is a network failure when the endpoint speaks plain HTTP", async () => {
+    const endpoint = await httpEndpoint();
+
+    const result = await send(endpoint.url.replace("http:", "https:"));
+
+    expect(result).toMatchObject({
+      outcome: "network",
+      message: "the TLS handshake failed: wrong version number",
+    });
+    expect(endpoint.begun).toEqual([]);
+  });
+
+  it("is a timeout when the handshake is never answered", async () => {
+    const endpoint = await rawEndpoint(() => {});
+    const transport = createTransport();
+    onTestFinished(() => transport.close());
+
+    const url = endpoint.url.replace("http:", "https:");
+    const result = await transport.send({ url, headers: {}, body }, { timeoutMs: 100 });
+
+    expect(result).toMatchObject({ outcome: "timeout", code: "ERR_TIMEOUT" });
+  });
+
+  it.each([
+    ["text that is no certificate", "certificate.pem"],
+    ["an empty list", []],
+    ["a damaged certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"],
+  ])("is outcome tls when ca is %s", async (_, ca) => {
+    const endpoint = await httpEndpoint(undefined, await authority.issue({ names: ["127.0.0.1"] }));
+
+    expect(await send(endpoint.url, ca)).toMatchObject({ outcome: "tls", code: "ERR_INVALID_CA" });
+    expect(endpoint.connections()).toBe(0);
+  });
+});
+
+describe("NODE_TLS_REJECT_UNAUTHORIZED=0", () => {
+  it("changes nothing", async () => {
+    const endpoint = await httpEndpoint(undefined, await selfSigned({ names: ["127.0.0.1"] }));
+    const script = `
+      import { createTransport } from ${JSON.stringify(new URL("../dist/transport/create-transport.js", import.meta.url))};
+      const transport = createTransport();
+      const request = { url: process.argv[1], headers: {}, body: Buffer.from("{}") };
+      const { outcome, code } = await transport.send(request, { timeoutMs: 5000 });
+      // That the variable is in force here: the same request by another client goes through.
+      const bypassed = await fetch(process.argv[1], { method: "POST" }).then((response) => response.status);
+      console.log(JSON.stringify({ outcome, code, bypassed }));
+      await transport.close();
+    `;
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ["--input-type=module", "--eval", script, endpoint.url],
+      { env: { ...process.env, NODE_TLS_REJECT_UNAUTHORIZED: "0" } },
+    );
+
+    expect(JSON.parse(stdout)).toEqual({
+      outcome: "tls",
+      code: "DEPTH_ZERO_SELF_SIGNED_CERT",
+      bypassed: 204,
+    });
+    expect(endpoint.begun).toHaveLength(1);
+  });
+});

@@ -1,0 +1,371 @@
+import { EventEmitter, once } from "node:events";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { createTransport, type TransportOptions } from "../dist/transport/create-transport.js";
+import type {
+  AttemptOutcome,
+  AttemptRequest,
+  AttemptResult,
+  Transport,
+} from "../dist/transport/transport.js";
+import { afterHead, httpEndpoint, rawEndpoint } from "./support/endpoints.ts";
+
+const body = new TextEncoder().encode('{"type":"track","event":"Größe ☃"}');
+
+function transport(options?: TransportOptions): Transport {
+  const created = createTransport(options);
+  onTestFinished(() => created.close());
+  return created;
+}
+
+function post(
+  over: Transport,
+  url: string,
+  request: Partial<AttemptRequest> = {},
+  timeoutMs = 5_000,
+): Promise<AttemptResult> {
+  return over.send({ url, headers: {}, body, ...request }, { timeoutMs });
+}
+
+const text = (result: AttemptResult): string => Buffer.from(result.responseBody).toString();
+
+describe("a request", () => {
+  it("is a POST of exactly the given bytes and headers, to the URL's path and query", async () => {
+    const endpoint = await httpEndpoint();
+    const headers = {
+      "Content-Type": "application/json",
+      "User-Agent": "Countersign/1.0",
+      "X-Static": "yes",
+    };
+
+    await post(transport(), `${endpoint.url}hooks/1?a=b%20c#fragment`, { headers });
+
+    const [seen] = endpoint.requests;
+    expect(seen).toMatchObject({ method: "POST", path: "/hooks/1?a=b%20c" });
+    expect(seen?.body.equals(body)).toBe(true);
+    expect(seen?.headers).toEqual({
+      host: `127.0.0.1:${endpoint.port}`,
+      connection: "keep-alive",
+      "content-length": String(body.length),
+      "content-type": "application/json",
+      "user-agent": "Countersign/1.0",
+      "x-static": "yes",
+    });
+  });
+
+  it("can have an empty body and go to an IPv6 address", async () => {
+    const server = createServer((socket) => afterHead(socket, () => socket.end("HTTP/1.1 204 \r\n\r\n")));
+    server.listen(0, "::1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+
+    expect(await post(transport(), `http://[::1]:${port}/`, { body: new Uint8Array() })).toMatchObject({
+      status: 204,
+    });
+  });
+});
+
+describe("a response", () => {
+  const table: readonly [number, AttemptOutcome][] = [
+    [200, "success"],
+    [201, "success"],
+    [204, "success"],
+    [299, "success"],
+    [301, "rejected"],
+    [304, "rejected"],
+    [307, "rejected"],
+    [400, "rejected"],
+    [401, "rejected"],
+    [404, "rejected"],
+    [408, "server_error"],
+    [410, "rejected"],
+    [413, "rejected"],
+    [422, "rejected"],
+    [425, "rejected"],
+    [429, "server_error"],
+    [499, "rejected"],
+    [500, "server_error"],
+    [502, "server_error"],
+    [503, "server_error"],
+    [599, "server_error"],
+    [600, "rejected"],
+    [999, "rejected"],
+  ];
+
+  it.each(table)("of status %i is outcome %s", async (status, outcome) => {
+    const endpoint = await httpEndpoint((_, response) => response.writeHead(status).end());
+
+    expect(await post(transport(), endpoint.url)).toMatchObject({ status, outcome });
+  });
+
+  it("gives its body, its Retry-After as it came, and the time to its headers", async () => {
+    const endpoint = await httpEndpoint((_, response) => {
+      response.writeHead(503, { "Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT" }).end("busy");
+    });
+
+    const result = await post(transport(), endpoint.url);
+
+    expect(result.retryAfter).toBe("Wed, 21 Oct 2026 07:28:00 GMT");
+    expect(text(result)).toBe("busy");
+    expect(result.durationMs).toBeGreaterThan(0);
+    expect(result.durationMs).toBeLessThan(5_000);
+  });
+
+  it("that redirects is not followed", async () => {
+    const elsewhere = await httpEndpoint();
+    const endpoint = await httpEndpoint((_, response) => {
+      response.writeHead(307, { location: elsewhere.url }).end();
+    });
+
+    expect(await post(transport(), endpoint.url)).toMatchObject({
+      outcome: "rejected",
+      status: 307,
+      message: `answered 307 to ${elsewhere.url}; redirects are not followed`,
+    });
+    expect(elsewhere.connections()).toBe(0);
+  });
+
+  it("may be preceded by an informational one", async () => {
+    const endpoint = await rawEndpoint((socket) => {
+      afterHead(socket, () =>
+        socket.end("HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 201 Created\r\n\r\n"),
+      );
+    });
+
+    expect(await post(transport(), endpoint.url)).toMatchObject({ outcome: "success", status: 201 });
+  });
+});
+
+describe("the time limit", () => {
+  it("ends an attempt whose response does not come", async () => {
+    const endpoint = await httpEndpoint(() => {});
+
+    const result = await post(transport(), endpoint.url, {}, 150);
+
+    expect(result).toMatchObject({
+      outcome: "timeout",
+      code: "ERR_TIMEOUT",
+      message: "no response within 150 ms",
+    });
+    expect(result.durationMs).toBeGreaterThanOrEqual(145);
+    expect(result.durationMs).toBeLessThan(1_500);
+    await vi.waitFor(() => expect(endpoint.open.size).toBe(0));
+  });
+
+  it("counts the resolving of the name, and then sends nothing", async () => {
+    const endpoint = await httpEndpoint();
+    const resolver = new EventEmitter();
+    const over = transport({
+      resolveHost: async () => {
+        await once(resolver, "answer");
+        return [{ address: "127.0.0.1", family: 4 }];
+      },
+    });
+
+    expect(await post(over, `http://endpoint.example:${endpoint.port}/`, {}, 50)).toMatchObject({
+      outcome: "timeout",
+    });
+    resolver.emit("answer");
+
+    await vi.waitFor(() => expect(endpoint.connections()).toBe(1));
+    await over.close();
+    await vi.waitFor(() => expect(endpoint.open.size).toBe(0));
+    expect(endpoint.begun).toEqual([]);
+  });
+
+  it("gives up a connection that does not come about on its own", async () => {
+    const endpoint = await rawEndpoint(() => {});
+    const over = transport({ connectTimeoutMs: 50 });
+
+    const result = await post(over, endpoint.url.replace("http:", "https:"));
+
+    expect(result).toMatchObject({ outcome: "timeout", message: "no connection within 50 ms" });
+    await vi.waitFor(() => expect(endpoint.open.size).toBe(0));
+  });
+});
+
+describe("a failure to connect", () => {
+  it("is outcome network when refused", async () => {
+    const endpoint = await httpEndpoint();
+    await endpoint.close();
+
+    expect(await post(transport(), endpoint.url)).toMatchObject({ outcome: "network", code: "ECONNREFUSED" });
+  });
+
+  it("is outcome network, with every address tried, when none of several answers", async () => {
+    const endpoint = await httpEndpoint();
+    await endpoint.close();
+    const over = transport({
+      resolveHost: async () => [
+        { address: "127.0.0.1", family: 4 },
+        { address: "::1", family: 6 },
+      ],
+    });
+
+    const result = await post(over, `http://endpoint.example:${endpoint.port}/`);
+
+    expect(result).toMatchObject({ outcome: "network", code: "ECONNREFUSED" });
+    expect(result.message).toContain("127.0.0.1");
+    expect(result.message).toContain("::1");
+  });
+
+  it("is outcome network when the name does not resolve", async () => {
+    const result = await post(transport(), "http://no-such-host.invalid/");
+
+    expect(result.outcome).toBe("network");
+    expect(["ENOTFOUND", "EAI_AGAIN"]).toContain(result.code);
+  });
+
+  it("is outcome network when the name has no address, or its resolver throws", async () => {
+    const none = transport({ resolveHost: async () => [] });
+    const broken = transport({
+      resolveHost: () => {
+        throw new Error("no resolver");
+      },
+    });
+
+    expect(await post(none, "http://endpoint.example/")).toMatchObject({
+      outcome: "network",
+      code: "ENOTFOUND",
+    });
+    expect(await post(broken, "http://endpoint.example/")).toMatchObject({
+      outcome: "network",
+      message: "no resolver",
+    });
+  });
+
+  it("asks for one name once at a time, whoever waits for it", async () => {
+    const endpoint = await httpEndpoint();
+    let questions = 0;
+    const over = transport({
+      resolveHost: async () => {
+        questions += 1;
+        return [{ address: "127.0.0.1", family: 4 }];
+      },
+    });
+
+    const url = `http://endpoint.example:${endpoint.port}/`;
+    const results = await Promise.all([post(over, url), post(over, url), post(over, url)]);
+
+    expect(results.map((result) => result.outcome)).toEqual(["success", "success", "success"]);
+    expect(questions).toBe(1);
+  });
+});
+
+describe("a request that cannot be made", () => {
+  it.each([
+    ["no URL", { url: "nonsense" }],
+    ["a header value with a newline", { headers: { "x-a": "b\r\nc: d" } }],
+    ["a header name with a space", { headers: { "x a": "b" } }],
+    ["a framing header", { headers: { "transfer-encoding": "chunked" } }],
+  ])("is outcome rejected, not retried: %s", async (_, request: Partial<AttemptRequest>) => {
+    const endpoint = await httpEndpoint();
+
+    const result = await post(transport(), endpoint.url, request);
+
+    expect(result.outcome).toBe("rejected");
+    expect(result.code).toMatch(/^(ERR_INVALID_URL|UND_ERR_INVALID_ARG)$/u);
+    expect(endpoint.begun).toEqual([]);
+  });
+});
+
+describe("connections", () => {
+  it("are kept for the next request to the same origin", async () => {
+    const endpoint = await httpEndpoint();
+    const over = transport();
+
+    for (let sent = 0; sent < 20; sent++) {
+      expect((await post(over, endpoint.url)).outcome).toBe("success");
+    }
+
+    // A connection is free again a turn of the event loop after its response, so that a second one may be opened.
+    expect(endpoint.connections()).toBeLessThanOrEqual(2);
+  });
+
+  it("closed by the endpoint in between are replaced without a failure", async () => {
+    // It says that it keeps the connection, and closes it at once.
+    const endpoint = await rawEndpoint((socket) => {
+      afterHead(socket, () => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"));
+    });
+    const over = transport();
+
+    for (let sent = 0; sent < 20; sent++) {
+      expect(await post(over, endpoint.url)).toMatchObject({ outcome: "success", status: 200 });
+    }
+
+    expect(endpoint.connections()).toBe(20);
+  });
+});
+
+describe("giving up", () => {
+  it("by the signal ends the attempt and its connection", async () => {
+    const endpoint = await httpEndpoint(() => {});
+    const controller = new AbortController();
+    const over = transport();
+
+    const attempt = over.send(
+      { url: endpoint.url, headers: {}, body },
+      { timeoutMs: 5_000, signal: controller.signal },
+    );
+    await vi.waitFor(() => expect(endpoint.requests).toHaveLength(1));
+    controller.abort();
+
+    expect(await attempt).toMatchObject({ outcome: "network", code: "ERR_ABORTED" });
+    await vi.waitFor(() => expect(endpoint.open.size).toBe(0));
+  });
+
+  it("before the start sends nothing", async () => {
+    const endpoint = await httpEndpoint();
+
+    const result = await transport().send(
+      { url: endpoint.url, headers: {}, body },
+      { timeoutMs: 5_000, signal: AbortSignal.abort() },
+    );
+
+    expect(result).toMatchObject({ outcome: "network", code: "ERR_ABORTED" });
+    expect(endpoint.connections()).toBe(0);
+  });
+});
+
+/** Names of what keeps a process open. */
+function openHandles(): number {
+  const kinds = /TCPSocketWrap|TLSWrap|Timeout|GetAddrInfo/u;
+  return process.getActiveResourcesInfo().filter((name) => kinds.test(name)).length;
+}
+
+describe("close()", () => {
+  it("ends attempts under way and leaves no socket and no timer", async () => {
+    const silent = await httpEndpoint(() => {});
+    const shaking = await rawEndpoint(() => {});
+    const idle = await httpEndpoint();
+    const before = openHandles();
+    const over = createTransport();
+    await post(over, idle.url);
+    const attempts = [
+      post(over, silent.url),
+      post(over, shaking.url.replace("http:", "https:")),
+      post(over, silent.url, { fault: "slow_body" }),
+    ];
+    await vi.waitFor(() => expect(silent.open.size + shaking.open.size).toBe(3));
+
+    await over.close();
+
+    const outcomes = (await Promise.all(attempts)).map((result) => result.outcome);
+    expect(outcomes).toEqual(["network", "network", "network"]);
+    await vi.waitFor(() => expect(silent.open.size + shaking.open.size + idle.open.size).toBe(0));
+    await vi.waitFor(() => expect(openHandles()).toBeLessThanOrEqual(before));
+  });
+
+  it("is idempotent, and later attempts are outcome network", async () => {
+    const endpoint = await httpEndpoint();
+    const over = createTransport();
+    await Promise.all([over.close(), over.close()]);
+    await over.close();
+
+    expect(await post(over, endpoint.url)).toMatchObject({ outcome: "network", code: "ERR_CLOSED" });
+    expect(await post(over, endpoint.url, { fault: "reset" })).toMatchObject({ code: "ERR_CLOSED" });
+    expect(endpoint.connections()).toBe(0);
+  });
+});
