@@ -1,8 +1,12 @@
 import { defineConfig } from "vitest/config";
 
 // Tests import packages by their published names, so they run against dist: build first (`pnpm build`).
+// VITEST_REPORT names a file for a JSON report beside the usual output.
+const report = process.env["VITEST_REPORT"];
+
 export default defineConfig({
   test: {
+    reporters: report === undefined ? ["default"] : ["default", ["json", { outputFile: report }]],
     projects: ["packages/*/vitest.config.ts", "tests/vitest.config.ts"],
     coverage: { provider: "v8", include: ["packages/*/src/**"] },
   },

@@ -1,0 +1,23 @@
+// Prints "N passed, N failed" of a Vitest JSON report. A test that was skipped counts as failed: where this runs,
+// everything the tests want is there.
+import { readFileSync } from "node:fs";
+
+const [file] = process.argv.slice(2);
+try {
+  const report = JSON.parse(readFileSync(file, "utf8"));
+  const tests = report.testResults.flatMap(({ name, assertionResults }) =>
+    assertionResults.map((test) => ({ ...test, file: name })),
+  );
+  const passed = tests.filter(({ status }) => status === "passed");
+  const failed = tests.filter(({ status }) => status !== "passed");
+  const brokenFiles = report.testResults.filter(
+    ({ status, assertionResults }) =>
+      status === "failed" && !assertionResults.some((test) => test.status === "failed"),
+  );
+  for (const { fullName, status } of failed) console.log(`${status}: ${fullName}`);
+  for (const { name, message } of brokenFiles) console.log(`failed to run: ${name}: ${message}`);
+  console.log(`${passed.length} passed, ${failed.length + brokenFiles.length} failed`);
+} catch (error) {
+  console.log(`There is no test report: ${error.message}`);
+  console.log("0 passed, 1 failed");
+}
