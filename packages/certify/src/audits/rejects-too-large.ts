@@ -1,0 +1,79 @@
+import type { Audit } from "../audit.ts";
+import { answeredWith, failure } from "../expectations.ts";
+import { freshText } from "../messages.ts";
+import type { Delivery, Exchange, Probe } from "../probe.ts";
+
+/** Two thousand times the largest message: beyond any limit a receiver of webhooks may set on purpose. */
+const TOO_LARGE = 64 * 1024 * 1024;
+
+const PIECE = new Uint8Array(64 * 1024).fill(0x20);
+
+/** How long a receiver that decides by the head alone gets to say so, before the body is poured in. */
+const HEAD_START_MS = 300;
+
+/** Bodies that no message has. Whoever reads them whole can be made to run out of memory. */
+export const rejectsTooLarge: readonly Audit[] = [
+  {
+    id: "rejects-declared-oversize",
+    level: "MUST",
+    title: "Refuses a body declared as 64 MiB without reading it whole",
+    run: (probe) => refusedInTime(probe, declared(probe)),
+  },
+  {
+    id: "rejects-chunked-oversize",
+    level: "MUST",
+    title: "Refuses a chunked body of 64 MiB without reading it whole",
+    run: (probe) => refusedInTime(probe, chunked(probe)),
+  },
+  {
+    id: "answers-413-to-oversize",
+    level: "SHOULD",
+    title: "Answers 413 to a body declared as 64 MiB",
+    run: async (probe) => {
+      const exchange = await probe.send(declared(probe));
+      return answeredWith(413)(
+        exchange,
+        "Answer 413 when the declared length is over the limit, before reading.",
+      );
+    },
+  },
+];
+
+async function refusedInTime(probe: Probe, delivery: Delivery): ReturnType<Audit["run"]> {
+  const exchange = await probe.send(delivery);
+  const status = exchange.answer?.status;
+  const isRefusal = status === undefined ? !exchange.timedOut : status >= 400 && status < 500;
+  if (isRefusal && !exchange.bodyTaken) return undefined;
+  const { received } = exchange;
+  return failure(
+    { ...exchange, received: `${received}; it had taken ${describeBytes(exchange)} of the body by then` },
+    "413, or a closed connection, before the body is read",
+    "Refuse by Content-Length before reading, count the bytes while reading, and stop at a limit such as 1 MiB.",
+  );
+}
+
+function describeBytes({ bytesTaken, bodyTaken }: Exchange): string {
+  return bodyTaken ? "the whole" : `${Math.round(bytesTaken / 1024)} KiB`;
+}
+
+function declared(probe: Probe): Delivery {
+  return oversize(probe, "64 MiB of white space, declared by Content-Length", TOO_LARGE);
+}
+
+function chunked(probe: Probe): Delivery {
+  return oversize(probe, "64 MiB of white space in chunks", null);
+}
+
+/** Signed for another body, so that a receiver that takes it all has no reason to accept it. */
+function oversize({ sign }: Probe, what: string, declaredLength: number | null): Delivery {
+  const body = freshText("track");
+  return { what, body: "", signature: sign(body), transfer: { pieces: flood(), declaredLength } };
+}
+
+async function* flood(): AsyncGenerator<Uint8Array> {
+  yield PIECE;
+  await new Promise((resolve) => {
+    setTimeout(resolve, HEAD_START_MS);
+  });
+  for (let sent = PIECE.length; sent < TOO_LARGE; sent += PIECE.length) yield PIECE;
+}

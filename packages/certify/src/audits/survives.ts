@@ -1,0 +1,127 @@
+import { EventEmitter, once } from "node:events";
+import type { Audit, AuditFailure } from "../audit.ts";
+import { accepted, decided } from "../expectations.ts";
+import { freshText } from "../messages.ts";
+import type { Delivery, Exchange, Probe } from "../probe.ts";
+
+/** Deeper than most parsers recurse, and still within the 32 KiB that a message may have. */
+const TOO_DEEP = 15_000;
+
+/** What any stranger can send. Afterwards the receiver still answers. */
+export const survives: readonly Audit[] = [
+  {
+    id: "survives-deep-nesting",
+    level: "MUST",
+    title: "Decides about lists nested 15,000 deep",
+    run: async (probe) => {
+      const body = "[".repeat(TOO_DEEP) + "]".repeat(TOO_DEEP);
+      const fix =
+        "Limit the depth of what is parsed, and never walk or write it recursively before it is verified.";
+      for (const signature of [undefined, "f".repeat(40)]) {
+        const what = `a track message nested ${TOO_DEEP} deep`;
+        const nested = freshText("track", { properties: "@" }).replace('"@"', body);
+        const exchange = await probe.send({ what, body: nested, ...(signature && { signature }) });
+        const failed = decided(exchange, fix);
+        if (failed) return failed;
+      }
+      return stillAnswers(probe, "a deeply nested message", fix);
+    },
+  },
+  {
+    id: "survives-garbage",
+    level: "MUST",
+    title: "Answers after bytes that are not HTTP",
+    run: async (probe) => {
+      for (const bytes of garbage()) await probe.sendBytes(bytes);
+      return stillAnswers(
+        probe,
+        "bytes that are not HTTP",
+        "Handle the errors of the HTTP parser and of the socket.",
+      );
+    },
+  },
+  {
+    id: "survives-aborted-body",
+    level: "MUST",
+    title: "Answers after bodies that broke off",
+    run: async (probe) => {
+      for (const ending of ["close", "reset", "close", "reset"] as const)
+        await probe.send(abortedDelivery(ending));
+      const fix =
+        "Handle the error and the end of a request that breaks off: free what it holds, and let it go.";
+      return stillAnswers(probe, "four bodies that broke off half-way", fix);
+    },
+  },
+  {
+    id: "survives-slow-body",
+    level: "MUST",
+    title: "Answers others while bodies arrive slowly",
+    run: survivesSlowBodies,
+  },
+];
+
+async function survivesSlowBodies(probe: Probe): Promise<AuditFailure | undefined> {
+  const fix = "Serve connections side by side, and give up on a body that takes longer than some seconds.";
+  const release = new AbortController();
+  const slow = Array.from({ length: 5 }, () => sendSlowly(probe, release.signal));
+  try {
+    await Promise.all(slow.map(({ halfSent, done }) => Promise.race([halfSent, done])));
+    const failed = await stillAnswers(probe, "five bodies that have arrived by half", fix);
+    if (failed) return failed;
+  } finally {
+    release.abort();
+    await Promise.allSettled(slow.map(({ done }) => done));
+  }
+  return stillAnswers(probe, "five bodies that have arrived slowly", fix);
+}
+
+/** Whether an ordinary message is accepted, and in time. */
+async function stillAnswers(probe: Probe, event: string, fix: string): Promise<AuditFailure | undefined> {
+  const exchange = await probe.send({ what: `a track message after ${event}`, body: freshText("track") });
+  return accepted(exchange, fix);
+}
+
+function abortedDelivery(ending: "close" | "reset"): Delivery {
+  const body = Buffer.from(freshText("track"));
+  const half = body.subarray(0, body.length / 2);
+  return { what: "half of a track message", body, transfer: { pieces: only(half), ending } };
+}
+
+/** Sends half a message, and the other half once it is released. */
+function sendSlowly(
+  probe: Probe,
+  released: AbortSignal,
+): { readonly halfSent: Promise<void>; readonly done: Promise<Exchange> } {
+  const body = Buffer.from(freshText("track"));
+  const halfSent = new EventEmitter();
+  const pieces = halves(body, async () => {
+    halfSent.emit("sent");
+    if (!released.aborted) await once(released, "abort");
+  });
+  return {
+    halfSent: once(halfSent, "sent").then(() => undefined),
+    done: probe.send({ what: "a track message in two halves, seconds apart", body, transfer: { pieces } }),
+  };
+}
+
+async function* only(piece: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield piece;
+}
+
+async function* halves(body: Uint8Array, pause: () => Promise<void>): AsyncGenerator<Uint8Array> {
+  const half = Math.floor(body.length / 2);
+  yield body.subarray(0, half);
+  await pause();
+  yield body.subarray(half);
+}
+
+function garbage(): Uint8Array[] {
+  return [
+    Uint8Array.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03]),
+    Buffer.from("NOT HTTP AT ALL\r\n\r\n"),
+    Buffer.from("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n"),
+    Buffer.from(`POST / HTTP/1.1\r\nHost: x\r\nX-Signature: a\u0000b\r\n\r\n`),
+    Buffer.from(`GET / HTTP/1.1\r\nHost: x\r\n${"X-Fill: ".padEnd(100_000, "x")}\r\n\r\n`),
+    Buffer.from("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
+  ];
+}

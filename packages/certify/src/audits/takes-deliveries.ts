@@ -1,0 +1,126 @@
+import type { Audit } from "../audit.ts";
+import { accepted, failure, sendEach } from "../expectations.ts";
+import { freshMessage, freshText } from "../messages.ts";
+import type { Delivery, Exchange, Probe } from "../probe.ts";
+
+const AT_ONCE = 20;
+
+/** How the sender delivers: at least once, several at a time, over connections it keeps, for five seconds each. */
+export const takesDeliveries: readonly Audit[] = [
+  {
+    id: "accepts-redelivery",
+    level: "MUST",
+    title: "Takes the same delivery twice",
+    run: (probe) => {
+      const body = freshText("track");
+      return sendEach(
+        probe,
+        [
+          { what: "a track message, the first time", body },
+          { what: "the same track message a second time", body },
+        ],
+        accepted,
+        "Answer 2xx to what you have already processed: delivery is at least once, and an error makes it come again.",
+      );
+    },
+  },
+  {
+    id: "accepts-twenty-at-once",
+    level: "MUST",
+    title: "Takes twenty messages at once",
+    run: async (probe) => {
+      const deliveries = Array.from({ length: AT_ONCE }, (_, index) => ({
+        what: `a track message, number ${index + 1} of ${AT_ONCE} sent at once`,
+        body: freshText("track"),
+      }));
+      const exchanges = await Promise.all(deliveries.map((delivery) => probe.send(delivery)));
+      const fix =
+        "Serve requests side by side, or queue them: the sender does not wait for one before the next.";
+      return exchanges.map((exchange) => accepted(exchange, fix)).find((failed) => failed !== undefined);
+    },
+  },
+  {
+    id: "keeps-connections-in-step",
+    level: "MUST",
+    title: "Takes a message on the connection on which it has refused one",
+    run: keepsInStep,
+  },
+];
+
+/** Rules about every answer: they come last, and also look back at what the other audits have got. */
+export const aboutEveryAnswer: readonly Audit[] = [
+  {
+    id: "answers-within-5-seconds",
+    level: "MUST",
+    title: "Answers every request within five seconds",
+    run: async (probe) => {
+      for (const delivery of ordinary(probe)) await probe.send(delivery);
+      const { late } = probe;
+      return (
+        late &&
+        failure(
+          late,
+          "an answer within 5 s of the start of the attempt",
+          "Store the message, answer, and process it afterwards: the sender gives up after five seconds and sends it again.",
+        )
+      );
+    },
+  },
+  {
+    id: "leaks-no-digest",
+    level: "MUST",
+    title: "Tells neither the right digest nor the secret in any answer",
+    run: async (probe) => {
+      for (const delivery of [...forged(), ...ordinary(probe)]) await probe.send(delivery);
+      const { leak } = probe;
+      return (
+        leak &&
+        failure(
+          leak,
+          "an answer without the digest that would have been right, and without the secret",
+          "Answer a refused request without the expected signature, stack trace or configuration: with it, anyone can forge.",
+        )
+      );
+    },
+  },
+];
+
+async function keepsInStep(probe: Probe): ReturnType<Audit["run"]> {
+  return probe.withConnection(async (agent) => {
+    await probe.send({ ...forgedDelivery(), transfer: { agent } });
+    const what = "a track message on the connection of a refused one";
+    const delivery: Delivery = { what, body: freshText("track"), transfer: { agent } };
+    const second = await probe.send(delivery);
+    return accepted(
+      isStaleConnection(second) ? await probe.send(delivery) : second,
+      "Read a refused request's body to its end, or answer with Connection: close, before the next request is read.",
+    );
+  });
+}
+
+/** A receiver may close an idle connection at any moment; a sender then tries again on another, and so do we. */
+function isStaleConnection({ answer, reusedConnection }: Exchange): boolean {
+  return answer === undefined && reusedConnection;
+}
+
+function forgedDelivery(): Delivery {
+  return { what: "a track message", body: freshText("track"), signature: "f".repeat(40) };
+}
+
+function forged(): Delivery[] {
+  const what = "a track message";
+  return [
+    forgedDelivery(),
+    { what, body: freshText("track"), signature: null },
+    { what, body: freshText("track"), signature: "not-a-signature" },
+    { what: "text that is not JSON", body: "{", signature: "f".repeat(40) },
+  ];
+}
+
+function ordinary({ sign }: Probe): Delivery[] {
+  const types = ["page", "screen", "identify", "track", "alias", "group", "delete"] as const;
+  return types.map((type) => {
+    const body = JSON.stringify(freshMessage(type));
+    return { what: `the ${type} message`, body, signature: sign(body) };
+  });
+}

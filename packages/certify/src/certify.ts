@@ -1,0 +1,82 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Audit } from "./audit.ts";
+import { audits } from "./audits.ts";
+import { freshText } from "./messages.ts";
+import { createProbe, type Exchange, type Probe, type ProbeOptions } from "./probe.ts";
+import { toReport, type AuditResult, type Report } from "./report.ts";
+import { selectAudits } from "./select-audits.ts";
+
+/** How long a receiver that went down gets to come back, as under a supervisor, in ms. */
+const RECOVERY_MS = 5_000;
+
+const RECOVERY_POLL_MS = 200;
+
+/** Which receiver to audit, how to reach it, and what to tell of it. */
+export interface CertifyOptions extends ProbeOptions {
+  /** The ids of the audits to run. By default all of them. */
+  readonly only?: readonly string[] | undefined;
+  /** Called with each result as soon as it is there. */
+  readonly onResult?: ((result: AuditResult) => void) | undefined;
+}
+
+/**
+ * Puts every audit to a receiver, one after another, and reports which it passes. The receiver may be written in any
+ * language; all it takes is its URL and its secret. It is sent well over a hundred messages, all of a user called
+ * `countersign-certify`, and will process those that are authentic: audit a receiver whose data you can spare.
+ *
+ * Hostile and broken receivers cost bounded time and memory. A receiver that stops answering, and does not come back
+ * within five seconds, is sent nothing more: the audits left over are reported as skipped.
+ *
+ * @throws TypeError (as a rejection) if an option is not usable, or `only` names an audit that does not exist.
+ *   Rejects with the signal's reason when the signal aborts. Nothing that the receiver does makes it reject.
+ * @example
+ * ```ts
+ * const report = await certify({ url: "http://127.0.0.1:3000/webhooks", secret: "a shared secret" });
+ * if (!report.passed) process.exitCode = 1;
+ * ```
+ */
+export async function certify(options: CertifyOptions): Promise<Report> {
+  const selected = selectAudits(audits, options.only);
+  const probe = createProbe(options);
+  const startedAt = new Date();
+  const results: AuditResult[] = [];
+  let reason: string | undefined;
+  for (const audit of selected) {
+    const unanswered = probe.unanswered;
+    const result: AuditResult = reason === undefined ? await runAudit(audit, probe) : skip(audit, reason);
+    results.push(result);
+    options.onResult?.(result);
+    const fellSilent = result.outcome === "failed" && probe.unanswered > unanswered;
+    if (fellSilent && !(await comesBack(probe))) reason = `the receiver has not answered since ${audit.id}`;
+  }
+  return toReport(probe.url, startedAt, results);
+}
+
+async function runAudit(audit: Audit, probe: Probe): Promise<AuditResult> {
+  const { id, level, title } = audit;
+  const started = performance.now();
+  const failure = await audit.run(probe);
+  const durationMs = Math.round(performance.now() - started);
+  return failure === undefined
+    ? { id, level, title, outcome: "passed", durationMs }
+    : { id, level, title, outcome: "failed", durationMs, failure };
+}
+
+function skip({ id, level, title }: Audit, reason: string): AuditResult {
+  return { id, level, title, outcome: "skipped", durationMs: 0, reason };
+}
+
+/** Whether the receiver answers an ordinary message, at once or after it was started again. */
+async function comesBack(probe: Probe): Promise<boolean> {
+  const deadline = performance.now() + RECOVERY_MS;
+  let exchange: Exchange;
+  do {
+    exchange = await probe.send({
+      what: "a track message, to see whether it is there",
+      body: freshText("track"),
+    });
+    if (exchange.answer !== undefined) return true;
+    await delay(RECOVERY_POLL_MS, undefined, probe.options.signal && { signal: probe.options.signal });
+  } while (performance.now() < deadline);
+  return false;
+}

@@ -1,0 +1,237 @@
+import http from "node:http";
+import https from "node:https";
+import net from "node:net";
+import tls from "node:tls";
+
+/** As much of an answer as is kept: enough for any error page, while no endless body can fill the memory. */
+const MAX_ANSWER_BYTES = 64 * 1024;
+
+/** How long the body of an answer may take once its head is there, in ms. */
+const ANSWER_BODY_MS = 2_000;
+
+/** How long a client waits for 100 Continue before it sends the body anyway, in ms. */
+const CONTINUE_MS = 1_000;
+
+/** Where requests go. */
+export interface Endpoint {
+  readonly url: URL;
+  /** PEM certificates of a private authority, to be trusted beside the usual ones. */
+  readonly ca: string | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** One request, down to how its bytes are put on the wire. */
+export interface OutgoingRequest {
+  readonly method: string;
+  /** A list as value writes the header once for each. */
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  /** The body; the pieces of an iterable are written one by one, each when the one before has left. */
+  readonly body: Uint8Array | AsyncIterable<Uint8Array>;
+  /** After the body: end the request, or break the connection off, in order (`close`) or with a reset. */
+  readonly ending: "end" | "close" | "reset";
+  /** Hold the body back until the receiver says 100 Continue, or has kept silent for a second. */
+  readonly awaitContinue: boolean;
+  /** Connections to reuse; without it the request has one of its own. */
+  readonly agent: http.Agent | undefined;
+  /** How long to wait for the head of an answer, in ms. */
+  readonly timeoutMs: number;
+}
+
+/** What came back. */
+export interface Answer {
+  readonly status: number;
+  readonly reason: string;
+  /** Every header line, as received. */
+  readonly headers: string;
+  /** The first 64 KiB of the body, as UTF-8. */
+  readonly body: string;
+}
+
+/** How a request ended. */
+export interface Outcome {
+  readonly answer: Answer | undefined;
+  /** Why there is no answer. */
+  readonly error: string | undefined;
+  /** Whether the wait for an answer was given up. */
+  readonly timedOut: boolean;
+  /** From the start, connecting included, to the head of the answer or to giving up, in ms. */
+  readonly durationMs: number;
+  /** How many bytes of the body the receiver's side had taken by then, network buffers included. */
+  readonly bytesTaken: number;
+  /** Whether it had taken the whole body. */
+  readonly bodyTaken: boolean;
+  /** Whether an earlier request had used the same connection. */
+  readonly reusedConnection: boolean;
+}
+
+/** Sends one request and waits, within bounds, for the answer. Resolves whatever the receiver does. */
+export async function exchange(endpoint: Endpoint, outgoing: OutgoingRequest): Promise<Outcome> {
+  const started = performance.now();
+  const sending = { bytesTaken: 0, bodyTaken: false };
+  const over = new AbortController();
+  const request = open(endpoint, outgoing);
+  // A failing body iterable is our own mistake, and ends the request like any other trouble.
+  pump(request, outgoing, over.signal, sending).catch((error: Error) => request.destroy(error));
+  try {
+    const head = await headOf(request, outgoing.timeoutMs);
+    const measured = {
+      ...sending,
+      durationMs: performance.now() - started,
+      reusedConnection: request.reusedSocket,
+    };
+    if (!(head instanceof http.IncomingMessage)) return { ...measured, ...head, answer: undefined };
+    return { ...measured, answer: await readAnswer(head), error: undefined, timedOut: false };
+  } finally {
+    over.abort();
+    // Does nothing to a request that has ended well, whose connection may be reused.
+    request.destroy();
+  }
+}
+
+/** The head of the answer, or why there is none. */
+function headOf(
+  request: http.ClientRequest,
+  timeoutMs: number,
+): Promise<http.IncomingMessage | (Pick<Outcome, "timedOut"> & { error: string })> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      resolve({ error: `none within ${timeoutMs / 1000} s`, timedOut: true });
+    }, timeoutMs);
+    const settle = (head: Parameters<typeof resolve>[0]): void => {
+      clearTimeout(timer);
+      resolve(head);
+    };
+    request.on("response", settle);
+    request.on("error", (error) => settle({ error: explain(error), timedOut: false }));
+    // The last word where neither came, as after an answer of 101 that nobody asked for.
+    request.on("close", () => settle({ error: "the connection was closed without one", timedOut: false }));
+  });
+}
+
+/** The answer with as much of its body as comes in time and fits. */
+function readAnswer(response: http.IncomingMessage): Promise<Answer> {
+  const { statusCode: status = 0, statusMessage: reason = "", rawHeaders } = response;
+  const headers = rawHeaders.map((text, index) => (index % 2 === 0 ? `${text}: ` : `${text}\n`)).join("");
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const finish = (): void => {
+      clearTimeout(timer);
+      resolve({ status, reason, headers, body: Buffer.concat(chunks).toString("utf8") });
+    };
+    const timer = setTimeout(finish, ANSWER_BODY_MS);
+    response.on("data", (chunk: Buffer) => {
+      chunks.push(chunk.subarray(0, MAX_ANSWER_BYTES - size));
+      size += chunk.length;
+      if (size >= MAX_ANSWER_BYTES) finish();
+    });
+    for (const end of ["end", "error", "close"]) response.on(end, finish);
+  });
+}
+
+/** Writes bytes that need not be HTTP, then reads until the receiver closes or `timeoutMs` are over. */
+export function sendBytes(endpoint: Endpoint, bytes: Uint8Array, timeoutMs: number): Promise<void> {
+  const { url, ca, signal } = endpoint;
+  const port = Number(url.port) || (url.protocol === "https:" ? 443 : 80);
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const socket =
+    url.protocol === "https:"
+      ? tls.connect({ host, port, rejectUnauthorized: true, ...trust(ca), ...serverName(host) })
+      : net.connect({ host, port });
+  return new Promise((resolve) => {
+    const finish = (): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve();
+    };
+    const timer = setTimeout(finish, timeoutMs);
+    signal?.addEventListener("abort", finish, { once: true });
+    socket.on("error", finish);
+    socket.on("close", () => {
+      signal?.removeEventListener("abort", finish);
+      finish();
+    });
+    socket.resume();
+    socket.end(bytes);
+  });
+}
+
+function open(endpoint: Endpoint, outgoing: OutgoingRequest): http.ClientRequest {
+  const { url, ca, signal } = endpoint;
+  const { method, headers, agent } = outgoing;
+  const secure = url.protocol === "https:";
+  const request = (secure ? https : http).request(url, {
+    method,
+    headers: headers as http.OutgoingHttpHeaders,
+    agent: agent ?? false,
+    ...(signal && { signal }),
+    // The sender refuses certificates it cannot trust, whatever NODE_TLS_REJECT_UNAUTHORIZED says (spec 5.2).
+    ...(secure && { rejectUnauthorized: true, ...trust(ca) }),
+  });
+  request.setNoDelay(true);
+  return request;
+}
+
+/** A private authority is trusted beside the public ones, as `NODE_EXTRA_CA_CERTS` would have it. */
+function trust(ca: string | undefined): { ca?: string[] } {
+  return ca === undefined ? {} : { ca: [...tls.rootCertificates, ca] };
+}
+
+function serverName(host: string): { servername?: string } {
+  return net.isIP(host) === 0 ? { servername: host } : {};
+}
+
+async function pump(
+  request: http.ClientRequest,
+  { body, ending, awaitContinue }: OutgoingRequest,
+  over: AbortSignal,
+  sending: { bytesTaken: number; bodyTaken: boolean },
+): Promise<void> {
+  const stopped = new Promise<void>((resolve) => {
+    over.addEventListener("abort", () => resolve(), { once: true });
+  });
+  if (awaitContinue) {
+    // Elsewhere the head leaves with the first piece: alone, Node would write its Latin-1 letters as UTF-8.
+    request.flushHeaders();
+    await Promise.race([stopped, continued(request)]);
+  }
+  for await (const piece of body instanceof Uint8Array ? [body] : body) {
+    if (over.aborted) return;
+    if (piece.length > 0 && (await Promise.race([stopped, written(request, piece)])) !== true) return;
+    sending.bytesTaken += piece.length;
+  }
+  sending.bodyTaken = true;
+  if (over.aborted) return;
+  if (ending === "end") request.end();
+  else if (ending === "close") request.destroy();
+  else request.socket?.resetAndDestroy();
+}
+
+/** Whether the piece has left this process. */
+function written(request: http.ClientRequest, piece: Uint8Array): Promise<boolean> {
+  return new Promise((resolve) => {
+    request.write(piece, (error) => {
+      // One turn of the event loop, in which an answer that has arrived is seen before the next piece goes out.
+      setImmediate(resolve, error == null);
+    });
+  });
+}
+
+function continued(request: http.ClientRequest): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, CONTINUE_MS);
+    request.once("continue", resolve);
+    request.once("close", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+/** What went wrong, also for the errors of several addresses tried at once, which have no message of their own. */
+function explain(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(explain).join("; ");
+  if (!(error instanceof Error)) return String(error);
+  const { code } = error as NodeJS.ErrnoException;
+  return code === undefined || error.message.includes(code) ? error.message : `${code}: ${error.message}`;
+}

@@ -1,0 +1,37 @@
+import type { Outcome } from "./client.ts";
+import type { Delivery } from "./probe.ts";
+
+const MAX_BODY_SHOWN = 200;
+const MAX_HEADER_SHOWN = 48;
+
+/** A request in one line. */
+export function describeDelivery(url: URL, delivery: Delivery): string {
+  const { what, method = "POST", body, signature, headers, transfer } = delivery;
+  const others = Object.entries(headers ?? {}).map(([name, value]) => `, ${name}: ${quote(value)}`);
+  const { declaredLength = Buffer.byteLength(body) } = transfer ?? {};
+  const size = declaredLength === null ? "chunked" : `${declaredLength} bytes`;
+  const details = `${size}, X-Signature: ${describeSignature(signature)}${others.join("")}`;
+  return `${method} ${url.pathname} with ${what} (${details})`;
+}
+
+/** An answer in one line, or that there was none. Everything listed in `hidden` is masked. */
+export function describeOutcome({ answer, error, durationMs }: Outcome, hidden: readonly string[]): string {
+  if (answer === undefined) return `no answer: ${error}`;
+  const text = hidden.reduce((masked, secret) => masked.replaceAll(secret, "[masked]"), answer.body);
+  const line = text.replaceAll(/[\p{C}\s]+/gu, " ").trim();
+  const body = line.length > MAX_BODY_SHOWN ? `${line.slice(0, MAX_BODY_SHOWN)}...` : line;
+  const status = `${answer.status} ${answer.reason}`.trim();
+  return `${status} after ${Math.round(durationMs)} ms, ${body === "" ? "no body" : `body: ${body}`}`;
+}
+
+function describeSignature(signature: Delivery["signature"]): string {
+  if (signature === undefined) return "the right one";
+  if (signature === null) return "absent";
+  return typeof signature === "string" ? quote(signature) : signature.map(quote).join(" and again ");
+}
+
+function quote(value: string): string {
+  return JSON.stringify(
+    value.length > MAX_HEADER_SHOWN ? `${value.slice(0, MAX_HEADER_SHOWN - 3)}...` : value,
+  );
+}

@@ -1,0 +1,93 @@
+import type { AuditFailure } from "./audit.ts";
+import type { Delivery, Exchange, Probe } from "./probe.ts";
+
+/** What an exchange should have been; `fix` says what to change where it was not. */
+export type Expectation = (exchange: Exchange, fix: string) => AuditFailure | undefined;
+
+/** The receiver took the message: 2xx. */
+export const accepted: Expectation = (exchange, fix) => {
+  const status = exchange.answer?.status;
+  if (isAccepted(exchange)) return undefined;
+  return failure(
+    exchange,
+    "2xx: the message is authentic",
+    commonFix(status) ?? `${fix}${refusalNote(status)}`,
+  );
+};
+
+/** The receiver refused the request, and said so: 4xx. */
+export const refused: Expectation = (exchange, fix) => {
+  const status = exchange.answer?.status;
+  if (status !== undefined && status >= 400 && status < 500 && !isPassing(status)) return undefined;
+  return failure(exchange, "4xx: refused for good, so that it is not sent again", refusalFix(status, fix));
+};
+
+/** The receiver came to a decision, whichever: 2xx or 4xx. */
+export const decided: Expectation = (exchange, fix) =>
+  isAccepted(exchange) ? undefined : withExpected(refused(exchange, fix), "2xx or 4xx, never 5xx");
+
+/** The receiver answered with one of these statuses. */
+export function answeredWith(...statuses: readonly number[]): Expectation {
+  return (exchange, fix) => {
+    const status = exchange.answer?.status;
+    if (status !== undefined && statuses.includes(status)) return undefined;
+    return failure(exchange, statuses.join(" or "), fix);
+  };
+}
+
+/** Sends deliveries one after another; the first that is not as expected is the failure. */
+export async function sendEach(
+  probe: Probe,
+  deliveries: Iterable<Delivery>,
+  expectation: Expectation,
+  fix: string,
+): Promise<AuditFailure | undefined> {
+  for (const delivery of deliveries) {
+    const failed = expectation(await probe.send(delivery), fix);
+    if (failed !== undefined) return failed;
+  }
+  return undefined;
+}
+
+/** Whether the answer was 2xx. */
+export function isAccepted({ answer }: Exchange): boolean {
+  return answer !== undefined && answer.status >= 200 && answer.status < 300;
+}
+
+export function failure({ sent, received }: Exchange, expected: string, fix: string): AuditFailure {
+  return { sent, expected, received, fix };
+}
+
+export function withExpected(failed: AuditFailure | undefined, expected: string): AuditFailure | undefined {
+  return failed && { ...failed, expected };
+}
+
+/** Statuses that tell a sender to try again: no refusal. */
+function isPassing(status: number): boolean {
+  return status === 408 || status === 425 || status === 429;
+}
+
+function refusalFix(status: number | undefined, fix: string): string {
+  if (status === undefined) {
+    return `${fix} Answer even what you refuse: without an answer the sender tries again for four hours.`;
+  }
+  if (status >= 500) {
+    return `${fix} Catch the error and answer 4xx: to the sender a 5xx means "try again", and it will for four hours.`;
+  }
+  return commonFix(status) ?? fix;
+}
+
+/** What to do about an answer that has nothing to do with the audit at hand. */
+function commonFix(status: number | undefined): string | undefined {
+  if (status === 404 || status === 405) return "Check the path of the URL, and that POST is routed there.";
+  if (status === 429) return "The receiver limits its rate. Run the audits where it does not.";
+  if (status !== undefined && status >= 300 && status < 400) {
+    return "Answer at this very URL, or audit the one it redirects to: the sender does not follow redirects.";
+  }
+  return undefined;
+}
+
+function refusalNote(status: number | undefined): string {
+  if (status === 401 || status === 403) return " If every message is refused, compare the secrets first.";
+  return status !== undefined && status >= 500 ? " The receiver's own log says what failed." : "";
+}

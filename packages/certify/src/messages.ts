@@ -1,0 +1,30 @@
+import { randomUUID } from "node:crypto";
+import type { MessageType } from "@countersign/core";
+import { sampleMessages } from "@countersign/core/testing";
+
+/** The user that every audit speaks of, so that what a receiver stores of them is easy to find and to delete. */
+export const AUDIT_USER = "countersign-certify";
+
+/**
+ * A message that no audit has sent before: a receiver that answers repeats without processing them would otherwise
+ * pass audits it never saw. A delete message has no `messageId`; there the user tells it apart.
+ */
+export function freshMessage(
+  type: MessageType,
+  fields: Readonly<Record<string, unknown>> = {},
+): Record<string, unknown> {
+  const sample: Record<string, unknown> = { ...sampleMessages[type] };
+  const unique = `${AUDIT_USER}-${randomUUID()}`;
+  if (type === "delete") return { ...sample, userId: unique, ...fields };
+  return { ...sample, messageId: unique, userId: AUDIT_USER, ...fields };
+}
+
+/** A message as JSON text, the way the sender writes it. */
+export function freshText(type: MessageType, fields: Readonly<Record<string, unknown>> = {}): string {
+  return JSON.stringify(freshMessage(type, fields));
+}
+
+/** A track message whose `properties` are spelled exactly as given, where `JSON.stringify` would spell them otherwise. */
+export function trackWithProperties(json: string): string {
+  return freshText("track", { properties: "@" }).replace('"@"', () => json);
+}

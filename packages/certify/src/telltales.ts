@@ -1,0 +1,36 @@
+import { createHmac } from "node:crypto";
+import type { Answer } from "./client.ts";
+
+/** A secret shorter than this is not looked for in answers: it would be found there by chance. */
+const MIN_SECRET_LENGTH = 8;
+
+/**
+ * What no answer may hold: the secret, and the digests that would have been right for a body, in hex and base64.
+ * A digest that the request itself carried is no news to whoever reads the answer.
+ *
+ * @param body - The body that was sent.
+ * @param given - The header values that were sent.
+ */
+export function telltalesOf(body: Uint8Array, given: readonly string[], secret: string): string[] {
+  const digests = [body, ...rewritten(body)].map((form) => createHmac("sha1", secret).update(form).digest());
+  const hex = digests.map((digest) => digest.toString("hex"));
+  const known = given.some((value) => hex.includes(value.toLowerCase()));
+  const telltales = known ? [] : [...hex, ...digests.map((digest) => digest.toString("base64"))];
+  return secret.length < MIN_SECRET_LENGTH ? telltales : [...telltales, secret];
+}
+
+/** Whether an answer holds one of them, in its reason phrase, headers or body. */
+export function tells(answer: Answer | undefined, telltales: readonly string[]): boolean {
+  if (answer === undefined) return false;
+  const text = `${answer.reason}\n${answer.headers}${answer.body}`.toLowerCase();
+  return telltales.some((telltale) => text.includes(telltale.toLowerCase()));
+}
+
+/** The form over which a receiver computes its digest when it signs the parsed body again (spec 5.1, item 4). */
+function rewritten(body: Uint8Array): string[] {
+  try {
+    return [JSON.stringify(JSON.parse(Buffer.from(body).toString("utf8")))];
+  } catch {
+    return [];
+  }
+}

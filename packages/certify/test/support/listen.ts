@@ -1,0 +1,31 @@
+import { once } from "node:events";
+import { createServer as createHttpServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo, Server as NetServer } from "node:net";
+
+export const SECRET = "a shared secret of some length";
+
+export interface RunningReceiver {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Starts a server on a free port of this machine. */
+export async function listen(server: NetServer | Server): Promise<RunningReceiver> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/webhooks`,
+    async close() {
+      if (!server.listening) return;
+      const closed = once(server, "close");
+      server.close();
+      if ("closeAllConnections" in server) server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+export function serve(listener: RequestListener): Promise<RunningReceiver> {
+  return listen(createHttpServer(listener));
+}
