@@ -1,1 +1,40 @@
-export {};
+export { Analytics } from "./analytics.ts";
+export type {
+  AliasCall,
+  CallOptions,
+  CallType,
+  GroupCall,
+  IdentifyCall,
+  Identity,
+  PageCall,
+  PageProperties,
+  ScreenCall,
+  TrackCall,
+} from "./calls.ts";
+export type { Clock } from "./clock.ts";
+export type {
+  DefinedTrackCall,
+  EventDefinitions,
+  EventSchemas,
+  StandardSchema,
+  TrackCallOf,
+} from "./events.ts";
+export type { Log } from "./log.ts";
+export type { WhenFull } from "./message-queue.ts";
+export type { AnalyticsOptions } from "./options.ts";
+export type {
+  Counts,
+  Delivered,
+  Dropped,
+  DropReason,
+  Outcome,
+  Rejected,
+  RejectionReason,
+  Undelivered,
+} from "./outcome.ts";
+export type { Receipt } from "./receipt.ts";
+export type { RetryOptions } from "./retry.ts";
+export { fetchTransport } from "./transport.ts";
+export type { Transport, TransportRequest, TransportResponse } from "./transport.ts";
+export { ValidationError } from "./validation-error.ts";
+export { version } from "./version.ts";

@@ -1,0 +1,178 @@
+import type { AliasCall, CallType, GroupCall, IdentifyCall, PageCall, ScreenCall } from "./calls.ts";
+import { checkEvent, type EventSchemas, type TrackCallOf } from "./events.ts";
+import type { AnalyticsOptions } from "./options.ts";
+import type { Counts } from "./outcome.ts";
+import type { Receipt } from "./receipt.ts";
+import { Recorder } from "./recorder.ts";
+import { serialize, type CallDefaults, type SerializedCall } from "./serialize.ts";
+import { createSettings } from "./settings.ts";
+
+/**
+ * Records what users do. Calls are checked and serialised at once, queued in memory and sent in batches in the
+ * background (spec 4.2).
+ *
+ * A call throws a `ValidationError` if it cannot be recorded; otherwise it returns a {@link Receipt} that tells how it
+ * ended. Nothing else throws, rejects or prints, whatever the service does.
+ *
+ * @typeParam Schemas - The events of `options.events`, inferred.
+ * @example
+ * ```ts
+ * const analytics = new Analytics("WRITE_KEY", { endpoint: "http://127.0.0.1:4010" });
+ * analytics.track({ userId: "u1", event: "Order Completed", properties: { total: 99.5 } });
+ * const { delivered, failed, dropped } = await analytics.close();
+ * ```
+ */
+export class Analytics<Schemas extends EventSchemas = EventSchemas> {
+  readonly #recorder: Recorder;
+  readonly #defaults: CallDefaults;
+  readonly #schemas: EventSchemas | undefined;
+
+  /**
+   * @param writeKey - The source's write key, sent as the user name of Basic authentication (spec 5.3).
+   * @param options - See {@link AnalyticsOptions}.
+   * @throws TypeError if the write key is empty, or an option is unknown or wrong.
+   */
+  constructor(writeKey: string, options: AnalyticsOptions<Schemas> = {}) {
+    const settings = createSettings(writeKey, options);
+    this.#recorder = new Recorder(settings);
+    this.#defaults = { ids: settings.ids, now: () => settings.clock.now() };
+    this.#schemas = settings.schemas;
+  }
+
+  /** What has become of every call so far. */
+  get counts(): Counts {
+    return this.#recorder.counts;
+  }
+
+  /**
+   * Ties a user to who they are (spec 2.3, Identify).
+   *
+   * @throws ValidationError if the call cannot be recorded.
+   * @example
+   * ```ts
+   * analytics.identify({ userId: "u1", traits: { email: "ada@example.com" } });
+   * ```
+   */
+  identify(call: IdentifyCall): Receipt {
+    return this.#recorder.record(this.#serialize("identify", call));
+  }
+
+  /**
+   * Records something a user did (spec 2.3, Track).
+   *
+   * @throws ValidationError if the call cannot be recorded.
+   * @throws TypeError if `validateEvents` is on and the event's schema is asynchronous.
+   * @example
+   * ```ts
+   * analytics.track({ userId: "u1", event: "Order Completed", properties: { total: 99.5 } });
+   * ```
+   */
+  track(call: TrackCallOf<Schemas>): Receipt {
+    const serialized = this.#serialize("track", call);
+    if (this.#schemas) {
+      const { event, properties }: { readonly event: string; readonly properties?: unknown } = call;
+      checkEvent(this.#schemas, event, properties);
+    }
+    return this.#recorder.record(serialized);
+  }
+
+  /**
+   * Records a web page a user saw (spec 2.3, Page). Its `traits` are sent as `properties`.
+   *
+   * @throws ValidationError if the call cannot be recorded.
+   * @example
+   * ```ts
+   * analytics.page({ anonymousId: "a1", name: "Pricing", traits: { path: "/pricing" } });
+   * ```
+   */
+  page(call: PageCall): Receipt {
+    return this.#recorder.record(this.#serialize("page", call));
+  }
+
+  /**
+   * Records a screen of an app a user saw (spec 2.2).
+   *
+   * @throws ValidationError if the call cannot be recorded.
+   * @example
+   * ```ts
+   * analytics.screen({ userId: "u1", name: "Cart" });
+   * ```
+   */
+  screen(call: ScreenCall): Receipt {
+    return this.#recorder.record(this.#serialize("screen", call));
+  }
+
+  /**
+   * Puts a user into a group (spec 2.3, Group).
+   *
+   * @throws ValidationError if the call cannot be recorded.
+   * @example
+   * ```ts
+   * analytics.group({ userId: "u1", groupId: "g1", traits: { plan: "team" } });
+   * ```
+   */
+  group(call: GroupCall): Receipt {
+    return this.#recorder.record(this.#serialize("group", call));
+  }
+
+  /**
+   * Gives a user a new id (spec 2.3, Alias).
+   *
+   * @throws ValidationError if the call cannot be recorded.
+   * @example
+   * ```ts
+   * analytics.alias({ previousId: "a1", userId: "u1" });
+   * ```
+   */
+  alias(call: AliasCall): Receipt {
+    return this.#recorder.record(this.#serialize("alias", call));
+  }
+
+  /**
+   * Sends what is queued, and waits until every call made so far has ended.
+   *
+   * @param deadline - Milliseconds to wait at most. What has not ended then is counted as `pending` and goes on.
+   * @returns The counts since the client was created.
+   * @throws TypeError if the deadline is not a number of milliseconds.
+   * @example
+   * ```ts
+   * const { pending } = await analytics.flush(2_000);
+   * ```
+   */
+  async flush(deadline?: number): Promise<Counts> {
+    return this.#recorder.flush(checkDeadline(deadline));
+  }
+
+  /**
+   * Takes no more calls, sends what is queued, and waits until every call has ended. Calling it again is harmless.
+   *
+   * @param deadline - Milliseconds after which the rest is dropped and requests in flight are aborted. Without it the
+   *   retries of `options.retry` decide how long a service that is down is waited for.
+   * @returns The counts since the client was created. `pending` is 0.
+   * @throws TypeError if the deadline is not a number of milliseconds.
+   * @example
+   * ```ts
+   * process.once("SIGTERM", async () => {
+   *   server.close();
+   *   const { dropped } = await analytics.close(5_000);
+   * });
+   * ```
+   */
+  async close(deadline?: number): Promise<Counts> {
+    return this.#recorder.close(checkDeadline(deadline));
+  }
+
+  /** As {@link Analytics.close} without a deadline, for `await using`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #serialize(type: CallType, call: unknown): SerializedCall {
+    return serialize(type, call, this.#defaults);
+  }
+}
+
+function checkDeadline(deadline: number | undefined): number | undefined {
+  if (deadline === undefined || (deadline >= 0 && deadline <= 2_147_483_647)) return deadline;
+  throw new TypeError(`The deadline must be a number of milliseconds, not ${String(deadline)}.`);
+}

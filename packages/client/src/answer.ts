@@ -1,0 +1,131 @@
+import type { RejectionReason } from "./outcome.ts";
+import type { TransportResponse } from "./transport.ts";
+
+/** What an attempt to send a batch came to. */
+export type Answer = Accepted | Refused | TryLater;
+
+/** The service has the batch. */
+export interface Accepted {
+  readonly kind: "accepted";
+}
+
+/** The service will not take the batch, now or later. It may take parts of it if `divisible`. */
+export interface Refused {
+  readonly kind: "refused";
+  readonly reason: RejectionReason;
+  readonly statusCode: number;
+  readonly divisible: boolean;
+  readonly detail: string;
+}
+
+/** The same batch may be taken later. */
+export interface TryLater {
+  readonly kind: "try-later";
+  /** Whether the service may have stored the batch, and only its answer was lost. */
+  readonly mayBeStored: boolean;
+  /** Whether every other batch would be turned away too. */
+  readonly pausesAll: boolean;
+  /** Milliseconds the service asked to wait. */
+  readonly retryAfter: number | undefined;
+  readonly detail: string;
+}
+
+const accepted: Accepted = { kind: "accepted" };
+
+/**
+ * Reads an answer. Only a success that looks like the service's own counts: a proxy's or a captive portal's page with
+ * status 200 is no proof that the service has anything.
+ *
+ * @param now - Milliseconds since 1970, for a Retry-After that is a date.
+ */
+export function readAnswer(response: TransportResponse, now: number): Answer {
+  const { status, body } = response;
+  const said = body.trim().slice(0, 200);
+  const detail = `The endpoint answered ${status}${said ? `: ${said}` : ""}`;
+  const refused = (reason: RejectionReason, advice: string, divisible = false): Refused => {
+    return { kind: "refused", reason, statusCode: status, divisible, detail: `${detail}. ${advice}` };
+  };
+
+  if (status >= 200 && status < 300) {
+    const verdict = successOf(body);
+    if (verdict === true) return accepted;
+    if (verdict === false) return refused("refused", "See what it says about the message.");
+    const advice = "That is not the service's answer. Check `endpoint`, and what stands between.";
+    return tryLater(response, now, `${detail}. ${advice}`);
+  }
+  if (status === 408 || status === 429 || status >= 500) return tryLater(response, now, `${detail}.`);
+  if (status === 400) return refused("bad-request", "See what it says about the message.", true);
+  if (status === 413) return refused("too-large", "Send a smaller message.", true);
+  if (status === 401 || status === 403) return refused("unauthorized", "Check the write key.");
+  if (status >= 300 && status < 400) {
+    const location = response.headers.get("location");
+    return refused(
+      "redirected",
+      location ? `It points to ${location}: set \`endpoint\` to it.` : "Check `endpoint`.",
+    );
+  }
+  return refused("refused", "Check `endpoint`.");
+}
+
+/** The answer of an endpoint that gave none. */
+export function noAnswer(error: unknown): TryLater {
+  const { message, code } = rootOf(error);
+  return {
+    kind: "try-later",
+    // These say that no connection came about. After anything else the request may have arrived.
+    mayBeStored: !["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"].includes(code),
+    pausesAll: false,
+    retryAfter: undefined,
+    detail: `The endpoint gave no answer: ${message}. Check \`endpoint\` and the network.`,
+  };
+}
+
+/** Milliseconds from a Retry-After of seconds or of a date; `undefined` from anything else. */
+export function parseRetryAfter(headers: TransportResponse["headers"], now: number): number | undefined {
+  const value = headers.get("retry-after")?.trim() ?? "";
+  if (/^\d+$/.test(value)) return Number(value) * 1_000;
+  const until = Date.parse(value);
+  // Bare numbers such as "-1" or "1.5" are dates to Date.parse.
+  if (Number.isNaN(until) || !/[a-z]/i.test(value)) return undefined;
+  // Against the service's own clock where it gave it, since this machine's may be off.
+  const theirs = Date.parse(headers.get("date") ?? "");
+  return Math.max(0, until - (Number.isNaN(theirs) ? now : theirs));
+}
+
+function tryLater(response: TransportResponse, now: number, detail: string): TryLater {
+  const { status } = response;
+  return {
+    kind: "try-later",
+    // 408 and 429 are refusals. A 5xx can come from a proxy in front of a service that did store.
+    mayBeStored: status !== 408 && status !== 429,
+    pausesAll: status === 429 || status === 503,
+    retryAfter: parseRetryAfter(response.headers, now),
+    detail,
+  };
+}
+
+/** True: the service's success. False: it says itself that it failed. Undefined: a web page, not a service. */
+function successOf(body: string): boolean | undefined {
+  if (body.trimStart().startsWith("<")) return undefined;
+  try {
+    const answer: unknown = JSON.parse(body);
+    return !(
+      typeof answer === "object" &&
+      answer !== null &&
+      "success" in answer &&
+      answer.success === false
+    );
+  } catch {
+    // Nothing, or a plain "OK": services that speak this format differ in what they say.
+    return true;
+  }
+}
+
+/** fetch says "fetch failed" and keeps what happened in `cause`. */
+function rootOf(error: unknown): { message: string; code: string } {
+  let root = error;
+  while (root instanceof Error && root.cause instanceof Error) root = root.cause;
+  if (!(root instanceof Error)) return { message: String(root), code: "" };
+  const code = "code" in root && typeof root.code === "string" ? root.code : "";
+  return { message: root.message || code || root.name, code };
+}

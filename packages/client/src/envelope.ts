@@ -1,0 +1,42 @@
+import { utf8Bytes } from "./limits.ts";
+import type { QueuedMessage } from "./message-queue.ts";
+import { version } from "./version.ts";
+
+/** What surrounds the messages of a batch: the library once for all of them, and the batch's own id. */
+export interface Envelope {
+  /** UTF-8 size of everything around the messages and the commas between them. */
+  readonly bytes: number;
+  /** The request body. `sentAt` (milliseconds since 1970) is of each attempt, the rest is of the batch. */
+  write(messages: readonly QueuedMessage[], sentAt: number): string;
+}
+
+const library = JSON.stringify({ library: { name: "@countersign/client", version } });
+
+/** The envelope of a batch with this id. */
+export function createEnvelope(batchId: string): Envelope {
+  const head = '{"batch":[';
+  const tail = `],"context":${library},"messageId":${JSON.stringify(batchId)},"sentAt":"`;
+  return {
+    bytes: utf8Bytes(head) + utf8Bytes(tail) + '0000-00-00T00:00:00.000Z"}'.length,
+    write(messages, sentAt) {
+      const batch = messages.map((message) => message.json).join(",");
+      return `${head}${batch}${tail}${new Date(sentAt).toISOString()}"}`;
+    },
+  };
+}
+
+/** The request headers that stay the same for the life of a client. */
+export function createHeaders(
+  writeKey: string,
+  gzip: boolean,
+  extra: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const credentials = String.fromCharCode(...new TextEncoder().encode(`${writeKey}:`));
+  return {
+    ...extra,
+    "User-Agent": `countersign-client/${version}`,
+    "Content-Type": "application/json",
+    Authorization: `Basic ${btoa(credentials)}`,
+    ...(gzip ? { "Content-Encoding": "gzip" } : {}),
+  };
+}

@@ -1,0 +1,25 @@
+/** Takes one line of the log. */
+export type Log = (line: string) => void;
+
+interface Host {
+  readonly process?: { readonly env?: Readonly<Record<string, string | undefined>> };
+}
+
+/** Replaces every occurrence of the write key, plain or as it is sent, in a text. */
+export function createRedact(writeKey: string, authorization: string): (text: string) => string {
+  const secrets = [authorization.slice("Basic ".length), writeKey];
+  return (text) => secrets.reduce((left, secret) => left.replaceAll(secret, "[write key]"), text);
+}
+
+/**
+ * Where the log goes: to the given function, else with `DEBUG=analytics` in the environment (spec 4.2) to standard error,
+ * else nowhere. `undefined` is nowhere, so that no line is made that no one reads.
+ */
+export function createLog(log: Log | undefined, redact: (text: string) => string): Log | undefined {
+  const debug = (globalThis as Host).process?.env?.["DEBUG"] ?? "";
+  const enabled = debug.split(/[\s,]+/).includes("analytics");
+  // The spec names this variable for exactly this: it is the operator who asks for the output, not the library.
+  // oxlint-disable-next-line no-console
+  const write = log ?? (enabled ? (line: string) => console.error(`analytics ${line}`) : undefined);
+  return write && ((line) => write(redact(line)));
+}

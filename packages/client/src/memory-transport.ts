@@ -1,0 +1,164 @@
+import type { CallType } from "./calls.ts";
+import type { Transport, TransportRequest, TransportResponse } from "./transport.ts";
+
+/** A message as the service got it. */
+export interface SentMessage {
+  readonly type: CallType;
+  readonly messageId: string;
+  /** ISO 8601, UTC. */
+  readonly timestamp: string;
+  readonly userId?: string;
+  readonly anonymousId?: string;
+  readonly event?: string;
+  readonly groupId?: string;
+  readonly previousId?: string;
+  readonly name?: string;
+  readonly category?: string;
+  readonly properties?: Readonly<Record<string, unknown>>;
+  readonly traits?: Readonly<Record<string, unknown>>;
+  readonly context?: Readonly<Record<string, unknown>>;
+  readonly integrations?: Readonly<Record<string, unknown>>;
+}
+
+/** A request as the service got it. */
+export interface SentBatch {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Bytes of the body as JSON, before compression. */
+  readonly bytes: number;
+  readonly messageId: string;
+  readonly sentAt: string;
+  readonly context: Readonly<Record<string, unknown>>;
+  readonly batch: readonly SentMessage[];
+}
+
+/** How the service is to answer: a response (200 if it does not say), an error (no answer), or never. */
+export type Reply =
+  | {
+      readonly status?: number;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly body?: string;
+      /** Keep the messages although the answer is not a success: an answer that was lost on its way. */
+      readonly stored?: boolean;
+    }
+  | Error
+  | "hang";
+
+/** The part of a message that an assertion looks at: fields left out do not matter, at any depth. */
+export type MessagePattern = { readonly [Field in keyof SentMessage]?: unknown };
+
+/** A service in memory. */
+export interface MemoryTransport extends Transport {
+  /** Every request, in order, whatever was answered. */
+  readonly requests: readonly SentBatch[];
+  /** What the service has: each message once by its `messageId`, however often it came. */
+  readonly messages: readonly SentMessage[];
+  /** Scripts the answers of the next requests, one each. After them everything is 200. */
+  reply(...replies: readonly (Reply | ((batch: SentBatch) => Reply))[]): void;
+  /** Answers every request from now on, except those scripted with {@link MemoryTransport.reply}. */
+  replyAlways(reply: Reply | ((batch: SentBatch) => Reply)): void;
+  /**
+   * @returns The first message that fits.
+   * @throws Error listing what there is, if none fits.
+   */
+  assertSent(pattern: MessagePattern): SentMessage;
+  /** @throws Error showing the message, if one fits. */
+  assertNotSent(pattern: MessagePattern): void;
+  /** @throws Error listing what there is, if it is not so many messages. */
+  assertCount(count: number): void;
+}
+
+/**
+ * A service in memory, for the tests of an application that records events.
+ *
+ * @example
+ * ```ts
+ * const service = memoryTransport();
+ * const analytics = new Analytics("WRITE_KEY", { transport: service });
+ * analytics.track({ userId: "u1", event: "Signed Up", properties: { plan: "team", seats: 3 } });
+ * await analytics.flush();
+ * service.assertSent({ type: "track", event: "Signed Up", properties: { plan: "team" } });
+ * ```
+ */
+export function memoryTransport(): MemoryTransport {
+  const requests: SentBatch[] = [];
+  const stored = new Map<string, SentMessage>();
+  const script: (Reply | ((batch: SentBatch) => Reply))[] = [];
+  let always: Reply | ((batch: SentBatch) => Reply) = {};
+  const find = (pattern: MessagePattern): SentMessage | undefined => {
+    return [...stored.values()].find((message) => fits(message, pattern));
+  };
+  const listing = (): string => {
+    const lines = [...stored.values()].map((message) => `\n  ${JSON.stringify(message)}`);
+    return lines.length > 0
+      ? `The service has:${lines.join("")}`
+      : "The service has none. Did you await flush()?";
+  };
+
+  return {
+    requests,
+    get messages() {
+      return [...stored.values()];
+    },
+    reply: (...replies) => void script.push(...replies),
+    replyAlways: (reply) => void (always = reply),
+    async send(request) {
+      const batch = await read(request);
+      requests.push(batch);
+      const next = script.shift() ?? always;
+      const reply = typeof next === "function" ? next(batch) : next;
+      if (reply === "hang") return hang(request.signal);
+      if (reply instanceof Error) throw reply;
+      const response = respond(reply);
+      if (reply.stored ?? response.status < 300) {
+        for (const message of batch.batch)
+          if (!stored.has(message.messageId)) stored.set(message.messageId, message);
+      }
+      return response;
+    },
+    assertSent(pattern) {
+      const message = find(pattern);
+      if (message) return message;
+      throw new Error(`No message fits ${JSON.stringify(pattern)}. ${listing()}`);
+    },
+    assertNotSent(pattern) {
+      const message = find(pattern);
+      if (message) throw new Error(`A message fits ${JSON.stringify(pattern)}: ${JSON.stringify(message)}`);
+    },
+    assertCount(count) {
+      if (stored.size !== count) throw new Error(`Not ${count} messages but ${stored.size}. ${listing()}`);
+    },
+  };
+}
+
+async function read({ url, headers, body }: TransportRequest): Promise<SentBatch> {
+  const json = typeof body === "string" ? body : await inflate(body);
+  const bytes = new TextEncoder().encode(json).length;
+  // Written by the client, whose envelope this is.
+  const envelope = JSON.parse(json) as Pick<SentBatch, "messageId" | "sentAt" | "context" | "batch">;
+  return { url, headers, bytes, ...envelope };
+}
+
+async function inflate(body: Uint8Array<ArrayBuffer>): Promise<string> {
+  return new Response(new Blob([body]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+}
+
+function hang(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason as Error));
+  });
+}
+
+function respond({ status = 200, headers = {}, body }: Exclude<Reply, Error | "hang">): TransportResponse {
+  const success = status < 300 ? '{"success":true}' : `{"success":false,"code":"http_${status}"}`;
+  return { status, headers: new Headers(headers), body: body ?? success };
+}
+
+function fits(value: unknown, pattern: unknown): boolean {
+  if (typeof pattern !== "object" || pattern === null) return Object.is(value, pattern);
+  if (typeof value !== "object" || value === null) return false;
+  if (Array.isArray(pattern) && (!Array.isArray(value) || value.length !== pattern.length)) return false;
+  return Object.entries(pattern).every(([key, part]) => {
+    return Object.hasOwn(value, key) ? fits(value[key as keyof typeof value], part) : part === undefined;
+  });
+}

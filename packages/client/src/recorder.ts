@@ -1,0 +1,218 @@
+import { keepAlive } from "./clock.ts";
+import { Dispatcher } from "./dispatcher.ts";
+import { createEnvelope } from "./envelope.ts";
+import { setBusy, setOnSignals, type Exiting } from "./exit.ts";
+import { maxBatchBytes, maxBatchMessages } from "./limits.ts";
+import { MessageQueue, type QueuedMessage } from "./message-queue.ts";
+import type { Counts, Delivered, Dropped, DropReason, Outcome, Rejected } from "./outcome.ts";
+import { PendingReceipt, type Receipt } from "./receipt.ts";
+import type { SerializedCall } from "./serialize.ts";
+import type { Settings } from "./settings.ts";
+import { Waiters } from "./waiters.ts";
+
+/** From the queued call to its outcome: when to flush, what to send, who waits for it, and the account of it all. */
+export class Recorder implements Exiting {
+  readonly #settings: Settings;
+  readonly #queue: MessageQueue;
+  readonly #dispatcher: Dispatcher;
+  readonly #waiters = new Waiters();
+  readonly #ended: Record<Outcome["status"], number> = { delivered: 0, rejected: 0, dropped: 0 };
+  #recorded = 0;
+  #pending = 0;
+  #lastFlush: number;
+  #timer: unknown;
+  #pumpScheduled = false;
+  #closing: Promise<Counts> | undefined;
+  #draining: Promise<void> | undefined;
+
+  constructor(settings: Settings) {
+    this.#settings = settings;
+    this.#queue = new MessageQueue(settings, () => this.#flushed());
+    this.#dispatcher = new Dispatcher({
+      ...settings,
+      settle: (messages, outcome) => this.#settleHeld(messages, outcome),
+    });
+    this.#lastFlush = settings.clock.now();
+    if (settings.flushOnSignals) setOnSignals(this, true);
+  }
+
+  get counts(): Counts {
+    const { delivered, rejected, dropped } = this.#ended;
+    return { delivered, failed: rejected, dropped, pending: this.#pending };
+  }
+
+  record({ type, messageId, json, bytes }: SerializedCall): Receipt {
+    const { log, flushAt } = this.#settings;
+    const receipt = new PendingReceipt(messageId);
+    const message: QueuedMessage = { type, messageId, json, bytes, receipt, sequence: this.#recorded };
+    this.#recorded += 1;
+    this.#pending += 1;
+    if (this.#pending === 1) setBusy(this, true);
+    if (this.#closing) {
+      this.#settle(
+        [message],
+        dropped("closed", "The client was closed before this call. Close it after the last one."),
+      );
+      return receipt;
+    }
+
+    log?.(`buffer (${this.#queue.undue}/${flushAt}) ${json}`);
+    const givenUp = this.#queue.offer(message);
+    if (this.#queue.undue === 0) log?.(`exceeded ${flushAt} messages – flushing`);
+    if (givenUp.length > 0) this.#settle(givenUp, queueFull);
+    this.#proceed();
+    return receipt;
+  }
+
+  async flush(deadline?: number): Promise<Counts> {
+    const { clock } = this.#settings;
+    this.#flushNow();
+    const release = keepAlive();
+    let timer: unknown;
+    try {
+      const ended = this.#waiters.wait(this.#recorded, this.#pending);
+      const late = new Promise<void>((resolve) => {
+        if (deadline !== undefined) timer = clock.setTimeout(resolve, deadline);
+      });
+      await Promise.race([ended, late]);
+    } finally {
+      if (timer !== undefined) clock.clearTimeout(timer);
+      release();
+    }
+    return this.counts;
+  }
+
+  close(deadline?: number): Promise<Counts> {
+    const { clock, log } = this.#settings;
+    if (!this.#closing) {
+      log?.("exit requested – draining msgs");
+      log?.(`exit requested – flushing ${this.#queue.undue}`);
+      // Set before the flush starts: a hook that records during it must find the client closed.
+      this.#closing = Promise.resolve().then(() => this.#finish());
+    }
+    if (deadline === undefined) return this.#closing;
+    const timer = clock.setTimeout(
+      () => this.#abandon("deadline", "The deadline of close() came first."),
+      deadline,
+    );
+    return this.#closing.finally(() => clock.clearTimeout(timer));
+  }
+
+  drain(): Promise<void> {
+    this.#draining ??= this.#drain().finally(() => (this.#draining = undefined));
+    return this.#draining;
+  }
+
+  async #finish(): Promise<Counts> {
+    await this.flush();
+    setOnSignals(this, false);
+    this.#settings.log?.("exit");
+    return this.counts;
+  }
+
+  async #drain(): Promise<void> {
+    const { clock, exitTimeout } = this.#settings;
+    const timer = clock.setTimeout(() => {
+      this.#abandon("deadline", `The process ended, and ${exitTimeout} ms (exitTimeout) were not enough.`);
+    }, exitTimeout);
+    // Whoever handles the same signal may still record.
+    while (this.#pending > 0) await this.flush();
+    clock.clearTimeout(timer);
+  }
+
+  /** Flushes at once if enough is queued, else when the interval has passed. */
+  #proceed(): void {
+    const { clock, flushAfter } = this.#settings;
+    if (this.#queue.hasDue) this.#schedulePump();
+    if (this.#queue.undue === 0 || this.#timer !== undefined) return;
+    const elapsed = clock.now() - this.#lastFlush;
+    // An interval in which nothing was queued is over, too. A clock that was set back starts a new one.
+    const wait = elapsed >= 0 ? flushAfter - (elapsed % flushAfter) : flushAfter;
+    this.#timer = clock.setTimeout(() => {
+      this.#settings.log?.(`interval reached – flushing ${this.#queue.undue}`);
+      this.#flushNow();
+    }, wait);
+  }
+
+  #flushNow(): void {
+    this.#queue.flush();
+    this.#pump();
+  }
+
+  /** The interval counts from the last flush. */
+  #flushed(): void {
+    const { clock } = this.#settings;
+    this.#lastFlush = clock.now();
+    if (this.#timer !== undefined) clock.clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** A call makes no request itself: the request starts when the caller's code has run (spec 4.2). */
+  #schedulePump(): void {
+    if (this.#pumpScheduled) return;
+    this.#pumpScheduled = true;
+    queueMicrotask(() => {
+      this.#pumpScheduled = false;
+      this.#pump();
+    });
+  }
+
+  #pump(): void {
+    const { ids, flushAt, maxInFlight } = this.#settings;
+    try {
+      while (this.#queue.hasDue && this.#dispatcher.active < maxInFlight) {
+        const envelope = createEnvelope(ids());
+        const messages = this.#queue.take(
+          flushAt === 1 ? 1 : maxBatchMessages,
+          maxBatchBytes - envelope.bytes,
+        );
+        void this.#dispatcher.dispatch(messages, envelope).then(() => this.#pump());
+      }
+    } catch (error) {
+      // There is no caller to tell: this runs by itself.
+      this.#abandon("internal-error", `'ids' threw: ${String(error)}.`);
+    }
+  }
+
+  #abandon(reason: DropReason, detail: string): void {
+    this.#dispatcher.abandon(reason, detail);
+    this.#settleHeld(this.#queue.takeAll(), dropped(reason, detail));
+  }
+
+  #settleHeld(messages: readonly QueuedMessage[], outcome: Outcome): void {
+    this.#queue.release(messages);
+    this.#settle(messages, outcome);
+    this.#proceed();
+  }
+
+  #settle(messages: readonly QueuedMessage[], outcome: Outcome): void {
+    for (const message of messages) {
+      if (!message.receipt.settle(outcome)) continue;
+      this.#ended[outcome.status] += 1;
+      this.#pending -= 1;
+      this.#tell(message, outcome);
+      this.#waiters.ended(message.sequence);
+    }
+    if (this.#pending === 0) setBusy(this, false);
+  }
+
+  #tell({ messageId, type, json }: QueuedMessage, outcome: Delivered | Rejected | Dropped): void {
+    const { onDrop, onReject, log } = this.#settings;
+    try {
+      if (outcome.status === "dropped") onDrop?.({ messageId, type, json, outcome });
+      if (outcome.status === "rejected") onReject?.({ messageId, type, json, outcome });
+    } catch (error) {
+      // A hook that throws must not keep the other messages from their outcomes.
+      log?.(`${outcome.status === "dropped" ? "onDrop" : "onReject"} threw: ${String(error)}`);
+    }
+  }
+}
+
+const queueFull = dropped(
+  "queue-full",
+  "The queue was full. Raise maxQueueSize and maxQueueBytes, or record less.",
+);
+
+function dropped(reason: DropReason, detail: string): Dropped {
+  return { status: "dropped", reason, detail, mayBeStored: false };
+}

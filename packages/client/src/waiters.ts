@@ -1,0 +1,33 @@
+interface Waiter {
+  /** It waits for the messages whose numbers are below. */
+  readonly below: number;
+  remaining: number;
+  readonly done: () => void;
+}
+
+/** Those who wait until every message up to some point has ended. Costs nothing while no one waits. */
+export class Waiters {
+  readonly #waiters = new Set<Waiter>();
+
+  /**
+   * @param below - The number that the next message will have.
+   * @param pending - How many messages have not ended; all their numbers are below.
+   */
+  wait(below: number, pending: number): Promise<void> {
+    if (pending === 0) return Promise.resolve();
+    return new Promise((done) => {
+      this.#waiters.add({ below, remaining: pending, done });
+    });
+  }
+
+  /** Tells that the message of this number has ended. */
+  ended(sequence: number): void {
+    for (const waiter of this.#waiters) {
+      if (sequence >= waiter.below) continue;
+      waiter.remaining -= 1;
+      if (waiter.remaining > 0) continue;
+      this.#waiters.delete(waiter);
+      waiter.done();
+    }
+  }
+}
