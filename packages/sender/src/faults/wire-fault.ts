@@ -11,6 +11,14 @@ export function isWireFault(fault: Fault | undefined): fault is WireFault {
   return fault === "slow_body" || fault === "truncated" || fault === "reset";
 }
 
+/** The code of a connection that a fault has cut: the one that the receiver sees as well. */
+export const CUT_CODE = "ECONNRESET";
+
+/** What to tell of a connection that a fault has cut. */
+export function cutOnPurpose(fault: WireFault): string {
+  return `the connection was cut on purpose (fault: ${fault})`;
+}
+
 /** The connection a fault is made on. */
 export interface Wire {
   readonly socket: () => Socket | undefined;

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { SecureContext } from "node:tls";
 import { Agent, type buildConnector } from "undici";
-import { faultyBody, isWireFault, type WireFault } from "../faults/wire-fault.ts";
+import { CUT_CODE, cutOnPurpose, faultyBody, isWireFault, type WireFault } from "../faults/wire-fault.ts";
 import type { AddressPolicyOptions } from "./address-policy.ts";
 import { trustOnly } from "./certificate-authority.ts";
 import { outcomeOfError } from "./classify.ts";
@@ -110,7 +110,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
     over.abort();
     await agent.destroy();
     live.delete(agent);
-    return result;
+    return judgeCut(fault, result);
   };
 
   return {
@@ -132,6 +132,18 @@ export function createTransport(options: TransportOptions = {}): Transport {
       await Promise.all(destroyed);
     },
   };
+}
+
+/**
+ * Refusing half a message is not refusing the message: it goes out again, as after any cut connection. Accepting half
+ * of one stays a success, for everyone to see.
+ */
+function judgeCut(fault: WireFault, result: AttemptResult): AttemptResult {
+  if (fault === "slow_body" || result.outcome !== "rejected" || result.status === undefined) {
+    return result;
+  }
+  const message = `${cutOnPurpose(fault)}; the endpoint answered ${result.status}`;
+  return { ...result, outcome: "network", code: CUT_CODE, message };
 }
 
 function keyOf(ca: AttemptRequest["ca"]): string {

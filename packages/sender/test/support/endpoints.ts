@@ -62,8 +62,11 @@ export async function httpEndpoint(
 }
 
 /** A TCP endpoint that does as it likes with each connection. */
-export async function rawEndpoint(onConnection: (socket: Socket) => void): Promise<Endpoint> {
-  const server = createTcpServer((socket) => {
+export async function rawEndpoint(
+  onConnection: (socket: Socket) => void,
+  options: { readonly allowHalfOpen?: boolean } = {},
+): Promise<Endpoint> {
+  const server = createTcpServer(options, (socket) => {
     socket.on("error", () => {});
     onConnection(socket);
     // Unread bytes would hide that the other side has closed.
