@@ -55,8 +55,10 @@ export function memoryDedupe(options: MemoryDedupeOptions = {}): DedupeStore {
       const time = now();
       forgetUntil(time, done);
       forgetUntil(time, inFlight);
-      if (done.has(key)) return "done";
-      if (inFlight.has(key)) return "in-flight";
+      if (isAlive(key, time, done)) return "done";
+      if (isAlive(key, time, inFlight)) return "in-flight";
+      // Deleted first, so that the new claim stands at the end of the order.
+      inFlight.delete(key);
       inFlight.set(key, time + lease);
       return "new";
     },
@@ -73,6 +75,12 @@ export function memoryDedupe(options: MemoryDedupeOptions = {}): DedupeStore {
       inFlight.delete(key);
     },
   };
+}
+
+// Where the clock was set back, an entry may have run out behind one that has not.
+function isAlive(key: string, time: number, entries: Map<string, number>): boolean {
+  const end = entries.get(key);
+  return end !== undefined && end > time;
 }
 
 function forgetUntil(time: number, entries: Map<string, number>): void {

@@ -1,7 +1,7 @@
 import { equalDigests, hmac } from "#hmac";
 import { fromHex, fromUtf8, toUtf8 } from "./bytes.ts";
 import { reserialize } from "./json.ts";
-import { secretList, type Secrets, type SignatureHeader } from "./signature.ts";
+import { bodyBytes, secretList, type Secrets, type SignatureHeader } from "./signature.ts";
 
 /** What can make a signature differ; each {@link Diagnosis} says what to do about it. */
 export type DiagnosisCode =
@@ -65,14 +65,14 @@ const MAX_BYTES = 65_536;
  * @param input - The body, the signature and the secrets.
  * @returns The reasons that together make the signature match, fewest first found; an empty list where none does (another
  *   secret, most likely), where the signature matches as it is, or where the body is larger than 64 KiB.
- * @throws TypeError for an empty secret.
+ * @throws TypeError for an empty secret, or a body that is neither text nor bytes.
  * @example
  * ```ts
  * for (const { message } of diagnose({ body, signature, secret })) console.error(message);
  * ```
  */
 export function diagnose(input: DiagnoseInput): Diagnosis[] {
-  const bytes = typeof input.body === "string" ? toUtf8(input.body) : input.body;
+  const bytes = bodyBytes(input.body);
   if (bytes.length > MAX_BYTES) return [];
   const candidate = readLoosely(input.signature);
   if (candidate === undefined) return [];
@@ -112,8 +112,9 @@ interface Candidate {
 
 /** The header read with all the freedom that a receiver does not grant. */
 function readLoosely(header: SignatureHeader): Candidate | undefined {
-  const text = (typeof header === "string" ? header : header?.[0])?.trim();
-  if (text === undefined) return undefined;
+  const value: unknown = Array.isArray(header) ? header[0] : header;
+  if (typeof value !== "string") return undefined;
+  const text = value.trim();
   const digits = text.replace(/^(?:hmac-)?sha-?(?:1|256)\s*[=:]\s*/i, "");
   const why: DiagnosisCode[] = digits === text ? [] : ["prefixed-signature"];
   const digest = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/i.test(digits) ? fromHex(digits) : fromBase64(digits);
@@ -134,21 +135,41 @@ function fromBase64(text: string): Uint8Array | undefined {
 }
 
 function otherBodies(bytes: Uint8Array): { bytes: Uint8Array; why: Why }[] {
-  const text = fromUtf8(bytes) ?? "";
+  const text = fromUtf8(bytes);
+  const bodies: [DiagnosisCode, string][] = [["empty-body", ""]];
+  if (text !== undefined) {
+    bodies.unshift(
+      ["trailing-newline", `${text}\n`],
+      ["trailing-newline", `${text}\r\n`],
+      ["trailing-newline", text.replace(/\r?\n$/, "")],
+    );
+  }
   const rewritten = reserialize(bytes);
-  const value: unknown = rewritten === undefined ? undefined : JSON.parse(rewritten);
-  const bodies: [DiagnosisCode, string | undefined][] = [
-    ["re-serialized", rewritten],
-    ["pretty-printed", value === undefined ? undefined : JSON.stringify(value, null, 2)],
-    ["trailing-newline", `${text}\n`],
-    ["trailing-newline", `${text}\r\n`],
-    ["trailing-newline", text.replace(/\r?\n$/, "")],
-    ["first-of-array", Array.isArray(value) && value.length > 0 ? JSON.stringify(value[0]) : undefined],
-    ["empty-body", ""],
-  ];
-  return bodies.flatMap(([code, body]) =>
-    body === undefined || body === text ? [] : [{ bytes: toUtf8(body), why: [code] }],
-  );
+  if (rewritten !== undefined) bodies.unshift(...otherJson(rewritten));
+  return bodies.flatMap(([code, body]) => (body === text ? [] : [{ bytes: toUtf8(body), why: [code] }]));
+}
+
+// Indentation grows with the square of the depth: without a bound, 64 KiB of brackets would be hundreds of megabytes.
+const MAX_DEPTH = 32;
+
+function otherJson(rewritten: string): [DiagnosisCode, string][] {
+  const bodies: [DiagnosisCode, string][] = [["re-serialized", rewritten]];
+  if (depthOf(rewritten) > MAX_DEPTH) return bodies;
+  const value: unknown = JSON.parse(rewritten);
+  bodies.push(["pretty-printed", JSON.stringify(value, null, 2)]);
+  if (Array.isArray(value) && value.length > 0) bodies.push(["first-of-array", JSON.stringify(value[0])]);
+  return bodies;
+}
+
+/** How deep a JSON text is nested, at most: brackets inside of strings are counted, too. */
+function depthOf(json: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (const [bracket] of json.matchAll(/[[\]{}]/g)) {
+    depth += bracket === "[" || bracket === "{" ? 1 : -1;
+    deepest = Math.max(deepest, depth);
+  }
+  return deepest;
 }
 
 function otherKeys(secrets: readonly string[], retired: readonly string[]): { key: Uint8Array; why: Why }[] {

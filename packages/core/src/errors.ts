@@ -17,6 +17,9 @@ const STATUS = {
   ERR_DUPLICATE_IN_FLIGHT: 503,
 } as const;
 
+/** Every code, in the order of the checks. */
+export const ERROR_CODES: readonly WebhookErrorCode[] = Object.keys(STATUS) as WebhookErrorCode[];
+
 /** Why a request is not accepted as a webhook. Stable: programs may compare it. */
 export type WebhookErrorCode = keyof typeof STATUS;
 
@@ -113,7 +116,7 @@ export class WebhookError extends Error {
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(code: WebhookErrorCode, options: WebhookErrorOptions = {}) {
-    super(options.message ?? MESSAGE[code], "cause" in options ? { cause: options.cause } : {});
+    super(options.message ?? MESSAGE[code], options.cause === undefined ? {} : { cause: options.cause });
     this.code = code;
     this.status = STATUS[code];
     this.statusCode = this.status;

@@ -29,7 +29,7 @@ export type TrackEvent<
  *
  * @param schemas - From event name to the schema of its properties: zod, valibot, arktype or any other Standard Schema.
  * @returns Definitions for the `events` option of a receiver, a router or a client.
- * @throws TypeError if something in it is not a Standard Schema.
+ * @throws TypeError if it is not an object, or something in it is not a Standard Schema.
  * @example
  * ```ts
  * const events = defineEvents({
@@ -40,6 +40,9 @@ export type TrackEvent<
 export function defineEvents<const Schemas extends EventSchemas>(
   schemas: Schemas,
 ): EventDefinitions<Schemas> {
+  if (typeof schemas !== "object" || schemas === null) {
+    throw new TypeError("defineEvents() takes an object from event name to the schema of its properties.");
+  }
   for (const [name, schema] of Object.entries(schemas)) {
     // A value from JavaScript, or of an older version of a library, may not be what its type says.
     const standard = (schema as Partial<StandardSchemaV1> | null | undefined)?.["~standard"];
@@ -50,6 +53,13 @@ export function defineEvents<const Schemas extends EventSchemas>(
     }
   }
   return { schemas };
+}
+
+/** @throws TypeError if `events` is not what {@link defineEvents} gave: the schemas themselves, most likely. */
+export function checkEvents(events: EventDefinitions | undefined): void {
+  if (events !== undefined && typeof (events as Partial<EventDefinitions> | null)?.schemas !== "object") {
+    throw new TypeError("The option events must come from defineEvents().");
+  }
 }
 
 // A schema may transform, so its output must not be validated again when receiver and router have the same events.
@@ -74,7 +84,7 @@ export async function validateEvent<Message extends WebhookMessage | UnknownMess
   const result = await schema["~standard"].validate(properties ?? {});
   if (result.issues) {
     throw new WebhookError("ERR_INVALID_MESSAGE", {
-      message: `Event "${event}" does not fit its schema: ${result.issues.map(describe).join("; ")}.`,
+      message: `Event "${event}" does not fit its schema: ${describeAll(result.issues)}.`,
       hint: "The message is authentic, but its properties are not what defineEvents() says. Fix whoever records it.",
       cause: result.issues,
     });
@@ -82,6 +92,14 @@ export async function validateEvent<Message extends WebhookMessage | UnknownMess
   const output = { ...message, properties: result.value };
   validated.set(output, events);
   return output;
+}
+
+// The caller sees this text, and one bad value in a long array is as telling as all of them.
+const MAX_ISSUES = 5;
+
+function describeAll(issues: readonly StandardSchemaV1.Issue[]): string {
+  const more = issues.length > MAX_ISSUES ? `; and ${issues.length - MAX_ISSUES} more` : "";
+  return issues.slice(0, MAX_ISSUES).map(describe).join("; ") + more;
 }
 
 function describe(issue: StandardSchemaV1.Issue): string {

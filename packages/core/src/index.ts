@@ -28,6 +28,7 @@ export {
 } from "./messages.ts";
 export { parseMessage } from "./parse-message.ts";
 export { toProblem, type ProblemResponse } from "./problem.ts";
+export { readStream } from "./read-stream.ts";
 export {
   sign,
   verifySignature,
@@ -39,16 +40,11 @@ export {
 export { memoryDedupe, type Claim, type DedupeStore, type MemoryDedupeOptions } from "./dedupe.ts";
 export { diagnose, type DiagnoseInput, type Diagnosis, type DiagnosisCode } from "./diagnose.ts";
 export { defineEvents, type EventDefinitions, type EventSchemas, type TrackEvent } from "./events.ts";
-export {
-  createReceiver,
-  type Received,
-  type Receiver,
-  type ReceiverOptions,
-  type RejectedRequest,
-  type SecretFunction,
-} from "./receiver.ts";
+export { createReceiver, type Received, type Receiver } from "./receiver.ts";
+export type { ReceiverOptions, RejectedRequest, SecretFunction } from "./receiver-options.ts";
 export {
   bodyReadBefore,
+  bodyTooLarge,
   type EarlierRead,
   type WebhookBody,
   type WebhookHeaders,

@@ -59,6 +59,11 @@ export interface MessageFault {
   readonly message: string;
 }
 
+/** The first thing that is wrong with the fields that messages of every type share, or undefined where nothing is. */
+export function checkCommonFields(value: unknown): MessageFault | undefined {
+  return isObject(value) ? checkFields(value, COMMON, "the message") : undefined;
+}
+
 /** The first thing that is wrong with a value as a message, or undefined where nothing is. */
 export function checkMessage(value: unknown): MessageFault | undefined {
   if (Array.isArray(value)) {

@@ -101,8 +101,8 @@ export type WebhookMessage =
   | DeleteMessage;
 
 /**
- * An authentic message of a type this version does not know, handed on only with `allowUnknownTypes`. Tell it from the
- * others with {@link isMessage} or the guard of a type.
+ * An authentic message of a type this version does not know, handed on only with `allowUnknownTypes`. Its common fields
+ * are checked like those of any message. Tell it from the others with {@link isMessage} or the guard of a type.
  */
 export interface UnknownMessage extends MessageFields {
   type: string;
@@ -201,8 +201,9 @@ export function isDelete(message: AnyMessage): message is DeleteMessage {
 export function aliasIdentity(message: AliasMessage): { previousId: string; userId: string } {
   // parseMessage has checked that each identity is there in one of its spellings.
   return {
-    previousId: message["Previous ID"] ?? message.previousId ?? "",
-    userId: message["User ID"] ?? message.userId ?? "",
+    // An empty text counts as absent there, and so it does here.
+    previousId: message["Previous ID"] || message.previousId || "",
+    userId: message["User ID"] || message.userId || "",
   };
 }
 

@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Readable } from "node:stream";
+import { createBodyBuffer } from "./body-buffer.ts";
 import { WebhookError } from "./errors.ts";
 import { toProblem } from "./problem.ts";
 import type { Received } from "./receiver.ts";
-import { bodyReadBefore, tooLarge, type WebhookBody, type WebhookRequest } from "./request.ts";
+import { bodyReadBefore, bodyTooLarge, type WebhookBody, type WebhookRequest } from "./request.ts";
 
 /** Options of {@link readRawBody}. */
 export interface ReadRawBodyOptions {
@@ -16,7 +18,7 @@ export interface ReadRawBodyOptions {
  * @param stream - The request, or the payload stream a framework gives for it.
  * @param options - The limit.
  * @throws WebhookError `ERR_BODY_TOO_LARGE` as soon as the limit is passed, the rest unread; `ERR_BODY_ABORTED` when the
- *   connection ends before the body does.
+ *   connection ends before the body does; `ERR_BODY_ALREADY_READ` when the stream has been read before.
  * @example
  * ```ts
  * const bytes = await readRawBody(request, { maxBytes: 1_048_576 });
@@ -24,8 +26,7 @@ export interface ReadRawBodyOptions {
  */
 export function readRawBody(stream: NodeJS.ReadableStream, options: ReadRawBodyOptions): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
+    const body = createBodyBuffer(options.maxBytes);
 
     const finish = (settle: () => void): void => {
       stream.off("data", onData).off("end", onEnd).off("error", onBroken).off("close", onBroken);
@@ -34,18 +35,19 @@ export function readRawBody(stream: NodeJS.ReadableStream, options: ReadRawBodyO
     const onData = (chunk: Buffer | string): void => {
       // Text comes where something called setEncoding() before.
       const bytes = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
-      length += bytes.length;
-      if (length <= options.maxBytes) {
-        chunks.push(bytes);
-        return;
-      }
+      if (body.append(bytes)) return;
       stream.pause();
-      finish(() => reject(tooLarge(options.maxBytes)));
+      finish(() => reject(bodyTooLarge(options.maxBytes)));
     };
-    const onEnd = (): void => finish(() => resolve(Buffer.concat(chunks, length)));
+    const onEnd = (): void => finish(() => resolve(asBuffer(body.bytes())));
     const onBroken = (cause?: Error): void =>
       finish(() => reject(new WebhookError("ERR_BODY_ABORTED", cause === undefined ? {} : { cause })));
 
+    // No event would ever come of a stream that has ended.
+    if ("readableEnded" in stream && stream.readableEnded === true) {
+      reject(new WebhookError("ERR_BODY_ALREADY_READ"));
+      return;
+    }
     if ("destroyed" in stream && stream.destroyed === true) {
       reject(new WebhookError("ERR_BODY_ABORTED"));
       return;
@@ -54,6 +56,11 @@ export function readRawBody(stream: NodeJS.ReadableStream, options: ReadRawBodyO
     // A stream that somebody paused does not flow again for a new listener alone.
     stream.resume();
   });
+}
+
+// A Buffer, where a Node program expects bytes to be one: `rawBody.toString()` is then their text.
+function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 /** A Node request, with what a platform or an earlier body parser may have put on it. */
@@ -65,6 +72,10 @@ export interface ToWebhookRequestOptions<TRequest> {
   readonly request?: TRequest;
   /** What to change in this framework if the body was read before and nothing of it is left. */
   readonly alreadyReadHint?: string;
+  /** Where the framework keeps what it read, if not on the Node request: Koa's and Fastify's own request. */
+  readonly kept?: { readonly rawBody?: unknown; readonly body?: unknown };
+  /** The stream to read, where the framework gives another one than the Node request itself. */
+  readonly stream?: NodeJS.ReadableStream;
 }
 
 /**
@@ -89,21 +100,27 @@ export function toWebhookRequest<TRequest = NodeRequest>(
   return {
     method: request.method ?? "",
     headers: request.headers,
-    body: nodeBody(request, options.alreadyReadHint),
+    body: nodeBody(request, options),
     // Without the option, TRequest is its default.
     request: options.request ?? (request as unknown as TRequest),
   };
 }
 
-function nodeBody(request: NodeRequest, hint: string | undefined): WebhookBody {
-  const { rawBody, body } = request;
+function nodeBody(request: NodeRequest, options: ToWebhookRequestOptions<unknown>): WebhookBody {
+  const { kept = request, alreadyReadHint, stream = request } = options;
+  const rawBody = kept.rawBody ?? request.rawBody;
+  const body = kept.body ?? request.body;
   const keptBytes = [rawBody, body].some((value) => typeof value === "string" || value instanceof Uint8Array);
   // Express 4 sets body to {} without having read anything: what counts is whether the stream was read.
-  const wasRead = request.readableDidRead || request.readableEnded;
-  if (keptBytes || wasRead) {
-    return bodyReadBefore({ rawBody, body, ...(hint === undefined ? {} : { hint }) });
+  const { readableDidRead, readableEnded } = stream as Readable;
+  if (keptBytes || readableDidRead || readableEnded) {
+    return bodyReadBefore({
+      rawBody,
+      body,
+      ...(alreadyReadHint === undefined ? {} : { hint: alreadyReadHint }),
+    });
   }
-  return { from: "stream", read: (limits) => readRawBody(request, limits) };
+  return { from: "stream", read: (limits) => readRawBody(stream, limits) };
 }
 
 /**
@@ -119,22 +136,21 @@ export function sendProblem(response: ServerResponse, error: WebhookError): void
 }
 
 /**
- * Settles a verified webhook when its response has been sent: for frameworks whose handlers end the response themselves.
- * If the sender goes away before the handler answers, the claim stays until it runs out: the handler may still succeed.
+ * Settles a verified webhook when its handler ends the response, by the status it gives. That is the app's own verdict:
+ * it counts even if the sender has hung up meanwhile, for such a sender delivers again. A response that is never ended
+ * settles nothing, and the claim runs out.
  *
  * @param received - A verdict of `"verified"`.
  * @param response - The response the handler will end.
  */
 export function settleWhenSent(
   received: Pick<Extract<Received, { verdict: "verified" }>, "settle">,
-  response: ServerResponse,
+  response: Pick<ServerResponse, "end" | "statusCode" | "writableEnded">,
 ): void {
-  response.once("finish", () => {
-    received.settle(response.statusCode).catch((error: unknown) => {
-      // The answer is out, and the claim runs out by itself: at worst the handler sees this delivery again.
-      process.emitWarning(`The dedupe store failed after the webhook was answered: ${String(error)}`, {
-        code: "COUNTERSIGN_DEDUPE",
-      });
-    });
-  });
+  // Not the event "finish": it never comes once the sender has hung up, as one with a time limit does.
+  const { end } = response;
+  response.end = (...args: unknown[]) => {
+    if (!response.writableEnded) void received.settle(response.statusCode);
+    return Reflect.apply(end, response, args);
+  };
 }

@@ -1,5 +1,5 @@
 import { WebhookError } from "./errors.ts";
-import { checkMessage } from "./message-fields.ts";
+import { checkCommonFields, checkMessage } from "./message-fields.ts";
 import type { UnknownMessage, WebhookMessage } from "./messages.ts";
 
 /**
@@ -24,8 +24,11 @@ export function parseMessage(
   value: unknown,
   options: { readonly allowUnknownTypes?: boolean } = {},
 ): WebhookMessage | UnknownMessage {
-  const fault = checkMessage(value);
+  let fault = checkMessage(value);
   if (fault === undefined) return value as WebhookMessage;
-  if (fault.code === "ERR_UNKNOWN_TYPE" && options.allowUnknownTypes) return value as UnknownMessage;
+  if (fault.code === "ERR_UNKNOWN_TYPE" && options.allowUnknownTypes) {
+    fault = checkCommonFields(value);
+    if (fault === undefined) return value as UnknownMessage;
+  }
   throw new WebhookError(fault.code, { message: fault.message });
 }

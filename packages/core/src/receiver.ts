@@ -1,10 +1,17 @@
-import type { DedupeStore } from "./dedupe.ts";
 import { diagnose, diagnoseForm, type Diagnosis } from "./diagnose.ts";
 import { WebhookError } from "./errors.ts";
-import { validateEvent, type EventDefinitions } from "./events.ts";
+import { validateEvent } from "./events.ts";
 import type { UnknownMessage, WebhookMessage } from "./messages.ts";
+import { emitWarning } from "./process.ts";
+import {
+  checkOptions,
+  configuredSecret,
+  DEFAULT_MAX_BODY_BYTES,
+  type ReceiverOptions,
+  type SecretFunction,
+} from "./receiver-options.ts";
 import { checkHead, headerValue, readBody, type ReadBody, type WebhookRequest } from "./request.ts";
-import { readSignature, secretList, sign, type Secrets, type SignatureHeader } from "./signature.ts";
+import { readSignature, sign, type Secrets, type SignatureHeader } from "./signature.ts";
 import {
   authenticate,
   parseBody,
@@ -14,56 +21,6 @@ import {
   type VerifiedWebhook,
 } from "./verify-webhook.ts";
 
-/** Finds the secrets of a request, as for several tenants. An empty answer means that there are none: it is refused. */
-export type SecretFunction<TRequest> = (
-  request: TRequest,
-) => Secrets | null | undefined | Promise<Secrets | null | undefined>;
-
-/** What {@link ReceiverOptions.onRejected} is told beside the error. */
-export interface RejectedRequest<TRequest = unknown> {
-  /** The framework's own request. */
-  readonly request: TRequest;
-  /** The exact bytes received, where they were read. */
-  readonly rawBody?: Uint8Array;
-  /** Why the signature did not match, where that is what was wrong and one of the usual causes explains it. */
-  readonly diagnoses: readonly Diagnosis[];
-}
-
-/** Options of a receiver: the same for every adapter. */
-export interface ReceiverOptions<TRequest = unknown, AllowUnknown extends boolean = false> {
-  /**
-   * The shared secret; a list of which any may match, to rotate without losing a message; or a function of the request.
-   * Default: the environment variable `WEBHOOK_SECRET`.
-   */
-  readonly secret?: Secrets | SecretFunction<TRequest>;
-  /** Secrets that were in force before. They are never accepted; a mismatch is explained by them. Default: none. */
-  readonly retiredSecrets?: readonly string[];
-  /** Accept messages without checking any signature: anyone who knows the URL can send them. Default: false. */
-  readonly unsigned?: boolean;
-  /** Accept a signature over the exact bytes alone. Default: false. */
-  readonly strict?: boolean;
-  /** The largest body accepted, in bytes. Default: 1,048,576 (1 MiB); the service sends 32 KB at most. */
-  readonly maxBodyBytes?: number;
-  /** Hand on messages of a type that is not one of the seven, as {@link UnknownMessage}. Default: false. */
-  readonly allowUnknownTypes?: AllowUnknown;
-  /** Track events to validate, from `defineEvents`. Default: none. */
-  readonly events?: EventDefinitions;
-  /** Remembers which deliveries were handled, so that a repeat does not run the handler again. Default: none. */
-  readonly dedupe?: DedupeStore;
-  /** Is told of every message accepted, before the handler. What it throws fails the request. */
-  readonly onVerified?: (
-    webhook: VerifiedWebhook<ReceivedMessage<AllowUnknown>>,
-    request: TRequest,
-  ) => void | Promise<void>;
-  /** Is told of every request refused: for logs and metrics. What it throws fails the request. */
-  readonly onRejected?: (error: WebhookError, rejected: RejectedRequest<TRequest>) => void | Promise<void>;
-  /**
-   * For adapters: who answers a request that is refused. `'answer'`: the adapter, by `toProblem`. `'throw'`: the
-   * framework's own error handling, which is given the {@link WebhookError}. Default: `'answer'`.
-   */
-  readonly onError?: "answer" | "throw";
-}
-
 /** The verdict on a request. */
 export type Received<AllowUnknown extends boolean = false> =
   | {
@@ -72,7 +29,8 @@ export type Received<AllowUnknown extends boolean = false> =
       readonly webhook: VerifiedWebhook<ReceivedMessage<AllowUnknown>>;
       /**
        * Tells the dedupe store how the app answered: 2xx commits the delivery, anything else releases it. Does nothing
-       * without a store.
+       * without a store. It never rejects: the app has answered, and must not seem to have failed because its store did.
+       * Where a store fails, the claim runs out, and Node, Bun and Deno emit a process warning, `COUNTERSIGN_DEDUPE`.
        */
       readonly settle: (status: number) => Promise<void>;
     }
@@ -96,8 +54,6 @@ export interface Receiver<TRequest = unknown, AllowUnknown extends boolean = fal
   receive(request: WebhookRequest<TRequest>): Promise<Received<AllowUnknown>>;
 }
 
-const DEFAULT_MAX_BODY_BYTES = 1_048_576;
-
 /**
  * Makes a receiver: what every adapter calls, and what you call to write one for another framework.
  *
@@ -115,11 +71,10 @@ const DEFAULT_MAX_BODY_BYTES = 1_048_576;
 export function createReceiver<TRequest = unknown, AllowUnknown extends boolean = false>(
   options: ReceiverOptions<TRequest, AllowUnknown> = {},
 ): Receiver<TRequest, AllowUnknown> {
+  checkOptions(options);
   const secret = configuredSecret(options);
   const { onVerified, onRejected, dedupe, retiredSecrets = [] } = options;
-  if (retiredSecrets.length > 0) secretList(retiredSecrets);
   const maxBytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES;
-  if (!(maxBytes > 0)) throw new TypeError(`maxBodyBytes must be a positive number, but is ${maxBytes}.`);
 
   /** Fills in, step by step, what the hooks are told of a request that is refused on the way. */
   interface Progress {
@@ -140,7 +95,9 @@ export function createReceiver<TRequest = unknown, AllowUnknown extends boolean 
       progress.secrets === undefined
         ? UNVERIFIED
         : authenticateBody(body, signature, progress.secrets, options.strict ?? false);
-    const message = body.parsed ? typed(body.parsed.value, options) : parseBody(body.bytes, options);
+    const message = body.parsed
+      ? typed(body.parsed.value, options)
+      : parseBody(body.bytes, verification.verifiedOver, options);
     return {
       ...verification,
       rawBody: body.bytes,
@@ -190,7 +147,14 @@ export function createReceiver<TRequest = unknown, AllowUnknown extends boolean 
     request: TRequest,
   ): Promise<Received<AllowUnknown>> {
     const settle = async (status: number): Promise<void> => {
-      await (status >= 200 && status < 300 ? dedupe?.commit(key) : dedupe?.release(key));
+      try {
+        await (status >= 200 && status < 300 ? dedupe?.commit(key) : dedupe?.release(key));
+      } catch (error) {
+        emitWarning(
+          `The dedupe store failed after the webhook was handled: ${String(error)}`,
+          "COUNTERSIGN_DEDUPE",
+        );
+      }
     };
     try {
       await onVerified?.(webhook, request);
@@ -203,32 +167,6 @@ export function createReceiver<TRequest = unknown, AllowUnknown extends boolean 
 }
 
 const UNVERIFIED: Verification = { signature: undefined, secretIndex: -1, verifiedOver: "none" };
-
-/** The secret of the options, or of the environment; undefined where messages are accepted unsigned. */
-function configuredSecret<TRequest>(
-  options: Pick<ReceiverOptions<TRequest, boolean>, "secret" | "unsigned">,
-): Secrets | SecretFunction<TRequest> | undefined {
-  if (options.unsigned) {
-    if (options.secret === undefined) return undefined;
-    throw new TypeError(
-      "unsigned: true and a secret contradict each other: with it, no signature is checked.",
-    );
-  }
-  const secret = options.secret ?? environmentSecret();
-  if (typeof secret === "function") return secret;
-  if (secret === undefined || secret === "") {
-    throw new TypeError(
-      "A webhook receiver needs a secret: pass { secret }, or set the environment variable WEBHOOK_SECRET. " +
-        "To accept messages that anyone could have sent, say { unsigned: true }.",
-    );
-  }
-  return secretList(secret);
-}
-
-function environmentSecret(): string | undefined {
-  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
-  return process?.env?.["WEBHOOK_SECRET"];
-}
 
 async function secretsFor<TRequest>(
   secret: Secrets | SecretFunction<TRequest>,
@@ -256,6 +194,8 @@ function authenticateBody(
   return body.parsed ? { ...verification, verifiedOver: "json" } : verification;
 }
 
+const MAX_ID_LENGTH = 200;
+
 /**
  * What a repeat is recognised by. Where tenants share a store, each has keys of its own: no tenant can make another's
  * message look handled.
@@ -265,11 +205,13 @@ function dedupeKey(
   tenant: Secrets | undefined,
 ): string {
   const { messageId } = webhook.message;
-  const id =
-    typeof messageId === "string" && messageId !== ""
-      ? messageId
-      : (webhook.signature ??
-        sign(webhook.rawBody, "a message without id or signature is known by its bytes"));
+  let id = webhook.signature;
+  if (typeof messageId === "string" && messageId !== "") {
+    // An id may be as long as a body, and a store keeps many.
+    id = messageId.length > MAX_ID_LENGTH ? sign(messageId, "dedupe") : messageId;
+  }
+  // A message without id or signature is known by its bytes.
+  id ??= sign(webhook.rawBody, "dedupe");
   const matched = typeof tenant === "string" ? tenant : tenant?.[webhook.secretIndex];
   return matched === undefined ? id : `${sign("dedupe", matched).slice(0, 16)}:${id}`;
 }

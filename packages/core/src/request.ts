@@ -82,11 +82,15 @@ export function checkHead(request: WebhookRequest, maxBodyBytes: number): void {
     throw new WebhookError("ERR_CONTENT_ENCODING");
   }
   if (Number(headerValue(request.headers, "content-length") ?? 0) > maxBodyBytes)
-    throw tooLarge(maxBodyBytes);
+    throw bodyTooLarge(maxBodyBytes);
 }
 
-/** The error for a body beyond the limit. */
-export function tooLarge(maxBodyBytes: number): WebhookError {
+/**
+ * The error for a body beyond the limit, for whoever writes a `read` of {@link WebhookBody}.
+ *
+ * @param maxBodyBytes - The limit, in bytes.
+ */
+export function bodyTooLarge(maxBodyBytes: number): WebhookError {
   return new WebhookError("ERR_BODY_TOO_LARGE", {
     message: `The body is larger than the ${maxBodyBytes} bytes this receiver accepts.`,
   });
@@ -113,7 +117,7 @@ export async function readBody(
   if (body.from === "gone" || (body.from === "parsed" && options.strict)) throw alreadyRead(body.hint);
 
   const bytes = body.from === "raw" ? asBytes(body.value) : writtenAgain(body.value, body.hint);
-  if (bytes.length > options.maxBytes) throw tooLarge(options.maxBytes);
+  if (bytes.length > options.maxBytes) throw bodyTooLarge(options.maxBytes);
   return body.from === "raw" ? { bytes } : { bytes, parsed: { value: body.value } };
 }
 
@@ -123,10 +127,21 @@ function asBytes(value: Uint8Array | string): Uint8Array {
 
 function writtenAgain(value: unknown, hint: string | undefined): Uint8Array {
   try {
-    return toUtf8(JSON.stringify(value));
+    return toUtf8(JSON.stringify(value, refuseInfinity));
   } catch (cause) {
-    throw alreadyRead(hint, cause);
+    if (!(cause instanceof RangeError)) throw alreadyRead(hint, cause);
+    throw new WebhookError("ERR_SIGNATURE_MISMATCH", {
+      hint: "The parsed body cannot be what was signed: it is nested too deep, or has a number too large for JSON.",
+      cause,
+    });
   }
+}
+
+// A number beyond the range of JSON, such as 1e400, is written as null: a signature over null must not vouch for it.
+function refuseInfinity(_key: string, value: unknown): unknown {
+  if (typeof value === "number" && !Number.isFinite(value))
+    throw new RangeError("JSON cannot hold Infinity.");
+  return value;
 }
 
 function alreadyRead(hint: string | undefined, cause?: unknown): WebhookError {

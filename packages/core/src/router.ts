@@ -1,4 +1,10 @@
-import { validateEvent, type EventDefinitions, type EventSchemas, type TrackEvent } from "./events.ts";
+import {
+  checkEvents,
+  validateEvent,
+  type EventDefinitions,
+  type EventSchemas,
+  type TrackEvent,
+} from "./events.ts";
 import type { MessageType, UnknownMessage, WebhookMessage } from "./messages.ts";
 import type { VerifiedWebhook } from "./verify-webhook.ts";
 
@@ -29,7 +35,11 @@ export interface WebhookRouter<Schemas extends EventSchemas = EventSchemas> {
     event: Name,
     handler: WebhookHandler<TrackEvent<Schemas, Name>>,
   ): this;
-  /** Handles whatever no other handler takes, unknown types included. Without it, such messages are ignored. */
+  /**
+   * Handles whatever no other handler takes, unknown types included. Without it, such messages are ignored.
+   *
+   * @throws TypeError if there is such a handler already.
+   */
   otherwise(handler: WebhookHandler<WebhookMessage | UnknownMessage>): this;
   /**
    * Runs the handler for a verified message: by event name, else by type, else `otherwise`.
@@ -46,6 +56,7 @@ const TYPES = new Set(["page", "screen", "identify", "track", "alias", "group", 
  * Makes a router: handlers by message type, and by event name for track messages.
  *
  * @param options - `events` from `defineEvents` types and validates the track events it names.
+ * @throws TypeError if `events` does not come from `defineEvents`.
  * @example
  * ```ts
  * const router = createRouter({ events })
@@ -58,6 +69,7 @@ export function createRouter<const Schemas extends EventSchemas = EventSchemas>(
   options: { readonly events?: EventDefinitions<Schemas> } = {},
 ): WebhookRouter<Schemas> {
   const { events } = options;
+  checkEvents(events);
   // A handler is stored for the messages its key stands for, which is all that makes these calls safe.
   const byType = new Map<string, WebhookHandler<never>>();
   const byEvent = new Map<string, WebhookHandler<never>>();
@@ -75,6 +87,9 @@ export function createRouter<const Schemas extends EventSchemas = EventSchemas>(
       return router;
     },
     otherwise(handler) {
+      if (typeof handler !== "function")
+        throw new TypeError("The handler of .otherwise() must be a function.");
+      if (fallback !== undefined) throw new TypeError("There is a handler of .otherwise() already.");
       fallback = handler;
       return router;
     },

@@ -1,5 +1,6 @@
-import { fromUtf8, toHex } from "./bytes.ts";
+import { fromUtf8, toHex, toUtf8 } from "./bytes.ts";
 import { WebhookError } from "./errors.ts";
+import { reserialize } from "./json.ts";
 import type { UnknownMessage, WebhookMessage } from "./messages.ts";
 import { parseMessage } from "./parse-message.ts";
 import {
@@ -62,9 +63,9 @@ export function verifyWebhook<AllowUnknown extends boolean = false>(
   input: VerifyWebhookInput<AllowUnknown>,
 ): VerifiedWebhook<ReceivedMessage<AllowUnknown>> {
   const { body, signature, secret, strict = false } = input;
-  const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
+  const bytes = typeof body === "string" ? toUtf8(body) : body;
   const verified = authenticate(bytes, signature, secret, strict);
-  return { ...verified, rawBody: bytes, message: parseBody(bytes, input) };
+  return { ...verified, rawBody: bytes, message: parseBody(bytes, verified.verifiedOver, input) };
 }
 
 /** The part of a {@link VerifiedWebhook} that says how it was verified. */
@@ -89,12 +90,18 @@ export function canonicalSignature(header: SignatureHeader): string | undefined 
   return read.ok ? toHex(read.digest) : undefined;
 }
 
-/** The message in a verified body. @throws WebhookError naming what is wrong with it. */
+/**
+ * The message in a verified body, read from the very text that was verified: bytes that merely re-serialise to it can
+ * differ in meaning, since `1e400` is infinite when read and null when written again.
+ *
+ * @throws WebhookError naming what is wrong with it.
+ */
 export function parseBody<AllowUnknown extends boolean = false>(
   bytes: Uint8Array,
+  verifiedOver: VerifiedOver,
   options: { readonly allowUnknownTypes?: AllowUnknown },
 ): ReceivedMessage<AllowUnknown> {
-  const text = fromUtf8(bytes);
+  const text = verifiedOver === "json" ? reserialize(bytes) : fromUtf8(bytes);
   if (text === undefined) throw new WebhookError("ERR_INVALID_UTF8");
   return typed(parseJson(text), options);
 }
