@@ -1,0 +1,41 @@
+// Writes the API reference to docs/api, and fails where a public export has no doc comment or a link leads nowhere.
+//   node api-docs.mjs           check and write
+//   node api-docs.mjs --check   check alone
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { Application } from "typedoc";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const entryPoints = readdirSync(`${root}packages`).flatMap((name) => {
+  const { exports, private: hidden } = JSON.parse(
+    readFileSync(`${root}packages/${name}/package.json`, "utf8"),
+  );
+  if (hidden) return [];
+  return Object.values(exports)
+    .flatMap(({ types }) => types ?? [])
+    .map((types) => `${root}packages/${name}/${types.replace("./dist/", "src/").replace(".d.ts", ".ts")}`)
+    .filter((file) => existsSync(file));
+});
+
+const app = await Application.bootstrap({
+  name: "Countersign",
+  entryPoints,
+  tsconfig: `${root}tools/tsconfig.api-docs.json`,
+  readme: `${root}README.md`,
+  out: `${root}docs/api`,
+  disableSources: true,
+  excludeInternal: true,
+  excludePrivate: true,
+  skipErrorChecking: false,
+  validation: { notExported: true, invalidLink: true, notDocumented: true, invalidPath: true },
+  requiredToBeDocumented: ["Class", "Function", "Interface", "TypeAlias", "Variable", "Enum"],
+  intentionallyNotExported: [],
+  treatWarningsAsErrors: true,
+  logLevel: "Warn",
+});
+const project = await app.convert();
+if (project === undefined) process.exit(1);
+app.validate(project);
+if (app.logger.hasErrors() || app.logger.hasWarnings()) process.exit(1);
+console.log(`${entryPoints.length} entry points, every public export documented`);
+if (!process.argv.includes("--check")) await app.generateDocs(project, `${root}docs/api`);
