@@ -1,0 +1,40 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+/**
+ * What answers a request in Node's own way: a request listener, or an Express app, which is one.
+ *
+ * A plain function is always taken for this. What it returns is waited for, and must not be a `Response`.
+ */
+export type NodeTarget = (request: IncomingMessage, response: ServerResponse) => unknown;
+
+/** A Koa app. */
+export interface KoaTarget {
+  callback(): (request: IncomingMessage, response: ServerResponse) => unknown;
+}
+
+/** A Fastify instance, listening or not: neither its server nor its lifetime is touched. */
+export interface FastifyTarget {
+  ready(): PromiseLike<unknown>;
+  routing(request: IncomingMessage, response: ServerResponse): void;
+}
+
+/**
+ * A fetch handler: a Hono app, or any function from a `Request` to a `Response` as `{ fetch: handler }`.
+ *
+ * The wrapping says which kind of function it is. Nothing else could: both kinds may take any number of parameters.
+ */
+export interface FetchTarget {
+  fetch(request: Request): Response | Promise<Response>;
+}
+
+/**
+ * An application that `createSender({ target })` delivers to, over a loopback port of its own.
+ *
+ * | given | taken for |
+ * |---|---|
+ * | a function | a Node request listener, or an Express app |
+ * | an object with `ready()` and `routing()` | a Fastify instance |
+ * | an object with `callback()` | a Koa app |
+ * | an object with `fetch()` | a fetch handler, or a Hono app |
+ */
+export type Target = NodeTarget | KoaTarget | FastifyTarget | FetchTarget;

@@ -1,0 +1,342 @@
+import { EventEmitter, once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
+import express from "express";
+import fastify from "fastify";
+import { Hono } from "hono";
+import Koa from "koa";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openTarget } from "../dist/target/open-target.js";
+import type { Target } from "../dist/target/target.js";
+import { createTransport } from "../dist/transport/create-transport.js";
+import type { AttemptRequest, AttemptResult } from "../dist/transport/transport.js";
+
+const body = Buffer.from('{"type":"track","event":"Größe ☃"}');
+
+interface Seen {
+  method: string | undefined;
+  path: string | undefined;
+  header: string | undefined;
+  body: string;
+}
+
+/** Posts to a target, and gives what came back. */
+async function post(
+  target: Target,
+  path = "hooks?a=b",
+  request: Partial<AttemptRequest> = {},
+  timeoutMs = 5_000,
+): Promise<AttemptResult & { text: string }> {
+  const open = await openTarget(target);
+  onTestFinished(() => open.close());
+  const transport = createTransport();
+  onTestFinished(() => transport.close());
+  const headers = { "Content-Type": "application/json", "X-Signature": "abc" };
+  const full = { url: open.url + path, headers, body, ...request };
+  const result = await transport.send(full, { timeoutMs });
+  return { ...result, text: Buffer.from(result.responseBody).toString() };
+}
+
+/** Every kind of target, doing the same: keep what came, answer 202 with a header and a body. */
+const kinds: readonly { readonly name: string; readonly make: (keep: (seen: Seen) => void) => Target }[] = [
+  {
+    name: "a Node request listener",
+    make: (keep) => async (request: IncomingMessage, response: ServerResponse) => {
+      const { method, url: path, headers } = request;
+      keep({ method, path, header: String(headers["x-signature"]), body: await text(request) });
+      response.writeHead(202, { "Retry-After": "7" }).end("done");
+    },
+  },
+  {
+    name: "an Express app",
+    make: (keep) => {
+      const app = express();
+      app.post("/hooks", express.text({ type: "*/*" }), (request, response) => {
+        keep({
+          method: request.method,
+          path: request.url,
+          header: request.get("x-signature"),
+          body: request.body,
+        });
+        response.status(202).set("Retry-After", "7").send("done");
+      });
+      return app;
+    },
+  },
+  {
+    name: "a Koa app",
+    make: (keep) => {
+      const app = new Koa();
+      app.silent = true;
+      app.use(async (context) => {
+        const { method, url: path } = context;
+        keep({ method, path, header: context.get("x-signature"), body: await text(context.req) });
+        context.status = 202;
+        context.set("Retry-After", "7");
+        context.body = "done";
+      });
+      return app;
+    },
+  },
+  {
+    name: "a Fastify instance",
+    make: (keep) => {
+      const app = fastify();
+      app.addContentTypeParser("application/json", { parseAs: "string" }, (_request, payload, done) => {
+        done(null, payload);
+      });
+      app.post("/hooks", async (request, reply) => {
+        const { method, url: path, headers } = request;
+        keep({ method, path, header: String(headers["x-signature"]), body: String(request.body) });
+        return reply.code(202).header("Retry-After", "7").send("done");
+      });
+      return app;
+    },
+  },
+  {
+    name: "a Hono app",
+    make: (keep) => {
+      const app = new Hono();
+      app.onError((_, context) => context.text("failed", 500));
+      app.post("/hooks", async (context) => {
+        const { method } = context.req;
+        const { pathname, search } = new URL(context.req.url);
+        keep({
+          method,
+          path: pathname + search,
+          header: context.req.header("x-signature"),
+          body: await context.req.text(),
+        });
+        return context.text("done", 202, { "Retry-After": "7" });
+      });
+      return app;
+    },
+  },
+  {
+    name: "a fetch handler",
+    make: (keep) => ({
+      fetch: async (request) => {
+        const { pathname, search } = new URL(request.url);
+        const header = request.headers.get("x-signature") ?? undefined;
+        keep({ method: request.method, path: pathname + search, header, body: await request.text() });
+        return new Response("done", { status: 202, headers: { "Retry-After": "7" } });
+      },
+    }),
+  },
+];
+
+describe.each(kinds)("$name as a target", ({ make }) => {
+  it("gets the request as it was sent, and its answer comes back", async () => {
+    const seen: Seen[] = [];
+
+    const result = await post(make((request) => seen.push(request)));
+
+    expect(seen).toEqual([{ method: "POST", path: "/hooks?a=b", header: "abc", body: body.toString() }]);
+    expect(result).toMatchObject({ outcome: "success", status: 202, retryAfter: "7", text: "done" });
+  });
+
+  it("survives a body that is cut off", async () => {
+    const seen: Seen[] = [];
+    const target = make((request) => seen.push(request));
+
+    for (const fault of ["truncated", "reset"] as const) {
+      expect(await post(target, "hooks", { fault })).toMatchObject({ outcome: "network" });
+    }
+    expect(seen).toEqual([]);
+    expect(await post(target, "hooks", { fault: "slow_body" }, 500)).toMatchObject({ outcome: "success" });
+    expect(seen).toHaveLength(1);
+  });
+});
+
+describe("a target's port", () => {
+  it("is on the loopback interface, and gone after close()", async () => {
+    const open = await openTarget((_, response) => response.end());
+    expect(open.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/u);
+    expect((await fetch(open.url)).status).toBe(200);
+
+    await Promise.all([open.close(), open.close()]);
+    await open.close();
+
+    await expect(fetch(open.url)).rejects.toThrow("fetch failed");
+  });
+
+  it("closes with a request still unanswered", async () => {
+    const open = await openTarget(() => {});
+    const request = fetch(open.url).catch((error: unknown) => error);
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+
+    await open.close();
+
+    expect(await request).toBeInstanceOf(TypeError);
+  });
+});
+
+describe("a Fastify instance", () => {
+  it("that listens already goes on listening, and is not closed", async () => {
+    const app = fastify();
+    let closed = false;
+    app.addHook("onClose", async () => {
+      closed = true;
+    });
+    app.post("/hooks", async () => "ok");
+    const address = await app.listen({ port: 0, host: "127.0.0.1" });
+    onTestFinished(() => app.close());
+    const listeners = app.server.listenerCount("request");
+
+    const open = await openTarget(app);
+    expect((await fetch(`${open.url}hooks`, { method: "POST" })).status).toBe(200);
+    await open.close();
+
+    expect(closed).toBe(false);
+    expect(app.server.listenerCount("request")).toBe(listeners);
+    expect((await fetch(`${address}/hooks`, { method: "POST" })).status).toBe(200);
+  });
+
+  it("that is not ready yet is waited for, its plugins loaded", async () => {
+    const app = fastify();
+    app.register(async (scope) => {
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+      scope.post("/hooks", async () => "ok");
+    });
+
+    expect(await post(app, "hooks")).toMatchObject({ outcome: "success" });
+  });
+
+  it("that cannot get ready is an error of its own", async () => {
+    const app = fastify();
+    app.register(async () => {
+      throw new Error("no database");
+    });
+
+    await expect(openTarget(app)).rejects.toThrow("no database");
+  });
+});
+
+describe("a target that goes wrong", () => {
+  it.each<readonly [string, Target]>([
+    [
+      "throws",
+      () => {
+        throw new Error("boom");
+      },
+    ],
+    ["rejects", async () => Promise.reject(new Error("boom"))],
+    ["throws in fetch()", { fetch: () => Promise.reject(new Error("boom")) }],
+  ])("because it %s answers 500 and says why", async (_, target) => {
+    const result = await post(target);
+
+    expect(result).toMatchObject({ outcome: "server_error", status: 500 });
+    expect(result.text).toContain("The target failed: Error: boom.");
+  });
+
+  it("after its headers breaks the connection", async () => {
+    const result = await post(async (_request, response) => {
+      await new Promise((written) => {
+        response.writeHead(200, { "Content-Length": "100" }).write("half", written);
+      });
+      throw new Error("boom");
+    });
+
+    expect(result).toMatchObject({ status: 200, text: "half" });
+  });
+
+  it("because its fetch() gives no Response answers 500 and says so", async () => {
+    const target = { fetch: async () => undefined };
+
+    // @ts-expect-error -- it is not a fetch handler
+    const result = await post(target);
+
+    expect(result.status).toBe(500);
+    expect(result.text).toContain("fetch() returned no Response");
+  });
+});
+
+async function fetchHandler(request: Request): Promise<Response> {
+  return new Response(await request.text());
+}
+
+describe("a fetch handler given as a plain function", () => {
+  it("is refused by the types, and answers 500 with the way to give it", async () => {
+    // @ts-expect-error -- a plain function is a Node request listener
+    const result = await post(fetchHandler);
+
+    expect(result.status).toBe(500);
+    expect(result.text).toContain("pass it as { fetch: handler }");
+  });
+
+  it("does not hang when it never looks at its request", async () => {
+    const result = await post(() => new Response("ok"));
+
+    expect(result.status).toBe(500);
+    expect(result.text).toContain("it returned a Response");
+    expect(result.text).toContain("pass it as { fetch: handler }");
+  });
+});
+
+describe("a fetch handler", () => {
+  it("can set several cookies, stream its body, and answer without one", async () => {
+    const target: Target = {
+      fetch: (request) => {
+        if (request.method === "GET") {
+          return new Response(null, { status: 204 });
+        }
+        const stream = new ReadableStream<Uint8Array>({
+          start(controller) {
+            controller.enqueue(Buffer.from("one "));
+            controller.enqueue(Buffer.from("two"));
+            controller.close();
+          },
+        });
+        const headers = new Headers();
+        headers.append("Set-Cookie", "a=1");
+        headers.append("Set-Cookie", "b=2");
+        return new Response(stream, { headers });
+      },
+    };
+    const open = await openTarget(target);
+    onTestFinished(() => open.close());
+
+    const posted = await fetch(open.url, { method: "POST", body: "x" });
+    expect(posted.headers.getSetCookie()).toEqual(["a=1", "b=2"]);
+    expect(await posted.text()).toBe("one two");
+    expect((await fetch(open.url)).status).toBe(204);
+  });
+
+  it("is told by the request's signal when the caller has gone", async () => {
+    const gone = new EventEmitter();
+    const aborted = once(gone, "abort");
+    const open = await openTarget({
+      fetch: (request) =>
+        new Promise<Response>(() => {
+          request.signal.addEventListener("abort", () => gone.emit("abort"));
+        }),
+    });
+    onTestFinished(() => open.close());
+    const transport = createTransport();
+    onTestFinished(() => transport.close());
+
+    const result = await transport.send({ url: open.url, headers: {}, body }, { timeoutMs: 100 });
+
+    expect(result.outcome).toBe("timeout");
+    await aborted;
+  });
+});
+
+describe("what is no target", () => {
+  it.each([undefined, null, "http://127.0.0.1/", 42, {}, [], { fetch: true }, { ready: () => {} }])(
+    "%j is a TypeError that lists the kinds",
+    async (target) => {
+      // @ts-expect-error -- none of these is a target
+      await expect(openTarget(target)).rejects.toThrow(
+        new TypeError(
+          "target must be an Express app, a Koa app, a Fastify instance, a Node request listener, " +
+            "or a fetch handler as { fetch: handler }",
+        ),
+      );
+    },
+  );
+});
