@@ -8,7 +8,8 @@ export interface ProblemResponse {
   readonly body: string;
 }
 
-const TITLE: Readonly<Record<number, string>> = {
+/** The title of each status that a {@link WebhookError} can have. */
+export const PROBLEM_TITLES: Readonly<Record<number, string>> = {
   400: "Bad Request",
   401: "Unauthorized",
   405: "Method Not Allowed",
@@ -41,7 +42,7 @@ export function toProblem(error: WebhookError): ProblemResponse {
     },
     body: JSON.stringify({
       type: "about:blank",
-      title: TITLE[status] ?? "Error",
+      title: PROBLEM_TITLES[status] ?? "Error",
       status,
       detail: message,
       code,

@@ -1,0 +1,133 @@
+import { ERROR_CODES, WebhookError, type WebhookErrorCode } from "./errors.ts";
+import type { JsonObject } from "./json.ts";
+import { schemaName, TYPES, typeSchemas, unionSchema } from "./message-schema.ts";
+import { PROBLEM_TITLES } from "./problem.ts";
+
+/** Options of {@link openApiDocument}. */
+export interface OpenApiOptions {
+  /** Title of the document. Default: `Webhook receiver`. */
+  readonly title?: string;
+  /** Version of the document. Default: `1.0.0`. */
+  readonly version?: string;
+}
+
+/**
+ * An OpenAPI 3.1 document of what a receiver is sent, as `webhooks`, and of what it answers.
+ *
+ * @param options - Title and version of the document.
+ * @returns A document of your own: you may change it, or serve it with `JSON.stringify`.
+ * @example
+ * ```ts
+ * app.get("/openapi.json", (_request, response) => response.json(openApiDocument({ title: "Shop webhooks" })));
+ * ```
+ */
+export function openApiDocument(options: OpenApiOptions = {}): JsonObject {
+  const { title = "Webhook receiver", version = "1.0.0" } = options;
+  const schemas = "#/components/schemas/";
+  const mapping = Object.fromEntries(TYPES.map((type) => [type, schemas + schemaName(type)]));
+  return {
+    openapi: "3.1.0",
+    info: { title, version, description: "Forwarded analytics events, signed with HMAC-SHA1." },
+    webhooks: { message: { post: operation(`${schemas}WebhookMessage`) } },
+    components: {
+      schemas: {
+        WebhookMessage: { ...unionSchema(schemas), discriminator: { propertyName: "type", mapping } },
+        ...typeSchemas(),
+        Problem: problemSchema(),
+      },
+    },
+  };
+}
+
+function operation(schema: string): JsonObject {
+  return {
+    operationId: "receiveMessage",
+    summary: "A forwarded message",
+    description:
+      "Sent at least once for each message: repeats carry the same messageId. Answer within 5 seconds, or it counts as failed.",
+    parameters: [signatureParameter()],
+    requestBody: {
+      required: true,
+      description: "The signature is made over these exact bytes.",
+      content: { "application/json": { schema: { $ref: schema } } },
+    },
+    responses: responses(),
+  };
+}
+
+function signatureParameter(): JsonObject {
+  return {
+    name: "X-Signature",
+    in: "header",
+    required: true,
+    description:
+      "Hex HMAC-SHA1 of the body, keyed with the shared secret. The sender leaves it out where no secret is set; such a message is refused by default.",
+    schema: { type: "string", pattern: "^[0-9A-Fa-f]{40}$" },
+    example: "5d61605c3feea9799210ddcb71307d4ba264225f",
+  };
+}
+
+function responses(): JsonObject {
+  const statuses = new Set(ERROR_CODES.map((code) => new WebhookError(code).status));
+  return {
+    "2XX": { description: "The message was handled, now or before. It is not sent again." },
+    ...Object.fromEntries([...statuses].map((status) => [String(status), problemResponse(status)])),
+    "4XX": {
+      description: "The message is refused for good and not sent again, except after 408 and 429.",
+    },
+    "5XX": { description: "The message was not handled. It is sent again for up to 4 hours." },
+  };
+}
+
+/** What one status means: the codes that are answered with it, and whether the sender tries again. */
+function problemResponse(status: number): JsonObject {
+  const errors = ERROR_CODES.map((code) => new WebhookError(code)).filter((error) => error.status === status);
+  const lines = errors.map((error) => `${error.code}: ${error.message}`);
+  lines.push(
+    status >= 500 ? "The message is sent again for up to 4 hours." : "The message is not sent again.",
+  );
+  const headers = Object.keys(Object.assign({}, ...errors.map((error) => error.headers)) as object);
+  return {
+    description: `${PROBLEM_TITLES[status] ?? "Error"}. ${lines.join(" ")}`,
+    ...(headers.length > 0 ? { headers: headerSchemas(headers) } : {}),
+    content: {
+      "application/problem+json": {
+        schema: {
+          allOf: [
+            { $ref: "#/components/schemas/Problem" },
+            { properties: { status: { const: status }, code: { enum: errors.map((error) => error.code) } } },
+          ],
+        },
+      },
+    },
+  };
+}
+
+const HEADER_DESCRIPTION: Readonly<Record<string, string>> = {
+  allow: "The one method accepted.",
+  connection: "The rest of the body is not read.",
+  "retry-after": "After how many seconds to try again.",
+};
+
+function headerSchemas(names: readonly string[]): JsonObject {
+  return Object.fromEntries(
+    names.map((name) => [name, { description: HEADER_DESCRIPTION[name] ?? "", schema: { type: "string" } }]),
+  );
+}
+
+function problemSchema(): JsonObject {
+  const codes: readonly WebhookErrorCode[] = ERROR_CODES;
+  return {
+    title: "Problem",
+    description: "Why a request was not accepted (RFC 9457).",
+    type: "object",
+    required: ["type", "title", "status", "detail", "code"],
+    properties: {
+      type: { type: "string", const: "about:blank" },
+      title: { type: "string" },
+      status: { type: "integer" },
+      detail: { type: "string", description: "What was wrong, for people." },
+      code: { type: "string", enum: [...codes], description: "What was wrong, for programs. Stable." },
+    },
+  };
+}

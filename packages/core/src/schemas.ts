@@ -1,0 +1,2 @@
+export { messageSchema } from "./message-schema.ts";
+export { openApiDocument, type OpenApiOptions } from "./openapi.ts";
