@@ -6,15 +6,20 @@ import { createProbe, type Exchange, type Probe, type ProbeOptions } from "./pro
 import { toReport, type AuditResult, type Report } from "./report.ts";
 import { selectAudits } from "./select-audits.ts";
 
-/** How long a receiver that went down gets to come back, as under a supervisor, in ms. */
-const RECOVERY_MS = 5_000;
+const DEFAULT_DEADLINE_MS = 300_000;
 
+/** How often a receiver that went down is asked whether it is back, as under a supervisor, in ms. */
 const RECOVERY_POLL_MS = 200;
 
 /** Which receiver to audit, how to reach it, and what to tell of it. */
 export interface CertifyOptions extends ProbeOptions {
   /** The ids of the audits to run. By default all of them. */
   readonly only?: readonly string[] | undefined;
+  /**
+   * How long all audits together may take, in ms. Those that are left over then are reported as skipped.
+   * @default 300_000
+   */
+  readonly deadlineMs?: number | undefined;
   /** Called with each result as soon as it is there. */
   readonly onResult?: ((result: AuditResult) => void) | undefined;
 }
@@ -25,7 +30,7 @@ export interface CertifyOptions extends ProbeOptions {
  * `countersign-certify`, and will process those that are authentic: audit a receiver whose data you can spare.
  *
  * Hostile and broken receivers cost bounded time and memory. A receiver that stops answering, and does not come back
- * within five seconds, is sent nothing more: the audits left over are reported as skipped.
+ * within half of `timeoutMs`, is sent nothing more: the audits left over are reported as skipped.
  *
  * @throws TypeError (as a rejection) if an option is not usable, or `only` names an audit that does not exist.
  *   Rejects with the signal's reason when the signal aborts. Nothing that the receiver does makes it reject.
@@ -38,6 +43,7 @@ export interface CertifyOptions extends ProbeOptions {
 export async function certify(options: CertifyOptions): Promise<Report> {
   const selected = selectAudits(audits, options.only);
   const probe = createProbe(options);
+  const deadlineMs = checkDeadline(options.deadlineMs);
   const startedAt = new Date();
   const results: AuditResult[] = [];
   let reason: string | undefined;
@@ -48,6 +54,7 @@ export async function certify(options: CertifyOptions): Promise<Report> {
     options.onResult?.(result);
     const fellSilent = result.outcome === "failed" && probe.unanswered > unanswered;
     if (fellSilent && !(await comesBack(probe))) reason = `the receiver has not answered since ${audit.id}`;
+    if (Date.now() - startedAt.getTime() > deadlineMs) reason ??= `${deadlineMs / 1000} s were over`;
   }
   return toReport(probe.url, startedAt, results);
 }
@@ -66,9 +73,14 @@ function skip({ id, level, title }: Audit, reason: string): AuditResult {
   return { id, level, title, outcome: "skipped", durationMs: 0, reason };
 }
 
+function checkDeadline(deadlineMs = DEFAULT_DEADLINE_MS): number {
+  if (deadlineMs > 0) return deadlineMs;
+  throw new TypeError(`deadlineMs must be a positive number of milliseconds, but got ${deadlineMs}.`);
+}
+
 /** Whether the receiver answers an ordinary message, at once or after it was started again. */
 async function comesBack(probe: Probe): Promise<boolean> {
-  const deadline = performance.now() + RECOVERY_MS;
+  const deadline = performance.now() + probe.timeoutMs / 2;
   let exchange: Exchange;
   do {
     exchange = await probe.send({
@@ -76,7 +88,7 @@ async function comesBack(probe: Probe): Promise<boolean> {
       body: freshText("track"),
     });
     if (exchange.answer !== undefined) return true;
-    await delay(RECOVERY_POLL_MS, undefined, probe.options.signal && { signal: probe.options.signal });
+    await delay(RECOVERY_POLL_MS, undefined, probe.signal && { signal: probe.signal });
   } while (performance.now() < deadline);
   return false;
 }

@@ -7,7 +7,7 @@ import tls from "node:tls";
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 /** How long the body of an answer may take once its head is there, in ms. */
-const ANSWER_BODY_MS = 2_000;
+const ANSWER_BODY_MS = 1_000;
 
 /** How long a client waits for 100 Continue before it sends the body anyway, in ms. */
 const CONTINUE_MS = 1_000;
@@ -80,7 +80,12 @@ export async function exchange(endpoint: Endpoint, outgoing: OutgoingRequest): P
       reusedConnection: request.reusedSocket,
     };
     if (!(head instanceof http.IncomingMessage)) return { ...measured, ...head, answer: undefined };
-    return { ...measured, answer: await readAnswer(head), error: undefined, timedOut: false };
+    return {
+      ...measured,
+      answer: await readAnswer(head, Math.min(ANSWER_BODY_MS, outgoing.timeoutMs)),
+      error: undefined,
+      timedOut: false,
+    };
   } finally {
     over.abort();
     // Does nothing to a request that has ended well, whose connection may be reused.
@@ -109,7 +114,7 @@ function headOf(
 }
 
 /** The answer with as much of its body as comes in time and fits. */
-function readAnswer(response: http.IncomingMessage): Promise<Answer> {
+function readAnswer(response: http.IncomingMessage, timeoutMs: number): Promise<Answer> {
   const { statusCode: status = 0, statusMessage: reason = "", rawHeaders } = response;
   const headers = rawHeaders.map((text, index) => (index % 2 === 0 ? `${text}: ` : `${text}\n`)).join("");
   return new Promise((resolve) => {
@@ -119,7 +124,7 @@ function readAnswer(response: http.IncomingMessage): Promise<Answer> {
       clearTimeout(timer);
       resolve({ status, reason, headers, body: Buffer.concat(chunks).toString("utf8") });
     };
-    const timer = setTimeout(finish, ANSWER_BODY_MS);
+    const timer = setTimeout(finish, timeoutMs);
     response.on("data", (chunk: Buffer) => {
       chunks.push(chunk.subarray(0, MAX_ANSWER_BYTES - size));
       size += chunk.length;

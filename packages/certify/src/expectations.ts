@@ -8,11 +8,7 @@ export type Expectation = (exchange: Exchange, fix: string) => AuditFailure | un
 export const accepted: Expectation = (exchange, fix) => {
   const status = exchange.answer?.status;
   if (isAccepted(exchange)) return undefined;
-  return failure(
-    exchange,
-    "2xx: the message is authentic",
-    commonFix(status) ?? `${fix}${refusalNote(status)}`,
-  );
+  return failure(exchange, "2xx: the message is authentic", commonFix(status) ?? fix);
 };
 
 /** The receiver refused the request, and said so: 4xx. */
@@ -85,9 +81,4 @@ function commonFix(status: number | undefined): string | undefined {
     return "Answer at this very URL, or audit the one it redirects to: the sender does not follow redirects.";
   }
   return undefined;
-}
-
-function refusalNote(status: number | undefined): string {
-  if (status === 401 || status === 403) return " If every message is refused, compare the secrets first.";
-  return status !== undefined && status >= 500 ? " The receiver's own log says what failed." : "";
 }

@@ -7,7 +7,9 @@ import { describeDelivery, describeOutcome } from "./describe-exchange.ts";
 import { tells, telltalesOf } from "./telltales.ts";
 
 /** How long the sender waits for an answer (spec 4.1), in ms. */
-export const ANSWER_BUDGET_MS = 5_000;
+const ANSWER_BUDGET_MS = 5_000;
+
+const DEFAULT_TIMEOUT_MS = 2 * ANSWER_BUDGET_MS;
 
 /** Which receiver to audit, and how to reach it. */
 export interface ProbeOptions {
@@ -54,6 +56,8 @@ export interface Transfer {
   readonly ending?: "end" | "close" | "reset";
   /** Whether to send `Expect: 100-continue`, and the body only after the answer to that or a second. */
   readonly awaitContinue?: boolean;
+  /** How long to wait for the answer, in ms. By default as long as the probe does. */
+  readonly timeoutMs?: number;
   /** Connections to reuse, from {@link Probe.withConnection}. By default the request has one of its own. */
   readonly agent?: Agent;
 }
@@ -70,7 +74,9 @@ export interface Exchange extends Outcome {
 export interface Probe {
   readonly url: URL;
   readonly secret: string;
-  readonly options: ProbeOptions;
+  /** How long one answer is waited for, in ms. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal | undefined;
   /** The right signature of a body. */
   readonly sign: (body: string | Uint8Array) => string;
   /** Sends one request. Resolves whatever the receiver does; rejects only when the signal aborts. */
@@ -123,7 +129,8 @@ export function createProbe(options: ProbeOptions): Probe {
   return {
     url: endpoint.url,
     secret,
-    options,
+    timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    signal,
     sign: (body) => sign(body, secret),
     send,
     sendBytes: (bytes) => sendBytes(endpoint, bytes, 1_000),
@@ -159,7 +166,7 @@ function toRequest(delivery: Delivery, options: ProbeOptions): OutgoingRequest {
     ending: transfer.ending ?? "end",
     awaitContinue: transfer.awaitContinue ?? false,
     agent: transfer.agent,
-    timeoutMs: options.timeoutMs ?? 2 * ANSWER_BUDGET_MS,
+    timeoutMs: transfer.timeoutMs ?? options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
   };
 }
 

@@ -21,11 +21,15 @@ export function selectAudits(
 
 function propose(unknown: string, ids: readonly string[]): string {
   const ranked = ids
-    .map((id) => ({ id, distance: distanceBetween(unknown.toLowerCase(), id) }))
+    .map((id) => ({ id, distance: distanceTo(id, unknown.toLowerCase()) }))
     .toSorted((a, b) => a.distance - b.distance);
   const closest = ranked[0]?.distance ?? 0;
   const near = ranked.filter(({ distance }) => distance <= closest + 2).slice(0, MAX_PROPOSALS);
   return `Did you mean ${near.map(({ id }) => id).join(" or ")}?`;
+}
+
+function distanceTo(id: string, unknown: string): number {
+  return id.includes(unknown) ? 0 : distanceBetween(unknown, id);
 }
 
 /** Levenshtein's distance, in which a name typed in part is closer than one with other letters. */

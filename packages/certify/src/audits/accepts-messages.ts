@@ -14,7 +14,7 @@ export const acceptsMessages: readonly Audit[] = [
     accepts("MUST", `accepts-${type}`, `Takes ${article(type)} ${type} message`, {
       what: `${article(type)} ${type} message`,
       body: () => freshText(type),
-      fix: "Compute HMAC-SHA1 of the exact bytes of the body, compare its hex digits with X-Signature, and take all seven types.",
+      fix: "Make sure both sides have the same secret. Compute HMAC-SHA1 of the exact bytes of the body, compare it with the hex digits in X-Signature, and take all seven types.",
     }),
   ),
   accepts("MUST", "accepts-anonymous-message", "Takes a message of a user who is not known yet", {

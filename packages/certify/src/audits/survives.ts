@@ -100,7 +100,12 @@ function sendSlowly(
   });
   return {
     halfSent: once(halfSent, "sent").then(() => undefined),
-    done: probe.send({ what: "a track message in two halves, seconds apart", body, transfer: { pieces } }),
+    done: probe.send({
+      what: "a track message in two halves, seconds apart",
+      body,
+      // It must outlast the message that is sent meanwhile.
+      transfer: { pieces, timeoutMs: 2 * probe.timeoutMs },
+    }),
   };
 }
 

@@ -1,0 +1,211 @@
+import { createServer } from "node:http";
+import { audits, certify, createProbe, type AuditResult } from "@countersign/certify";
+import { describe, expect, it, vi } from "vitest";
+import { handWrittenReceiver } from "./support/hand-written-receiver.ts";
+import { listen, SECRET } from "./support/listen.ts";
+
+const NOWHERE = { url: "http://127.0.0.1:9/webhooks", secret: SECRET };
+
+describe("the options", () => {
+  it.each([
+    [{ url: "localhost:3000" }, "The url must start with http:// or https://"],
+    [{ url: "/webhooks" }, "The url is not an absolute URL"],
+    [{ url: "ftp://example.com/" }, "The url must start with http:// or https://"],
+    [{ url: "http://user:pass@example.com/" }, "The url holds a user name or a password"],
+    [{ secret: "" }, "The secret must be a non-empty string"],
+    [{ headers: { "x-signature": "0" } }, "The header x-signature is set by the audits themselves"],
+    [{ headers: { "Content-Length": "1" } }, "The header Content-Length is set by the audits themselves"],
+    [{ headers: { "not a name": "1" } }, "not a name"],
+    [{ headers: { "X-Tenant": "a\r\nb" } }, "X-Tenant"],
+    [{ timeoutMs: 0 }, "timeoutMs must be a positive number"],
+    [{ timeoutMs: Number.NaN }, "timeoutMs must be a positive number"],
+    [{ deadlineMs: -1 }, "deadlineMs must be a positive number"],
+    [{ only: [] }, "only is empty"],
+  ])("%j is refused with a TypeError that says why", async (wrong, message) => {
+    const refusal: unknown = await certify({ ...NOWHERE, ...wrong }).catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(TypeError);
+    expect(String(refusal)).toContain(message);
+  });
+
+  it.each([
+    ["accept-track", "accepts-track"],
+    ["rejects-tamperd-body", "rejects-tampered-body"],
+    ["sha256", "rejects-sha256-signature"],
+    ["Accepts-Chunked", "accepts-chunked-body"],
+  ])("an unknown audit %s makes it propose %s", async (unknown, proposed) => {
+    await expect(certify({ ...NOWHERE, only: ["accepts-page", unknown] })).rejects.toThrow(
+      new RegExp(`^There is no audit "${unknown}"\\. Did you mean .*${proposed}.*\\?$`),
+    );
+  });
+
+  it("are refused by createProbe too", () => {
+    expect(() => createProbe({ url: "nowhere", secret: SECRET })).toThrow(TypeError);
+  });
+});
+
+describe("certify", () => {
+  it("runs the audits named by only, in the order of the table, and tells each result at once", async () => {
+    const receiver = await handWrittenReceiver();
+    const told: AuditResult[] = [];
+    const only = ["leaks-no-digest", "answers-401-to-forgeries", "accepts-page"];
+    const report = await certify({
+      url: receiver.url,
+      secret: SECRET,
+      only,
+      onResult: (result) => told.push(result),
+    });
+    await receiver.close();
+    expect(report.results.map(({ id }) => id)).toEqual(only.toReversed());
+    expect(told).toEqual(report.results);
+    expect(report).toMatchObject({
+      url: receiver.url,
+      passed: true,
+      tally: { MUST: { passed: 2, failed: 0, skipped: 0 }, SHOULD: { passed: 1, failed: 0, skipped: 0 } },
+    });
+    expect(JSON.parse(JSON.stringify(report))).toEqual(report);
+  });
+
+  it("sends the static headers, and no two messages with the same id", async () => {
+    const tenants = new Set<unknown>();
+    const ids: unknown[] = [];
+    const receiver = await handWrittenReceiver({
+      reply({ request, json }) {
+        tenants.add(request.headers["x-tenant"]);
+        ids.push((json as { messageId?: unknown } | undefined)?.messageId);
+        return undefined;
+      },
+    });
+    const only = audits
+      .map(({ id }) => id)
+      .filter((id) => id.startsWith("accepts-") && id !== "accepts-redelivery");
+    await certify({ url: receiver.url, secret: SECRET, headers: { "X-Tenant": "acme" }, only });
+    await receiver.close();
+    expect([...tenants]).toEqual(["acme"]);
+    const known = ids.filter((id) => id !== undefined);
+    expect(known.length).toBeGreaterThan(40);
+    expect(new Set(known).size).toBe(known.length);
+  });
+
+  it("says what was sent, what came back and what to do, and keeps the secret to itself", async () => {
+    const receiver = await handWrittenReceiver({
+      reply: () => ({ status: 200, body: `my secret is ${SECRET}` }),
+    });
+    const report = await certify({
+      url: `${receiver.url}?key=k`,
+      secret: SECRET,
+      only: ["rejects-missing-signature", "leaks-no-digest"],
+    });
+    await receiver.close();
+    expect(report.results).toMatchObject([
+      {
+        outcome: "failed",
+        failure: {
+          sent: expect.stringMatching(
+            /^POST \/webhooks with a track message \(\d+ bytes, X-Signature: absent\)$/,
+          ),
+          expected: "4xx: refused for good, so that it is not sent again",
+          received: expect.stringMatching(/^200 OK after \d+ ms, body: my secret is \[masked\]$/),
+          fix: "Refuse a request without X-Signature before anything else looks at it.",
+        },
+      },
+      { outcome: "failed", failure: { expected: expect.stringContaining("without the secret") } },
+    ]);
+    expect(JSON.stringify(report)).not.toContain(SECRET);
+    expect(report.url).toBe(receiver.url);
+  });
+
+  it("masks the digest in what it tells of a leak", async () => {
+    let leaked = "";
+    const receiver = await handWrittenReceiver({
+      reply({ text }, { status }) {
+        leaked = createProbe(NOWHERE).sign(text);
+        return status === 401 ? { status, body: `expected ${leaked}` } : undefined;
+      },
+    });
+    const report = await certify({ url: receiver.url, secret: SECRET, only: ["leaks-no-digest"] });
+    await receiver.close();
+    expect(report.results).toMatchObject([
+      { failure: { received: expect.stringContaining("expected [masked]") } },
+    ]);
+  });
+
+  it("rejects with the reason of its signal, and sends nothing more", async () => {
+    let requests = 0;
+    const abort = new AbortController();
+    const receiver = await listen(
+      createServer(() => {
+        requests += 1;
+        abort.abort(new Error("enough"));
+      }),
+    );
+    await expect(certify({ url: receiver.url, secret: SECRET, signal: abort.signal })).rejects.toThrow(
+      "enough",
+    );
+    await receiver.close();
+    expect(requests).toBe(1);
+  });
+
+  it("stops at its deadline, and reports what it has not run", async () => {
+    const receiver = await handWrittenReceiver();
+    const report = await certify({
+      url: receiver.url,
+      secret: SECRET,
+      deadlineMs: 0.001,
+      only: ["accepts-page", "accepts-expect-continue", "accepts-split-body", "accepts-track"],
+    });
+    await receiver.close();
+    const skipped = report.results.filter(({ outcome }) => outcome === "skipped");
+    expect(skipped.length).toBeGreaterThan(0);
+    expect(report.results[0]).toMatchObject({ outcome: "passed" });
+    expect(report.passed).toBe(false);
+  });
+});
+
+describe("a receiver that stops answering", () => {
+  it("is sent nothing more: what is left is skipped, and the audit that stopped it is named", async () => {
+    const receiver = await handWrittenReceiver({
+      setUp: (server) => server.on("connection", (socket) => socket.on("error", () => undefined)),
+      async reply({ signature }) {
+        if (signature !== "null") return undefined;
+        void receiver.close();
+        return { status: 0 };
+      },
+    });
+    const report = await certify({ url: receiver.url, secret: SECRET, timeoutMs: 500 });
+    const stopped = report.results.findIndex(({ id }) => id === "rejects-malformed-signature");
+    expect(report.results.slice(0, stopped).every(({ outcome }) => outcome === "passed")).toBe(true);
+    expect(report.results[stopped]).toMatchObject({
+      failure: { received: expect.stringMatching(/^no answer: /) },
+    });
+    for (const result of report.results.slice(stopped + 1)) {
+      expect(result).toMatchObject({
+        outcome: "skipped",
+        reason: "the receiver has not answered since rejects-malformed-signature",
+      });
+    }
+    expect(report.passed).toBe(false);
+  });
+
+  it("is audited on when a supervisor starts it again", async () => {
+    const started: { close(): Promise<void> }[] = [];
+    const restarted = vi.fn<(url: string) => Promise<void>>();
+    const receiver = await handWrittenReceiver({
+      async reply({ signature }) {
+        if (signature !== "null" || restarted.mock.calls.length > 0) return undefined;
+        restarted.mockImplementation(async (url) => {
+          const { createServer } = await import("node:http");
+          const server = createServer((_, response) => response.writeHead(204).end());
+          server.listen(Number(new URL(url).port), "127.0.0.1");
+          started.push({ close: async () => void server.close() });
+        });
+        void receiver.close().then(() => restarted(receiver.url));
+        return { status: 0 };
+      },
+    });
+    const only = ["rejects-malformed-signature", "survives-garbage"];
+    const report = await certify({ url: receiver.url, secret: SECRET, only, timeoutMs: 4_000 });
+    for (const server of started) await server.close();
+    expect(restarted).toHaveBeenCalledOnce();
+    expect(report.results.map(({ outcome }) => outcome)).toEqual(["failed", "passed"]);
+  });
+});

@@ -1,0 +1,59 @@
+import { createServer, type Socket } from "node:net";
+import { certify } from "@countersign/certify";
+import { describe, expect, it } from "vitest";
+import { listen, SECRET } from "./support/listen.ts";
+
+/** What receivers do that mean no good, or are no HTTP servers at all. */
+const hostile: Readonly<Record<string, (socket: Socket) => void>> = {
+  "never answers": () => undefined,
+  "closes at once": (socket) => socket.destroy(),
+  "resets at once": (socket) => socket.resetAndDestroy(),
+  "answers with garbage": (socket) => socket.end(Buffer.alloc(4096, 0xff)),
+  "answers half a status line": (socket) => socket.write("HTTP/1.1 2"),
+  "sends headers without end": (socket) =>
+    flood(socket, "HTTP/1.1 200 OK\r\n", "X-Fill: 0123456789abcdef\r\n"),
+  "says 100 Continue without end": (socket) => flood(socket, "", "HTTP/1.1 100 Continue\r\n\r\n"),
+  "sends a body without end": (socket) =>
+    flood(
+      socket,
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+      `4000\r\n${"x".repeat(0x4000)}\r\n`,
+    ),
+  "never ends a body": (socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"),
+  "breaks a chunked body off": (socket) =>
+    socket.end("HTTP/1.1 401 No\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
+  "changes the protocol": (socket) =>
+    socket.end("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"),
+  "answers twice": (socket) => socket.write("HTTP/1.1 204 No\r\n\r\n".repeat(2)),
+};
+
+describe("a receiver that", () => {
+  it.each(Object.entries(hostile))("%s costs bounded time and memory", async (_, respond) => {
+    const sockets = new Set<Socket>();
+    const receiver = await listen(
+      createServer((socket) => {
+        sockets.add(socket);
+        socket.on("error", () => undefined).on("close", () => sockets.delete(socket));
+        socket.once("data", () => respond(socket));
+        socket.resume();
+      }),
+    );
+    const before = process.memoryUsage().rss;
+    const report = await certify({ url: receiver.url, secret: SECRET, timeoutMs: 50, deadlineMs: 3_000 });
+    const grown = process.memoryUsage().rss - before;
+    for (const socket of sockets) socket.destroy();
+    await receiver.close();
+    expect(report.passed).toBe(false);
+    expect(report.durationMs).toBeLessThan(6_000);
+    expect(grown).toBeLessThan(200 * 1024 * 1024);
+  });
+});
+
+function flood(socket: Socket, start: string, piece: string): void {
+  const pour = (): void => {
+    while (!socket.destroyed && socket.write(piece));
+  };
+  socket.write(start);
+  socket.on("drain", pour);
+  pour();
+}
