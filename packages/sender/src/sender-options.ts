@@ -3,6 +3,7 @@ import type { Duration } from "./clock/duration.ts";
 import type { RetryPolicy } from "./delivery/retry-policy.ts";
 import type { EndpointSettings, SenderSettings } from "./settings/settings.ts";
 import type { DeliveryStore } from "./store/delivery-store.ts";
+import type { Target } from "./target/target.ts";
 import type { Transport } from "./transport/transport.ts";
 
 /** What every sender can be told, however its settings are given. */
@@ -29,5 +30,20 @@ export interface SingleEndpointOptions extends EngineOptions, EndpointSettings {
   readonly sharedSecret?: string | undefined;
 }
 
+/** One source that delivers straight into an application, over a loopback port of its own: for tests. */
+export interface TargetOptions extends EngineOptions {
+  /** An Express, Koa or Node handler, a Fastify instance, or a fetch handler. */
+  readonly target: Target;
+  /** Path and query to send to; `/` unless told. */
+  readonly path?: string | undefined;
+  /** Headers sent on every request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Key of the `X-Signature` header; without one, messages are not signed. */
+  readonly sharedSecret?: string | undefined;
+}
+
 /** Sources and destinations in full. */
 export interface SourcesOptions extends EngineOptions, SenderSettings {}
+
+/** What `createSender` takes: one endpoint, an application, or sources in full. */
+export type SenderOptions = SingleEndpointOptions | TargetOptions | SourcesOptions;

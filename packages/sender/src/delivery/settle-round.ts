@@ -1,0 +1,76 @@
+import type { DeliveryProgress, DueDelivery, EndpointProgress, Settlement } from "../store/delivery-store.ts";
+import type { Attempt } from "./attempt.ts";
+import { isFinal } from "./outcomes.ts";
+import { nextRetryAt, type RetryPolicy } from "./retry-policy.ts";
+
+/** An attempt, and when its endpoint asked to be called again. */
+export interface RoundAttempt {
+  readonly attempt: Attempt;
+  readonly notBefore?: number | undefined;
+}
+
+/** What a round came to. */
+export interface Round {
+  readonly due: DueDelivery;
+  /** URLs of the destination's endpoints, as its settings are now. */
+  readonly endpoints: readonly string[];
+  /** What was tried in it. */
+  readonly tried: readonly RoundAttempt[];
+  /** When it ended, in milliseconds since 1970. */
+  readonly now: number;
+  /** A random number, at least 0 and less than 1. */
+  readonly random: number;
+}
+
+/** Whether the window of a delivery is over. The first attempt is never too late: it is not a retry. */
+export function isOver(due: DueDelivery, now: number, policy: RetryPolicy): boolean {
+  return due.rounds > 0 && now > due.acceptedAt + policy.windowMs;
+}
+
+/** Endpoints that a round calls: those that did not refuse, and do not want to be called later. */
+export function endpointsOfRound<T extends { readonly url: string }>(
+  endpoints: readonly T[],
+  progress: DeliveryProgress,
+  now: number,
+): readonly T[] {
+  return endpoints.filter(({ url }) => {
+    const { refused, notBefore = 0 } = progress[url] ?? {};
+    return refused !== true && notBefore <= now;
+  });
+}
+
+/**
+ * What becomes of a delivery after a round (DESIGN section 5, "Fan-out"): one success delivers it; it fails when
+ * every endpoint has refused; else those that may recover are tried again while the window lasts. Pure.
+ */
+export function settleRound(round: Round, policy: RetryPolicy): Settlement {
+  const { due, endpoints, tried, now, random } = round;
+  const attempts = tried.map(({ attempt }) => attempt);
+  if (attempts.some(({ outcome }) => outcome === "success"))
+    return { state: "delivered", endedAt: now, attempts };
+
+  const lastRetryAt = due.acceptedAt + policy.windowMs - policy.lastRetryMarginMs;
+  const progress: DeliveryProgress = {
+    ...due.progress,
+    ...Object.fromEntries(tried.map((one) => [one.attempt.endpoint, progressOf(one, lastRetryAt)])),
+  };
+  const recoverable = endpoints.filter((url) => progress[url]?.refused !== true);
+  if (recoverable.length === 0) return { state: "failed", endedAt: now, attempts };
+
+  const rounds = due.rounds + 1;
+  const retries = recoverable.map((url) =>
+    nextRetryAt(
+      { rounds, acceptedAt: due.acceptedAt, now, random, notBefore: progress[url]?.notBefore },
+      policy,
+    ),
+  );
+  const dueAt = Math.min(...retries.map((at) => at ?? Number.POSITIVE_INFINITY));
+  if (!Number.isFinite(dueAt)) return { state: "expired", endedAt: now, attempts };
+  return { state: "pending", dueAt, rounds, progress, attempts };
+}
+
+function progressOf({ attempt, notBefore }: RoundAttempt, lastRetryAt: number): EndpointProgress {
+  if (isFinal(attempt.outcome)) return { refused: true };
+  // What asks for more than the window has left is called once more at its end.
+  return notBefore === undefined ? {} : { notBefore: Math.min(notBefore, lastRetryAt) };
+}

@@ -1,0 +1,54 @@
+import type { SenderEvents } from "../sender.ts";
+
+type EventName = keyof SenderEvents;
+type Listener<K extends EventName> = (payload: SenderEvents[K]) => void;
+type Listeners = { readonly [K in EventName]: Map<Listener<K>, { readonly once: boolean }> };
+
+/** The events of a sender. What a listener throws is an uncaught exception, and never part of the engine's work. */
+export class EventHub {
+  readonly #listeners: Listeners = {
+    attempt: new Map(),
+    delivered: new Map(),
+    retrying: new Map(),
+    failed: new Map(),
+    expired: new Map(),
+    skipped: new Map(),
+    storeError: new Map(),
+  };
+
+  add<K extends EventName>(event: K, listener: Listener<K>, once: boolean): void {
+    const listeners = this.#of(event);
+    if (typeof listener !== "function") throw new TypeError(`The listener of "${event}" must be a function.`);
+    listeners.set(listener, { once });
+  }
+
+  remove<K extends EventName>(event: K, listener: Listener<K>): void {
+    this.#of(event).delete(listener);
+  }
+
+  removeAll(): void {
+    for (const listeners of Object.values(this.#listeners)) listeners.clear();
+  }
+
+  emit<K extends EventName>(event: K, payload: SenderEvents[K]): void {
+    const listeners = this.#of(event);
+    for (const [listener, { once }] of listeners) {
+      if (once) listeners.delete(listener);
+      try {
+        listener(payload);
+      } catch (error) {
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
+    }
+  }
+
+  #of<K extends EventName>(event: K): Listeners[K] {
+    const listeners: Listeners[K] | undefined = this.#listeners[event];
+    if (listeners !== undefined) return listeners;
+    throw new TypeError(
+      `A sender has no event ${JSON.stringify(event)}. It has: ${Object.keys(this.#listeners).join(", ")}.`,
+    );
+  }
+}

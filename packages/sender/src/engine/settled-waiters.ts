@@ -1,0 +1,67 @@
+import type { Delivery } from "../delivery/delivery.ts";
+import { SenderClosedError } from "../sender-closed-error.ts";
+
+interface Waiter {
+  readonly wake: () => void;
+  readonly fail: (error: Error) => void;
+}
+
+/** Those who wait for deliveries to end. Costs nothing for a delivery that nobody waits for. */
+export class SettledWaiters {
+  readonly #find: (id: string) => Promise<Delivery | undefined>;
+  readonly #waiters = new Map<string, Set<Waiter>>();
+
+  constructor(find: (id: string) => Promise<Delivery | undefined>) {
+    this.#find = find;
+  }
+
+  /** Resolves to the deliveries when all have ended. */
+  wait(ids: readonly string[]): Promise<readonly Delivery[]> {
+    return Promise.all(ids.map((id) => this.#waitFor(id)));
+  }
+
+  /** Tells those who wait for a delivery that it has ended. */
+  ended(id: string): void {
+    const waiters = this.#waiters.get(id);
+    this.#waiters.delete(id);
+    for (const { wake } of waiters ?? []) wake();
+  }
+
+  /** Fails everyone who still waits. */
+  close(): void {
+    for (const [id, waiters] of this.#waiters) {
+      const error = new SenderClosedError(
+        `The sender was closed before delivery ${id} had ended. A store on disk keeps it: it goes on at the next start.`,
+      );
+      for (const { fail } of waiters) fail(error);
+    }
+    this.#waiters.clear();
+  }
+
+  async #waitFor(id: string): Promise<Delivery> {
+    let waiter: Waiter | undefined;
+    // Registered before the store is asked, or an end between the two would be missed.
+    const end = new Promise<void>((wake, fail) => {
+      waiter = { wake, fail };
+      const waiters = this.#waiters.get(id) ?? new Set();
+      this.#waiters.set(id, waiters.add(waiter));
+    });
+    // The sender may close while the store is asked, when nobody listens to this promise yet.
+    end.catch(() => {});
+    const now = await this.#find(id);
+    if (now !== undefined && now.state !== "pending") {
+      if (waiter !== undefined) this.#forget(id, waiter);
+      return now;
+    }
+    await end;
+    const ended = await this.#find(id);
+    if (ended === undefined) throw new Error(`Delivery ${id} is not kept by the store any more.`);
+    return ended;
+  }
+
+  #forget(id: string, waiter: Waiter): void {
+    const waiters = this.#waiters.get(id);
+    waiters?.delete(waiter);
+    if (waiters?.size === 0) this.#waiters.delete(id);
+  }
+}

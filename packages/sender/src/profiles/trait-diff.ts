@@ -1,0 +1,35 @@
+/** A user whose trait has another value than what was last made known. */
+export interface TraitChange {
+  readonly userId: string;
+  /** The value to send. */
+  readonly value: unknown;
+  /** JSON text of the value to remember; null to forget the user. */
+  readonly stored: string | null;
+}
+
+/** Who joined and who left an audience, given what is known of it: user to `true`. */
+export function audienceChanges(
+  known: ReadonlyMap<string, string>,
+  members: ReadonlySet<string>,
+): TraitChange[] {
+  const joined = [...members].filter((userId) => !known.has(userId));
+  const left = [...known.keys()].filter((userId) => !members.has(userId));
+  return [
+    ...joined.map((userId) => ({ userId, value: true, stored: "true" })),
+    ...left.map((userId) => ({ userId, value: false, stored: null })),
+  ];
+}
+
+/** Whose computed trait changed, given what is known of it. Null takes the trait away. */
+export function traitChanges(
+  known: ReadonlyMap<string, string>,
+  values: ReadonlyMap<string, unknown>,
+): TraitChange[] {
+  const changes: TraitChange[] = [];
+  for (const [userId, value] of values) {
+    const stored = value === null || value === undefined ? null : JSON.stringify(value);
+    if (stored === (known.get(userId) ?? null)) continue;
+    changes.push({ userId, value: value ?? null, stored });
+  }
+  return changes;
+}

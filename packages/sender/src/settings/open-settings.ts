@@ -1,0 +1,43 @@
+import type { SenderOptions } from "../sender-options.ts";
+import { openTarget } from "../target/open-target.ts";
+import { parseSettings } from "./parse-settings.ts";
+import type { EndpointSettings, SenderSettings } from "./settings.ts";
+
+/** Settings in full, and what was opened for them. */
+export interface OpenSettings {
+  readonly settings: SenderSettings;
+  /** Closes what was opened for them. */
+  readonly close: () => Promise<void>;
+}
+
+/** The name of the one source that the short forms make. */
+const onlySource = "default";
+
+/**
+ * Settings of a sender, from any of the forms they can be given in.
+ *
+ * @throws SettingsError when they are not valid; nothing is left open then
+ */
+export async function openSettings(options: SenderOptions): Promise<OpenSettings> {
+  if ("sources" in options) return checked({ sources: options.sources });
+  const { headers, sharedSecret } = options;
+  if (!("target" in options)) {
+    const { url, ca } = options;
+    return checked(single({ url, headers, ca }, sharedSecret));
+  }
+  // Any port will do to check the rest before one is opened.
+  const settingsAt = (base: string): SenderSettings =>
+    single({ url: new URL(options.path ?? "/", base).href, headers }, sharedSecret);
+  checked(settingsAt("http://127.0.0.1/"));
+  const target = await openTarget(options.target);
+  return { settings: settingsAt(target.url), close: () => target.close() };
+}
+
+function single(endpoint: EndpointSettings, sharedSecret: string | undefined): SenderSettings {
+  return { sources: [{ name: onlySource, destinations: [{ endpoints: [endpoint], sharedSecret }] }] };
+}
+
+function checked(settings: SenderSettings): OpenSettings {
+  parseSettings(settings);
+  return { settings, close: () => Promise.resolve() };
+}

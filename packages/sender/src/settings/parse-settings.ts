@@ -1,0 +1,240 @@
+import { assertCertificateAuthority } from "../transport/certificate-authority.ts";
+import { headerProblem } from "./header-rules.ts";
+import type { DestinationSettings, EndpointSettings, SenderSettings, SourceSettings } from "./settings.ts";
+import { SettingsError, type SettingsIssue } from "./settings-error.ts";
+
+/** Most endpoints of a destination (spec section 8). */
+const maxEndpoints = 5;
+
+/** Deliveries of one destination under way at once, unless told. */
+const defaultConcurrency = 20;
+
+/** A destination with every default filled in. */
+export interface Destination {
+  /** `<source>/<destination>`: what its deliveries are stored under. */
+  readonly key: string;
+  readonly source: string;
+  readonly endpoints: readonly EndpointSettings[];
+  readonly sharedSecret: string | undefined;
+  readonly enabled: boolean;
+  readonly concurrency: number;
+}
+
+/** A source with every default filled in. */
+export interface Source {
+  readonly name: string;
+  readonly writeKey: string;
+  readonly destinations: readonly Destination[];
+  readonly blockedEvents: ReadonlySet<string>;
+  readonly countFiltered: boolean;
+}
+
+/**
+ * Checks settings and fills in their defaults. What is returned shares nothing with what was given.
+ *
+ * @throws SettingsError naming everything that is wrong
+ */
+export function parseSettings(settings: SenderSettings): readonly Source[] {
+  const parser = new SettingsParser();
+  const sources = parser.sources(settings);
+  if (parser.issues.length > 0) throw new SettingsError(parser.issues);
+  return sources;
+}
+
+/** Settings come from files and forms, so nothing about them is taken for granted. */
+type Unchecked<T> = { readonly [K in keyof T]?: unknown } | null | undefined;
+
+/** An item of any of the lists. */
+type UncheckedItem = Unchecked<SourceSettings & DestinationSettings & EndpointSettings>;
+
+class SettingsParser {
+  readonly issues: SettingsIssue[] = [];
+  readonly #writeKeys = new Set<string>();
+
+  sources(settings: Unchecked<SenderSettings>): Source[] {
+    const list = this.#list(settings?.sources, "sources", "", "must list at least one source.");
+    const names = new Set<string>();
+    return list.map((item, index) => {
+      const path = `sources[${index}]`;
+      const name = this.#name(item?.name, `${path}.name`, `source ${index + 1}`, names, undefined);
+      return this.#source(item, path, name);
+    });
+  }
+
+  #source(item: Unchecked<SourceSettings>, path: string, name: string): Source {
+    const where = `source "${name}"`;
+    const writeKey = item?.writeKey ?? name;
+    if (typeof writeKey !== "string" || writeKey === "") {
+      this.#issue(`${path}.writeKey`, where, "must be a non-empty string.");
+    } else if (this.#writeKeys.has(writeKey)) {
+      this.#issue(`${path}.writeKey`, where, "is the write key of another source too.");
+    } else {
+      this.#writeKeys.add(writeKey);
+    }
+    const blocked = item?.blockedEvents ?? [];
+    if (!Array.isArray(blocked) || blocked.some((event) => typeof event !== "string")) {
+      this.#issue(`${path}.blockedEvents`, where, "must be a list of event names.");
+    }
+    const list = this.#array(item?.destinations, `${path}.destinations`, where, "must be a list.");
+    const names = new Set<string>();
+    return {
+      name,
+      writeKey: typeof writeKey === "string" ? writeKey : "",
+      destinations: list.map((destination, index) =>
+        this.#destination(destination, `${path}.destinations[${index}]`, name, index, names),
+      ),
+      blockedEvents: new Set(Array.isArray(blocked) ? blocked.map(String) : []),
+      countFiltered: this.#flag(item?.countFiltered, `${path}.countFiltered`, where, false),
+    };
+  }
+
+  #destination(
+    item: Unchecked<DestinationSettings>,
+    path: string,
+    source: string,
+    index: number,
+    names: Set<string>,
+  ): Destination {
+    const fallback = index === 0 ? "webhooks" : `webhooks-${index + 1}`;
+    const here = `source "${source}"`;
+    const name = this.#name(item?.name, `${path}.name`, `${here}, destination ${index + 1}`, names, fallback);
+    const where = `${here}, destination "${name}"`;
+    const sharedSecret = item?.sharedSecret ?? undefined;
+    if (sharedSecret !== undefined && (typeof sharedSecret !== "string" || sharedSecret === "")) {
+      this.#issue(
+        `${path}.sharedSecret`,
+        where,
+        "must be a non-empty string; leave it out to send unsigned messages.",
+      );
+    }
+    const concurrency = item?.concurrency ?? defaultConcurrency;
+    if (!Number.isInteger(concurrency) || Number(concurrency) < 1) {
+      this.#issue(`${path}.concurrency`, where, "must be a whole number, at least 1.");
+    }
+    return {
+      key: `${source}/${name}`,
+      source,
+      endpoints: this.#endpoints(item?.endpoints, `${path}.endpoints`, where),
+      sharedSecret: typeof sharedSecret === "string" ? sharedSecret : undefined,
+      enabled: this.#flag(item?.enabled, `${path}.enabled`, where, true),
+      concurrency: Number(concurrency),
+    };
+  }
+
+  #endpoints(value: unknown, path: string, where: string): EndpointSettings[] {
+    const list = this.#list(value, path, where, "must list at least one endpoint.");
+    if (list.length > maxEndpoints) {
+      this.#issue(path, where, `has ${list.length} endpoints; a destination may have ${maxEndpoints}.`);
+    }
+    const urls = new Set<string>();
+    return list.map((item, index) =>
+      this.#endpoint(item, `${path}[${index}]`, `${where}, endpoint ${index + 1}`, urls),
+    );
+  }
+
+  #endpoint(
+    item: Unchecked<EndpointSettings>,
+    path: string,
+    where: string,
+    urls: Set<string>,
+  ): EndpointSettings {
+    const problem = urlProblem(item?.url);
+    const url = String(item?.url);
+    if (problem !== undefined) this.#issue(`${path}.url`, where, problem);
+    else if (urls.has(url))
+      this.#issue(`${path}.url`, where, "is there twice; a message goes to each URL once.");
+    urls.add(url);
+    const headers = this.#headers(item?.headers, `${path}.headers`, where);
+    const ca = this.#ca(item?.ca, `${path}.ca`, where);
+    return { url, headers, ca };
+  }
+
+  #headers(value: unknown, path: string, where: string): Readonly<Record<string, string>> {
+    if (value === undefined || value === null) return {};
+    if (typeof value !== "object" || Array.isArray(value)) {
+      this.#issue(path, where, "must be an object of header names and values.");
+      return {};
+    }
+    const names = new Set<string>();
+    const entries = Object.entries(value).map(([name, content]): [string, string] => {
+      const twice = names.has(name.toLowerCase())
+        ? "is there twice; upper and lower case are the same."
+        : undefined;
+      const problem = headerProblem(name, content) ?? twice;
+      if (problem !== undefined) this.#issue(`${path}[${JSON.stringify(name)}]`, where, problem);
+      names.add(name.toLowerCase());
+      return [name, String(content)];
+    });
+    return Object.fromEntries(entries);
+  }
+
+  #ca(value: unknown, path: string, where: string): string | readonly string[] | undefined {
+    if (value === undefined || value === null) return undefined;
+    const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+    const certificates = list.filter((item) => typeof item === "string");
+    if (certificates.length !== list.length) {
+      this.#issue(path, where, "must be certificates in PEM: one text, or a list of texts.");
+      return undefined;
+    }
+    try {
+      assertCertificateAuthority(certificates);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#issue(path, where, `cannot be used: ${reason}.`);
+    }
+    return certificates;
+  }
+
+  #name(
+    value: unknown,
+    path: string,
+    where: string,
+    taken: Set<string>,
+    fallback: string | undefined,
+  ): string {
+    const name = value ?? fallback;
+    if (typeof name !== "string" || !/^[^/\p{Cc}]+$/u.test(name)) {
+      this.#issue(path, where, "must be a non-empty string without slashes and control characters.");
+      return typeof name === "string" ? name : "";
+    }
+    if (taken.has(name))
+      this.#issue(path, where, `is ${JSON.stringify(name)}, like another one's before it.`);
+    taken.add(name);
+    return name;
+  }
+
+  #flag(value: unknown, path: string, where: string, fallback: boolean): boolean {
+    if (value === undefined || value === null) return fallback;
+    if (typeof value !== "boolean") this.#issue(path, where, "must be true or false.");
+    return value === true;
+  }
+
+  #list(value: unknown, path: string, where: string, problem: string): readonly UncheckedItem[] {
+    const list = this.#array(value, path, where, problem);
+    if (Array.isArray(value) && list.length === 0) this.#issue(path, where, problem);
+    return list;
+  }
+
+  #array(value: unknown, path: string, where: string, problem: string): readonly UncheckedItem[] {
+    if (Array.isArray(value)) return value;
+    this.#issue(path, where, problem);
+    return [];
+  }
+
+  #issue(path: string, where: string, problem: string): void {
+    this.issues.push({ path, where, problem });
+  }
+}
+
+function urlProblem(value: unknown): string | undefined {
+  if (typeof value !== "string" || !URL.canParse(value))
+    return "must be a full URL, such as https://example.com/hooks.";
+  const url = new URL(value);
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    return `must start with http:// or https://, not ${url.protocol}`;
+  }
+  if (url.username !== "" || url.password !== "") {
+    return "must not contain a user name or password; send them in an Authorization header.";
+  }
+  return undefined;
+}

@@ -1,0 +1,43 @@
+import Database from "libsql";
+import { StoreError } from "../store/store-error.ts";
+import { storeErrorOf } from "./sqlite-error.ts";
+
+/**
+ * Keeps other senders away from a database file, by an exclusive transaction held open on a file beside it.
+ *
+ * The operating system ends the transaction with the process, however it dies, so a lock is never left behind. The
+ * database itself stays open to readers, such as the `sqlite3` shell.
+ *
+ * @returns what lets go of the lock
+ * @throws StoreError `ERR_STORE_LOCKED` when another sender holds it
+ */
+export function lockFile(path: string): () => void {
+  const lockPath = `${path}-lock`;
+  const lock = open(lockPath);
+  try {
+    // Without a journal there is nothing to clean up after a kill.
+    lock.exec("PRAGMA journal_mode = OFF");
+    lock.exec("BEGIN EXCLUSIVE");
+  } catch (cause) {
+    lock.close();
+    const error = storeErrorOf(cause, lockPath);
+    if (error.code !== "ERR_STORE_LOCKED") throw error;
+    throw new StoreError(
+      "ERR_STORE_LOCKED",
+      `The store ${path} is open in another sender. Close that one first, or give this one another file: two senders on one file would send everything twice.`,
+      cause,
+    );
+  }
+  return () => {
+    lock.exec("ROLLBACK");
+    lock.close();
+  };
+}
+
+function open(path: string): Database.Database {
+  try {
+    return new Database(path);
+  } catch (cause) {
+    throw storeErrorOf(cause, path);
+  }
+}

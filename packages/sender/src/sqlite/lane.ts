@@ -1,0 +1,128 @@
+import type { Clock, ScheduledTask } from "../clock/clock.ts";
+import type { Consumer, DeliveryHandler, DueDelivery, Settlement } from "../store/delivery-store.ts";
+import type { DeliveryTable } from "./delivery-table.ts";
+
+/** How long a lane waits before it tries a store again that failed. */
+const recoveryMs = 1_000;
+
+/** What a lane needs of its store. */
+export interface LaneOptions {
+  readonly destination: string;
+  readonly concurrency: number;
+  readonly handler: DeliveryHandler;
+  readonly table: DeliveryTable;
+  readonly clock: Clock;
+  /** Stores a settlement and calls `committed`, then pumps the lane; rejects when it could not be stored. */
+  readonly settle: (
+    seq: number,
+    due: DueDelivery,
+    settlement: Settlement,
+    committed: () => void,
+  ) => Promise<void>;
+  readonly failed: (error: Error) => void;
+}
+
+/**
+ * Hands over the due deliveries of one destination.
+ *
+ * Claims are kept in memory alone: one process owns the file, and what it had claimed when it died is simply still
+ * pending. Claimed deliveries are the longest due, so they are the first that the index yields; asking for as many
+ * rows as are claimed and free bounds the cost of a claim, whatever the backlog.
+ */
+export class Lane implements Consumer {
+  readonly #options: LaneOptions;
+  readonly #claimed = new Set<number>();
+  #wake: { readonly at: number; readonly task: ScheduledTask } | undefined;
+  #stopped = false;
+  readonly #pauses = new Set<() => void>();
+  #whenEmpty: (() => void)[] = [];
+
+  constructor(options: LaneOptions) {
+    this.#options = options;
+  }
+
+  /** Claims what is due and has room. */
+  pump(): void {
+    const { destination, concurrency, table, clock } = this.#options;
+    const room = concurrency - this.#claimed.size;
+    if (this.#stopped || room === 0) return;
+    try {
+      const now = clock.now();
+      const due = table.due(destination, now, concurrency).filter(({ seq }) => !this.#claimed.has(seq));
+      for (const { seq } of due) this.#start(seq, table.load(seq));
+      // A full lane pumps again when a delivery settles.
+      if (due.length < room) this.#wakeAt(table.nextDueAt(destination, now));
+    } catch (error) {
+      this.#report(error);
+      this.#wakeAt(clock.now() + recoveryMs);
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#wakeAt(undefined);
+    for (const resume of this.#pauses) resume();
+    if (this.#claimed.size > 0) await new Promise<void>((resolve) => this.#whenEmpty.push(resolve));
+  }
+
+  #start(seq: number, due: DueDelivery): void {
+    this.#claimed.add(seq);
+    void this.#run(seq, due);
+  }
+
+  async #run(seq: number, due: DueDelivery): Promise<void> {
+    const release = this.#options.clock.hold();
+    const settlement = await this.#options.handler.deliver(due);
+    await this.#settle(seq, due, settlement, release);
+  }
+
+  /**
+   * A settlement that cannot be stored is stored later: to deliver again instead would repeat the message for as long
+   * as the disk is full. Until then it keeps its place, so that a store in trouble is given no more work.
+   */
+  async #settle(seq: number, due: DueDelivery, settlement: Settlement, release: () => void): Promise<void> {
+    try {
+      await this.#options.settle(seq, due, settlement, () => this.#claimed.delete(seq));
+      release();
+    } catch (error) {
+      this.#report(error);
+      // What is given up when the lane stops is delivered again after a restart: at least once.
+      if (this.#stopped) this.#claimed.delete(seq);
+      release();
+      if (!this.#stopped) {
+        await this.#pause();
+        await this.#settle(seq, due, settlement, this.#options.clock.hold());
+      }
+    }
+    if (this.#claimed.size === 0) for (const resolve of this.#whenEmpty.splice(0)) resolve();
+  }
+
+  #pause(): Promise<void> {
+    const { clock } = this.#options;
+    return new Promise((resolve) => {
+      const resume = (): void => {
+        task.cancel();
+        this.#pauses.delete(resume);
+        resolve();
+      };
+      const task = clock.schedule(clock.now() + recoveryMs, resume);
+      this.#pauses.add(resume);
+    });
+  }
+
+  #wakeAt(at: number | undefined): void {
+    if (this.#wake?.at === at) return;
+    this.#wake?.task.cancel();
+    this.#wake = undefined;
+    if (at === undefined) return;
+    const task = this.#options.clock.schedule(at, () => {
+      this.#wake = undefined;
+      this.pump();
+    });
+    this.#wake = { at, task };
+  }
+
+  #report(error: unknown): void {
+    this.#options.failed(error instanceof Error ? error : new Error(String(error)));
+  }
+}

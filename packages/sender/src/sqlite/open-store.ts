@@ -1,0 +1,175 @@
+import type Database from "libsql";
+import type { Delivery, DeliveryFilter } from "../delivery/delivery.ts";
+import type {
+  Acceptance,
+  Consumer,
+  DeliveryCounts,
+  DeliveryHandler,
+  DueDelivery,
+  Settlement,
+  StoreContext,
+} from "../store/delivery-store.ts";
+import { DeliveryCounter } from "./delivery-counter.ts";
+import { DeliveryLog } from "./delivery-log.ts";
+import { DeliveryTable } from "./delivery-table.ts";
+import { Lane } from "./lane.ts";
+import { ProfileTable } from "./profile-table.ts";
+import { Retention } from "./retention.ts";
+import { WriteQueue } from "./write-queue.ts";
+
+/** What an open store works with. */
+export interface OpenStoreOptions {
+  readonly path: string;
+  readonly keepForMs: number;
+  readonly context: StoreContext;
+  /** Lets go of the lock on the file. */
+  readonly unlock: () => void;
+}
+
+/** A database that is open: its tables, its group commit, and a lane for each destination being served. */
+export class OpenStore {
+  readonly #db: Database.Database;
+  readonly #options: OpenStoreOptions;
+  readonly #table: DeliveryTable;
+  readonly #log: DeliveryLog;
+  readonly #profiles: ProfileTable;
+  readonly #counter: DeliveryCounter;
+  readonly #retention: Retention;
+  readonly #writes: WriteQueue;
+  readonly #lanes = new Map<string, Lane>();
+  /** Destinations with something new since the last commit. */
+  readonly #stirred = new Set<string>();
+
+  constructor(db: Database.Database, options: OpenStoreOptions) {
+    this.#db = db;
+    this.#options = options;
+    this.#table = new DeliveryTable(db);
+    this.#log = new DeliveryLog(db);
+    this.#profiles = new ProfileTable(db);
+    this.#counter = new DeliveryCounter(db);
+    this.#retention = new Retention(db, options.keepForMs);
+    this.#writes = new WriteQueue(db, options.path, () => this.#afterCommit());
+  }
+
+  accept(acceptance: Acceptance): Promise<void> {
+    const { messages, deliveries, usage, traits } = acceptance;
+    const run = (): void => {
+      const positions = messages.map((message) => this.#table.insertMessage(message));
+      for (const delivery of deliveries) {
+        const position = positions[delivery.message];
+        const message = messages[delivery.message];
+        if (position === undefined || message === undefined)
+          throw new TypeError("A delivery names no message.");
+        this.#table.insertDelivery(delivery, position, message.acceptedAt);
+      }
+      if (usage !== undefined) this.#profiles.addUsage(usage);
+      if (traits !== undefined) this.#profiles.changeTraits(traits);
+    };
+    return this.#writes.add(run, () => {
+      for (const { destination } of deliveries) this.#added(destination);
+    });
+  }
+
+  async repeat(id: string, next: { readonly id: string; readonly acceptedAt: number }): Promise<boolean> {
+    const original = this.#log.find(id);
+    if (original === undefined) return false;
+    let found = false;
+    await this.#writes.add(
+      () => {
+        found = this.#table.repeat(id, next.id, next.acceptedAt);
+      },
+      () => {
+        if (found) this.#added(original.destination);
+      },
+    );
+    return found;
+  }
+
+  consume(destination: string, concurrency: number, handler: DeliveryHandler): Consumer {
+    const { clock, failed } = this.#options.context;
+    const lane = new Lane({
+      destination,
+      concurrency,
+      handler,
+      table: this.#table,
+      clock,
+      failed,
+      settle: (seq, due, settlement, committed) => this.#settle(seq, due, settlement, handler, committed),
+    });
+    this.#lanes.set(destination, lane);
+    lane.pump();
+    return {
+      stop: async () => {
+        if (this.#lanes.get(destination) === lane) this.#lanes.delete(destination);
+        await lane.stop();
+      },
+    };
+  }
+
+  find(id: string): Delivery | undefined {
+    return this.#log.find(id);
+  }
+
+  list(filter: DeliveryFilter): readonly Delivery[] {
+    return this.#log.list(filter);
+  }
+
+  counts(): ReadonlyMap<string, DeliveryCounts> {
+    return this.#counter.counts();
+  }
+
+  usage(): ReadonlyMap<string, number> {
+    return this.#profiles.usage();
+  }
+
+  traits(source: string, trait: string): ReadonlyMap<string, string> {
+    return this.#profiles.traits(source, trait);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#lanes.values()].map((lane) => lane.stop()));
+    this.#writes.flush();
+    try {
+      this.#db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    } catch {
+      // A reader may be at the log. The next open checkpoints it; nothing is lost.
+    }
+    this.#db.close();
+    this.#options.unlock();
+  }
+
+  #settle(
+    seq: number,
+    due: DueDelivery,
+    settlement: Settlement,
+    handler: DeliveryHandler,
+    committed: () => void,
+  ): Promise<void> {
+    return this.#writes.add(
+      () => this.#table.settle(seq, settlement),
+      () => {
+        committed();
+        this.#stirred.add(due.destination);
+        handler.settled(due, settlement);
+        if (settlement.state === "pending") return;
+        this.#counter.ended(due.destination, settlement.state);
+        this.#options.context.ended(due.id);
+      },
+    );
+  }
+
+  #added(destination: string): void {
+    this.#counter.added(destination);
+    this.#stirred.add(destination);
+  }
+
+  #afterCommit(): void {
+    for (const destination of this.#stirred) this.#lanes.get(destination)?.pump();
+    this.#stirred.clear();
+    try {
+      this.#counter.forget(this.#retention.sweep(this.#options.context.clock.now()));
+    } catch (error) {
+      this.#options.context.failed(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import type Database from "libsql";
+import { StoreError } from "../store/store-error.ts";
+
+/** "CSND": says in the file's header whose it is. */
+const applicationId = 0x43534e44;
+
+/** Each takes a file from the version of its position to the next. Released ones are never edited. */
+const migrations: readonly string[] = [
+  `
+  CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  INSERT INTO meta VALUES ('opened', 0);
+
+  CREATE TABLE message (
+    seq INTEGER PRIMARY KEY,
+    message_id TEXT NOT NULL,
+    type TEXT NOT NULL,
+    source TEXT NOT NULL,
+    identity TEXT NOT NULL,
+    event TEXT,
+    body BLOB NOT NULL
+  ) STRICT;
+  CREATE INDEX message_by_message_id ON message (message_id);
+
+  CREATE TABLE delivery (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    message INTEGER NOT NULL REFERENCES message (seq),
+    destination TEXT NOT NULL,
+    state TEXT NOT NULL,
+    accepted_at INTEGER NOT NULL,
+    due_at INTEGER,
+    ended_at INTEGER,
+    rounds INTEGER NOT NULL DEFAULT 0,
+    progress TEXT NOT NULL DEFAULT '{}'
+  ) STRICT;
+  CREATE INDEX delivery_by_message ON delivery (message);
+  CREATE INDEX delivery_due ON delivery (destination, due_at) WHERE state = 'pending';
+  CREATE INDEX delivery_ended ON delivery (ended_at) WHERE ended_at IS NOT NULL;
+  CREATE INDEX delivery_lost ON delivery (state) WHERE state IN ('failed', 'expired');
+
+  CREATE TABLE attempt (
+    seq INTEGER PRIMARY KEY,
+    delivery INTEGER NOT NULL REFERENCES delivery (seq),
+    round INTEGER NOT NULL,
+    endpoint TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    duration_ms REAL NOT NULL,
+    outcome TEXT NOT NULL,
+    status INTEGER,
+    code TEXT,
+    message TEXT,
+    response TEXT NOT NULL,
+    fault TEXT
+  ) STRICT;
+  CREATE INDEX attempt_by_delivery ON attempt (delivery);
+
+  CREATE TABLE trait (
+    source TEXT NOT NULL,
+    trait TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (source, trait, user_id)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE usage (source TEXT PRIMARY KEY, calls INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  `,
+];
+
+/**
+ * Brings a database to the present schema, in one transaction.
+ *
+ * @returns how often it was opened before
+ * @throws StoreError when a newer version, or another program, wrote it
+ */
+export function migrate(db: Database.Database, path: string): { readonly generation: number } {
+  // Taking the write lock first also finds out whether the file can be written.
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    const version = numberOf(db, "PRAGMA user_version");
+    assertOurs(db, path, version);
+    for (const migration of migrations.slice(version)) db.exec(migration);
+    db.exec(`PRAGMA user_version = ${migrations.length}; PRAGMA application_id = ${applicationId}`);
+    const generation = numberOf(db, "SELECT value FROM meta WHERE key = 'opened'");
+    db.exec("UPDATE meta SET value = value + 1 WHERE key = 'opened'");
+    db.exec("COMMIT");
+    return { generation };
+  } catch (error) {
+    if (db.inTransaction) db.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+function assertOurs(db: Database.Database, path: string, version: number): void {
+  const owner = numberOf(db, "PRAGMA application_id");
+  const isEmpty = numberOf(db, "SELECT count(*) FROM sqlite_schema") === 0;
+  if (owner !== applicationId && !isEmpty) {
+    throw new StoreError(
+      "ERR_STORE_FOREIGN",
+      `The file ${path} belongs to another program. Use another path.`,
+    );
+  }
+  if (version > migrations.length) {
+    throw new StoreError(
+      "ERR_STORE_NEWER",
+      `The store ${path} has schema version ${version}; this version of @countersign/sender knows ${migrations.length}. Upgrade it, or use another file.`,
+    );
+  }
+}
+
+function numberOf(db: Database.Database, sql: string): number {
+  const row: unknown = db.prepare(sql).raw().get([]);
+  return Array.isArray(row) ? Number(row[0]) : 0;
+}

@@ -1,0 +1,32 @@
+import { StoreError, type StoreErrorCode } from "../store/store-error.ts";
+
+const meanings: readonly (readonly [prefix: string, code: StoreErrorCode, problem: string])[] = [
+  ["SQLITE_FULL", "ERR_STORE_FULL", "is full. Make room for it, or raise its maxBytes."],
+  [
+    "SQLITE_READONLY",
+    "ERR_STORE_READ_ONLY",
+    "cannot be written. Check its permissions and those of its folder.",
+  ],
+  ["SQLITE_CORRUPT", "ERR_STORE_CORRUPT", "is damaged. Restore it from a backup, or start with a new one."],
+  ["SQLITE_NOTADB", "ERR_STORE_CORRUPT", "is not a SQLite database. Use another path."],
+  ["SQLITE_CANTOPEN", "ERR_STORE_OPEN", "cannot be opened. Check the path and its permissions."],
+  ["SQLITE_BUSY", "ERR_STORE_LOCKED", "is locked by another program."],
+];
+
+/** What SQLite reported, as the error of our store. */
+export function storeErrorOf(cause: unknown, path: string): StoreError {
+  if (cause instanceof StoreError) return cause;
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+  const message = cause instanceof Error ? cause.message : String(cause);
+  const meaning = meanings.find(([prefix]) => code.startsWith(prefix));
+  if (meaning !== undefined)
+    return new StoreError(meaning[1], `The store ${path} ${meaning[2]} (${message})`, cause);
+  if (message.startsWith("ConnectionFailed")) {
+    return new StoreError(
+      "ERR_STORE_OPEN",
+      `The store ${path} cannot be opened. Check the path and its permissions. (${message})`,
+      cause,
+    );
+  }
+  return new StoreError("ERR_STORE_FAILED", `The store ${path} failed: ${message}`, cause);
+}

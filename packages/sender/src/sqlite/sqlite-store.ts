@@ -1,0 +1,129 @@
+import { mkdirSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import Database from "libsql";
+import { type Duration, parseDuration } from "../clock/duration.ts";
+import type { DeliveryStore, StoreContext } from "../store/delivery-store.ts";
+import { StoreError } from "../store/store-error.ts";
+import { lockFile } from "./file-lock.ts";
+import { OpenStore } from "./open-store.ts";
+import { releaseNativeHandles } from "./release-native-handles.ts";
+import { migrate } from "./schema.ts";
+import { storeErrorOf } from "./sqlite-error.ts";
+
+/** Where and how a {@link sqliteStore} keeps deliveries. */
+export interface SqliteStoreOptions {
+  /** Path of the file; it is created when it does not exist, with its folder. `":memory:"` unless told. */
+  readonly path?: string | undefined;
+  /** How long ended deliveries are kept; `"7d"` unless told. Pending ones are kept until they end. */
+  readonly keepFor?: Duration | undefined;
+  /** Most bytes of the file; no limit unless told. A full store refuses calls and loses nothing. */
+  readonly maxBytes?: number | undefined;
+}
+
+interface OpenedDatabase {
+  readonly db: Database.Database;
+  readonly unlock: () => void;
+  readonly generation: number;
+}
+
+const memoryPath = ":memory:";
+const defaultKeepFor: Duration = "7d";
+/** SQLite's, unless a file says otherwise. */
+const pageBytes = 4096;
+/** Smaller than this, the schema itself does not fit. */
+const leastBytes = 262_144;
+
+/**
+ * Keeps deliveries in an SQLite file of its own (libsql; WAL, synchronous=FULL, group commit), for one sender at a time.
+ *
+ * Killed at any instant, it loses nothing that was accepted: when the sender opens the file again, everything pending
+ * goes on.
+ *
+ * @throws TypeError when an option is not valid. Opening happens in `createSender`, which throws a StoreError.
+ * @example
+ * const sender = await createSender({ url, store: sqliteStore({ path: 'data/deliveries.db' }) })
+ */
+export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
+  const path = parsePath(options.path ?? memoryPath);
+  const keepForMs = parseDuration(options.keepFor ?? defaultKeepFor, "sqliteStore({ keepFor })");
+  const maxBytes = parseMaxBytes(options.maxBytes);
+  let state: "new" | OpenStore | "closed" = "new";
+
+  const opened = (): OpenStore => {
+    if (typeof state === "object") return state;
+    throw new StoreError(
+      "ERR_STORE_CLOSED",
+      `The store ${path} is not open: createSender() opens it, close() closes it.`,
+    );
+  };
+
+  /** What SQLite throws becomes a rejection with a StoreError. */
+  const attempt = async <T>(action: () => T | Promise<T>): Promise<T> => {
+    try {
+      return await action();
+    } catch (error) {
+      throw storeErrorOf(error, path);
+    }
+  };
+
+  const open = (context: StoreContext): { readonly generation: number } => {
+    if (state !== "new")
+      throw new StoreError("ERR_STORE_CLOSED", "A store serves one sender, once: make another one.");
+    const { db, unlock, generation } = openDatabase(path, maxBytes);
+    state = new OpenStore(db, { path, keepForMs, context, unlock });
+    return { generation };
+  };
+
+  return {
+    open: (context) => attempt(() => open(context)),
+    accept: (acceptance) => attempt(() => opened().accept(acceptance)),
+    repeat: (id, next) => attempt(() => opened().repeat(id, next)),
+    consume: (destination, concurrency, handler) => opened().consume(destination, concurrency, handler),
+    find: (id) => attempt(() => opened().find(id)),
+    list: (filter) => attempt(() => opened().list(filter)),
+    counts: () => attempt(() => opened().counts()),
+    usage: () => attempt(() => opened().usage()),
+    traits: (source, trait) => attempt(() => opened().traits(source, trait)),
+    async close() {
+      const store = state;
+      state = "closed";
+      if (typeof store !== "object") return;
+      await store.close();
+      if (path !== memoryPath) await releaseNativeHandles();
+    },
+  };
+}
+
+function openDatabase(path: string, maxBytes: number | undefined): OpenedDatabase {
+  if (path !== memoryPath) mkdirSync(dirname(path), { recursive: true });
+  const unlock = path === memoryPath ? () => {} : lockFile(path);
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(path);
+    // FULL: a commit is on the disk when it returns, so that neither a kill nor a power cut takes it back.
+    db.exec(
+      "PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY",
+    );
+    if (maxBytes !== undefined) db.exec(`PRAGMA max_page_count = ${Math.floor(maxBytes / pageBytes)}`);
+    return { db, unlock, ...migrate(db, path) };
+  } catch (error) {
+    db?.close();
+    unlock();
+    throw error;
+  }
+}
+
+function parsePath(path: string): string {
+  if (path === memoryPath) return path;
+  if (typeof path !== "string" || path === "" || /^[a-z][a-z+.-]+:/i.test(path)) {
+    throw new TypeError(
+      `sqliteStore({ path }) must be the path of a file, or ":memory:", not ${JSON.stringify(path)}.`,
+    );
+  }
+  return resolve(path);
+}
+
+function parseMaxBytes(maxBytes: number | undefined): number | undefined {
+  if (maxBytes === undefined || (Number.isInteger(maxBytes) && maxBytes >= leastBytes)) return maxBytes;
+  throw new TypeError(`sqliteStore({ maxBytes }) must be a whole number of bytes, at least ${leastBytes}.`);
+}

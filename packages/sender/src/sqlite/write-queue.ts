@@ -1,0 +1,67 @@
+import type Database from "libsql";
+import { storeErrorOf } from "./sqlite-error.ts";
+
+interface Write {
+  /** Runs inside of a transaction; may run again in another one. */
+  readonly run: () => void;
+  /** Runs once, after the transaction was committed. */
+  readonly committed: () => void;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * Group commit: everything written in one turn of the event loop is committed, and so flushed to disk, once.
+ * A promise resolves after the commit that has its write.
+ */
+export class WriteQueue {
+  readonly #db: Database.Database;
+  readonly #path: string;
+  readonly #afterCommit: () => void;
+  #waiting: Write[] = [];
+  #turn: NodeJS.Immediate | undefined;
+
+  /** `afterCommit` is called once for each group that was committed. */
+  constructor(db: Database.Database, path: string, afterCommit: () => void) {
+    this.#db = db;
+    this.#path = path;
+    this.#afterCommit = afterCommit;
+  }
+
+  /** Has a write committed with the others of this turn. Rejects with a StoreError, with nothing of it written. */
+  add(run: () => void, committed: () => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ run, committed, resolve, reject });
+      this.#turn ??= setImmediate(() => this.flush());
+    });
+  }
+
+  /** Commits what is waiting, now. */
+  flush(): void {
+    if (this.#turn !== undefined) clearImmediate(this.#turn);
+    this.#turn = undefined;
+    const group = this.#waiting;
+    this.#waiting = [];
+    if (group.length === 0) return;
+    this.#commit(group);
+    this.#afterCommit();
+  }
+
+  #commit(group: readonly Write[]): void {
+    try {
+      this.#db.exec("BEGIN IMMEDIATE");
+      for (const write of group) write.run();
+      this.#db.exec("COMMIT");
+    } catch (cause) {
+      if (this.#db.inTransaction) this.#db.exec("ROLLBACK");
+      // One write that cannot be stored, such as one too large for what is left of the disk, must not fail the rest.
+      if (group.length > 1) for (const write of group) this.#commit([write]);
+      else for (const write of group) write.reject(storeErrorOf(cause, this.#path));
+      return;
+    }
+    for (const write of group) {
+      write.committed();
+      write.resolve();
+    }
+  }
+}

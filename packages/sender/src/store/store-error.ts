@@ -1,0 +1,35 @@
+/**
+ * | code | meaning | what to do |
+ * |---|---|---|
+ * | `ERR_STORE_OPEN` | the file cannot be opened or created | check the path and its permissions |
+ * | `ERR_STORE_LOCKED` | another sender has the file open | close that one, or use another file |
+ * | `ERR_STORE_READ_ONLY` | the file or its folder cannot be written | check permissions and mount |
+ * | `ERR_STORE_FULL` | the disk, or the limit set with `maxBytes`, is full | make room; what is pending goes on by itself |
+ * | `ERR_STORE_CORRUPT` | the file is damaged, or not a SQLite database | restore it from a backup, or start with a new one |
+ * | `ERR_STORE_FOREIGN` | the file belongs to another program | use another path |
+ * | `ERR_STORE_NEWER` | a newer version of this package wrote the file | upgrade this package |
+ * | `ERR_STORE_FAILED` | anything else; `cause` has it | |
+ * | `ERR_STORE_CLOSED` | it was used before it was opened, or after it was closed | |
+ */
+export type StoreErrorCode =
+  | "ERR_STORE_OPEN"
+  | "ERR_STORE_LOCKED"
+  | "ERR_STORE_READ_ONLY"
+  | "ERR_STORE_FULL"
+  | "ERR_STORE_CORRUPT"
+  | "ERR_STORE_FOREIGN"
+  | "ERR_STORE_NEWER"
+  | "ERR_STORE_FAILED"
+  | "ERR_STORE_CLOSED";
+
+/** The store could not do what it was asked. What was accepted before is not touched. */
+export class StoreError extends Error {
+  override readonly name = "StoreError";
+  /** Stable, for programs. */
+  readonly code: StoreErrorCode;
+
+  constructor(code: StoreErrorCode, message: string, cause?: unknown) {
+    super(message, cause === undefined ? {} : { cause });
+    this.code = code;
+  }
+}
