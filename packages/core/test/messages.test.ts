@@ -1,0 +1,65 @@
+import {
+  aliasIdentity,
+  assertNever,
+  isAlias,
+  isDelete,
+  isGroup,
+  isIdentify,
+  isPage,
+  isScreen,
+  isTrack,
+  type AliasMessage,
+} from "@countersign/core";
+import { sampleMessages } from "@countersign/core/testing";
+import { describe, expect, it } from "vitest";
+
+const guards = {
+  page: isPage,
+  screen: isScreen,
+  identify: isIdentify,
+  track: isTrack,
+  alias: isAlias,
+  group: isGroup,
+  delete: isDelete,
+};
+
+describe("the guards", () => {
+  it.each(Object.entries(guards))("one for %s, true of it and of no other", (type, guard) => {
+    const accepted = Object.values(sampleMessages).filter((message) => guard(message));
+    expect(accepted.map((message) => message.type)).toEqual([type]);
+    expect(guard({ type: "purchase" })).toBe(false);
+  });
+});
+
+describe("aliasIdentity", () => {
+  const expected = { previousId: "before", userId: "after" };
+  const spellings: [name: string, fields: Omit<AliasMessage, "type">][] = [
+    ["the spec's sample", { "Previous ID": "before", "User ID": "after" }],
+    ["camel case", { previousId: "before", userId: "after" }],
+    ["one of each", { "Previous ID": "before", userId: "after" }],
+    [
+      "the sample's beside nulls",
+      { "Previous ID": "before", previousId: null, "User ID": "after", userId: null },
+    ],
+    [
+      "camel case beside empty texts",
+      { "Previous ID": "", previousId: "before", "User ID": "", userId: "after" },
+    ],
+    [
+      "both, of which the sample's counts",
+      { "Previous ID": "before", previousId: "x", "User ID": "after", userId: "y" },
+    ],
+  ];
+
+  it.each(spellings)("reads %s", (_case, fields) => {
+    expect(aliasIdentity({ type: "alias", ...fields })).toEqual(expected);
+  });
+});
+
+describe("assertNever", () => {
+  it("names the type that no case handles", () => {
+    const message = { type: "purchase" } as never;
+    expect(() => assertNever(message)).toThrow(TypeError);
+    expect(() => assertNever(message)).toThrow('No case handles messages of type "purchase".');
+  });
+});
