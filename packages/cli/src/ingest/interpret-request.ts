@@ -47,18 +47,25 @@ export function interpretRequest(request: IngestRequest): Interpretation {
   });
 }
 
+/** What is known of a rejected message, besides itself. */
+export interface RejectionFacts {
+  /** Narrower than the sentence of the reason. */
+  readonly detail?: string;
+  /** Its place in the batch. */
+  readonly index?: number;
+  /** The type that the path gave it. */
+  readonly type?: CallType | undefined;
+}
+
 /** The rejection of a message, or with `index` absent of a request as a whole. */
-export function rejection(
-  reason: RejectionReason,
-  message: unknown,
-  detail: string = rejectionReasons[reason],
-  index?: number,
-): Rejection {
-  const { type, messageId } = isRecord(message) ? message : {};
+export function rejection(reason: RejectionReason, message: unknown, facts: RejectionFacts = {}): Rejection {
+  const fields = isRecord(message) ? message : {};
+  const type = facts.type ?? fields["type"];
+  const messageId = fields["messageId"];
   return {
     reason,
-    detail,
-    ...(index !== undefined && { index }),
+    detail: facts.detail ?? rejectionReasons[reason],
+    ...(facts.index !== undefined && { index: facts.index }),
     ...(typeof type === "string" && { type: type.slice(0, 100) }),
     ...(typeof messageId === "string" && { messageId: messageId.slice(0, 100) }),
     message,
@@ -76,8 +83,13 @@ function judge(
   for (const [index, message] of messages.entries()) {
     const fallbackKey = typeof batchId === "string" && batchId !== "" ? `${batchId}#${index}` : undefined;
     const verdict = normalizeCall(message, { ...surroundings, fallbackKey });
-    if (verdict.ok) calls.push(verdict.call);
-    else rejections.push(rejection(verdict.reason, message, verdict.detail, index));
+    if (verdict.ok) {
+      calls.push(verdict.call);
+      continue;
+    }
+    const { reason, detail } = verdict;
+    const { type } = surroundings;
+    rejections.push(rejection(reason, message, { detail, ...(type ? { type } : { index }) }));
   }
   return { ok: true, calls, rejections };
 }

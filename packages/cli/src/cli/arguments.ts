@@ -1,0 +1,47 @@
+import { InvalidArgumentError } from "commander";
+
+/** An `http:` or `https:` URL. */
+export function urlArgument(value: string): string {
+  const protocol = URL.canParse(value) ? new URL(value).protocol : undefined;
+  if (protocol === "http:" || protocol === "https:") return value;
+  throw new InvalidArgumentError("Give a full URL, such as http://localhost:3000/webhooks.");
+}
+
+/** One more URL of a repeated option. */
+export function urlsArgument(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, urlArgument(value)];
+}
+
+/** One more value of a repeated option. */
+export function repeatedArgument(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+/** A TCP port; 0 stands for any that is free. */
+export function portArgument(value: string): number {
+  const port = /^\d+$/.test(value) ? Number(value) : Number.NaN;
+  if (port <= 65_535) return port;
+  throw new InvalidArgumentError("Give a port from 0 to 65535; 0 takes any that is free.");
+}
+
+/** A whole number from 1 on. */
+export function countArgument(value: string): number {
+  const count = /^\d+$/.test(value) ? Number(value) : 0;
+  if (count >= 1) return count;
+  throw new InvalidArgumentError("Give a whole number, 1 or more.");
+}
+
+/** A number of seconds, as milliseconds. */
+export function secondsArgument(value: string): number {
+  const seconds = /^\d+(\.\d+)?$/.test(value) ? Number(value) : Number.NaN;
+  if (seconds <= 86_400) return seconds * 1_000;
+  throw new InvalidArgumentError("Give a number of seconds, such as 10.");
+}
+
+/** Something that is not empty. */
+export function secretArgument(value: string): string {
+  if (value !== "") return value;
+  throw new InvalidArgumentError(
+    "It is empty. Give the secret that the receiver has, or leave the option out.",
+  );
+}

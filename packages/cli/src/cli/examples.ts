@@ -1,0 +1,20 @@
+/** The commands. */
+export type CommandName = "serve" | "send" | "certify" | "verify" | "replay";
+
+/** The examples of each command's help. The tests run every one of them as it stands here. */
+export const commandExamples: Readonly<Record<CommandName, readonly string[]>> = {
+  serve: ["countersign serve --to http://localhost:3000/webhooks --secret dev"],
+  send: [
+    "countersign send track --to http://localhost:3000/webhooks --secret dev --set properties.plan=pro",
+    "countersign send delete --to http://localhost:3000/webhooks --secret dev --set userId=u-7",
+  ],
+  certify: ["countersign certify http://localhost:3000/webhooks --secret dev --junit certify.xml"],
+  verify: ["countersign verify --secret dev --signature 0e3d0b3e4b3b5e9f4f0ff8dd6bf5a9a2a24c6b4f body.json"],
+  replay: ["countersign replay traffic.jsonl --to http://localhost:3000/webhooks"],
+};
+
+/** The examples of a command, as the end of its help. */
+export function examples(command: CommandName): string {
+  const list = commandExamples[command];
+  return `\n${list.length > 1 ? "Examples" : "Example"}:\n${list.map((example) => `  ${example}`).join("\n")}`;
+}

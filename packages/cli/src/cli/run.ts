@@ -1,0 +1,84 @@
+import { StoreError, SettingsError, CallError } from "@countersign/sender";
+import { Command, CommanderError } from "commander";
+import { ConfigError } from "../config/load-config.ts";
+import { RecordingError } from "../recording/recording.ts";
+import { SetError } from "../send/sample-call.ts";
+import { ServerError } from "../server/server-error.ts";
+import { ServerOptionsError } from "../server/server-options.ts";
+import { version } from "../version.ts";
+import { certifyCommand } from "./commands/certify.ts";
+import { replayCommand } from "./commands/replay.ts";
+import { sendCommand } from "./commands/send.ts";
+import { serveCommand } from "./commands/serve.ts";
+import { verifyCommand } from "./commands/verify.ts";
+import { printable, type Terminal } from "./terminal.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** Errors that the caller can do something about, and whose message says what. */
+const usageErrors = [
+  UsageError,
+  ConfigError,
+  RecordingError,
+  SetError,
+  ServerError,
+  ServerOptionsError,
+  SettingsError,
+  StoreError,
+  CallError,
+];
+
+/**
+ * Runs the command line.
+ *
+ * @param args What stands after `countersign`.
+ * @returns The exit code: 0 good, 1 the check failed, 2 wrong usage or nothing could be started.
+ */
+export async function run(args: readonly string[], terminal: Terminal): Promise<number> {
+  let code = 0;
+  const exit = (status: number): void => {
+    code = status;
+  };
+  try {
+    await createProgram(terminal, exit).parseAsync(args, { from: "user" });
+    return code;
+  } catch (error) {
+    // Commander has printed its own errors; help and version are good ends.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    terminal.complain(`countersign: ${printable(oneLine(error))}`);
+    return usageErrors.some((kind) => error instanceof kind) ? 2 : 1;
+  }
+}
+
+function createProgram(terminal: Terminal, exit: (code: number) => void): Command {
+  const program = new Command("countersign")
+    .description("Forward analytics events as signed webhooks, and test the receivers of such webhooks.")
+    .version(version, "--version", "print the version")
+    .addHelpText(
+      "after",
+      "\nExit codes: 0 good, 1 the check failed, 2 wrong usage.\nExample:\n  countersign serve --to http://localhost:3000/webhooks --secret dev",
+    );
+  const commands = [serveCommand, sendCommand, certifyCommand, verifyCommand, replayCommand];
+  for (const make of commands) program.addCommand(make(terminal, exit));
+  for (const command of [program, ...program.commands]) {
+    command.exitOverride().configureOutput({
+      writeOut: (text) => void terminal.stdout.write(text),
+      writeErr: (text) => void terminal.stderr.write(text),
+      outputError: (text, write) =>
+        write(printable(text.replace(/^error: /, "countersign: ").trimEnd()) + hint(command)),
+    });
+  }
+  return program;
+}
+
+function hint(command: Command): string {
+  const name = command.parent ? `countersign ${command.name()}` : "countersign";
+  return ` See ${name} --help for the options and an example.\n`;
+}
+
+function oneLine(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message
+    .split("\n")
+    .map((line) => line.replace(/^- /, "").trim())
+    .join(" ");
+}

@@ -1,0 +1,37 @@
+import { createColors } from "picocolors";
+
+/** What a command reads and writes. Only here does anything print. */
+export interface Terminal {
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+  readonly cwd: string;
+  /** Colours on a terminal, plain text elsewhere and where NO_COLOR is set. */
+  readonly colors: ReturnType<typeof createColors>;
+  /** Writes a line to standard output. */
+  readonly print: (line: string) => void;
+  /** Writes a line to standard error. */
+  readonly complain: (line: string) => void;
+}
+
+/** The terminal that a process runs in. */
+export function terminalOf(host: NodeJS.Process): Terminal {
+  const { stdin, stdout, stderr, env } = host;
+  return {
+    stdin,
+    stdout,
+    stderr,
+    cwd: host.cwd(),
+    colors: createColors(stdout.isTTY && !env["NO_COLOR"]),
+    print: (line) => void stdout.write(`${line}\n`),
+    complain: (line) => void stderr.write(`${line}\n`),
+  };
+}
+
+/** Text of others, made safe for a terminal: control characters could move the cursor or worse. */
+export function printable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => {
+    const code = (character.codePointAt(0) ?? 0).toString(16);
+    return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, "0")}`;
+  });
+}

@@ -1,0 +1,64 @@
+/** A recorded request: one line of a recording, as JSON. */
+export interface RecordedRequest {
+  /** When it was sent, ISO 8601. */
+  readonly at: string;
+  /** Where it was sent. */
+  readonly url: string;
+  /** Every header but the framing ones. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The exact bytes. */
+  readonly body: Uint8Array;
+}
+
+/** A line of a recording that is none. */
+export class RecordingError extends Error {
+  override readonly name = "RecordingError";
+}
+
+/** One line, with its newline. The body stands there as text, or in base64 where text would not give back its bytes. */
+export function formatRecordedRequest({ at, url, headers, body }: RecordedRequest): string {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const text = bytes.toString("utf8");
+  const content = Buffer.from(text, "utf8").equals(bytes)
+    ? { body: text }
+    : { bodyBase64: bytes.toString("base64") };
+  return `${JSON.stringify({ at, url, headers, ...content })}\n`;
+}
+
+/**
+ * Reads one line.
+ *
+ * @param line The text, with or without its newline.
+ * @param number Its number, from 1, for the error.
+ * @throws RecordingError saying what is wrong with it.
+ */
+export function parseRecordedRequest(line: string, number: number): RecordedRequest {
+  const fail = (problem: string): never => {
+    throw new RecordingError(
+      `Line ${number} ${problem}. A recording has one JSON object per line, as \`countersign serve --record FILE\` writes it.`,
+    );
+  };
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return fail("is not JSON");
+  }
+  if (typeof value !== "object" || value === null) return fail("is not an object");
+  const { at = "", url = "", headers = {}, body, bodyBase64 } = value as Record<string, unknown>;
+  if (typeof at !== "string" || typeof url !== "string")
+    return fail("has an `at` or `url` that is not a string");
+  if (!isHeaders(headers)) return fail("has `headers` that are not names and strings");
+  if (typeof body === "string") return { at, url, headers, body: Buffer.from(body, "utf8") };
+  if (typeof bodyBase64 === "string") return { at, url, headers, body: Buffer.from(bodyBase64, "base64") };
+  return fail("has neither `body` nor `bodyBase64`");
+}
+
+function isHeaders(value: unknown): value is Record<string, string> {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    !Array.isArray(value) &&
+    Object.values(value).every((item) => typeof item === "string")
+  );
+}

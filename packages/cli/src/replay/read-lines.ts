@@ -1,0 +1,39 @@
+/** A line of a recording is a message of 32 KiB and its headers; far beyond that the file is something else. */
+const MAX_LINE_BYTES = 8 * 1_024 * 1_024;
+const NEWLINE = 0x0a;
+
+/** A line of a file. */
+export interface Line {
+  /** From 1. */
+  readonly number: number;
+  readonly text: string;
+  /** Bytes of the file up to the end of this line. */
+  readonly end: number;
+}
+
+/** Reads a file line by line, never more than one line of it in memory. Empty lines are left out. */
+export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line> {
+  let rest: Buffer[] = [];
+  let held = 0;
+  let number = 0;
+  let end = 0;
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, start)) {
+      const bytes = Buffer.concat([...rest, chunk.subarray(start, at)]);
+      rest = [];
+      held = 0;
+      number += 1;
+      end += bytes.length + 1;
+      start = at + 1;
+      if (bytes.some((byte) => byte > 0x20)) yield { number, text: bytes.toString("utf8"), end };
+    }
+    rest.push(chunk.subarray(start));
+    held += chunk.length - start;
+    if (held > MAX_LINE_BYTES)
+      throw new RangeError(`Line ${number + 1} is longer than ${MAX_LINE_BYTES} bytes.`);
+  }
+  const bytes = Buffer.concat(rest);
+  if (bytes.some((byte) => byte > 0x20))
+    yield { number: number + 1, text: bytes.toString("utf8"), end: end + bytes.length };
+}

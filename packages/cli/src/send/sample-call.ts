@@ -1,0 +1,95 @@
+import { aliasIdentity } from "@countersign/core";
+import { sampleMessages } from "@countersign/core/testing";
+import type { MessageType } from "@countersign/sender";
+
+/** The seven message types, in the order of their documentation. */
+export const messageTypes: readonly MessageType[] = [
+  "track",
+  "page",
+  "screen",
+  "identify",
+  "alias",
+  "group",
+  "delete",
+];
+
+/** Fields that a call of each type may have, besides those that all have. */
+const ownFields: Readonly<Record<MessageType, readonly string[]>> = {
+  track: ["event", "properties"],
+  page: ["name", "category", "properties"],
+  screen: ["name", "category", "properties"],
+  identify: ["traits"],
+  group: ["groupId", "traits"],
+  alias: ["previousId"],
+  delete: [],
+};
+
+const commonFields = ["userId", "anonymousId", "messageId", "timestamp", "context", "integrations"];
+
+/** A call as free-form fields; the sender checks them. */
+export type SampleCall = Record<string, unknown>;
+
+/** A complete call of a type, with values that look real. */
+export function sampleCall(type: MessageType): SampleCall {
+  if (type === "alias") return { ...aliasIdentity(sampleMessages.alias) };
+  const sample: object = structuredClone(sampleMessages[type]);
+  return Object.fromEntries(
+    Object.entries(sample).filter(
+      ([field]) => !["version", "type", "messageId", "timestamp"].includes(field),
+    ),
+  );
+}
+
+/** The fields that can be set on a call of a type. */
+export function fieldsOf(type: MessageType): readonly string[] {
+  return type === "delete" ? ["userId", "timestamp"] : [...ownFields[type], ...commonFields];
+}
+
+/** `path=value` cannot be followed. The message says why. */
+export class SetError extends Error {
+  override readonly name = "SetError";
+}
+
+/**
+ * Sets a value inside a call, making objects on the way.
+ *
+ * @param assignment `properties.plan=pro`. A dot inside a name is written `\.`. A value that is JSON is taken as such, so
+ *   `properties.price=9.5` is a number; quotes keep it text: `'properties.zip="01234"'`.
+ * @throws SetError when the path leads nowhere.
+ */
+export function setField(type: MessageType, call: SampleCall, assignment: string): void {
+  const equals = assignment.indexOf("=");
+  if (equals < 1)
+    throw new SetError(`\`${assignment}\` is not PATH=VALUE. Write for example: --set userId=u1`);
+  const path = assignment.slice(0, equals);
+  const names = path.split(/(?<!\\)\./).map((name) => name.replaceAll("\\.", "."));
+  const [root = ""] = names;
+  const last = names.pop() ?? "";
+  if (!fieldsOf(type).includes(root)) {
+    throw new SetError(
+      `A ${type} call has no field \`${root}\`. Its fields are ${fieldsOf(type).join(", ")}.`,
+    );
+  }
+  let at: SampleCall = call;
+  for (const name of names) {
+    const next = Object.hasOwn(at, name) ? at[name] : define(at, name, {});
+    if (typeof next !== "object" || next === null)
+      throw new SetError(`\`${path}\` leads through \`${name}\`, which is not an object.`);
+    at = next as SampleCall;
+  }
+  define(at, last, parsed(assignment.slice(equals + 1)));
+}
+
+/** Assignment would call a setter for `__proto__`, which is a name like any other here. */
+function define(target: SampleCall, name: string, value: unknown): unknown {
+  Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
+  return value;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

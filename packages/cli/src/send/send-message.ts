@@ -1,0 +1,60 @@
+import {
+  createSender,
+  type Attempt,
+  type Delivery,
+  type MessageType,
+  type Receipt,
+  type Sender,
+} from "@countersign/sender";
+import type { SampleCall } from "./sample-call.ts";
+
+/** Settings of {@link sendMessage}. */
+export interface SendOptions {
+  readonly type: MessageType;
+  /** The fields of the call; the sender checks them. */
+  readonly call: SampleCall;
+  /** URL of the receiver. */
+  readonly to: string;
+  /** Key of the `X-Signature` header. */
+  readonly secret?: string | undefined;
+}
+
+/** What came of sending one message once. */
+export interface SentMessage {
+  readonly delivery: Delivery;
+  readonly attempt: Attempt;
+  /** Whether the receiver answered 2xx. */
+  readonly ok: boolean;
+}
+
+/**
+ * Sends one message to a receiver, once: what is not taken at the first attempt is reported, not retried.
+ *
+ * @throws CallError when the call is not valid.
+ */
+export async function sendMessage({ type, call, to, secret }: SendOptions): Promise<SentMessage> {
+  const sender = await createSender({
+    url: to,
+    sharedSecret: secret,
+    // A window without length: the first round is the last one.
+    retry: { windowMs: 0, lastRetryMarginMs: 0 },
+  });
+  try {
+    const receipt = await record(sender, type, call);
+    const [delivery] = await receipt.settled();
+    const attempt = delivery?.attempts.at(-1);
+    if (!delivery || !attempt) throw new Error("The message was accepted and never attempted.");
+    return { delivery, attempt, ok: attempt.outcome === "success" };
+  } finally {
+    await sender.close();
+  }
+}
+
+/** The sender checks every field at run time, so the casts claim nothing that goes unchecked. */
+async function record(sender: Sender, type: MessageType, call: SampleCall): Promise<Receipt> {
+  if (type !== "delete") return (sender[type] as (call: SampleCall) => Promise<Receipt>)(call);
+  const { userId, timestamp } = call as { userId: string; timestamp?: string };
+  const [receipt] = await sender.deleteUser(userId, timestamp === undefined ? {} : { timestamp });
+  if (!receipt) throw new Error("The deletion was accepted and led to no message.");
+  return receipt;
+}

@@ -1,0 +1,124 @@
+import { CallError, type Receipt, type Sender } from "@countersign/sender";
+import type { Acceptance } from "../ingest/ingest.ts";
+import { rejection } from "../ingest/interpret-request.ts";
+import type { CallType, IngestedCall } from "../ingest/normalize-call.ts";
+import type { Rejection } from "../ingest/rejection-reasons.ts";
+import type { Ledger, SeenKey } from "./ledger.ts";
+
+/** Takes the calls of one request for a source. */
+export type AcceptCalls = (source: string, calls: readonly IngestedCall[]) => Promise<Acceptance>;
+
+/**
+ * Makes the function that stores calls, each once however often its client sends it.
+ *
+ * The order is: the sender stores the call, the ledger remembers its `messageId`, the client is answered. A crash in between
+ * can make a retried call go out twice, which receivers must bear anyway; it cannot lose one that was answered.
+ *
+ * The returned function rejects when any of its calls could not be stored. The others are remembered, so that the
+ * client's retry of the whole batch repeats none of them.
+ */
+export function createAcceptCalls(sender: Sender, ledger: Ledger, now: () => number): AcceptCalls {
+  /** Calls that another request, or an earlier message of the same batch, is storing right now. */
+  const underWay = new Map<string, Promise<boolean>>();
+
+  return async (source, calls) => {
+    const { fresh, repeats } = sort(source, calls);
+    const outcomes = await Promise.all(fresh.map((call) => store(source, call)));
+    const failure = outcomes.find((outcome) => outcome.kind === "failed");
+    const storedElsewhere = await Promise.all(repeats);
+    if (failure) throw failure.error;
+    if (storedElsewhere.includes(false))
+      throw new Error("The other request with the same message could not store it.");
+    const refused = outcomes.flatMap((outcome) => (outcome.kind === "refused" ? [outcome.rejection] : []));
+    return { accepted: fresh.length - refused.length, duplicates: calls.length - fresh.length, refused };
+  };
+
+  function sort(source: string, calls: readonly IngestedCall[]): Sorted {
+    const fresh: Fresh[] = [];
+    const repeats: Promise<boolean>[] = [];
+    for (const call of calls) {
+      const key = call.dedupeKey;
+      if (key === undefined) {
+        fresh.push({ call, settle: () => {} });
+        continue;
+      }
+      const id = JSON.stringify([source, key]);
+      const elsewhere = underWay.get(id);
+      if (elsewhere) repeats.push(elsewhere);
+      else if (ledger.hasSeen({ source, key }, now())) repeats.push(Promise.resolve(true));
+      else fresh.push({ call, settle: claim(id) });
+    }
+    return { fresh, repeats };
+  }
+
+  function claim(id: string): (stored: boolean) => void {
+    const settlement = new Settlement();
+    underWay.set(id, settlement.promise);
+    return (stored) => {
+      underWay.delete(id);
+      settlement.settle(stored);
+    };
+  }
+
+  async function store(source: string, { call, settle }: Fresh): Promise<Outcome> {
+    let stored = false;
+    try {
+      const { type, dedupeKey: _, ...fields } = call;
+      await forwarders[type](sender, fields, source);
+      await ledger.remember(keysOf(source, call), now());
+      stored = true;
+      return { kind: "stored" };
+    } catch (error) {
+      // A CallError is the message's fault: trying again would change nothing.
+      if (!(error instanceof CallError)) return { kind: "failed", error };
+      stored = true;
+      return { kind: "refused", rejection: rejection("refused_by_sender", call, { detail: error.message }) };
+    } finally {
+      settle(stored);
+    }
+  }
+}
+
+interface Fresh {
+  readonly call: IngestedCall;
+  readonly settle: (stored: boolean) => void;
+}
+
+/** A promise that is told its value from outside. */
+class Settlement {
+  settle!: (stored: boolean) => void;
+  readonly promise: Promise<boolean> = new Promise((resolve) => {
+    this.settle = resolve;
+  });
+}
+
+interface Sorted {
+  readonly fresh: readonly Fresh[];
+  readonly repeats: readonly Promise<boolean>[];
+}
+
+type Outcome =
+  | { readonly kind: "stored" }
+  | { readonly kind: "refused"; readonly rejection: Rejection }
+  | { readonly kind: "failed"; readonly error: unknown };
+
+function keysOf(source: string, { dedupeKey }: IngestedCall): readonly SeenKey[] {
+  return dedupeKey === undefined ? [] : [{ source, key: dedupeKey }];
+}
+
+type Forward = (
+  sender: Sender,
+  call: Omit<IngestedCall, "type" | "dedupeKey">,
+  source: string,
+) => Promise<Receipt>;
+
+/** The sender checks that required fields are there, as was done here before. */
+const forwarders: Readonly<Record<CallType, Forward>> = {
+  identify: (sender, call, source) => sender.identify(call, { source }),
+  track: (sender, { event = "", ...call }, source) => sender.track({ ...call, event }, { source }),
+  page: (sender, call, source) => sender.page(call, { source }),
+  screen: (sender, call, source) => sender.screen(call, { source }),
+  group: (sender, { groupId = "", ...call }, source) => sender.group({ ...call, groupId }, { source }),
+  alias: (sender, { userId = "", previousId = "", ...call }, source) =>
+    sender.alias({ ...call, userId, previousId }, { source }),
+};

@@ -1,0 +1,74 @@
+import { deliveryOperations } from "./delivery-operations.ts";
+import { ref, type Operation, type Schema } from "./operation.ts";
+import { schemas } from "./schemas.ts";
+import { settingsOperations } from "./settings-operations.ts";
+import { testingOperations } from "./testing-operations.ts";
+import { userOperations } from "./user-operations.ts";
+
+/** Every operation of the control API. */
+export const operations: readonly Operation[] = [
+  ...deliveryOperations,
+  ...settingsOperations,
+  ...testingOperations,
+  ...userOperations,
+];
+
+/** The OpenAPI 3.1 document of the control API. */
+export function openApiDocument(): Schema {
+  const paths: Record<string, Record<string, Schema>> = {};
+  for (const operation of operations) {
+    const path = (paths[`/api${operation.path}`] ??= {});
+    path[operation.method.toLowerCase()] = describe(operation);
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Countersign control API",
+      version: "1.0.0",
+      description:
+        "What a countersign server forwards, how that went, and ways to make it go wrong on purpose.",
+    },
+    paths,
+    components: {
+      schemas,
+      securitySchemes: {
+        token: { type: "http", scheme: "bearer", description: "Only on a server with --token." },
+      },
+    },
+    security: [{}, { token: [] }],
+  };
+}
+
+function describe({ id, summary, path, query = {}, body, answer, errors = {} }: Operation): Schema {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+  }));
+  const inQuery = Object.entries(query).map(([name, schema]) => ({ name, in: "query", schema }));
+  const problems = {
+    400: "The request is malformed.",
+    401: "The token is missing.",
+    403: "Not from here.",
+    ...errors,
+  };
+  return {
+    operationId: id,
+    summary,
+    parameters: [...inPath, ...inQuery],
+    ...(body && { requestBody: { required: true, content: { "application/json": { schema: body } } } }),
+    responses: {
+      [answer.status]: {
+        description: "Done.",
+        ...(answer.schema && { content: { [answer.type ?? "application/json"]: { schema: answer.schema } } }),
+      },
+      ...Object.fromEntries(
+        Object.entries(problems).map(([status, description]) => [
+          status,
+          { description, content: { "application/problem+json": { schema: ref("Problem") } } },
+        ]),
+      ),
+    },
+  };
+}

@@ -1,0 +1,32 @@
+import type { Server } from "node:http";
+import type { Socket } from "node:net";
+
+/**
+ * Bounds the connections of a server. When there are too many, the one goes that has waited longest without finishing a
+ * request's headers: clients that dribble headers cannot keep those out that send them.
+ *
+ * @param max Connections at once.
+ */
+export function limitConnections(server: Server, max: number): void {
+  /** In order of arrival; a connection is in here while the headers of its next request are not complete. */
+  const waiting = new Set<Socket>();
+  let open = 0;
+  server.on("connection", (socket: Socket) => {
+    open += 1;
+    waiting.add(socket);
+    socket.once("close", () => {
+      open -= 1;
+      waiting.delete(socket);
+    });
+    if (open <= max) return;
+    const [longest = socket] = waiting;
+    waiting.delete(longest);
+    longest.destroy();
+  });
+  server.on("request", ({ socket }, response) => {
+    waiting.delete(socket);
+    response.once("close", () => {
+      if (!socket.destroyed) waiting.add(socket);
+    });
+  });
+}

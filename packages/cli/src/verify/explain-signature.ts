@@ -1,0 +1,44 @@
+import { diagnose, verifySignature, type Diagnosis } from "@countersign/core";
+
+/** What {@link explainSignature} looks at. */
+export interface ExplainInput {
+  /** The exact bytes of the body. */
+  readonly body: Uint8Array;
+  /** The `X-Signature` header. */
+  readonly signature: string;
+  /** The shared secret. */
+  readonly secret: string;
+}
+
+/** Why a signature matches or does not. */
+export interface Explanation {
+  readonly matches: boolean;
+  /** One sentence for a person, with what to do when it does not match. */
+  readonly sentence: string;
+  /** The causes that together explain a mismatch. */
+  readonly diagnoses: readonly Diagnosis[];
+}
+
+/** Says in one sentence why a signature does, or does not, match a body. */
+export function explainSignature({ body, signature, secret }: ExplainInput): Explanation {
+  const result = verifySignature(body, signature, secret);
+  if (result.ok) {
+    const sentence =
+      result.verifiedOver === "bytes"
+        ? "The signature matches the exact bytes of the body."
+        : "The signature matches the body once its JSON is written again without extra spaces, as receivers accept unless strict.";
+    return { matches: true, sentence, diagnoses: [] };
+  }
+  const diagnoses = diagnose({ body, signature, secret });
+  const sentence = diagnoses.map(({ message }) => message).join(" ");
+  return { matches: false, sentence: sentence || unexplained(result.code), diagnoses };
+}
+
+function unexplained(code: string): string {
+  if (code === "ERR_SIGNATURE_MISSING")
+    return "The signature is empty. Give the value of the X-Signature header.";
+  if (code === "ERR_SIGNATURE_MALFORMED") {
+    return "The signature is not 40 hex digits, nor any other form of a digest. Give the value of the X-Signature header.";
+  }
+  return "The signature matches neither this body nor a usual variation of it under this secret: compare the secret with the sender's, and make sure that FILE has the exact bytes that were received.";
+}
