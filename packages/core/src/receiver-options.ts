@@ -7,8 +7,9 @@ import { secretList, type Secrets } from "./signature.ts";
 import type { ReceivedMessage, VerifiedWebhook } from "./verify-webhook.ts";
 
 /** Finds the secrets of a request, as for several tenants. An empty answer means that there are none: it is refused. */
-export type SecretFunction<TRequest> = (
+export type SecretFunction<TRequest, Context extends readonly unknown[] = readonly []> = (
   request: TRequest,
+  ...context: Context
 ) => Secrets | null | undefined | Promise<Secrets | null | undefined>;
 
 /** What {@link ReceiverOptions.onRejected} is told beside the error. */
@@ -21,13 +22,20 @@ export interface RejectedRequest<TRequest = unknown> {
   readonly diagnoses: readonly Diagnosis[];
 }
 
-/** Options of a receiver: the same for every adapter. */
-export interface ReceiverOptions<TRequest = unknown, AllowUnknown extends boolean = false> {
+/**
+ * Options of a receiver: the same for every adapter. Functions are given the framework's request, and after it what
+ * else the framework has to say of it: `Context`, which is empty unless its handlers take more than a request.
+ */
+export interface ReceiverOptions<
+  TRequest = unknown,
+  AllowUnknown extends boolean = false,
+  Context extends readonly unknown[] = readonly [],
+> {
   /**
    * The shared secret; a list of which any may match, to rotate without losing a message; or a function of the request.
    * Default: the environment variable `WEBHOOK_SECRET`.
    */
-  readonly secret?: Secrets | SecretFunction<TRequest>;
+  readonly secret?: Secrets | SecretFunction<TRequest, Context>;
   /** Secrets that were in force before. They are never accepted; a mismatch is explained by them. Default: none. */
   readonly retiredSecrets?: readonly string[];
   /** Accept messages without checking any signature: anyone who knows the URL can send them. Default: false. */
@@ -46,9 +54,14 @@ export interface ReceiverOptions<TRequest = unknown, AllowUnknown extends boolea
   readonly onVerified?: (
     webhook: VerifiedWebhook<ReceivedMessage<AllowUnknown>>,
     request: TRequest,
+    ...context: Context
   ) => void | Promise<void>;
   /** Is told of every request refused: for logs and metrics. What it throws fails the request. */
-  readonly onRejected?: (error: WebhookError, rejected: RejectedRequest<TRequest>) => void | Promise<void>;
+  readonly onRejected?: (
+    error: WebhookError,
+    rejected: RejectedRequest<TRequest>,
+    ...context: Context
+  ) => void | Promise<void>;
   /**
    * For adapters: who answers a request that is refused. `'answer'`: the adapter, by `toProblem`. `'throw'`: the
    * framework's own error handling, which is given the {@link WebhookError}. Default: `'answer'`.
@@ -66,7 +79,9 @@ const ON_ERROR: ReadonlySet<unknown> = new Set([undefined, "answer", "throw"]);
  *
  * @throws TypeError naming the option.
  */
-export function checkOptions<TRequest>(options: ReceiverOptions<TRequest, boolean>): void {
+export function checkOptions<TRequest, Context extends readonly unknown[]>(
+  options: ReceiverOptions<TRequest, boolean, Context>,
+): void {
   for (const name of ["unsigned", "strict", "allowUnknownTypes"] as const) {
     // From an environment variable, say, "false" is a text, and would count as true.
     checkKind(name, options[name], "boolean");
@@ -98,9 +113,9 @@ function checkKind(name: string, value: unknown, kind: "boolean" | "function"): 
 }
 
 /** The secret of the options, or of the environment; undefined where messages are accepted unsigned. */
-export function configuredSecret<TRequest>(
-  options: Pick<ReceiverOptions<TRequest, boolean>, "secret" | "unsigned">,
-): Secrets | SecretFunction<TRequest> | undefined {
+export function configuredSecret<TRequest, Context extends readonly unknown[]>(
+  options: Pick<ReceiverOptions<TRequest, boolean, Context>, "secret" | "unsigned">,
+): Secrets | SecretFunction<TRequest, Context> | undefined {
   if (options.unsigned) {
     if (options.secret === undefined) return undefined;
     throw new TypeError(

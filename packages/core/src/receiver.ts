@@ -46,12 +46,17 @@ export type Received<AllowUnknown extends boolean = false> =
     };
 
 /** Verifies and types requests. Made by {@link createReceiver}. */
-export interface Receiver<TRequest = unknown, AllowUnknown extends boolean = false> {
+export interface Receiver<
+  TRequest = unknown,
+  AllowUnknown extends boolean = false,
+  Context extends readonly unknown[] = readonly [],
+> {
   /**
    * The verdict on a request. Hostile input never makes it reject: it rejects only with what the app's own `secret`
-   * function, hooks, schemas or dedupe store throw, which is a 500.
+   * function, hooks, schemas or dedupe store throw, which is a 500. What comes after the request is passed on to the
+   * `secret` function and the hooks.
    */
-  receive(request: WebhookRequest<TRequest>): Promise<Received<AllowUnknown>>;
+  receive(request: WebhookRequest<TRequest>, ...context: Context): Promise<Received<AllowUnknown>>;
 }
 
 /**
@@ -68,16 +73,19 @@ export interface Receiver<TRequest = unknown, AllowUnknown extends boolean = fal
  * const received = await receiver.receive(toWebhookRequest(request));
  * ```
  */
-export function createReceiver<TRequest = unknown, AllowUnknown extends boolean = false>(
-  options: ReceiverOptions<TRequest, AllowUnknown> = {},
-): Receiver<TRequest, AllowUnknown> {
+export function createReceiver<
+  TRequest = unknown,
+  AllowUnknown extends boolean = false,
+  Context extends readonly unknown[] = readonly [],
+>(options: ReceiverOptions<TRequest, AllowUnknown, Context> = {}): Receiver<TRequest, AllowUnknown, Context> {
   checkOptions(options);
   const secret = configuredSecret(options);
   const { onVerified, onRejected, dedupe, retiredSecrets = [] } = options;
   const maxBytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES;
 
-  /** Fills in, step by step, what the hooks are told of a request that is refused on the way. */
+  /** What came with a request; what the hooks are told of it is filled in on the way. */
   interface Progress {
+    readonly context: Context;
     secrets?: Secrets;
     rawBody?: Uint8Array;
   }
@@ -88,7 +96,9 @@ export function createReceiver<TRequest = unknown, AllowUnknown extends boolean 
   ): Promise<VerifiedWebhook<ReceivedMessage<AllowUnknown>>> {
     checkHead(request, maxBytes);
     const signature = headerValue(request.headers, "x-signature");
-    if (secret !== undefined) progress.secrets = await secretsFor(secret, signature, request.request);
+    if (secret !== undefined) {
+      progress.secrets = await secretsFor(secret, signature, request.request, progress.context);
+    }
     const body = await readBody(request.body, { maxBytes, strict: options.strict ?? false });
     progress.rawBody = body.bytes;
     const verification =
@@ -112,20 +122,21 @@ export function createReceiver<TRequest = unknown, AllowUnknown extends boolean 
     signature: SignatureHeader,
   ): Promise<Received<AllowUnknown>> {
     if (onRejected === undefined) return { verdict: "rejected", error };
-    const { rawBody, secrets } = progress;
+    const { rawBody, secrets, context } = progress;
     let diagnoses: readonly Diagnosis[] = [];
     if (error.code === "ERR_SIGNATURE_MALFORMED") diagnoses = diagnoseForm(signature);
     if (error.code === "ERR_SIGNATURE_MISMATCH" && rawBody !== undefined && secrets !== undefined) {
       diagnoses = diagnose({ body: rawBody, signature, secret: secrets, retiredSecrets });
     }
     const explained = diagnoses[0] === undefined ? error : withHint(error, diagnoses[0].message);
-    await onRejected(explained, { request, diagnoses, ...(rawBody === undefined ? {} : { rawBody }) });
+    const rejected = { request, diagnoses, ...(rawBody === undefined ? {} : { rawBody }) };
+    await onRejected(explained, rejected, ...context);
     return { verdict: "rejected", error: explained };
   }
 
   return {
-    async receive(request) {
-      const progress: Progress = {};
+    async receive(request, ...context) {
+      const progress: Progress = { context };
       try {
         const webhook = await verify(request, progress);
         const key = dedupeKey(webhook, typeof secret === "function" ? progress.secrets : undefined);
@@ -133,7 +144,7 @@ export function createReceiver<TRequest = unknown, AllowUnknown extends boolean 
         if (claim === "in-flight") throw new WebhookError("ERR_DUPLICATE_IN_FLIGHT");
         return claim === "done"
           ? { verdict: "duplicate", webhook }
-          : await accept(webhook, key, request.request);
+          : await accept(webhook, key, request.request, context);
       } catch (error) {
         if (!(error instanceof WebhookError)) throw error;
         return refuse(error, request.request, progress, headerValue(request.headers, "x-signature"));
@@ -145,6 +156,7 @@ export function createReceiver<TRequest = unknown, AllowUnknown extends boolean 
     webhook: VerifiedWebhook<ReceivedMessage<AllowUnknown>>,
     key: string,
     request: TRequest,
+    context: Context,
   ): Promise<Received<AllowUnknown>> {
     const settle = async (status: number): Promise<void> => {
       try {
@@ -157,7 +169,7 @@ export function createReceiver<TRequest = unknown, AllowUnknown extends boolean 
       }
     };
     try {
-      await onVerified?.(webhook, request);
+      await onVerified?.(webhook, request, ...context);
     } catch (error) {
       await settle(500);
       throw error;
@@ -168,14 +180,15 @@ export function createReceiver<TRequest = unknown, AllowUnknown extends boolean 
 
 const UNVERIFIED: Verification = { signature: undefined, secretIndex: -1, verifiedOver: "none" };
 
-async function secretsFor<TRequest>(
-  secret: Secrets | SecretFunction<TRequest>,
+async function secretsFor<TRequest, Context extends readonly unknown[]>(
+  secret: Secrets | SecretFunction<TRequest, Context>,
   signature: SignatureHeader,
   request: TRequest,
+  context: Context,
 ): Promise<Secrets> {
   const header = readSignature(signature);
   if (!header.ok) throw new WebhookError(header.code);
-  const secrets = typeof secret === "function" ? await secret(request) : secret;
+  const secrets = typeof secret === "function" ? await secret(request, ...context) : secret;
   if (secrets == null || secrets.length === 0) {
     throw new WebhookError("ERR_SIGNATURE_MISMATCH", {
       hint: "The secret function gave no secret for this request.",

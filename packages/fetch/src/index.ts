@@ -1,1 +1,9 @@
-export {};
+export {
+  dispatch,
+  verifyWebhook,
+  webhookHandler,
+  type FetchHandler,
+  type VerifyWebhookOptions,
+  type WebhookHandler,
+  type WebhookHandlerOptions,
+} from "./verify-webhook.ts";
