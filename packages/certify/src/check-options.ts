@@ -1,4 +1,6 @@
+import { X509Certificate } from "node:crypto";
 import { validateHeaderName, validateHeaderValue } from "node:http";
+import { createSecureContext, rootCertificates, type SecureContext } from "node:tls";
 import type { Endpoint } from "./client.ts";
 import type { ProbeOptions } from "./probe.ts";
 
@@ -30,7 +32,18 @@ export function checkOptions({
     throw new TypeError(`timeoutMs must be a positive number of milliseconds, but got ${timeoutMs}.`);
   }
   for (const [name, value] of Object.entries(headers)) checkHeader(name, value);
-  return { url: checkUrl(String(url)), ca, signal };
+  return { url: checkUrl(String(url)), secureContext: ca === undefined ? undefined : trust(ca), signal };
+}
+
+/** A private authority beside the public ones, as `NODE_EXTRA_CA_CERTS` would have it. Costly: made once. */
+function trust(ca: string): SecureContext {
+  try {
+    // createSecureContext() passes over what is no certificate.
+    void new X509Certificate(ca);
+  } catch (cause) {
+    throw new TypeError("ca must hold certificates in PEM.", { cause });
+  }
+  return createSecureContext({ ca: [...rootCertificates, ca] });
 }
 
 function checkUrl(text: string): URL {

@@ -15,8 +15,8 @@ const CONTINUE_MS = 1_000;
 /** Where requests go. */
 export interface Endpoint {
   readonly url: URL;
-  /** PEM certificates of a private authority, to be trusted beside the usual ones. */
-  readonly ca: string | undefined;
+  /** Whom to trust, where that is not only the usual authorities. */
+  readonly secureContext: tls.SecureContext | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -136,12 +136,18 @@ function readAnswer(response: http.IncomingMessage, timeoutMs: number): Promise<
 
 /** Writes bytes that need not be HTTP, then reads until the receiver closes or `timeoutMs` are over. */
 export function sendBytes(endpoint: Endpoint, bytes: Uint8Array, timeoutMs: number): Promise<void> {
-  const { url, ca, signal } = endpoint;
+  const { url, secureContext, signal } = endpoint;
   const port = Number(url.port) || (url.protocol === "https:" ? 443 : 80);
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const socket =
     url.protocol === "https:"
-      ? tls.connect({ host, port, rejectUnauthorized: true, ...trust(ca), ...serverName(host) })
+      ? tls.connect({
+          host,
+          port,
+          rejectUnauthorized: true,
+          ...(secureContext && { secureContext }),
+          ...serverName(host),
+        })
       : net.connect({ host, port });
   return new Promise((resolve) => {
     const finish = (): void => {
@@ -162,7 +168,7 @@ export function sendBytes(endpoint: Endpoint, bytes: Uint8Array, timeoutMs: numb
 }
 
 function open(endpoint: Endpoint, outgoing: OutgoingRequest): http.ClientRequest {
-  const { url, ca, signal } = endpoint;
+  const { url, secureContext, signal } = endpoint;
   const { method, headers, agent } = outgoing;
   const secure = url.protocol === "https:";
   const request = (secure ? https : http).request(url, {
@@ -171,15 +177,10 @@ function open(endpoint: Endpoint, outgoing: OutgoingRequest): http.ClientRequest
     agent: agent ?? false,
     ...(signal && { signal }),
     // The sender refuses certificates it cannot trust, whatever NODE_TLS_REJECT_UNAUTHORIZED says (spec 5.2).
-    ...(secure && { rejectUnauthorized: true, ...trust(ca) }),
+    ...(secure && { rejectUnauthorized: true, ...(secureContext && { secureContext }) }),
   });
   request.setNoDelay(true);
   return request;
-}
-
-/** A private authority is trusted beside the public ones, as `NODE_EXTRA_CA_CERTS` would have it. */
-function trust(ca: string | undefined): { ca?: string[] } {
-  return ca === undefined ? {} : { ca: [...tls.rootCertificates, ca] };
 }
 
 function serverName(host: string): { servername?: string } {

@@ -17,6 +17,10 @@ describe("the options", () => {
     [{ headers: { "Content-Length": "1" } }, "The header Content-Length is set by the audits themselves"],
     [{ headers: { "not a name": "1" } }, "not a name"],
     [{ headers: { "X-Tenant": "a\r\nb" } }, "X-Tenant"],
+    [
+      { ca: "-----BEGIN CERTIFICATE-----\nnone\n-----END CERTIFICATE-----" },
+      "ca must hold certificates in PEM",
+    ],
     [{ timeoutMs: 0 }, "timeoutMs must be a positive number"],
     [{ timeoutMs: Number.NaN }, "timeoutMs must be a positive number"],
     [{ deadlineMs: -1 }, "deadlineMs must be a positive number"],

@@ -45,7 +45,7 @@ export const acceptsMessages: readonly Audit[] = [
       freshText("track", { properties: { values: [0, -1.5, 0.1, 1e-7, 5e-324, 2 ** 53, 2 ** 60, 1e21] } }),
     fix: "Hash the exact bytes of the body: another JSON writer spells 1e-7 or 1e+21 otherwise.",
   }),
-  accepts("MUST", "accepts-prototype-keys", "Takes properties called __proto__ or constructor", {
+  accepts("MUST", "accepts-prototype-keys", "Takes properties called constructor and the like", {
     what: "a track message with properties called __proto__, constructor, prototype and toString",
     body: () =>
       trackWithProperties(
