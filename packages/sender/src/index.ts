@@ -50,6 +50,17 @@ export {
   type RetryInput,
   type RetryPolicy,
 } from "./delivery/retry-policy.ts";
+export type {
+  Expect,
+  Expectation,
+  Expected,
+  ExpectedAttempt,
+  ExpectedDelivery,
+  ExpectOptions,
+  MessagePattern,
+  ReceiptLike,
+} from "./expect/expect.ts";
+export { ExpectationError } from "./expect/expectation-error.ts";
 export { type Fault, faults, isFault } from "./faults/fault.ts";
 export type {
   DestinationSettings,

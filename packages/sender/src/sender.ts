@@ -10,6 +10,7 @@ import type {
 import type { Duration } from "./clock/duration.ts";
 import type { Attempt } from "./delivery/attempt.ts";
 import type { Delivery, DeliveryFilter, DeliveryInfo, MessageType } from "./delivery/delivery.ts";
+import type { Expect } from "./expect/expect.ts";
 import type { Fault } from "./faults/fault.ts";
 import type { SenderSettings } from "./settings/settings.ts";
 import type { SenderStats } from "./stats/sender-stats.ts";
@@ -48,6 +49,8 @@ export interface SyncReceipt {
   readonly removed: readonly string[];
   /** Ids of the deliveries. */
   readonly deliveries: readonly string[];
+  /** Why nothing was done: without an enabled destination, the next sync that has one sends everything. */
+  readonly skipped?: SkipReason | undefined;
   /** Like {@link Receipt.settled}. */
   settled(): Promise<readonly Delivery[]>;
 }
@@ -161,6 +164,8 @@ export interface Sender {
   delivery(id: string): Promise<Delivery | undefined>;
   /** Sends the same bytes again to the same destination, as a new delivery. */
   resend(id: string): Promise<Receipt>;
+  /** Waits for a message, its attempts or its end, in a test of any framework; see {@link Expect}. */
+  readonly expect: Expect;
   /** What was done and is left to do. */
   stats(): Promise<SenderStats>;
   /** The settings in force. */

@@ -10,6 +10,8 @@ import type {
 } from "../calls/calls.ts";
 import { parseDuration } from "../clock/duration.ts";
 import type { Delivery, DeliveryFilter } from "../delivery/delivery.ts";
+import { createExpect } from "../expect/create-expect.ts";
+import type { Expect } from "../expect/expect.ts";
 import type { Fault } from "../faults/fault.ts";
 import { audienceChanges, traitChanges } from "../profiles/trait-diff.ts";
 import { SenderClosedError } from "../sender-closed-error.ts";
@@ -48,6 +50,7 @@ const defaultCloseMs = 10_000;
 
 /** The sender: takes calls in, and gives everything else to the part that knows about it. */
 export class Forwarder implements Sender {
+  readonly expect: Expect;
   readonly #parts: ForwarderParts;
   readonly #profiles: ProfileSyncer;
   #settings: SenderSettings;
@@ -57,6 +60,7 @@ export class Forwarder implements Sender {
     this.#parts = parts;
     this.#settings = settings;
     this.#profiles = new ProfileSyncer(parts.intake, parts.store, (acceptance) => this.#accept(acceptance));
+    this.expect = createExpect(this, parts.clock);
     this.configure(settings);
   }
 
@@ -219,11 +223,10 @@ export class Forwarder implements Sender {
     findChanges: FindChanges,
   ): Promise<SyncReceipt> {
     this.#assertOpen();
-    const { acceptance, changed, removed } = await this.#working(
-      this.#profiles.sync(kind, name, options, findChanges),
-    );
-    const deliveries = idsOf(acceptance.deliveries);
-    return { changed, removed, deliveries, settled: () => this.#parts.waiters.wait(deliveries) };
+    const sync = await this.#working(this.#profiles.sync(kind, name, options, findChanges));
+    const { changed, removed, skipped } = sync;
+    const deliveries = idsOf(sync.acceptance.deliveries);
+    return { changed, removed, deliveries, skipped, settled: () => this.#parts.waiters.wait(deliveries) };
   }
 
   #accept(acceptance: Acceptance): Promise<void> {

@@ -1,0 +1,50 @@
+import type { Sender, SenderEvents } from "../sender.ts";
+
+/** Tells when it is worth looking again. */
+export interface Changes {
+  /** Resolves with the next event of the sender, or one since the last call; after so many milliseconds anyway. */
+  next(ms: number): Promise<void>;
+  /** Listens no more. */
+  stop(): void;
+}
+
+const events: readonly (keyof SenderEvents)[] = [
+  "attempt",
+  "delivered",
+  "retrying",
+  "failed",
+  "expired",
+  "skipped",
+];
+
+/** Starts to listen for whatever a sender says it has done. */
+export function watchChanges(sender: Pick<Sender, "on" | "off">): Changes {
+  let changed = false;
+  let wake: (() => void) | undefined;
+  const onChange = (): void => {
+    changed = true;
+    wake?.();
+  };
+  for (const event of events) {
+    sender.on(event, onChange);
+  }
+  return {
+    async next(ms) {
+      if (!changed) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, ms);
+          wake = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+        });
+      }
+      changed = false;
+    },
+    stop() {
+      for (const event of events) {
+        sender.off(event, onChange);
+      }
+    },
+  };
+}

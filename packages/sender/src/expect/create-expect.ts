@@ -1,0 +1,57 @@
+import type { Clock } from "../clock/clock.ts";
+import { parseDuration } from "../clock/duration.ts";
+import type { SenderEvents } from "../sender.ts";
+import type { Expect, Expectation, Expected, ExpectOptions } from "./expect.ts";
+import { attemptsGoal, endGoal, messageGoal, type Goal } from "./goals.ts";
+import { waitForGoal, type ExpectSource, type Search } from "./wait-for-goal.ts";
+
+const DEFAULT_WITHIN = "5s";
+const KEPT_SKIPS = 20;
+
+/** The `expect()` of a sender. Listens for skipped calls from now on, so that a failure can tell of them. */
+export function createExpect(source: ExpectSource, clock: Clock): Expect {
+  const skipped: SenderEvents["skipped"][] = [];
+  source.on("skipped", (call) => {
+    skipped.push(call);
+    skipped.splice(0, skipped.length - KEPT_SKIPS);
+  });
+  const expect = (what: Expected = {}, options: ExpectOptions = {}): Expectation => {
+    if ((typeof what !== "object" && typeof what !== "function") || what === null) {
+      throw new TypeError("sender.expect() takes a receipt, fields of a message, or a function of a message");
+    }
+    const withinMs = parseDuration(options.within ?? DEFAULT_WITHIN, "sender.expect({ within })");
+    return expectation({ source, clock, what, withinMs, destination: options.destination, skipped });
+  };
+  // What is searched for by its type has that type.
+  return expect as Expect;
+}
+
+function expectation(search: Search): Expectation {
+  const until = <R>(goal: Goal<R>, method: (...args: never) => unknown): Promise<R> => {
+    // The place in the test that a failure belongs to: it is not on the stack any more by then.
+    const place: { stack?: string } = {};
+    Error.captureStackTrace(place, method);
+    return waitForGoal(search, goal, place);
+  };
+  return {
+    message: async function message() {
+      const delivery = await until(messageGoal, message);
+      return delivery.message;
+    },
+    attempts: async function attempts(expected) {
+      return until(attemptsGoal(expected), attempts);
+    },
+    delivered: async function delivered() {
+      return until(endGoal("be delivered", "delivered"), delivered);
+    },
+    failed: async function failed() {
+      return until(endGoal("be refused by every endpoint", "failed"), failed);
+    },
+    expired: async function expired() {
+      return until(endGoal("expire", "expired"), expired);
+    },
+    ended: async function ended() {
+      return until(endGoal("end", "delivered", "failed", "expired"), ended);
+    },
+  };
+}

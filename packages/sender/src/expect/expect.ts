@@ -1,0 +1,98 @@
+import type { MessageOfType, WebhookMessage } from "@countersign/core";
+import type { Duration } from "../clock/duration.ts";
+import type { Attempt } from "../delivery/attempt.ts";
+import type { Delivery, MessageType } from "../delivery/delivery.ts";
+import type { AttemptOutcome } from "../transport/transport.ts";
+
+/** What a call or a sync resolved to: its deliveries, and no others, are meant. */
+export interface ReceiptLike {
+  readonly deliveries: readonly string[];
+  readonly settled: () => Promise<unknown>;
+  /** Why there are none, when there are none. */
+  readonly skipped?: string | undefined;
+}
+
+/**
+ * Fields that a message must have; others do not matter. Objects are compared in depth by the same rule, lists
+ * element by element, text by a regular expression where one is given. Matchers of Vitest and Jest, such as
+ * `expect.any(String)`, work in any place.
+ */
+export type MessagePattern<T extends MessageType = MessageType> = {
+  readonly type?: T;
+  readonly [field: string]: unknown;
+};
+
+/** Which messages are meant: those of a receipt, those with given fields, or those a function accepts. */
+export type Expected<T extends MessageType = MessageType> =
+  | ReceiptLike
+  | MessagePattern<T>
+  | ((message: WebhookMessage) => boolean);
+
+/** One attempt in an expected list: its status, its outcome, or any of its fields. */
+export type ExpectedAttempt =
+  | number
+  | AttemptOutcome
+  | Partial<Pick<Attempt, "round" | "endpoint" | "outcome" | "status" | "code" | "fault">>;
+
+/** Options of `sender.expect()`. */
+export interface ExpectOptions {
+  /** How long to wait, in physical time whatever the sender's clock; `"5s"` unless told. */
+  readonly within?: Duration | undefined;
+  /** `<source>/<destination>`: only deliveries to this one are meant. */
+  readonly destination?: string | undefined;
+}
+
+/** A delivery that was expected, with its message. */
+export interface ExpectedDelivery<T extends MessageType = MessageType> extends Delivery {
+  readonly message: MessageOfType<T>;
+}
+
+/**
+ * Things to wait for. Each resolves as soon as one of the meant deliveries fulfils it, and rejects with an
+ * {@link ExpectationError} when none does in time, or none can any more.
+ */
+export interface Expectation<T extends MessageType = MessageType> {
+  /** Waits until the message is stored for delivery. */
+  message(): Promise<MessageOfType<T>>;
+  /**
+   * Waits for attempts: for as many as a number says, or for the attempts of a list, in its order, from the first on.
+   *
+   * @example
+   * await sender.expect(receipt).attempts([503, "timeout", 200])
+   */
+  attempts(expected: number | readonly ExpectedAttempt[]): Promise<readonly Attempt[]>;
+  /** Waits until an endpoint has taken it. */
+  delivered(): Promise<ExpectedDelivery<T>>;
+  /** Waits until every endpoint has refused it for good. */
+  failed(): Promise<ExpectedDelivery<T>>;
+  /** Waits until its retry window has passed. */
+  expired(): Promise<ExpectedDelivery<T>>;
+  /** Waits until it has ended, whichever way. */
+  ended(): Promise<ExpectedDelivery<T>>;
+}
+
+/**
+ * Says what a test waits for. Depends on no test framework: a failure is a rejected promise, whose text tells what was
+ * seen instead.
+ *
+ * Nothing here moves a virtual clock. `clock.advance()` does, before or while the expectation waits.
+ *
+ * @param what Which messages are meant; any, when left out.
+ * @throws TypeError when `what` or an option is of another kind.
+ * @example
+ * ```ts
+ * await sender.track({ userId: "u1", event: "Order Completed", properties: { total: 12 } });
+ * const { message } = await sender.expect({ type: "track", event: "Order Completed" }).delivered();
+ * ```
+ */
+export type Expect = <T extends MessageType = MessageType>(
+  what?: Expected<T>,
+  options?: ExpectOptions,
+) => Expectation<T>;
+
+/** Whether certain deliveries are meant, to which none will be added. */
+export function isReceipt(what: Expected): what is ReceiptLike {
+  return (
+    typeof what === "object" && Array.isArray(what["deliveries"]) && typeof what["settled"] === "function"
+  );
+}
