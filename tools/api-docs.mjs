@@ -21,7 +21,9 @@ const app = await Application.bootstrap({
   name: "Countersign",
   entryPoints,
   tsconfig: `${root}tools/tsconfig.api-docs.json`,
-  readme: `${root}README.md`,
+  readme: "none",
+  // Packages see each other through their published types, which are not part of this program.
+  externalSymbolLinkMappings: { "@countersign/core": { "*": "#" }, "@countersign/sender": { "*": "#" } },
   out: `${root}docs/api`,
   disableSources: true,
   excludeInternal: true,

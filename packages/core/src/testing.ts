@@ -150,17 +150,17 @@ export function signedRequest(
 /** Ways to spoil a signed request, or to change it harmlessly; each returns a new request. */
 export interface Mutations {
   /** A digit of the body is changed after it was signed. A receiver must refuse it. */
-  tampered(request: SignedRequest): SignedRequest;
+  readonly tampered: (request: SignedRequest) => SignedRequest;
   /** The signature is removed. A receiver must refuse it. */
-  unsigned(request: SignedRequest): SignedRequest;
+  readonly unsigned: (request: SignedRequest) => SignedRequest;
   /** The body is signed with a secret the receiver does not have. A receiver must refuse it. */
-  forged(request: SignedRequest): SignedRequest;
+  readonly forged: (request: SignedRequest) => SignedRequest;
   /** The signature is not hex HMAC-SHA1 at all. A receiver must refuse it, and not with a 5xx. */
-  malformed(request: SignedRequest): SignedRequest;
+  readonly malformed: (request: SignedRequest) => SignedRequest;
   /** The hex digits are in upper case. A receiver should accept it. */
-  upperCase(request: SignedRequest): SignedRequest;
+  readonly upperCase: (request: SignedRequest) => SignedRequest;
   /** The JSON is written with white space, as some proxies do, under the old signature. A receiver should accept it. */
-  reSpaced(request: SignedRequest): SignedRequest;
+  readonly reSpaced: (request: SignedRequest) => SignedRequest;
 }
 
 /**
