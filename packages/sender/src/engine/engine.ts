@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Clock } from "../clock/clock.ts";
 import type { Attempt } from "../delivery/attempt.ts";
 import { deliveryInfo } from "../delivery/delivery-info.ts";
@@ -53,6 +54,8 @@ export class Engine implements DeliveryHandler {
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
+    // Every attempt under way listens.
+    setMaxListeners(0, this.#giveUp.signal);
   }
 
   /** Serves the enabled destinations of these sources, and no others. */

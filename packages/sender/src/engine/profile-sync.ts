@@ -3,6 +3,7 @@ import { CallError } from "../calls/call-error.ts";
 import type { CallOptions } from "../calls/calls.ts";
 import { snakeCase } from "../profiles/snake-case.ts";
 import type { TraitChange } from "../profiles/trait-diff.ts";
+import type { SkipReason } from "../sender.ts";
 import type { Source } from "../settings/parse-settings.ts";
 import type { Acceptance, DeliveryStore, NewDelivery, NewMessage } from "../store/delivery-store.ts";
 import type { CallIntake } from "./call-intake.ts";
@@ -12,6 +13,7 @@ export interface ProfileSync {
   readonly acceptance: Acceptance;
   readonly changed: readonly string[];
   readonly removed: readonly string[];
+  readonly skipped?: SkipReason | undefined;
 }
 
 /** Finds the changes, given what is known of the trait: JSON text by user. */
@@ -52,7 +54,22 @@ export class ProfileSyncer {
   }
 
   async #run(source: Source, trait: string, findChanges: FindChanges): Promise<ProfileSync> {
+    if (!source.destinations.some(({ enabled }) => enabled)) {
+      // What reaches nobody is not known by anybody: the first sync with a destination sends it all.
+      return { acceptance: { messages: [], deliveries: [] }, changed: [], removed: [], skipped: "no_destination" };
+    }
     const changes = findChanges(await this.#store.traits(source.name, trait));
+    const acceptance = this.#acceptanceOf(source, trait, changes);
+    await this.#accept(acceptance);
+    return {
+      acceptance,
+      changed: changes.filter(({ stored }) => stored !== null).map(({ userId }) => userId),
+      removed: changes.filter(({ stored }) => stored === null).map(({ userId }) => userId),
+    };
+  }
+
+  /** One Identify for each change, and the changes themselves: stored together, so that neither is without the other. */
+  #acceptanceOf(source: Source, trait: string, changes: readonly TraitChange[]): Acceptance {
     const messages: NewMessage[] = [];
     const deliveries: NewDelivery[] = [];
     for (const { userId, value } of changes) {
@@ -63,16 +80,6 @@ export class ProfileSyncer {
       deliveries.push(...stored.deliveries);
     }
     const values = new Map(changes.map(({ userId, stored }) => [userId, stored]));
-    const acceptance: Acceptance = {
-      messages: deliveries.length === 0 ? [] : messages,
-      deliveries,
-      traits: { source: source.name, trait, values },
-    };
-    await this.#accept(acceptance);
-    return {
-      acceptance,
-      changed: changes.filter(({ stored }) => stored !== null).map(({ userId }) => userId),
-      removed: changes.filter(({ stored }) => stored === null).map(({ userId }) => userId),
-    };
+    return { messages, deliveries, traits: { source: source.name, trait, values } };
   }
 }

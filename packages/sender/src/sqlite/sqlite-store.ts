@@ -85,11 +85,11 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
     usage: () => attempt(() => opened().usage()),
     traits: (source, trait) => attempt(() => opened().traits(source, trait)),
     async close() {
-      const store = state;
+      const closing = typeof state === "object" ? state.close() : undefined;
       state = "closed";
-      if (typeof store !== "object") return;
-      await store.close();
-      if (path !== memoryPath) await releaseNativeHandles();
+      await closing;
+      // Nothing refers to the open store any more, so that its statements can be collected.
+      if (closing !== undefined && path !== memoryPath) await releaseNativeHandles();
     },
   };
 }

@@ -1,0 +1,113 @@
+import { type Sender, type SenderSettings, sqliteStore, virtualClock } from "@countersign/sender";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { openSender } from "./support/open-sender.ts";
+import { type Received, startReceiver } from "./support/receiver.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+
+const users = (from: number, to: number): string[] => Array.from({ length: to - from }, (_, index) => `user ${from + index}`);
+const traitOf = ({ message }: Received): unknown => [message["userId"], message["traits"]];
+
+describe("audiences", () => {
+  test("an audience of 10,000, then 20 joining and 10 leaving, and nothing again right after a restart", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const receiver = await startReceiver();
+    const open = (): Promise<Sender> => openSender({ url: receiver.url, store: sqliteStore({ path }) });
+    const first = await open();
+    const created = await first.syncAudience("Big Spenders", users(0, 10_000));
+    expect(created.changed).toHaveLength(10_000);
+    await first.idle();
+    expect(receiver.received).toHaveLength(10_000);
+    expect(new Set(receiver.received.map(({ message }) => message["userId"])).size).toBe(10_000);
+    expect(receiver.received.every(({ message }) => message["type"] === "identify")).toBe(true);
+    expect(receiver.received.every(({ body }) => body.includes('"traits":{"big_spenders":true}'))).toBe(true);
+    receiver.received.length = 0;
+
+    const changed = await first.syncAudience("Big Spenders", users(10, 10_020));
+    expect(changed.changed).toEqual(users(10_000, 10_020));
+    expect(changed.removed).toEqual(users(0, 10));
+    expect(await changed.settled()).toHaveLength(30);
+    expect(receiver.received.map(traitOf).toSorted()).toEqual(
+      [
+        ...users(10_000, 10_020).map((user) => [user, { big_spenders: true }]),
+        ...users(0, 10).map((user) => [user, { big_spenders: false }]),
+      ].toSorted(),
+    );
+    await first.close();
+
+    const second = await open();
+    const again = await second.syncAudience("Big Spenders", users(10, 10_020));
+    expect(again).toMatchObject({ changed: [], removed: [], deliveries: [] });
+    const left = await second.syncAudience("Big Spenders", users(11, 10_020));
+    await left.settled();
+    expect(receiver.received).toHaveLength(31);
+    expect(receiver.received.map(traitOf).at(-1)).toEqual(["user 10", { big_spenders: false }]);
+  }, 30_000);
+
+  test("two syncs at once are one after the other", async () => {
+    const receiver = await startReceiver();
+    const sender = await openSender({ url: receiver.url });
+    const [first, second] = await Promise.all([
+      sender.syncAudience("Everyone", ["a", "b"]),
+      sender.syncAudience("Everyone", ["b", "c"]),
+    ]);
+    expect(first.changed).toEqual(["a", "b"]);
+    expect(second).toMatchObject({ changed: ["c"], removed: ["a"] });
+  });
+
+  test("without an enabled destination nothing counts as known", async () => {
+    const receiver = await startReceiver();
+    const settings = (enabled: boolean): SenderSettings => ({
+      sources: [{ name: "shop", destinations: [{ endpoints: [{ url: receiver.url }], enabled }] }],
+    });
+    const sender = await openSender(settings(false));
+    expect(await sender.syncAudience("Everyone", ["a"])).toMatchObject({ skipped: "no_destination", changed: [] });
+    sender.configure(settings(true));
+    expect(await sender.syncAudience("Everyone", ["a"])).toMatchObject({ changed: ["a"] });
+  });
+
+  test("one that is not valid changes nothing", async () => {
+    const receiver = await startReceiver();
+    const sender = await openSender({ url: receiver.url });
+    await expect(sender.syncAudience("Everyone", ["a", ""])).rejects.toMatchObject({ code: "ERR_FIELD_MISSING" });
+    await expect(sender.syncAudience("?!", ["a"])).rejects.toMatchObject({ field: "name" });
+    await sender.idle();
+    expect(receiver.received).toEqual([]);
+    expect(await sender.syncAudience("Everyone", ["a"])).toMatchObject({ changed: ["a"] });
+  });
+
+  test.each([
+    ["Big Spenders", "big_spenders"],
+    ["VIP Users 2024", "vip_users_2024"],
+    ["highValueUSCustomer", "high_value_us_customer"],
+    ["  spaces -- and/dashes ", "spaces_and_dashes"],
+    ["Größte Käufer", "größte_käufer"],
+    ["already_snake", "already_snake"],
+  ])("%j is sent as %s", async (name, trait) => {
+    const receiver = await startReceiver();
+    const sender = await openSender({ url: receiver.url });
+    await (await sender.syncAudience(name, ["a"])).settled();
+    expect(receiver.received[0]?.message["traits"]).toEqual({ [trait]: true });
+  });
+});
+
+describe("computed traits", () => {
+  test("only changed values are sent; null takes a trait away; who is not named is left alone", async () => {
+    const receiver = await startReceiver();
+    const sender = await openSender({ url: receiver.url, clock: virtualClock() });
+    const sync = async (values: Record<string, unknown>): Promise<unknown[]> => {
+      receiver.received.length = 0;
+      await (await sender.syncComputedTrait("Lifetime Value", values)).settled();
+      return receiver.received.map(traitOf).toSorted();
+    };
+    expect(await sync({ a: 1, b: "x", c: { deep: [1] } })).toEqual([
+      ["a", { lifetime_value: 1 }],
+      ["b", { lifetime_value: "x" }],
+      ["c", { lifetime_value: { deep: [1] } }],
+    ]);
+    expect(await sync({ a: 1, b: "y", c: { deep: [1] } })).toEqual([["b", { lifetime_value: "y" }]]);
+    expect(await sync({ a: null })).toEqual([["a", { lifetime_value: null }]]);
+    expect(await sync({ a: null, b: "y" })).toEqual([]);
+    expect(await sync({ a: 1 })).toEqual([["a", { lifetime_value: 1 }]]);
+  });
+});

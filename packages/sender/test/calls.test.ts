@@ -1,0 +1,149 @@
+import { CallError, SenderClosedError, type Sender, virtualClock } from "@countersign/sender";
+import { parseMessage, verifySignature } from "@countersign/core";
+import { describe, expect, test } from "vitest";
+import { openSender } from "./support/open-sender.ts";
+import { type Receiver, startReceiver } from "./support/receiver.ts";
+
+async function single(options: { sharedSecret?: string } = {}): Promise<{ sender: Sender; receiver: Receiver }> {
+  const receiver = await startReceiver();
+  const sender = await openSender({ url: receiver.url, clock: virtualClock("2026-01-02T03:04:05.678Z"), ...options });
+  return { sender, receiver };
+}
+
+const common = { context: { ip: "192.0.2.1" }, messageId: "m1", timestamp: "2024-02-03T04:05:06Z" };
+
+describe("messages", () => {
+  test("each call becomes the message of DESIGN section 5, keys in order", async () => {
+    const { sender, receiver } = await single();
+    await sender.identify({ ...common, userId: "u1", anonymousId: "a1", traits: { plan: "pro" } });
+    await sender.track({ ...common, userId: "u1", event: "Bought", properties: { price: 1 } });
+    await sender.page({ ...common, userId: "u1", name: "Home", category: "Docs", properties: { url: "x" } });
+    await sender.screen({ ...common, anonymousId: "a1", name: "Home" });
+    await sender.group({ ...common, userId: "u1", groupId: "g1", traits: { name: "I" } });
+    await sender.alias({ ...common, userId: "new", previousId: "old" });
+    await sender.deleteUser("u1");
+    await sender.idle();
+    const context = `"timestamp":"2024-02-03T04:05:06.000Z","context":{"ip":"192.0.2.1"}}`;
+    const head = (type: string): string => `{"version":1,"type":"${type}","messageId":"m1",`;
+    expect(receiver.received.map(({ body }) => body).toSorted()).toEqual(
+      [
+        `${head("identify")}"userId":"u1","anonymousId":"a1","traits":{"plan":"pro"},${context}`,
+        `${head("track")}"userId":"u1","event":"Bought","properties":{"price":1},${context}`,
+        `${head("page")}"userId":"u1","name":"Home","category":"Docs","properties":{"url":"x"},${context}`,
+        `${head("screen")}"anonymousId":"a1","name":"Home","properties":{},${context}`,
+        `${head("group")}"userId":"u1","groupId":"g1","traits":{"name":"I"},${context}`,
+        `${head("alias")}"userId":"new","Previous ID":"old","User ID":"new",${context}`,
+        `{"type":"delete","userId":"u1","timestamp":"2026-01-02T03:04:05.678Z"}`,
+      ].toSorted(),
+    );
+    for (const { message } of receiver.received) expect(parseMessage(message)).toEqual(message);
+  });
+
+  test("what a call leaves out is filled in: id, time, context", async () => {
+    const { sender, receiver } = await single();
+    const receipt = await sender.track({ userId: "u1", anonymousId: null, event: "Bought", context: null });
+    await sender.idle();
+    expect(receiver.received[0]?.message).toEqual({
+      version: 1,
+      type: "track",
+      messageId: receipt.messageId,
+      userId: "u1",
+      event: "Bought",
+      properties: {},
+      timestamp: "2026-01-02T03:04:05.678Z",
+      context: {},
+    });
+  });
+
+  test("a call is serialised when it is made: later changes to it change nothing", async () => {
+    const { sender, receiver } = await single();
+    const properties: Record<string, unknown> = { price: 1 };
+    const receipt = sender.track({ userId: "u1", event: "Bought", properties });
+    properties["price"] = 2;
+    await (await receipt).settled();
+    expect(receiver.received[0]?.message["properties"]).toEqual({ price: 1 });
+  });
+
+  test("properties called __proto__ and constructor arrive as own properties", async () => {
+    const { sender, receiver } = await single();
+    const properties = JSON.parse('{"__proto__":{"polluted":1},"constructor":2}') as Record<string, unknown>;
+    await sender.track({ userId: "u1", event: "Bought", properties });
+    await sender.idle();
+    expect(receiver.received[0]?.body).toContain('"properties":{"__proto__":{"polluted":1},"constructor":2}');
+  });
+
+  test("the request: signature over the exact bytes, fixed headers, the endpoint's own headers", async () => {
+    const receiver = await startReceiver();
+    const sender = await openSender({ url: `${receiver.url}hooks?x=1`, sharedSecret: "söcret", headers: { "X-Team": "data" } });
+    await sender.track({ userId: "ünïcode", event: "Bought" });
+    await sender.idle();
+    const [request] = receiver.received;
+    expect(request?.path).toBe("/hooks?x=1");
+    expect(request?.headers).toMatchObject({
+      "user-agent": "Countersign/1.0",
+      "content-type": "application/json",
+      "x-team": "data",
+    });
+    const signature = String(request?.headers["x-signature"]);
+    expect(verifySignature(request?.body ?? "", signature, "söcret")).toMatchObject({ ok: true, verifiedOver: "bytes" });
+  });
+
+  test("without a secret there is no X-Signature header", async () => {
+    const { sender, receiver } = await single();
+    await sender.track({ userId: "u1", event: "Bought" });
+    await sender.idle();
+    expect(receiver.received[0]?.headers).not.toHaveProperty("x-signature");
+  });
+});
+
+describe("calls that are not valid", () => {
+  const circular: Record<string, unknown> = {};
+  circular["self"] = circular;
+  // Callers in plain JavaScript get no help from the types.
+  const invalid = <T>(call: unknown): T => call as T;
+
+  test.each<[string, (sender: Sender) => Promise<unknown>, Partial<CallError>]>([
+    ["no identity", (s) => s.identify({}), { code: "ERR_FIELD_MISSING", field: "userId" }],
+    ["an empty identity", (s) => s.track({ userId: "", event: "e" }), { code: "ERR_FIELD_MISSING", field: "userId" }],
+    ["no event", (s) => s.track(invalid({ userId: "u1" })), { code: "ERR_FIELD_MISSING", field: "event" }],
+    ["no group", (s) => s.group(invalid({ userId: "u1" })), { code: "ERR_FIELD_MISSING", field: "groupId" }],
+    ["no previous id", (s) => s.alias(invalid({ userId: "u1" })), { code: "ERR_FIELD_MISSING", field: "previousId" }],
+    ["a number as an id", (s) => s.page(invalid({ userId: 7 })), { code: "ERR_FIELD_INVALID", field: "userId" }],
+    ["a list as traits", (s) => s.identify(invalid({ userId: "u1", traits: [] })), { code: "ERR_FIELD_INVALID", field: "traits" }],
+    ["integrations of another kind", (s) => s.page(invalid({ userId: "u1", integrations: true })), { code: "ERR_FIELD_INVALID", field: "integrations" }],
+    ["a time that is none", (s) => s.page({ userId: "u1", timestamp: "yesterday" }), { code: "ERR_FIELD_INVALID", field: "timestamp" }],
+    ["an invalid Date", (s) => s.page({ userId: "u1", timestamp: new Date(Number.NaN) }), { code: "ERR_FIELD_INVALID", field: "timestamp" }],
+    ["no object at all", (s) => s.page(invalid(null)), { code: "ERR_FIELD_INVALID" }],
+    ["a circular value", (s) => s.identify({ userId: "u1", traits: circular }), { code: "ERR_NOT_SERIALIZABLE" }],
+    ["a BigInt", (s) => s.identify({ userId: "u1", traits: { n: 1n } }), { code: "ERR_NOT_SERIALIZABLE" }],
+    ["over 32 KiB", (s) => s.identify({ userId: "u1", traits: { n: "x".repeat(32_768) } }), { code: "ERR_CALL_TOO_LARGE" }],
+    ["an unknown source", (s) => s.identify({ userId: "u1" }, { source: "other" }), { code: "ERR_UNKNOWN_SOURCE", field: "source" }],
+    ["an unknown write key", (s) => s.identify({ userId: "u1" }, { writeKey: "other" }), { code: "ERR_UNKNOWN_SOURCE", field: "writeKey" }],
+    ["deleting nobody", (s) => s.deleteUser(""), { code: "ERR_FIELD_MISSING", field: "userId" }],
+  ])("%s", async (_name, call, expected) => {
+    const { sender, receiver } = await single();
+    const error: unknown = await call(sender).catch((error: unknown) => error);
+    expect(error).toBeInstanceOf(CallError);
+    expect(error).toMatchObject(expected);
+    await sender.idle();
+    expect(receiver.received).toEqual([]);
+    expect(await sender.deliveries()).toEqual([]);
+  });
+
+  test("a call of exactly 32 KiB is taken, one byte more is not", async () => {
+    const { sender } = await single();
+    const size = (filler: string): number => JSON.stringify({ type: "identify", userId: "u1", traits: { filler } }).length;
+    const filler = "x".repeat(32_768 - size(""));
+    await sender.identify({ userId: "u1", traits: { filler } });
+    await expect(sender.identify({ userId: "u1", traits: { filler: `${filler}x` } })).rejects.toMatchObject({
+      code: "ERR_CALL_TOO_LARGE",
+    });
+  });
+
+  test("a closed sender takes no calls", async () => {
+    const { sender } = await single();
+    await sender.close();
+    await expect(sender.track({ userId: "u1", event: "e" })).rejects.toBeInstanceOf(SenderClosedError);
+    await expect(sender.idle()).rejects.toBeInstanceOf(SenderClosedError);
+  });
+});

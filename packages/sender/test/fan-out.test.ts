@@ -1,0 +1,137 @@
+import { createTransport, sqliteStore, virtualClock } from "@countersign/sender";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { openSender } from "./support/open-sender.ts";
+import { startReceiver } from "./support/receiver.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+
+type Behaviour = "success" | "recoverable" | "final";
+const behaviours: readonly Behaviour[] = ["success", "recoverable", "final"];
+const statuses: Readonly<Record<Behaviour, number>> = { success: 204, recoverable: 503, final: 404 };
+
+/** Every way that five endpoints can behave: 3^5. */
+const combinations: readonly (readonly Behaviour[])[] = Array.from({ length: 3 ** 5 }, (_, number) =>
+  Array.from({ length: 5 }, (_, endpoint) => behaviours[Math.floor(number / 3 ** endpoint) % 3] ?? "final"),
+);
+
+const paths = ["0", "1", "2", "3", "4"];
+
+/** Which endpoints were called in each round. */
+function roundsOf(attempts: readonly { round: number; endpoint: string }[]): string[] {
+  const rounds: string[][] = [];
+  for (const { round, endpoint } of attempts) (rounds[round - 1] ??= []).push(endpoint.slice(-1));
+  return rounds.map((endpoints) => endpoints.toSorted().join(""));
+}
+
+describe("fan-out", () => {
+  test("five endpoints, every combination of success, recoverable and final failure", async () => {
+    const behaviourOf = new Map<string, readonly Behaviour[]>();
+    // What may recover does so in the second round.
+    const seen = new Set<string>();
+    const receiver = await startReceiver(({ path, message }) => {
+      const key = `${String(message["messageId"])} ${path}`;
+      const behaviour = behaviourOf.get(String(message["messageId"]))?.[Number(path.slice(1))] ?? "final";
+      const isSecond = seen.has(key);
+      seen.add(key);
+      return { status: behaviour === "recoverable" && isSecond ? 200 : statuses[behaviour] };
+    });
+    const clock = virtualClock();
+    const endpoints = paths.map((path) => ({ url: receiver.url + path }));
+    const sender = await openSender({ sources: [{ name: "shop", destinations: [{ endpoints }] }], clock });
+
+    const receipts = await Promise.all(
+      combinations.map((combination, index) => {
+        const messageId = `combination ${index}`;
+        behaviourOf.set(messageId, combination);
+        return sender.track({ userId: "u1", event: "Fan-out", messageId });
+      }),
+    );
+    await clock.advance("1m");
+
+    const outcomes = await Promise.all(receipts.map((receipt) => receipt.settled()));
+    expect(outcomes).toHaveLength(243);
+    for (const [index, [delivery]] of outcomes.entries()) {
+      const combination = combinations[index] ?? [];
+      const recoverable = paths.filter((_, endpoint) => combination[endpoint] === "recoverable").join("");
+      const hasSuccess = combination.includes("success");
+      const expected = hasSuccess || recoverable === "" ? ["01234"] : ["01234", recoverable];
+      const state = hasSuccess || recoverable !== "" ? "delivered" : "failed";
+      expect({ combination, rounds: roundsOf(delivery?.attempts ?? []), state: delivery?.state }).toEqual({
+        combination,
+        rounds: expected,
+        state,
+      });
+    }
+  });
+
+  test("which endpoints refused survives a restart", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const receiver = await startReceiver(({ path }) => ({ status: path === "/0" ? 410 : 503 }));
+    const settings = {
+      sources: [{ name: "shop", destinations: [{ endpoints: [{ url: `${receiver.url}0` }, { url: `${receiver.url}1` }] }] }],
+    };
+    const clock = virtualClock();
+    const first = await openSender({ ...settings, clock, store: sqliteStore({ path }) });
+    const receipt = await first.track({ userId: "u1", event: "Signed Up" });
+    await clock.advance("1s");
+    await first.close();
+    expect(receiver.received.map((request) => request.path).toSorted()).toEqual(["/0", "/1"]);
+
+    receiver.answer = () => ({ status: 200 });
+    const later = virtualClock(clock.now() + 10_000);
+    const second = await openSender({ ...settings, clock: later, store: sqliteStore({ path }) });
+    await second.idle();
+    const delivery = await second.delivery(receipt.deliveries[0] ?? "");
+    expect(delivery?.state).toBe("delivered");
+    expect(roundsOf(delivery?.attempts ?? [])).toEqual(["01", "1"]);
+    expect(receiver.received.map((request) => request.path)).toHaveLength(3);
+    expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1);
+  });
+
+  test("an endpoint that asked to be called later is left out of the rounds before", async () => {
+    const receiver = await startReceiver(({ path }) =>
+      path === "/0" ? { status: 429, headers: { "Retry-After": "60" } } : { status: 503 },
+    );
+    const clock = virtualClock();
+    const endpoints = [{ url: `${receiver.url}0` }, { url: `${receiver.url}1` }];
+    const sender = await openSender({ sources: [{ name: "shop", destinations: [{ endpoints }] }], clock });
+    const receipt = await sender.track({ userId: "u1", event: "Signed Up" });
+    const start = clock.now();
+    await clock.advance("3m");
+    const delivery = await sender.delivery(receipt.deliveries[0] ?? "");
+    const waited = delivery?.attempts.filter(({ endpoint }) => endpoint.endsWith("0")).map(({ startedAt }) => startedAt - start) ?? [];
+    expect(waited[1]).toBeGreaterThanOrEqual(60_000);
+    expect(roundsOf(delivery?.attempts ?? []).slice(0, 3)).toEqual(["01", "1", "1"]);
+  });
+
+  test("a message that was accepted while the machine was off for longer than the window is still sent once", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const clock = virtualClock();
+    const receiver = await startReceiver(() => ({ status: 503 }));
+    const first = await openSender({ url: receiver.url, clock, store: sqliteStore({ path }), transport: neverSending() });
+    const receipt = await first.track({ userId: "u1", event: "Signed Up" });
+    await first.close({ deadline: 0 });
+    const second = await openSender({
+      url: receiver.url,
+      clock: virtualClock(clock.now() + 86_400_000),
+      store: sqliteStore({ path }),
+    });
+    await second.idle();
+    const delivery = await second.delivery(receipt.deliveries[0] ?? "");
+    expect(delivery?.state).toBe("expired");
+    expect(receiver.received).toHaveLength(1);
+  });
+});
+
+/** A transport whose attempts end when they are given up. */
+function neverSending(): ReturnType<typeof createTransport> {
+  return {
+    send: (_request, { signal }) =>
+      new Promise((resolve) => {
+        signal?.addEventListener("abort", () =>
+          resolve({ outcome: "network", code: "ERR_ABORTED", responseBody: new Uint8Array(), durationMs: 0 }),
+        );
+      }),
+    close: () => Promise.resolve(),
+  };
+}

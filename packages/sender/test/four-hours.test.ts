@@ -1,0 +1,114 @@
+import { virtualClock } from "@countersign/sender";
+import { describe, expect, test } from "vitest";
+import { openSender } from "./support/open-sender.ts";
+import { startReceiver } from "./support/receiver.ts";
+
+const hour = 3_600_000;
+
+describe("four hours of retries", () => {
+  test("an endpoint that answers 503 all along gets the printed schedule, then the delivery is expired", async () => {
+    const receiver = await startReceiver(() => ({ status: 503 }));
+    const clock = virtualClock();
+    const start = clock.now();
+    const sender = await openSender({ url: receiver.url, clock, seed: "four hours" });
+    const receipt = await sender.track({ userId: "u1", event: "Signed Up" });
+    await clock.advance("5h");
+
+    const [delivery] = await receipt.settled();
+    const minutes = delivery?.attempts.map(({ startedAt }) => ((startedAt - start) / 60_000).toFixed(1));
+    expect(delivery?.state).toBe("expired");
+    expect(minutes).toMatchInlineSnapshot(`
+      [
+        "0.0",
+        "0.1",
+        "0.2",
+        "0.5",
+        "1.0",
+        "2.2",
+        "4.6",
+        "9.2",
+        "19.8",
+        "33.0",
+        "45.3",
+        "53.3",
+        "61.5",
+        "69.3",
+        "78.7",
+        "92.5",
+        "104.1",
+        "113.3",
+        "122.7",
+        "134.1",
+        "144.9",
+        "158.9",
+        "171.0",
+        "180.9",
+        "188.7",
+        "196.9",
+        "210.1",
+        "220.8",
+        "233.4",
+        "239.9",
+      ]
+    `);
+    expect(receiver.received).toHaveLength(minutes?.length ?? 0);
+    expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1);
+    expect(Math.max(...(delivery?.attempts ?? []).map(({ startedAt }) => startedAt - start))).toBe(4 * hour - 5_000);
+    expect(delivery?.endedAt).toBe(start + 4 * hour - 5_000);
+  });
+
+  test("an endpoint that recovers at 3 h 59 min gets the message once", async () => {
+    const receiver = await startReceiver(() => ({ status: clock.now() - start < 3 * hour + 59 * 60_000 ? 503 : 200 }));
+    const clock = virtualClock();
+    const start = clock.now();
+    const sender = await openSender({ url: receiver.url, clock });
+    const receipt = await sender.track({ userId: "u1", event: "Signed Up" });
+    await clock.advance("3h");
+    await clock.advance("59m");
+    expect(await sender.deliveries({ state: "pending" })).toHaveLength(1);
+    const before = receiver.received.length;
+    await clock.advance("2h");
+
+    const [delivery] = await receipt.settled();
+    expect(delivery?.state).toBe("delivered");
+    expect(receiver.received.length - before).toBe(1);
+    expect(delivery?.attempts.filter(({ outcome }) => outcome === "success")).toHaveLength(1);
+  });
+
+  test("two deliveries run at their own times, in order", async () => {
+    const times: [string, number][] = [];
+    const receiver = await startReceiver(({ message }) => {
+      times.push([String(message["event"]), clock.now()]);
+      return { status: 503 };
+    });
+    const clock = virtualClock();
+    const sender = await openSender({ url: receiver.url, clock });
+    await sender.track({ userId: "u1", event: "first" });
+    await clock.advance("3s");
+    await sender.track({ userId: "u1", event: "second" });
+    await clock.advance("1h");
+    expect(times.length).toBeGreaterThan(10);
+    expect(times.map(([, at]) => at)).toEqual(times.map(([, at]) => at).toSorted((a, b) => a - b));
+    const logged = (await sender.deliveries()).flatMap(({ attempts }) => attempts.map(({ startedAt }) => startedAt));
+    expect(logged.toSorted((a, b) => a - b)).toEqual(times.map(([, at]) => at));
+  });
+
+  test.each([
+    ["in seconds", "1800", 30 * 60_000],
+    ["as a date", new Date(virtualClock().now() + 40 * 60_000).toUTCString(), 40 * 60_000],
+    ["beyond the window", "86400", 4 * hour - 5_000],
+    ["that makes no sense", "soon", 5_000],
+    ["in the past", new Date(0).toUTCString(), 5_000],
+  ])("Retry-After %s", async (_name, header, longest) => {
+    const receiver = await startReceiver(() => ({ status: 429, headers: { "Retry-After": header } }));
+    const clock = virtualClock();
+    const sender = await openSender({ url: receiver.url, clock });
+    const retrying = new Promise<number>((resolve) => {
+      sender.once("retrying", ({ delayMs }) => resolve(delayMs));
+    });
+    await sender.track({ userId: "u1", event: "Signed Up" });
+    const delayMs = await retrying;
+    expect(delayMs).toBeLessThanOrEqual(longest);
+    expect(delayMs).toBeGreaterThanOrEqual(longest === 5_000 ? 2_500 : longest);
+  });
+});

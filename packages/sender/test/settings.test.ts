@@ -1,0 +1,152 @@
+import { createSender, SettingsError, type SenderSettings, sqliteStore, virtualClock } from "@countersign/sender";
+import { describe, expect, test } from "vitest";
+import { openSender } from "./support/open-sender.ts";
+import { startReceiver } from "./support/receiver.ts";
+
+const url = "https://example.com/hooks";
+
+/** What is said of settings that are wrong. Files and forms bring anything, so the types are left aside. */
+async function problemsOf(settings: unknown): Promise<readonly string[]> {
+  const error: unknown = await createSender(settings as SenderSettings).catch((error: unknown) => error);
+  if (!(error instanceof SettingsError)) throw new Error(`not refused with a SettingsError: ${String(error)}`);
+  expect(error).toBeInstanceOf(TypeError);
+  return error.issues.map(({ path, where, problem }) => `${where}: ${path} ${problem}`);
+}
+
+const endpoint = (fields: object): unknown => ({ sources: [{ name: "shop", destinations: [{ endpoints: [{ url, ...fields }] }] }] });
+const destination = (fields: object): unknown => ({ sources: [{ name: "shop", destinations: [{ endpoints: [{ url }], ...fields }] }] });
+const where = 'source "shop", destination "webhooks"';
+const at = `${where}, endpoint 1: sources[0].destinations[0].endpoints[0]`;
+
+describe("settings that are wrong", () => {
+  test.each<[string, unknown, string]>([
+    ["no sources", { sources: [] }, ": sources must list at least one source."],
+    ["sources of another kind", { sources: {} }, ": sources must list at least one source."],
+    ["a source that is null", { sources: [null] }, "source 1: sources[0].name must be a non-empty string without slashes"],
+    ["a slash in a name", { sources: [{ name: "a/b", destinations: [] }] }, "source 1: sources[0].name must be"],
+    ["no endpoint", destination({ endpoints: [] }), `${where}: sources[0].destinations[0].endpoints must list at least one endpoint.`],
+    ["a sixth URL", destination({ endpoints: [1, 2, 3, 4, 5, 6].map((n) => ({ url: url + n })) }), `${where}: sources[0].destinations[0].endpoints has 6 endpoints; a destination may have 5.`],
+    ["the same URL twice", destination({ endpoints: [{ url }, { url }] }), `${where}, endpoint 2: sources[0].destinations[0].endpoints[1].url is there twice`],
+    ["an empty secret", destination({ sharedSecret: "" }), `${where}: sources[0].destinations[0].sharedSecret must be a non-empty string`],
+    ["enabled of another kind", destination({ enabled: "yes" }), `${where}: sources[0].destinations[0].enabled must be true or false.`],
+    ["a concurrency of 0", destination({ concurrency: 0 }), `${where}: sources[0].destinations[0].concurrency must be a whole number`],
+    ["no URL", endpoint({ url: undefined }), `${at}.url must be a full URL`],
+    ["a relative URL", endpoint({ url: "/hooks" }), `${at}.url must be a full URL`],
+    ["ftp:", endpoint({ url: "ftp://example.com" }), `${at}.url must start with http:// or https://, not ftp:`],
+    ["a password in the URL", endpoint({ url: "https://me:pw@example.com" }), `${at}.url must not contain a user name or password`],
+    ["a header with a newline", endpoint({ headers: { "X-A": "a\r\nX-B: b" } }), `${at}.headers["X-A"] has a value with a line break`],
+    ["a header name that is none", endpoint({ headers: { "X A": "a" } }), `${at}.headers["X A"] is not a legal header name.`],
+    ["a header value that is no string", endpoint({ headers: { "X-A": 1 } }), `${at}.headers["X-A"] must have a string as its value.`],
+    ["a reserved header", endpoint({ headers: { "x-SIGNATURE": "a" } }), `${at}.headers["x-SIGNATURE"] is set by the sender itself`],
+    ["a framing header", endpoint({ headers: { "Transfer-Encoding": "chunked" } }), `${at}.headers["Transfer-Encoding"] is set by the sender itself`],
+    ["a header twice", endpoint({ headers: { "X-A": "a", "x-a": "b" } }), `${at}.headers["x-a"] is there twice`],
+    ["headers of another kind", endpoint({ headers: ["X-A: a"] }), `${at}.headers must be an object`],
+    ["a ca that is a path", endpoint({ ca: "/etc/ca.pem" }), `${at}.ca cannot be used: ca holds no PEM certificate`],
+    ["a ca of another kind", endpoint({ ca: 1 }), `${at}.ca must be certificates in PEM`],
+    ["two sources of one name", { sources: [{ name: "a", destinations: [] }, { name: "a", destinations: [], writeKey: "b" }] }, 'source 2: sources[1].name is "a", like another one\'s'],
+    ["two sources of one write key", { sources: [{ name: "a", destinations: [] }, { name: "b", destinations: [], writeKey: "a" }] }, 'source "b": sources[1].writeKey is the write key of another source too.'],
+    ["blocked events of another kind", { sources: [{ name: "a", destinations: [], blockedEvents: "x" }] }, 'source "a": sources[0].blockedEvents must be a list of event names.'],
+    ["the short form, wrong", { url: "nope", sharedSecret: "" }, 'source "default", destination "webhooks": sources[0].destinations[0].sharedSecret'],
+  ])("%s", async (_name, settings, expected) => {
+    const problems = await problemsOf(settings);
+    expect(problems.find((problem) => problem.startsWith(expected))).toBeDefined();
+  });
+
+  test("everything that is wrong is named at once, in the message too", async () => {
+    const wrong = { sources: [{ name: "shop", destinations: [{ sharedSecret: "", endpoints: [{ url: "ftp://x" }, { url: "y" }] }] }] };
+    expect(await problemsOf(wrong)).toHaveLength(3);
+    await expect(createSender(wrong)).rejects.toThrow(/endpoint 1.*\n.*endpoint 2/);
+  });
+
+  test.each<[string, object]>([
+    ["attemptTimeout", { attemptTimeout: "soon" }],
+    ["retry", { retry: { windowMs: -1 } }],
+    ["retry with an unknown field", { retry: { window: 1 } }],
+    ["retry with too much jitter", { retry: { minJitter: 2 } }],
+  ])("an option that is wrong is a TypeError: %s", async (_name, option) => {
+    await expect(createSender({ url, ...option })).rejects.toThrow(TypeError);
+  });
+
+  test.each<[string, () => unknown]>([
+    ["keepFor", () => sqliteStore({ keepFor: -1 })],
+    ["maxBytes", () => sqliteStore({ maxBytes: 1 })],
+    ["a path that is a URL", () => sqliteStore({ path: "https://example.com/db" })],
+    ["an empty path", () => sqliteStore({ path: "" })],
+    ["the start of a clock", () => virtualClock("noon")],
+  ])("a part that is made wrongly is a TypeError: %s", (_name, make) => {
+    expect(make).toThrow(TypeError);
+  });
+});
+
+describe("settings that change while running", () => {
+  const to = (target: string, fields: object = {}): SenderSettings => ({
+    sources: [{ name: "shop", destinations: [{ endpoints: [{ url: target }], ...fields }] }],
+  });
+
+  test("the next attempt goes by the new settings, with the same bytes", async () => {
+    const receiver = await startReceiver(({ path }) => ({ status: path === "/old" ? 503 : 200 }));
+    const clock = virtualClock();
+    const sender = await openSender({ ...to(`${receiver.url}old`), clock });
+    await sender.track({ userId: "u1", event: "Signed Up" });
+    await clock.advance("1s");
+    sender.configure(to(`${receiver.url}new`, { sharedSecret: "secret" }));
+    await clock.advance("1m");
+    await sender.idle();
+    expect(receiver.received.map(({ path }) => path)).toEqual(["/old", "/new"]);
+    expect(receiver.received.map(({ headers }) => "x-signature" in headers)).toEqual([false, true]);
+    expect(receiver.received[0]?.body).toBe(receiver.received[1]?.body);
+  });
+
+  test("what is pending when a destination is disabled or removed waits until it is back", async () => {
+    const receiver = await startReceiver(() => ({ status: 503 }));
+    const clock = virtualClock();
+    const sender = await openSender({ ...to(receiver.url), clock });
+    await sender.track({ userId: "u1", event: "Signed Up" });
+    await clock.advance("1s");
+    expect(receiver.received).toHaveLength(1);
+
+    receiver.answer = () => ({ status: 200 });
+    sender.configure(to(receiver.url, { enabled: false }));
+    expect(await sender.track({ userId: "u1", event: "Meanwhile" })).toMatchObject({ skipped: "no_destination", deliveries: [] });
+    await sender.idle();
+    await clock.advance("10m");
+    sender.configure({ sources: [{ name: "other", destinations: [] }] });
+    await clock.advance("10m");
+    expect(receiver.received).toHaveLength(1);
+    expect((await sender.stats()).destinations).toMatchObject([{ destination: "shop/webhooks", enabled: false, pending: 1 }]);
+
+    sender.configure(to(receiver.url));
+    await sender.idle();
+    expect(receiver.received).toHaveLength(2);
+  });
+
+  test("a destination that is disabled and enabled at once does not send twice what is under way", async () => {
+    let answerFirst: (() => void) | undefined;
+    const held = new Promise<void>((resolve) => (answerFirst = resolve));
+    const receiver = await startReceiver(async () => {
+      await held;
+      return { status: 200 };
+    });
+    const sender = await openSender(to(receiver.url));
+    const arrived = new Promise<void>((resolve) => sender.once("attempt", () => resolve()));
+    await sender.track({ userId: "u1", event: "Signed Up" });
+    sender.configure(to(receiver.url, { enabled: false }));
+    sender.configure(to(receiver.url, { concurrency: 3 }));
+    sender.configure(to(receiver.url));
+    await sender.track({ userId: "u1", event: "Next" });
+    answerFirst?.();
+    await arrived;
+    await sender.idle();
+    expect(receiver.received.map(({ message }) => message["event"])).toEqual(["Signed Up", "Next"]);
+  });
+
+  test("wrong settings are refused and the old ones stay", async () => {
+    const receiver = await startReceiver();
+    const sender = await openSender(to(receiver.url));
+    expect(() => sender.configure(to("nowhere"))).toThrow(SettingsError);
+    await sender.track({ userId: "u1", event: "Signed Up" });
+    await sender.idle();
+    expect(receiver.received).toHaveLength(1);
+    expect(sender.settings).toEqual(to(receiver.url));
+  });
+});

@@ -1,0 +1,295 @@
+import { createSender, type Sender, sqliteStore, StoreError, virtualClock } from "@countersign/sender";
+import Database from "libsql";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { describe, expect, test } from "vitest";
+import { openSender } from "./support/open-sender.ts";
+import { startReceiver } from "./support/receiver.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+
+const url = "http://127.0.0.1:9/";
+
+function rowsOf(path: string, sql: string): readonly Record<string, unknown>[] {
+  const db = new Database(path);
+  const rows = db.prepare(sql).all([]) as Record<string, unknown>[];
+  db.close();
+  return rows;
+}
+
+/** Opens a sender in a process of its own, without the rights that this one may have. */
+async function openElsewhere(path: string): Promise<{ readonly stdout: Promise<string>; kill(): void; opened: Promise<unknown> }> {
+  const script = `
+    import { createSender, sqliteStore } from ${JSON.stringify(import.meta.resolve("@countersign/sender"))};
+    try {
+      const sender = await createSender({ url: ${JSON.stringify(url)}, store: sqliteStore({ path: ${JSON.stringify(path)} }) });
+      console.log("opened");
+      if (process.argv.includes("hold")) setInterval(() => {}, 60_000);
+      else await sender.close();
+    } catch (error) { console.log(error.code); }`;
+  const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script, "--", "hold"], nobody);
+  const opened = once(child.stdout, "data").then(([chunk]) => String(chunk).trim());
+  return { stdout: text(child.stdout), kill: () => child.kill("SIGKILL"), opened };
+}
+
+describe("a store that cannot be used is refused with a clear error", () => {
+  const refusal = async (path: string): Promise<unknown> => {
+    const error: unknown = await createSender({ url, store: sqliteStore({ path }) }).catch((error: unknown) => error);
+    expect(error).toBeInstanceOf(StoreError);
+    expect(String(error)).toContain(path);
+    return error;
+  };
+
+  test("not a database", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    writeFileSync(path, "a diary, not a database\n".repeat(500));
+    expect(await refusal(path)).toMatchObject({ code: "ERR_STORE_CORRUPT" });
+    expect(readFileSync(path, "utf8")).toMatch(/^a diary/);
+  });
+
+  test("damaged", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    await (await createSender({ url, store: sqliteStore({ path }) })).close();
+    const bytes = readFileSync(path);
+    bytes.fill(7, 4096);
+    writeFileSync(path, bytes);
+    expect(await refusal(path)).toMatchObject({ code: "ERR_STORE_CORRUPT" });
+  });
+
+  test("another program's", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    rowsOf(path, "CREATE TABLE diary (day TEXT)");
+    expect(await refusal(path)).toMatchObject({ code: "ERR_STORE_FOREIGN" });
+    expect(rowsOf(path, "SELECT name FROM sqlite_schema")).toEqual([{ name: "diary" }]);
+  });
+
+  test("from a newer version", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    await (await createSender({ url, store: sqliteStore({ path }) })).close();
+    rowsOf(path, "PRAGMA user_version = 1000");
+    const error = await refusal(path);
+    expect(error).toMatchObject({ code: "ERR_STORE_NEWER" });
+    expect(String(error)).toMatch(/1000.*Upgrade/);
+  });
+
+  test("a folder in its place", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    mkdirSync(path);
+    expect(await refusal(path)).toMatchObject({ code: "ERR_STORE_OPEN" });
+  });
+
+  test("open in this process", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const first = await openSender({ url, store: sqliteStore({ path }) });
+    expect(await refusal(path)).toMatchObject({ code: "ERR_STORE_LOCKED" });
+    await first.close();
+    await openSender({ url, store: sqliteStore({ path }) });
+  });
+
+  test("open in another process, until that one is killed", async () => {
+    const folder = temporaryFolder();
+    chmodSync(folder, 0o777);
+    const path = join(folder, "deliveries.db");
+    const other = await openElsewhere(path);
+    expect(await other.opened).toBe("opened");
+    expect(await refusal(path)).toMatchObject({ code: "ERR_STORE_LOCKED" });
+    other.kill();
+    await other.stdout;
+    await openSender({ url, store: sqliteStore({ path }) });
+  });
+
+  test("read-only", async () => {
+    const folder = temporaryFolder();
+    chmodSync(folder, 0o777);
+    const path = join(folder, "deliveries.db");
+    await (await createSender({ url, store: sqliteStore({ path }) })).close();
+    chmodSync(path, 0o444);
+    chmodSync(`${path}-lock`, 0o666);
+    const other = await openElsewhere(path);
+    expect(await other.opened).toBe("ERR_STORE_READ_ONLY");
+    other.kill();
+  });
+
+  test("a store serves one sender", async () => {
+    const store = sqliteStore();
+    await expect(store.find("x")).rejects.toMatchObject({ code: "ERR_STORE_CLOSED" });
+    const sender = await openSender({ url, store });
+    await expect(createSender({ url, store })).rejects.toMatchObject({ code: "ERR_STORE_CLOSED" });
+    await sender.close();
+    await expect(store.find("x")).rejects.toMatchObject({ code: "ERR_STORE_CLOSED" });
+  });
+});
+
+describe("a store that is full", () => {
+  const traits = { filler: "x".repeat(30_000) };
+
+  async function fill(sender: Sender): Promise<{ accepted: string[]; error: unknown }> {
+    const accepted: string[] = [];
+    for (;;) {
+      try {
+        const receipt = await sender.identify({ userId: `user ${accepted.length}`, traits });
+        accepted.push(...receipt.deliveries);
+      } catch (error) {
+        return { accepted, error };
+      }
+    }
+  }
+
+  test("refuses calls with a clear error, loses nothing it accepted, and goes on when there is room", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const receiver = await startReceiver(() => ({ status: 503 }));
+    const clock = virtualClock();
+    const sender = await openSender({ url: receiver.url, clock, store: sqliteStore({ path, maxBytes: 1_000_000 }) });
+    const { accepted, error } = await fill(sender);
+    expect(error).toMatchObject({ name: "StoreError", code: "ERR_STORE_FULL" });
+    expect(accepted.length).toBeGreaterThan(10);
+    expect((await sender.stats()).destinations[0]?.pending).toBe(accepted.length);
+    // A small call fits where a large one did not, also when both are in one commit.
+    const [large, small] = await Promise.allSettled([
+      sender.identify({ userId: "large", traits }),
+      sender.identify({ userId: "small" }),
+    ]);
+    expect([large.status, small.status]).toEqual(["rejected", "fulfilled"]);
+    await sender.close();
+    expect(statSync(path).size).toBeLessThanOrEqual(1_000_000);
+
+    receiver.answer = () => ({ status: 200 });
+    const roomy = await openSender({ url: receiver.url, clock: virtualClock(clock.now() + 60_000), store: sqliteStore({ path }) });
+    await roomy.idle();
+    for (const id of accepted) expect((await roomy.delivery(id))?.state).toBe("delivered");
+  });
+
+  test("what became of a delivery is stored when there is room again, and not sent twice for it", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const clock = virtualClock();
+    let answer: (() => void) | undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const body = "y".repeat(16_000);
+    const receiver = await startReceiver(async () => {
+      await answered;
+      return { status: 200, body };
+    });
+    const sender = await openSender({ url: receiver.url, clock, store: sqliteStore({ path, maxBytes: 600_000 }) });
+    const errors: Error[] = [];
+    sender.on("storeError", ({ error }) => errors.push(error));
+    const filled = fill(sender);
+    const { accepted } = await filled;
+    answer?.();
+    await expect.poll(() => errors.length).toBeGreaterThan(0);
+    expect(errors[0]).toMatchObject({ code: "ERR_STORE_FULL" });
+    const sent = receiver.received.length;
+    await clock.advance("5s");
+    expect(receiver.received).toHaveLength(sent);
+    await sender.close();
+    const later = await openSender({ url: receiver.url, clock, store: sqliteStore({ path }) });
+    await later.idle();
+    for (const id of accepted) expect((await later.delivery(id))?.state).toBe("delivered");
+  });
+});
+
+describe("what is kept", () => {
+  test("a message's bytes are kept once, whatever it is sent to and however often", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const receiver = await startReceiver(({ path }) => ({ status: path === "/0" ? 503 : 400 }));
+    const clock = virtualClock();
+    const destinations = ["0", "1", "2"].map((path) => ({ name: path, endpoints: [{ url: receiver.url + path }] }));
+    const sender = await openSender({ sources: [{ name: "shop", destinations }], clock, store: sqliteStore({ path }) });
+    const receipt = await sender.track({ userId: "u1", event: "Bought" });
+    await clock.advance("5h");
+    await sender.resend(receipt.deliveries[1] ?? "");
+    await sender.idle();
+    await sender.close();
+    expect(receiver.received.length).toBeGreaterThan(20);
+    const bodies = new Set(receiver.received.map(({ body }) => body));
+    expect(bodies.size).toBe(1);
+    const kept = rowsOf(path, "SELECT CAST(body AS TEXT) AS body FROM message");
+    expect(kept).toEqual([{ body: [...bodies][0] }]);
+    expect(rowsOf(path, "SELECT count(*) AS n FROM attempt")).toEqual([{ n: receiver.received.length }]);
+  });
+
+  test("an attempt is logged with outcome, status, time and up to 16 KiB of the response", async () => {
+    const receiver = await startReceiver(() => ({ status: 422, body: "é".repeat(20_000) }));
+    const sender = await openSender({ url: receiver.url });
+    const [delivery] = await (await sender.track({ userId: "u1", event: "Bought" })).settled();
+    expect(delivery?.attempts).toMatchObject([{ round: 1, endpoint: receiver.url, outcome: "rejected", status: 422 }]);
+    expect(Buffer.byteLength(delivery?.attempts[0]?.response ?? "")).toBe(16_384);
+    expect(delivery?.attempts[0]?.durationMs).toBeGreaterThan(0);
+  });
+
+  test("what ended is removed after keepFor; what is pending never is", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const receiver = await startReceiver(({ message }) => ({ status: message["event"] === "ends" ? 200 : 503 }));
+    const clock = virtualClock();
+    const store = sqliteStore({ path, keepFor: "1h" });
+    const sender = await openSender({ url: receiver.url, clock, store });
+    for (let index = 0; index < 1_200; index += 1) void sender.track({ userId: "u1", event: "ends" });
+    const pending = await sender.track({ userId: "u1", event: "stays" });
+    await clock.advance("30m");
+    expect((await sender.stats()).destinations).toMatchObject([{ delivered: 1_200, pending: 1 }]);
+    await clock.advance("2h");
+    expect((await sender.stats()).destinations).toMatchObject([{ delivered: 0, pending: 1 }]);
+    expect((await sender.deliveries()).map(({ id }) => id)).toEqual(pending.deliveries);
+    await sender.close();
+    expect(rowsOf(path, "SELECT count(*) AS n FROM message")).toEqual([{ n: 1 }]);
+  });
+
+  test("the file stays as it is when old messages make room for new ones", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const receiver = await startReceiver();
+    const clock = virtualClock();
+    const sender = await openSender({ url: receiver.url, clock, store: sqliteStore({ path, keepFor: "1h" }) });
+    const sizes: number[] = [];
+    for (let day = 0; day < 8; day += 1) {
+      for (let index = 0; index < 300; index += 1) void sender.track({ userId: "u1", event: "e".repeat(1_000) });
+      await clock.advance("1d");
+      const [row] = rowsOf(path, "SELECT page_count AS pages FROM pragma_page_count");
+      sizes.push(Number(row?.["pages"]));
+    }
+    expect(sizes[7]).toBeLessThanOrEqual((sizes[1] ?? 0) * 1.1);
+  });
+
+  test("deliveries are listed newest first, by every field, in pages", async () => {
+    const receiver = await startReceiver(({ message }) => ({ status: message["event"] === "Bad" ? 400 : 200 }));
+    const sender = await openSender({ url: receiver.url });
+    await sender.track({ userId: "u1", event: "Good", messageId: "m1" });
+    await sender.track({ anonymousId: "a1", event: "Bad" });
+    await sender.page({ userId: "u1", name: "Home" });
+    await sender.idle();
+    const types = async (filter: Parameters<Sender["deliveries"]>[0]): Promise<unknown[]> =>
+      (await sender.deliveries(filter)).map(({ type, event }) => event ?? type);
+    expect(await types({})).toEqual(["page", "Bad", "Good"]);
+    expect(await types({ limit: 2 })).toEqual(["page", "Bad"]);
+    const [, second] = await sender.deliveries({ limit: 2 });
+    expect(await types({ before: second?.id })).toEqual(["Good"]);
+    expect(await types({ state: "failed" })).toEqual(["Bad"]);
+    expect(await types({ type: "page" })).toEqual(["page"]);
+    expect(await types({ identity: "a1" })).toEqual(["Bad"]);
+    expect(await types({ event: "Good", source: "default", destination: "default/webhooks" })).toEqual(["Good"]);
+    expect(await types({ messageId: "m1" })).toEqual(["Good"]);
+    expect(await types({ event: "Good", state: "failed" })).toEqual([]);
+  });
+
+  test("resend is a new delivery of the same bytes; an unknown one is an error", async () => {
+    const receiver = await startReceiver();
+    const sender = await openSender({ url: receiver.url });
+    const receipt = await sender.track({ userId: "u1", event: "Bought" });
+    await receipt.settled();
+    const again = await sender.resend(receipt.deliveries[0] ?? "");
+    const [delivery] = await again.settled();
+    expect(delivery).toMatchObject({ state: "delivered", messageId: receipt.messageId });
+    expect(again.deliveries).not.toEqual(receipt.deliveries);
+    expect(receiver.received[1]?.body).toBe(receiver.received[0]?.body);
+    await expect(sender.resend("nothing")).rejects.toThrow(RangeError);
+  });
+
+  test("a folder that does not exist is made; nothing but the database and its lock stays", async () => {
+    const path = join(temporaryFolder(), "a", "b", "deliveries.db");
+    const sender = await createSender({ url, store: sqliteStore({ path }) });
+    await sender.close();
+    expect(existsSync(path)).toBe(true);
+    expect(existsSync(`${path}-wal`)).toBe(false);
+  });
+});
