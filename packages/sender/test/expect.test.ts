@@ -1,0 +1,336 @@
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import type { TrackMessage } from "@countersign/core";
+import { ExpectationError, virtualClock } from "@countersign/sender";
+import { describe, expect, expectTypeOf, it } from "vitest";
+import { openSender } from "./support/open-sender.ts";
+import { startReceiver } from "./support/receiver.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+
+const user = { userId: "u1" };
+
+/** The error that a promise rejects with. */
+async function failureOf(promise: Promise<unknown>): Promise<ExpectationError> {
+  const error: unknown = await promise.then(
+    () => new Error("it resolved"),
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof ExpectationError)) {
+    throw new Error("no ExpectationError", { cause: error });
+  }
+  return error;
+}
+
+describe("sender.expect()", () => {
+  it("waits for a message that is accepted later, found by its fields", async () => {
+    const { url } = await startReceiver();
+    const sender = await openSender({ url });
+
+    const expected = sender.expect({ type: "track", properties: { total: 12 } }).message();
+    await sender.track({ ...user, event: "Order Started", properties: { total: 3 } });
+    await sender.track({ ...user, event: "Order Completed", properties: { total: 12, currency: "EUR" } });
+    const message = await expected;
+
+    expect(message.event).toBe("Order Completed");
+    expectTypeOf(message).toEqualTypeOf<TrackMessage>();
+  });
+
+  it("waits for a delivery, and gives it with its message and attempts", async () => {
+    const { url } = await startReceiver();
+    const sender = await openSender({ url });
+
+    const receipt = await sender.identify({ ...user, traits: { plan: "pro" } });
+    const delivery = await sender.expect(receipt).delivered();
+
+    expect(delivery).toMatchObject({
+      id: receipt.deliveries[0],
+      state: "delivered",
+      message: { type: "identify" },
+    });
+    expect(delivery.attempts).toHaveLength(1);
+  });
+
+  it("waits for attempts, by their number or by what they come to", async () => {
+    const statuses = [503, 429, 200];
+    const { url } = await startReceiver(() => ({ status: statuses.shift() ?? 500 }));
+    const clock = virtualClock();
+    const sender = await openSender({ url, clock });
+    const receipt = await sender.track({ ...user, event: "Signed Up" });
+
+    const all = sender.expect(receipt).attempts([503, { status: 429, outcome: "server_error" }, "success"]);
+    const two = sender.expect(receipt).attempts(2);
+    await clock.advance("1h");
+
+    expect((await two).length).toBeGreaterThanOrEqual(2);
+    expect((await all).map(({ status }) => status)).toEqual([503, 429, 200]);
+    // The first attempts are compared: there may be more.
+    expect(await sender.expect(receipt).attempts(["server_error"])).toHaveLength(1);
+  });
+
+  it("waits for each way to end", async () => {
+    const { url } = await startReceiver(({ message }) => ({ status: Number(message["event"]) }));
+    const clock = virtualClock();
+    const sender = await openSender({ url, clock });
+    const delivered = sender.expect({ event: "200" }).delivered();
+    const failed = sender.expect({ event: "400" }).failed();
+    const expired = sender.expect({ event: "503" }).expired();
+    const ended = sender.expect({ event: "400" }).ended();
+
+    for (const event of ["503", "400", "200"]) {
+      await sender.track({ ...user, event });
+    }
+    await clock.advance("5h");
+
+    expect((await delivered).state).toBe("delivered");
+    expect((await failed).state).toBe("failed");
+    expect((await expired).state).toBe("expired");
+    expect((await ended).state).toBe("failed");
+  });
+
+  it("takes the oldest message that fits, of the destination that is meant", async () => {
+    const first = await startReceiver();
+    const second = await startReceiver();
+    const sender = await openSender({
+      sources: [
+        {
+          name: "web",
+          destinations: [
+            { name: "one", endpoints: [{ url: first.url }] },
+            { name: "two", endpoints: [{ url: second.url }] },
+          ],
+        },
+      ],
+    });
+    await sender.track({ ...user, event: "A", properties: { n: 1 } });
+    await sender.track({ ...user, event: "A", properties: { n: 2 } });
+
+    const oldest = await sender.expect({ type: "track", event: "A" }).message();
+    const two = await sender.expect({ event: "A" }, { destination: "web/two" }).delivered();
+
+    expect(oldest.properties).toEqual({ n: 1 });
+    expect(two).toMatchObject({ destination: "web/two", message: { properties: { n: 1 } } });
+  });
+
+  it("compares with regular expressions, functions, and matchers of the test framework", async () => {
+    const { url } = await startReceiver();
+    const sender = await openSender({ url });
+    await sender.track({
+      ...user,
+      event: "Order Completed",
+      properties: { items: [{ id: 1 }, { id: 2 }], total: 12 },
+    });
+
+    await sender.expect({ event: /^order/iu }).message();
+    await sender
+      .expect({ event: expect.stringContaining("Completed"), messageId: expect.any(String) })
+      .message();
+    await sender.expect({ properties: { items: [{ id: 1 }, {}], coupon: undefined } }).message();
+    await sender.expect((message) => message.type === "track" && message.event.length > 3).message();
+    await sender.expect().message();
+    for (const wrong of [
+      { event: /^completed/iu },
+      { event: expect.any(Number) },
+      { properties: { items: [{ id: 1 }] } },
+      { properties: { items: { length: 2 } } },
+      { properties: [] },
+      { total: 12 },
+      { toString: expect.any(Function) },
+    ]) {
+      await expect(sender.expect(wrong, { within: 0 }).message()).rejects.toThrow(ExpectationError);
+    }
+  });
+});
+
+describe("an expectation that fails", () => {
+  it("says what was expected, and that nothing was accepted", async () => {
+    const { url } = await startReceiver();
+    const sender = await openSender({ url });
+
+    const error = await failureOf(sender.expect({ type: "page" }, { within: 30 }).delivered());
+
+    expect(error).toMatchObject({ name: "ExpectationError", code: "ERR_EXPECTATION", deliveries: [] });
+    expect(error.message).toBe(
+      "expected a message with { type: 'page' } to be delivered, within 30 ms, which did not happen\n" +
+        "No message was accepted.",
+    );
+  });
+
+  it("shows the latest messages when none fits, and the calls that were skipped", async () => {
+    const { url } = await startReceiver();
+    const sender = await openSender({ url });
+    await sender.track({ ...user, event: "Order Started" });
+    await sender.track({
+      ...user,
+      event: "Order Completed",
+      integrations: { Webhooks: false },
+      messageId: "m1",
+    });
+    await sender.idle();
+
+    const { message } = await failureOf(
+      sender.expect({ event: "Order Completed" }, { within: 30 }).message(),
+    );
+
+    expect(message).toContain("No such message was accepted. The latest are:");
+    expect(message).toContain('  track "Order Started" of u1 to default/webhooks: delivered; 1 attempt');
+    expect(message).toContain("Calls that led to no delivery:\n  track m1 in default: integrations");
+  });
+
+  it("shows the attempts, when the next one is due, and that a virtual clock stands still", async () => {
+    const { url } = await startReceiver(() => ({ status: 503, body: "too\n  busy" }));
+    const clock = virtualClock();
+    const sender = await openSender({ url, clock });
+    const receipt = await sender.track({ ...user, event: "Signed Up" });
+    await clock.advance(0);
+
+    const error = await failureOf(sender.expect(receipt, { within: 30 }).delivered());
+
+    expect(error.message).toMatch(
+      new RegExp(
+        [
+          "^expected the message of the receipt to be delivered, within 30 ms, which did not happen",
+          "It stands like this:",
+          '  track "Signed Up" of u1 to default/webhooks: pending, the next round in \\d+ ms of the sender\'s clock; 1 attempt',
+          `    round 1, ${url}: server_error 503 after \\d+ ms; too busy`,
+          "The sender's clock is a virtual one: it stands still until the test calls clock.advance\\(\\)\\.$",
+        ].join("\n"),
+        "u",
+      ),
+    );
+    expect(error.deliveries).toHaveLength(1);
+  });
+
+  it("does not wait for what cannot happen any more", async () => {
+    const { url } = await startReceiver(() => ({ status: 400 }));
+    const sender = await openSender({ url });
+    const receipt = await sender.track({ ...user, event: "Signed Up" });
+    const skipped = await sender.track({ ...user, event: "Signed Up", integrations: { All: false } });
+    const hour = { within: "1h" } as const;
+
+    const late = await failureOf(sender.expect(receipt, hour).delivered());
+    const more = await failureOf(sender.expect(receipt, hour).attempts(2));
+    const other = await failureOf(sender.expect(receipt, hour).attempts([500]));
+    const none = await failureOf(sender.expect(skipped, hour).message());
+    const elsewhere = await failureOf(sender.expect(receipt, { ...hour, destination: "a/b" }).message());
+
+    expect(late.message).toContain("to be delivered, which cannot happen any more");
+    expect(late.message).toContain("rejected 400");
+    expect(more.message).toContain("to have 2 attempts, which cannot happen any more");
+    expect(other.message).toContain("to have the attempts [ 500 ], which cannot happen any more");
+    expect(none.message).toContain("the call was skipped (integrations)");
+    expect(elsewhere.message).toContain("the message of the receipt on its way to a/b to be accepted");
+  });
+
+  it("shows no more than a screenful", async () => {
+    const { url } = await startReceiver(() => ({ status: 503, body: "x".repeat(16_000) }));
+    const clock = virtualClock();
+    const sender = await openSender({ url, clock });
+    for (let n = 0; n < 8; n++) {
+      await sender.track({ ...user, event: `Event ${n}` });
+    }
+    await clock.advance("3h");
+
+    const { message } = await failureOf(sender.expect({ type: "track" }, { within: 0 }).delivered());
+
+    expect(message).toContain("It has 8 deliveries:");
+    expect(message).toContain("  and 3 more");
+    expect(message).toMatch(/\d+ earlier/u);
+    expect(message.split("\n").length).toBeLessThan(70);
+    expect(message.length).toBeLessThan(20_000);
+  });
+
+  it("points at the line of the test", async () => {
+    const { url } = await startReceiver();
+    const sender = await openSender({ url });
+
+    const error = await failureOf(sender.expect({ event: "A" }, { within: 0 }).delivered());
+
+    expect(error.stack?.split("\n").find((line) => line.startsWith("    at "))).toContain("expect.test.ts");
+  });
+
+  it("is a rejection of the sender's own when the sender is closed", async () => {
+    const { url } = await startReceiver();
+    const sender = await openSender({ url });
+    const waiting = sender.expect({ event: "A" }, { within: "1h" }).delivered();
+    const failure = waiting.catch((error: unknown) => error);
+
+    await sender.close();
+
+    expect(await failure).toMatchObject({ name: "SenderClosedError" });
+  });
+
+  it("leaves no listener and no timer behind", async () => {
+    const { url } = await startReceiver();
+    const sender = await openSender({ url });
+    await sender.track({ ...user, event: "A" });
+    await sender.idle();
+    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    const before = timers();
+
+    await failureOf(sender.expect({ event: "B" }, { within: 30 }).message());
+    await sender.expect({ event: "A" }).delivered();
+
+    expect(timers()).toBeLessThanOrEqual(before);
+  });
+});
+
+describe("a mistake in an expectation", () => {
+  it.each([null, 42, "Order Completed", true])("is a TypeError when it is about %j", async (what) => {
+    const sender = await openSender({ url: "http://127.0.0.1:9/" });
+
+    // @ts-expect-error -- nothing that could be expected
+    expect(() => sender.expect(what)).toThrow(TypeError);
+  });
+
+  it("is a TypeError when it is about no time or no attempts", async () => {
+    const sender = await openSender({ url: "http://127.0.0.1:9/" });
+
+    // @ts-expect-error -- no duration
+    expect(() => sender.expect({}, { within: "soon" })).toThrow("sender.expect({ within })");
+    await expect(sender.expect().attempts(0)).rejects.toThrow(TypeError);
+    await expect(sender.expect().attempts(1.5)).rejects.toThrow(TypeError);
+    await expect(sender.expect().attempts([])).rejects.toThrow(TypeError);
+    // @ts-expect-error -- no outcome
+    void (() => sender.expect().attempts(["succeeded"]));
+    // @ts-expect-error -- no message type
+    void (() => sender.expect({ type: "order" }));
+  });
+});
+
+describe("node:test and its assert", () => {
+  it("show the failure as it is", async () => {
+    const folder = temporaryFolder();
+    const file = `${folder}/receiver.test.mjs`;
+    await writeFile(
+      file,
+      `
+      import assert from "node:assert/strict";
+      import test from "node:test";
+      import { createSender } from ${JSON.stringify(new URL("../dist/index.js", import.meta.url))};
+
+      test("takes an order", async (t) => {
+        const sender = await createSender({ target: (request, response) => response.writeHead(204).end() });
+        t.after(() => sender.close());
+        await sender.track({ userId: "u1", event: "Order Completed", properties: { total: 12 } });
+        const { message } = await sender.expect({ type: "track" }).delivered();
+        assert.equal(message.event, "Order Completed");
+      });
+
+      test("does not take a page", async (t) => {
+        const sender = await createSender({ target: (request, response) => response.writeHead(204).end() });
+        t.after(() => sender.close());
+        await sender.expect({ type: "page" }, { within: 20 }).delivered();
+      });
+      `,
+    );
+
+    const run = promisify(execFile)(process.execPath, ["--test", "--test-reporter=tap", file]);
+    const { stdout } = await run.catch((error: { stdout: string }) => error);
+
+    expect(stdout).toMatch(/^\s*ok \d+ - takes an order$/mu);
+    expect(stdout).toMatch(/^\s*not ok \d+ - does not take a page$/mu);
+    expect(stdout).toContain("expected a message with { type: 'page' } to be delivered");
+    expect(stdout).toContain("No message was accepted.");
+  });
+});
