@@ -1,0 +1,401 @@
+import { Buffer } from "node:buffer";
+import {
+  createReceiver,
+  sign,
+  WebhookError,
+  type ReceiverOptions,
+  type Secrets,
+  type WebhookRequest,
+} from "@countersign/core";
+import { mutations, sampleMessages, signedRequest } from "@countersign/core/testing";
+import fc from "fast-check";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { secret, webhookRequest, type AppRequest } from "./support/requests.ts";
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+});
+
+const rejected = (code: string): object => ({ verdict: "rejected", error: { code } });
+
+describe("a request that is right", () => {
+  it.each(Object.values(sampleMessages))("is verified, its $type typed", async (message) => {
+    const received = await createReceiver({ secret }).receive(webhookRequest({ message }));
+    const { headers, body } = signedRequest(message, secret);
+    expect(received).toMatchObject({
+      verdict: "verified",
+      webhook: {
+        message,
+        rawBody: body,
+        signature: headers["x-signature"],
+        secretIndex: 0,
+        verifiedOver: "bytes",
+      },
+    });
+  });
+
+  it("may have web-standard headers", async () => {
+    const request = webhookRequest();
+    const headers = new Headers(Object.entries(signedRequest(sampleMessages.track, secret).headers));
+    expect(await createReceiver({ secret }).receive({ ...request, headers })).toMatchObject({
+      verdict: "verified",
+    });
+  });
+
+  it.each([
+    ["a charset", "application/json; charset=utf-8"],
+    ["a charset in capitals and quotes", 'Application/JSON;Charset="UTF-8"'],
+    ["another parameter", "application/json; profile=x"],
+    ["a JSON suffix", "application/cloudevents+json"],
+  ])("may have %s in its media type", async (_case, type) => {
+    const request = webhookRequest({ headers: { "content-type": type } });
+    expect(await createReceiver({ secret }).receive(request)).toMatchObject({ verdict: "verified" });
+  });
+
+  it("may say that it has no content encoding", async () => {
+    const request = webhookRequest({ headers: { "content-encoding": " Identity " } });
+    expect(await createReceiver({ secret }).receive(request)).toMatchObject({ verdict: "verified" });
+  });
+
+  it("verifies re-spaced JSON, unless strict", async () => {
+    const { body, headers } = mutations.reSpaced(signedRequest(sampleMessages.track, secret));
+    const request = webhookRequest({ headers, body: { from: "raw", value: body } });
+    expect(await createReceiver({ secret }).receive(request)).toMatchObject({
+      webhook: { message: sampleMessages.track, rawBody: body, verifiedOver: "json" },
+    });
+    expect(await createReceiver({ secret, strict: true }).receive(request)).toMatchObject(
+      rejected("ERR_SIGNATURE_MISMATCH"),
+    );
+  });
+});
+
+describe("the order of checks", () => {
+  it("is cheapest first: each fault shows only when those before it are mended", async () => {
+    const read = vi.fn(() => Promise.resolve(Uint8Array.of(0xff)));
+    const secretFor = vi.fn(() => "secret");
+    const receiver = createReceiver({ secret: secretFor, maxBodyBytes: 1_000 });
+    let request: WebhookRequest = {
+      method: "PUT",
+      headers: { "content-type": "text/plain", "content-encoding": "gzip", "content-length": "1001" },
+      body: { from: "stream", read },
+      request: undefined,
+    };
+    const code = async (): Promise<string> => {
+      const received = await receiver.receive(request);
+      return received.verdict === "rejected" ? received.error.code : received.verdict;
+    };
+    const mend = (headers: Record<string, string>): void => {
+      request = { ...request, headers: { ...request.headers, ...headers } };
+    };
+
+    expect(await code()).toBe("ERR_METHOD_NOT_ALLOWED");
+    request = { ...request, method: "POST" };
+    expect(await code()).toBe("ERR_MEDIA_TYPE");
+    mend({ "content-type": "application/json" });
+    expect(await code()).toBe("ERR_CONTENT_ENCODING");
+    mend({ "content-encoding": "identity" });
+    expect(await code()).toBe("ERR_BODY_TOO_LARGE");
+    mend({ "content-length": "1000" });
+    expect(await code()).toBe("ERR_SIGNATURE_MISSING");
+    mend({ "x-signature": "short" });
+    expect(await code()).toBe("ERR_SIGNATURE_MALFORMED");
+    expect(secretFor).not.toHaveBeenCalled();
+    expect(read).not.toHaveBeenCalled();
+
+    mend({ "x-signature": "0".repeat(40) });
+    expect(await code()).toBe("ERR_SIGNATURE_MISMATCH");
+    expect(read).toHaveBeenCalledExactlyOnceWith({ maxBytes: 1_000 });
+    mend({ "x-signature": sign(Uint8Array.of(0xff), "secret") });
+    expect(await code()).toBe("ERR_INVALID_UTF8");
+    const bodies: [code: string, body: string][] = [
+      ["ERR_INVALID_JSON", "{"],
+      ["ERR_BATCH_UNSUPPORTED", "[]"],
+      ["ERR_UNKNOWN_TYPE", '{"type":"purchase"}'],
+      ["ERR_INVALID_MESSAGE", '{"type":"track"}'],
+    ];
+    for (const [expected, body] of bodies) {
+      read.mockResolvedValue(Buffer.from(body));
+      mend({ "x-signature": sign(body, "secret") });
+      expect(await code()).toBe(expected);
+    }
+  });
+
+  it("parses nothing that is not verified", async () => {
+    const parse = vi.spyOn(JSON, "parse");
+    const forged = webhookRequest({ signedWith: "another secret" });
+    expect(await createReceiver({ secret, strict: true }).receive(forged)).toMatchObject(
+      rejected("ERR_SIGNATURE_MISMATCH"),
+    );
+    expect(parse).not.toHaveBeenCalled();
+
+    expect(await createReceiver({ secret, strict: true }).receive(webhookRequest())).toMatchObject({
+      verdict: "verified",
+    });
+    expect(parse).toHaveBeenCalledOnce();
+  });
+
+  it("parses nothing beyond the limit, even where it is at hand", async () => {
+    const parse = vi.spyOn(JSON, "parse");
+    const receiver = createReceiver({ secret, maxBodyBytes: 100 });
+    const value = JSON.stringify(sampleMessages.track);
+    for (const body of [
+      { from: "raw", value },
+      { from: "parsed", value: sampleMessages.track },
+    ] as const) {
+      expect(await receiver.receive(webhookRequest({ body }))).toMatchObject(rejected("ERR_BODY_TOO_LARGE"));
+    }
+    expect(parse).not.toHaveBeenCalled();
+  });
+});
+
+describe("what is refused by the head alone", () => {
+  it.each([
+    ["a method", { method: "GET" }, "ERR_METHOD_NOT_ALLOWED"],
+    ["no media type", { headers: { "content-type": undefined } }, "ERR_MEDIA_TYPE"],
+    ["a form", { headers: { "content-type": "application/x-www-form-urlencoded" } }, "ERR_MEDIA_TYPE"],
+    ["text that looks like JSON's", { headers: { "content-type": "application/jsonp" } }, "ERR_MEDIA_TYPE"],
+    [
+      "another charset",
+      { headers: { "content-type": "application/json; charset=latin1" } },
+      "ERR_MEDIA_TYPE",
+    ],
+    [
+      "two charsets",
+      { headers: { "content-type": "application/json; charset=utf-8; charset=utf-16" } },
+      "ERR_MEDIA_TYPE",
+    ],
+    ["two media types", { headers: { "content-type": "application/json, text/plain" } }, "ERR_MEDIA_TYPE"],
+    ["gzip", { headers: { "content-encoding": "gzip" } }, "ERR_CONTENT_ENCODING"],
+    ["gzip after identity", { headers: { "content-encoding": "identity, gzip" } }, "ERR_CONTENT_ENCODING"],
+    ["a length beyond 1 MiB", { headers: { "content-length": "1048577" } }, "ERR_BODY_TOO_LARGE"],
+    ["a length beyond counting", { headers: { "content-length": "9".repeat(400) } }, "ERR_BODY_TOO_LARGE"],
+    [
+      "a repeated signature",
+      { headers: { "x-signature": `${"0".repeat(40)}, ${"0".repeat(40)}` } },
+      "ERR_SIGNATURE_MALFORMED",
+    ],
+    ["10 KB of signature", { headers: { "x-signature": "a".repeat(10_240) } }, "ERR_SIGNATURE_MALFORMED"],
+  ])("%s", async (_case, parts, code) => {
+    const read = vi.fn();
+    const request = webhookRequest({ ...parts, body: { from: "stream", read } });
+    expect(await createReceiver({ secret }).receive(request)).toMatchObject(rejected(code));
+    expect(read).not.toHaveBeenCalled();
+  });
+
+  it("counts a length of exactly the limit as within it", async () => {
+    const request = webhookRequest({ headers: { "content-length": "1048576" } });
+    expect(await createReceiver({ secret }).receive(request)).toMatchObject({ verdict: "verified" });
+  });
+
+  it("never rejects, whatever the headers hold", async () => {
+    const header = fc.oneof(fc.string({ unit: "binary" }), fc.constant(undefined));
+    const names = ["content-type", "content-encoding", "content-length", "x-signature"];
+    await fc.assert(
+      fc.asyncProperty(fc.tuple(header, header, header, header), async (values) => {
+        const headers = Object.fromEntries(names.map((name, index) => [name, values[index]]));
+        const received = await createReceiver({ secret }).receive(webhookRequest({ headers }));
+        expect(received.verdict).toBe("rejected");
+      }),
+    );
+  });
+});
+
+describe("the secret", () => {
+  const verdictOf = async (
+    option: ReceiverOptions<AppRequest>["secret"],
+    signedWith: string,
+  ): Promise<unknown> => {
+    const receiver = createReceiver(option === undefined ? {} : { secret: option });
+    const received = await receiver.receive(webhookRequest({ signedWith, tenant: "acme" }));
+    return received.verdict === "rejected" ? received.error.code : received.webhook.secretIndex;
+  };
+
+  it("may be a list: secretIndex says which of them matched", async () => {
+    expect(await verdictOf(["new", "old"], "new")).toBe(0);
+    expect(await verdictOf(["new", "old"], "old")).toBe(1);
+    expect(await verdictOf(["new", "old"], "older")).toBe("ERR_SIGNATURE_MISMATCH");
+  });
+
+  it("may be a function of the request, synchronous or not", async () => {
+    const secrets: Record<string, Secrets> = { acme: ["acme-new", "acme-old"] };
+    expect(await verdictOf(({ tenant }) => secrets[tenant], "acme-old")).toBe(1);
+    expect(await verdictOf(({ tenant }) => Promise.resolve(secrets[tenant]), "acme-new")).toBe(0);
+    expect(await verdictOf(({ tenant }) => Promise.resolve(secrets[tenant]), "other")).toBe(
+      "ERR_SIGNATURE_MISMATCH",
+    );
+  });
+
+  it.each([
+    ["undefined", undefined],
+    ["null", null],
+    ["an empty text", ""],
+    ["an empty list", []],
+  ])("refuses a request for which the function gives %s, before its body is read", async (_case, none) => {
+    const read = vi.fn();
+    const receiver = createReceiver({ secret: () => none });
+    expect(await receiver.receive(webhookRequest({ body: { from: "stream", read } }))).toMatchObject({
+      verdict: "rejected",
+      error: {
+        code: "ERR_SIGNATURE_MISMATCH",
+        hint: "The secret function gave no secret for this request.",
+      },
+    });
+    expect(read).not.toHaveBeenCalled();
+  });
+
+  it("passes on what the function throws: the app's own failure is no forgery", async () => {
+    const failing = createReceiver({ secret: () => Promise.reject(new Error("database down")) });
+    await expect(failing.receive(webhookRequest())).rejects.toThrow("database down");
+    const wrong = createReceiver({ secret: () => [""] });
+    await expect(wrong.receive(webhookRequest())).rejects.toThrow(TypeError);
+  });
+
+  it("comes from WEBHOOK_SECRET by default", async () => {
+    vi.stubEnv("WEBHOOK_SECRET", "from the environment");
+    expect(await verdictOf(undefined, "from the environment")).toBe(0);
+    expect(await verdictOf("from the option", "from the option")).toBe(0);
+    expect(await verdictOf("from the option", "from the environment")).toBe("ERR_SIGNATURE_MISMATCH");
+  });
+
+  it("may be left out where messages are accepted unsigned", async () => {
+    vi.stubEnv("WEBHOOK_SECRET", "ignored");
+    const receiver = createReceiver({ unsigned: true });
+    const request = webhookRequest({ headers: { "x-signature": undefined } });
+    expect(await receiver.receive(request)).toMatchObject({
+      verdict: "verified",
+      webhook: { signature: undefined, secretIndex: -1, verifiedOver: "none" },
+    });
+    const invalid = webhookRequest({ message: "{", headers: { "x-signature": undefined } });
+    expect(await receiver.receive(invalid)).toMatchObject(rejected("ERR_INVALID_JSON"));
+  });
+});
+
+describe("createReceiver", () => {
+  const secretMissing = /needs a secret: pass \{ secret \}, or set the environment variable WEBHOOK_SECRET/;
+  const cases: [name: string, options: object | undefined, message: RegExp][] = [
+    ["no options", undefined, secretMissing],
+    ["no secret", {}, secretMissing],
+    ["an undefined secret", { secret: undefined }, secretMissing],
+    ["an empty secret", { secret: "" }, secretMissing],
+    ["an empty list", { secret: [] }, /non-empty list/],
+    ["an empty secret in a list", { secret: ["a", ""] }, /non-empty string, but is empty/],
+    ["a secret that is a number", { secret: 42 }, /non-empty string/],
+    ["unsigned beside a secret", { unsigned: true, secret }, /contradict/],
+    ["unsigned as text", { unsigned: "false" }, /option unsigned must be a boolean, but is of type string/],
+    ["strict as text", { secret, strict: "false" }, /option strict must be a boolean/],
+    [
+      "allowUnknownTypes as text",
+      { secret, allowUnknownTypes: "no" },
+      /option allowUnknownTypes must be a boolean/,
+    ],
+    [
+      "a size as text",
+      { secret, maxBodyBytes: "1mb" },
+      /option maxBodyBytes must be a positive number of bytes, but is 1mb/,
+    ],
+    ["a size of zero", { secret, maxBodyBytes: 0 }, /option maxBodyBytes/],
+    ["a size that is no number", { secret, maxBodyBytes: Number.NaN }, /option maxBodyBytes/],
+    ["an empty retired secret", { secret, retiredSecrets: [""] }, /non-empty string/],
+    ["retired secrets that are no list", { secret, retiredSecrets: "old" }, /retiredSecrets must be a list/],
+    [
+      "schemas that are not defined as events",
+      { secret, events: { Bought: {} } },
+      /events must come from defineEvents/,
+    ],
+    ["a dedupe store without methods", { secret, dedupe: new Map() }, /option dedupe .* has no claim\(\)/],
+    ["a dedupe that is true", { secret, dedupe: true }, /option dedupe/],
+    ["a hook that is no function", { secret, onRejected: true }, /option onRejected must be a function/],
+    ["another hook that is no function", { secret, onVerified: {} }, /option onVerified must be a function/],
+    ["an onError it does not know", { secret, onError: "next" }, /onError must be "answer" or "throw"/],
+  ];
+
+  it.each(cases)("throws a TypeError for %s", (_case, options, message) => {
+    vi.stubEnv("WEBHOOK_SECRET", undefined);
+    const create = (): unknown => createReceiver(options as ReceiverOptions);
+    expect(create).toThrow(TypeError);
+    expect(create).toThrow(message);
+  });
+
+  it("throws for an empty WEBHOOK_SECRET", () => {
+    vi.stubEnv("WEBHOOK_SECRET", "");
+    expect(() => createReceiver()).toThrow(secretMissing);
+  });
+});
+
+describe("a body that was read before", () => {
+  const text = JSON.stringify(sampleMessages.track);
+  const receiver = createReceiver({ secret });
+  const strict = createReceiver({ secret, strict: true });
+
+  it.each([
+    ["bytes", Buffer.from(text)],
+    ["text", text],
+  ])("verifies by the %s that were kept, strict or not", async (_case, value) => {
+    for (const one of [receiver, strict]) {
+      expect(await one.receive(webhookRequest({ body: { from: "raw", value } }))).toMatchObject({
+        verdict: "verified",
+        webhook: { message: sampleMessages.track, verifiedOver: "bytes" },
+      });
+    }
+  });
+
+  it("verifies by the parsed value written again, and hands on that same object", async () => {
+    const value: unknown = JSON.parse(text);
+    const received = await receiver.receive(webhookRequest({ body: { from: "parsed", value } }));
+    if (received.verdict !== "verified") throw new Error(received.verdict);
+    expect(received.webhook.message).toBe(value);
+    expect(received.webhook.verifiedOver).toBe("json");
+    expect(Buffer.from(received.webhook.rawBody).toString()).toBe(text);
+  });
+
+  it("does not take a parsed value for the bytes when strict", async () => {
+    const body = { from: "parsed", value: sampleMessages.track, hint: "mount it first" } as const;
+    expect(await strict.receive(webhookRequest({ body }))).toMatchObject({
+      error: { code: "ERR_BODY_ALREADY_READ", status: 500, hint: "mount it first" },
+    });
+  });
+
+  it("says what to change where nothing is left", async () => {
+    const named = webhookRequest({ body: { from: "gone", hint: "mount it first" } });
+    expect(await receiver.receive(named)).toMatchObject({
+      error: { code: "ERR_BODY_ALREADY_READ", hint: "mount it first" },
+    });
+    const unnamed = webhookRequest({ body: { from: "gone" } });
+    expect(await receiver.receive(unnamed)).toMatchObject({
+      error: { code: "ERR_BODY_ALREADY_READ", hint: expect.stringContaining("rawBody") as string },
+    });
+  });
+
+  it("is the app's mistake where the value cannot be written again", async () => {
+    const circular: Record<string, unknown> = {};
+    circular["self"] = circular;
+    for (const value of [circular, { big: 1n }]) {
+      expect(await receiver.receive(webhookRequest({ body: { from: "parsed", value } }))).toMatchObject(
+        rejected("ERR_BODY_ALREADY_READ"),
+      );
+    }
+  });
+
+  it("refuses a value too deep to be written again, and blames nobody's app", async () => {
+    const value: unknown = JSON.parse("[".repeat(500_000) + "]".repeat(500_000));
+    expect(await receiver.receive(webhookRequest({ body: { from: "parsed", value } }))).toMatchObject(
+      rejected("ERR_SIGNATURE_MISMATCH"),
+    );
+  });
+
+  it("refuses a parsed 1e400 under a signature over null", async () => {
+    const message = { ...sampleMessages.track, properties: { limit: null } };
+    const value: unknown = JSON.parse(JSON.stringify(message).replace("null", "1e400"));
+    expect(JSON.stringify(value)).toBe(JSON.stringify(message));
+    const request = webhookRequest({ message, body: { from: "parsed", value } });
+    expect(await receiver.receive(request)).toMatchObject(rejected("ERR_SIGNATURE_MISMATCH"));
+  });
+
+  it("passes on what ends the reading", async () => {
+    const read = (): Promise<never> => Promise.reject(new WebhookError("ERR_BODY_ABORTED"));
+    expect(await receiver.receive(webhookRequest({ body: { from: "stream", read } }))).toMatchObject(
+      rejected("ERR_BODY_ABORTED"),
+    );
+  });
+});
