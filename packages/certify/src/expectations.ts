@@ -46,7 +46,7 @@ export async function sendEach(
 }
 
 /** Whether the answer was 2xx. */
-export function isAccepted({ answer }: Exchange): boolean {
+function isAccepted({ answer }: Exchange): boolean {
   return answer !== undefined && answer.status >= 200 && answer.status < 300;
 }
 
@@ -54,7 +54,7 @@ export function failure({ sent, received }: Exchange, expected: string, fix: str
   return { sent, expected, received, fix };
 }
 
-export function withExpected(failed: AuditFailure | undefined, expected: string): AuditFailure | undefined {
+function withExpected(failed: AuditFailure | undefined, expected: string): AuditFailure | undefined {
   return failed && { ...failed, expected };
 }
 

@@ -3,7 +3,7 @@ import type { MessageType } from "@countersign/core";
 import { sampleMessages } from "@countersign/core/testing";
 
 /** The user that every audit speaks of, so that what a receiver stores of them is easy to find and to delete. */
-export const AUDIT_USER = "countersign-certify";
+const AUDIT_USER = "countersign-certify";
 
 /**
  * A message that no audit has sent before: a receiver that answers repeats without processing them would otherwise

@@ -1,0 +1,102 @@
+// Core's vectors, the fetch adapter's audits and the client's smoke test on every runtime; see README.md.
+import { existsSync } from "node:fs";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { certify, formatResult } from "@countersign/certify";
+import { processRuntimes, workerRuntimes } from "./runtimes.mjs";
+import { locate, runScript, startServer } from "./start-process.mjs";
+import { startWorker } from "./start-worker.mjs";
+
+const SECRET = "the secret of the runtime tests";
+const SMOKE = "../../packages/client/test/runtimes/smoke.mjs";
+const hasSmoke = existsSync(fileURLToPath(new URL(SMOKE, import.meta.url)));
+
+/** @typedef {{ runtime: string, vectors: string, audits: string, client: string, failures: string[] }} Row */
+
+async function testProcess(runtime) {
+  const program = locate(runtime);
+  const args = runtime.command.slice(1);
+  const vectors = JSON.parse(await runScript(program, args, "vectors-main.mjs"));
+  const server = await startServer(program, args, "serve.mjs", { WEBHOOK_SECRET: SECRET });
+  const audits = await certifyAndClose(server);
+  const client = hasSmoke ? await smoke(() => runScript(program, args, SMOKE)) : "";
+  return toRow(runtime, vectors, audits, client);
+}
+
+async function testWorker(runtime) {
+  const worker = await startWorker(runtime.compatibilityFlags, { WEBHOOK_SECRET: SECRET });
+  const vectors = await (await fetch(new URL("/vectors", worker.url))).json();
+  const audits = await certifyAndClose({ ...worker, url: new URL("/webhooks", worker.url) });
+  return toRow(runtime, vectors, audits, "");
+}
+
+async function certifyAndClose(server) {
+  try {
+    return await certify({ url: server.url, secret: SECRET });
+  } finally {
+    await server.close();
+  }
+}
+
+/** @returns {Promise<string>} why it failed, or nothing */
+async function smoke(run) {
+  try {
+    await run();
+    return "";
+  } catch (error) {
+    return `client: ${error.message}`;
+  }
+}
+
+/** @returns {Row} */
+function toRow({ name, impossible }, vectors, { tally, results }, clientFailure) {
+  const failed = results.filter(({ outcome }) => outcome !== "passed");
+  const unexpected = failed.filter(({ id }) => !(id in impossible));
+  const nowPossible = Object.keys(impossible).filter((id) => !failed.some((result) => result.id === id));
+  return {
+    runtime: vectors.runtime,
+    vectors: `${vectors.run - vectors.failures.length} of ${vectors.run}`,
+    audits: ["MUST", "SHOULD"].map((level) => describeTally(level, tally[level])).join(", "),
+    client: clientFailure === "" ? (hasSmoke ? "passed" : "-") : "failed",
+    failures: [
+      ...(vectors.runtime.startsWith(name) ? [] : [`this should be ${name}`]),
+      ...vectors.failures.map((vector) => `vector: ${vector}`),
+      ...unexpected.map(formatResult),
+      ...nowPossible.map((id) => `${id} passes: remove it from what is impossible in runtimes.mjs`),
+      ...(clientFailure === "" ? [] : [clientFailure]),
+    ],
+  };
+}
+
+function describeTally(level, { passed, failed, skipped }) {
+  return `${level} ${passed} of ${passed + failed + skipped}`;
+}
+
+function print(rows) {
+  const columns = ["runtime", "vectors", "audits", "client"];
+  const table = [Object.fromEntries(columns.map((column) => [column, column])), ...rows];
+  const widths = columns.map((column) => Math.max(...table.map((row) => row[column].length)));
+  for (const row of table) {
+    const cells = columns.map((column, index) => row[column].padEnd(widths[index]));
+    process.stdout.write(`${cells.join("  ").trimEnd()}\n`);
+  }
+  for (const { runtime, failures } of rows) {
+    for (const failure of failures) process.stdout.write(`\n${runtime}: ${failure}\n`);
+  }
+}
+
+const rows = [];
+for (const [runtimes, test] of [
+  [processRuntimes, testProcess],
+  [workerRuntimes, testWorker],
+]) {
+  for (const runtime of runtimes) {
+    try {
+      rows.push(await test(runtime));
+    } catch (error) {
+      rows.push({ runtime: runtime.name, vectors: "-", audits: "-", client: "-", failures: [error.message] });
+    }
+  }
+}
+print(rows);
+process.exitCode = rows.some(({ failures }) => failures.length > 0) ? 1 : 0;

@@ -1,0 +1,37 @@
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { Miniflare } from "miniflare";
+
+/**
+ * Starts the Worker, bundled as for deployment, under workerd.
+ *
+ * @param {readonly string[]} compatibilityFlags
+ * @param {Record<string, string>} bindings
+ * @returns {Promise<{ url: URL, close(): Promise<void> }>}
+ */
+export async function startWorker(compatibilityFlags, bindings) {
+  const { outputFiles } = await build({
+    entryPoints: [fileURLToPath(new URL("worker.mjs", import.meta.url))],
+    bundle: true,
+    write: false,
+    format: "esm",
+    target: "es2022",
+    platform: "neutral",
+    conditions: ["workerd", "worker", "browser"],
+    mainFields: ["module", "main"],
+    external: ["node:*"],
+    logLevel: "warning",
+  });
+  const worker = new Miniflare({
+    modules: true,
+    script: outputFiles[0].text,
+    compatibilityDate: "2026-04-01",
+    compatibilityFlags: [...compatibilityFlags],
+    bindings,
+    // It tells of every request that the audits spoil on purpose.
+    handleRuntimeStdio: (stdout, stderr) => void [stdout, stderr].map((stream) => stream.resume()),
+    host: "127.0.0.1",
+    port: 0,
+  });
+  return { url: await worker.ready, close: () => worker.dispose() };
+}
