@@ -152,10 +152,8 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
    * @throws TypeError if the deadline is not a number of milliseconds.
    * @example
    * ```ts
-   * process.once("SIGTERM", async () => {
-   *   server.close();
-   *   const { dropped } = await analytics.close(5_000);
-   * });
+   * server.close();
+   * const { delivered, failed, dropped } = await analytics.close(5_000);
    * ```
    */
   async close(deadline?: number): Promise<Counts> {

@@ -152,8 +152,8 @@ export class Dispatcher {
       abort.abort(new Error(`nothing within ${requestTimeout} ms`));
     }, requestTimeout);
     try {
-      const text = batch.envelope.write(batch.messages, clock.now());
-      const body = this.#options.gzip ? await gzip(text) : text;
+      const plain = batch.envelope.write(batch.messages, clock.now());
+      const body = this.#options.gzip ? await gzip(plain) : plain;
       // A transport that does not heed its signal must not hold its place for ever.
       const response = await orAborted(
         transport.send({ url, headers, body, signal: abort.signal }),

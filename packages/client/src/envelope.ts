@@ -7,9 +7,10 @@ export interface Envelope {
   /** UTF-8 size of everything around the messages and the commas between them. */
   readonly bytes: number;
   /** The request body. `sentAt` (milliseconds since 1970) is of each attempt, the rest is of the batch. */
-  write(messages: readonly QueuedMessage[], sentAt: number): string;
+  write(messages: readonly QueuedMessage[], sentAt: number): Uint8Array<ArrayBuffer>;
 }
 
+const encoder = new TextEncoder();
 const library = JSON.stringify({ library: { name: "@countersign/client", version } });
 
 /** The envelope of a batch with this id. */
@@ -20,7 +21,7 @@ export function createEnvelope(batchId: string): Envelope {
     bytes: utf8Bytes(head) + utf8Bytes(tail) + '0000-00-00T00:00:00.000Z"}'.length,
     write(messages, sentAt) {
       const batch = messages.map((message) => message.json).join(",");
-      return `${head}${batch}${tail}${new Date(sentAt).toISOString()}"}`;
+      return encoder.encode(`${head}${batch}${tail}${new Date(sentAt).toISOString()}"}`);
     },
   };
 }
@@ -31,7 +32,7 @@ export function createHeaders(
   gzip: boolean,
   extra: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const credentials = String.fromCharCode(...new TextEncoder().encode(`${writeKey}:`));
+  const credentials = String.fromCharCode(...encoder.encode(`${writeKey}:`));
   return {
     ...extra,
     "User-Agent": `countersign-client/${version}`,

@@ -132,15 +132,18 @@ export function memoryTransport(): MemoryTransport {
 }
 
 async function read({ url, headers, body }: TransportRequest): Promise<SentBatch> {
-  const json = typeof body === "string" ? body : await inflate(body);
-  const bytes = new TextEncoder().encode(json).length;
+  const plain = headers["Content-Encoding"] === "gzip" ? await inflate(body) : body;
   // Written by the client, whose envelope this is.
-  const envelope = JSON.parse(json) as Pick<SentBatch, "messageId" | "sentAt" | "context" | "batch">;
-  return { url, headers, bytes, ...envelope };
+  const envelope = JSON.parse(new TextDecoder().decode(plain)) as Pick<
+    SentBatch,
+    "messageId" | "sentAt" | "context" | "batch"
+  >;
+  return { url, headers, bytes: plain.length, ...envelope };
 }
 
-async function inflate(body: Uint8Array<ArrayBuffer>): Promise<string> {
-  return new Response(new Blob([body]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+async function inflate(body: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  const stream = new Blob([body]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
 function hang(signal: AbortSignal): Promise<never> {

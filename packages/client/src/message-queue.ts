@@ -10,6 +10,16 @@ export type WhenFull = "drop-newest" | "drop-oldest" | "wait";
 export interface QueuedMessage extends SerializedCall {
   readonly receipt: PendingReceipt;
   readonly sequence: number;
+  /** Bytes of memory it takes: see {@link memoryOf}. */
+  readonly memory: number;
+}
+
+/**
+ * Bytes of memory that a message takes while it is held: its JSON in the engine's form, which for anything but ASCII may
+ * be two bytes a character, and the objects around it.
+ */
+export function memoryOf({ json, bytes }: SerializedCall): number {
+  return (bytes === json.length ? bytes : 2 * json.length) + 256;
 }
 
 /** The bounds of a {@link MessageQueue}, and when it flushes. */
@@ -31,9 +41,10 @@ export class MessageQueue {
   /** Under `wait`: calls that found no room, in a line with bounds of its own. */
   readonly #line = new Fifo<QueuedMessage>();
   #held = 0;
-  #heldBytes = 0;
+  #heldMemory = 0;
+  #queuedMemory = 0;
+  #lineMemory = 0;
   #queuedBytes = 0;
-  #lineBytes = 0;
   /** Every message up to this number is due. */
   #due = -1;
   #last = -1;
@@ -71,9 +82,9 @@ export class MessageQueue {
     const { whenFull, maxQueueSize, maxQueueBytes } = this.#options;
     if (whenFull === "drop-oldest") return this.#replaceOldest(message);
     const waits = whenFull === "wait" && this.#line.length < maxQueueSize;
-    if (!waits || this.#lineBytes + message.bytes > maxQueueBytes) return [message];
+    if (!waits || this.#lineMemory + message.memory > maxQueueBytes) return [message];
     this.#last = message.sequence;
-    this.#lineBytes += message.bytes;
+    this.#lineMemory += message.memory;
     this.#line.push(message);
     return [];
   }
@@ -104,7 +115,7 @@ export class MessageQueue {
     const taken: QueuedMessage[] = [];
     for (let next = this.#shift(); next; next = this.#shift()) taken.push(next);
     for (let next = this.#line.shift(); next; next = this.#line.shift()) {
-      this.#lineBytes -= next.bytes;
+      this.#lineMemory -= next.memory;
       this.#hold(next, 1);
       taken.push(next);
     }
@@ -116,20 +127,21 @@ export class MessageQueue {
     for (const message of messages) this.#hold(message, -1);
     for (let next = this.#line.peek(); next && this.#fits(next); next = this.#line.peek()) {
       this.#line.shift();
-      this.#lineBytes -= next.bytes;
+      this.#lineMemory -= next.memory;
       this.#admit(next);
     }
   }
 
   #fits(message: QueuedMessage): boolean {
     const { maxQueueSize, maxQueueBytes } = this.#options;
-    return this.#held < maxQueueSize && this.#heldBytes + message.bytes <= maxQueueBytes;
+    return this.#held < maxQueueSize && this.#heldMemory + message.memory <= maxQueueBytes;
   }
 
   #admit(message: QueuedMessage): void {
     this.#last = Math.max(this.#last, message.sequence);
     this.#hold(message, 1);
     this.#queuedBytes += message.bytes;
+    this.#queuedMemory += message.memory;
     this.#queue.push(message);
     message.receipt.accept(true);
     if (message.sequence > this.#due) this.#undue += 1;
@@ -141,8 +153,8 @@ export class MessageQueue {
     const { maxQueueSize, maxQueueBytes } = this.#options;
     // What is on its way cannot be taken back: if all the room is theirs, the newest has to go.
     const onTheirWay = this.#held - this.#queue.length;
-    const bytesOnTheirWay = this.#heldBytes - this.#queuedBytes;
-    if (onTheirWay >= maxQueueSize || bytesOnTheirWay + message.bytes > maxQueueBytes) return [message];
+    const memoryOnTheirWay = this.#heldMemory - this.#queuedMemory;
+    if (onTheirWay >= maxQueueSize || memoryOnTheirWay + message.memory > maxQueueBytes) return [message];
     const dropped: QueuedMessage[] = [];
     while (!this.#fits(message)) {
       const oldest = this.#shift();
@@ -158,6 +170,7 @@ export class MessageQueue {
     const message = this.#queue.shift();
     if (message) {
       this.#queuedBytes -= message.bytes;
+      this.#queuedMemory -= message.memory;
       if (message.sequence > this.#due) this.#undue -= 1;
     }
     return message;
@@ -165,6 +178,6 @@ export class MessageQueue {
 
   #hold(message: QueuedMessage, change: 1 | -1): void {
     this.#held += change;
-    this.#heldBytes += change * message.bytes;
+    this.#heldMemory += change * message.memory;
   }
 }

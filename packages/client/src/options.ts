@@ -22,7 +22,10 @@ export interface AnalyticsOptions<Schemas extends EventSchemas = EventSchemas> {
 
   /** How many messages may be held: queued, on their way and waiting for a retry. Default 10,000. */
   readonly maxQueueSize?: number | undefined;
-  /** How many bytes of JSON may be held, at least 32,768. Default 16 MiB. */
+  /**
+   * How many bytes of memory they may take, at least 65,792: their JSON (two bytes a character unless it is all ASCII) and
+   * 256 bytes each. Default 16 MiB.
+   */
   readonly maxQueueBytes?: number | undefined;
   /**
    * What to do with a call that finds no room. `drop-newest` (default) drops it; `drop-oldest` drops the oldest ones that

@@ -3,7 +3,7 @@ import { Dispatcher } from "./dispatcher.ts";
 import { createEnvelope } from "./envelope.ts";
 import { setBusy, setOnSignals, type Exiting } from "./exit.ts";
 import { maxBatchBytes, maxBatchMessages } from "./limits.ts";
-import { MessageQueue, type QueuedMessage } from "./message-queue.ts";
+import { memoryOf, MessageQueue, type QueuedMessage } from "./message-queue.ts";
 import type { Counts, Delivered, Dropped, DropReason, Outcome, Rejected } from "./outcome.ts";
 import { PendingReceipt, type Receipt } from "./receipt.ts";
 import type { SerializedCall } from "./serialize.ts";
@@ -41,10 +41,20 @@ export class Recorder implements Exiting {
     return { delivered, failed: rejected, dropped, pending: this.#pending };
   }
 
-  record({ type, messageId, json, bytes }: SerializedCall): Receipt {
+  record(call: SerializedCall): Receipt {
     const { log, flushAt } = this.#settings;
+    const { type, messageId, json, bytes } = call;
     const receipt = new PendingReceipt(messageId);
-    const message: QueuedMessage = { type, messageId, json, bytes, receipt, sequence: this.#recorded };
+    const sequence = this.#recorded;
+    const message: QueuedMessage = {
+      type,
+      messageId,
+      json,
+      bytes,
+      receipt,
+      sequence,
+      memory: memoryOf(call),
+    };
     this.#recorded += 1;
     this.#pending += 1;
     if (this.#pending === 1) setBusy(this, true);
@@ -175,8 +185,10 @@ export class Recorder implements Exiting {
   }
 
   #abandon(reason: DropReason, detail: string): void {
+    // First, so that the room that is freed lets in no one who would be thrown out again.
+    const messages = this.#queue.takeAll();
     this.#dispatcher.abandon(reason, detail);
-    this.#settleHeld(this.#queue.takeAll(), dropped(reason, detail));
+    this.#settleHeld(messages, dropped(reason, detail));
   }
 
   #settleHeld(messages: readonly QueuedMessage[], outcome: Outcome): void {

@@ -1,7 +1,7 @@
 import type { CallType } from "./calls.ts";
 import { checkJson, tooLarge } from "./check-json.ts";
 import { callBytes, utf8Bytes } from "./limits.ts";
-import { toTimestamp } from "./timestamp.ts";
+import { formatTime, toTimestamp } from "./timestamp.ts";
 import { ValidationError } from "./validation-error.ts";
 
 /** A call as it will be sent. Nothing the caller does to their objects afterwards can change it. */
@@ -55,22 +55,22 @@ function build(type: CallType, call: Fields, defaults: CallDefaults): Serialized
   checkNames(type, call);
   const userId = text(call, "userId");
   const anonymousId = text(call, "anonymousId");
-  const own = {
-    event: text(call, "event"),
-    groupId: text(call, "groupId"),
-    previousId: text(call, "previousId"),
-  };
-  checkRequired(type, { userId, anonymousId, ...own });
+  const event = text(call, "event");
+  const groupId = text(call, "groupId");
+  const previousId = text(call, "previousId");
+  checkRequired(type, { userId, anonymousId, event, groupId, previousId });
   const messageId = checkMessageId(text(call, "messageId") ?? defaults.ids());
 
   // The order of the keys is the order they are sent in; JSON leaves out what is undefined.
   const json = JSON.stringify({
     type,
     messageId,
-    timestamp: timestampOf(call, defaults.now),
+    timestamp: timestampOf(call, defaults.now()),
     userId,
     anonymousId,
-    ...own,
+    event,
+    groupId,
+    previousId,
     name: text(call, "name"),
     category: text(call, "category"),
     properties: propertiesOf(type, call),
@@ -146,9 +146,9 @@ function integrationsOf(call: Fields): object | undefined {
   return integrations;
 }
 
-function timestampOf(call: Fields, now: () => number): string {
+function timestampOf(call: Fields, now: number): string {
   const given = call["timestamp"] ?? undefined;
-  const timestamp = given === undefined ? new Date(now()).toISOString() : toTimestamp(given);
+  const timestamp = given === undefined ? formatTime(now) : toTimestamp(given);
   if (timestamp === undefined) {
     throw new ValidationError(
       "timestamp",

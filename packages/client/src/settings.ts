@@ -35,6 +35,9 @@ export interface Settings {
   readonly transport: Transport;
 }
 
+/** Memory of the largest call there is: a smaller queue could not take it even when empty. */
+const largestCall = 2 * maxCallBytes + 256;
+
 /** The longest delay that timers can take. */
 const maxDelay = 2_147_483_647;
 
@@ -99,7 +102,7 @@ export function createSettings(writeKey: unknown, options: AnalyticsOptions): Se
     flushAt: integer(size === undefined ? "flushAt" : "size", flushAt, 1, maxBatchMessages),
     flushAfter: integer("flushAfter", options.flushAfter ?? 5_000, 1, maxDelay),
     maxQueueSize: integer("maxQueueSize", options.maxQueueSize ?? 10_000, 1),
-    maxQueueBytes: integer("maxQueueBytes", options.maxQueueBytes ?? 16_777_216, maxCallBytes),
+    maxQueueBytes: integer("maxQueueBytes", options.maxQueueBytes ?? 16_777_216, largestCall),
     whenFull: policy(options.whenFull ?? "drop-newest"),
     onDrop: callable("onDrop", options.onDrop, undefined),
     onReject: callable("onReject", options.onReject, undefined),

@@ -14,6 +14,18 @@ export function toTimestamp(value: unknown): string | undefined {
     : undefined;
 }
 
+let lastTime = Number.NaN;
+let lastText = "";
+
+/** As `toISOString`, for times that come many a millisecond. */
+export function formatTime(time: number): string {
+  if (time !== lastTime) {
+    lastText = new Date(time).toISOString();
+    lastTime = time;
+  }
+  return lastText;
+}
+
 function parse(text: string): number {
   const parts = iso8601.exec(text);
   if (!parts) return Number.NaN;

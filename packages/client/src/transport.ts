@@ -2,8 +2,8 @@
 export interface TransportRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON text, or the same gzipped. */
-  readonly body: string | Uint8Array<ArrayBuffer>;
+  /** JSON in UTF-8, gzipped if the headers say so. */
+  readonly body: Uint8Array<ArrayBuffer>;
   /** Aborted at the time-out, and when the client gives the request up. */
   readonly signal: AbortSignal;
 }
@@ -60,8 +60,8 @@ async function readStart(response: Response): Promise<string> {
   return text;
 }
 
-/** The text gzipped, by the runtime's own CompressionStream. */
-export async function gzip(text: string): Promise<Uint8Array<ArrayBuffer>> {
-  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
+/** Gzips by the runtime's own CompressionStream. */
+export async function gzip(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+  const stream = new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { Analytics, type AnalyticsOptions } from "@countersign/client";
 import {
   memoryTransport,
@@ -94,4 +95,14 @@ export async function startService(): Promise<Service> {
     answer: undefined,
   };
   return service;
+}
+
+/** The URL of a port that nothing listens on. (A well-known one such as 1 will not do: fetch does not ask those.) */
+export async function closedEndpoint(): Promise<string> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return `http://127.0.0.1:${port}`;
 }

@@ -1,0 +1,114 @@
+import { Analytics, ValidationError, type IdentifyCall, type StandardSchema } from "@countersign/client";
+import { memoryTransport } from "@countersign/client/testing";
+import { defineEvents } from "@countersign/core";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+
+const userId = "u1";
+const events = defineEvents({
+  "Order Completed": z.object({ orderId: z.string(), total: z.coerce.number() }),
+  "Signed Up": z.object({ plan: z.enum(["free", "team"]).optional() }),
+});
+const options = { transport: memoryTransport() };
+
+describe("at compile time", () => {
+  test("track() takes the events that the receiver knows, and what their schemas take", async () => {
+    const service = memoryTransport();
+    const analytics = new Analytics("KEY", { events, transport: service });
+    analytics.track({ userId, event: "Order Completed", properties: { orderId: "o1", total: 9 } });
+    analytics.track({ anonymousId: "a1", event: "Signed Up", properties: { plan: "team" } });
+    analytics.track({ userId, event: "Signed Up" });
+
+    // @ts-expect-error The event is not defined.
+    analytics.track({ userId, event: "Order Complete", properties: { orderId: "o1", total: 9 } });
+    // @ts-expect-error A property is missing.
+    analytics.track({ userId, event: "Order Completed", properties: { total: 9 } });
+    // @ts-expect-error The properties are missing.
+    analytics.track({ userId, event: "Order Completed" });
+    // @ts-expect-error A property is of the wrong kind.
+    analytics.track({ userId, event: "Signed Up", properties: { plan: "gold" } });
+    // @ts-expect-error Properties of another event.
+    analytics.track({ userId, event: "Signed Up", properties: { orderId: "o1", total: 9 } });
+    // @ts-expect-error Nobody did it.
+    expect(() => analytics.track({ event: "Signed Up" })).toThrow(ValidationError);
+
+    await analytics.close();
+    // The compiler refused five of them, but it has no say at run time.
+    service.assertCount(8);
+  });
+
+  test("without events any event goes", () => {
+    const analytics = new Analytics("KEY", options);
+    interface Order {
+      total: number;
+    }
+    const order: Order = { total: 9 };
+    analytics.track({ userId, event: "Whatever", properties: order });
+    // @ts-expect-error The event is missing.
+    expect(() => analytics.track({ userId })).toThrow("You must pass 'event'.");
+  });
+
+  test("calls ask for an identity, and for no field they do not know", () => {
+    const analytics = new Analytics("KEY", options);
+    const maybe: { id: string | undefined } = { id: undefined };
+    analytics.identify({ userId: maybe.id, anonymousId: "a1" });
+    // @ts-expect-error It may be undefined, and there is no other.
+    const nobody: IdentifyCall = { userId: maybe.id };
+    expect(() => analytics.identify(nobody)).toThrow(ValidationError);
+    // @ts-expect-error An alias needs both ids.
+    expect(() => analytics.alias({ userId })).toThrow("You must pass a 'previousId'.");
+    // @ts-expect-error A group needs its id.
+    expect(() => analytics.group({ userId })).toThrow("You must pass a 'groupId'.");
+    // @ts-expect-error Misspelt.
+    expect(() => analytics.identify({ userId, trait: {} })).toThrow("no field 'trait'");
+    // @ts-expect-error The recognised properties of a page are strings.
+    analytics.page({ userId, traits: { url: 7 } });
+  });
+});
+
+describe("at run time, with validateEvents", () => {
+  const analytics = new Analytics<typeof events.schemas>("KEY", { ...options, events, validateEvents: true });
+  const track = (call: object): unknown => analytics.track(call as never);
+
+  test("an event that fits is recorded, as it was passed", async () => {
+    const service = memoryTransport();
+    const analytics = new Analytics("KEY", { events, validateEvents: true, transport: service });
+    // The schema would make it a number. Its input is what the receiver's schema reads again.
+    analytics.track({ userId, event: "Order Completed", properties: { orderId: "o1", total: "9" } });
+    analytics.track({ userId, event: "Signed Up" });
+    await analytics.close();
+    service.assertSent({ event: "Order Completed", properties: { total: "9" } });
+    expect(service.messages).toHaveLength(2);
+  });
+
+  test.each<[string, object, string, RegExp]>([
+    ["an event that is not defined", { event: "Order" }, "event", /Defined are: Order Completed, Signed Up/],
+    ["a name of Object's", { event: "toString" }, "event", /not defined/],
+    [
+      "a property of the wrong kind",
+      { event: "Signed Up", properties: { plan: 7 } },
+      "properties.plan",
+      /Signed Up/,
+    ],
+    ["missing properties", { event: "Order Completed" }, "properties.orderId", /and 1 more/],
+    ["no event at all", {}, "event", /You must pass 'event'/],
+  ])("%s is refused", (_, call, field, message) => {
+    expect(() => track({ userId, ...call })).toThrow(
+      expect.objectContaining({ name: "ValidationError", field }),
+    );
+    expect(() => track({ userId, ...call })).toThrow(message);
+    expect(analytics.counts.pending).toBe(0);
+  });
+
+  test("a schema that can only be asked later is a TypeError, and leaves nothing unhandled", () => {
+    const later: StandardSchema<object> = {
+      "~standard": { version: 1, vendor: "test", validate: () => Promise.reject(new Error("later")) },
+    };
+    const analytics = new Analytics("KEY", {
+      ...options,
+      events: { schemas: { E: later } },
+      validateEvents: true,
+    });
+    expect(() => analytics.track({ userId, event: "E", properties: {} })).toThrow(TypeError);
+  });
+});

@@ -1,0 +1,163 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { closedEndpoint, startService } from "./helpers.ts";
+
+interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly output: string;
+  /** Milliseconds from the given moment to the end. */
+  readonly took: number;
+}
+
+interface Child {
+  readonly process: ChildProcess;
+  readonly output: () => string;
+  readonly ended: (since?: number) => Promise<Ended>;
+}
+
+function start(way: string, endpoint: string): Child {
+  const script = fileURLToPath(new URL("fixtures/exits.mjs", import.meta.url));
+  const child = spawn(process.execPath, [script, way, endpoint], { stdio: ["ignore", "pipe", "pipe"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  const exited = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
+  return {
+    process: child,
+    output: () => output,
+    async ended(since = Date.now()) {
+      const [code, signal] = await exited;
+      return { code, signal, output, took: Date.now() - since };
+    },
+  };
+}
+
+/** Milliseconds that Node itself takes to start and end on this machine at this moment. */
+async function nodeAlone(): Promise<number> {
+  const since = Date.now();
+  await once(spawn(process.execPath, ["--version"]), "exit");
+  return Date.now() - since;
+}
+
+describe("a process that ends by itself", () => {
+  test("delivers the three events it queued, within a second", async () => {
+    const service = await startService();
+    const alone = await nodeAlone();
+    const { code, output, took } = await start("return", service.url).ended();
+    expect({ code, output }).toEqual({ code: 0, output: "" });
+    expect(service.messages.map((message) => message.event)).toEqual(["Event 0", "Event 1", "Event 2"]);
+    expect(took - alone).toBeLessThan(1_000);
+  });
+
+  test("goes on from an awaited receipt, although the timer of the flush does not hold it", async () => {
+    const service = await startService();
+    const { code, output } = await start("await-receipt", service.url).ended();
+    expect({ code, output }).toEqual({ code: 0, output: "delivered" });
+  });
+
+  test("delivers what is recorded at the very end", async () => {
+    const service = await startService();
+    await start("records-at-exit", service.url).ended();
+    expect(service.messages.map((message) => message.event)).toContain("At exit");
+  });
+
+  test("retries a service that fails a few times", async () => {
+    const service = await startService();
+    let failures = 2;
+    service.answer = (_, response) => {
+      failures -= 1;
+      if (failures === 0) service.answer = undefined;
+      response.writeHead(503, { "retry-after": "0" }).end();
+    };
+    const { code } = await start("return", service.url).ended();
+    expect(code).toBe(0);
+    expect(service.messages).toHaveLength(3);
+  });
+
+  test("is held for exitTimeout, and no longer, by a service that is down", async () => {
+    const { code, output, took } = await start("return", await closedEndpoint()).ended();
+    expect({ code, output }).toEqual({ code: 0, output: "" });
+    expect(took).toBeGreaterThan(400);
+    expect(took).toBeLessThan(3_000);
+  });
+
+  test("is held by close() while it retries", async () => {
+    const service = await startService();
+    service.answer = (_, response) => {
+      service.answer = undefined;
+      response.writeHead(503, { "retry-after": "1" }).end();
+    };
+    const { output } = await start("close", service.url).ended();
+    expect(JSON.parse(output)).toEqual({ delivered: 3, failed: 0, dropped: 0, pending: 0 });
+  });
+});
+
+describe("with flushOnSignals", () => {
+  test.each(["SIGTERM", "SIGINT"] as const)(
+    "%s delivers the three events, and ends as if unhandled",
+    async (name) => {
+      const service = await startService();
+      const child = start("signal", service.url);
+      await vi.waitFor(() => expect(child.output()).toBe("ready"), { timeout: 5_000 });
+      child.process.kill(name);
+      const { signal, took } = await child.ended();
+      expect(signal).toBe(name);
+      expect(service.messages).toHaveLength(3);
+      expect(took).toBeLessThan(1_000);
+    },
+  );
+
+  test("an application that handles the signal itself ends the process itself", async () => {
+    const service = await startService();
+    const child = start("signal-shared", service.url);
+    await vi.waitFor(() => expect(child.output()).toBe("ready"), { timeout: 5_000 });
+    child.process.kill("SIGTERM");
+    const { code } = await child.ended();
+    expect(code).toBe(7);
+    expect(service.messages.map((message) => message.event)).toContain("In the handler");
+  });
+
+  test("a service that hangs delays the end by exitTimeout, and a second signal not even that", async () => {
+    const hung = createServer(() => {});
+    await new Promise<void>((resolve) => hung.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void hung.close());
+    const { port } = hung.address() as AddressInfo;
+    for (const signals of [1, 2]) {
+      const child = start("signal", `http://127.0.0.1:${port}`);
+      await vi.waitFor(() => expect(child.output()).toBe("ready"), { timeout: 5_000 });
+      const connected = once(hung, "connection");
+      child.process.kill("SIGTERM");
+      const since = Date.now();
+      await connected;
+      if (signals === 2) child.process.kill("SIGTERM");
+      const { signal, took } = await child.ended(since);
+      expect(signal).toBe("SIGTERM");
+      expect(took < 450 ? "at once" : took < 1_500 ? "after exitTimeout" : took).toBe(
+        signals === 2 ? "at once" : "after exitTimeout",
+      );
+    }
+  });
+});
+
+function listeners(): number[] {
+  return ["beforeExit", "SIGTERM", "SIGINT"].map((name) => process.listenerCount(name));
+}
+
+test("clients leave no listener on the process", async () => {
+  const { Analytics } = await import("@countersign/client");
+  const { memoryTransport } = await import("@countersign/client/testing");
+  const before = listeners();
+  const clients = Array.from({ length: 20 }, () => {
+    return new Analytics("KEY", { transport: memoryTransport(), flushOnSignals: true });
+  });
+  for (const client of clients) client.track({ userId: "u1", event: "E" });
+  expect(listeners()).toEqual(before.map((count) => count + 1));
+  await Promise.all(clients.map((client) => client.close()));
+  expect(listeners()).toEqual(before);
+});

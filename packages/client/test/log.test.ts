@@ -1,0 +1,90 @@
+import { execFileSync } from "node:child_process";
+import { describe, expect, test } from "vitest";
+import { createBench } from "./helpers.ts";
+
+const userId = "u1";
+
+describe("the log", () => {
+  test("speaks the Go library's terms", async () => {
+    const lines: string[] = [];
+    const { analytics, service, clock } = createBench({ flushAt: 2, log: (line) => lines.push(line) });
+    const track = (messageId: string) => analytics.track({ userId, event: "E", messageId });
+    const json = (id: string) =>
+      `{"type":"track","messageId":"${id}","timestamp":"2026-01-01T00:00:00.000Z","userId":"u1","event":"E"}`;
+    track("m1");
+    track("m2");
+    await clock.advance(0);
+    track("m3");
+    service.reply({ status: 400, body: "bad" });
+    await clock.advance(5_000);
+    await analytics.close();
+    expect(lines).toEqual([
+      `buffer (0/2) ${json("m1")}`,
+      `buffer (1/2) ${json("m2")}`,
+      "exceeded 2 messages – flushing",
+      "response 200",
+      `buffer (0/2) ${json("m3")}`,
+      "interval reached – flushing 1",
+      "response 400 – bad",
+      "exit requested – draining msgs",
+      "exit requested – flushing 0",
+      "exit",
+    ]);
+  });
+
+  test("tells of requests without an answer", async () => {
+    const lines: string[] = [];
+    const { analytics, service, clock } = createBench({ flushAt: 1, log: (line) => lines.push(line) });
+    service.reply(new Error("socket hang up"));
+    analytics.track({ userId, event: "E" });
+    await clock.advance(1_000);
+    expect(lines).toContainEqual(expect.stringMatching(/^error sending request: .*socket hang up/));
+  });
+
+  test("never has the write key, and neither has an outcome, whatever the endpoint says", async () => {
+    const lines: string[] = [];
+    const { analytics, service } = createBench({ log: (line) => lines.push(line) });
+    const encoded = Buffer.from("WRITE_KEY:").toString("base64");
+    service.reply({ status: 401, body: `No such key: WRITE_KEY (Basic ${encoded})` });
+    const receipt = analytics.track({ userId, event: "E", properties: { key: "WRITE_KEY" } });
+    await analytics.flush();
+    expect(lines.join()).toContain("[write key]");
+    expect(`${lines.join()}${JSON.stringify(receipt.outcome)}`).not.toMatch(
+      new RegExp(`WRITE_KEY|${encoded}`),
+    );
+  });
+});
+
+describe("DEBUG", () => {
+  const script = `
+    import { Analytics } from "@countersign/client";
+    import { memoryTransport } from "@countersign/client/testing";
+    const analytics = new Analytics("SECRET", { transport: memoryTransport(), ids: () => "id" });
+    analytics.track({ userId: "SECRET", event: "E" });
+    await analytics.close();`;
+  const run = (DEBUG: string): string =>
+    execFileSync(
+      process.execPath,
+      ["--input-type=module", "-e", `process.stderr.write = (text) => process.stdout.write(text);${script}`],
+      {
+        env: { ...process.env, DEBUG },
+        cwd: import.meta.dirname,
+        encoding: "utf8",
+      },
+    );
+
+  test("=analytics logs to standard error, without the write key", () => {
+    const output = run("analytics");
+    expect(output).toMatch(/^analytics buffer \(0\/20\) .*"userId":"\[write key\]"/);
+    expect(output).toContain("analytics response 200");
+    expect(output).not.toContain("SECRET");
+  });
+
+  test.each(["express,analytics", "analytics express"])("=%s too", (value) => {
+    expect(run(value)).toContain("analytics buffer");
+  });
+
+  test.each(["", "express", "analytics-node"])("=%j logs nothing", (value) => {
+    expect(run(value)).toBe("");
+  });
+});

@@ -1,0 +1,60 @@
+import { Analytics, version, type AnalyticsOptions } from "@countersign/client";
+import { memoryTransport } from "@countersign/client/testing";
+import { readFileSync } from "node:fs";
+import { inspect } from "node:util";
+import { expect, test } from "vitest";
+
+// What the types refuse, for callers that have none.
+const wrong = (options: object): AnalyticsOptions => options;
+
+test.each<[string, unknown, AnalyticsOptions, RegExp]>([
+  ["no write key", undefined, {}, /write key/],
+  ["an empty write key", " ", {}, /write key/],
+  ["an unknown option", "K", wrong({ flushInterval: 1 }), /no option 'flushInterval'.*flushAfter/],
+  ["an unknown retry option", "K", wrong({ retry: { retries: 1 } }), /no retry option 'retries'/],
+  ["flushAt 0", "K", { flushAt: 0 }, /'flushAt' must be a whole number from 1 to 2500, not 0/],
+  ["flushAt 2501", "K", { flushAt: 2_501 }, /'flushAt'/],
+  ["size 1.5", "K", { size: 1.5 }, /'size'/],
+  ["size and flushAt", "K", { size: 1, flushAt: 2 }, /another name for 'flushAt'/],
+  ["flushAfter 0", "K", { flushAfter: 0 }, /'flushAfter'/],
+  ["flushAfter as text", "K", wrong({ flushAfter: "5s" }), /'flushAfter'.*not 5s/],
+  ["a queue too small for a call", "K", { maxQueueBytes: 65_791 }, /'maxQueueBytes' must be .* from 65792/],
+  ["an unknown policy", "K", wrong({ whenFull: "block" }), /'whenFull'.*not block/],
+  ["an endpoint without a scheme", "K", { endpoint: "api.example.com" }, /'endpoint'.*"api.example.com"/],
+  ["an ftp endpoint", "K", { endpoint: "ftp://api.example.com" }, /http or https/],
+  ["credentials in the endpoint", "K", { endpoint: "https://u:p@api.example.com" }, /user name/],
+  ["an illegal header", "K", { headers: { "x y": "z" } }, /'headers'/],
+  ["a hook that is no function", "K", wrong({ onDrop: true }), /'onDrop' must be a function/],
+  ["gzip as text", "K", wrong({ gzip: "yes" }), /'gzip' must be true or false/],
+  ["validateEvents without events", "K", { validateEvents: true }, /needs 'events'/],
+])("%s is a TypeError when the client is created", (_, key, options, message) => {
+  expect(() => new Analytics(key as string, options)).toThrow(TypeError);
+  expect(() => new Analytics(key as string, options)).toThrow(message);
+});
+
+test.each([
+  ["https://e.example", "https://e.example/v1/batch"],
+  ["https://e.example/", "https://e.example/v1/batch"],
+  ["http://127.0.0.1:4010", "http://127.0.0.1:4010/v1/batch"],
+  ["https://e.example/proxy/", "https://e.example/proxy/v1/batch"],
+  ["https://e.example/v1/import", "https://e.example/v1/import"],
+  ["https://e.example/v1/batch/?region=eu", "https://e.example/v1/batch/?region=eu"],
+])("endpoint %s is asked at %s", async (endpoint, url) => {
+  const service = memoryTransport();
+  const analytics = new Analytics("K", { endpoint, transport: service });
+  analytics.track({ userId: "u1", event: "E" });
+  await analytics.close();
+  expect(service.requests.map((request) => request.url)).toEqual([url]);
+});
+
+test("inspecting a client does not show its write key", () => {
+  expect(inspect(new Analytics("SECRET"), { depth: 9, showHidden: true })).not.toContain("SECRET");
+  expect(JSON.stringify(new Analytics("SECRET"))).not.toContain("SECRET");
+});
+
+test("the version is that of package.json, which has no dependency", () => {
+  const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as object;
+  expect(manifest).toMatchObject({ name: "@countersign/client", version });
+  expect(manifest).not.toHaveProperty("dependencies");
+  expect(manifest).not.toHaveProperty("peerDependencies");
+});

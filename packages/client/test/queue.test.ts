@@ -1,0 +1,143 @@
+import type { Dropped, Undelivered, WhenFull } from "@countersign/client";
+import { describe, expect, test } from "vitest";
+import { createBench } from "./helpers.ts";
+
+const userId = "u1";
+
+/** A service that does not answer, and a queue of five whose first message is on its way. */
+function createFull(whenFull: WhenFull, options: object = {}) {
+  const dropped: Undelivered<Dropped>[] = [];
+  const bench = createBench({
+    flushAt: 1,
+    maxInFlight: 1,
+    maxQueueSize: 5,
+    whenFull,
+    requestTimeout: 60_000,
+    onDrop: (undelivered) => dropped.push(undelivered),
+    ...options,
+  });
+  bench.service.reply("hang");
+  const record = (n: number) => bench.analytics.track({ userId, event: `E${n}`, messageId: `m${n}` });
+  return { ...bench, record, dropped, ids: () => dropped.map(({ messageId }) => messageId) };
+}
+
+describe("a full queue", () => {
+  test("drop-newest drops the call that found no room", async () => {
+    const { analytics, clock, record, ids } = createFull("drop-newest");
+    const receipts = [];
+    for (let n = 0; n < 7; n += 1) receipts.push(record(n));
+    await clock.advance(0);
+    expect(ids()).toEqual(["m5", "m6"]);
+    expect(await receipts[6]).toMatchObject({ status: "dropped", reason: "queue-full", mayBeStored: false });
+    expect(await receipts[6]?.accepted).toBe(false);
+    expect(await receipts[4]?.accepted).toBe(true);
+    expect(analytics.counts).toEqual({ delivered: 0, failed: 0, dropped: 2, pending: 5 });
+  });
+
+  test("drop-oldest drops the oldest that is not on its way", async () => {
+    const { clock, record, ids } = createFull("drop-oldest");
+    record(0);
+    await clock.advance(0);
+    for (let n = 1; n < 8; n += 1) record(n);
+    expect(ids()).toEqual(["m1", "m2", "m3"]);
+  });
+
+  test("drop-oldest drops the newest if all the room is taken by what is on its way", async () => {
+    const { clock, record, ids } = createFull("drop-oldest", { maxQueueSize: 1 });
+    record(0);
+    await clock.advance(0);
+    record(1);
+    expect(ids()).toEqual(["m1"]);
+  });
+
+  test("drop-oldest makes room by bytes", async () => {
+    const { analytics, clock, ids } = createFull("drop-oldest", {
+      maxQueueBytes: 70_000,
+      maxQueueSize: 1_000,
+    });
+    const record = (n: number, length: number) => {
+      analytics.identify({ userId, messageId: `m${n}`, traits: { bio: "x".repeat(length) } });
+    };
+    record(0, 10_000);
+    await clock.advance(0);
+    for (let n = 1; n < 6; n += 1) record(n, 10_000);
+    expect(ids()).toEqual([]);
+    record(6, 30_000);
+    expect(ids()).toEqual(["m1", "m2", "m3"]);
+  });
+
+  test("wait keeps the call in line, says when it was taken, and loses nothing", async () => {
+    const { analytics, service, clock, record, ids } = createFull("wait");
+    const receipts = [];
+    for (let n = 0; n < 8; n += 1) receipts.push(record(n));
+    let accepted = false;
+    void receipts[7]?.accepted.then((value) => (accepted = value));
+    await clock.advance(59_000);
+    expect(accepted).toBe(false);
+    expect(analytics.counts.pending).toBe(8);
+    // The hung request times out, is retried, and everything flows.
+    await clock.advance(10_000);
+    expect(accepted).toBe(true);
+    expect(service.messages.map((message) => message.messageId)).toEqual(
+      receipts.map((each) => each.messageId),
+    );
+    expect(ids()).toEqual([]);
+  });
+
+  test("wait bounds its line as well: callers that do not wait are dropped, not kept", () => {
+    const { record, ids } = createFull("wait");
+    for (let n = 0; n < 12; n += 1) record(n);
+    expect(ids()).toEqual(["m10", "m11"]);
+  });
+
+  test("wait lets awaiting callers record any number", async () => {
+    const { analytics, service } = createBench({ whenFull: "wait", maxQueueSize: 3, flushAt: 2 });
+    for (let n = 0; n < 100; n += 1) {
+      const receipt = analytics.track({ userId, event: "E" });
+      expect(await receipt.accepted).toBe(true);
+    }
+    await analytics.close();
+    service.assertCount(100);
+  });
+
+  test("is flushed without waiting for the interval", async () => {
+    const { analytics, service, clock } = createBench({ maxQueueSize: 3 });
+    for (let n = 0; n < 4; n += 1) analytics.track({ userId, event: "E" });
+    await clock.advance(0);
+    expect(service.messages).toHaveLength(3);
+  });
+});
+
+test("onDrop gets the message as it would have been sent", () => {
+  const { record, dropped } = createFull("drop-newest");
+  for (let n = 0; n < 6; n += 1) record(n);
+  expect(dropped[0]).toMatchObject({ messageId: "m5", type: "track", outcome: { reason: "queue-full" } });
+  expect(JSON.parse(dropped[0]?.json ?? "")).toMatchObject({ userId, event: "E5", messageId: "m5" });
+});
+
+test("a hook that throws keeps no other message from its outcome", async () => {
+  const lines: string[] = [];
+  const { analytics, service } = createBench({
+    onReject: () => {
+      throw new Error("boom");
+    },
+    log: (line) => lines.push(line),
+  });
+  service.replyAlways({ status: 401 });
+  for (let n = 0; n < 3; n += 1) analytics.track({ userId, event: "E" });
+  expect(await analytics.flush()).toEqual({ delivered: 0, failed: 3, dropped: 0, pending: 0 });
+  expect(lines.filter((line) => line === "onReject threw: Error: boom")).toHaveLength(3);
+});
+
+test("requests in flight are capped, and what piles up goes out together", async () => {
+  const { analytics, service, clock } = createBench({ maxInFlight: 2, flushAt: 2, requestTimeout: 60_000 });
+  service.reply("hang", "hang");
+  for (let n = 0; n < 10; n += 1) {
+    analytics.track({ userId, event: "E" });
+    await clock.advance(0);
+  }
+  expect(service.requests.map((request) => request.batch.length)).toEqual([2, 2]);
+  await clock.advance(61_000);
+  // The two again, as they time out, and the six that waited together in one.
+  expect(service.requests.map((request) => request.batch.length)).toEqual([2, 2, 2, 6, 2]);
+});

@@ -1,0 +1,163 @@
+import { Analytics } from "@countersign/client";
+import { memoryTransport } from "@countersign/client/testing";
+import { describe, expect, test } from "vitest";
+import { createBench } from "./helpers.ts";
+
+const userId = "u1";
+
+describe("a receipt", () => {
+  test("has the id under which the service knows the message", async () => {
+    const { analytics, service } = createBench();
+    const receipts = [
+      analytics.track({ userId, event: "E" }),
+      analytics.track({ userId, event: "E", messageId: "mine" }),
+    ];
+    await analytics.flush();
+    expect(receipts.map((receipt) => receipt.messageId)).toEqual(
+      service.messages.map((each) => each.messageId),
+    );
+    expect(receipts[1]?.messageId).toBe("mine");
+  });
+
+  test("is awaited before and after its end, by many", async () => {
+    const { analytics } = createBench();
+    const receipt = analytics.track({ userId, event: "E" });
+    expect(receipt.outcome).toBeUndefined();
+    const early = Promise.all([receipt, receipt.then(({ status }) => status)]);
+    await analytics.flush();
+    expect(await early).toEqual([{ status: "delivered" }, "delivered"]);
+    expect(await receipt).toBe(receipt.outcome);
+  });
+
+  test("can be left alone whatever happens: nothing is left unhandled", async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown): void => void unhandled.push(reason);
+    process.on("unhandledRejection", note);
+    const { analytics, service, clock } = createBench({ flushAt: 1, retry: { maxRetries: 1 } });
+    service.reply({ status: 401 }, new Error("reset"), "hang", { status: 500 }, { body: "<html>" });
+    for (let n = 0; n < 5; n += 1) analytics.track({ userId, event: "E" });
+    const closing = analytics.close(15_000);
+    await clock.advance(15_000);
+    await closing;
+    analytics.track({ userId, event: "late" });
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off("unhandledRejection", note);
+    expect(unhandled).toEqual([]);
+  });
+});
+
+describe("flush()", () => {
+  test("waits for what was recorded before it, not for what comes after", async () => {
+    const { analytics, service, clock } = createBench({ flushAt: 1, requestTimeout: 60_000 });
+    analytics.track({ userId, event: "before" });
+    const flushed = analytics.flush();
+    service.reply({}, "hang");
+    await clock.advance(0);
+    analytics.track({ userId, event: "after" });
+    expect(await flushed).toMatchObject({ delivered: 1 });
+  });
+
+  test("returns at its deadline with what is pending, which goes on", async () => {
+    const { analytics, service, clock } = createBench();
+    service.reply({ status: 503, headers: { "retry-after": "60" } });
+    const receipt = analytics.track({ userId, event: "E" });
+    const flushed = analytics.flush(1_000);
+    await clock.advance(1_000);
+    expect(await flushed).toEqual({ delivered: 0, failed: 0, dropped: 0, pending: 1 });
+    await clock.advance(60_000);
+    expect(receipt.outcome).toEqual({ status: "delivered" });
+  });
+
+  test.each([-1, Number.NaN, Infinity, "1000" as never])("refuses %s as a deadline", async (deadline) => {
+    const { analytics } = createBench();
+    if (typeof deadline === "string") return;
+    await expect(analytics.flush(deadline)).rejects.toThrow(TypeError);
+    await expect(analytics.close(deadline)).rejects.toThrow(TypeError);
+    expect(analytics.track({ userId, event: "E" }).outcome).toBeUndefined();
+  });
+});
+
+describe("close()", () => {
+  test("drains, whatever flushAt and flushAfter say", async () => {
+    const { analytics, service } = createBench();
+    for (let n = 0; n < 7; n += 1) analytics.track({ userId, event: "E" });
+    expect(await analytics.close()).toEqual({ delivered: 7, failed: 0, dropped: 0, pending: 0 });
+    expect(service.messages).toHaveLength(7);
+  });
+
+  test("drops the rest at its deadline, says so, and aborts what is in flight", async () => {
+    const signals: AbortSignal[] = [];
+    const { analytics, clock } = createBench({
+      flushAt: 1,
+      maxInFlight: 1,
+      requestTimeout: 60_000,
+      transport: { send: ({ signal }) => (signals.push(signal), new Promise<never>(() => {})) },
+    });
+    const [sent, queued] = [analytics.track({ userId, event: "E" }), analytics.track({ userId, event: "E" })];
+    await clock.advance(0);
+    const closing = analytics.close(1_000);
+    await clock.advance(1_000);
+    expect(await closing).toEqual({ delivered: 0, failed: 0, dropped: 2, pending: 0 });
+    expect(sent.outcome).toMatchObject({ status: "dropped", reason: "deadline", mayBeStored: true });
+    expect(queued.outcome).toMatchObject({ status: "dropped", reason: "deadline", mayBeStored: false });
+    expect(signals.map((signal) => signal.aborted)).toEqual([true]);
+    expect(clock.timers).toBe(0);
+  });
+
+  test("drops what waits in line as well", async () => {
+    const { analytics, service, clock } = createBench({ flushAt: 1, maxQueueSize: 1, whenFull: "wait" });
+    service.replyAlways({ status: 500 });
+    const receipts = [1, 2].map(() => analytics.track({ userId, event: "E" }));
+    const closing = analytics.close(1_000);
+    await clock.advance(1_000);
+    expect(await closing).toMatchObject({ dropped: 2, pending: 0 });
+    expect(await receipts[1]?.accepted).toBe(false);
+  });
+
+  test("is idempotent, and a later deadline still counts", async () => {
+    const { analytics, service, clock } = createBench();
+    service.replyAlways({ status: 500 });
+    analytics.track({ userId, event: "E" });
+    const all = [analytics.close(), analytics.close(), analytics.close(2_000)];
+    await clock.advance(2_000);
+    const expected = { delivered: 0, failed: 0, dropped: 1, pending: 0 };
+    expect(await Promise.all(all)).toEqual([expected, expected, expected]);
+    expect(await analytics.close()).toEqual(expected);
+  });
+
+  test("drops and counts the calls after it, without an exception", async () => {
+    const { analytics, service } = createBench();
+    await analytics.close();
+    const receipt = analytics.track({ userId, event: "late" });
+    expect(receipt.outcome).toMatchObject({ status: "dropped", reason: "closed", mayBeStored: false });
+    expect(analytics.counts).toEqual({ delivered: 0, failed: 0, dropped: 1, pending: 0 });
+    expect(service.requests).toHaveLength(0);
+  });
+
+  test("is what `await using` does", async () => {
+    const service = memoryTransport();
+    const analytics = new Analytics("KEY", { transport: service });
+    analytics.track({ userId, event: "E" });
+    await analytics[Symbol.asyncDispose]();
+    service.assertCount(1);
+    expect(analytics.track({ userId, event: "late" }).outcome).toMatchObject({ reason: "closed" });
+  });
+});
+
+test("something injected that throws is an outcome, not a crash", async () => {
+  let broken = false;
+  const ids = (): string => {
+    if (broken) throw new Error("no ids");
+    return "id";
+  };
+  const { analytics, clock } = createBench({ ids });
+  const receipt = analytics.track({ userId, event: "E" });
+  broken = true;
+  const flushed = analytics.flush();
+  await clock.advance(0);
+  expect(await flushed).toMatchObject({ dropped: 1 });
+  expect(receipt.outcome).toMatchObject({
+    reason: "internal-error",
+    detail: expect.stringContaining("no ids"),
+  });
+});

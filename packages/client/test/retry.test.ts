@@ -1,0 +1,233 @@
+import type { Outcome } from "@countersign/client";
+import type { Reply, SentBatch } from "@countersign/client/testing";
+import { describe, expect, test } from "vitest";
+import { createBench } from "./helpers.ts";
+
+const userId = "u1";
+const start = Date.UTC(2026, 0, 1);
+
+describe("retries", () => {
+  test("double their delay up to a cap, and end", async () => {
+    const at: number[] = [];
+    const { analytics, service, clock } = createBench({
+      flushAt: 1,
+      retry: { maxRetries: 6, maxDelay: 4_000 },
+    });
+    service.replyAlways(() => {
+      at.push(clock.now() - start);
+      return { status: 500 };
+    });
+    const receipt = analytics.track({ userId, event: "E" });
+    await clock.advance(60_000);
+    expect(at).toEqual([0, 500, 1_500, 3_500, 7_500, 11_500, 15_500]);
+    expect(receipt.outcome).toMatchObject({
+      status: "dropped",
+      reason: "retries-exhausted",
+      mayBeStored: true,
+    });
+    expect(receipt.outcome).toHaveProperty(
+      "detail",
+      expect.stringMatching(/^Gave up after 7 attempts.*answered 500/),
+    );
+  });
+
+  test("have full jitter: each delay times a random number from 0 up to 1", async () => {
+    const random = [0.5, 0.25, 0, 0.9][Symbol.iterator]();
+    const at: number[] = [];
+    const { analytics, service, clock } = createBench({ flushAt: 1, random: () => random.next().value ?? 0 });
+    const fail = (): Reply => {
+      at.push(clock.now() - start);
+      return { status: 502 };
+    };
+    service.reply(fail, fail, fail, fail, () => (at.push(clock.now() - start), {}));
+    analytics.track({ userId, event: "E" });
+    await clock.advance(60_000);
+    expect(at).toEqual([0, 250, 500, 500, 4_100]);
+  });
+
+  test.each<[string, Reply]>([
+    ["408", { status: 408 }],
+    ["429", { status: 429 }],
+    ["500", { status: 500 }],
+    ["502", { status: 502 }],
+    ["503", { status: 503 }],
+    ["504", { status: 504 }],
+    ["a network error", new Error("socket hang up")],
+    ["a time-out", "hang"],
+    ["a web page with status 200", { body: "<!doctype html><title>Wi-Fi</title>" }],
+  ])("follow %s", async (_, reply) => {
+    const { analytics, service, clock } = createBench({ flushAt: 1 });
+    service.reply(reply);
+    const receipt = analytics.track({ userId, event: "E" });
+    await clock.advance(30_000);
+    expect(service.requests).toHaveLength(2);
+    expect(receipt.outcome).toEqual({ status: "delivered" });
+  });
+
+  test.each([
+    [301, "redirected"],
+    [400, "bad-request"],
+    [401, "unauthorized"],
+    [403, "unauthorized"],
+    [404, "refused"],
+    [413, "too-large"],
+    [422, "refused"],
+  ])("do not follow %i", async (status, reason) => {
+    const { analytics, service, clock } = createBench({ flushAt: 1 });
+    service.reply({ status, headers: { location: "https://elsewhere.example/" } });
+    const receipt = analytics.track({ userId, event: "E" });
+    await clock.advance(600_000);
+    expect(service.requests).toHaveLength(1);
+    expect(receipt.outcome).toMatchObject({
+      status: "rejected",
+      reason,
+      statusCode: status,
+      mayBeStored: false,
+    });
+  });
+
+  test("send the same messages and batch id again, and a new sentAt", async () => {
+    const { analytics, service, clock } = createBench({ flushAt: 1 });
+    service.reply({ status: 500 });
+    analytics.track({ userId, event: "E" });
+    await clock.advance(1_000);
+    const [first, second] = service.requests;
+    expect(second).toEqual({ ...first, sentAt: "2026-01-01T00:00:00.500Z" });
+  });
+
+  test("do not follow a 200 that says it failed", async () => {
+    const { analytics, service, clock } = createBench({ flushAt: 1 });
+    service.reply({ body: '{"success":false,"code":"no"}', stored: false });
+    const receipt = analytics.track({ userId, event: "E" });
+    await clock.advance(600_000);
+    expect(receipt.outcome).toMatchObject({ status: "rejected", reason: "refused" });
+  });
+});
+
+describe("Retry-After", () => {
+  test.each<[string, Record<string, string>, number]>([
+    ["seconds", { "retry-after": "7" }, 7_000],
+    ["zero", { "retry-after": "0" }, 0],
+    ["a date", { "retry-after": "Thu, 01 Jan 2026 00:00:42 GMT" }, 42_000],
+    ["a date that has passed", { "retry-after": "Wed, 31 Dec 2025 23:00:00 GMT" }, 0],
+    [
+      "a date by the service's own clock",
+      { "retry-after": "Fri, 02 Jan 2026 00:00:09 GMT", date: "Fri, 02 Jan 2026 00:00:00 GMT" },
+      9_000,
+    ],
+    ["a day is capped", { "retry-after": "86400" }, 300_000],
+    ["garbage is ignored", { "retry-after": "soon" }, 500],
+    ["a negative number is ignored", { "retry-after": "-1" }, 500],
+    ["an empty one is ignored", { "retry-after": "" }, 500],
+  ])("%s", async (_, headers, expected) => {
+    for (const status of [408, 429, 500, 503]) {
+      const { analytics, service, clock } = createBench({ flushAt: 1 });
+      let second = 0;
+      service.reply({ status, headers }, () => ((second = clock.now()), {}));
+      analytics.track({ userId, event: "E" });
+      await clock.advance(600_000);
+      expect(second - start).toBe(expected);
+    }
+  });
+
+  test.each([429, 503])("after %i every batch waits", async (status) => {
+    const at: number[] = [];
+    const { analytics, service, clock } = createBench({ flushAt: 1 });
+    const note = (reply: Reply) => (): Reply => (at.push(clock.now() - start), reply);
+    service.reply(note({ status, headers: { "retry-after": "10" } }));
+    service.replyAlways(note({}));
+    analytics.track({ userId, event: "E" });
+    await clock.advance(1_000);
+    for (let n = 0; n < 5; n += 1) analytics.track({ userId, event: "E" });
+    await clock.advance(8_999);
+    expect(at).toEqual([0]);
+    await clock.advance(1);
+    expect(at).toEqual([0, ...Array.from({ length: 6 }, () => 10_000)]);
+  });
+
+  test("after 500 the other batches go on", async () => {
+    const { analytics, service, clock } = createBench({ flushAt: 1 });
+    service.reply({ status: 500, headers: { "retry-after": "10" } });
+    analytics.track({ userId, event: "slow" });
+    await clock.advance(1_000);
+    analytics.track({ userId, event: "fast" });
+    await clock.advance(0);
+    expect(service.messages.map((message) => message.event)).toEqual(["fast"]);
+  });
+});
+
+describe("a batch that is refused", () => {
+  const bad = new Set(["m3", "m11"]);
+  const picky = ({ batch }: SentBatch): Reply =>
+    batch.some(({ messageId }) => bad.has(messageId)) ? { status: 400 } : {};
+
+  test("is bisected, so that only the bad messages are rejected", async () => {
+    const { analytics, service } = createBench();
+    service.replyAlways(picky);
+    const receipts = Array.from({ length: 16 }, (_, n) =>
+      analytics.track({ userId, event: "E", messageId: `m${n}` }),
+    );
+    expect(await analytics.flush()).toEqual({ delivered: 14, failed: 2, dropped: 0, pending: 0 });
+    const rejected = receipts.filter((receipt) => receipt.outcome?.status === "rejected");
+    expect(rejected.map((receipt) => receipt.messageId)).toEqual(["m3", "m11"]);
+    // Two descents of log2(16), and no more.
+    expect(service.requests.length).toBeLessThanOrEqual(1 + 2 * 2 * 4);
+    expect(new Set(service.requests.map((request) => request.messageId)).size).toBe(service.requests.length);
+  });
+
+  test("as too large is bisected until it fits", async () => {
+    const { analytics, service } = createBench();
+    service.replyAlways(({ bytes }) => (bytes > 1_000 ? { status: 413 } : {}));
+    for (let n = 0; n < 15; n += 1) analytics.track({ userId, event: "E", properties: { n } });
+    expect(await analytics.flush()).toMatchObject({ delivered: 15, failed: 0 });
+  });
+
+  test("keeps retrying the halves that fail for a while", async () => {
+    const { analytics, service, clock } = createBench();
+    let n = 0;
+    service.replyAlways((batch) => ((n += 1) % 2 === 0 ? { status: 500 } : picky(batch)));
+    for (let n = 0; n < 16; n += 1) analytics.track({ userId, event: "E", messageId: `m${n}` });
+    const flushed = analytics.flush();
+    await clock.advance(600_000);
+    expect(await flushed).toEqual({ delivered: 14, failed: 2, dropped: 0, pending: 0 });
+  });
+
+  test("for the write key is not bisected", async () => {
+    const { analytics, service } = createBench();
+    service.replyAlways({ status: 401 });
+    for (let n = 0; n < 8; n += 1) analytics.track({ userId, event: "E" });
+    expect(await analytics.flush()).toMatchObject({ failed: 8 });
+    expect(service.requests).toHaveLength(1);
+  });
+});
+
+async function outcomeOf(...replies: Reply[]): Promise<Outcome | undefined> {
+  const { analytics, service, clock } = createBench({ flushAt: 1, retry: { maxRetries: 1 } });
+  service.reply(...replies);
+  const receipt = analytics.track({ userId, event: "E" });
+  await clock.advance(600_000);
+  return receipt.outcome;
+}
+
+describe("mayBeStored", () => {
+  const refused = Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
+
+  test.each<[string, Reply[], boolean]>([
+    ["no connection came about", [refused, refused], false],
+    ["both attempts were turned away", [{ status: 429 }, { status: 408 }], false],
+    ["the last was turned away, but the first got lost", [new Error("reset"), { status: 429 }], true],
+    ["the first got lost, and the retry was rejected", [new Error("reset"), { status: 401 }], true],
+    ["nothing came in time", ["hang", refused], true],
+    ["a proxy answered", [{ status: 502 }, refused], true],
+  ])("%s: %j", async (_, replies, mayBeStored) => {
+    expect(await outcomeOf(...replies)).toMatchObject({ mayBeStored });
+  });
+
+  test("an error of fetch is read through its causes", async () => {
+    const failed = new TypeError("fetch failed", { cause: refused });
+    expect(await outcomeOf(failed, failed)).toMatchObject({
+      mayBeStored: false,
+      detail: expect.stringContaining("connect"),
+    });
+  });
+});
