@@ -72,8 +72,8 @@ export interface ToWebhookRequestOptions<TRequest> {
   readonly request?: TRequest;
   /** What to change in this framework if the body was read before and nothing of it is left. */
   readonly alreadyReadHint?: string;
-  /** Where the framework keeps what it read, if not on the Node request: Koa's and Fastify's own request. */
-  readonly kept?: { readonly rawBody?: unknown; readonly body?: unknown };
+  /** What has `rawBody` and `body`, if not the Node request: Koa and Fastify put them on a request of their own. */
+  readonly kept?: object;
   /** The stream to read, where the framework gives another one than the Node request itself. */
   readonly stream?: NodeJS.ReadableStream;
 }
@@ -107,7 +107,8 @@ export function toWebhookRequest<TRequest = NodeRequest>(
 }
 
 function nodeBody(request: NodeRequest, options: ToWebhookRequestOptions<unknown>): WebhookBody {
-  const { kept = request, alreadyReadHint, stream = request } = options;
+  const { alreadyReadHint, stream = request } = options;
+  const kept: Pick<NodeRequest, "rawBody" | "body"> = options.kept ?? request;
   const rawBody = kept.rawBody ?? request.rawBody;
   const body = kept.body ?? request.body;
   const keptBytes = [rawBody, body].some((value) => typeof value === "string" || value instanceof Uint8Array);

@@ -1,1 +1,1 @@
-export {};
+export { dispatch, verifyWebhook, type VerifyWebhookOptions, type WebhookTypes } from "./verify-webhook.ts";

@@ -1,1 +1,6 @@
-export {};
+export {
+  dispatch,
+  verifyWebhook,
+  type VerifyWebhookOptions,
+  type WebhookMiddleware,
+} from "./verify-webhook.ts";

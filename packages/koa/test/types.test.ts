@@ -1,0 +1,84 @@
+import { assertNever, createRouter, defineEvents, isTrack } from "@countersign/core";
+import { dispatch, verifyWebhook } from "@countersign/koa";
+import { Router } from "@koa/router";
+import Koa from "koa";
+import { expect, expectTypeOf, it } from "vitest";
+import * as z from "zod";
+
+const secret = "secret";
+
+it("narrows ctx.state.webhook.message on its type without a cast", () => {
+  const router = new Router();
+  router.post("/webhooks", verifyWebhook({ secret }), (ctx) => {
+    const { message, rawBody } = ctx.state.webhook;
+    switch (message.type) {
+      case "track":
+        expectTypeOf(message.event).toEqualTypeOf<string>();
+        break;
+      case "group":
+        expectTypeOf(message.groupId).toEqualTypeOf<string>();
+        // @ts-expect-error a group has no event
+        void message.event;
+        break;
+      case "page":
+      case "screen":
+      case "identify":
+      case "alias":
+      case "delete":
+        break;
+      default:
+        assertNever(message);
+    }
+    expectTypeOf(rawBody).toExtend<Uint8Array>();
+    ctx.status = 204;
+  });
+  router.post("/forgotten", verifyWebhook({ secret }), (ctx) => {
+    const { message } = ctx.state.webhook;
+    switch (message.type) {
+      case "track":
+        break;
+      default:
+        // @ts-expect-error six types are left out
+        assertNever(message);
+    }
+  });
+  router.post(
+    "/t/:tenant",
+    verifyWebhook({ secret: (ctx) => (ctx.path === "/t/a" ? "x" : undefined) }),
+    (ctx) => {
+      expectTypeOf(ctx.params).toEqualTypeOf<Record<string, string>>();
+      void ctx.state.webhook.message.type;
+    },
+  );
+  router.post("/u", verifyWebhook({ secret, allowUnknownTypes: true }), (ctx) => {
+    const { message } = ctx.state.webhook;
+    if (isTrack(message)) expectTypeOf(message.event).toEqualTypeOf<string>();
+    // @ts-expect-error the type may be none of the seven
+    if (message.type === "track") message.event satisfies string;
+  });
+  const events = defineEvents({ "Order Completed": z.object({ total: z.number() }) });
+  const handlers = createRouter({ events }).on("track", "Order Completed", ({ event, properties }) => {
+    expectTypeOf(event).toEqualTypeOf<"Order Completed">();
+    expectTypeOf(properties).toEqualTypeOf<{ total: number }>();
+  });
+  router.post("/r", verifyWebhook({ secret, events }), dispatch(handlers));
+  // @ts-expect-error not defined
+  createRouter({ events }).on("track", "Order Complete", () => {});
+  expect(router.stack).toHaveLength(5);
+});
+
+it("flows through app.use", () => {
+  const app = new Koa();
+  app.use(verifyWebhook({ secret })).use((ctx) => {
+    if (ctx.state.webhook.message.type === "track") {
+      expectTypeOf(ctx.state.webhook.message.event).toEqualTypeOf<string>();
+    }
+  });
+  // A handler written apart from its verifyWebhook() may get any message.
+  app.use((ctx) => {
+    if (isTrack(ctx.state.webhook.message)) {
+      expectTypeOf(ctx.state.webhook.message.event).toEqualTypeOf<string>();
+    }
+  });
+  expect(app).toBeDefined();
+});
