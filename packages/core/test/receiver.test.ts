@@ -17,6 +17,8 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
+type Read = Extract<WebhookRequest["body"], { from: "stream" }>["read"];
+
 const rejected = (code: string): object => ({ verdict: "rejected", error: { code } });
 
 describe("a request that is right", () => {
@@ -72,8 +74,8 @@ describe("a request that is right", () => {
 
 describe("the order of checks", () => {
   it("is cheapest first: each fault shows only when those before it are mended", async () => {
-    const read = vi.fn(() => Promise.resolve(Uint8Array.of(0xff)));
-    const secretFor = vi.fn(() => "secret");
+    const read = vi.fn<Read>(() => Promise.resolve(Uint8Array.of(0xff)));
+    const secretFor = vi.fn<() => string>(() => "secret");
     const receiver = createReceiver({ secret: secretFor, maxBodyBytes: 1_000 });
     let request: WebhookRequest = {
       method: "PUT",
@@ -177,7 +179,7 @@ describe("what is refused by the head alone", () => {
     ],
     ["10 KB of signature", { headers: { "x-signature": "a".repeat(10_240) } }, "ERR_SIGNATURE_MALFORMED"],
   ])("%s", async (_case, parts, code) => {
-    const read = vi.fn();
+    const read = vi.fn<Read>();
     const request = webhookRequest({ ...parts, body: { from: "stream", read } });
     expect(await createReceiver({ secret }).receive(request)).toMatchObject(rejected(code));
     expect(read).not.toHaveBeenCalled();
@@ -232,7 +234,7 @@ describe("the secret", () => {
     ["an empty text", ""],
     ["an empty list", []],
   ])("refuses a request for which the function gives %s, before its body is read", async (_case, none) => {
-    const read = vi.fn();
+    const read = vi.fn<Read>();
     const receiver = createReceiver({ secret: () => none });
     expect(await receiver.receive(webhookRequest({ body: { from: "stream", read } }))).toMatchObject({
       verdict: "rejected",

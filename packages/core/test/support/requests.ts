@@ -1,4 +1,4 @@
-import type { WebhookHeaders, WebhookMessage, WebhookRequest } from "@countersign/core";
+import type { WebhookMessage, WebhookRequest } from "@countersign/core";
 import { sampleMessages, signedRequest } from "@countersign/core/testing";
 
 export const secret = "secret";
@@ -23,7 +23,7 @@ export function webhookRequest(parts: RequestParts = {}): WebhookRequest<AppRequ
   const { headers, body } = signedRequest(message, signedWith);
   return {
     method: parts.method ?? "POST",
-    headers: { ...headers, ...parts.headers } as WebhookHeaders,
+    headers: { ...headers, ...parts.headers },
     body: parts.body ?? { from: "stream", read: () => Promise.resolve(body) },
     request: { tenant },
   };

@@ -6,7 +6,12 @@ import { MESSAGE_RULES } from "../../src/message-fields.ts";
 const types = Object.keys(MESSAGE_RULES) as MessageType[];
 const names = [
   ...new Set(types.flatMap((type) => Object.keys(MESSAGE_RULES[type].fields))),
-  ...["type", "__proto__", "constructor", "toString", "unlisted", ""],
+  "type",
+  "__proto__",
+  "constructor",
+  "toString",
+  "unlisted",
+  "",
 ];
 const pageProperties = fc.dictionary(
   fc.constantFrom("path", "referrer", "title", "url", "other", "__proto__"),

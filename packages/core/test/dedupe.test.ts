@@ -1,0 +1,127 @@
+import { memoryDedupe, type Claim, type DedupeStore, type MemoryDedupeOptions } from "@countersign/core";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+
+const HOUR = 3_600_000;
+
+/** A store and the hands of its clock. */
+function storeAt(options: MemoryDedupeOptions = {}): { store: DedupeStore; advance: (ms: number) => void } {
+  let time = 1_000_000;
+  const store = memoryDedupe({ ...options, now: () => time });
+  return { store, advance: (ms) => (time += ms) };
+}
+
+describe("memoryDedupe", () => {
+  it("gives a key once, until it is released", () => {
+    const { store } = storeAt();
+    expect(store.claim("a")).toBe("new");
+    expect(store.claim("a")).toBe("in-flight");
+    expect(store.claim("b")).toBe("new");
+    void store.release("a");
+    expect(store.claim("a")).toBe("new");
+    void store.commit("a");
+    expect(store.claim("a")).toBe("done");
+    expect(store.claim("b")).toBe("in-flight");
+  });
+
+  it("remembers what was handled for five hours, longer than any delivery is repeated", () => {
+    const { store, advance } = storeAt();
+    void store.claim("a");
+    void store.commit("a");
+    advance(5 * HOUR - 1);
+    expect(store.claim("a")).toBe("done");
+    advance(1);
+    expect(store.claim("a")).toBe("new");
+  });
+
+  it("lets a claim run out after a minute, as one of a handler that never answered", () => {
+    const { store, advance } = storeAt();
+    void store.claim("a");
+    advance(59_999);
+    expect(store.claim("a")).toBe("in-flight");
+    advance(1);
+    expect(store.claim("a")).toBe("new");
+    // The new claim has a minute of its own.
+    advance(59_999);
+    expect(store.claim("a")).toBe("in-flight");
+  });
+
+  it("forgets the oldest handled beyond its bound, and never one in flight", () => {
+    const { store } = storeAt({ max: 2 });
+    void store.claim("in flight");
+    for (const key of ["a", "b", "c"]) {
+      void store.claim(key);
+      void store.commit(key);
+    }
+    expect(["b", "c", "in flight"].map((key) => store.claim(key))).toEqual(["done", "done", "in-flight"]);
+    expect(store.claim("a")).toBe("new");
+  });
+
+  it("takes no entry for alive that ran out behind one that has not, where the clock was set back", () => {
+    const { store, advance } = storeAt({ ttl: 100 });
+    void store.commit("first");
+    advance(-50);
+    void store.commit("second");
+    advance(120);
+    expect(store.claim("first")).toBe("done");
+    expect(store.claim("second")).toBe("new");
+  });
+
+  it.each([
+    ["max", { max: 0 }],
+    ["ttl", { ttl: -1 }],
+    ["lease", { lease: Number.NaN }],
+    ["max", { max: "many" as unknown as number }],
+  ])("throws a TypeError for a %s that is not positive", (name, options) => {
+    expect(() => memoryDedupe(options)).toThrow(TypeError);
+    expect(() => memoryDedupe(options)).toThrow(`memoryDedupe: ${name} must be a positive number`);
+  });
+
+  it("does what a list of everything that happened would say", () => {
+    const [max, ttl, lease] = [3, 100, 10];
+    const key = fc.constantFrom("a", "b", "c", "d", "e");
+    const wait = fc.record({ do: fc.constant("wait"), ms: fc.constantFrom(1, 2, 9, 10, 90, 100) });
+    const step = fc.oneof(
+      { weight: 3, arbitrary: fc.record({ do: fc.constant("claim"), key }) },
+      { weight: 2, arbitrary: fc.record({ do: fc.constantFrom("commit", "release"), key }) },
+      { weight: 1, arbitrary: wait },
+    );
+    const seen: Record<Claim, number> = { new: 0, "in-flight": 0, done: 0 };
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 10, maxLength: 60, size: "max" }), (steps) => {
+        const { store, advance } = storeAt({ max, ttl, lease });
+        let time = 0;
+        let claims: { key: string; at: number }[] = [];
+        let handled: { key: string; at: number }[] = [];
+        for (const step of steps) {
+          if ("ms" in step) {
+            advance(step.ms);
+            time += step.ms;
+            continue;
+          }
+          const { key } = step;
+          claims = claims.filter(({ at }) => at + lease > time);
+          if (step.do === "claim") {
+            handled = handled.filter(({ at }) => at + ttl > time);
+            const isDone = handled.some((entry) => entry.key === key);
+            const isClaimed = claims.some((entry) => entry.key === key);
+            const expected = isDone ? "done" : isClaimed ? "in-flight" : "new";
+            if (expected === "new") claims.push({ key, at: time });
+            expect(store.claim(key)).toBe(expected);
+            seen[expected]++;
+            continue;
+          }
+          claims = claims.filter((entry) => entry.key !== key);
+          if (step.do === "commit") {
+            handled = [...handled.filter((entry) => entry.key !== key), { key, at: time }].slice(-max);
+            void store.commit(key);
+          } else {
+            void store.release(key);
+          }
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(500);
+  });
+});

@@ -1,0 +1,189 @@
+import { Buffer } from "node:buffer";
+import { createHmac } from "node:crypto";
+import { diagnose, sign, type DiagnoseInput, type DiagnosisCode } from "@countersign/core";
+import fc from "fast-check";
+import { describe, expect, it, vi } from "vitest";
+import { diagnoseForm } from "../src/diagnose.ts";
+
+const secret = "s3cret";
+const body = '{"type":"track","userId":"u-1","event":"e","properties":{"n":1}}';
+const sha256 = (text: string, key = secret): Buffer => createHmac("sha256", key).update(text).digest();
+const codes = (input: Partial<DiagnoseInput>): DiagnosisCode[] =>
+  diagnose({ body, signature: undefined, secret, ...input }).map(({ code }) => code);
+
+const named: [code: DiagnosisCode, how: string, input: Partial<DiagnoseInput>][] = [
+  [
+    "secret-white-space",
+    "the receiver's secret ends in a newline",
+    { secret: `${secret}\n`, signature: sign(body, secret) },
+  ],
+  [
+    "secret-white-space",
+    "the receiver's secret is indented",
+    { secret: `  ${secret}`, signature: sign(body, secret) },
+  ],
+  ["secret-white-space", "the sender's secret ends in a newline", { signature: sign(body, `${secret}\n`) }],
+  ["secret-white-space", "the sender's secret ends in CRLF", { signature: sign(body, `${secret}\r\n`) }],
+  ["secret-white-space", "the sender's secret ends in a space", { signature: sign(body, `${secret} `) }],
+  ["secret-white-space", "the sender's secret begins with a space", { signature: sign(body, ` ${secret}`) }],
+  [
+    "secret-white-space",
+    "the second secret of a list has it",
+    { secret: ["a", `${secret} `], signature: sign(body, secret) },
+  ],
+  [
+    "retired-secret",
+    "the sender has an older secret",
+    { retiredSecrets: ["older", "old"], signature: sign(body, "old") },
+  ],
+  ["prefixed-signature", "sha1=", { signature: `sha1=${sign(body, secret)}` }],
+  ["prefixed-signature", "SHA-1: and a space", { signature: `SHA-1: ${sign(body, secret)}` }],
+  ["prefixed-signature", "hmac-sha1=", { signature: `hmac-sha1=${sign(body, secret)}` }],
+  ["sha256", "hex", { signature: sha256(body).toString("hex") }],
+  ["base64", "padded", { signature: Buffer.from(sign(body, secret), "hex").toString("base64") }],
+  ["base64", "for URLs", { signature: Buffer.from(sign(body, secret), "hex").toString("base64url") }],
+  [
+    "re-serialized",
+    "the body was re-spaced",
+    { body: JSON.stringify(JSON.parse(body), null, 1), signature: sign(body, secret) },
+  ],
+  [
+    "pretty-printed",
+    "the sender signs it pretty",
+    { signature: sign(JSON.stringify(JSON.parse(body), null, 2), secret) },
+  ],
+  ["trailing-newline", "the sender signs one more", { signature: sign(`${body}\n`, secret) }],
+  ["trailing-newline", "the sender signs one more, of Windows", { signature: sign(`${body}\r\n`, secret) }],
+  ["trailing-newline", "the body has one more", { body: "not JSON\n", signature: sign("not JSON", secret) }],
+  ["first-of-array", "a batch", { body: `[${body},{"type":"page"}]`, signature: sign(body, secret) }],
+  ["empty-body", "the sender signs nothing", { signature: sign("", secret) }],
+  ["empty-body", "the body is not UTF-8", { body: Uint8Array.of(0xff), signature: sign("", secret) }],
+];
+
+describe("diagnose", () => {
+  it.each(named)("names %s, and only it: %s", (code, _how, input) => {
+    expect(codes(input)).toEqual([code]);
+  });
+
+  it("has a test of every hypothesis, and a sentence on what to change", () => {
+    const all = new Set(named.map(([code]) => code));
+    expect(all.size).toBe(10);
+    for (const [, , input] of named) {
+      const [diagnosis] = diagnose({ body, signature: undefined, secret, ...input });
+      expect(diagnosis?.message).toMatch(/^The signature .+\. .+\.$|^The signature .+, such as .+\. .+\.$/);
+      expect(diagnosis?.message).not.toContain(secret);
+    }
+  });
+
+  it.each([
+    [
+      "prefix and SHA-256",
+      { signature: `sha256=${sha256(body).toString("hex")}` },
+      ["prefixed-signature", "sha256"],
+    ],
+    ["SHA-256 and base64", { signature: sha256(body).toString("base64") }, ["sha256", "base64"]],
+    [
+      "SHA-256 over pretty JSON",
+      { signature: sha256(JSON.stringify(JSON.parse(body), null, 2)).toString("hex") },
+      ["sha256", "pretty-printed"],
+    ],
+    [
+      "prefix and an old secret",
+      { retiredSecrets: ["old"], signature: `sha1=${sign(body, "old")}` },
+      ["prefixed-signature", "retired-secret"],
+    ],
+  ] as [string, Partial<DiagnoseInput>, DiagnosisCode[]][])(
+    "names several that meet: %s",
+    (_case, input, expected) => {
+      expect(codes(input)).toEqual(expected);
+    },
+  );
+
+  it.each([
+    ["a signature that matches", sign(body, secret)],
+    ["the same in capitals", sign(body, secret).toUpperCase()],
+    ["another secret", sign(body, "another")],
+    ["another body", sign("{}", secret)],
+    ["no signature", undefined],
+    ["an empty one", ""],
+    ["an empty list", []],
+    ["no signature at all", "hello"],
+    ["40 KB", "a".repeat(40_960)],
+    ["something that is no text", { toString: () => sign(body, secret) } as unknown as string],
+    ["a list of something that is no text", [42] as unknown as string[]],
+  ])("names nothing for %s", (_case, signature) => {
+    expect(codes({ signature })).toEqual([]);
+  });
+
+  it("names nothing for random signatures, whatever their form", () => {
+    const digest = fc.oneof(
+      fc.uint8Array({ minLength: 20, maxLength: 20 }),
+      fc.uint8Array({ minLength: 32, maxLength: 32 }),
+    );
+    const encoding = fc.constantFrom("hex", "base64", "base64url");
+    const prefix = fc.constantFrom("", "sha1=", "sha256=");
+    fc.assert(
+      fc.property(fc.json(), digest, encoding, prefix, (body, digest, encoding, prefix) => {
+        const signature = prefix + Buffer.from(digest).toString(encoding);
+        expect(diagnose({ body, signature, secret, retiredSecrets: ["old"] })).toEqual([]);
+      }),
+    );
+  });
+
+  it("names the secret's white space for any body and secret", () => {
+    const text = fc.string({ minLength: 1 }).filter((text) => text.trim() === text && text !== "");
+    fc.assert(
+      fc.property(fc.string(), text, fc.constantFrom("\n", "\r\n", " "), (body, secret, end) => {
+        const signature = sign(body, secret + end);
+        expect(diagnose({ body, signature, secret }).map(({ code }) => code)).toEqual(["secret-white-space"]);
+      }),
+    );
+  });
+
+  it.each([
+    ["an empty secret", { secret: "" }],
+    ["a parsed body", { body: {} as string }],
+  ])("throws a TypeError for %s", (_case, input) => {
+    expect(() => codes({ signature: sign(body, secret), ...input })).toThrow(TypeError);
+  });
+});
+
+describe("the cost of a diagnosis", () => {
+  const signature = "0".repeat(40);
+
+  it("is nothing for a body beyond 64 KiB", () => {
+    const large = `"${"a".repeat(65_536)}"`;
+    expect(codes({ body: large, signature: sign(JSON.stringify(JSON.parse(large)), `${secret} `) })).toEqual(
+      [],
+    );
+    const within = `"${"a".repeat(65_534)}"`;
+    expect(codes({ body: within, signature: sign(within, `${secret} `) })).toEqual(["secret-white-space"]);
+  });
+
+  it.each([33, 1_000, 3_000, 30_000])(
+    "stays small for %i nested arrays, whose indentation would be many times the body",
+    (depth) => {
+      const fill = Math.floor((65_000 - 2 * depth) / 2);
+      const body = `${"[".repeat(depth)}${"1,".repeat(fill)}1${"]".repeat(depth)}`;
+      const stringify = vi.spyOn(JSON, "stringify");
+      expect(codes({ body, signature })).toEqual([]);
+      const written = stringify.mock.results.map(({ value }) =>
+        typeof value === "string" ? value.length : 0,
+      );
+      stringify.mockRestore();
+      expect(Math.max(0, ...written)).toBeLessThanOrEqual(body.length);
+    },
+  );
+});
+
+describe("diagnoseForm", () => {
+  it.each([
+    ["sha1=", `sha1=${"0".repeat(40)}`, ["prefixed-signature"]],
+    ["SHA-256", "0".repeat(64), ["sha256"]],
+    ["base64", Buffer.alloc(20).toString("base64"), ["base64"]],
+    ["nothing known", "hello", []],
+    ["nothing", undefined, []],
+  ])("names %s without a body", (_case, signature, expected) => {
+    expect(diagnoseForm(signature).map(({ code }) => code)).toEqual(expected);
+  });
+});

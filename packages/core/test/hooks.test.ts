@@ -1,0 +1,305 @@
+import { Buffer } from "node:buffer";
+import {
+  createReceiver,
+  memoryDedupe,
+  WebhookError,
+  type DedupeStore,
+  type ReceiverOptions,
+  type WebhookRequest,
+} from "@countersign/core";
+import { mutations, sampleMessages, signedRequest } from "@countersign/core/testing";
+import { describe, expect, it, vi, type Mock } from "vitest";
+import { secret, webhookRequest, type AppRequest } from "./support/requests.ts";
+
+type OnRejected = NonNullable<ReceiverOptions<AppRequest>["onRejected"]>;
+type OnVerified = NonNullable<ReceiverOptions<AppRequest>["onVerified"]>;
+
+/** A store that has seen nothing, and remembers how it was called. */
+function spiedStore(): { [method in keyof DedupeStore]: Mock<DedupeStore[method]> } {
+  return {
+    claim: vi.fn<DedupeStore["claim"]>(() => "new"),
+    commit: vi.fn<DedupeStore["commit"]>(),
+    release: vi.fn<DedupeStore["release"]>(),
+  };
+}
+
+const body = (message: object): Uint8Array => signedRequest(message as never, secret).body;
+
+describe("onVerified", () => {
+  it("is told of a message accepted: the webhook and the framework's request", async () => {
+    const onVerified = vi.fn<OnVerified>();
+    const request = webhookRequest();
+    const received = await createReceiver<AppRequest>({ secret, onVerified }).receive(request);
+    if (received.verdict !== "verified") throw new Error(received.verdict);
+    expect(onVerified).toHaveBeenCalledExactlyOnceWith(received.webhook, request.request);
+  });
+
+  it("is awaited before the verdict", async () => {
+    const steps: string[] = [];
+    const onVerified = async (): Promise<void> => {
+      await Promise.resolve();
+      steps.push("hook");
+    };
+    await createReceiver({ secret, onVerified }).receive(webhookRequest());
+    steps.push("verdict");
+    expect(steps).toEqual(["hook", "verdict"]);
+  });
+
+  it("is not told of a request refused, nor of a repeat", async () => {
+    const onVerified = vi.fn<OnVerified>();
+    const receiver = createReceiver<AppRequest>({ secret, onVerified, dedupe: memoryDedupe() });
+    await receiver.receive(webhookRequest({ signedWith: "other" }));
+    expect(onVerified).not.toHaveBeenCalled();
+    const first = await receiver.receive(webhookRequest());
+    if (first.verdict === "verified") await first.settle(200);
+    await receiver.receive(webhookRequest());
+    expect(onVerified).toHaveBeenCalledOnce();
+  });
+
+  it("fails the request by throwing, and lets the delivery come again", async () => {
+    const onVerified = vi.fn<OnVerified>().mockRejectedValueOnce(new Error("log full"));
+    const receiver = createReceiver<AppRequest>({ secret, onVerified, dedupe: memoryDedupe() });
+    await expect(receiver.receive(webhookRequest())).rejects.toThrow("log full");
+    expect(await receiver.receive(webhookRequest())).toMatchObject({ verdict: "verified" });
+  });
+});
+
+describe("onRejected", () => {
+  async function rejection(
+    request: WebhookRequest<AppRequest>,
+    options: Partial<ReceiverOptions<AppRequest>> = {},
+  ): Promise<Parameters<OnRejected>> {
+    const onRejected = vi.fn<OnRejected>();
+    const receiver = createReceiver<AppRequest>({ secret, ...options, onRejected });
+    const received = await receiver.receive(request);
+    if (received.verdict !== "rejected") throw new Error(received.verdict);
+    expect(onRejected).toHaveBeenCalledOnce();
+    const [call] = onRejected.mock.calls;
+    if (call === undefined) throw new Error("not called");
+    expect(call[0]).toBe(received.error);
+    return call;
+  }
+
+  it("is told the error and the request; of a body that was not read, nothing", async () => {
+    const request = webhookRequest({ method: "GET" });
+    const [error, rejected] = await rejection(request);
+    expect(error).toBeInstanceOf(WebhookError);
+    expect(error.code).toBe("ERR_METHOD_NOT_ALLOWED");
+    expect(rejected).toEqual({ request: request.request, diagnoses: [] });
+    expect(rejected.request).toBe(request.request);
+  });
+
+  it("is told the exact bytes where they were read", async () => {
+    const [error, { rawBody }] = await rejection(webhookRequest({ message: '{"type":"purchase"}' }));
+    expect(error.code).toBe("ERR_UNKNOWN_TYPE");
+    expect(Buffer.from(rawBody ?? []).toString()).toBe('{"type":"purchase"}');
+  });
+
+  it("is told why a signature does not match, in the hint, too", async () => {
+    const [error, { diagnoses }] = await rejection(webhookRequest({ signedWith: `${secret}\n` }));
+    expect(error.code).toBe("ERR_SIGNATURE_MISMATCH");
+    expect(diagnoses.map(({ code }) => code)).toEqual(["secret-white-space"]);
+    expect(error.hint).toBe(diagnoses[0]?.message);
+    expect(error.message).toBe("The X-Signature header does not match the body.");
+  });
+
+  it("is told that a secret was retired, which is never accepted", async () => {
+    const [error, { diagnoses }] = await rejection(webhookRequest({ signedWith: "last year's" }), {
+      retiredSecrets: ["older", "last year's"],
+    });
+    expect(error.code).toBe("ERR_SIGNATURE_MISMATCH");
+    expect(diagnoses.map(({ code }) => code)).toEqual(["retired-secret"]);
+  });
+
+  it("is told what form a malformed signature has", async () => {
+    const { headers } = signedRequest(sampleMessages.track, secret);
+    const prefixed = { "x-signature": `sha1=${headers["x-signature"]}` };
+    const [error, { diagnoses }] = await rejection(webhookRequest({ headers: prefixed }));
+    expect(error.code).toBe("ERR_SIGNATURE_MALFORMED");
+    expect(diagnoses.map(({ code }) => code)).toEqual(["prefixed-signature"]);
+  });
+
+  it("is told that strict alone refuses the re-spaced body", async () => {
+    const { headers, body: value } = mutations.reSpaced(signedRequest(sampleMessages.track, secret));
+    const request = webhookRequest({ headers, body: { from: "raw", value } });
+    const [, { diagnoses }] = await rejection(request, { strict: true });
+    expect(diagnoses.map(({ code }) => code)).toEqual(["re-serialized"]);
+  });
+
+  it("is told of a plain forgery without an explanation, and the default hint stays", async () => {
+    const [error, { diagnoses }] = await rejection(webhookRequest({ signedWith: "forger's" }));
+    expect(diagnoses).toEqual([]);
+    expect(error.hint).toBe(new WebhookError("ERR_SIGNATURE_MISMATCH").hint);
+  });
+
+  it("is told of a repeat that came while the first is handled", async () => {
+    const dedupe = memoryDedupe();
+    await createReceiver({ secret, dedupe }).receive(webhookRequest());
+    const [error] = await rejection(webhookRequest(), { dedupe });
+    expect(error.code).toBe("ERR_DUPLICATE_IN_FLIGHT");
+  });
+
+  it("costs a forger's body nothing where nobody listens", async () => {
+    const stringify = vi.spyOn(JSON, "stringify");
+    const forged = webhookRequest({ signedWith: "forger's" });
+    stringify.mockClear();
+    await createReceiver({ secret, strict: true }).receive(forged);
+    expect(stringify).not.toHaveBeenCalled();
+    stringify.mockRestore();
+  });
+
+  it("fails the request by throwing", async () => {
+    const onRejected = (): Promise<never> => Promise.reject(new Error("log full"));
+    const receiver = createReceiver({ secret, onRejected });
+    await expect(receiver.receive(webhookRequest({ method: "GET" }))).rejects.toThrow("log full");
+  });
+
+  it("is not told of the app's own failures", async () => {
+    const onRejected = vi.fn<OnRejected>();
+    const failing = (): never => {
+      throw new Error("database down");
+    };
+    const receiver = createReceiver<AppRequest>({ secret: failing, onRejected });
+    await expect(receiver.receive(webhookRequest())).rejects.toThrow("database down");
+    expect(onRejected).not.toHaveBeenCalled();
+  });
+});
+
+describe("repeats", () => {
+  const settled = async (
+    receiver: ReturnType<typeof createReceiver<AppRequest>>,
+    request: WebhookRequest<AppRequest>,
+    status = 204,
+  ): Promise<string> => {
+    const received = await receiver.receive(request);
+    if (received.verdict === "verified") await received.settle(status);
+    return received.verdict === "rejected" ? received.error.code : received.verdict;
+  };
+
+  it("run the handler once: in flight they are put off, done they are passed over", async () => {
+    const receiver = createReceiver<AppRequest>({ secret, dedupe: memoryDedupe() });
+    const first = await receiver.receive(webhookRequest());
+    if (first.verdict !== "verified") throw new Error(first.verdict);
+    const during = await receiver.receive(webhookRequest());
+    expect(during).toMatchObject({
+      verdict: "rejected",
+      error: { code: "ERR_DUPLICATE_IN_FLIGHT", status: 503 },
+    });
+    await first.settle(200);
+    expect(await receiver.receive(webhookRequest())).toMatchObject({
+      verdict: "duplicate",
+      webhook: { message: sampleMessages.track },
+    });
+  });
+
+  it.each([200, 202, 204, 299])("are passed over once the app answered %i", async (status) => {
+    const receiver = createReceiver<AppRequest>({ secret, dedupe: memoryDedupe() });
+    expect(await settled(receiver, webhookRequest(), status)).toBe("verified");
+    expect(await settled(receiver, webhookRequest())).toBe("duplicate");
+  });
+
+  it.each([199, 302, 404, 500, 503])("run the handler again once the app answered %i", async (status) => {
+    const receiver = createReceiver<AppRequest>({ secret, dedupe: memoryDedupe() });
+    expect(await settled(receiver, webhookRequest(), status)).toBe("verified");
+    expect(await settled(receiver, webhookRequest())).toBe("verified");
+  });
+
+  it("claim nothing while they are not verified and well formed", async () => {
+    const dedupe = spiedStore();
+    const receiver = createReceiver<AppRequest>({ secret, dedupe });
+    await receiver.receive(webhookRequest({ signedWith: "forger's" }));
+    await receiver.receive(webhookRequest({ message: '{"type":"purchase"}' }));
+    expect(dedupe.claim).not.toHaveBeenCalled();
+    expect(await settled(receiver, webhookRequest())).toBe("verified");
+    expect(dedupe.claim).toHaveBeenCalledExactlyOnceWith("sample-track");
+    expect(dedupe.commit).toHaveBeenCalledExactlyOnceWith("sample-track");
+    expect(dedupe.release).not.toHaveBeenCalled();
+  });
+
+  it("are known by messageId, whatever else differs", async () => {
+    const receiver = createReceiver<AppRequest>({ secret, dedupe: memoryDedupe() });
+    const resent = { ...sampleMessages.track, timestamp: "2026-11-20T20:00:00.000Z" };
+    expect(await settled(receiver, webhookRequest())).toBe("verified");
+    expect(await settled(receiver, webhookRequest({ message: resent }))).toBe("duplicate");
+    expect(await settled(receiver, webhookRequest({ message: { ...resent, messageId: "other" } }))).toBe(
+      "verified",
+    );
+  });
+
+  it.each([
+    ["none", undefined],
+    ["an empty one", ""],
+    ["null", null],
+  ])("are known by the signature where messageId is %s", async (_case, messageId) => {
+    const receiver = createReceiver<AppRequest>({ secret, dedupe: memoryDedupe() });
+    const message = { ...sampleMessages.delete, messageId };
+    const { headers } = mutations.upperCase(signedRequest(message, secret));
+    expect(await settled(receiver, webhookRequest({ message }))).toBe("verified");
+    expect(await settled(receiver, webhookRequest({ message, headers }))).toBe("duplicate");
+    expect(await settled(receiver, webhookRequest({ message: { ...message, userId: "u-2" } }))).toBe(
+      "verified",
+    );
+  });
+
+  it("are known by their bytes where there is neither", async () => {
+    const receiver = createReceiver<AppRequest>({ unsigned: true, dedupe: memoryDedupe() });
+    const message = sampleMessages.delete;
+    const unsigned = (message: object): WebhookRequest<AppRequest> =>
+      webhookRequest({ headers: { "x-signature": undefined }, body: { from: "raw", value: body(message) } });
+    expect(await settled(receiver, unsigned(message))).toBe("verified");
+    expect(await settled(receiver, unsigned(message))).toBe("duplicate");
+    expect(await settled(receiver, unsigned({ ...message, userId: "u-2" }))).toBe("verified");
+  });
+
+  it("have short keys, however long the messageId", async () => {
+    const { claim, ...rest } = spiedStore();
+    const receiver = createReceiver({ secret, dedupe: { claim, ...rest } });
+    for (const end of ["a", "b"]) {
+      await receiver.receive(
+        webhookRequest({ message: { ...sampleMessages.track, messageId: "x".repeat(9_000) + end } }),
+      );
+    }
+    const keys = claim.mock.calls.map(([key]) => key);
+    expect(keys.every((key) => key.length <= 200)).toBe(true);
+    expect(new Set(keys).size).toBe(2);
+  });
+
+  it("of one tenant do not hide another's, though they share the store and the messageId", async () => {
+    const receiver = createReceiver<AppRequest>({
+      secret: ({ tenant }) => `${tenant}'s`,
+      dedupe: memoryDedupe(),
+    });
+    const of = (tenant: string): WebhookRequest<AppRequest> =>
+      webhookRequest({ tenant, signedWith: `${tenant}'s` });
+    expect(await settled(receiver, of("acme"))).toBe("verified");
+    expect(await settled(receiver, of("globex"))).toBe("verified");
+    expect(await settled(receiver, of("acme"))).toBe("duplicate");
+  });
+
+  it("are still known after the secret was rotated in a list", async () => {
+    const receiver = createReceiver<AppRequest>({ secret: ["new", "old"], dedupe: memoryDedupe() });
+    expect(await settled(receiver, webhookRequest({ signedWith: "old" }))).toBe("verified");
+    expect(await settled(receiver, webhookRequest({ signedWith: "new" }))).toBe("duplicate");
+  });
+
+  it("are the app's failure where the store fails to claim", async () => {
+    const dedupe = spiedStore();
+    dedupe.claim.mockRejectedValue(new Error("store down"));
+    const receiver = createReceiver({ secret, dedupe });
+    await expect(receiver.receive(webhookRequest())).rejects.toThrow("store down");
+  });
+
+  it("do not make an answered webhook fail where the store fails to commit: a process warning tells", async () => {
+    const warning = new Promise<NodeJS.ErrnoException>((resolve) => {
+      process.once("warning", resolve);
+    });
+    const dedupe = spiedStore();
+    dedupe.commit.mockRejectedValue(new Error("store down"));
+    const receiver = createReceiver<AppRequest>({ secret, dedupe });
+    expect(await settled(receiver, webhookRequest())).toBe("verified");
+    expect(await warning).toMatchObject({
+      code: "COUNTERSIGN_DEDUPE",
+      message: expect.stringContaining("store down") as string,
+    });
+  });
+});
