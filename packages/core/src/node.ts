@@ -133,7 +133,7 @@ function nodeBody(request: NodeRequest, options: ToWebhookRequestOptions<unknown
 export function sendProblem(response: ServerResponse, error: WebhookError): void {
   if (response.headersSent) return;
   const { status, headers, body } = toProblem(error);
-  response.writeHead(status, headers).end(body);
+  response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) }).end(body);
 }
 
 /**
