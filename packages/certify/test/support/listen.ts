@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer as createHttpServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo, Server as NetServer } from "node:net";
+import type { AddressInfo, Server as NetServer, Socket } from "node:net";
 
 export const SECRET = "a shared secret of some length";
 
@@ -11,6 +11,11 @@ export interface RunningReceiver {
 
 /** Starts a server on a free port of this machine. */
 export async function listen(server: NetServer | Server): Promise<RunningReceiver> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -20,7 +25,7 @@ export async function listen(server: NetServer | Server): Promise<RunningReceive
       if (!server.listening) return;
       const closed = once(server, "close");
       server.close();
-      if ("closeAllConnections" in server) server.closeAllConnections();
+      for (const socket of sockets) socket.destroy();
       await closed;
     },
   };

@@ -1,0 +1,143 @@
+import { createServer, type Socket } from "node:net";
+import { certify, type AuditResult } from "@countersign/certify";
+import { describe, expect, it } from "vitest";
+import { handWrittenReceiver, type Mutation } from "./support/hand-written-receiver.ts";
+import { listen, SECRET } from "./support/listen.ts";
+
+async function audit(id: string, mutation: Mutation): Promise<AuditResult | undefined> {
+  const receiver = await handWrittenReceiver(mutation);
+  const report = await certify({ url: receiver.url, secret: SECRET, only: [id], timeoutMs: 1_000 });
+  await receiver.close();
+  return report.results[0];
+}
+
+function answering(status: number): Mutation {
+  return { reply: () => ({ status }) };
+}
+
+describe("a refusal", () => {
+  it.each([400, 401, 403, 404, 409, 413, 418, 422, 499])("may be %i", async (status) => {
+    expect(await audit("rejects-missing-signature", answering(status))).toMatchObject({ outcome: "passed" });
+  });
+
+  it.each([
+    [204, "Refuse a request without X-Signature before anything else looks at it."],
+    [302, "Answer at this very URL"],
+    [408, "Refuse a request without X-Signature"],
+    [429, "The receiver limits its rate."],
+    [500, 'to the sender a 5xx means "try again"'],
+    [0, "Answer even what you refuse"],
+  ])("is not %i, and the fix is its own", async (status, fix) => {
+    expect(await audit("rejects-missing-signature", answering(status))).toMatchObject({
+      outcome: "failed",
+      failure: { fix: expect.stringContaining(fix) },
+    });
+  });
+});
+
+describe("an acceptance", () => {
+  it.each([200, 201, 202, 204, 206])("may be %i", async (status) => {
+    expect(await audit("accepts-page", answering(status))).toMatchObject({ outcome: "passed" });
+  });
+
+  it.each([
+    [301, "the sender does not follow redirects"],
+    [401, "Make sure both sides have the same secret."],
+    [404, "Check the path of the URL"],
+    [405, "Check the path of the URL"],
+    [429, "The receiver limits its rate."],
+    [503, "Make sure both sides have the same secret."],
+  ])("is not %i, and the fix is its own", async (status, fix) => {
+    expect(await audit("accepts-page", answering(status))).toMatchObject({
+      outcome: "failed",
+      failure: { fix: expect.stringContaining(fix) },
+    });
+  });
+});
+
+describe("a decision", () => {
+  it.each([200, 400, 422])("may be %i", async (status) => {
+    expect(await audit("survives-unexpected-shapes", answering(status))).toMatchObject({ outcome: "passed" });
+  });
+
+  it("is not 500", async () => {
+    expect(await audit("survives-unexpected-shapes", answering(500))).toMatchObject({
+      failure: { expected: "2xx or 4xx, never 5xx" },
+    });
+  });
+});
+
+describe("GET", () => {
+  it.each([404, 405, 501])("may be refused with %i", async (status) => {
+    expect(await audit("rejects-get", answering(status))).toMatchObject({ outcome: "passed" });
+  });
+});
+
+describe("a body that is too large", () => {
+  it("may be refused by closing the connection", async () => {
+    const closes: Mutation = { reply: () => ({ status: 0 }) };
+    for (const id of ["rejects-declared-oversize", "rejects-chunked-oversize"]) {
+      expect(await audit(id, closes)).toMatchObject({ outcome: "passed" });
+    }
+  });
+
+  it("is not refused by a receiver that neither answers nor closes", async () => {
+    const receiver = await listen(createServer((socket) => void socket.on("error", () => undefined).pause()));
+    const report = await certify({
+      url: receiver.url,
+      secret: SECRET,
+      only: ["rejects-chunked-oversize"],
+      timeoutMs: 500,
+    });
+    await receiver.close();
+    expect(report.results[0]).toMatchObject({
+      failure: {
+        received: expect.stringMatching(/^no answer: none within 0\.5 s; it had taken \d+ KiB of the body/),
+      },
+    });
+  });
+});
+
+describe("a connection that is kept", () => {
+  const connections = new Set<Socket>();
+
+  it("may be closed by the receiver before it is used again", async () => {
+    const once: Mutation = {
+      setUp: (server) => server.on("connection", (socket) => connections.add(socket)),
+      reply({ request }) {
+        // After the answer, without a word in its head, as when the idle time is over.
+        setImmediate(() => request.socket.end());
+        return undefined;
+      },
+    };
+    expect(await audit("keeps-connections-in-step", once)).toMatchObject({ outcome: "passed" });
+    expect(connections.size).toBeGreaterThanOrEqual(2);
+  });
+
+  it("is used for both messages", async () => {
+    const perConnection = new Map<unknown, number>();
+    const counts: Mutation = {
+      reply({ request }) {
+        perConnection.set(request.socket, (perConnection.get(request.socket) ?? 0) + 1);
+        return undefined;
+      },
+    };
+    await audit("keeps-connections-in-step", counts);
+    expect([...perConnection.values()]).toEqual([2]);
+  });
+});
+
+describe("Expect: 100-continue", () => {
+  it("is heeded: no body is sent before the receiver asks for it, or after it has refused", async () => {
+    const received: number[] = [];
+    const refuses: Mutation = {
+      setUp: (server) =>
+        server.on("checkContinue", (request, response) => {
+          request.on("data", (chunk: Buffer) => received.push(chunk.length));
+          response.writeHead(417).end();
+        }),
+    };
+    expect(await audit("accepts-expect-continue", refuses)).toMatchObject({ outcome: "failed" });
+    expect(received).toEqual([]);
+  });
+});
