@@ -5,7 +5,8 @@ import { openSender } from "./support/open-sender.ts";
 import { type Received, startReceiver } from "./support/receiver.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
-const users = (from: number, to: number): string[] => Array.from({ length: to - from }, (_, index) => `user ${from + index}`);
+const users = (from: number, to: number): string[] =>
+  Array.from({ length: to - from }, (_, index) => `user ${from + index}`);
 const traitOf = ({ message }: Received): unknown => [message["userId"], message["traits"]];
 
 describe("audiences", () => {
@@ -61,7 +62,10 @@ describe("audiences", () => {
       sources: [{ name: "shop", destinations: [{ endpoints: [{ url: receiver.url }], enabled }] }],
     });
     const sender = await openSender(settings(false));
-    expect(await sender.syncAudience("Everyone", ["a"])).toMatchObject({ skipped: "no_destination", changed: [] });
+    expect(await sender.syncAudience("Everyone", ["a"])).toMatchObject({
+      skipped: "no_destination",
+      changed: [],
+    });
     sender.configure(settings(true));
     expect(await sender.syncAudience("Everyone", ["a"])).toMatchObject({ changed: ["a"] });
   });
@@ -69,7 +73,9 @@ describe("audiences", () => {
   test("one that is not valid changes nothing", async () => {
     const receiver = await startReceiver();
     const sender = await openSender({ url: receiver.url });
-    await expect(sender.syncAudience("Everyone", ["a", ""])).rejects.toMatchObject({ code: "ERR_FIELD_MISSING" });
+    await expect(sender.syncAudience("Everyone", ["a", ""])).rejects.toMatchObject({
+      code: "ERR_FIELD_MISSING",
+    });
     await expect(sender.syncAudience("?!", ["a"])).rejects.toMatchObject({ field: "name" });
     await sender.idle();
     expect(receiver.received).toEqual([]);

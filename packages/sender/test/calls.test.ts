@@ -4,9 +4,15 @@ import { describe, expect, test } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { type Receiver, startReceiver } from "./support/receiver.ts";
 
-async function single(options: { sharedSecret?: string } = {}): Promise<{ sender: Sender; receiver: Receiver }> {
+async function single(
+  options: { sharedSecret?: string } = {},
+): Promise<{ sender: Sender; receiver: Receiver }> {
   const receiver = await startReceiver();
-  const sender = await openSender({ url: receiver.url, clock: virtualClock("2026-01-02T03:04:05.678Z"), ...options });
+  const sender = await openSender({
+    url: receiver.url,
+    clock: virtualClock("2026-01-02T03:04:05.678Z"),
+    ...options,
+  });
   return { sender, receiver };
 }
 
@@ -74,7 +80,11 @@ describe("messages", () => {
 
   test("the request: signature over the exact bytes, fixed headers, the endpoint's own headers", async () => {
     const receiver = await startReceiver();
-    const sender = await openSender({ url: `${receiver.url}hooks?x=1`, sharedSecret: "söcret", headers: { "X-Team": "data" } });
+    const sender = await openSender({
+      url: `${receiver.url}hooks?x=1`,
+      sharedSecret: "söcret",
+      headers: { "X-Team": "data" },
+    });
     await sender.track({ userId: "ünïcode", event: "Bought" });
     await sender.idle();
     const [request] = receiver.received;
@@ -85,7 +95,10 @@ describe("messages", () => {
       "x-team": "data",
     });
     const signature = String(request?.headers["x-signature"]);
-    expect(verifySignature(request?.body ?? "", signature, "söcret")).toMatchObject({ ok: true, verifiedOver: "bytes" });
+    expect(verifySignature(request?.body ?? "", signature, "söcret")).toMatchObject({
+      ok: true,
+      verifiedOver: "bytes",
+    });
   });
 
   test("without a secret there is no X-Signature header", async () => {
@@ -104,21 +117,65 @@ describe("calls that are not valid", () => {
 
   test.each<[string, (sender: Sender) => Promise<unknown>, Partial<CallError>]>([
     ["no identity", (s) => s.identify({}), { code: "ERR_FIELD_MISSING", field: "userId" }],
-    ["an empty identity", (s) => s.track({ userId: "", event: "e" }), { code: "ERR_FIELD_MISSING", field: "userId" }],
+    [
+      "an empty identity",
+      (s) => s.track({ userId: "", event: "e" }),
+      { code: "ERR_FIELD_MISSING", field: "userId" },
+    ],
     ["no event", (s) => s.track(invalid({ userId: "u1" })), { code: "ERR_FIELD_MISSING", field: "event" }],
     ["no group", (s) => s.group(invalid({ userId: "u1" })), { code: "ERR_FIELD_MISSING", field: "groupId" }],
-    ["no previous id", (s) => s.alias(invalid({ userId: "u1" })), { code: "ERR_FIELD_MISSING", field: "previousId" }],
-    ["a number as an id", (s) => s.page(invalid({ userId: 7 })), { code: "ERR_FIELD_INVALID", field: "userId" }],
-    ["a list as traits", (s) => s.identify(invalid({ userId: "u1", traits: [] })), { code: "ERR_FIELD_INVALID", field: "traits" }],
-    ["integrations of another kind", (s) => s.page(invalid({ userId: "u1", integrations: true })), { code: "ERR_FIELD_INVALID", field: "integrations" }],
-    ["a time that is none", (s) => s.page({ userId: "u1", timestamp: "yesterday" }), { code: "ERR_FIELD_INVALID", field: "timestamp" }],
-    ["an invalid Date", (s) => s.page({ userId: "u1", timestamp: new Date(Number.NaN) }), { code: "ERR_FIELD_INVALID", field: "timestamp" }],
+    [
+      "no previous id",
+      (s) => s.alias(invalid({ userId: "u1" })),
+      { code: "ERR_FIELD_MISSING", field: "previousId" },
+    ],
+    [
+      "a number as an id",
+      (s) => s.page(invalid({ userId: 7 })),
+      { code: "ERR_FIELD_INVALID", field: "userId" },
+    ],
+    [
+      "a list as traits",
+      (s) => s.identify(invalid({ userId: "u1", traits: [] })),
+      { code: "ERR_FIELD_INVALID", field: "traits" },
+    ],
+    [
+      "integrations of another kind",
+      (s) => s.page(invalid({ userId: "u1", integrations: true })),
+      { code: "ERR_FIELD_INVALID", field: "integrations" },
+    ],
+    [
+      "a time that is none",
+      (s) => s.page({ userId: "u1", timestamp: "yesterday" }),
+      { code: "ERR_FIELD_INVALID", field: "timestamp" },
+    ],
+    [
+      "an invalid Date",
+      (s) => s.page({ userId: "u1", timestamp: new Date(Number.NaN) }),
+      { code: "ERR_FIELD_INVALID", field: "timestamp" },
+    ],
     ["no object at all", (s) => s.page(invalid(null)), { code: "ERR_FIELD_INVALID" }],
-    ["a circular value", (s) => s.identify({ userId: "u1", traits: circular }), { code: "ERR_NOT_SERIALIZABLE" }],
+    [
+      "a circular value",
+      (s) => s.identify({ userId: "u1", traits: circular }),
+      { code: "ERR_NOT_SERIALIZABLE" },
+    ],
     ["a BigInt", (s) => s.identify({ userId: "u1", traits: { n: 1n } }), { code: "ERR_NOT_SERIALIZABLE" }],
-    ["over 32 KiB", (s) => s.identify({ userId: "u1", traits: { n: "x".repeat(32_768) } }), { code: "ERR_CALL_TOO_LARGE" }],
-    ["an unknown source", (s) => s.identify({ userId: "u1" }, { source: "other" }), { code: "ERR_UNKNOWN_SOURCE", field: "source" }],
-    ["an unknown write key", (s) => s.identify({ userId: "u1" }, { writeKey: "other" }), { code: "ERR_UNKNOWN_SOURCE", field: "writeKey" }],
+    [
+      "over 32 KiB",
+      (s) => s.identify({ userId: "u1", traits: { n: "x".repeat(32_768) } }),
+      { code: "ERR_CALL_TOO_LARGE" },
+    ],
+    [
+      "an unknown source",
+      (s) => s.identify({ userId: "u1" }, { source: "other" }),
+      { code: "ERR_UNKNOWN_SOURCE", field: "source" },
+    ],
+    [
+      "an unknown write key",
+      (s) => s.identify({ userId: "u1" }, { writeKey: "other" }),
+      { code: "ERR_UNKNOWN_SOURCE", field: "writeKey" },
+    ],
     ["deleting nobody", (s) => s.deleteUser(""), { code: "ERR_FIELD_MISSING", field: "userId" }],
   ])("%s", async (_name, call, expected) => {
     const { sender, receiver } = await single();
@@ -132,7 +189,8 @@ describe("calls that are not valid", () => {
 
   test("a call of exactly 32 KiB is taken, one byte more is not", async () => {
     const { sender } = await single();
-    const size = (filler: string): number => JSON.stringify({ type: "identify", userId: "u1", traits: { filler } }).length;
+    const size = (filler: string): number =>
+      JSON.stringify({ type: "identify", userId: "u1", traits: { filler } }).length;
     const filler = "x".repeat(32_768 - size(""));
     await sender.identify({ userId: "u1", traits: { filler } });
     await expect(sender.identify({ userId: "u1", traits: { filler: `${filler}x` } })).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-import { createTransport, sqliteStore, virtualClock } from "@countersign/sender";
+import { sqliteStore, type Transport, virtualClock } from "@countersign/sender";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openSender } from "./support/open-sender.ts";
@@ -68,7 +68,12 @@ describe("fan-out", () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const receiver = await startReceiver(({ path }) => ({ status: path === "/0" ? 410 : 503 }));
     const settings = {
-      sources: [{ name: "shop", destinations: [{ endpoints: [{ url: `${receiver.url}0` }, { url: `${receiver.url}1` }] }] }],
+      sources: [
+        {
+          name: "shop",
+          destinations: [{ endpoints: [{ url: `${receiver.url}0` }, { url: `${receiver.url}1` }] }],
+        },
+      ],
     };
     const clock = virtualClock();
     const first = await openSender({ ...settings, clock, store: sqliteStore({ path }) });
@@ -99,7 +104,10 @@ describe("fan-out", () => {
     const start = clock.now();
     await clock.advance("3m");
     const delivery = await sender.delivery(receipt.deliveries[0] ?? "");
-    const waited = delivery?.attempts.filter(({ endpoint }) => endpoint.endsWith("0")).map(({ startedAt }) => startedAt - start) ?? [];
+    const waited =
+      delivery?.attempts
+        .filter(({ endpoint }) => endpoint.endsWith("0"))
+        .map(({ startedAt }) => startedAt - start) ?? [];
     expect(waited[1]).toBeGreaterThanOrEqual(60_000);
     expect(roundsOf(delivery?.attempts ?? []).slice(0, 3)).toEqual(["01", "1", "1"]);
   });
@@ -108,7 +116,12 @@ describe("fan-out", () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const clock = virtualClock();
     const receiver = await startReceiver(() => ({ status: 503 }));
-    const first = await openSender({ url: receiver.url, clock, store: sqliteStore({ path }), transport: neverSending() });
+    const first = await openSender({
+      url: receiver.url,
+      clock,
+      store: sqliteStore({ path }),
+      transport: neverSending(),
+    });
     const receipt = await first.track({ userId: "u1", event: "Signed Up" });
     await first.close({ deadline: 0 });
     const second = await openSender({
@@ -124,7 +137,7 @@ describe("fan-out", () => {
 });
 
 /** A transport whose attempts end when they are given up. */
-function neverSending(): ReturnType<typeof createTransport> {
+function neverSending(): Transport {
   return {
     send: (_request, { signal }) =>
       new Promise((resolve) => {

@@ -53,12 +53,16 @@ describe("four hours of retries", () => {
     `);
     expect(receiver.received).toHaveLength(minutes?.length ?? 0);
     expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1);
-    expect(Math.max(...(delivery?.attempts ?? []).map(({ startedAt }) => startedAt - start))).toBe(4 * hour - 5_000);
+    expect(Math.max(...(delivery?.attempts ?? []).map(({ startedAt }) => startedAt - start))).toBe(
+      4 * hour - 5_000,
+    );
     expect(delivery?.endedAt).toBe(start + 4 * hour - 5_000);
   });
 
   test("an endpoint that recovers at 3 h 59 min gets the message once", async () => {
-    const receiver = await startReceiver(() => ({ status: clock.now() - start < 3 * hour + 59 * 60_000 ? 503 : 200 }));
+    const receiver = await startReceiver(() => ({
+      status: clock.now() - start < 3 * hour + 59 * 60_000 ? 503 : 200,
+    }));
     const clock = virtualClock();
     const start = clock.now();
     const sender = await openSender({ url: receiver.url, clock });
@@ -89,7 +93,9 @@ describe("four hours of retries", () => {
     await clock.advance("1h");
     expect(times.length).toBeGreaterThan(10);
     expect(times.map(([, at]) => at)).toEqual(times.map(([, at]) => at).toSorted((a, b) => a - b));
-    const logged = (await sender.deliveries()).flatMap(({ attempts }) => attempts.map(({ startedAt }) => startedAt));
+    const logged = (await sender.deliveries()).flatMap(({ attempts }) =>
+      attempts.map(({ startedAt }) => startedAt),
+    );
     expect(logged.toSorted((a, b) => a - b)).toEqual(times.map(([, at]) => at));
   });
 

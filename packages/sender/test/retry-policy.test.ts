@@ -39,10 +39,15 @@ describe("nextRetryAt", () => {
 
   test("Retry-After is heeded unless the window ends before", () => {
     fc.assert(
-      fc.property(rounds, random, fc.integer({ min: acceptedAt, max: acceptedAt + 2 * windowMs }), (rounds, random, notBefore) => {
-        const at = nextRetryAt({ rounds, acceptedAt, now: acceptedAt, random, notBefore });
-        return at !== undefined && at >= Math.min(notBefore, lastRetryAt);
-      }),
+      fc.property(
+        rounds,
+        random,
+        fc.integer({ min: acceptedAt, max: acceptedAt + 2 * windowMs }),
+        (rounds, random, notBefore) => {
+          const at = nextRetryAt({ rounds, acceptedAt, now: acceptedAt, random, notBefore });
+          return at !== undefined && at >= Math.min(notBefore, lastRetryAt);
+        },
+      ),
     );
   });
 });

@@ -28,7 +28,9 @@ describe("selection by integrations", () => {
     expect(receipt.skipped).toBe(isSent ? undefined : "integrations");
     expect(await receipt.settled()).toHaveLength(isSent ? 1 : 0);
     expect(skipped).toEqual(
-      isSent ? [] : [{ messageId: receipt.messageId, type: "track", source: "default", reason: "integrations" }],
+      isSent
+        ? []
+        : [{ messageId: receipt.messageId, type: "track", source: "default", reason: "integrations" }],
     );
     expect(receiver.received.filter(({ body }) => body.includes("integrations"))).toEqual([]);
   });
@@ -42,7 +44,12 @@ describe("events that a source blocks", () => {
     const receiver = await startReceiver();
     const sender = await openSender({
       sources: [
-        { name: "shop", blockedEvents: ["Heartbeat"], countFiltered, destinations: [{ endpoints: [{ url: receiver.url }] }] },
+        {
+          name: "shop",
+          blockedEvents: ["Heartbeat"],
+          countFiltered,
+          destinations: [{ endpoints: [{ url: receiver.url }] }],
+        },
       ],
     });
     const blocked = await sender.track({ userId: "u1", event: "Heartbeat" });
@@ -59,11 +66,17 @@ describe("events that a source blocks", () => {
 describe("sources", () => {
   async function three(): Promise<{ sender: Sender; receiver: Receiver }> {
     const receiver = await startReceiver();
-    const endpoints = (path: string): { endpoints: { url: string }[] } => ({ endpoints: [{ url: receiver.url + path }] });
+    const endpoints = (path: string): { endpoints: { url: string }[] } => ({
+      endpoints: [{ url: receiver.url + path }],
+    });
     const sender = await openSender({
       clock: virtualClock(),
       sources: [
-        { name: "web", writeKey: "WK1", destinations: [endpoints("web"), { ...endpoints("web-2"), name: "copy" }] },
+        {
+          name: "web",
+          writeKey: "WK1",
+          destinations: [endpoints("web"), { ...endpoints("web-2"), name: "copy" }],
+        },
         { name: "app", writeKey: "WK2", destinations: [endpoints("app")] },
         { name: "off", writeKey: "WK3", destinations: [{ ...endpoints("off"), enabled: false }] },
       ],
@@ -75,7 +88,9 @@ describe("sources", () => {
     const { sender, receiver } = await three();
     const receipt = await sender.track({ userId: "u1", event: "Bought" }, { source: "web" });
     await sender.track({ userId: "u1", event: "Bought" }, { writeKey: "WK2" });
-    await expect(sender.track({ userId: "u1", event: "Bought" })).rejects.toMatchObject({ code: "ERR_UNKNOWN_SOURCE" });
+    await expect(sender.track({ userId: "u1", event: "Bought" })).rejects.toMatchObject({
+      code: "ERR_UNKNOWN_SOURCE",
+    });
     await sender.idle();
     expect(receipt.deliveries).toHaveLength(2);
     expect(receiver.received.map(({ path }) => path).toSorted()).toEqual(["/app", "/web", "/web-2"]);
@@ -93,6 +108,9 @@ describe("sources", () => {
     await sender.deleteUser("u2", { sources: ["app"], timestamp: "2025-05-05T05:05:05Z" });
     await sender.idle();
     expect(receiver.received).toHaveLength(4);
-    expect(receiver.received.at(-1)).toMatchObject({ path: "/app", message: { userId: "u2", timestamp: "2025-05-05T05:05:05.000Z" } });
+    expect(receiver.received.at(-1)).toMatchObject({
+      path: "/app",
+      message: { userId: "u2", timestamp: "2025-05-05T05:05:05.000Z" },
+    });
   });
 });

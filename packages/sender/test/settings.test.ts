@@ -1,4 +1,10 @@
-import { createSender, SettingsError, type SenderSettings, sqliteStore, virtualClock } from "@countersign/sender";
+import {
+  createSender,
+  SettingsError,
+  type SenderSettings,
+  sqliteStore,
+  virtualClock,
+} from "@countersign/sender";
 import { describe, expect, test } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
@@ -8,13 +14,18 @@ const url = "https://example.com/hooks";
 /** What is said of settings that are wrong. Files and forms bring anything, so the types are left aside. */
 async function problemsOf(settings: unknown): Promise<readonly string[]> {
   const error: unknown = await createSender(settings as SenderSettings).catch((error: unknown) => error);
-  if (!(error instanceof SettingsError)) throw new Error(`not refused with a SettingsError: ${String(error)}`);
+  if (!(error instanceof SettingsError))
+    throw new Error(`not refused with a SettingsError: ${String(error)}`);
   expect(error).toBeInstanceOf(TypeError);
   return error.issues.map(({ path, where, problem }) => `${where}: ${path} ${problem}`);
 }
 
-const endpoint = (fields: object): unknown => ({ sources: [{ name: "shop", destinations: [{ endpoints: [{ url, ...fields }] }] }] });
-const destination = (fields: object): unknown => ({ sources: [{ name: "shop", destinations: [{ endpoints: [{ url }], ...fields }] }] });
+const endpoint = (fields: object): unknown => ({
+  sources: [{ name: "shop", destinations: [{ endpoints: [{ url, ...fields }] }] }],
+});
+const destination = (fields: object): unknown => ({
+  sources: [{ name: "shop", destinations: [{ endpoints: [{ url }], ...fields }] }],
+});
 const where = 'source "shop", destination "webhooks"';
 const at = `${where}, endpoint 1: sources[0].destinations[0].endpoints[0]`;
 
@@ -22,38 +33,136 @@ describe("settings that are wrong", () => {
   test.each<[string, unknown, string]>([
     ["no sources", { sources: [] }, ": sources must list at least one source."],
     ["sources of another kind", { sources: {} }, ": sources must list at least one source."],
-    ["a source that is null", { sources: [null] }, "source 1: sources[0].name must be a non-empty string without slashes"],
-    ["a slash in a name", { sources: [{ name: "a/b", destinations: [] }] }, "source 1: sources[0].name must be"],
-    ["no endpoint", destination({ endpoints: [] }), `${where}: sources[0].destinations[0].endpoints must list at least one endpoint.`],
-    ["a sixth URL", destination({ endpoints: [1, 2, 3, 4, 5, 6].map((n) => ({ url: url + n })) }), `${where}: sources[0].destinations[0].endpoints has 6 endpoints; a destination may have 5.`],
-    ["the same URL twice", destination({ endpoints: [{ url }, { url }] }), `${where}, endpoint 2: sources[0].destinations[0].endpoints[1].url is there twice`],
-    ["an empty secret", destination({ sharedSecret: "" }), `${where}: sources[0].destinations[0].sharedSecret must be a non-empty string`],
-    ["enabled of another kind", destination({ enabled: "yes" }), `${where}: sources[0].destinations[0].enabled must be true or false.`],
-    ["a concurrency of 0", destination({ concurrency: 0 }), `${where}: sources[0].destinations[0].concurrency must be a whole number`],
+    [
+      "a source that is null",
+      { sources: [null] },
+      "source 1: sources[0].name must be a non-empty string without slashes",
+    ],
+    [
+      "a slash in a name",
+      { sources: [{ name: "a/b", destinations: [] }] },
+      "source 1: sources[0].name must be",
+    ],
+    [
+      "no endpoint",
+      destination({ endpoints: [] }),
+      `${where}: sources[0].destinations[0].endpoints must list at least one endpoint.`,
+    ],
+    [
+      "a sixth URL",
+      destination({ endpoints: [1, 2, 3, 4, 5, 6].map((n) => ({ url: url + n })) }),
+      `${where}: sources[0].destinations[0].endpoints has 6 endpoints; a destination may have 5.`,
+    ],
+    [
+      "the same URL twice",
+      destination({ endpoints: [{ url }, { url }] }),
+      `${where}, endpoint 2: sources[0].destinations[0].endpoints[1].url is there twice`,
+    ],
+    [
+      "an empty secret",
+      destination({ sharedSecret: "" }),
+      `${where}: sources[0].destinations[0].sharedSecret must be a non-empty string`,
+    ],
+    [
+      "enabled of another kind",
+      destination({ enabled: "yes" }),
+      `${where}: sources[0].destinations[0].enabled must be true or false.`,
+    ],
+    [
+      "a concurrency of 0",
+      destination({ concurrency: 0 }),
+      `${where}: sources[0].destinations[0].concurrency must be a whole number`,
+    ],
     ["no URL", endpoint({ url: undefined }), `${at}.url must be a full URL`],
     ["a relative URL", endpoint({ url: "/hooks" }), `${at}.url must be a full URL`],
-    ["ftp:", endpoint({ url: "ftp://example.com" }), `${at}.url must start with http:// or https://, not ftp:`],
-    ["a password in the URL", endpoint({ url: "https://me:pw@example.com" }), `${at}.url must not contain a user name or password`],
-    ["a header with a newline", endpoint({ headers: { "X-A": "a\r\nX-B: b" } }), `${at}.headers["X-A"] has a value with a line break`],
-    ["a header name that is none", endpoint({ headers: { "X A": "a" } }), `${at}.headers["X A"] is not a legal header name.`],
-    ["a header value that is no string", endpoint({ headers: { "X-A": 1 } }), `${at}.headers["X-A"] must have a string as its value.`],
-    ["a reserved header", endpoint({ headers: { "x-SIGNATURE": "a" } }), `${at}.headers["x-SIGNATURE"] is set by the sender itself`],
-    ["a framing header", endpoint({ headers: { "Transfer-Encoding": "chunked" } }), `${at}.headers["Transfer-Encoding"] is set by the sender itself`],
-    ["a header twice", endpoint({ headers: { "X-A": "a", "x-a": "b" } }), `${at}.headers["x-a"] is there twice`],
+    [
+      "ftp:",
+      endpoint({ url: "ftp://example.com" }),
+      `${at}.url must start with http:// or https://, not ftp:`,
+    ],
+    [
+      "a password in the URL",
+      endpoint({ url: "https://me:pw@example.com" }),
+      `${at}.url must not contain a user name or password`,
+    ],
+    [
+      "a header with a newline",
+      endpoint({ headers: { "X-A": "a\r\nX-B: b" } }),
+      `${at}.headers["X-A"] has a value with a line break`,
+    ],
+    [
+      "a header name that is none",
+      endpoint({ headers: { "X A": "a" } }),
+      `${at}.headers["X A"] is not a legal header name.`,
+    ],
+    [
+      "a header value that is no string",
+      endpoint({ headers: { "X-A": 1 } }),
+      `${at}.headers["X-A"] must have a string as its value.`,
+    ],
+    [
+      "a reserved header",
+      endpoint({ headers: { "x-SIGNATURE": "a" } }),
+      `${at}.headers["x-SIGNATURE"] is set by the sender itself`,
+    ],
+    [
+      "a framing header",
+      endpoint({ headers: { "Transfer-Encoding": "chunked" } }),
+      `${at}.headers["Transfer-Encoding"] is set by the sender itself`,
+    ],
+    [
+      "a header twice",
+      endpoint({ headers: { "X-A": "a", "x-a": "b" } }),
+      `${at}.headers["x-a"] is there twice`,
+    ],
     ["headers of another kind", endpoint({ headers: ["X-A: a"] }), `${at}.headers must be an object`],
-    ["a ca that is a path", endpoint({ ca: "/etc/ca.pem" }), `${at}.ca cannot be used: ca holds no PEM certificate`],
+    [
+      "a ca that is a path",
+      endpoint({ ca: "/etc/ca.pem" }),
+      `${at}.ca cannot be used: ca holds no PEM certificate`,
+    ],
     ["a ca of another kind", endpoint({ ca: 1 }), `${at}.ca must be certificates in PEM`],
-    ["two sources of one name", { sources: [{ name: "a", destinations: [] }, { name: "a", destinations: [], writeKey: "b" }] }, 'source 2: sources[1].name is "a", like another one\'s'],
-    ["two sources of one write key", { sources: [{ name: "a", destinations: [] }, { name: "b", destinations: [], writeKey: "a" }] }, 'source "b": sources[1].writeKey is the write key of another source too.'],
-    ["blocked events of another kind", { sources: [{ name: "a", destinations: [], blockedEvents: "x" }] }, 'source "a": sources[0].blockedEvents must be a list of event names.'],
-    ["the short form, wrong", { url: "nope", sharedSecret: "" }, 'source "default", destination "webhooks": sources[0].destinations[0].sharedSecret'],
+    [
+      "two sources of one name",
+      {
+        sources: [
+          { name: "a", destinations: [] },
+          { name: "a", destinations: [], writeKey: "b" },
+        ],
+      },
+      'source 2: sources[1].name is "a", like another one\'s',
+    ],
+    [
+      "two sources of one write key",
+      {
+        sources: [
+          { name: "a", destinations: [] },
+          { name: "b", destinations: [], writeKey: "a" },
+        ],
+      },
+      'source "b": sources[1].writeKey is the write key of another source too.',
+    ],
+    [
+      "blocked events of another kind",
+      { sources: [{ name: "a", destinations: [], blockedEvents: "x" }] },
+      'source "a": sources[0].blockedEvents must be a list of event names.',
+    ],
+    [
+      "the short form, wrong",
+      { url: "nope", sharedSecret: "" },
+      'source "default", destination "webhooks": sources[0].destinations[0].sharedSecret',
+    ],
   ])("%s", async (_name, settings, expected) => {
     const problems = await problemsOf(settings);
     expect(problems.find((problem) => problem.startsWith(expected))).toBeDefined();
   });
 
   test("everything that is wrong is named at once, in the message too", async () => {
-    const wrong = { sources: [{ name: "shop", destinations: [{ sharedSecret: "", endpoints: [{ url: "ftp://x" }, { url: "y" }] }] }] };
+    const wrong = {
+      sources: [
+        { name: "shop", destinations: [{ sharedSecret: "", endpoints: [{ url: "ftp://x" }, { url: "y" }] }] },
+      ],
+    };
     expect(await problemsOf(wrong)).toHaveLength(3);
     await expect(createSender(wrong)).rejects.toThrow(/endpoint 1.*\n.*endpoint 2/);
   });
@@ -107,13 +216,18 @@ describe("settings that change while running", () => {
 
     receiver.answer = () => ({ status: 200 });
     sender.configure(to(receiver.url, { enabled: false }));
-    expect(await sender.track({ userId: "u1", event: "Meanwhile" })).toMatchObject({ skipped: "no_destination", deliveries: [] });
+    expect(await sender.track({ userId: "u1", event: "Meanwhile" })).toMatchObject({
+      skipped: "no_destination",
+      deliveries: [],
+    });
     await sender.idle();
     await clock.advance("10m");
     sender.configure({ sources: [{ name: "other", destinations: [] }] });
     await clock.advance("10m");
     expect(receiver.received).toHaveLength(1);
-    expect((await sender.stats()).destinations).toMatchObject([{ destination: "shop/webhooks", enabled: false, pending: 1 }]);
+    expect((await sender.stats()).destinations).toMatchObject([
+      { destination: "shop/webhooks", enabled: false, pending: 1 },
+    ]);
 
     sender.configure(to(receiver.url));
     await sender.idle();

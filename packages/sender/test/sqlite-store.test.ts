@@ -20,7 +20,9 @@ function rowsOf(path: string, sql: string): readonly Record<string, unknown>[] {
 }
 
 /** Opens a sender in a process of its own, without the rights that this one may have. */
-async function openElsewhere(path: string): Promise<{ readonly stdout: Promise<string>; kill(): void; opened: Promise<unknown> }> {
+async function openElsewhere(
+  path: string,
+): Promise<{ readonly stdout: Promise<string>; kill(): void; opened: Promise<unknown> }> {
   const script = `
     import { createSender, sqliteStore } from ${JSON.stringify(import.meta.resolve("@countersign/sender"))};
     try {
@@ -37,7 +39,9 @@ async function openElsewhere(path: string): Promise<{ readonly stdout: Promise<s
 
 describe("a store that cannot be used is refused with a clear error", () => {
   const refusal = async (path: string): Promise<unknown> => {
-    const error: unknown = await createSender({ url, store: sqliteStore({ path }) }).catch((error: unknown) => error);
+    const error: unknown = await createSender({ url, store: sqliteStore({ path }) }).catch(
+      (error: unknown) => error,
+    );
     expect(error).toBeInstanceOf(StoreError);
     expect(String(error)).toContain(path);
     return error;
@@ -142,7 +146,11 @@ describe("a store that is full", () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const receiver = await startReceiver(() => ({ status: 503 }));
     const clock = virtualClock();
-    const sender = await openSender({ url: receiver.url, clock, store: sqliteStore({ path, maxBytes: 1_000_000 }) });
+    const sender = await openSender({
+      url: receiver.url,
+      clock,
+      store: sqliteStore({ path, maxBytes: 1_000_000 }),
+    });
     const { accepted, error } = await fill(sender);
     expect(error).toMatchObject({ name: "StoreError", code: "ERR_STORE_FULL" });
     expect(accepted.length).toBeGreaterThan(10);
@@ -157,7 +165,11 @@ describe("a store that is full", () => {
     expect(statSync(path).size).toBeLessThanOrEqual(1_000_000);
 
     receiver.answer = () => ({ status: 200 });
-    const roomy = await openSender({ url: receiver.url, clock: virtualClock(clock.now() + 60_000), store: sqliteStore({ path }) });
+    const roomy = await openSender({
+      url: receiver.url,
+      clock: virtualClock(clock.now() + 60_000),
+      store: sqliteStore({ path }),
+    });
     await roomy.idle();
     for (const id of accepted) expect((await roomy.delivery(id))?.state).toBe("delivered");
   });
@@ -172,7 +184,11 @@ describe("a store that is full", () => {
       await answered;
       return { status: 200, body };
     });
-    const sender = await openSender({ url: receiver.url, clock, store: sqliteStore({ path, maxBytes: 600_000 }) });
+    const sender = await openSender({
+      url: receiver.url,
+      clock,
+      store: sqliteStore({ path, maxBytes: 600_000 }),
+    });
     const errors: Error[] = [];
     sender.on("storeError", ({ error }) => errors.push(error));
     const filled = fill(sender);
@@ -195,8 +211,15 @@ describe("what is kept", () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const receiver = await startReceiver(({ path }) => ({ status: path === "/0" ? 503 : 400 }));
     const clock = virtualClock();
-    const destinations = ["0", "1", "2"].map((path) => ({ name: path, endpoints: [{ url: receiver.url + path }] }));
-    const sender = await openSender({ sources: [{ name: "shop", destinations }], clock, store: sqliteStore({ path }) });
+    const destinations = ["0", "1", "2"].map((path) => ({
+      name: path,
+      endpoints: [{ url: receiver.url + path }],
+    }));
+    const sender = await openSender({
+      sources: [{ name: "shop", destinations }],
+      clock,
+      store: sqliteStore({ path }),
+    });
     const receipt = await sender.track({ userId: "u1", event: "Bought" });
     await clock.advance("5h");
     await sender.resend(receipt.deliveries[1] ?? "");
@@ -214,14 +237,18 @@ describe("what is kept", () => {
     const receiver = await startReceiver(() => ({ status: 422, body: "é".repeat(20_000) }));
     const sender = await openSender({ url: receiver.url });
     const [delivery] = await (await sender.track({ userId: "u1", event: "Bought" })).settled();
-    expect(delivery?.attempts).toMatchObject([{ round: 1, endpoint: receiver.url, outcome: "rejected", status: 422 }]);
+    expect(delivery?.attempts).toMatchObject([
+      { round: 1, endpoint: receiver.url, outcome: "rejected", status: 422 },
+    ]);
     expect(Buffer.byteLength(delivery?.attempts[0]?.response ?? "")).toBe(16_384);
     expect(delivery?.attempts[0]?.durationMs).toBeGreaterThan(0);
   });
 
   test("what ended is removed after keepFor; what is pending never is", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
-    const receiver = await startReceiver(({ message }) => ({ status: message["event"] === "ends" ? 200 : 503 }));
+    const receiver = await startReceiver(({ message }) => ({
+      status: message["event"] === "ends" ? 200 : 503,
+    }));
     const clock = virtualClock();
     const store = sqliteStore({ path, keepFor: "1h" });
     const sender = await openSender({ url: receiver.url, clock, store });
@@ -240,10 +267,15 @@ describe("what is kept", () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const receiver = await startReceiver();
     const clock = virtualClock();
-    const sender = await openSender({ url: receiver.url, clock, store: sqliteStore({ path, keepFor: "1h" }) });
+    const sender = await openSender({
+      url: receiver.url,
+      clock,
+      store: sqliteStore({ path, keepFor: "1h" }),
+    });
     const sizes: number[] = [];
     for (let day = 0; day < 8; day += 1) {
-      for (let index = 0; index < 300; index += 1) void sender.track({ userId: "u1", event: "e".repeat(1_000) });
+      for (let index = 0; index < 300; index += 1)
+        void sender.track({ userId: "u1", event: "e".repeat(1_000) });
       await clock.advance("1d");
       const [row] = rowsOf(path, "SELECT page_count AS pages FROM pragma_page_count");
       sizes.push(Number(row?.["pages"]));
@@ -252,7 +284,9 @@ describe("what is kept", () => {
   });
 
   test("deliveries are listed newest first, by every field, in pages", async () => {
-    const receiver = await startReceiver(({ message }) => ({ status: message["event"] === "Bad" ? 400 : 200 }));
+    const receiver = await startReceiver(({ message }) => ({
+      status: message["event"] === "Bad" ? 400 : 200,
+    }));
     const sender = await openSender({ url: receiver.url });
     await sender.track({ userId: "u1", event: "Good", messageId: "m1" });
     await sender.track({ anonymousId: "a1", event: "Bad" });
@@ -267,7 +301,9 @@ describe("what is kept", () => {
     expect(await types({ state: "failed" })).toEqual(["Bad"]);
     expect(await types({ type: "page" })).toEqual(["page"]);
     expect(await types({ identity: "a1" })).toEqual(["Bad"]);
-    expect(await types({ event: "Good", source: "default", destination: "default/webhooks" })).toEqual(["Good"]);
+    expect(await types({ event: "Good", source: "default", destination: "default/webhooks" })).toEqual([
+      "Good",
+    ]);
     expect(await types({ messageId: "m1" })).toEqual(["Good"]);
     expect(await types({ event: "Good", state: "failed" })).toEqual([]);
   });

@@ -194,8 +194,8 @@ export class Forwarder implements Sender {
   async #close(deadlineMs: number): Promise<void> {
     const { engine, store, transport, waiters, idle, events, closeSettings } = this.#parts;
     await engine.stop(deadlineMs);
-    await store.close();
     await transport.close();
+    await store.close();
     waiters.close();
     idle.close();
     events.removeAll();

@@ -38,7 +38,10 @@ async function listen(answer: Receiver["answer"]): Promise<Receiver> {
   const received: Received[] = [];
   const server = createServer((request, response) => {
     void (async () => {
-      const body = (await buffer(request)).toString();
+      const bytes = await buffer(request).catch(() => undefined);
+      // A sender that broke off gets no answer.
+      if (bytes === undefined) return;
+      const body = bytes.toString();
       const message = JSON.parse(body) as Received["message"];
       const one: Received = { path: request.url ?? "", headers: request.headers, body, message };
       received.push(one);

@@ -1,0 +1,104 @@
+import { createSender, SenderClosedError, sqliteStore } from "@countersign/sender";
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { openSender } from "./support/open-sender.ts";
+import { startReceiver } from "./support/receiver.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+
+interface Left {
+  readonly resources: readonly string[];
+  readonly files: readonly string[];
+}
+
+describe("close()", () => {
+  test.runIf(process.platform === "linux")(
+    "leaves no listener, timer, socket or file handle, and the process ends by itself",
+    async () => {
+      const receiver = await startReceiver(({ path }) =>
+        path === "/silent" ? "never" : { status: path === "/good" ? 200 : 503 },
+      );
+      const script = join(import.meta.dirname, "support", "closed-sender.mjs");
+      const path = join(temporaryFolder(), "deliveries.db");
+      const { stdout, stderr } = await promisify(execFile)(process.execPath, [script, receiver.url, path], {
+        timeout: 8_000,
+      });
+      expect(stderr).toBe("");
+      const told = JSON.parse(stdout) as Record<"before" | "during" | "after", Left> & {
+        waiting: string;
+        idle: string;
+      };
+      expect(told.during.resources).toEqual(expect.arrayContaining(["TCPSocketWrap", "Timeout"]));
+      expect(told.during.files.filter((name) => name.startsWith("socket:")).length).toBeGreaterThan(0);
+      expect(told.during.files.filter((name) => name.includes(path)).length).toBeGreaterThan(2);
+      expect(told.after).toEqual({ resources: [], files: told.before.files });
+      expect([told.waiting, told.idle]).toEqual(["ERR_SENDER_CLOSED", "ERR_SENDER_CLOSED"]);
+    },
+  );
+
+  test("attempts under way may end; what is unfinished goes on at the next start", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    let answer: (() => void) | undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const arrived: string[] = [];
+    const receiver = await startReceiver(async ({ message }) => {
+      arrived.push(String(message["event"]));
+      if (message["event"] === "slow") await answered;
+      return { status: 200 };
+    });
+    const options = {
+      sources: [{ name: "shop", destinations: [{ endpoints: [{ url: receiver.url }], concurrency: 1 }] }],
+    };
+    const first = await createSender({ ...options, store: sqliteStore({ path }) });
+    await first.track({ userId: "u1", event: "slow" });
+    await first.track({ userId: "u1", event: "waiting" });
+    await expect.poll(() => arrived).toEqual(["slow"]);
+    const closed = first.close();
+    answer?.();
+    await closed;
+    expect(arrived).toEqual(["slow"]);
+    await expect(first.track({ userId: "u1", event: "late" })).rejects.toBeInstanceOf(SenderClosedError);
+
+    const second = await openSender({ ...options, store: sqliteStore({ path }) });
+    await second.idle();
+    expect(arrived).toEqual(["slow", "waiting"]);
+    expect((await second.deliveries()).map(({ attempts }) => attempts.length)).toEqual([1, 1]);
+  });
+
+  test("attempts that take longer than the deadline are given up, not counted, and made again", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const receiver = await startReceiver(() => "never");
+    const first = await createSender({ url: receiver.url, store: sqliteStore({ path }) });
+    await first.track({ userId: "u1", event: "e" });
+    await expect.poll(() => receiver.received.length).toBe(1);
+    await first.close({ deadline: "10ms" });
+
+    receiver.answer = () => ({ status: 200 });
+    const second = await openSender({ url: receiver.url, store: sqliteStore({ path }) });
+    await second.idle();
+    const [delivery] = await second.deliveries();
+    expect(delivery).toMatchObject({ state: "delivered", attempts: [{ round: 1, outcome: "success" }] });
+    expect(delivery?.attempts).toHaveLength(1);
+    expect(receiver.received).toHaveLength(2);
+  });
+
+  test("`await using` closes it", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const sender = await createSender({ url: "http://127.0.0.1:9/", store: sqliteStore({ path }) });
+    await sender[Symbol.asyncDispose]();
+    await expect(openSender({ url: "http://127.0.0.1:9/", store: sqliteStore({ path }) })).resolves.toBeDefined();
+  });
+
+  test("calls that are being stored when it closes are stored", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const receiver = await startReceiver();
+    const first = await createSender({ url: receiver.url, store: sqliteStore({ path }) });
+    const receipts = Promise.all(Array.from({ length: 50 }, () => first.track({ userId: "u1", event: "e" })));
+    await first.close();
+    const ids = (await receipts).flatMap(({ deliveries }) => deliveries);
+    const second = await openSender({ url: receiver.url, store: sqliteStore({ path }) });
+    await second.idle();
+    for (const id of ids) expect((await second.delivery(id))?.state).toBe("delivered");
+  });
+});

@@ -1,0 +1,108 @@
+import { verifySignature } from "@countersign/core";
+import { type Fault, faults, virtualClock } from "@countersign/sender";
+import { describe, expect, test } from "vitest";
+import { openSender } from "./support/open-sender.ts";
+import { type Received, startReceiver } from "./support/receiver.ts";
+
+const sharedSecret = "secret";
+
+function signatureOf({ headers, body }: Received): string {
+  const signature = headers["x-signature"];
+  if (typeof signature !== "string") return "missing";
+  return verifySignature(body, signature, sharedSecret).ok ? "good" : "bad";
+}
+
+describe("faults on demand", () => {
+  test.each<[Fault, string]>([
+    ["bad_signature", "bad"],
+    ["stale_secret", "bad"],
+    ["missing_signature", "missing"],
+    ["oversize", "good"],
+  ])("%s strikes one attempt, and is logged with it", async (fault, first) => {
+    const receiver = await startReceiver((request) => ({
+      status: signatureOf(request) === "good" && request.body.length < 1_048_576 ? 200 : 503,
+    }));
+    const clock = virtualClock();
+    const sender = await openSender({ url: receiver.url, sharedSecret, clock });
+    const injected = sender.inject(fault);
+    expect(injected.remaining).toBe(1);
+    const receipt = await sender.track({ userId: "u1", event: "Signed Up" });
+    await clock.advance("1m");
+    const [delivery] = await receipt.settled();
+    expect(receiver.received.map(signatureOf)).toEqual([first, "good"]);
+    expect(delivery?.attempts.map((attempt) => attempt.fault)).toEqual([fault, undefined]);
+    expect(injected.remaining).toBe(0);
+  });
+
+  test.each<[Fault, string]>([
+    ["truncated", "network"],
+    ["reset", "network"],
+    ["slow_body", "success"],
+  ])("%s is made on the wire", async (fault, outcome) => {
+    const receiver = await startReceiver();
+    const clock = virtualClock();
+    const sender = await openSender({ url: receiver.url, clock, attemptTimeout: 500 });
+    sender.inject(fault);
+    const receipt = await sender.track({ userId: "u1", event: "Signed Up" });
+    await clock.advance("1m");
+    const [delivery] = await receipt.settled();
+    expect(delivery?.state).toBe("delivered");
+    expect(delivery?.attempts[0]).toMatchObject({ fault, outcome });
+  });
+
+  test("duplicate sends the message twice in one round", async () => {
+    const receiver = await startReceiver();
+    const sender = await openSender({ url: receiver.url });
+    sender.inject("duplicate");
+    const receipt = await sender.track({ userId: "u1", event: "Signed Up" });
+    const [delivery] = await receipt.settled();
+    expect(receiver.received).toHaveLength(2);
+    expect(receiver.received[0]?.body).toBe(receiver.received[1]?.body);
+    expect(delivery?.attempts.map(({ round }) => round)).toEqual([1, 1]);
+  });
+
+  test("reorder lets later messages overtake one, once", async () => {
+    const receiver = await startReceiver();
+    const clock = virtualClock();
+    const sender = await openSender({ url: receiver.url, clock });
+    const injected = sender.inject("reorder", { messageId: "m1", times: Infinity });
+    await sender.track({ userId: "u1", event: "first", messageId: "m1" });
+    await sender.track({ userId: "u1", event: "second" });
+    await clock.advance("10s");
+    expect(receiver.received.map(({ message }) => message["event"])).toEqual(["second", "first"]);
+    injected.cancel();
+    expect(injected.remaining).toBe(0);
+    await sender.idle();
+  });
+
+  test("a scope limits a fault to an endpoint, a message or a delivery", async () => {
+    const receiver = await startReceiver(({ path }) => ({ status: path === "/1" ? 200 : 503 }));
+    const clock = virtualClock();
+    const endpoints = ["0", "1"].map((path) => ({ url: receiver.url + path }));
+    const sender = await openSender({
+      sources: [{ name: "shop", destinations: [{ endpoints, sharedSecret }] }],
+      clock,
+    });
+    sender.inject("missing_signature", { endpoint: `${receiver.url}1` });
+    sender.inject("bad_signature", { messageId: "m2", times: 2 });
+    const first = await sender.track({ userId: "u1", event: "Signed Up", messageId: "m1" });
+    await first.settled();
+    await (await sender.track({ userId: "u1", event: "Signed Up", messageId: "m2" })).settled();
+    sender.inject("missing_signature", { deliveryId: first.deliveries[0] });
+    await (await sender.track({ userId: "u1", event: "Signed Up", messageId: "m3" })).settled();
+    const seen = receiver.received.map(
+      (one) => `${String(one.message["messageId"])} ${one.path} ${signatureOf(one)}`,
+    );
+    expect(seen.toSorted()).toEqual(
+      ["m1 /0 good", "m1 /1 missing", "m2 /0 bad", "m2 /1 bad", "m3 /0 good", "m3 /1 good"].toSorted(),
+    );
+  });
+
+  test("what is no fault, or no count, is a TypeError", async () => {
+    const sender = await openSender({ url: "http://127.0.0.1:9/" });
+    // Callers in plain JavaScript get no help from the types.
+    expect(() => sender.inject("explode" as Fault)).toThrow(new RegExp(faults.join(", ")));
+    expect(() => sender.inject("reset", { times: 0 })).toThrow(TypeError);
+    expect(() => sender.inject("reset", { times: 1.5 })).toThrow(TypeError);
+  });
+});
