@@ -61,6 +61,7 @@ export type {
   ReceiptLike,
 } from "./expect/expect.ts";
 export { ExpectationError } from "./expect/expectation-error.ts";
+export { STALE_SECRET } from "./faults/apply-fault.ts";
 export { type Fault, faults, isFault } from "./faults/fault.ts";
 export type {
   DestinationSettings,

@@ -276,11 +276,23 @@ describe("an expectation that fails", () => {
 });
 
 describe("a mistake in an expectation", () => {
-  it.each([null, 42, "Order Completed", true])("is a TypeError when it is about %j", async (what) => {
-    const sender = await openSender({ url: "http://127.0.0.1:9/" });
+  it.each([null, 42, "Order Completed", true, [], /A/u, Promise.resolve({})])(
+    "is a TypeError when it is about %o",
+    async (what) => {
+      const sender = await openSender({ url: "http://127.0.0.1:9/" });
 
-    // @ts-expect-error -- nothing that could be expected
-    expect(() => sender.expect(what)).toThrow(TypeError);
+      // @ts-expect-error -- nothing that could be expected
+      expect(() => sender.expect(what)).toThrow("sender.expect() takes the receipt of a call (awaited)");
+    },
+  );
+
+  it("is one of the types' when a call is not awaited", async () => {
+    const sender = await openSender({ url: "http://127.0.0.1:9/" });
+    const call = sender.track({ ...user, event: "A" });
+
+    // @ts-expect-error -- a promise of a receipt
+    expect(() => sender.expect(call)).toThrow(TypeError);
+    await call;
   });
 
   it("is a TypeError when it is about no time or no attempts", async () => {

@@ -1,8 +1,10 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { virtualClock } from "@countersign/sender";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { createTransport } from "../dist/transport/create-transport.js";
 import type { AttemptResult } from "../dist/transport/transport.js";
+import { openSender } from "./support/open-sender.ts";
 import { createAuthority, selfSigned, type Authority, type Certificate } from "./support/certificates.ts";
 import { httpEndpoint, rawEndpoint } from "./support/endpoints.ts";
 
@@ -98,6 +100,64 @@ describe("a server whose certificate is accepted", () => {
     expect(await send(url, [other.pem, authority.pem])).toMatchObject({ outcome: "success" });
     expect(await send(url, other.pem + authority.pem)).toMatchObject({ outcome: "success" });
     expect(endpoint.requests).toHaveLength(2);
+  });
+});
+
+describe("a sender", () => {
+  it("delivers to the two good servers of six, and sends no request to the four bad ones", async () => {
+    const bad = badServers.filter(({ code }) => code !== "CERT_NOT_YET_VALID");
+    const named = await authority.issue({ names: ["localhost"] });
+    const certificates = await Promise.all(bad.map(({ certificate }) => certificate()));
+    const refused = await Promise.all(
+      certificates.map((certificate) => httpEndpoint(undefined, certificate)),
+    );
+    const byAddress = await httpEndpoint(undefined, await authority.issue({ names: ["127.0.0.1"] }));
+    const byName = await httpEndpoint(undefined, named);
+    const urls = [...refused, byAddress].map(({ url }) => url);
+    const sender = await openSender({
+      sources: [
+        {
+          name: "web",
+          destinations: [...urls, byName.url.replace("127.0.0.1", "localhost")].map((url) => ({
+            endpoints: [{ url, ca: authority.pem }],
+          })),
+        },
+      ],
+    });
+
+    const deliveries = await (await sender.track({ userId: "u1", event: "A" })).settled();
+
+    const ends = deliveries.map(
+      ({ state, attempts }) => `${state} ${attempts.map(({ code }) => code).join()}`,
+    );
+    expect(ends.toSorted()).toEqual(
+      [...bad.map(({ code }) => `failed ${code}`), "delivered ", "delivered "].toSorted(),
+    );
+    expect(refused.map(({ begun }) => begun.length)).toEqual([0, 0, 0, 0]);
+    expect(byAddress.requests).toHaveLength(1);
+    expect(byName.requests).toHaveLength(1);
+  });
+
+  it("goes on to a good endpoint of a destination whose others are bad", async () => {
+    const bad = await httpEndpoint(undefined, await selfSigned({ names: ["127.0.0.1"] }));
+    const good = await httpEndpoint((_, response) =>
+      response.writeHead(good.begun.length > 1 ? 200 : 503).end(),
+    );
+    const clock = virtualClock();
+    const sender = await openSender({
+      sources: [{ name: "web", destinations: [{ endpoints: [{ url: bad.url }, { url: good.url }] }] }],
+      clock,
+    });
+
+    const receipt = await sender.track({ userId: "u1", event: "A" });
+    await clock.advance("1m");
+    const [delivery] = await receipt.settled();
+
+    expect(delivery?.state).toBe("delivered");
+    expect(good.begun).toHaveLength(2);
+    // Refused for good in the first round: not tried again in the second.
+    expect(bad.connections()).toBe(1);
+    expect(bad.begun).toEqual([]);
   });
 });
 

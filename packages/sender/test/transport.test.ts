@@ -175,6 +175,19 @@ describe("the time limit", () => {
     expect(endpoint.begun).toEqual([]);
   });
 
+  it("may be longer than a timer can run", async () => {
+    const endpoint = await httpEndpoint();
+
+    expect(await post(transport(), endpoint.url, {}, 2 ** 40)).toMatchObject({ outcome: "success" });
+  });
+
+  it.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])(
+    "for connecting is a TypeError when it is %d ms",
+    (connectTimeoutMs) => {
+      expect(() => createTransport({ connectTimeoutMs })).toThrow(TypeError);
+    },
+  );
+
   it("gives up a connection that does not come about on its own", async () => {
     const endpoint = await rawEndpoint(() => {});
     const over = transport({ connectTimeoutMs: 50 });
@@ -282,6 +295,20 @@ describe("connections", () => {
 
     // A connection is free again a turn of the event loop after its response, so that a second one may be opened.
     expect(endpoint.connections()).toBeLessThanOrEqual(2);
+  });
+
+  it("are not kept for ever with hundreds of certificate authorities", async () => {
+    const endpoint = await httpEndpoint();
+    const over = transport();
+    await post(over, endpoint.url, { ca: "the first" });
+    expect(endpoint.open.size).toBe(1);
+
+    for (let n = 0; n < 256; n++) {
+      await post(over, "https://127.0.0.1:9/", { ca: `another, ${n}` });
+    }
+
+    await vi.waitFor(() => expect(endpoint.open.size).toBe(0));
+    expect(await post(over, endpoint.url, { ca: "the first" })).toMatchObject({ outcome: "success" });
   });
 
   it("closed by the endpoint in between are replaced without a failure", async () => {

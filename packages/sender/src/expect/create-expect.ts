@@ -16,8 +16,10 @@ export function createExpect(source: ExpectSource, clock: Clock): Expect {
     skipped.splice(0, skipped.length - KEPT_SKIPS);
   });
   const expect = (what: Expected = {}, options: ExpectOptions = {}): Expectation => {
-    if ((typeof what !== "object" && typeof what !== "function") || what === null) {
-      throw new TypeError("sender.expect() takes a receipt, fields of a message, or a function of a message");
+    if (!isExpected(what)) {
+      throw new TypeError(
+        "sender.expect() takes the receipt of a call (awaited), fields of a message, or a function of a message",
+      );
     }
     const withinMs = parseDuration(options.within ?? DEFAULT_WITHIN, "sender.expect({ within })");
     return expectation({ source, clock, what, withinMs, destination: options.destination, skipped });
@@ -54,4 +56,13 @@ function expectation(search: Search): Expectation {
       return until(endGoal("end", "delivered", "failed", "expired"), ended);
     },
   };
+}
+
+/** Any other object would be taken for a pattern without fields, which every message fits: a promise, for one. */
+function isExpected(what: unknown): boolean {
+  if (typeof what !== "object" || what === null) {
+    return typeof what === "function";
+  }
+  const prototype: unknown = Object.getPrototypeOf(what);
+  return prototype === Object.prototype || prototype === null;
 }

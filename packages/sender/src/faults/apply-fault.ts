@@ -2,7 +2,10 @@ import { sign } from "@countersign/core";
 import type { AttemptRequest } from "../transport/transport.ts";
 import type { Fault } from "./fault.ts";
 
-/** What `stale_secret` signs with unless told. */
+/**
+ * What the fault `stale_secret` signs with. A receiver that is given it as its second secret shows that it takes
+ * messages of before a rotation; any other shows that it refuses them.
+ */
 export const STALE_SECRET = "a-secret-no-longer-in-use";
 
 // Receivers of this project take bodies of up to 1 MiB unless told; other frameworks' parsers take less.

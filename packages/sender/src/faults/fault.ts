@@ -5,7 +5,7 @@
  * |---|---|
  * | `bad_signature` | a well-formed `X-Signature` that does not match |
  * | `missing_signature` | no `X-Signature` |
- * | `stale_secret` | a signature made with a secret the receiver no longer holds |
+ * | `stale_secret` | a signature made with a secret the receiver no longer holds: the text of `STALE_SECRET` |
  * | `duplicate` | the same message twice |
  * | `reorder` | the message after one that was accepted later |
  * | `slow_body` | the body in small pieces, with pauses |

@@ -68,6 +68,9 @@ export function createConnector(
         assertCallable(hostname, hostname, options);
       }
       const target = {
+        // Node tries one address after the other. A quarter of a second for each, which is its default, would cut off
+        // every endpoint that is farther away than that.
+        autoSelectFamilyAttemptTimeout: 1_000,
         host: hostname,
         port: Number(port) || (secure ? 443 : 80),
         lookup: checkedLookup(options),

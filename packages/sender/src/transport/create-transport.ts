@@ -45,6 +45,7 @@ const http: Agent.Options = {
  * - Addresses are judged after resolution, when the connection is opened, and what was judged is what is connected to.
  * - Redirects are not followed. At most 16 KiB of a response's headers and of its body are held.
  *
+ * @throws TypeError when `connectTimeoutMs` is not a length of time.
  * @example
  * ```ts
  * const transport = createTransport({ blockPrivateNetworks: true });
@@ -60,7 +61,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
   const connectorOptions = {
     blockPrivateNetworks: options.blockPrivateNetworks,
     resolveHost: oneQuestionPerHost(options.resolveHost ?? resolveBySystem),
-    connectTimeoutMs: options.connectTimeoutMs ?? 5_000,
+    connectTimeoutMs: parseConnectTimeout(options.connectTimeoutMs),
     pending,
   };
 
@@ -132,6 +133,13 @@ export function createTransport(options: TransportOptions = {}): Transport {
       await Promise.all(destroyed);
     },
   };
+}
+
+function parseConnectTimeout(ms = 5_000): number {
+  if (!Number.isInteger(ms) || ms < 1 || ms > 3_600_000) {
+    throw new TypeError(`createTransport({ connectTimeoutMs }) must be 1 to 3600000 milliseconds, not ${ms}`);
+  }
+  return ms;
 }
 
 /**

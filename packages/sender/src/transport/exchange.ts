@@ -7,6 +7,9 @@ import type { AttemptRequest, AttemptResult, SendOptions } from "./transport.ts"
 /** How much of a response's body is kept, in bytes (16 KiB). */
 export const MAX_RESPONSE_BODY_BYTES = 16_384;
 
+// A longer timer would fire at once.
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /** What one attempt sends, where it is not the request's own body. */
 export interface Payload {
   readonly body: Uint8Array | AsyncIterable<Uint8Array>;
@@ -74,7 +77,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   constructor(options: SendOptions, settle: (result: AttemptResult) => void) {
     this.#options = options;
     this.#settle = settle;
-    this.#timer = setTimeout(this.#onTimeout, options.timeoutMs);
+    this.#timer = setTimeout(this.#onTimeout, Math.min(options.timeoutMs, MAX_TIMER_MS));
     options.signal?.addEventListener("abort", this.#onAbort, { once: true });
     if (options.signal?.aborted === true) {
       this.#onAbort();
