@@ -1,0 +1,301 @@
+import { Buffer } from "node:buffer";
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { PassThrough, Readable } from "node:stream";
+import { createReceiver, memoryDedupe, WebhookError } from "@countersign/core";
+import {
+  readRawBody,
+  sendProblem,
+  settleWhenSent,
+  toWebhookRequest,
+  type NodeRequest,
+} from "@countersign/core/node";
+import { sampleMessages, signedRequest } from "@countersign/core/testing";
+import fc from "fast-check";
+import { describe, expect, it, vi } from "vitest";
+import { createBodyBuffer } from "../src/body-buffer.ts";
+import { openRequest, outcomeOf, serve } from "./support/serve.ts";
+
+const maxBytes = 1_000;
+const EVENTS = ["data", "end", "error", "close", "aborted", "readable"];
+const listeners = (stream: NodeJS.ReadableStream): number[] =>
+  EVENTS.map((event) => stream.listenerCount(event));
+
+/** Reads a request, and tells what came of it and which listeners it left. */
+function reading(
+  prepare: (request: IncomingMessage) => void = () => {},
+): ReturnType<
+  typeof outcomeOf<{
+    bytes?: Uint8Array;
+    error?: unknown;
+    before: number[];
+    after: number[];
+    flowing: boolean | null;
+  }>
+> {
+  return outcomeOf(async (request) => {
+    prepare(request);
+    const before = listeners(request);
+    const result = await readRawBody(request, { maxBytes }).then(
+      (bytes) => ({ bytes }),
+      (error: unknown) => ({ error }),
+    );
+    return { ...result, before, after: listeners(request), flowing: request.readableFlowing };
+  });
+}
+
+describe("readRawBody", () => {
+  it.each([
+    ["nothing", new Uint8Array(0)],
+    ["one byte", Uint8Array.of(0xff)],
+    ["every byte", Uint8Array.from({ length: 256 }, (_, index) => index)],
+    ["exactly the limit", new Uint8Array(maxBytes).fill(0x61)],
+  ])("gives the exact bytes of %s, and leaves no listener", async (_case, body) => {
+    const { handler, outcome } = reading();
+    const { url } = await serve(handler);
+    await fetch(url, { method: "POST", body });
+    const { bytes, before, after } = await outcome;
+    expect(bytes).toBeInstanceOf(Buffer);
+    expect(bytes).toEqual(Buffer.from(body));
+    expect(after).toEqual(before);
+  });
+
+  it("gives the bytes of a chunked body, however it is cut", async () => {
+    const { handler, outcome } = reading();
+    const { port } = await serve(handler);
+    const socket = await openRequest(port, { "transfer-encoding": "chunked" });
+    for (const byte of "chunk by chunk") socket.write(`1\r\n${byte}\r\n`);
+    socket.write("0\r\n\r\n");
+    expect((await outcome).bytes?.toString()).toBe("chunk by chunk");
+  });
+
+  it.each([
+    ["declared", { "content-length": "1000000" }, "x".repeat(maxBytes + 1)],
+    ["undeclared", { "transfer-encoding": "chunked" }, `7d0\r\n${"x".repeat(2_000)}\r\n`],
+  ])("refuses a body beyond the limit at once, %s: the rest never comes", async (_case, headers, body) => {
+    const { handler, outcome } = reading();
+    const { port } = await serve(handler);
+    const socket = await openRequest(port, headers);
+    socket.write(body);
+    const { error, before, after, flowing } = await outcome;
+    expect(error).toBeInstanceOf(WebhookError);
+    expect(error).toMatchObject({
+      code: "ERR_BODY_TOO_LARGE",
+      message: "The body is larger than the 1000 bytes this receiver accepts.",
+    });
+    expect(after).toEqual(before);
+    expect(flowing).toBe(false);
+  });
+
+  it("fails when the sender hangs up before the body ends, and leaves no listener", async () => {
+    const { handler, outcome } = reading();
+    const { port } = await serve(handler);
+    const socket = await openRequest(port, { "content-length": "100" });
+    socket.write("half of it", () => socket.destroy());
+    const { error, before, after } = await outcome;
+    expect(error).toBeInstanceOf(WebhookError);
+    expect(error).toMatchObject({ code: "ERR_BODY_ABORTED", status: 400 });
+    expect(after).toEqual(before);
+  });
+
+  it("reads a stream that something paused", async () => {
+    const { handler, outcome } = reading((request) => request.pause());
+    const { url } = await serve(handler);
+    await fetch(url, { method: "POST", body: "paused" });
+    expect((await outcome).bytes?.toString()).toBe("paused");
+  });
+
+  it("reads the text of a stream that something set to UTF-8", async () => {
+    const { handler, outcome } = reading((request) => request.setEncoding("utf8"));
+    const { url } = await serve(handler);
+    await fetch(url, { method: "POST", body: "Grüße 🎉" });
+    expect((await outcome).bytes?.toString()).toBe("Grüße 🎉");
+  });
+
+  it("does not wait for a stream that has ended", async () => {
+    const { handler, outcome } = outcomeOf(async (request) => {
+      await readRawBody(request, { maxBytes });
+      return readRawBody(request, { maxBytes }).catch((error: unknown) => error);
+    });
+    const { url } = await serve(handler);
+    await fetch(url, { method: "POST", body: "once" });
+    expect(await outcome).toMatchObject({ code: "ERR_BODY_ALREADY_READ" });
+  });
+
+  it("does not wait for a stream that is destroyed", async () => {
+    const stream = new PassThrough();
+    stream.destroy();
+    await expect(readRawBody(stream, { maxBytes })).rejects.toMatchObject({ code: "ERR_BODY_ABORTED" });
+    await once(stream, "close");
+    await expect(readRawBody(stream, { maxBytes })).rejects.toMatchObject({ code: "ERR_BODY_ABORTED" });
+  });
+
+  it("names what broke the stream", async () => {
+    const cause = new Error("decoder failed");
+    const stream = new Readable({
+      read() {
+        this.destroy(cause);
+      },
+    });
+    await expect(readRawBody(stream, { maxBytes })).rejects.toMatchObject({
+      code: "ERR_BODY_ABORTED",
+      cause,
+    });
+  });
+});
+
+describe("the buffer of a body", () => {
+  it("holds what was appended, up to its limit and not a byte beyond", () => {
+    const chunks = fc.array(fc.uint8Array({ maxLength: 9_000 }), { maxLength: 12 });
+    fc.assert(
+      fc.property(chunks, fc.integer({ min: 1, max: 60_000 }), (chunks, limit) => {
+        const buffer = createBodyBuffer(limit);
+        let expected = Buffer.alloc(0);
+        for (const chunk of chunks) {
+          const fits = expected.length + chunk.length <= limit;
+          expect(buffer.append(chunk)).toBe(fits);
+          if (fits) expected = Buffer.concat([expected, chunk]);
+        }
+        expect(Buffer.from(buffer.bytes()).equals(expected)).toBe(true);
+      }),
+    );
+  });
+
+  it("occupies no more than twice the body, or 16 KiB, whatever the size of its chunks", () => {
+    const buffer = createBodyBuffer(1_048_576);
+    for (let count = 0; count < 40_000; count++) buffer.append(Uint8Array.of(1));
+    expect(buffer.bytes().buffer.byteLength).toBeLessThanOrEqual(80_000);
+  });
+});
+
+describe("toWebhookRequest", () => {
+  const text = JSON.stringify(sampleMessages.track);
+  const bytes = Buffer.from(text);
+  const parsed = sampleMessages.track;
+  const hint = "mount it first";
+  const other = Buffer.from("other");
+
+  const precedence: [name: string, wasRead: boolean, left: object, body: object][] = [
+    ["nothing read: the stream", false, {}, { from: "stream" }],
+    ["Express 4's empty body, nothing read: the stream", false, { body: {} }, { from: "stream" }],
+    ["rawBody as bytes", true, { rawBody: bytes }, { from: "raw", value: bytes }],
+    ["rawBody as text", true, { rawBody: text }, { from: "raw", value: text }],
+    ["rawBody before bytes in body", true, { rawBody: bytes, body: other }, { from: "raw", value: bytes }],
+    ["rawBody before a parsed body", true, { rawBody: bytes, body: parsed }, { from: "raw", value: bytes }],
+    [
+      "rawBody although nothing was read, as where a platform made the request",
+      false,
+      { rawBody: bytes },
+      { from: "raw", value: bytes },
+    ],
+    ["an empty rawBody", true, { rawBody: "", body: parsed }, { from: "raw", value: "" }],
+    [
+      "a rawBody of some other kind is passed over",
+      true,
+      { rawBody: { 0: 1 }, body: bytes },
+      { from: "raw", value: bytes },
+    ],
+    ["body as bytes", true, { body: bytes }, { from: "raw", value: bytes }],
+    ["body as text", true, { body: text }, { from: "raw", value: text }],
+    ["body as text although nothing was read", false, { body: text }, { from: "raw", value: text }],
+    ["a parsed body", true, { body: parsed }, { from: "parsed", value: parsed, hint }],
+    ["nothing left", true, {}, { from: "gone", hint }],
+    ["null left", true, { body: null }, { from: "gone", hint }],
+    ["a number left", true, { body: 7 }, { from: "gone", hint }],
+  ];
+
+  it.each(precedence)("takes %s", async (_case, wasRead, left, expected) => {
+    const { handler, outcome } = outcomeOf(async (request: NodeRequest) => {
+      if (wasRead) await readRawBody(request, { maxBytes });
+      Object.assign(request, left);
+      const { body, method, request: own } = toWebhookRequest(request, { alreadyReadHint: hint });
+      expect(own).toBe(request);
+      expect(method).toBe("POST");
+      return body.from === "stream" ? { from: body.from, bytes: await body.read({ maxBytes }) } : body;
+    });
+    const { url } = await serve(handler);
+    await fetch(url, { method: "POST", body: text });
+    expect(await outcome).toEqual(
+      "from" in expected && expected.from === "stream" ? { ...expected, bytes } : expected,
+    );
+  });
+
+  it("counts a stream as read once any byte of it is, though it has not ended", async () => {
+    const { handler, outcome } = outcomeOf(async (request) => {
+      await once(request, "readable");
+      request.read(1);
+      return toWebhookRequest(request).body.from;
+    });
+    const { port } = await serve(handler);
+    const socket = await openRequest(port, { "content-length": "100" });
+    socket.write("begun");
+    expect(await outcome).toBe("gone");
+  });
+
+  it("looks where the framework keeps what it read, and reads the stream it gives", async () => {
+    const { handler, outcome } = outcomeOf(async (request) => {
+      const own = { framework: true };
+      const kept = toWebhookRequest(request, { request: own, kept: { body: parsed, rawBody: text } });
+      const stream = Readable.from([Buffer.from("payload")], { objectMode: false });
+      const { body } = toWebhookRequest(request, { stream });
+      if (body.from !== "stream") throw new Error(body.from);
+      return { own: kept.request === own, kept: kept.body, payload: await body.read({ maxBytes }) };
+    });
+    const { url } = await serve(handler);
+    await fetch(url, { method: "POST", body: "other" });
+    expect(await outcome).toEqual({
+      own: true,
+      kept: { from: "raw", value: text },
+      payload: Buffer.from("payload"),
+    });
+  });
+});
+
+describe("a receiver on node:http", () => {
+  const secret = "secret";
+
+  it("answers what toProblem says, once", async () => {
+    const receiver = createReceiver({ secret });
+    const { handler } = outcomeOf(async (request, response) => {
+      const received = await receiver.receive(toWebhookRequest(request));
+      if (received.verdict !== "rejected") return;
+      sendProblem(response, received.error);
+      sendProblem(response, new WebhookError("ERR_INVALID_JSON"));
+    });
+    const { url } = await serve(handler);
+    const { headers, body } = signedRequest(sampleMessages.track, "forger's");
+    const response = await fetch(url, { method: "POST", headers, body });
+    expect(response.status).toBe(401);
+    expect(response.headers.get("content-type")).toBe("application/problem+json; charset=utf-8");
+    expect(await response.json()).toMatchObject({ code: "ERR_SIGNATURE_MISMATCH" });
+  });
+
+  it("settles by the status the handler ends with, even for a sender that has hung up", async () => {
+    const receiver = createReceiver({ secret, dedupe: memoryDedupe() });
+    const gone = vi.fn<() => void>();
+    const { handler, outcome } = outcomeOf(async (request, response) => {
+      const received = await receiver.receive(toWebhookRequest(request));
+      if (received.verdict !== "verified") throw new Error(received.verdict);
+      settleWhenSent(received, response);
+      // The handler is still at work when its sender loses patience.
+      response.once("close", gone);
+      socket.destroy();
+      await once(response, "close");
+      response.writeHead(204).end();
+      response.end();
+      return (await receiver.receive(repeated)).verdict;
+    });
+    const { port } = await serve(handler);
+    const { headers, body } = signedRequest(sampleMessages.track, secret);
+    const repeated = {
+      method: "POST",
+      headers,
+      body: { from: "raw", value: body },
+      request: undefined,
+    } as const;
+    const socket = await openRequest(port, { ...headers, "content-length": String(body.length) });
+    socket.write(body);
+    expect(await outcome).toBe("duplicate");
+    expect(gone).toHaveBeenCalledOnce();
+  });
+});
