@@ -1,10 +1,4 @@
-import { StoreError, SettingsError, CallError } from "@countersign/sender";
 import { Command, CommanderError } from "commander";
-import { ConfigError } from "../config/load-config.ts";
-import { RecordingError } from "../recording/recording.ts";
-import { SetError } from "../send/sample-call.ts";
-import { ServerError } from "../server/server-error.ts";
-import { ServerOptionsError } from "../server/server-options.ts";
 import { version } from "../version.ts";
 import { certifyCommand } from "./commands/certify.ts";
 import { replayCommand } from "./commands/replay.ts";
@@ -12,20 +6,22 @@ import { sendCommand } from "./commands/send.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { verifyCommand } from "./commands/verify.ts";
 import { printable, type Terminal } from "./terminal.ts";
-import { UsageError } from "./usage-error.ts";
 
-/** Errors that the caller can do something about, and whose message says what. */
-const usageErrors = [
-  UsageError,
-  ConfigError,
-  RecordingError,
-  SetError,
-  ServerError,
-  ServerOptionsError,
-  SettingsError,
-  StoreError,
-  CallError,
-];
+/**
+ * Errors that the caller can do something about, and whose message says what. By name, so that asking for help does not
+ * load the server and the engine.
+ */
+const usageErrors: ReadonlySet<string> = new Set([
+  "UsageError",
+  "ConfigError",
+  "RecordingError",
+  "SetError",
+  "ServerError",
+  "ServerOptionsError",
+  "SettingsError",
+  "StoreError",
+  "CallError",
+]);
 
 /**
  * Runs the command line.
@@ -45,7 +41,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     // Commander has printed its own errors; help and version are good ends.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     terminal.complain(`countersign: ${printable(oneLine(error))}`);
-    return usageErrors.some((kind) => error instanceof kind) ? 2 : 1;
+    return error instanceof Error && usageErrors.has(error.name) ? 2 : 1;
   }
 }
 
@@ -63,16 +59,26 @@ function createProgram(terminal: Terminal, exit: (code: number) => void): Comman
     command.exitOverride().configureOutput({
       writeOut: (text) => void terminal.stdout.write(text),
       writeErr: (text) => void terminal.stderr.write(text),
-      outputError: (text, write) =>
-        write(printable(text.replace(/^error: /, "countersign: ").trimEnd()) + hint(command)),
+      outputError: (text, write) => write(`countersign: ${commanderError(text)} ${hint(command)}\n`),
     });
   }
   return program;
 }
 
+/** Commander begins with `error: `, puts suggestions on a line of their own, and ends some sentences without a stop. */
+function commanderError(text: string): string {
+  const sentence = printable(
+    text
+      .replace(/^error: /, "")
+      .trim()
+      .replaceAll(/\s*\n\s*/g, " "),
+  );
+  return /[.)]$/.test(sentence) ? sentence : `${sentence}.`;
+}
+
 function hint(command: Command): string {
   const name = command.parent ? `countersign ${command.name()}` : "countersign";
-  return ` See ${name} --help for the options and an example.\n`;
+  return `See ${name} --help for the options and an example.`;
 }
 
 function oneLine(error: unknown): string {

@@ -44,7 +44,7 @@ export function parseRecordedRequest(line: string, number: number): RecordedRequ
   } catch {
     return fail("is not JSON");
   }
-  if (typeof value !== "object" || value === null) return fail("is not an object");
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return fail("is not an object");
   const { at = "", url = "", headers = {}, body, bodyBase64 } = value as Record<string, unknown>;
   if (typeof at !== "string" || typeof url !== "string")
     return fail("has an `at` or `url` that is not a string");

@@ -51,6 +51,8 @@ export function createApp(options: AppOptions): FastifyInstance {
   app.register(ingestRoutes, { prefix: "/v1", ingest: createIngest(options) });
   app.register(async (scope) => {
     scope.addHook("onRequest", createGuard(options));
+    // A form on a web page can send text/plain without asking first.
+    scope.removeContentTypeParser("text/plain");
     scope.register(apiRoutes, { prefix: "/api", context });
     scope.register(pageRoutes, { context });
     scope.get("/metrics", async (_request, reply) =>

@@ -1,6 +1,5 @@
 import { writeFile } from "node:fs/promises";
 import { Command, Option } from "commander";
-import { audits, certify, formatResult, formatSummary, toJUnit } from "@countersign/certify";
 import { repeatedArgument, secretArgument, urlArgument } from "../arguments.ts";
 import { examples } from "../examples.ts";
 import { createProgress } from "../progress.ts";
@@ -42,6 +41,7 @@ async function run(
   { secret, only, junit, json = false }: CertifyFlags,
   terminal: Terminal,
 ): Promise<number> {
+  const { audits, certify, formatResult, formatSummary, toJUnit } = await import("@countersign/certify");
   const unknown = only?.find((id) => !audits.some((audit) => audit.id === id));
   if (unknown !== undefined) {
     throw new UsageError(

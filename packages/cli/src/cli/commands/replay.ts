@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import { replay, type ReplayedRequest } from "../../replay/replay.ts";
+import type { ReplayedRequest } from "../../replay/replay.ts";
 import { secretArgument, urlArgument } from "../arguments.ts";
 import { examples } from "../examples.ts";
 import { createProgress } from "../progress.ts";
@@ -38,6 +38,7 @@ async function run(
   { to, secret, json = false }: ReplayFlags,
   terminal: Terminal,
 ): Promise<number> {
+  const { replay } = await import("../../replay/replay.ts");
   const progress = createProgress(terminal, json ? undefined : "Replaying", 100);
   const onResult = (replayed: ReplayedRequest): void => {
     progress.update(Math.floor(replayed.progress * 100));

@@ -1,7 +1,6 @@
 import { Argument, Command, Option } from "commander";
 import type { Attempt, MessageType } from "@countersign/sender";
 import { messageTypes, sampleCall, setField } from "../../send/sample-call.ts";
-import { sendMessage } from "../../send/send-message.ts";
 import { repeatedArgument, secretArgument, urlArgument } from "../arguments.ts";
 import { examples } from "../examples.ts";
 import { printable, type Terminal } from "../terminal.ts";
@@ -47,6 +46,7 @@ async function send(
 ): Promise<number> {
   const call = sampleCall(type);
   for (const assignment of set) setField(type, call, assignment);
+  const { sendMessage } = await import("../../send/send-message.ts");
   const { attempt, delivery, ok } = await sendMessage({ type, call, to, secret });
   if (json) {
     terminal.print(

@@ -1,10 +1,4 @@
 import { Command, Option } from "commander";
-import type { SourceSettings } from "@countersign/sender";
-import { virtualClock } from "@countersign/sender";
-import { loadConfig } from "../../config/load-config.ts";
-import { createServer, type CountersignServer } from "../../server/create-server.ts";
-import { sourcesOf, type ServerOptions } from "../../server/server-options.ts";
-import { namedDestinations } from "../../server/settings-edit.ts";
 import {
   countArgument,
   portArgument,
@@ -14,12 +8,10 @@ import {
   urlsArgument,
 } from "../arguments.ts";
 import { examples } from "../examples.ts";
-import { formatEvent } from "../format-event.ts";
-import { untilToldToStop } from "../signals.ts";
 import type { Terminal } from "../terminal.ts";
-import { UsageError } from "../usage-error.ts";
 
-interface ServeFlags {
+/** The options of `countersign serve`, as commander reads them. */
+export interface ServeFlags {
   readonly to?: readonly string[];
   readonly secret?: string;
   readonly writeKey?: string;
@@ -79,110 +71,16 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
     .option("--virtual-clock", "let time stand still until POST /api/clock moves it on")
     .option("--block-private-networks", "refuse to forward to private networks and this machine")
     .option("--max-connections <number>", "connections at once (default: 1000)", countArgument)
-    .option(
-      "--drain <seconds>",
-      "how long to let requests and attempts end after SIGTERM",
-      secondsArgument,
-      10_000,
+    .addOption(
+      new Option("--drain <seconds>", "how long to let requests and attempts end after SIGTERM")
+        .argParser(secondsArgument)
+        .default(10_000, "10"),
     )
     .option("--json", "print JSON lines")
     .addHelpText("after", examples("serve"))
     .action(async (flags: ServeFlags) => {
+      // Loaded only now, so that help and the other commands do not wait for a web server.
+      const { serve } = await import("../serve.ts");
       exit(await serve(flags, terminal));
     });
-}
-
-async function serve(flags: ServeFlags, terminal: Terminal): Promise<number> {
-  const loaded = await loadConfig(terminal.cwd, flags.config);
-  const options = merged(flags, loaded?.config ?? {});
-  if (options.to === undefined && options.sources === undefined) {
-    throw new UsageError(
-      "There is nowhere to forward to. Give --to URL, for example --to http://localhost:3000/webhooks, or write a countersign.config.json.",
-    );
-  }
-  const stop = untilToldToStop();
-  const server = await createServer({
-    ...options,
-    processMetrics: true,
-    onError: (error) =>
-      terminal.complain(`countersign: ${error instanceof Error ? error.message : String(error)}`),
-  });
-  announce(server, options, loaded?.file, flags, terminal);
-  server.subscribe((event) => {
-    const line = flags.json ? JSON.stringify(event) : formatEvent(event, terminal.colors);
-    if (line !== undefined) terminal.print(line);
-  });
-  const signal = await stop;
-  terminal.complain(
-    `countersign: ${signal}: letting what is under way end, for ${flags.drain / 1_000} s at most. A second one leaves at once.`,
-  );
-  await server.close({ deadlineMs: flags.drain });
-  return 0;
-}
-
-/** Options that are given win over the config file; `--to` replaces whatever it says of sources. */
-function merged(flags: ServeFlags, config: ServerOptions): ServerOptions {
-  const {
-    to,
-    secret,
-    writeKey,
-    config: _,
-    allowHost: allowHosts,
-    virtualClock: virtual,
-    drain: __,
-    json: ___,
-    ...rest
-  } = flags;
-  const { sources, ...others } = config;
-  const given = {
-    to,
-    secret,
-    writeKey,
-    allowHosts,
-    ...rest,
-    ...(virtual && { clock: virtualClock(new Date()) }),
-  };
-  const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  return { ...others, ...(to === undefined && sources !== undefined && { sources }), ...set };
-}
-
-function announce(
-  server: CountersignServer,
-  options: ServerOptions,
-  configFile: string | undefined,
-  { json = false }: ServeFlags,
-  { print, colors }: Terminal,
-): void {
-  const { url } = server;
-  const sources = server.sender.settings.sources;
-  if (json) {
-    print(
-      JSON.stringify({
-        event: "listening",
-        url,
-        data: options.data ?? null,
-        sources: sourcesOf(options).map(({ name }) => name),
-      }),
-    );
-    return;
-  }
-  print(`${colors.bold("countersign")} listens on ${url}`);
-  for (const source of sources) for (const line of routes(source)) print(line);
-  print(`Kept in     ${options.data ?? "memory; --data DIR keeps deliveries across restarts"}`);
-  if (options.record !== undefined) print(`Recorded in ${options.record}`);
-  if (configFile !== undefined) print(`Configured by ${configFile}`);
-  const key =
-    options.to !== undefined && options.writeKey === undefined
-      ? "any write key"
-      : "the write key of a source";
-  print(`Clients     take ${url} as their host, and ${key}`);
-  print(`Look at     ${url}/ for deliveries, ${url}/api/openapi.json for the control API\n`);
-}
-
-function routes(source: SourceSettings): readonly string[] {
-  return namedDestinations(source).map(({ name, endpoints, sharedSecret, enabled = true }) => {
-    const urls = endpoints.map(({ url }) => url).join(", ");
-    const how = `${sharedSecret === undefined ? "not signed" : "signed"}${enabled ? "" : ", disabled"}`;
-    return `Forwards    ${source.name}/${name} to ${urls} (${how})`;
-  });
 }

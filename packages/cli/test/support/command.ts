@@ -1,0 +1,76 @@
+import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { expect, vi } from "vitest";
+import { cleanUp } from "./resources.ts";
+
+const bin = fileURLToPath(new URL("../../dist/bin.js", import.meta.url));
+
+/** The built `countersign` in a process of its own, and what it has printed. */
+export interface RunningCommand {
+  readonly process: ChildProcessWithoutNullStreams;
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** Resolves when it has ended, with its exit code, or the signal that ended it. */
+  readonly ended: Promise<number | NodeJS.Signals>;
+  /** Resolves when it has printed something that matches. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>;
+}
+
+interface CommandOptions {
+  readonly cwd?: string;
+  readonly stdin?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export function startCommand(
+  args: readonly string[],
+  { cwd, stdin, env }: CommandOptions = {},
+): RunningCommand {
+  const child = spawn(process.execPath, [bin, ...args], {
+    cwd,
+    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env },
+  });
+  cleanUp(() => child.kill("SIGKILL"));
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (data: Buffer) => (stdout += data.toString()));
+  child.stderr.on("data", (data: Buffer) => (stderr += data.toString()));
+  child.stdin.on("error", () => {});
+  child.stdin.end(stdin);
+  return {
+    process: child,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    ended: once(child, "close").then(([code, signal]) => code ?? signal),
+    async printed(pattern) {
+      await vi.waitFor(() => expect(stdout + stderr).toMatch(pattern), { timeout: 10_000, interval: 10 });
+      const match = pattern.exec(stdout + stderr);
+      if (!match) throw new Error("unreachable");
+      return match;
+    },
+  };
+}
+
+export interface EndedCommand {
+  readonly code: number | NodeJS.Signals;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs `countersign` to its end. */
+export async function runCommand(args: readonly string[], options?: CommandOptions): Promise<EndedCommand> {
+  const command = startCommand(args, options);
+  const code = await command.ended;
+  return { code, stdout: command.stdout(), stderr: command.stderr() };
+}
+
+/** Starts `countersign serve` on a port that is free, and waits until it listens. */
+export async function startServe(
+  args: readonly string[],
+  options?: CommandOptions,
+): Promise<RunningCommand & { readonly url: string }> {
+  const command = startCommand(["serve", "--port", "0", ...args], options);
+  const [, url = ""] = await command.printed(/listens on (http:\S+)/);
+  return { ...command, url };
+}

@@ -1,0 +1,70 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { VerifiedWebhook } from "@countersign/core";
+import { verifyWebhook } from "@countersign/express";
+import express from "express";
+
+/** An Express app with `verifyWebhook()`, on a port of its own. */
+export interface Receiver {
+  readonly url: string;
+  /** What was verified, in order of arrival. */
+  readonly webhooks: VerifiedWebhook["message"][];
+  /** Statuses to answer instead of 204, used up from the front. */
+  readonly answers: number[];
+  /** Attempts that reached it, verified or not. */
+  readonly attempts: () => number;
+  close(): Promise<void>;
+}
+
+export const secret = "a shared secret";
+
+/** @param port A fixed one, for a receiver that comes back at the same place. */
+export async function startReceiver(port = 0): Promise<Receiver> {
+  const webhooks: VerifiedWebhook["message"][] = [];
+  const answers: number[] = [];
+  let attempts = 0;
+  const app = express();
+  app.use((_req, res, next) => {
+    attempts += 1;
+    const status = answers.shift();
+    if (status === undefined) next();
+    else res.sendStatus(status);
+  });
+  app.post("/webhooks", verifyWebhook({ secret }), (req, res) => {
+    webhooks.push(req.body);
+    res.sendStatus(204);
+  });
+  const server = createServer(app);
+  await listening(server, port);
+  return {
+    url: `http://127.0.0.1:${portOf(server)}/webhooks`,
+    webhooks,
+    answers,
+    attempts: () => attempts,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+async function listening(server: Server, port: number): Promise<void> {
+  server.listen(port, "127.0.0.1");
+  await once(server, "listening");
+}
+
+export function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await listening(server, 0);
+  const port = portOf(server);
+  server.close();
+  await once(server, "close");
+  return port;
+}
