@@ -22,9 +22,7 @@ const listeners = (stream: NodeJS.ReadableStream): number[] =>
   EVENTS.map((event) => stream.listenerCount(event));
 
 /** Reads a request, and tells what came of it and which listeners it left. */
-function reading(
-  prepare: (request: IncomingMessage) => void = () => {},
-): ReturnType<
+function reading(prepare: (request: IncomingMessage) => void = () => {}): ReturnType<
   typeof outcomeOf<{
     bytes?: Uint8Array;
     error?: unknown;

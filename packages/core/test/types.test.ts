@@ -1,0 +1,147 @@
+import {
+  assertNever,
+  createReceiver,
+  isMessage,
+  isTrack,
+  parseMessage,
+  verifyWebhook,
+  type Context,
+  type DeleteMessage,
+  type GroupMessage,
+  type JsonObject,
+  type MessageType,
+  type Received,
+  type UnknownMessage,
+  type VerifiedWebhook,
+  type WebhookErrorCode,
+  type WebhookMessage,
+} from "@countersign/core";
+import { sampleMessages } from "@countersign/core/testing";
+import { describe, expect, expectTypeOf, it } from "vitest";
+
+// The rejected rows are checked by the compiler; that the accepted ones run is checked here.
+
+describe("a switch over the type", () => {
+  function describeMessage(message: WebhookMessage): string {
+    switch (message.type) {
+      case "page":
+        return message.properties?.url ?? "";
+      case "screen":
+        return message.name ?? "";
+      case "identify":
+        return JSON.stringify(message.traits?.["plan"]);
+      case "track":
+        return message.event;
+      case "alias":
+        return message["Previous ID"] ?? "";
+      case "group":
+        return message.groupId;
+      case "delete":
+        return message.userId;
+      default:
+        return assertNever(message);
+    }
+  }
+
+  it("compiles with all seven", () => {
+    expect(Object.values(sampleMessages).map(describeMessage)).toEqual([
+      "https://example.com/pricing",
+      "Home",
+      '"pro"',
+      "Order Completed",
+      "anonymous-3f2a",
+      "g-12",
+      "u-1842",
+    ]);
+  });
+
+  it("does not compile with one left out", () => {
+    function incomplete(message: WebhookMessage): string {
+      switch (message.type) {
+        case "page":
+        case "screen":
+        case "identify":
+        case "track":
+        case "alias":
+        case "group":
+          return message.type;
+        default:
+          // @ts-expect-error: "delete" is left out
+          return assertNever(message);
+      }
+    }
+    expect(() => incomplete(sampleMessages.delete)).toThrow('No case handles messages of type "delete".');
+  });
+
+  it("does not compile with a type there is none of", () => {
+    function mistaken(message: WebhookMessage): boolean {
+      // @ts-expect-error: no such type
+      return message.type === "purchase";
+    }
+    expect(mistaken(sampleMessages.page)).toBe(false);
+  });
+});
+
+describe("a field of another type", () => {
+  it("cannot be read", () => {
+    const message: WebhookMessage = parseMessage(sampleMessages.track);
+    // @ts-expect-error: only track has an event
+    expect(message.event).toBe("Order Completed");
+    if (message.type !== "track") throw new Error(message.type);
+    expectTypeOf(message.event).toEqualTypeOf<string>();
+    // @ts-expect-error: only group has a groupId
+    expect(message.groupId).toBeUndefined();
+  });
+
+  it("is told apart by the guards", () => {
+    const message: WebhookMessage | UnknownMessage = parseMessage(sampleMessages.track, {
+      allowUnknownTypes: true,
+    });
+    if (!isTrack(message)) throw new Error(message.type);
+    expectTypeOf(message.event).toEqualTypeOf<string>();
+    const value: unknown = sampleMessages.group;
+    if (!isMessage(value)) throw new Error("no message");
+    expectTypeOf(value).toEqualTypeOf<WebhookMessage>();
+  });
+});
+
+it("the fields are typed as parseMessage checks them, null counting as absent", () => {
+  type Optional<T> = T | null | undefined;
+  expectTypeOf<MessageType>().toEqualTypeOf<
+    "page" | "screen" | "identify" | "track" | "alias" | "group" | "delete"
+  >();
+  expectTypeOf<WebhookMessage["userId"]>().toEqualTypeOf<Optional<string>>();
+  expectTypeOf<WebhookMessage["timestamp"]>().toEqualTypeOf<Optional<string>>();
+  expectTypeOf<WebhookMessage["version"]>().toEqualTypeOf<Optional<number>>();
+  expectTypeOf<WebhookMessage["context"]>().toEqualTypeOf<Optional<Context>>();
+  expectTypeOf<DeleteMessage["userId"]>().toEqualTypeOf<string>();
+  expectTypeOf<GroupMessage["groupId"]>().toEqualTypeOf<string>();
+  expectTypeOf<GroupMessage["traits"]>().toEqualTypeOf<Optional<JsonObject>>();
+  expectTypeOf<NonNullable<Context["device"]>["model"]>().toEqualTypeOf<Optional<string>>();
+  expectTypeOf<NonNullable<Context["app"]>["build"]>().toEqualTypeOf<Optional<string>>();
+  expectTypeOf<Context["anything else"]>().toEqualTypeOf<unknown>();
+});
+
+it("allowUnknownTypes widens the message, and its absence does not", () => {
+  const input = { body: "", signature: "", secret: "s" };
+  expectTypeOf(verifyWebhook<false>).returns.toEqualTypeOf<VerifiedWebhook>();
+  const widened = (): VerifiedWebhook<WebhookMessage | UnknownMessage> =>
+    verifyWebhook({ ...input, allowUnknownTypes: true });
+  expect(widened).toThrow("missing");
+  const receiver = createReceiver({ secret: "s", allowUnknownTypes: true });
+  expectTypeOf<ReturnType<typeof receiver.receive>>().toEqualTypeOf<Promise<Received<true>>>();
+  const usual = createReceiver({ secret: "s" });
+  expectTypeOf<ReturnType<typeof usual.receive>>().toEqualTypeOf<Promise<Received>>();
+});
+
+it("options that contradict their kinds do not compile", () => {
+  // @ts-expect-error: a number is no secret
+  expect(() => createReceiver({ secret: 42 })).toThrow(TypeError);
+  // @ts-expect-error: sizes are numbers of bytes
+  expect(() => createReceiver({ secret: "s", maxBodyBytes: "1mb" })).toThrow(TypeError);
+  // @ts-expect-error: text from the environment is not a boolean
+  expect(() => createReceiver({ unsigned: "false" })).toThrow(TypeError);
+  // @ts-expect-error: no such code
+  const code: WebhookErrorCode = "ERR_SIGNATURE";
+  expect(code).toBeTypeOf("string");
+});
