@@ -2,23 +2,32 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import {
   createReceiver,
+  WebhookError,
   type ReceiverOptions,
   type UnknownMessage,
   type VerifiedWebhook,
   type WebhookMessage,
 } from "@countersign/core";
-import { sendProblem, settleWhenSent, toWebhookRequest } from "@countersign/core/node";
+import {
+  readRawBody,
+  sendProblem,
+  settleWhenSent,
+  toWebhookRequest,
+  type NodeRequest,
+} from "@countersign/core/node";
 import * as forExpress from "@countersign/express";
 import * as forFastify from "@countersign/fastify";
 import * as forFetch from "@countersign/fetch";
 import * as forKoa from "@countersign/koa";
+import { bodyParser as koaBodyParser6 } from "@koa/bodyparser";
 import { createAdaptorServer } from "@hono/node-server";
 import express5 from "express";
 import express4 from "express4";
 import fastify5 from "fastify";
 import fastify4 from "fastify4";
-import { Hono } from "hono";
+import { Hono, type MiddlewareHandler } from "hono";
 import Koa3 from "koa";
+import koaBodyParser4 from "koa-bodyparser";
 import Koa2 from "koa2";
 
 /** What a receiver is started with: options of every adapter, and what its route does with a verified webhook. */
@@ -83,7 +92,8 @@ function onKoa(Koa: typeof Koa3, ...before: Koa3.Middleware[]): Receiver["mount"
       await handle?.(ctx.state.webhook);
       ctx.status = 204;
     });
-    return createServer(app.callback());
+    const callback = app.callback();
+    return createServer((request, response) => void callback(request, response));
   };
 }
 
@@ -104,16 +114,17 @@ const onNode: Receiver["mount"] = ({ handle, ...options }) => {
   return createServer(listener);
 };
 
-const onHono: Receiver["mount"] = ({ handle, ...options }) => {
+function onHono({ handle, ...options }: StartOptions, ...before: MiddlewareHandler[]): Server {
   const answer = forFetch.webhookHandler(options, async (webhook) => {
     await handle?.(webhook);
     return new Response(null, { status: 204 });
   });
   const app = new Hono();
+  for (const middleware of before) app.use(middleware);
   app.all(PATH, (c) => answer(c.req.raw));
   app.onError((_error, c) => c.text("Internal Server Error", 500));
   return createAdaptorServer({ fetch: app.fetch }) as Server;
-};
+}
 
 /** Every adapter on every version of its framework, with nothing in front of it. */
 export const receivers: readonly Receiver[] = [
@@ -124,7 +135,120 @@ export const receivers: readonly Receiver[] = [
   { name: "Koa 3", mount: onKoa(Koa3) },
   { name: "Koa 2", mount: onKoa(Koa2) },
   { name: "node:http", mount: onNode },
-  { name: "fetch in Hono", mount: onHono },
+  { name: "fetch in Hono", mount: (options) => onHono(options) },
+];
+
+type Keep = (request: NodeRequest, bytes: Uint8Array) => void;
+
+/** A platform that reads the body before the app is asked, and keeps of it what `keep` puts on the request. */
+function behindPlatform(keep: Keep, { name, mount }: Receiver): Receiver["mount"] {
+  return async (options) => {
+    const server = await mount(options);
+    const [app] = server.listeners("request") as RequestListener[];
+    if (app === undefined) throw new Error(`${name} listens to no request.`);
+    server.removeAllListeners("request");
+    return server.on("request", (request: NodeRequest, response) => {
+      readRawBody(request, { maxBytes: 1_048_576 })
+        .then((bytes) => keep(request, bytes))
+        .then(() => app(request, response))
+        .catch((error: unknown) => response.writeHead(error instanceof WebhookError ? 413 : 400).end());
+    });
+  };
+}
+
+const keepParsed: Keep = (request, bytes) => {
+  if (bytes.length > 0) request.body = JSON.parse(Buffer.from(bytes).toString());
+};
+
+const keepBytes: Keep = (request, bytes) => {
+  // Some parsers' types say that IncomingMessage.rawBody is text, which holds for them alone.
+  Object.assign(request, { rawBody: bytes });
+  keepParsed(request, bytes);
+};
+
+/** An AWS Lambda function behind its gateway: the body comes in base64, within a JSON event. */
+const onLambda: Receiver["mount"] = ({ handle, ...options }) => {
+  const answer = forFetch.webhookHandler(options, async (webhook) => {
+    await handle?.(webhook);
+    return new Response(null, { status: 204 });
+  });
+  const gateway: RequestListener = (request, response) => {
+    readRawBody(request, { maxBytes: 1_048_576 })
+      .then(async (bytes) => {
+        const event = { method: request.method ?? "", body: Buffer.from(bytes).toString("base64") };
+        const headers = new Headers(request.headers as Record<string, string>);
+        const body = bytes.length === 0 ? null : Buffer.from(event.body, "base64");
+        const result = await answer(
+          new Request("https://example.com/", { method: event.method, headers, body }),
+        );
+        response.writeHead(result.status, Object.fromEntries(result.headers)).end(await result.text());
+      })
+      .catch(() => response.writeHead(500).end());
+  };
+  return createServer(gateway);
+};
+
+const nodeReceivers = receivers.filter(({ name }) => name !== "fetch in Hono");
+
+/** Receivers behind something that reads the body before them and keeps its bytes or its text. */
+export const behindRaw: readonly Receiver[] = [
+  ...[
+    { version: "Express 5", express: express5 },
+    { version: "Express 4", express: express4 },
+  ].flatMap(({ version, express }) => [
+    {
+      name: `${version}, express.raw()`,
+      mount: onExpress(express, express.raw({ type: "*/*", limit: "1mb" })),
+    },
+    {
+      name: `${version}, express.text()`,
+      mount: onExpress(express, express.text({ type: "*/*", limit: "1mb" })),
+    },
+    {
+      name: `${version}, express.json({ verify })`,
+      mount: onExpress(
+        express,
+        express.json({
+          limit: "1mb",
+          verify: (request, _response, rawBody) => void Object.assign(request, { rawBody }),
+        }),
+      ),
+    },
+  ]),
+  { name: "Koa 3, @koa/bodyparser", mount: onKoa(Koa3, koaBodyParser6()) },
+  { name: "Koa 3, koa-bodyparser", mount: onKoa(Koa3, koaBodyParser4()) },
+  { name: "Koa 2, koa-bodyparser", mount: onKoa(Koa2, koaBodyParser4()) },
+  ...nodeReceivers.map((receiver) => ({
+    name: `${receiver.name}, Cloud Functions`,
+    mount: behindPlatform(keepBytes, receiver),
+  })),
+  { name: "fetch, AWS Lambda", mount: onLambda },
+];
+
+/** Receivers behind something that reads the body before them and keeps nothing but the value it parsed. */
+export const behindParsed: readonly Receiver[] = [
+  { name: "Express 5, express.json()", mount: onExpress(express5, express5.json({ limit: "1mb" })) },
+  { name: "Express 4, express.json()", mount: onExpress(express4, express4.json({ limit: "1mb" })) },
+  ...nodeReceivers.map((receiver) => ({
+    name: `${receiver.name}, Next.js pages`,
+    mount: behindPlatform(keepParsed, receiver),
+  })),
+];
+
+/** Receivers behind something that reads the body before them and keeps nothing. */
+export const behindNothing: readonly Receiver[] = [
+  ...nodeReceivers.map((receiver) => ({
+    name: receiver.name,
+    mount: behindPlatform(() => {}, receiver),
+  })),
+  {
+    name: "fetch in Hono",
+    mount: (options) =>
+      onHono(options, async (c, next) => {
+        await c.req.raw.text();
+        await next();
+      }),
+  },
 ];
 
 /** Starts a receiver on a port of its own. */

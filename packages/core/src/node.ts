@@ -114,6 +114,7 @@ function nodeBody(request: NodeRequest, options: ToWebhookRequestOptions<unknown
   const keptBytes = [rawBody, body].some((value) => typeof value === "string" || value instanceof Uint8Array);
   // Express 4 sets body to {} without having read anything: what counts is whether the stream was read.
   const { readableDidRead, readableEnded } = stream as Readable;
+  if (!keptBytes && readableEnded && isEmpty(request)) return { from: "raw", value: "" };
   if (keptBytes || readableDidRead || readableEnded) {
     return bodyReadBefore({
       rawBody,
@@ -122,6 +123,12 @@ function nodeBody(request: NodeRequest, options: ToWebhookRequestOptions<unknown
     });
   }
   return { from: "stream", read: (limits) => readRawBody(stream, limits) };
+}
+
+// Parsers leave {}, null or nothing of an empty body. HTTP/1 says for certain that there is none.
+function isEmpty({ headers, httpVersionMajor }: NodeRequest): boolean {
+  const length = Number(headers["content-length"] ?? 0);
+  return httpVersionMajor < 2 && headers["transfer-encoding"] === undefined && length === 0;
 }
 
 /**
