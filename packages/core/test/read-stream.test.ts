@@ -1,0 +1,54 @@
+import { Buffer } from "node:buffer";
+import { readStream } from "@countersign/core";
+import fc from "fast-check";
+import { describe, expect, it, vi } from "vitest";
+
+const maxBytes = 1_000;
+
+function streamOf(chunks: readonly Uint8Array[], cancel: () => void = () => {}): ReadableStream<Uint8Array> {
+  const rest = [...chunks];
+  return new ReadableStream<Uint8Array>({
+    pull(controller) {
+      const chunk = rest.shift();
+      if (chunk === undefined) controller.close();
+      else controller.enqueue(chunk);
+    },
+    cancel,
+  });
+}
+
+describe("readStream", () => {
+  it("gives the exact bytes, however they are cut, up to the limit and no byte beyond", async () => {
+    const chunks = fc.array(fc.uint8Array({ minLength: 1, maxLength: 300 }), { maxLength: 8 });
+    await fc.assert(
+      fc.asyncProperty(chunks, async (chunks) => {
+        const whole = Buffer.concat(chunks);
+        const read = readStream(streamOf(chunks), { maxBytes });
+        if (whole.length > maxBytes) {
+          await expect(read).rejects.toMatchObject({ code: "ERR_BODY_TOO_LARGE" });
+        } else {
+          expect(Buffer.from(await read).equals(whole)).toBe(true);
+        }
+      }),
+    );
+  });
+
+  it("cancels the rest of a body beyond the limit", async () => {
+    const cancel = vi.fn<() => void>();
+    const stream = streamOf([new Uint8Array(600), new Uint8Array(600), new Uint8Array(600)], cancel);
+    await expect(readStream(stream, { maxBytes })).rejects.toMatchObject({ code: "ERR_BODY_TOO_LARGE" });
+    expect(cancel).toHaveBeenCalledOnce();
+  });
+
+  it("names what broke the stream", async () => {
+    const cause = new Error("connection reset");
+    const stream = new ReadableStream<Uint8Array>({ pull: (controller) => controller.error(cause) });
+    await expect(readStream(stream, { maxBytes })).rejects.toMatchObject({ code: "ERR_BODY_ABORTED", cause });
+  });
+
+  it("does not wait for a stream that something else holds", async () => {
+    const stream = streamOf([]);
+    stream.getReader();
+    await expect(readStream(stream, { maxBytes })).rejects.toMatchObject({ code: "ERR_BODY_ALREADY_READ" });
+  });
+});
