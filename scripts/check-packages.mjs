@@ -63,7 +63,7 @@ try {
       });
     });
     await check(
-      `${manifest.name}: holds a licence and a README, and no source map without its source`,
+      `${manifest.name}: holds a licence, a README and the build, and nothing else`,
       async () => {
         const { stdout } = await run("tar", ["-tzf", tarball]);
         for (const file of [
