@@ -2,7 +2,7 @@ import { connect } from "node:net";
 import { sign, type WebhookErrorCode } from "@countersign/core";
 import { mutations, sampleMessages, signedRequest } from "@countersign/core/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { exchange, wireBytes, type RawAnswer, type RawRequest } from "./support/raw-exchange.ts";
+import { asWritten, exchange, wireBytes, type RawAnswer, type RawRequest } from "./support/raw-exchange.ts";
 import { receivers, start, type RunningReceiver } from "./support/receivers.ts";
 
 const secret = "a secret that no answer may show";
@@ -95,9 +95,12 @@ const table: Partial<Record<WebhookErrorCode, { status: number; cases: readonly 
     cases: [
       {
         title: "another secret",
-        request: raw(mutations.forged(signedRequest(sampleMessages.track, secret))),
+        request: asWritten(mutations.forged(signedRequest(sampleMessages.track, secret))),
       },
-      { title: "tampered", request: raw(mutations.tampered(signedRequest(sampleMessages.track, secret))) },
+      {
+        title: "tampered",
+        request: asWritten(mutations.tampered(signedRequest(sampleMessages.track, secret))),
+      },
       { title: "a body cut short, but framed", request: cutShort() },
     ],
   },
@@ -137,11 +140,7 @@ const table: Partial<Record<WebhookErrorCode, { status: number; cases: readonly 
 };
 
 function signed(body: string | Uint8Array): RawRequest {
-  return raw(signedRequest(body, secret));
-}
-
-function raw({ headers, body }: { headers: Readonly<Record<string, string>>; body: Uint8Array }): RawRequest {
-  return { headers: [...Object.entries(headers), ["content-length", String(body.length)]], body };
+  return asWritten(signedRequest(body, secret));
 }
 
 /** A rightly signed track message, with headers replaced or, where undefined, left out. */
@@ -150,12 +149,12 @@ function track(changes: Readonly<Record<string, string | undefined>> = {}): RawR
   const changed = Object.entries({ ...headers, ...changes }).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
   );
-  return raw({ headers: Object.fromEntries(changed), body });
+  return asWritten({ headers: Object.fromEntries(changed), body });
 }
 
 function cutShort(): RawRequest {
   const { headers, body } = signedRequest(sampleMessages.track, secret);
-  return raw({ headers, body: body.subarray(0, -1) });
+  return asWritten({ headers, body: body.subarray(0, -1) });
 }
 
 function repeatSignature(entry: readonly [string, string]): (readonly [string, string])[] {

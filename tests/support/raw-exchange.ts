@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import type { SignedRequest } from "@countersign/core/testing";
 
 /** An HTTP answer, read off the wire. */
 export interface RawAnswer {
@@ -15,6 +16,11 @@ export interface RawRequest {
   /** One entry a line, so that names can be repeated. Values are written as Latin-1. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body?: Uint8Array;
+}
+
+/** A signed request as it goes over the wire, its length declared. */
+export function asWritten({ headers, body }: Pick<SignedRequest, "headers" | "body">): RawRequest {
+  return { headers: [...Object.entries(headers), ["content-length", String(body.length)]], body };
 }
 
 /** The bytes of a request. It asks for the connection to be closed after the answer. */
