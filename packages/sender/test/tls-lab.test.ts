@@ -186,13 +186,24 @@ describe("TLS that does not come about", () => {
   });
 
   it.each([
-    ["text that is no certificate", "certificate.pem"],
-    ["an empty list", []],
-    ["a damaged certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"],
-  ])("is outcome tls when ca is %s", async (_, ca) => {
+    [
+      "text that is no certificate",
+      "certificate.pem",
+      "no PEM certificate: pass the text of the file, not its path",
+    ],
+    ["an empty list", [], "an empty list: leave it out"],
+    [
+      "a damaged certificate",
+      "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+      "cannot be read",
+    ],
+  ])("is outcome tls when ca is %s", async (_, ca, reason) => {
     const endpoint = await httpEndpoint(undefined, await authority.issue({ names: ["127.0.0.1"] }));
 
-    expect(await send(endpoint.url, ca)).toMatchObject({ outcome: "tls", code: "ERR_INVALID_CA" });
+    const result = await send(endpoint.url, ca);
+
+    expect(result).toMatchObject({ outcome: "tls", code: "ERR_INVALID_CA" });
+    expect(result.message).toContain(reason);
     expect(endpoint.connections()).toBe(0);
   });
 });

@@ -1,4 +1,4 @@
-import { EventEmitter, once } from "node:events";
+import { EventEmitter, getEventListeners, once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -297,18 +297,32 @@ describe("connections", () => {
     expect(endpoint.connections()).toBeLessThanOrEqual(2);
   });
 
-  it("are not kept for ever with hundreds of certificate authorities", async () => {
+  it("are kept for the 256 certificate authorities used last, and no more", async () => {
     const endpoint = await httpEndpoint();
     const over = transport();
-    await post(over, endpoint.url, { ca: "the first" });
-    expect(endpoint.open.size).toBe(1);
+    let others = 0;
+    const useOthers = async (count: number): Promise<void> => {
+      for (let n = 0; n < count; n++) {
+        others += 1;
+        await post(over, "https://127.0.0.1:9/", { ca: `another, ${others}` });
+      }
+      // A turn of the event loop, for a connection in use to be free again.
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+    };
+    const useFirst = (): Promise<AttemptResult> => post(over, endpoint.url, { ca: "the first" });
 
-    for (let n = 0; n < 256; n++) {
-      await post(over, "https://127.0.0.1:9/", { ca: `another, ${n}` });
-    }
+    await useFirst();
+    await useOthers(200);
+    await useFirst();
+    await useOthers(255);
+    expect(endpoint.open.size).toBe(1);
+    await useOthers(1);
 
     await vi.waitFor(() => expect(endpoint.open.size).toBe(0));
-    expect(await post(over, endpoint.url, { ca: "the first" })).toMatchObject({ outcome: "success" });
+    expect(await useFirst()).toMatchObject({ outcome: "success" });
+    expect(endpoint.connections()).toBe(2);
   });
 
   it("closed by the endpoint in between are replaced without a failure", async () => {
@@ -343,16 +357,27 @@ describe("giving up", () => {
     await vi.waitFor(() => expect(endpoint.open.size).toBe(0));
   });
 
-  it("before the start sends nothing", async () => {
+  it("before the start does not even connect", async () => {
     const endpoint = await httpEndpoint();
+    const over = transport();
+    const signal = AbortSignal.abort();
 
-    const result = await transport().send(
-      { url: endpoint.url, headers: {}, body },
-      { timeoutMs: 5_000, signal: AbortSignal.abort() },
-    );
+    const result = await over.send({ url: endpoint.url, headers: {}, body }, { timeoutMs: 5_000, signal });
+    await post(over, endpoint.url);
 
     expect(result).toMatchObject({ outcome: "network", code: "ERR_ABORTED" });
-    expect(endpoint.connections()).toBe(0);
+    expect(endpoint.connections()).toBe(1);
+  });
+
+  it("is no more listened for when the attempt has ended", async () => {
+    const endpoint = await httpEndpoint();
+    const { signal } = new AbortController();
+
+    const attempt = transport().send({ url: endpoint.url, headers: {}, body }, { timeoutMs: 5_000, signal });
+    expect(getEventListeners(signal, "abort")).toHaveLength(1);
+    await attempt;
+
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
   });
 });
 
