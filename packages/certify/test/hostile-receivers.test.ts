@@ -1,5 +1,5 @@
 import { createServer, type Socket } from "node:net";
-import { certify } from "@countersign/certify";
+import { certify, createProbe } from "@countersign/certify";
 import { describe, expect, it } from "vitest";
 import { listen, SECRET } from "./support/listen.ts";
 
@@ -44,6 +44,18 @@ describe("a receiver that", () => {
     expect(report.durationMs).toBeLessThan(6_000);
     expect(grown).toBeLessThan(200 * 1024 * 1024);
   });
+});
+
+it("keeps 64 KiB of an answer without end, and goes on to the next", async () => {
+  const receiver = await listen(
+    createServer((socket) => {
+      socket.on("error", () => undefined).once("data", () => hostile["sends a body without end"]?.(socket));
+    }),
+  );
+  const probe = createProbe({ url: receiver.url, secret: SECRET, timeoutMs: 5_000 });
+  const { answer } = await probe.send({ what: "a message", body: "{}" });
+  await receiver.close();
+  expect(answer).toMatchObject({ status: 200, body: "x".repeat(64 * 1024) });
 });
 
 function flood(socket: Socket, start: string, piece: string): void {
