@@ -8,6 +8,7 @@ export interface Exiting {
 interface Process {
   readonly pid: number;
   on(event: string, listener: () => void): unknown;
+  prependListener(event: string, listener: () => void): unknown;
   off(event: string, listener: () => void): unknown;
   listenerCount(event: string): number;
   kill(pid: number, signal: string): unknown;
@@ -73,7 +74,7 @@ export function setOnSignals(client: Exiting, wanted: boolean): void {
     all.signalListeners = new Map(
       ["SIGTERM", "SIGINT"].map((signal) => [signal, createListener(process, signal)]),
     );
-    for (const [signal, listener] of all.signalListeners) process.on(signal, listener);
+    for (const [signal, listener] of all.signalListeners) process.prependListener(signal, listener);
   } else if (all.onSignals.size === 0 && all.signalListeners) {
     for (const [signal, listener] of all.signalListeners) process.off(signal, listener);
     all.signalListeners = undefined;
@@ -82,10 +83,11 @@ export function setOnSignals(client: Exiting, wanted: boolean): void {
 
 function createListener(process: Process, signal: string): () => void {
   let received = false;
+  let shared = false;
   const end = (): void => {
     received = false;
     // Where the application listens too, ending is its part. Otherwise the signal does what it would have done.
-    if (process.listenerCount(signal) > 1) return;
+    if (shared) return;
     process.off(signal, listener);
     process.kill(process.pid, signal);
   };
@@ -93,6 +95,8 @@ function createListener(process: Process, signal: string): () => void {
     // Somebody insists.
     if (received) return end();
     received = true;
+    // Now, and prepended: a listener that the application added with once() is gone when it has run.
+    shared = process.listenerCount(signal) > 1;
     const clients = new Set([...registry().onSignals, ...registry().busy]);
     void Promise.allSettled([...clients].map((client) => client.drain())).then(end);
   };

@@ -12,7 +12,6 @@ const scratch = new Uint8Array(maxCallBytes);
 
 /** Exact UTF-8 size of a text, or `undefined` if it is over {@link maxCallBytes}. Allocates nothing. */
 export function callBytes(text: string): number | undefined {
-  if (text.length > maxCallBytes) return undefined;
   const { read, written } = encoder.encodeInto(text, scratch);
   return read === text.length ? written : undefined;
 }

@@ -111,8 +111,7 @@ export function memoryTransport(): MemoryTransport {
       if (reply instanceof Error) throw reply;
       const response = respond(reply);
       if (reply.stored ?? response.status < 300) {
-        for (const message of batch.batch)
-          if (!stored.has(message.messageId)) stored.set(message.messageId, message);
+        for (const message of batch.batch) stored.set(message.messageId, message);
       }
       return response;
     },

@@ -112,6 +112,7 @@ export class MessageQueue {
 
   /** Takes everything from the front, due or not, waiting in line or not: they have been given up. */
   takeAll(): QueuedMessage[] {
+    this.flush();
     const taken: QueuedMessage[] = [];
     for (let next = this.#shift(); next; next = this.#shift()) taken.push(next);
     for (let next = this.#line.shift(); next; next = this.#line.shift()) {
@@ -171,7 +172,6 @@ export class MessageQueue {
     if (message) {
       this.#queuedBytes -= message.bytes;
       this.#queuedMemory -= message.memory;
-      if (message.sequence > this.#due) this.#undue -= 1;
     }
     return message;
   }

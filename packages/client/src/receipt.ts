@@ -66,13 +66,10 @@ export class PendingReceipt implements Receipt {
     this.#onAccepted = undefined;
   }
 
-  /** The first outcome stands. Returns whether this was it. */
-  settle(outcome: Outcome): boolean {
-    if (this.#outcome !== undefined) return false;
+  settle(outcome: Outcome): void {
     this.#outcome = outcome;
     this.accept(false);
     for (const listener of this.#onOutcome ?? []) listener(outcome);
     this.#onOutcome = undefined;
-    return true;
   }
 }

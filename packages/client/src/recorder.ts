@@ -199,7 +199,7 @@ export class Recorder implements Exiting {
 
   #settle(messages: readonly QueuedMessage[], outcome: Outcome): void {
     for (const message of messages) {
-      if (!message.receipt.settle(outcome)) continue;
+      message.receipt.settle(outcome);
       this.#ended[outcome.status] += 1;
       this.#pending -= 1;
       this.#tell(message, outcome);

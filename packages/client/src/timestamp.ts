@@ -44,7 +44,8 @@ function parse(text: string): number {
   const date = new Date(0);
   // Date.UTC reads the years 0 to 99 as 1900 to 1999.
   date.setUTCFullYear(year, month - 1, day);
-  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return Number.NaN;
+  // A day that the month does not have falls into another month.
+  if (date.getUTCMonth() !== month - 1) return Number.NaN;
   if (hour > 23 || minute > 59 || second > 59 || offsetHours > 23 || offsetMinutes > 59) return Number.NaN;
 
   const milliseconds = Number((parts[7] ?? "").padEnd(3, "0").slice(0, 3));

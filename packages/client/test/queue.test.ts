@@ -91,13 +91,34 @@ describe("a full queue", () => {
   });
 
   test("wait lets awaiting callers record any number", async () => {
-    const { analytics, service } = createBench({ whenFull: "wait", maxQueueSize: 3, flushAt: 2 });
+    const { analytics, service } = createBench({
+      whenFull: "wait",
+      maxQueueSize: 3,
+      flushAt: 2,
+      maxQueueBytes: 66_000,
+    });
+    const properties = { bio: "x".repeat(30_000) };
     for (let n = 0; n < 100; n += 1) {
-      const receipt = analytics.track({ userId, event: "E" });
+      const receipt = analytics.track({ userId, event: "E", properties });
       expect(await receipt.accepted).toBe(true);
     }
     await analytics.close();
     service.assertCount(100);
+  });
+
+  test("wait lets no small call overtake a large one that waits", async () => {
+    const { analytics, service, clock } = createFull("wait", { maxQueueBytes: 66_000 });
+    const record = (messageId: string, length: number): void => {
+      analytics.identify({ userId, messageId, traits: { bio: "x".repeat(length) } });
+    };
+    record("first", 30_000);
+    await clock.advance(0);
+    record("second", 30_000);
+    record("large", 30_000);
+    record("small", 0);
+    await clock.advance(120_000);
+    const order = ["first", "second", "large", "small"];
+    expect(service.messages.map((message) => message.messageId)).toEqual(order);
   });
 
   test("is flushed without waiting for the interval", async () => {

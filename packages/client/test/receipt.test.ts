@@ -57,6 +57,28 @@ describe("flush()", () => {
     expect(await flushed).toMatchObject({ delivered: 1 });
   });
 
+  test("does not take a later call that ends sooner for one of its own", async () => {
+    const { analytics, service, clock } = createBench({ flushAt: 1, requestTimeout: 60_000 });
+    service.reply("hang");
+    analytics.track({ userId, event: "slow" });
+    let flushed = false;
+    const flushing = analytics.flush().finally(() => (flushed = true));
+    await clock.advance(0);
+    const later = analytics.track({ userId, event: "fast" });
+    await clock.advance(0);
+    expect(later.outcome).toEqual({ status: "delivered" });
+    expect(flushed).toBe(false);
+    await clock.advance(61_000);
+    expect(await flushing).toMatchObject({ delivered: 2, pending: 0 });
+  });
+
+  test("leaves no timer when it returns before its deadline", async () => {
+    const { analytics, clock } = createBench();
+    analytics.track({ userId, event: "E" });
+    expect(await analytics.flush(1_000)).toMatchObject({ delivered: 1 });
+    expect(clock.timers).toBe(0);
+  });
+
   test("returns at its deadline with what is pending, which goes on", async () => {
     const { analytics, service, clock } = createBench();
     service.reply({ status: 503, headers: { "retry-after": "60" } });

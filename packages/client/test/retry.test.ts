@@ -223,6 +223,19 @@ describe("mayBeStored", () => {
     expect(await outcomeOf(...replies)).toMatchObject({ mayBeStored });
   });
 
+  test("the halves of a bisected batch remember that the whole of it got lost", async () => {
+    const { analytics, service, clock } = createBench();
+    service.reply({ status: 502 }, { status: 400 });
+    service.replyAlways({ status: 401 });
+    const receipts = [1, 2].map(() => analytics.track({ userId, event: "E" }));
+    const flushed = analytics.flush();
+    await clock.advance(10_000);
+    expect(await flushed).toMatchObject({ failed: 2 });
+    for (const receipt of receipts) {
+      expect(receipt.outcome).toMatchObject({ reason: "unauthorized", mayBeStored: true });
+    }
+  });
+
   test("an error of fetch is read through its causes", async () => {
     const failed = new TypeError("fetch failed", { cause: refused });
     expect(await outcomeOf(failed, failed)).toMatchObject({
