@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { createHmac } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { promisify } from "node:util";
 import {
   virtualClock,
@@ -201,6 +202,21 @@ describe("a target", () => {
 
     expect(seen).toMatchObject([{ url: "/hooks?tenant=1", static: "yes" }]);
     expect(seen[0]?.signature).toMatch(/^[0-9a-f]{40}$/u);
+  });
+
+  it.each([
+    ["a path without a slash", { path: "hooks" }],
+    ["a path that is another host", { path: "//elsewhere.example/hooks" }],
+    ["a whole URL", { path: "https://elsewhere.example/" }],
+    ["private networks blocked", { blockPrivateNetworks: true }],
+    ["something else than an application", { target: "http://127.0.0.1/" as never }],
+  ])("is a TypeError with %s", async (_, options) => {
+    const target = (request: IncomingMessage, response: ServerResponse): void => {
+      request.resume();
+      response.end();
+    };
+
+    await expect(openSender({ target, ...options })).rejects.toThrow(TypeError);
   });
 
   it("is let go of with the sender: nothing keeps the process open", async () => {

@@ -169,14 +169,24 @@ describe("an endpoint that does not speak HTTP", () => {
     await vi.waitFor(() => expect(endpoint.open.size).toBe(0));
   });
 
-  it("but goes on with other informational responses is a timeout", async () => {
+  it("but goes on with other informational responses is outcome network, soon", async () => {
     const endpoint = await answering(
       "",
       (socket) => void pour(socket, "HTTP/1.1 102 Processing\r\n\r\n".repeat(1_000)),
     );
 
-    expect(await post(endpoint.url, 200)).toMatchObject({ outcome: "timeout" });
+    const result = await post(endpoint.url);
+
+    expect(result).toMatchObject({ outcome: "network", code: "ERR_INFORMATIONAL_FLOOD" });
     await vi.waitFor(() => expect(endpoint.open.size).toBe(0));
+  });
+
+  it("but says that it is working on it now and then may still answer", async () => {
+    const endpoint = await answering(
+      `${"HTTP/1.1 102 Processing\r\n\r\n".repeat(16)}HTTP/1.1 200 OK\r\n\r\n`,
+    );
+
+    expect(await post(endpoint.url)).toMatchObject({ outcome: "success", status: 200 });
   });
 
   it("but switches protocols unasked is outcome network", async () => {

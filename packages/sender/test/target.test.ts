@@ -56,7 +56,7 @@ const kinds: readonly { readonly name: string; readonly make: (keep: (seen: Seen
           method: request.method,
           path: request.url,
           header: request.get("x-signature"),
-          body: request.body,
+          body: String(request.body),
         });
         response.status(202).set("Retry-After", "7").send("done");
       });

@@ -16,7 +16,8 @@ const onlySource = "default";
 /**
  * Settings of a sender, from any of the forms they can be given in.
  *
- * @throws SettingsError when they are not valid; nothing is left open then
+ * @throws SettingsError when they are not valid, TypeError when a target cannot be delivered to as told; nothing is
+ * left open then
  */
 export async function openSettings(options: SenderOptions): Promise<OpenSettings> {
   if ("sources" in options) return checked({ sources: options.sources });
@@ -25,9 +26,16 @@ export async function openSettings(options: SenderOptions): Promise<OpenSettings
     const { url, ca } = options;
     return checked(single({ url, headers, ca }, sharedSecret));
   }
+  if (options.blockPrivateNetworks === true) {
+    throw new TypeError("createSender({ target }) delivers to this machine: leave blockPrivateNetworks out.");
+  }
+  const { path = "/" } = options;
+  if (!/^\/(?!\/)/u.test(path)) {
+    throw new TypeError(`createSender({ path }) must start with one slash, not be ${JSON.stringify(path)}.`);
+  }
   // Any port will do to check the rest before one is opened.
   const settingsAt = (base: string): SenderSettings =>
-    single({ url: new URL(options.path ?? "/", base).href, headers }, sharedSecret);
+    single({ url: new URL(path, base).href, headers }, sharedSecret);
   checked(settingsAt("http://127.0.0.1/"));
   const target = await openTarget(options.target);
   return { settings: settingsAt(target.url), close: () => target.close() };

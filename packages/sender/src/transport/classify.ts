@@ -41,6 +41,7 @@ const transportOutcomes = {
   ERR_ADDRESS_BLOCKED: "rejected",
   ERR_ABORTED: "network",
   ERR_CLOSED: "network",
+  ERR_INFORMATIONAL_FLOOD: "network",
   ERR_INVALID_CA: "tls",
   ERR_TIMEOUT: "timeout",
 } as const;

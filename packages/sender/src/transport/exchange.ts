@@ -7,6 +7,8 @@ import type { AttemptRequest, AttemptResult, SendOptions } from "./transport.ts"
 /** How much of a response's body is kept, in bytes (16 KiB). */
 export const MAX_RESPONSE_BODY_BYTES = 16_384;
 
+const MAX_INFORMATIONAL = 16;
+
 // A longer timer would fire at once.
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -66,6 +68,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #timer: NodeJS.Timeout;
   readonly #chunks: Uint8Array[] = [];
   #size = 0;
+  #informational = 0;
   #answer: Answer | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #ended = false;
@@ -92,9 +95,20 @@ class Exchange implements Dispatcher.DispatchHandler {
     }
   }
 
-  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
     if (status >= 200) {
       this.#answer = { status, headers, durationMs: this.#elapsed() };
+      return;
+    }
+    // A stream of them would keep this process busy until the time is up.
+    this.#informational += 1;
+    if (this.#informational > MAX_INFORMATIONAL) {
+      const message = `more than ${MAX_INFORMATIONAL} informational responses, and no other`;
+      controller.abort(new TransportError("ERR_INFORMATIONAL_FLOOD", message));
     }
   }
 

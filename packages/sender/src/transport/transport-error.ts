@@ -3,6 +3,7 @@ export type TransportErrorCode =
   | "ERR_ABORTED"
   | "ERR_ADDRESS_BLOCKED"
   | "ERR_CLOSED"
+  | "ERR_INFORMATIONAL_FLOOD"
   | "ERR_INVALID_CA"
   | "ERR_TIMEOUT";
 
