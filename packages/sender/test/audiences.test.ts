@@ -56,6 +56,20 @@ describe("audiences", () => {
     expect(second).toMatchObject({ changed: ["c"], removed: ["a"] });
   });
 
+  test("membership and messages are stored together or not at all", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const receiver = await startReceiver();
+    const small = await openSender({ url: receiver.url, store: sqliteStore({ path, maxBytes: 1_000_000 }) });
+    await expect(small.syncAudience("Everyone", users(0, 10_000))).rejects.toMatchObject({
+      code: "ERR_STORE_FULL",
+    });
+    expect(await small.deliveries()).toEqual([]);
+    await small.close();
+    const roomy = await openSender({ url: receiver.url, store: sqliteStore({ path }) });
+    expect((await roomy.syncAudience("Everyone", users(0, 50))).changed).toHaveLength(50);
+    expect(receiver.received.length).toBeLessThanOrEqual(50);
+  });
+
   test("without an enabled destination nothing counts as known", async () => {
     const receiver = await startReceiver();
     const settings = (enabled: boolean): SenderSettings => ({

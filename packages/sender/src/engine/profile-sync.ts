@@ -56,7 +56,12 @@ export class ProfileSyncer {
   async #run(source: Source, trait: string, findChanges: FindChanges): Promise<ProfileSync> {
     if (!source.destinations.some(({ enabled }) => enabled)) {
       // What reaches nobody is not known by anybody: the first sync with a destination sends it all.
-      return { acceptance: { messages: [], deliveries: [] }, changed: [], removed: [], skipped: "no_destination" };
+      return {
+        acceptance: { messages: [], deliveries: [] },
+        changed: [],
+        removed: [],
+        skipped: "no_destination",
+      };
     }
     const changes = findChanges(await this.#store.traits(source.name, trait));
     const acceptance = this.#acceptanceOf(source, trait, changes);
