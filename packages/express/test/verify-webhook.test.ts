@@ -1,0 +1,145 @@
+import { once } from "node:events";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createRouter, memoryDedupe, WebhookError, type DedupeStore } from "@countersign/core";
+import { mutations, sampleMessages, signedRequest, type SignedRequest } from "@countersign/core/testing";
+import { dispatch, verifyWebhook, type VerifyWebhookOptions } from "@countersign/express";
+import express5, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
+import express4 from "express4";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+
+const secret = "secret";
+const track = signedRequest(sampleMessages.track, secret);
+const noContent: RequestHandler = (_req, res) => void res.sendStatus(204);
+
+const versions = [
+  { version: 5, express: express5 },
+  { version: 4, express: express4 },
+];
+
+describe.each(versions)("verifyWebhook on Express $version", ({ express }) => {
+  let app: Express;
+  let server: Server | undefined;
+  beforeEach(() => {
+    app = express();
+    server = undefined;
+  });
+  afterEach(() => server?.close());
+
+  async function post({ headers, body }: SignedRequest, path = "/webhooks"): Promise<Response> {
+    const listening = (server ??= app.listen(0, "127.0.0.1"));
+    if (!listening.listening) await once(listening, "listening");
+    const { port } = listening.address() as AddressInfo;
+    const closing = { ...headers, connection: "close" };
+    return fetch(`http://127.0.0.1:${port}${path}`, { method: "POST", headers: closing, body });
+  }
+
+  it("hands on each of the seven messages as req.body, and its exact bytes", async () => {
+    const bodies: unknown[] = [];
+    app.post("/webhooks", verifyWebhook({ secret }), (req, res) => {
+      bodies.push(req.body);
+      expect(req.webhook.message).toBe(req.body);
+      expect(req.webhook.rawBody.toString()).toBe(JSON.stringify(req.body));
+      res.sendStatus(204);
+    });
+    const messages = Object.values(sampleMessages);
+    for (const message of messages) {
+      expect((await post(signedRequest(message, secret))).status).toBe(204);
+    }
+    expect(bodies).toEqual(messages);
+  });
+
+  it("refuses by its own answer, and leaves other routes alone", async () => {
+    const handler = vi.fn<RequestHandler>(noContent);
+    app.post("/webhooks", verifyWebhook({ secret }), handler);
+    app.post("/json", express.json(), (req, res) => void res.json(req.body));
+    const refused = await post(mutations.unsigned(track));
+    expect(refused.status).toBe(401);
+    expect(refused.headers.get("content-type")).toBe("application/problem+json; charset=utf-8");
+    expect(await refused.json()).toMatchObject({ code: "ERR_SIGNATURE_MISSING" });
+    expect(handler).not.toHaveBeenCalled();
+    expect(await (await post(mutations.unsigned(track), "/json")).json()).toEqual(sampleMessages.track);
+  });
+
+  it("hands on the very object that express.json() made", async () => {
+    let parsed: unknown;
+    app.use(express.json(), (req, _res, next) => {
+      parsed = req.body;
+      next();
+    });
+    app.post("/webhooks", verifyWebhook({ secret }), (req, res) => {
+      expect(req.body).toBe(parsed);
+      expect(req.webhook.verifiedOver).toBe("json");
+      res.sendStatus(204);
+    });
+    expect((await post(track)).status).toBe(204);
+  });
+
+  it("keeps __proto__ and constructor as own properties", async () => {
+    const text =
+      '{"type":"track","event":"e","userId":"u","properties":{"__proto__":{"polluted":1},"constructor":{"prototype":2}}}';
+    app.post("/webhooks", verifyWebhook({ secret }), (req, res) => {
+      expect(JSON.stringify(req.body)).toBe(text);
+      res.sendStatus(204);
+    });
+    expect((await post(signedRequest(text, secret))).status).toBe(204);
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+  });
+
+  it("throws a TypeError when it is created without a secret", () => {
+    expect(() => verifyWebhook()).toThrow(TypeError);
+    expect(() => verifyWebhook({ secret: "" })).toThrow(TypeError);
+  });
+
+  it("hands a refusal to the app's error handling where onError says so", async () => {
+    const handleError = vi.fn<ErrorRequestHandler>((error: WebhookError, _req, res) => {
+      res.status(error.status).send(error.code);
+    });
+    app.post("/webhooks", verifyWebhook({ secret, onError: "throw" }), noContent);
+    // Express knows an error handler by its four parameters.
+    app.use(((error, req, res, next) => handleError(error, req, res, next)) satisfies ErrorRequestHandler);
+    const answer = await post(mutations.forged(track));
+    expect(answer.status).toBe(401);
+    expect(await answer.text()).toBe("ERR_SIGNATURE_MISMATCH");
+    expect(handleError.mock.calls[0]?.[0]).toBeInstanceOf(WebhookError);
+  });
+
+  it("gives the secret function and the hooks the Express request", async () => {
+    const onVerified = vi.fn<NonNullable<VerifyWebhookOptions["onVerified"]>>();
+    const onRejected = vi.fn<NonNullable<VerifyWebhookOptions["onRejected"]>>();
+    const options = { secret: tenantSecret, onVerified, onRejected };
+    app.post("/webhooks/:tenant", verifyWebhook(options), noContent);
+    expect((await post(track, "/webhooks/acme")).status).toBe(204);
+    expect((await post(track, "/webhooks/other")).status).toBe(401);
+    expect(onVerified.mock.calls[0]?.[1].path).toBe("/webhooks/acme");
+    expect(onRejected.mock.calls[0]?.[0].code).toBe("ERR_SIGNATURE_MISMATCH");
+    expect(onRejected.mock.calls[0]?.[1].request.path).toBe("/webhooks/other");
+  });
+
+  it("answers 500 where a hook throws", async () => {
+    const failing = { secret, onVerified: () => Promise.reject(new Error("log down")) };
+    app.post("/webhooks", verifyWebhook(failing), noContent);
+    expect((await post(track)).status).toBe(500);
+  });
+
+  it("runs a router, and answers 204, or 500 where its handler throws", async () => {
+    const router = createRouter()
+      .on("track", ({ event }) => expect(event).toBe("Order Completed"))
+      .on("identify", () => Promise.reject(new Error("database down")));
+    app.post("/webhooks", verifyWebhook({ secret }), dispatch(router));
+    expect((await post(track)).status).toBe(204);
+    expect((await post(signedRequest(sampleMessages.identify, secret))).status).toBe(500);
+  });
+
+  it("answers as the handler did even if the store fails after it", async () => {
+    const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
+    const dedupe: DedupeStore = { ...memoryDedupe(), commit: () => Promise.reject(new Error("store down")) };
+    app.post("/webhooks", verifyWebhook({ secret, dedupe }), noContent);
+    expect((await post(track)).status).toBe(204);
+    expect(await warned).toMatchObject({ code: "COUNTERSIGN_DEDUPE" });
+  });
+});
+
+function tenantSecret({ params }: { params: Record<string, string | string[]> }): string | undefined {
+  return params["tenant"] === "acme" ? secret : undefined;
+}

@@ -1,0 +1,203 @@
+import { PassThrough, Readable } from "node:stream";
+import { createRouter, memoryDedupe, WebhookError, type VerifiedWebhook } from "@countersign/core";
+import { mutations, sampleMessages, signedRequest, type SignedRequest } from "@countersign/core/testing";
+import { dispatch, verifyWebhook, type VerifyWebhookOptions } from "@countersign/fastify";
+import fastify5, { type FastifyInstance, type LightMyRequestResponse } from "fastify";
+import fastify4 from "fastify4";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+
+const secret = "secret";
+const track = signedRequest(sampleMessages.track, secret);
+
+const versions = [
+  { version: 5, fastify: fastify5 },
+  // Under the types of version 5: what is used of both is the same.
+  { version: 4, fastify: fastify4 as unknown as typeof fastify5 },
+];
+
+describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
+  let app: FastifyInstance;
+  let received: VerifiedWebhook[];
+  beforeEach(() => {
+    app = fastify();
+    received = [];
+  });
+  afterEach(() => app.close());
+
+  /** A verified scope with one route, and whatever `more` puts into the scope after it. */
+  async function addScope(
+    options: VerifyWebhookOptions = { secret },
+    more: (scope: FastifyInstance) => void = () => {},
+  ): Promise<void> {
+    await app.register(async (scope) => {
+      await scope.register(verifyWebhook, options);
+      scope.post("/webhooks", async (request, reply) => {
+        received.push(request.webhook);
+        return reply.code(204).send();
+      });
+      more(scope);
+    });
+  }
+
+  function post({ headers, body }: SignedRequest, url = "/webhooks"): Promise<LightMyRequestResponse> {
+    return app.inject({ method: "POST", url, headers, payload: Buffer.from(body) });
+  }
+
+  it("hands on each of the seven messages, and its exact bytes", async () => {
+    await addScope();
+    const messages = Object.values(sampleMessages);
+    for (const message of messages) {
+      expect((await post(signedRequest(message, secret))).statusCode).toBe(204);
+    }
+    expect(received.map(({ message }) => message)).toEqual(messages);
+    expect(Buffer.from(received[0]?.rawBody ?? []).toString()).toBe(JSON.stringify(messages[0]));
+  });
+
+  it("leaves the routes beside the scope their parser, their methods and their errors", async () => {
+    await addScope();
+    app.post("/json", async (request) => request.body);
+    app.get("/health", async () => "ok");
+    const json = await app.inject({ method: "POST", url: "/json", payload: { a: 1 } });
+    expect(json.json()).toEqual({ a: 1 });
+    const broken = await app.inject({
+      method: "POST",
+      url: "/json",
+      headers: { "content-type": "application/json" },
+      payload: '{"__proto__":{}}',
+    });
+    expect(broken.statusCode).toBe(400);
+    expect((await app.inject("/health")).body).toBe("ok");
+    expect((await app.inject("/nowhere")).statusCode).toBe(404);
+  });
+
+  it("guards every route of its scope, scopes within it too, but not what is no route", async () => {
+    await addScope({ secret }, (scope) => {
+      scope.get("/status", async () => "never");
+      scope.register(async (inner) => {
+        inner.post("/inner", async (request) => request.webhook.message.type);
+      });
+    });
+    expect((await app.inject("/status")).json()).toMatchObject({ code: "ERR_METHOD_NOT_ALLOWED" });
+    expect((await post(track, "/inner")).body).toBe("track");
+    expect((await post(mutations.forged(track), "/inner")).statusCode).toBe(401);
+  });
+
+  it("can be registered for the whole app, whose unknown URLs stay 404", async () => {
+    await app.register(verifyWebhook, { secret });
+    app.post("/webhooks", async (request) => request.webhook.message.type);
+    expect((await post(track)).body).toBe("track");
+    expect((await post(track, "/nowhere")).statusCode).toBe(404);
+    expect((await app.inject("/nowhere")).statusCode).toBe(404);
+  });
+
+  it("gives request.body the message, to be checked by a schema of the route", async () => {
+    await addScope({ secret }, (scope) => {
+      const schema = { body: { type: "object", properties: { type: { const: "identify" } } } };
+      scope.post("/identify", { schema }, async (request) => request.body);
+    });
+    const identify = await post(signedRequest(sampleMessages.identify, secret), "/identify");
+    expect(identify.json()).toEqual(sampleMessages.identify);
+    expect((await post(track, "/identify")).json()).toMatchObject({ code: "FST_ERR_VALIDATION" });
+  });
+
+  it("keeps keys that Fastify's own parser refuses, as own properties", async () => {
+    await addScope();
+    const text =
+      '{"type":"track","event":"e","userId":"u","properties":{"__proto__":{"polluted":1},"constructor":{"prototype":2}}}';
+    expect((await post(signedRequest(text, secret))).statusCode).toBe(204);
+    const [webhook] = received;
+    const properties = webhook?.message.type === "track" ? webhook.message.properties : undefined;
+    expect(Object.keys(properties ?? {})).toEqual(["__proto__", "constructor"]);
+    expect(JSON.stringify(webhook?.message)).toBe(text);
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+  });
+
+  it("takes its own limit for Fastify's", async () => {
+    app = fastify({ bodyLimit: 100 });
+    await addScope({ secret, maxBodyBytes: 1_000 });
+    expect(track.body.length).toBeGreaterThan(100);
+    expect((await post(track)).statusCode).toBe(204);
+    const large = { ...sampleMessages.track, properties: { text: "x".repeat(1_000) } };
+    expect((await post(signedRequest(large, secret))).json()).toMatchObject({ code: "ERR_BODY_TOO_LARGE" });
+  });
+
+  it("reads what an earlier preParsing hook gives, and gives later ones the body to read again", async () => {
+    app.addHook("preParsing", async (_request, _reply, payload) => payload.pipe(new PassThrough()));
+    const later: string[] = [];
+    await addScope({ secret }, (scope) => {
+      scope.addHook("preParsing", async (_request, _reply, payload) => {
+        for await (const chunk of payload) later.push(String(chunk));
+        return Readable.from(later);
+      });
+      scope.addContentTypeParser("application/json", { parseAs: "string" }, (_request, text, done) =>
+        done(null, `parsed ${text.length}`),
+      );
+      scope.post("/own", async (request) => request.body);
+    });
+    expect((await post(track, "/own")).body).toBe(`parsed ${track.body.length}`);
+    expect(later.join("")).toBe(Buffer.from(track.body).toString());
+  });
+
+  it("verifies a body that is injected as a stream, without a length", async () => {
+    await addScope();
+    const payload = Readable.from([Buffer.from(track.body)]);
+    const answer = await app.inject({ method: "POST", url: "/webhooks", headers: track.headers, payload });
+    expect(answer.statusCode).toBe(204);
+  });
+
+  it("rejects with a TypeError, when it is registered, without a secret or a second time", async () => {
+    await expect(app.register(verifyWebhook, {}).ready()).rejects.toThrow(TypeError);
+    app = fastify();
+    app.register(verifyWebhook, { secret });
+    app.register(verifyWebhook, { secret });
+    await expect(app.ready()).rejects.toMatchObject({ code: "FST_ERR_DEC_ALREADY_PRESENT" });
+  });
+
+  it("hands a refusal to Fastify's error handling where onError says so", async () => {
+    const seen: unknown[] = [];
+    app.setErrorHandler((error, _request, reply) => {
+      seen.push(error);
+      return reply.send(error);
+    });
+    await addScope({ secret, onError: "throw" });
+    const answer = await post(mutations.forged(track));
+    expect(answer.statusCode).toBe(401);
+    expect(answer.json()).toMatchObject({ code: "ERR_SIGNATURE_MISMATCH" });
+    expect(seen[0]).toBeInstanceOf(WebhookError);
+  });
+
+  it("gives the secret function and the hooks the Fastify request", async () => {
+    const onVerified = vi.fn<NonNullable<VerifyWebhookOptions["onVerified"]>>();
+    const onRejected = vi.fn<NonNullable<VerifyWebhookOptions["onRejected"]>>();
+    await addScope({
+      secret: (request) => (request.url === "/webhooks" ? secret : undefined),
+      onVerified,
+      onRejected,
+    });
+    await post(track);
+    await post(mutations.tampered(track));
+    expect(onVerified.mock.calls[0]?.[1].routeOptions.url).toBe("/webhooks");
+    expect(onRejected.mock.calls[0]?.[0].code).toBe("ERR_SIGNATURE_MISMATCH");
+    expect(onRejected.mock.calls[0]?.[1].request.url).toBe("/webhooks");
+  });
+
+  it("runs a router, and answers 204, or 500 where its handler throws", async () => {
+    const router = createRouter()
+      .on("track", ({ event }) => expect(event).toBe("Order Completed"))
+      .on("identify", () => Promise.reject(new Error("database down")));
+    await addScope({ secret }, (scope) => void scope.post("/routed", dispatch(router)));
+    expect((await post(track, "/routed")).statusCode).toBe(204);
+    expect((await post(signedRequest(sampleMessages.identify, secret), "/routed")).statusCode).toBe(500);
+  });
+
+  it("settles a delivery whose reply was hijacked by the status that it was given", async () => {
+    await addScope({ secret, dedupe: memoryDedupe() }, (scope) => {
+      scope.post("/hijacked", (_request, reply) => {
+        reply.hijack();
+        reply.raw.writeHead(202).end();
+      });
+    });
+    expect((await post(track, "/hijacked")).statusCode).toBe(202);
+    expect((await post(track, "/hijacked")).statusCode).toBe(200);
+  });
+});

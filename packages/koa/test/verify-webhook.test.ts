@@ -1,0 +1,142 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createRouter, memoryDedupe, type VerifiedWebhook } from "@countersign/core";
+import { mutations, sampleMessages, signedRequest, type SignedRequest } from "@countersign/core/testing";
+import { dispatch, verifyWebhook, type VerifyWebhookOptions } from "@countersign/koa";
+import { Router } from "@koa/router";
+import Koa3 from "koa";
+import koaBodyParser from "koa-bodyparser";
+import Koa2 from "koa2";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+
+const secret = "secret";
+const track = signedRequest(sampleMessages.track, secret);
+
+const versions = [
+  { version: 3, Koa: Koa3 },
+  { version: 2, Koa: Koa2 },
+];
+
+describe.each(versions)("verifyWebhook on Koa $version", ({ Koa }) => {
+  let app: Koa3;
+  let server: Server | undefined;
+  let received: VerifiedWebhook[];
+  beforeEach(() => {
+    app = new Koa();
+    app.silent = true;
+    received = [];
+  });
+  afterEach(() => new Promise((resolve) => (server === undefined ? resolve(null) : server.close(resolve))));
+
+  /** A route that is verified, and one beside it that is not. */
+  function addRoutes(options: VerifyWebhookOptions = { secret }): void {
+    const router = new Router();
+    router.post("/webhooks", verifyWebhook(options), (ctx) => {
+      received.push(ctx.state.webhook);
+      ctx.status = 204;
+    });
+    router.all("/health", (ctx) => {
+      ctx.body = "ok";
+    });
+    app.use(router.routes());
+  }
+
+  async function post({ headers, body }: SignedRequest, path = "/webhooks"): Promise<Response> {
+    if (server === undefined || !server.listening) {
+      const callback = app.callback();
+      server = createServer((request, response) => void callback(request, response));
+      await new Promise<void>((resolve) => server?.listen(0, "127.0.0.1", resolve));
+    }
+    const { port } = server.address() as AddressInfo;
+    const closing = { ...headers, connection: "close" };
+    return fetch(`http://127.0.0.1:${port}${path}`, { method: "POST", headers: closing, body });
+  }
+
+  it("hands on each of the seven messages, and its exact bytes", async () => {
+    addRoutes();
+    const messages = Object.values(sampleMessages);
+    for (const message of messages) {
+      expect((await post(signedRequest(message, secret))).status).toBe(204);
+    }
+    expect(received.map(({ message }) => message)).toEqual(messages);
+    expect(Buffer.from(received[0]?.rawBody ?? []).toString()).toBe(JSON.stringify(messages[0]));
+  });
+
+  it("refuses by its own answer, and leaves other routes alone", async () => {
+    addRoutes();
+    const refused = await post(mutations.unsigned(track));
+    expect(refused.status).toBe(401);
+    expect(refused.headers.get("content-type")).toBe("application/problem+json; charset=utf-8");
+    expect(await refused.json()).toMatchObject({ code: "ERR_SIGNATURE_MISSING" });
+    expect(received).toEqual([]);
+    expect(await (await post(mutations.unsigned(track), "/health")).text()).toBe("ok");
+  });
+
+  it("verifies the text that koa-bodyparser keeps, where that is mounted before", async () => {
+    app.use(koaBodyParser());
+    addRoutes();
+    expect((await post(track)).status).toBe(204);
+    expect(received[0]?.verifiedOver).toBe("bytes");
+    expect((await post(mutations.tampered(track))).status).toBe(401);
+  });
+
+  it("throws a TypeError when it is created without a secret", () => {
+    expect(() => verifyWebhook()).toThrow(TypeError);
+    expect(() => verifyWebhook({ secret: "" })).toThrow(TypeError);
+  });
+
+  it("hands a refusal to Koa's error handling where onError says so", async () => {
+    const seen = vi.fn<(error: { code: string }) => void>();
+    app.on("error", seen);
+    addRoutes({ secret, onError: "throw" });
+    const answer = await post(mutations.forged(track));
+    expect(answer.status).toBe(401);
+    expect(await answer.text()).toBe("The X-Signature header does not match the body.");
+    // Koa tells its listeners of 401, too, though it does not print it.
+    expect(seen.mock.calls.map(([{ code }]) => code)).toEqual(["ERR_SIGNATURE_MISMATCH"]);
+  });
+
+  it("gives the secret function and the hooks the Koa context", async () => {
+    const onVerified = vi.fn<NonNullable<VerifyWebhookOptions["onVerified"]>>();
+    const onRejected = vi.fn<NonNullable<VerifyWebhookOptions["onRejected"]>>();
+    addRoutes({ secret: (ctx) => (ctx.path === "/webhooks" ? secret : undefined), onVerified, onRejected });
+    await post(track);
+    await post(mutations.tampered(track));
+    expect(onVerified.mock.calls[0]?.[1].path).toBe("/webhooks");
+    expect(onRejected.mock.calls[0]?.[0].code).toBe("ERR_SIGNATURE_MISMATCH");
+    expect(onRejected.mock.calls[0]?.[1].request.path).toBe("/webhooks");
+  });
+
+  it("runs a router, and answers 204, or 500 where its handler throws", async () => {
+    const handlers = createRouter()
+      .on("track", ({ event }) => expect(event).toBe("Order Completed"))
+      .on("identify", () => Promise.reject(new Error("database down")));
+    app.use(verifyWebhook({ secret })).use(dispatch(handlers));
+    expect((await post(track)).status).toBe(204);
+    expect((await post(signedRequest(sampleMessages.identify, secret))).status).toBe(500);
+  });
+
+  it("settles a delivery by the status that was sent, whoever set it", async () => {
+    let refuse = true;
+    app.use(async (ctx, next) => {
+      await next();
+      if (refuse) ctx.status = 503;
+    });
+    addRoutes({ secret, dedupe: memoryDedupe() });
+    expect((await post(track)).status).toBe(503);
+    refuse = false;
+    expect((await post(track)).status).toBe(204);
+    expect((await post(track)).status).toBe(200);
+    expect(received).toHaveLength(2);
+  });
+
+  it("settles a delivery whose handler answers by itself", async () => {
+    app.use(verifyWebhook({ secret, dedupe: memoryDedupe() }));
+    app.use((ctx) => {
+      ctx.respond = false;
+      setImmediate(() => ctx.res.writeHead(202).end());
+    });
+    expect((await post(track)).status).toBe(202);
+    expect((await post(track)).status).toBe(200);
+  });
+});
