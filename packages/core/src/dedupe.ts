@@ -37,7 +37,7 @@ const HOUR = 3_600_000;
  * @throws TypeError if a bound is not a positive number.
  * @example
  * ```ts
- * app.post("/webhooks", verifyWebhook({ secret, dedupe: memoryDedupe() }), handler);
+ * const receiver = createReceiver({ secret, dedupe: memoryDedupe() });
  * ```
  */
 export function memoryDedupe(options: MemoryDedupeOptions = {}): DedupeStore {

@@ -13,6 +13,8 @@ const DIALECT = "https://json-schema.org/draft/2020-12/schema";
  * @throws TypeError if the type is not one of the seven.
  * @example
  * ```ts
+ * import { Ajv2020 } from "ajv/dist/2020.js";
+ *
  * const validate = new Ajv2020().compile(messageSchema());
  * if (!validate(JSON.parse(text))) console.error(validate.errors);
  * ```

@@ -195,7 +195,10 @@ export function isDelete(message: AnyMessage): message is DeleteMessage {
  *
  * @example
  * ```ts
- * const { previousId, userId } = aliasIdentity(message);
+ * if (message.type === "alias") {
+ *   const { previousId, userId } = aliasIdentity(message);
+ *   await merge(previousId, userId);
+ * }
  * ```
  */
 export function aliasIdentity(message: AliasMessage): { previousId: string; userId: string } {
@@ -214,9 +217,18 @@ export function aliasIdentity(message: AliasMessage): { previousId: string; user
  * @example
  * ```ts
  * switch (message.type) {
- *   case "page": return onPage(message);
- *   // ... the other six
- *   default: return assertNever(message);
+ *   case "track":
+ *     return record(message.event);
+ *   case "delete":
+ *     return forget(message.userId);
+ *   case "page":
+ *   case "screen":
+ *   case "identify":
+ *   case "alias":
+ *   case "group":
+ *     return;
+ *   default:
+ *     return assertNever(message);
  * }
  * ```
  */

@@ -86,6 +86,8 @@ export interface ToWebhookRequestOptions<TRequest> {
  * @param options - What hooks and hints should tell.
  * @example
  * ```ts
+ * import { createServer } from "node:http";
+ *
  * const server = createServer(async (request, response) => {
  *   const received = await receiver.receive(toWebhookRequest(request));
  *   if (received.verdict === "rejected") return sendProblem(response, received.error);

@@ -12,7 +12,7 @@ import { bodyTooLarge } from "./request.ts";
  *   the stream fails before its end; `ERR_BODY_ALREADY_READ` when something else holds it.
  * @example
  * ```ts
- * const bytes = await readStream(request.body, { maxBytes: 1_048_576 });
+ * const bytes = await readStream(stream, { maxBytes: 1_048_576 });
  * ```
  */
 export async function readStream(

@@ -114,7 +114,8 @@ export interface SignedRequest {
   readonly method: "POST";
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
+  /** Memory of its own, which is what `fetch` wants of a body. */
+  readonly body: Uint8Array<ArrayBuffer>;
 }
 
 /**
@@ -133,9 +134,7 @@ export function signedRequest(
   message: WebhookMessage | Readonly<Record<string, unknown>> | string | Uint8Array,
   secret: string,
 ): SignedRequest {
-  const text =
-    typeof message === "string" || message instanceof Uint8Array ? message : JSON.stringify(message);
-  const body = typeof text === "string" ? toUtf8(text) : text;
+  const body = message instanceof Uint8Array ? Uint8Array.from(message) : toUtf8(asText(message));
   return {
     method: "POST",
     headers: {
@@ -180,6 +179,10 @@ export const mutations: Mutations = {
   reSpaced: (request) => ({ ...request, body: toUtf8(JSON.stringify(parse(request.body), null, 2)) }),
 };
 
+function asText(message: string | object): string {
+  return typeof message === "string" ? message : JSON.stringify(message);
+}
+
 function withSignature(request: SignedRequest, signature: string): SignedRequest {
   return { ...request, headers: { ...request.headers, "x-signature": signature } };
 }
@@ -189,7 +192,7 @@ function parse(body: Uint8Array): unknown {
 }
 
 /** Another letter or digit in place of the last one, so that the body stays JSON of the same length. */
-function changeOneByte(body: Uint8Array): Uint8Array {
+function changeOneByte(body: Uint8Array): Uint8Array<ArrayBuffer> {
   const changed = Uint8Array.from(body);
   const index = changed.findLastIndex((byte) => /[0-9a-z]/i.test(String.fromCodePoint(byte)));
   const at = index === -1 ? 0 : index;

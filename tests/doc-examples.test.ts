@@ -1,0 +1,19 @@
+import { describe, expect, it } from "vitest";
+import { findExamples, typeCheck } from "./support/doc-examples.ts";
+
+describe.each(["core"])("the examples of %s", (name) => {
+  it("compile, in doc comments and in the README", async () => {
+    const examples = await findExamples(name);
+    expect(examples.length).toBeGreaterThan(0);
+    expect(await typeCheck(name, examples)).toEqual([]);
+  });
+});
+
+it("an example that calls what does not exist does not compile, and is named by its line", async () => {
+  const wrong = { file: "packages/core/src/here.ts", line: 7, code: 'signn("{}", "secret");\nsign("{}");' };
+  const errors = await typeCheck("core", [wrong]);
+  expect(errors).toEqual([
+    expect.stringMatching(/^packages\/core\/src\/here\.ts:7: error TS2\d+: .*signn/),
+    expect.stringMatching(/^packages\/core\/src\/here\.ts:8: error TS2554/),
+  ]);
+});

@@ -1,0 +1,166 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { freeNames } from "./doc-names.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const packages = join(root, "packages");
+
+/** A block of TypeScript in a doc comment or a README. */
+export interface DocExample {
+  /** Path from the root of the repository. */
+  readonly file: string;
+  /** The line its code begins on, counted from 1. */
+  readonly line: number;
+  readonly code: string;
+}
+
+/** Every block fenced as `ts` in the sources and the README of a package. */
+export async function findExamples(name: string): Promise<DocExample[]> {
+  const folder = join(packages, name);
+  const sources = await readdir(join(folder, "src"), { recursive: true });
+  const files = sources.filter((file) => /\.tsx?$/.test(file)).map((file) => join("src", file));
+  if (existsSync(join(folder, "README.md"))) files.push("README.md");
+  const found = files.map(async (file) => {
+    const text = await readFile(join(folder, file), "utf8");
+    return examplesIn(text, relative(root, join(folder, file)));
+  });
+  return (await Promise.all(found)).flat();
+}
+
+function examplesIn(text: string, file: string): DocExample[] {
+  const examples: DocExample[] = [];
+  let begun: { line: number; code: string[] } | undefined;
+  for (const [index, line] of text.split("\n").entries()) {
+    const content = file.endsWith(".md") ? line : line.replace(/^\s*\* ?/, "");
+    const fence = /^\s*```(\w*)/.exec(content);
+    if (begun === undefined) {
+      if (fence?.[1] === "ts") begun = { line: index + 2, code: [] };
+    } else if (fence) {
+      examples.push({ file, line: begun.line, code: begun.code.join("\n") });
+      begun = undefined;
+    } else {
+      begun.code.push(content);
+    }
+  }
+  return examples;
+}
+
+/**
+ * Type-checks the examples of a package, each as a module of its own, as an app beside the package would be.
+ *
+ * An example may leave out the imports of its own package, and use the names that `doc-names.ts` declares for it.
+ *
+ * @returns What the compiler says, with the line of the source that holds the example.
+ */
+export async function typeCheck(name: string, examples: readonly DocExample[]): Promise<string[]> {
+  const modules = join(packages, name, "node_modules");
+  await mkdir(modules, { recursive: true });
+  // Inside of the package, so that what the package depends on is found; in node_modules, so that no tool looks there.
+  const project = await mkdtemp(join(modules, ".doc-examples-"));
+  try {
+    await linkPackages(join(project, "node_modules"));
+    const exported = await exportedNames(name);
+    const files = await Promise.all(
+      examples.map(async (example, index) => {
+        const file = `${index}.ts`;
+        await writeFile(join(project, file), asModule(example, exported));
+        return file;
+      }),
+    );
+    await writeFile(join(project, "names.d.ts"), freeNames[name] ?? "");
+    await writeFile(join(project, "package.json"), JSON.stringify({ type: "module" }));
+    await writeFile(
+      join(project, "tsconfig.json"),
+      JSON.stringify({
+        extends: join(root, "tsconfig.base.json"),
+        compilerOptions: {
+          composite: false,
+          noEmit: true,
+          declaration: false,
+          declarationMap: false,
+          isolatedDeclarations: false,
+          sourceMap: false,
+          inlineSources: false,
+          noImplicitReturns: false,
+          // An example that reads well reads `traits.plan`.
+          noPropertyAccessFromIndexSignature: false,
+          typeRoots: [join(root, "node_modules/@types")],
+        },
+        files: [...files, "names.d.ts"],
+      }),
+    );
+    const output = await compile(project);
+    return output.map((line) =>
+      line.replace(/^(?:.*\/)?(\d+)\.ts\((\d+),\d+\)/, (_, index: string, row: string) => {
+        return `${examples[Number(index)]?.file}:${row}`;
+      }),
+    );
+  } finally {
+    await rm(project, { recursive: true });
+  }
+}
+
+async function linkPackages(modules: string): Promise<void> {
+  await mkdir(join(modules, "@countersign"), { recursive: true });
+  for (const name of await readdir(packages)) {
+    await symlink(join(packages, name), join(modules, "@countersign", name));
+  }
+}
+
+/** From the name of each export to the module that has it; of two, the package's main one. */
+async function exportedNames(name: string): Promise<Map<string, string>> {
+  const folder = join(packages, name);
+  const manifest = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as {
+    name: string;
+    exports?: Record<string, string | { default?: string }>;
+  };
+  const names = new Map<string, string>();
+  for (const [path, target] of Object.entries(manifest.exports ?? {}).toReversed()) {
+    const file = typeof target === "string" ? target : target.default;
+    if (file === undefined || !/\.m?js$/.test(file)) continue;
+    const module = (await import(pathToFileURL(join(folder, file)).href)) as object;
+    for (const exported of Object.keys(module)) names.set(exported, path.replace(/^\./, manifest.name));
+  }
+  return names;
+}
+
+/** The example as a module whose lines have the numbers they have in the source. */
+function asModule({ line, code }: DocExample, exported: ReadonlyMap<string, string>): string {
+  const lines = code.split("\n");
+  const lastImport = lines.findLastIndex((text) => /^import\b|^\} from "/.test(text));
+  const imports = lines.slice(0, lastImport + 1);
+  const body = lines.slice(lastImport + 1).map((text) => text.replace(/^export (?:default )?/, ""));
+  const declared = new Set(
+    [...code.matchAll(/\b(?:const|let|function|class)\s+(?:(\w+)|\{([^}]*)\})/g)]
+      .flatMap(([, single, several]) => (single === undefined ? (several ?? "").split(/\W+/) : [single]))
+      .concat(imports.join(" ").split(/\W+/)),
+  );
+  const missing = [...exported].filter(
+    ([name]) => !declared.has(name) && new RegExp(`(?<![.\\w])${name}\\b(?!:)`).test(code),
+  );
+  const added = missing.map(([name, module]) => `import { ${name} } from "${module}";`).join(" ");
+  const before = Array.from({ length: line - 2 }, () => "");
+  // In a function, so that an example may await, and may return as it would in the code it stands for.
+  return [
+    ...before,
+    added,
+    ...imports,
+    `async function example() {${body[0] ?? ""}`,
+    ...body.slice(1),
+    "}",
+  ].join("\n");
+}
+
+/** The compiler's errors, one a line. */
+async function compile(project: string): Promise<string[]> {
+  const compiler = join(root, "node_modules/.bin/tsc");
+  const output = await new Promise<string>((resolve) => {
+    execFile(compiler, ["-p", project, "--pretty", "false"], (_error, stdout, stderr) =>
+      resolve(stdout + stderr),
+    );
+  });
+  return output.split("\n").filter((line) => line !== "");
+}

@@ -1,0 +1,40 @@
+/**
+ * What the examples of a package may use without saying where it comes from: the app around them. Names that a package
+ * exports are not listed here, so that a misspelt one does not compile.
+ */
+export const freeNames: Readonly<Record<string, string | undefined>> = {
+  core: `
+    import type { IncomingMessage, ServerResponse } from "node:http";
+    import type { EventDefinitions, Receiver, WebhookError, WebhookMessage, WebhookRequest } from "@countersign/core";
+    import { z as zod } from "zod";
+    type OrderCompleted = zod.ZodObject<{ orderId: zod.ZodString; total: zod.ZodNumber }>;
+    declare global {
+      const z: typeof zod;
+      const secret: string;
+      const url: string;
+      const text: string;
+      const body: Uint8Array;
+      const rawBody: Uint8Array;
+      const signature: string;
+      const headers: Record<string, string | undefined>;
+      const request: IncomingMessage;
+      const response: ServerResponse;
+      const error: WebhookError;
+      const webhookRequest: WebhookRequest;
+      const stream: ReadableStream<Uint8Array>;
+      const message: WebhookMessage;
+      const receiver: Receiver;
+      const events: EventDefinitions<{ "Order Completed": OrderCompleted }>;
+      const app: {
+        get(path: string, handler: (request: unknown, response: { json(body: unknown): void }) => void): void;
+      };
+      const log: { warn(fields: object): void; debug(text: string): void };
+      function save(userId: string | null | undefined, traits: object | null | undefined): Promise<void>;
+      function ship(orderId: string): Promise<void>;
+      function handle(message: WebhookMessage): Promise<void>;
+      function merge(previousId: string, userId: string): Promise<void>;
+      function record(event: string): void;
+      function forget(userId: string): void;
+      function post(request: object): Promise<void>;
+    }`,
+};
