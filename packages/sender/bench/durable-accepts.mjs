@@ -77,7 +77,7 @@ try {
     const results = [];
     // In turns, so that whatever else the machine does strikes both.
     for (let slice = 0; slice < slices; slice += 1) results.push([await limit.rate(), await sender.rate()]);
-    await limit.close();
+    limit.close();
     await sender.close();
     const least = median(results.map(([one]) => one));
     const accepted = median(results.map(([, other]) => other));

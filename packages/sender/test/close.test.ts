@@ -87,7 +87,9 @@ describe("close()", () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const sender = await createSender({ url: "http://127.0.0.1:9/", store: sqliteStore({ path }) });
     await sender[Symbol.asyncDispose]();
-    await expect(openSender({ url: "http://127.0.0.1:9/", store: sqliteStore({ path }) })).resolves.toBeDefined();
+    await expect(
+      openSender({ url: "http://127.0.0.1:9/", store: sqliteStore({ path }) }),
+    ).resolves.toBeDefined();
   });
 
   test("calls that are being stored when it closes are stored", async () => {
