@@ -1,6 +1,1 @@
-export {
-  dispatch,
-  verifyWebhook,
-  type VerifyWebhookOptions,
-  type WebhookMiddleware,
-} from "./verify-webhook.ts";
+export { dispatch, verifyWebhook, type VerifyWebhookOptions, type WebhookState } from "./verify-webhook.ts";

@@ -3,20 +3,15 @@ import {
   toProblem,
   type ReceivedMessage,
   type ReceiverOptions,
-  type UnknownMessage,
   type VerifiedWebhook,
-  type WebhookMessage,
   type WebhookRouter,
 } from "@countersign/core";
 import { settleWhenSent, toWebhookRequest } from "@countersign/core/node";
 import type { Context, Middleware } from "koa";
 
-declare module "koa" {
-  interface DefaultState {
-    /** The verified webhook. Set by `verifyWebhook()`, on its routes alone. */
-    webhook: VerifiedWebhook<WebhookMessage | UnknownMessage>;
-  }
-}
+const ALREADY_READ =
+  "A body parser read the request before verifyWebhook() and left neither text nor JSON in ctx.request. " +
+  "Mount verifyWebhook() before it.";
 
 /** Options of {@link verifyWebhook}: those of every receiver. Functions are given the Koa context. */
 export type VerifyWebhookOptions<AllowUnknown extends boolean = false> = ReceiverOptions<
@@ -24,14 +19,17 @@ export type VerifyWebhookOptions<AllowUnknown extends boolean = false> = Receive
   AllowUnknown
 >;
 
-/** Middleware whose state flows to the handlers behind it. */
-export type WebhookMiddleware<Message extends WebhookMessage | UnknownMessage> = Middleware<{
-  webhook: VerifiedWebhook<Message>;
-}>;
+declare module "koa" {
+  interface DefaultState {
+    /** The verified webhook. Set by `verifyWebhook()`, on its routes alone. */
+    webhook: VerifiedWebhook<ReceivedMessage<true>>;
+  }
+}
 
-const ALREADY_READ =
-  "A body parser read the request before verifyWebhook() and left neither text nor JSON in ctx.request. " +
-  "Mount verifyWebhook() before it.";
+/** What {@link verifyWebhook} puts into `ctx.state`, and so into the type of the handlers behind it. */
+export interface WebhookState<Message extends ReceivedMessage<true> = ReceivedMessage> {
+  webhook: VerifiedWebhook<Message>;
+}
 
 /**
  * Koa middleware, for Koa 2 and 3, that lets only authentic, well-formed webhooks through (spec 5.1).
@@ -53,7 +51,7 @@ const ALREADY_READ =
  */
 export function verifyWebhook<AllowUnknown extends boolean = false>(
   options: VerifyWebhookOptions<AllowUnknown> = {},
-): WebhookMiddleware<ReceivedMessage<AllowUnknown>> {
+): Middleware<WebhookState<ReceivedMessage<AllowUnknown>>> {
   const receiver = createReceiver(options);
   return async (ctx, next) => {
     const received = await receiver.receive(
@@ -102,7 +100,7 @@ export function verifyWebhook<AllowUnknown extends boolean = false>(
  */
 export function dispatch(
   router: Pick<WebhookRouter, "dispatch">,
-): WebhookMiddleware<WebhookMessage | UnknownMessage> {
+): Middleware<WebhookState<ReceivedMessage<true>>> {
   return async (ctx) => {
     await router.dispatch(ctx.state.webhook);
     ctx.status = 204;
