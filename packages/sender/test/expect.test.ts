@@ -222,6 +222,19 @@ describe("an expectation that fails", () => {
     expect(elsewhere.message).toContain("the message of the receipt on its way to a/b to be accepted");
   });
 
+  it("does not wait for other attempts than those that have been made", async () => {
+    const { url } = await startReceiver(() => ({ status: 503 }));
+    const clock = virtualClock();
+    const sender = await openSender({ url, clock });
+    const receipt = await sender.track({ ...user, event: "Signed Up" });
+    await clock.advance(0);
+
+    const error = await failureOf(sender.expect(receipt, { within: "1h" }).attempts([500, 200]));
+
+    expect(error.message).toContain("to have the attempts [ 500, 200 ], which cannot happen any more");
+    expect(error.deliveries).toMatchObject([{ state: "pending" }]);
+  });
+
   it("shows no more than a screenful", async () => {
     const { url } = await startReceiver(() => ({ status: 503, body: "x".repeat(16_000) }));
     const clock = virtualClock();
@@ -269,7 +282,9 @@ describe("an expectation that fails", () => {
     const before = timers();
 
     await failureOf(sender.expect({ event: "B" }, { within: 30 }).message());
-    await sender.expect({ event: "A" }).delivered();
+    const waiting = sender.expect({ event: "C" }).delivered();
+    await sender.track({ ...user, event: "C" });
+    await waiting;
 
     expect(timers()).toBeLessThanOrEqual(before);
   });

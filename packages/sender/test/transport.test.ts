@@ -317,8 +317,9 @@ describe("connections", () => {
     await useOthers(200);
     await useFirst();
     await useOthers(255);
-    expect(endpoint.open.size).toBe(1);
-    await useOthers(1);
+    await useFirst();
+    expect(endpoint.connections()).toBe(1);
+    await useOthers(256);
 
     await vi.waitFor(() => expect(endpoint.open.size).toBe(0));
     expect(await useFirst()).toMatchObject({ outcome: "success" });
