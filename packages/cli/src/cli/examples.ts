@@ -9,7 +9,7 @@ export const commandExamples: Readonly<Record<CommandName, readonly string[]>> =
     "countersign send delete --to http://localhost:3000/webhooks --secret dev --set userId=u-7",
   ],
   certify: ["countersign certify http://localhost:3000/webhooks --secret dev --junit certify.xml"],
-  verify: ["countersign verify --secret dev --signature 0e3d0b3e4b3b5e9f4f0ff8dd6bf5a9a2a24c6b4f body.json"],
+  verify: ["countersign verify --secret dev --signature cfc8098c2e5655c926d75e61f3e90d09222286e4 body.json"],
   replay: ["countersign replay traffic.jsonl --to http://localhost:3000/webhooks"],
 };
 

@@ -88,13 +88,15 @@ function announce(
   for (const source of sources) for (const line of routes(source)) print(line);
   print(`Kept in     ${options.data ?? "memory; --data DIR keeps deliveries across restarts"}`);
   if (options.record !== undefined) print(`Recorded in ${options.record}`);
-  if (configFile !== undefined) print(`Configured by ${configFile}`);
-  const key =
-    options.to !== undefined && options.writeKey === undefined
-      ? "any write key"
-      : "the write key of a source";
-  print(`Clients     take ${url} as their host, and ${key}`);
-  print(`Look at     ${url}/ for deliveries, ${url}/api/openapi.json for the control API\n`);
+  if (configFile !== undefined) print(`Set up by   ${configFile}`);
+  const anyKey = options.to !== undefined && options.writeKey === undefined;
+  print(
+    `Clients     take ${url} as their host, and ${anyKey ? "any write key" : "the write key of a source"}`,
+  );
+  print(`Look at     ${url}/ for deliveries, ${url}/api/openapi.json for the control API`);
+  const [first] = sources;
+  const call = { writeKey: anyKey ? "any" : (first?.writeKey ?? first?.name), userId: "u1", event: "Hello" };
+  print(`Try it      curl -d '${JSON.stringify(call)}' ${url}/v1/track\n`);
 }
 
 function routes(source: SourceSettings): readonly string[] {

@@ -20,7 +20,7 @@ export interface Receiver {
 export const secret = "a shared secret";
 
 /** @param port A fixed one, for a receiver that comes back at the same place. */
-export async function startReceiver(port = 0): Promise<Receiver> {
+export async function startReceiver(port = 0, key = secret): Promise<Receiver> {
   const webhooks: VerifiedWebhook["message"][] = [];
   const answers: number[] = [];
   let attempts = 0;
@@ -31,7 +31,7 @@ export async function startReceiver(port = 0): Promise<Receiver> {
     if (status === undefined) next();
     else res.sendStatus(status);
   });
-  app.post("/webhooks", verifyWebhook({ secret }), (req, res) => {
+  app.post("/webhooks", verifyWebhook({ secret: key }), (req, res) => {
     webhooks.push(req.body);
     res.sendStatus(204);
   });

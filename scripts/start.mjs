@@ -1,0 +1,52 @@
+// Runs the example receiver and, beside it, the server that forwards to it:
+//   npm start [-- options of `countersign serve`]
+// RECEIVER_PORT moves the receiver from port 3000. Ctrl-C stops both.
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const secret = "dev";
+const port = process.env.RECEIVER_PORT ?? "3000";
+const to = `http://localhost:${port}/webhooks`;
+
+const run = (name, file, args, env = {}) => {
+  const child = spawn(process.execPath, [`${root}${file}`, ...args], {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  return { name, child };
+};
+
+const receiver = run("receiver", "examples/express/dist/server.js", [], {
+  PORT: port,
+  WEBHOOK_SECRET: secret,
+});
+const server = run("server", "packages/cli/dist/bin.js", [
+  "serve",
+  "--to",
+  to,
+  "--secret",
+  secret,
+  ...process.argv.slice(2),
+]);
+
+// Both belong together: when one has ended, for whatever reason, the other is told to.
+let code = 0;
+for (const [{ name, child }, { child: other }] of [
+  [receiver, server],
+  [server, receiver],
+]) {
+  child.once("exit", (status, signal) => {
+    if (status !== 0 && signal === null) {
+      console.error(`The ${name} has ended with ${status}.`);
+      code ||= status;
+    }
+    other.kill("SIGTERM");
+    process.exitCode = code;
+  });
+}
+
+// A terminal sends Ctrl-C to the children as well; a supervisor sends SIGTERM to this process alone.
+process.on("SIGINT", () => {});
+process.on("SIGTERM", () => server.child.kill("SIGTERM"));

@@ -1,0 +1,41 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { expect, it, onTestFinished, vi } from "vitest";
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+it("npm start runs the server beside the example receiver, says where to look, and stops both", async () => {
+  const port = await freePort();
+  const script = fileURLToPath(new URL("../scripts/start.mjs", import.meta.url));
+  const child = spawn(process.execPath, [script, "--port", "0"], {
+    env: { PATH: process.env["PATH"], RECEIVER_PORT: String(port) },
+  });
+  const ended = once(child, "exit");
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let output = "";
+  child.stdout.on("data", (data: Buffer) => (output += data.toString()));
+  child.stderr.on("data", (data: Buffer) => (output += data.toString()));
+  await vi.waitFor(() => expect(output).toMatch(/Look at +http:\S+ for deliveries/), { timeout: 15_000 });
+  await vi.waitFor(() => expect(output).toContain(`Receiving webhooks at http://127.0.0.1:${port}/webhooks`));
+
+  const [, body = "", url = ""] = /Try it +curl -d '(.*)' (\S+)/.exec(output) ?? [];
+  expect(await (await fetch(url, { method: "POST", body })).json()).toEqual({ success: true });
+  await vi.waitFor(() => expect(output).toMatch(/^track +Hello/m));
+  const page = await (await fetch(new URL("/", url))).text();
+  expect(page).toContain("Hello");
+  expect(page).toContain("delivered");
+
+  child.kill("SIGTERM");
+  expect(await ended).toEqual([0, null]);
+  await expect(fetch(`http://127.0.0.1:${port}/webhooks`)).rejects.toThrow("fetch failed");
+});
