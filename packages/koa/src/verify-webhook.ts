@@ -1,11 +1,5 @@
-import {
-  createReceiver,
-  toProblem,
-  type ReceivedMessage,
-  type ReceiverOptions,
-  type VerifiedWebhook,
-  type WebhookRouter,
-} from "@countersign/core";
+import { createReceiver, toProblem } from "@countersign/core";
+import type { ReceivedMessage, ReceiverOptions, VerifiedWebhook, WebhookRouter } from "@countersign/core";
 import { settleWhenSent, toWebhookRequest } from "@countersign/core/node";
 import type { Context, Middleware } from "koa";
 
