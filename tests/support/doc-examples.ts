@@ -84,9 +84,10 @@ export async function typeCheck(name: string, examples: readonly DocExample[]): 
           isolatedDeclarations: false,
           sourceMap: false,
           inlineSources: false,
+          // Stricter than what an app needs to be to copy an example.
           noImplicitReturns: false,
-          // An example that reads well reads `traits.plan`.
           noPropertyAccessFromIndexSignature: false,
+          noUncheckedIndexedAccess: false,
           typeRoots: [join(root, "node_modules/@types")],
         },
         files: [...files, "names.d.ts"],
@@ -105,18 +106,27 @@ export async function typeCheck(name: string, examples: readonly DocExample[]): 
 
 async function linkPackages(modules: string): Promise<void> {
   await mkdir(join(modules, "@countersign"), { recursive: true });
-  for (const name of await readdir(packages)) {
-    await symlink(join(packages, name), join(modules, "@countersign", name));
+  for (const folder of await readdir(packages)) {
+    const { name } = await readManifest(folder);
+    await symlink(join(packages, folder), join(modules, name));
   }
+  // Which test runner is for apps to choose; the examples use ours.
+  await symlink(join(root, "node_modules/vitest"), join(modules, "vitest"));
+}
+
+interface Manifest {
+  readonly name: string;
+  readonly exports?: Readonly<Record<string, string | { readonly default?: string }>>;
+}
+
+async function readManifest(folder: string): Promise<Manifest> {
+  return JSON.parse(await readFile(join(packages, folder, "package.json"), "utf8")) as Manifest;
 }
 
 /** From the name of each export to the module that has it; of two, the package's main one. */
 async function exportedNames(name: string): Promise<Map<string, string>> {
   const folder = join(packages, name);
-  const manifest = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as {
-    name: string;
-    exports?: Record<string, string | { default?: string }>;
-  };
+  const manifest = await readManifest(name);
   const names = new Map<string, string>();
   for (const [path, target] of Object.entries(manifest.exports ?? {}).toReversed()) {
     const file = typeof target === "string" ? target : target.default;
@@ -131,7 +141,8 @@ async function exportedNames(name: string): Promise<Map<string, string>> {
 function asModule({ line, code }: DocExample, exported: ReadonlyMap<string, string>): string {
   const lines = code.split("\n");
   const lastImport = lines.findLastIndex((text) => /^import\b|^\} from "/.test(text));
-  const imports = lines.slice(0, lastImport + 1);
+  // A file of the reader's own is declared in doc-names.ts, by what is imported of it.
+  const imports = lines.slice(0, lastImport + 1).map((text) => (/from "\.{1,2}\//.test(text) ? "" : text));
   const body = lines.slice(lastImport + 1).map((text) => text.replace(/^export (?:default )?/, ""));
   const declared = new Set(
     [...code.matchAll(/\b(?:const|let|function|class)\s+(?:(\w+)|\{([^}]*)\})/g)]
@@ -143,15 +154,10 @@ function asModule({ line, code }: DocExample, exported: ReadonlyMap<string, stri
   );
   const added = missing.map(([name, module]) => `import { ${name} } from "${module}";`).join(" ");
   const before = Array.from({ length: line - 2 }, () => "");
-  // In a function, so that an example may await, and may return as it would in the code it stands for.
-  return [
-    ...before,
-    added,
-    ...imports,
-    `async function example() {${body[0] ?? ""}`,
-    ...body.slice(1),
-    "}",
-  ].join("\n");
+  // A function, so that an example may await, and return as in the code it stands for; augmentation cannot be in one.
+  const isAugmentation = body.some((text) => text.startsWith("declare "));
+  const [open, close] = isAugmentation ? ["", ""] : ["async function example() {", "}"];
+  return [...before, added, ...imports, open + (body[0] ?? ""), ...body.slice(1), close].join("\n");
 }
 
 /** The compiler's errors, one a line. */

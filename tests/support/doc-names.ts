@@ -37,4 +37,74 @@ export const freeNames: Readonly<Record<string, string | undefined>> = {
       function forget(userId: string): void;
       function post(request: object): Promise<void>;
     }`,
+  express: `
+    import type { Express } from "express";
+    import type { WebhookRouter } from "@countersign/core";
+    declare global {
+      const app: Express;
+      const secret: string;
+      const router: WebhookRouter;
+    }`,
+  fastify: `
+    import type { FastifyInstance } from "fastify";
+    import type { WebhookRouter } from "@countersign/core";
+    declare global {
+      const app: FastifyInstance;
+      const scope: FastifyInstance;
+      const secret: string;
+      const router: WebhookRouter;
+    }`,
+  koa: `
+    import type Router from "@koa/router";
+    import type { WebhookRouter } from "@countersign/core";
+    declare global {
+      const router: Router;
+      const handlers: WebhookRouter;
+      const secret: string;
+    }`,
+  fetch: `
+    import type { EventDefinitions, WebhookRouter } from "@countersign/core";
+    declare global {
+      const request: Request;
+      const secret: string;
+      const events: EventDefinitions;
+      const router: WebhookRouter;
+    }`,
+  client: `
+    import type { Server } from "node:http";
+    import type { Analytics as Client } from "@countersign/client";
+    declare global {
+      const analytics: Client;
+      const server: Server;
+    }`,
+  sender: `
+    import type { Express } from "express";
+    import type { Call, Sender, SenderSettings } from "@countersign/sender";
+    declare global {
+      const sender: Sender;
+      const app: Express;
+      const call: Call;
+      const settings: SenderSettings;
+      const url: string;
+      const id: string;
+      const privateCa: string;
+      const headers: Record<string, string>;
+      const body: Uint8Array;
+    }`,
+  certify: `
+    import type { Report } from "@countersign/certify";
+    import type { expect as vitestExpect, test as vitestTest } from "vitest";
+    declare global {
+      const url: string;
+      const secret: string;
+      const report: Report;
+      const test: typeof vitestTest;
+      const expect: typeof vitestExpect;
+      const writeFile: typeof import("node:fs/promises").writeFile;
+    }`,
+  cli: `
+    export {};
+    declare global {
+      const Analytics: new (options: { writeKey: string; host: string }) => object;
+    }`,
 };
