@@ -196,11 +196,8 @@ async function pump(
   const stopped = new Promise<void>((resolve) => {
     over.addEventListener("abort", () => resolve(), { once: true });
   });
-  if (awaitContinue) {
-    // Elsewhere the head leaves with the first piece: alone, Node would write its Latin-1 letters as UTF-8.
-    request.flushHeaders();
-    await Promise.race([stopped, continued(request)]);
-  }
+  // With an Expect header, Node has sent the head by now.
+  if (awaitContinue) await Promise.race([stopped, continued(request)]);
   for await (const piece of body instanceof Uint8Array ? [body] : body) {
     if (over.aborted) return;
     if (piece.length > 0 && (await Promise.race([stopped, written(request, piece)])) !== true) return;

@@ -124,10 +124,6 @@ describe("certify", () => {
       "in base64",
       (text: string, sign: (body: string) => string) => Buffer.from(sign(text), "hex").toString("base64"),
     ],
-    [
-      "of the body written again",
-      (text: string, sign: (body: string) => string) => sign(JSON.stringify(parsed(text))),
-    ],
   ])("finds a digest %s in an answer, and masks it", async (_, leak) => {
     const { sign } = createProbe(NOWHERE);
     const receiver = await handWrittenReceiver({
@@ -139,6 +135,16 @@ describe("certify", () => {
     expect(report.results).toMatchObject([
       { outcome: "failed", failure: { received: expect.stringMatching(/body: expected \[masked\]$/) } },
     ]);
+  });
+
+  it("finds the digest of a body written again", async () => {
+    const receiver = await handWrittenReceiver({
+      reply: () => ({ status: 401, body: probe.sign('{"a":1}') }),
+    });
+    const probe = createProbe({ url: receiver.url, secret: SECRET });
+    await probe.send({ what: "a body with white space", body: '{ "a": 1 }', signature: null });
+    await receiver.close();
+    expect(probe.leak).toMatchObject({ sent: expect.stringContaining("a body with white space") });
   });
 
   it("takes a digest that the request itself carried for no leak", async () => {
@@ -164,11 +170,12 @@ describe("certify", () => {
         abort.abort(new Error("enough"));
       }),
     );
-    await expect(certify({ url: receiver.url, secret: SECRET, signal: abort.signal })).rejects.toThrow(
-      "enough",
-    );
+    const onResult = vi.fn<(result: AuditResult) => void>();
+    const audited = certify({ url: receiver.url, secret: SECRET, signal: abort.signal, onResult });
+    await expect(audited).rejects.toThrow("enough");
     await receiver.close();
     expect(requests).toBe(1);
+    expect(onResult).not.toHaveBeenCalled();
   });
 
   it("stops at its deadline, and reports what it has not run", async () => {
@@ -235,11 +242,3 @@ describe("a receiver that stops answering", () => {
     expect(report.results.map(({ outcome }) => outcome)).toEqual(["failed", "passed"]);
   });
 });
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
