@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runCommand, startServe } from "../support/command.ts";
-import { freePort, portOf, secret, startReceiver } from "../support/receiver.ts";
+import { portOf, secret, startReceiver } from "../support/receiver.ts";
 import { cleanUp, closing, temporaryDirectory } from "../support/resources.ts";
 
 const to = "http://127.0.0.1:9/webhooks";
@@ -268,8 +268,7 @@ describe("send", () => {
   });
 
   it("to a receiver that is not there", async () => {
-    const port = await freePort();
-    const url = `http://127.0.0.1:${port}/`;
+    const url = "http://127.0.0.1:9/";
     const { code, stdout, stderr } = await runCommand(["send", "track", "--to", url]);
     expect(stderr).toBe(
       `countersign: ${url} could not be reached (ECONNREFUSED). Start the receiver, or correct --to.\n`,

@@ -10,6 +10,8 @@ export interface Receiver {
   readonly url: string;
   /** What was verified, in order of arrival. */
   readonly webhooks: VerifiedWebhook["message"][];
+  /** While true it answers 503 to everything. */
+  down: boolean;
   /** Statuses to answer instead of 204, used up from the front. */
   readonly answers: number[];
   /** Attempts that reached it, verified or not. */
@@ -19,15 +21,14 @@ export interface Receiver {
 
 export const secret = "a shared secret";
 
-/** @param port A fixed one, for a receiver that comes back at the same place. */
-export async function startReceiver(port = 0, key = secret): Promise<Receiver> {
+export async function startReceiver(key = secret): Promise<Receiver> {
   const webhooks: VerifiedWebhook["message"][] = [];
   const answers: number[] = [];
   let attempts = 0;
   const app = express();
   app.use((_req, res, next) => {
     attempts += 1;
-    const status = answers.shift();
+    const status = receiver.down ? 503 : answers.shift();
     if (status === undefined) next();
     else res.sendStatus(status);
   });
@@ -36,10 +37,11 @@ export async function startReceiver(port = 0, key = secret): Promise<Receiver> {
     res.sendStatus(204);
   });
   const server = createServer(app);
-  await listening(server, port);
-  return {
+  await listening(server);
+  const receiver: Receiver = {
     url: `http://127.0.0.1:${portOf(server)}/webhooks`,
     webhooks,
+    down: false,
     answers,
     attempts: () => attempts,
     async close() {
@@ -48,23 +50,14 @@ export async function startReceiver(port = 0, key = secret): Promise<Receiver> {
       await once(server, "close");
     },
   };
+  return receiver;
 }
 
-async function listening(server: Server, port: number): Promise<void> {
-  server.listen(port, "127.0.0.1");
+async function listening(server: Server): Promise<void> {
+  server.listen(0, "127.0.0.1");
   await once(server, "listening");
 }
 
 export function portOf(server: Server): number {
   return (server.address() as AddressInfo).port;
-}
-
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await listening(server, 0);
-  const port = portOf(server);
-  server.close();
-  await once(server, "close");
-  return port;
 }
