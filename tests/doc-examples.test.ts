@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { findExamples, typeCheck } from "./support/doc-examples.ts";
+import { findExamples, GUIDES, typeCheck } from "./support/doc-examples.ts";
 
-describe.each(["core", "express", "fastify", "koa", "fetch", "client", "sender", "certify", "cli"])(
+describe.each(["core", "express", "fastify", "koa", "fetch", "client", "sender", "certify", "cli", GUIDES])(
   "the examples of %s",
   (name) => {
     it("compile, in doc comments and in the README", async () => {

@@ -17,11 +17,18 @@ export interface DocExample {
   readonly code: string;
 }
 
-/** Every block fenced as `ts` in the sources and the README of a package. */
+/** Stands for the README and the guides of the repository, beside the names of packages. */
+export const GUIDES = "guides";
+
+/** Every block fenced as `ts` in the sources and the README of a package, or in the {@link GUIDES}. */
 export async function findExamples(name: string): Promise<DocExample[]> {
-  const folder = join(packages, name);
-  const sources = await readdir(join(folder, "src"), { recursive: true });
-  const files = sources.filter((file) => /\.tsx?$/.test(file)).map((file) => join("src", file));
+  const isGuides = name === GUIDES;
+  const folder = isGuides ? root : join(packages, name);
+  const source = isGuides ? "docs" : "src";
+  const sources = await readdir(join(folder, source), { recursive: true });
+  const files = sources
+    .filter((file) => (isGuides ? /\.md$/ : /\.tsx?$/).test(file))
+    .map((file) => join(source, file));
   if (existsSync(join(folder, "README.md"))) files.push("README.md");
   const found = files.map(async (file) => {
     const text = await readFile(join(folder, file), "utf8");
@@ -56,7 +63,7 @@ function examplesIn(text: string, file: string): DocExample[] {
  * @returns What the compiler says, with the line of the source that holds the example.
  */
 export async function typeCheck(name: string, examples: readonly DocExample[]): Promise<string[]> {
-  const modules = join(packages, name, "node_modules");
+  const modules = name === GUIDES ? join(root, "tests/node_modules") : join(packages, name, "node_modules");
   await mkdir(modules, { recursive: true });
   // Inside of the package, so that what the package depends on is found; in node_modules, so that no tool looks there.
   const project = await mkdtemp(join(modules, ".doc-examples-"));
@@ -125,6 +132,7 @@ async function readManifest(folder: string): Promise<Manifest> {
 
 /** From the name of each export to the module that has it; of two, the package's main one. */
 async function exportedNames(name: string): Promise<Map<string, string>> {
+  if (name === GUIDES) return new Map();
   const folder = join(packages, name);
   const manifest = await readManifest(name);
   const names = new Map<string, string>();

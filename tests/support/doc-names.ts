@@ -107,4 +107,9 @@ export const freeNames: Readonly<Record<string, string | undefined>> = {
     declare global {
       const Analytics: new (options: { writeKey: string; host: string }) => object;
     }`,
+  guides: `
+    import type { Express } from "express";
+    declare global {
+      const app: Express;
+    }`,
 };

@@ -35,7 +35,7 @@ export interface ReceiverOptions<
    * The shared secret; a list of which any may match, to rotate without losing a message; or a function of the request.
    * Default: the environment variable `WEBHOOK_SECRET`.
    */
-  readonly secret?: Secrets | SecretFunction<TRequest, Context>;
+  readonly secret?: Secrets | SecretFunction<TRequest, Context> | undefined;
   /** Secrets that were in force before. They are never accepted; a mismatch is explained by them. Default: none. */
   readonly retiredSecrets?: readonly string[];
   /** Accept messages without checking any signature: anyone who knows the URL can send them. Default: false. */
