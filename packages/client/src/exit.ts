@@ -2,6 +2,8 @@
 export interface Exiting {
   /** Sends what is left, for as long as the client's `exitTimeout`, and settles everything. The client stays usable. */
   drain(): Promise<unknown>;
+  /** Sends what is left, for as long as `exitTimeout`, and gives nothing up. */
+  hasten(): Promise<unknown>;
 }
 
 /** The part of Node's `process` that is used; Bun and Deno have it too, workerd and browsers do not. */
@@ -74,6 +76,7 @@ export function setOnSignals(client: Exiting, wanted: boolean): void {
     all.signalListeners = new Map(
       ["SIGTERM", "SIGINT"].map((signal) => [signal, createListener(process, signal)]),
     );
+    // Prepended, to see the application's listeners: one added with once() is gone when it has run.
     for (const [signal, listener] of all.signalListeners) process.prependListener(signal, listener);
   } else if (all.onSignals.size === 0 && all.signalListeners) {
     for (const [signal, listener] of all.signalListeners) process.off(signal, listener);
@@ -83,21 +86,21 @@ export function setOnSignals(client: Exiting, wanted: boolean): void {
 
 function createListener(process: Process, signal: string): () => void {
   let received = false;
-  let shared = false;
   const end = (): void => {
     received = false;
-    // Where the application listens too, ending is its part. Otherwise the signal does what it would have done.
-    if (shared) return;
     process.off(signal, listener);
     process.kill(process.pid, signal);
   };
   const listener = (): void => {
+    const clients = new Set([...registry().onSignals, ...registry().busy]);
+    // An application that listens too ends the process itself, when it has done what it has to do.
+    if (process.listenerCount(signal) > 1) {
+      for (const client of clients) void client.hasten();
+      return;
+    }
     // Somebody insists.
     if (received) return end();
     received = true;
-    // Now, and prepended: a listener that the application added with once() is gone when it has run.
-    shared = process.listenerCount(signal) > 1;
-    const clients = new Set([...registry().onSignals, ...registry().busy]);
     void Promise.allSettled([...clients].map((client) => client.drain())).then(end);
   };
   return listener;

@@ -113,6 +113,10 @@ export class Recorder implements Exiting {
     return this.#draining;
   }
 
+  hasten(): Promise<Counts> {
+    return this.flush(this.#settings.exitTimeout);
+  }
+
   async #finish(): Promise<Counts> {
     await this.flush();
     setOnSignals(this, false);

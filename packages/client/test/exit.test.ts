@@ -113,14 +113,20 @@ describe("with flushOnSignals", () => {
     },
   );
 
-  test("an application that handles the signal itself ends the process itself", async () => {
+  test("an application that handles the signal itself ends the process itself, in its own time", async () => {
     const service = await startService();
+    service.answer = (_, response) => {
+      service.answer = undefined;
+      // Longer than exitTimeout.
+      response.writeHead(503, { "retry-after": "1" }).end();
+    };
     const child = start("signal-shared", service.url);
     await vi.waitFor(() => expect(child.output()).toBe("ready"), { timeout: 5_000 });
     child.process.kill("SIGTERM");
     const { code } = await child.ended();
     expect(code).toBe(7);
     expect(service.messages.map((message) => message.event)).toContain("In the handler");
+    expect(service.messages).toHaveLength(4);
   });
 
   test("a service that hangs delays the end by exitTimeout, and a second signal not even that", async () => {

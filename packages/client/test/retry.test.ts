@@ -145,6 +145,19 @@ describe("Retry-After", () => {
     expect(at).toEqual([0, ...Array.from({ length: 6 }, () => 10_000)]);
   });
 
+  test("the longest pause holds", async () => {
+    const at: number[] = [];
+    const { analytics, service, clock } = createBench({ flushAt: 1 });
+    service.reply(
+      { status: 429, headers: { "retry-after": "10" } },
+      { status: 429, headers: { "retry-after": "2" } },
+    );
+    service.replyAlways(() => (at.push(clock.now() - start), {}));
+    for (let n = 0; n < 2; n += 1) analytics.track({ userId, event: "E" });
+    await clock.advance(60_000);
+    expect(at).toEqual([10_000, 10_000]);
+  });
+
   test("after 500 the other batches go on", async () => {
     const { analytics, service, clock } = createBench({ flushAt: 1 });
     service.reply({ status: 500, headers: { "retry-after": "10" } });
