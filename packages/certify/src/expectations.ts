@@ -68,7 +68,7 @@ function refusalFix(status: number | undefined, fix: string): string {
     return `${fix} Answer even what you refuse: without an answer the sender tries again for four hours.`;
   }
   if (status >= 500) {
-    return `${fix} Catch the error and answer 4xx: to the sender a 5xx means "try again", and it will for four hours.`;
+    return `${fix} To the sender a 5xx means "try again", and it will for four hours.`;
   }
   return commonFix(status) ?? fix;
 }

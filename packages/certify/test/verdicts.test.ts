@@ -25,7 +25,7 @@ describe("a refusal", () => {
     [302, "Answer at this very URL"],
     [408, "Refuse a request without X-Signature"],
     [429, "The receiver limits its rate."],
-    [500, 'to the sender a 5xx means "try again"'],
+    [500, 'To the sender a 5xx means "try again"'],
     [0, "Answer even what you refuse"],
   ])("is not %i, and the fix is its own", async (status, fix) => {
     expect(await audit("rejects-missing-signature", answering(status))).toMatchObject({
