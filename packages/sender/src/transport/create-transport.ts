@@ -1,14 +1,12 @@
-import type { Socket } from "node:net";
-import type { SecureContext } from "node:tls";
-import { Agent, type buildConnector } from "undici";
-import { CUT_CODE, cutOnPurpose, faultyBody, isWireFault, type WireFault } from "../faults/wire-fault.ts";
+import { isWireFault } from "../faults/wire-fault.ts";
 import type { AddressPolicyOptions } from "./address-policy.ts";
-import { trustOnly } from "./certificate-authority.ts";
+import { Agents } from "./agents.ts";
 import { outcomeOfError } from "./classify.ts";
-import { createConnector, oneQuestionPerHost, resolveBySystem, type ResolveHost } from "./connector.ts";
+import { oneQuestionPerHost, resolveBySystem, type ResolveHost } from "./connector.ts";
+import { exchangeWithFault } from "./exchange-with-fault.ts";
 import { exchange } from "./exchange.ts";
 import { TransportError } from "./transport-error.ts";
-import type { AttemptRequest, AttemptResult, SendOptions, Transport } from "./transport.ts";
+import type { Transport } from "./transport.ts";
 
 /** Settings of {@link createTransport}. */
 export interface TransportOptions extends AddressPolicyOptions {
@@ -26,18 +24,6 @@ export interface TransportOptions extends AddressPolicyOptions {
   readonly connectTimeoutMs?: number | undefined;
 }
 
-// Each holds its parsed certificates. More endpoints than this with an authority of their own still work; the
-// connections of those used longest ago are then opened anew.
-const MAX_AUTHORITIES = 256;
-
-const http: Agent.Options = {
-  allowH2: false,
-  pipelining: 1,
-  maxHeaderSize: 16_384,
-  headersTimeout: 0,
-  bodyTimeout: 0,
-};
-
 /**
  * The transport that calls endpoints over the network, HTTP/1.1 with connections kept alive per origin and `ca`.
  *
@@ -54,83 +40,26 @@ const http: Agent.Options = {
  * ```
  */
 export function createTransport(options: TransportOptions = {}): Transport {
-  const pending = new Set<Socket>();
-  const live = new Set<Agent>();
-  const agents = new Map<string, Agent>();
-  let closed = false;
-  const connectorOptions = {
+  const agents = new Agents({
     blockPrivateNetworks: options.blockPrivateNetworks,
     resolveHost: oneQuestionPerHost(options.resolveHost ?? resolveBySystem),
     connectTimeoutMs: parseConnectTimeout(options.connectTimeoutMs),
-    pending,
-  };
-
-  const agentOver = (connect: buildConnector.connector): Agent => {
-    const agent = new Agent({ ...http, connect });
-    live.add(agent);
-    return agent;
-  };
-
-  const agentFor = (ca: AttemptRequest["ca"]): Agent => {
-    const key = keyOf(ca);
-    const agent = agents.get(key) ?? agentOver(createConnector(connectorOptions, trustFor(ca)));
-    // Put last again: the first in the map is the one used longest ago.
-    agents.delete(key);
-    agents.set(key, agent);
-    for (const [oldest, unused] of agents) {
-      if (agents.size <= MAX_AUTHORITIES) {
-        break;
-      }
-      agents.delete(oldest);
-      void unused.close().then(() => live.delete(unused));
-    }
-    return agent;
-  };
-
-  const sendWithFault = async (
-    fault: WireFault,
-    request: AttemptRequest,
-    limits: SendOptions,
-  ): Promise<AttemptResult> => {
-    let socket: Socket | null = null;
-    const connector = createConnector(connectorOptions, trustFor(request.ca));
-    const agent = agentOver((target, callback) =>
-      connector(target, (...args) => {
-        socket = args[1];
-        callback(...args);
-      }),
-    );
-    const over = new AbortController();
-    const body = faultyBody(fault, request.body, {
-      socket: () => socket ?? undefined,
-      over: over.signal,
-      timeoutMs: limits.timeoutMs,
-    });
-    const headers = { ...request.headers, "content-length": String(request.body.length) };
-    const result = await exchange(agent, request, { body, headers }, limits);
-    over.abort();
-    await agent.destroy();
-    live.delete(agent);
-    return judgeCut(fault, result);
-  };
-
+    pending: new Set(),
+  });
+  let closed = false;
   return {
     async send(request, limits) {
       if (closed) {
-        const error = outcomeOfError(new TransportError("ERR_CLOSED", "the transport has been closed"));
-        return { ...error, responseBody: new Uint8Array(), durationMs: 0 };
+        const error = new TransportError("ERR_CLOSED", "the transport has been closed");
+        return { ...outcomeOfError(error), responseBody: new Uint8Array(), durationMs: 0 };
       }
       return isWireFault(request.fault)
-        ? sendWithFault(request.fault, request, limits)
-        : exchange(agentFor(request.ca), request, request, limits);
+        ? exchangeWithFault(request.fault, agents, request, limits)
+        : exchange(agents.of(request.ca), request, request, limits);
     },
     async close() {
       closed = true;
-      const destroyed = [...live].map((agent) => agent.destroy());
-      for (const socket of pending) {
-        socket.destroy();
-      }
-      await Promise.all(destroyed);
+      await agents.close();
     },
   };
 }
@@ -140,28 +69,4 @@ function parseConnectTimeout(ms = 5_000): number {
     throw new TypeError(`createTransport({ connectTimeoutMs }) must be 1 to 3600000 milliseconds, not ${ms}`);
   }
   return ms;
-}
-
-/**
- * Refusing half a message is not refusing the message: it goes out again, as after any cut connection. Accepting half
- * of one stays a success, for everyone to see.
- */
-function judgeCut(fault: WireFault, result: AttemptResult): AttemptResult {
-  if (fault === "slow_body" || result.outcome !== "rejected" || result.status === undefined) {
-    return result;
-  }
-  const message = `${cutOnPurpose(fault)}; the endpoint answered ${result.status}`;
-  return { ...result, outcome: "network", code: CUT_CODE, message };
-}
-
-function keyOf(ca: AttemptRequest["ca"]): string {
-  return ca === undefined ? "" : [ca].flat().join("\n");
-}
-
-function trustFor(ca: AttemptRequest["ca"]): (() => SecureContext) | undefined {
-  if (ca === undefined) {
-    return undefined;
-  }
-  let context: SecureContext | undefined;
-  return () => (context ??= trustOnly(ca));
 }

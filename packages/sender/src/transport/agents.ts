@@ -1,0 +1,93 @@
+import type { Socket } from "node:net";
+import type { SecureContext } from "node:tls";
+import { Agent, type buildConnector } from "undici";
+import { trustOnly } from "./certificate-authority.ts";
+import { createConnector, type ConnectorOptions } from "./connector.ts";
+import type { AttemptRequest } from "./transport.ts";
+
+type Authorities = AttemptRequest["ca"];
+
+// Each holds its parsed certificates. More endpoints than this with an authority of their own still work; the
+// connections of those used longest ago are then opened anew.
+const MAX_AUTHORITIES = 256;
+
+const http: Agent.Options = {
+  allowH2: false,
+  pipelining: 1,
+  maxHeaderSize: 16_384,
+  headersTimeout: 0,
+  bodyTimeout: 0,
+};
+
+/** The connections to endpoints: kept alive per origin, and apart for each set of authorities that vouch for them. */
+export class Agents {
+  readonly #options: ConnectorOptions;
+  /** The first one is the one used longest ago. */
+  readonly #byAuthorities = new Map<string, Agent>();
+  readonly #live = new Set<Agent>();
+
+  constructor(options: ConnectorOptions) {
+    this.#options = options;
+  }
+
+  /** The agent for endpoints with this `ca`. */
+  of(ca: Authorities): Agent {
+    const key = ca === undefined ? "" : [ca].flat().join("\n");
+    const agent = this.#byAuthorities.get(key) ?? this.#open(createConnector(this.#options, trustFor(ca)));
+    this.#byAuthorities.delete(key);
+    this.#byAuthorities.set(key, agent);
+    this.#forgetOldest();
+    return agent;
+  }
+
+  /** An agent whose connection nothing else uses, and that tells which one it is. For `discard()` after use. */
+  ofItsOwn(ca: Authorities, onSocket: (socket: Socket | null) => void): Agent {
+    const connect = createConnector(this.#options, trustFor(ca));
+    return this.#open((target, callback) =>
+      connect(target, (...connected) => {
+        onSocket(connected[1]);
+        callback(...connected);
+      }),
+    );
+  }
+
+  async discard(agent: Agent): Promise<void> {
+    await agent.destroy();
+    this.#live.delete(agent);
+  }
+
+  /** Drops every connection, made or in the making. */
+  async close(): Promise<void> {
+    const destroyed = [...this.#live].map((agent) => agent.destroy());
+    for (const socket of this.#options.pending) {
+      socket.destroy();
+    }
+    await Promise.all(destroyed);
+  }
+
+  #open(connect: buildConnector.connector): Agent {
+    const agent = new Agent({ ...http, connect });
+    this.#live.add(agent);
+    return agent;
+  }
+
+  #forgetOldest(): void {
+    for (const [key, agent] of this.#byAuthorities) {
+      if (this.#byAuthorities.size <= MAX_AUTHORITIES) {
+        return;
+      }
+      this.#byAuthorities.delete(key);
+      // What it has under way ends in peace.
+      void agent.close().then(() => this.#live.delete(agent));
+    }
+  }
+}
+
+/** Reads the certificates when a connection first needs them. */
+function trustFor(ca: Authorities): (() => SecureContext) | undefined {
+  if (ca === undefined) {
+    return undefined;
+  }
+  let context: SecureContext | undefined;
+  return () => (context ??= trustOnly(ca));
+}
