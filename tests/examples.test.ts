@@ -1,0 +1,152 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { mutations, sampleMessages, signedRequest } from "@countersign/core/testing";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+
+const secret = "the secret of the examples";
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+interface Example {
+  readonly origin: string;
+  /** What it has printed. */
+  readonly lines: readonly string[];
+  stop(): Promise<void>;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
+
+/** Starts an example by its one command, and waits until it says that it listens. */
+async function startExample(name: string): Promise<Example> {
+  const port = await freePort();
+  const child = spawn("npm", ["start", "--silent"], {
+    cwd: `${root}/examples/${name}`,
+    env: { ...process.env, PORT: String(port), WEBHOOK_SECRET: secret, TENANT_SECRETS: '{"acme":"theirs"}' },
+    // A group of its own, so that what npm started ends with it.
+    detached: true,
+  });
+  const lines: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (text: Buffer) => lines.push(...text.toString().trimEnd().split("\n")));
+  }
+  await vi.waitFor(
+    () =>
+      expect(lines).toContain(
+        `Receiving webhooks at http://127.0.0.1:${port}/webhooks, signed with WEBHOOK_SECRET.`,
+      ),
+    { timeout: 30_000, interval: 100 },
+  );
+  lines.length = 0;
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    lines,
+    async stop() {
+      const ended = once(child, "close");
+      if (child.pid !== undefined) process.kill(-child.pid);
+      await ended;
+    },
+  };
+}
+
+const printed: Readonly<Record<string, readonly string[]>> = {
+  express: [
+    "page      /pricing",
+    "screen    Home on Pixel 9",
+    'identify  u-1842 is {"email":"ada@example.com","plan":"pro","logins":5}',
+    'track     Order Completed {"orderId":"o-77","total":41.5,"currency":"EUR"}',
+    "alias     anonymous-3f2a is u-1842",
+    "group     u-1842 belongs to g-12",
+    "delete    u-1842",
+  ],
+  fastify: [
+    "page, verified over its bytes",
+    "screen, verified over its bytes",
+    'identify {"email":"ada@example.com","plan":"pro","logins":5}',
+    "track Order Completed",
+    "alias, verified over its bytes",
+    "group g-12",
+    "delete, verified over its bytes",
+  ],
+  koa: [
+    "a page that nothing waits for",
+    "a screen that nothing waits for",
+    'user u-1842: {"email":"ada@example.com","plan":"pro","logins":5}',
+    "event Order Completed",
+    "user u-1842 has a new id",
+    "a group that nothing waits for",
+    "user u-1842: to be forgotten",
+  ],
+  hono: ["page", "screen", "identify", "track", "alias", "group", "delete"].map(
+    (type) => `app: ${type} of u-1842`,
+  ),
+};
+
+const received = sampleMessages.track;
+
+/** What each example shows besides. */
+const besides: Readonly<Record<string, { title: string; check: (example: Example) => Promise<void> }>> = {
+  express: {
+    title: "refuses a message that was tampered with",
+    async check({ origin, lines }) {
+      const tampered = mutations.tampered(signedRequest(received, secret));
+      expect((await fetch(`${origin}/webhooks`, tampered)).status).toBe(401);
+      expect(lines).toEqual(printed["express"]);
+    },
+  },
+  fastify: {
+    title: "still parses JSON on its ordinary route",
+    async check({ origin }) {
+      const headers = { "content-type": "application/json" };
+      const answer = await fetch(`${origin}/notes`, { method: "POST", headers, body: '{"a":1}' });
+      expect(await answer.json()).toEqual({ noted: { a: 1 } });
+    },
+  },
+  koa: {
+    title: "handles neither a delivery twice, nor an event that does not fit",
+    async check({ origin, lines }) {
+      expect((await fetch(`${origin}/webhooks`, signedRequest(received, secret))).status).toBe(200);
+      const event = { ...received, event: "Invoice Paid", messageId: "i-1" };
+      const unfit = { ...event, properties: { invoiceId: "i-1", total: "41" } };
+      expect((await fetch(`${origin}/webhooks`, signedRequest(unfit, secret))).status).toBe(422);
+      const fit = { ...event, properties: { invoiceId: "i-1", total: 41 } };
+      expect((await fetch(`${origin}/webhooks`, signedRequest(fit, secret))).status).toBe(204);
+      expect(lines).toEqual([...(printed["koa"] ?? []), "invoice i-1: 41"]);
+    },
+  },
+  hono: {
+    title: "takes a tenant's own secret, and no other",
+    async check({ origin, lines }) {
+      const url = `${origin}/tenants/acme/webhooks`;
+      expect((await fetch(url, signedRequest(received, "theirs"))).status).toBe(204);
+      expect((await fetch(url, signedRequest(received, secret))).status).toBe(401);
+      await vi.waitFor(() => expect(lines.join("\n")).toContain("acme: track of u-1842\nrefused: ERR_"));
+    },
+  },
+};
+
+describe.each(Object.entries(besides))("examples/%s", (name, { title, check }) => {
+  let example: Example;
+  beforeAll(async () => {
+    example = await startExample(name);
+  });
+  afterAll(() => example.stop());
+
+  it("starts by npm start, and prints each of the seven messages", async () => {
+    for (const message of Object.values(sampleMessages)) {
+      expect((await fetch(`${example.origin}/webhooks`, signedRequest(message, secret))).status).toBe(204);
+    }
+    await vi.waitFor(() => expect(example.lines).toEqual(printed[name]));
+  });
+
+  it(title, async () => {
+    await expect(check(example)).resolves.toBeUndefined();
+  });
+});
