@@ -62,7 +62,12 @@ export async function createSender(options: SenderOptions): Promise<Sender> {
   const random = seededRandom(`${seed} ${generation}`);
   const intake = new CallIntake(clock, random.fork("ids"));
   const transport =
-    options.transport ?? createTransport({ blockPrivateNetworks: options.blockPrivateNetworks });
+    options.transport ??
+    createTransport({
+      blockPrivateNetworks: options.blockPrivateNetworks,
+      // No connection outlives the attempt it was made for.
+      connectTimeoutMs: Math.min(Math.max(timeoutMs, 1), 3_600_000),
+    });
   const recorder = new ResponseTimeRecorder(timeoutMs);
   const parts = {
     store,

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { virtualClock } from "@countersign/sender";
-import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createTransport } from "../dist/transport/create-transport.js";
 import type { AttemptResult } from "../dist/transport/transport.js";
 import { openSender } from "./support/open-sender.ts";
@@ -158,6 +158,19 @@ describe("a sender", () => {
     // Refused for good in the first round: not tried again in the second.
     expect(bad.connections()).toBe(1);
     expect(bad.begun).toEqual([]);
+  });
+});
+
+describe("a handshake that is never answered", () => {
+  it("is given up with its attempt", async () => {
+    const endpoint = await rawEndpoint(() => {});
+    const url = endpoint.url.replace("http:", "https:");
+    const sender = await openSender({ url, attemptTimeout: "150ms", clock: virtualClock() });
+
+    const receipt = await sender.track({ userId: "u1", event: "A" });
+
+    await sender.expect(receipt).attempts(["timeout"]);
+    await vi.waitFor(() => expect(endpoint.open.size).toBe(0));
   });
 });
 
