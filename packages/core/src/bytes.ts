@@ -25,7 +25,7 @@ export function toHex(bytes: Uint8Array): string {
 
 /** The bytes of an even number of hex digits, which the caller has checked. */
 export function fromHex(hex: string): Uint8Array {
-  return Uint8Array.from({ length: hex.length / 2 }, (_, index) =>
-    Number.parseInt(hex.slice(index * 2, index * 2 + 2), 16),
-  );
+  const bytes = new Uint8Array(hex.length / 2);
+  for (const index of bytes.keys()) bytes[index] = Number.parseInt(hex.slice(index * 2, index * 2 + 2), 16);
+  return bytes;
 }

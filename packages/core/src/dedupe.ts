@@ -57,8 +57,6 @@ export function memoryDedupe(options: MemoryDedupeOptions = {}): DedupeStore {
       forgetUntil(time, inFlight);
       if (isAlive(key, time, done)) return "done";
       if (isAlive(key, time, inFlight)) return "in-flight";
-      // Deleted first, so that the new claim stands at the end of the order.
-      inFlight.delete(key);
       inFlight.set(key, time + lease);
       return "new";
     },

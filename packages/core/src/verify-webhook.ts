@@ -85,7 +85,7 @@ export function authenticate(
 }
 
 /** The signature in lower-case hex, or undefined where the header holds none. */
-export function canonicalSignature(header: SignatureHeader): string | undefined {
+function canonicalSignature(header: SignatureHeader): string | undefined {
   const read = readSignature(header);
   return read.ok ? toHex(read.digest) : undefined;
 }

@@ -38,6 +38,7 @@ const named: [code: DiagnosisCode, how: string, input: Partial<DiagnoseInput>][]
   ],
   ["prefixed-signature", "sha1=", { signature: `sha1=${sign(body, secret)}` }],
   ["prefixed-signature", "SHA-1: and a space", { signature: `SHA-1: ${sign(body, secret)}` }],
+  ["prefixed-signature", "white space around all of it", { signature: ` sha1=${sign(body, secret)}\n` }],
   ["prefixed-signature", "hmac-sha1=", { signature: `hmac-sha1=${sign(body, secret)}` }],
   ["sha256", "hex", { signature: sha256(body).toString("hex") }],
   ["base64", "padded", { signature: Buffer.from(sign(body, secret), "hex").toString("base64") }],

@@ -74,6 +74,17 @@ describe.each(Object.entries(byLibrary))("events defined with %s", (_library, ev
     expect(received).toMatchObject({ error: { code: "ERR_INVALID_MESSAGE" } });
   });
 
+  it("accept no properties where the schema wants none", async () => {
+    const optional = defineEvents({ "Cart Viewed": z.object({ coupon: z.string().optional() }) });
+    for (const properties of [undefined, null]) {
+      const request = webhookRequest({ message: order(properties, "Cart Viewed") });
+      expect(await createReceiver({ secret, events: optional }).receive(request)).toMatchObject({
+        verdict: "verified",
+        webhook: { message: { properties: {} } },
+      });
+    }
+  });
+
   it.each([
     ["an event that is not defined", order({ total: "a lot" }, "Order Cancelled")],
     ["an event called like a method of every object", order({}, "toString")],

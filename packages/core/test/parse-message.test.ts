@@ -287,6 +287,41 @@ describe("parseMessage", () => {
   });
 });
 
+/** Spec 2.2, and nothing taken from the table in the source: what each type's fields hold. */
+const KINDS: Record<string, Record<string, "string" | "number" | "object">> = {
+  page: { name: "string", category: "string", properties: "object" },
+  screen: { name: "string", category: "string", properties: "object" },
+  identify: { traits: "object" },
+  track: { event: "string", properties: "object" },
+  alias: { "Previous ID": "string", "User ID": "string", previousId: "string" },
+  group: { groupId: "string", traits: "object" },
+  delete: {},
+};
+const COMMON = {
+  version: "number",
+  messageId: "string",
+  userId: "string",
+  anonymousId: "string",
+  timestamp: "string",
+  context: "object",
+  integrations: "object",
+} as const;
+
+describe.each(types)("each field of %s", (type) => {
+  const fields = Object.entries({ ...COMMON, ...KINDS[type] });
+
+  it.each(fields)("%s is a %s or null, and nothing else", (name, kind) => {
+    const values = { string: "text", number: 7, object: { a: 1 }, boolean: true, array: [] };
+    // Everything that must be there is there in another field too, or is refused for its kind all the same.
+    const base = { ...sampleMessages[type], anonymousId: "a-1", previousId: "p" };
+    for (const [given, value] of Object.entries(values)) {
+      expect(isMessage({ ...base, [name]: value })).toBe(given === kind);
+    }
+    const isNeeded = ["event", "groupId"].includes(name) || (type === "delete" && name === "userId");
+    expect(isMessage({ ...base, [name]: null })).toBe(!isNeeded);
+  });
+});
+
 describe("keys that JavaScript gives a meaning", () => {
   const text =
     '{"type":"track","userId":"u-1","event":"e","__proto__":{"polluted":1},"properties":' +
