@@ -43,7 +43,7 @@ describe("audiences", () => {
     await left.settled();
     expect(receiver.received).toHaveLength(31);
     expect(receiver.received.map(traitOf).at(-1)).toEqual(["user 10", { big_spenders: false }]);
-  }, 30_000);
+  }, 60_000);
 
   test("two syncs at once are one after the other", async () => {
     const receiver = await startReceiver();

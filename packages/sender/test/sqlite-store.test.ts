@@ -174,35 +174,69 @@ describe("a store that is full", () => {
     for (const id of accepted) expect((await roomy.delivery(id))?.state).toBe("delivered");
   });
 
-  test("what became of a delivery is stored when there is room again, and not sent twice for it", async () => {
+  test("records what becomes of everything it accepted, however full it is", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
-    const clock = virtualClock();
     let answer: (() => void) | undefined;
     const answered = new Promise<void>((resolve) => (answer = resolve));
-    const body = "y".repeat(16_000);
     const receiver = await startReceiver(async () => {
       await answered;
-      return { status: 200, body };
+      return { status: 200, body: "y".repeat(16_384) };
     });
-    const sender = await openSender({
-      url: receiver.url,
-      clock,
-      store: sqliteStore({ path, maxBytes: 600_000 }),
-    });
-    const errors: Error[] = [];
-    sender.on("storeError", ({ error }) => errors.push(error));
-    const filled = fill(sender);
-    const { accepted } = await filled;
+    const sender = await openSender({ url: receiver.url, store: sqliteStore({ path, maxBytes: 1_000_000 }) });
+    const { accepted } = await fill(sender);
+    const settled = sender.idle();
     answer?.();
-    await expect.poll(() => errors.length).toBeGreaterThan(0);
-    expect(errors[0]).toMatchObject({ code: "ERR_STORE_FULL" });
-    const sent = receiver.received.length;
-    await clock.advance("5s");
-    expect(receiver.received).toHaveLength(sent);
+    await settled;
+    expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(accepted.length);
+    expect(receiver.received).toHaveLength(accepted.length);
+    expect((await sender.stats()).destinations[0]?.pending).toBe(0);
+    await sender.track({ userId: "u1", event: "There is room again" });
+  });
+
+  test("makes room by removing what ended, the oldest first", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const receiver = await startReceiver();
+    const sender = await openSender({ url: receiver.url, store: sqliteStore({ path, maxBytes: 1_000_000 }) });
+    const ids: string[] = [];
+    for (let message = 0; message < 100; message += 1) {
+      const receipt = await sender.identify({ userId: "u1", traits });
+      await receipt.settled();
+      ids.push(...receipt.deliveries);
+    }
+    expect(receiver.received).toHaveLength(100);
+    const kept = (await sender.deliveries()).map(({ id }) => id);
+    expect(kept.length).toBeGreaterThan(0);
+    expect(kept).toEqual(ids.toReversed().slice(0, kept.length));
     await sender.close();
-    const later = await openSender({ url: receiver.url, clock, store: sqliteStore({ path }) });
-    await later.idle();
-    for (const id of accepted) expect((await later.delivery(id))?.state).toBe("delivered");
+    expect(statSync(path).size).toBeLessThanOrEqual(1_000_000);
+  });
+});
+
+describe("a store that fails for a while", () => {
+  test("what became of a delivery is stored when it can be, and not sent again for it", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const clock = virtualClock();
+    const other = new Database(path);
+    const receiver = await startReceiver(() => {
+      other.exec("BEGIN IMMEDIATE");
+      return { status: 200, body: "thanks" };
+    });
+    const sender = await openSender({ url: receiver.url, clock, store: sqliteStore({ path }) });
+    const failed = new Promise<Error>((resolve) => sender.once("storeError", ({ error }) => resolve(error)));
+    const receipt = await sender.track({ userId: "u1", event: "Signed Up" });
+    expect(await failed).toMatchObject({ name: "StoreError", code: "ERR_STORE_LOCKED" });
+    await clock.advance("3s");
+    expect((await sender.delivery(receipt.deliveries[0] ?? ""))?.state).toBe("pending");
+    await expect(sender.track({ userId: "u2", event: "Meanwhile" })).rejects.toMatchObject({
+      code: "ERR_STORE_LOCKED",
+    });
+
+    other.exec("COMMIT");
+    await clock.advance("1s");
+    const [delivery] = await receipt.settled();
+    expect(delivery).toMatchObject({ state: "delivered", attempts: [{ outcome: "success" }] });
+    expect(receiver.received).toHaveLength(1);
+    other.close();
   });
 });
 

@@ -9,9 +9,10 @@ import type {
   Settlement,
   StoreContext,
 } from "../store/delivery-store.ts";
-import { DeliveryCounter } from "./delivery-counter.ts";
+import { type DeliveryCount, DeliveryCounter } from "./delivery-counter.ts";
 import { DeliveryLog } from "./delivery-log.ts";
 import { DeliveryTable } from "./delivery-table.ts";
+import { FileRoom } from "./file-room.ts";
 import { Lane } from "./lane.ts";
 import { ProfileTable } from "./profile-table.ts";
 import { Retention } from "./retention.ts";
@@ -21,6 +22,7 @@ import { WriteQueue } from "./write-queue.ts";
 export interface OpenStoreOptions {
   readonly path: string;
   readonly keepForMs: number;
+  readonly maxBytes: number | undefined;
   readonly context: StoreContext;
   /** Lets go of the lock on the file. */
   readonly unlock: () => void;
@@ -35,6 +37,7 @@ export class OpenStore {
   readonly #profiles: ProfileTable;
   readonly #counter: DeliveryCounter;
   readonly #retention: Retention;
+  readonly #room: FileRoom;
   readonly #writes: WriteQueue;
   readonly #lanes = new Map<string, Lane>();
   /** Destinations with something new since the last commit. */
@@ -48,11 +51,13 @@ export class OpenStore {
     this.#profiles = new ProfileTable(db);
     this.#counter = new DeliveryCounter(db);
     this.#retention = new Retention(db, options.keepForMs);
+    this.#room = new FileRoom(db, options.path, options.maxBytes);
     this.#writes = new WriteQueue(db, options.path, () => this.#afterCommit());
   }
 
   accept(acceptance: Acceptance): Promise<void> {
     const { messages, deliveries, usage, traits } = acceptance;
+    let removed: readonly DeliveryCount[] = [];
     const run = (): void => {
       const positions = messages.map((message) => this.#table.insertMessage(message));
       for (const delivery of deliveries) {
@@ -64,9 +69,12 @@ export class OpenStore {
       }
       if (usage !== undefined) this.#profiles.addUsage(usage);
       if (traits !== undefined) this.#profiles.changeTraits(traits);
+      removed = this.#makeRoom();
+      this.#room.assertRoom();
     };
     return this.#writes.add(run, () => {
       for (const { destination } of deliveries) this.#added(destination);
+      this.#counter.forget(removed);
     });
   }
 
@@ -145,10 +153,15 @@ export class OpenStore {
     handler: DeliveryHandler,
     committed: () => void,
   ): Promise<void> {
+    let removed: readonly DeliveryCount[] = [];
     return this.#writes.add(
-      () => this.#table.settle(seq, settlement),
+      () => {
+        removed = this.#makeRoom();
+        this.#table.settle(seq, settlement);
+      },
       () => {
         committed();
+        this.#counter.forget(removed);
         this.#stirred.add(due.destination);
         handler.settled(due, settlement);
         if (settlement.state === "pending") return;
@@ -156,6 +169,17 @@ export class OpenStore {
         this.#options.context.ended(due.id);
       },
     );
+  }
+
+  /** In a file of limited size, removes what ended first until there is room or nothing more to remove. */
+  #makeRoom(): readonly DeliveryCount[] {
+    const removed: DeliveryCount[] = [];
+    while (this.#room.isShort()) {
+      const few = this.#retention.removeOldest();
+      if (few.length === 0) break;
+      removed.push(...few);
+    }
+    return removed;
   }
 
   #added(destination: string): void {

@@ -4,6 +4,9 @@ import type { DeliveryCount } from "./delivery-counter.ts";
 /** Deliveries removed at a time, so that removing never holds up sending for long. */
 const sweepSize = 500;
 
+/** The same, when it is done to make room. */
+const fewAtATime = 20;
+
 /** How often to look for something to remove. */
 const sweepIntervalMs = 60_000;
 
@@ -16,6 +19,7 @@ type Statement = Database.Statement;
 export class Retention {
   readonly #db: Database.Database;
   readonly #keepForMs: number;
+  readonly #choose: Statement;
   readonly #count: Statement;
   readonly #statements: readonly Statement[];
   #nextSweepAt = Number.NEGATIVE_INFINITY;
@@ -24,6 +28,10 @@ export class Retention {
     this.#db = db;
     this.#keepForMs = keepForMs;
     db.exec("CREATE TEMP TABLE outdated (delivery INTEGER PRIMARY KEY, message INTEGER, destination, state)");
+    this.#choose = db.prepare(
+      `INSERT INTO outdated SELECT seq, message, destination, state FROM delivery
+       WHERE ended_at IS NOT NULL AND ended_at < ? ORDER BY ended_at LIMIT ?`,
+    );
     this.#count = db.prepare(
       "SELECT destination, state, count(*) AS count FROM outdated GROUP BY destination, state",
     );
@@ -41,7 +49,7 @@ export class Retention {
     if (now < this.#nextSweepAt) return [];
     this.#db.exec("BEGIN IMMEDIATE");
     try {
-      const removed = this.#remove(now - this.#keepForMs);
+      const removed = this.#remove(now - this.#keepForMs, sweepSize);
       this.#db.exec("COMMIT");
       const total = removed.reduce((sum, { count }) => sum + count, 0);
       // A full sweep leaves more to remove, with the next commit.
@@ -54,13 +62,13 @@ export class Retention {
     }
   }
 
-  #remove(endedBefore: number): readonly DeliveryCount[] {
-    this.#db
-      .prepare(
-        `INSERT INTO outdated SELECT seq, message, destination, state FROM delivery
-         WHERE ended_at IS NOT NULL AND ended_at < ? ORDER BY ended_at LIMIT ?`,
-      )
-      .run([endedBefore, sweepSize]);
+  /** Removes a few of those that ended first, outdated or not, inside of the present transaction. */
+  removeOldest(): readonly DeliveryCount[] {
+    return this.#remove(Number.MAX_SAFE_INTEGER, fewAtATime);
+  }
+
+  #remove(endedBefore: number, limit: number): readonly DeliveryCount[] {
+    this.#choose.run([endedBefore, limit]);
     const removed = this.#count.all([]) as DeliveryCount[];
     if (removed.length > 0) for (const statement of this.#statements) statement.run([]);
     return removed;

@@ -16,7 +16,10 @@ export interface SqliteStoreOptions {
   readonly path?: string | undefined;
   /** How long ended deliveries are kept; `"7d"` unless told. Pending ones are kept until they end. */
   readonly keepFor?: Duration | undefined;
-  /** Most bytes of the file; no limit unless told. A full store refuses calls and loses nothing. */
+  /**
+   * Most bytes of the file; no limit unless told. To make room, ended deliveries are removed before their time; when
+   * what is pending fills four fifths of it, calls are refused until some of that is delivered. Nothing is lost.
+   */
   readonly maxBytes?: number | undefined;
 }
 
@@ -28,8 +31,6 @@ interface OpenedDatabase {
 
 const memoryPath = ":memory:";
 const defaultKeepFor: Duration = "7d";
-/** SQLite's, unless a file says otherwise. */
-const pageBytes = 4096;
 /** Smaller than this, the schema itself does not fit. */
 const leastBytes = 262_144;
 
@@ -69,8 +70,8 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
   const open = (context: StoreContext): { readonly generation: number } => {
     if (state !== "new")
       throw new StoreError("ERR_STORE_CLOSED", "A store serves one sender, once: make another one.");
-    const { db, unlock, generation } = openDatabase(path, maxBytes);
-    state = new OpenStore(db, { path, keepForMs, context, unlock });
+    const { db, unlock, generation } = openDatabase(path);
+    state = new OpenStore(db, { path, keepForMs, maxBytes, context, unlock });
     return { generation };
   };
 
@@ -94,7 +95,7 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
   };
 }
 
-function openDatabase(path: string, maxBytes: number | undefined): OpenedDatabase {
+function openDatabase(path: string): OpenedDatabase {
   if (path !== memoryPath) mkdirSync(dirname(path), { recursive: true });
   const unlock = path === memoryPath ? () => {} : lockFile(path);
   let db: Database.Database | undefined;
@@ -102,9 +103,8 @@ function openDatabase(path: string, maxBytes: number | undefined): OpenedDatabas
     db = new Database(path);
     // FULL: a commit is on the disk when it returns, so that neither a kill nor a power cut takes it back.
     db.exec(
-      "PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY",
+      "PRAGMA busy_timeout = 250; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY",
     );
-    if (maxBytes !== undefined) db.exec(`PRAGMA max_page_count = ${Math.floor(maxBytes / pageBytes)}`);
     return { db, unlock, ...migrate(db, path) };
   } catch (error) {
     db?.close();

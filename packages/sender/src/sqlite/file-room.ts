@@ -1,0 +1,42 @@
+import type Database from "libsql";
+import { StoreError } from "../store/store-error.ts";
+
+/** SQLite's, unless a file says otherwise. */
+const pageBytes = 4096;
+
+/** The part of a limited file that calls may fill. The rest is for recording what becomes of them. */
+const shareOfCalls = 0.8;
+
+/** How much room a file has that may only grow to a size. */
+export class FileRoom {
+  readonly #path: string;
+  readonly #callPages: number;
+  readonly #used: Database.Statement;
+
+  /** `maxBytes` undefined: the file may grow without limit. */
+  constructor(db: Database.Database, path: string, maxBytes: number | undefined) {
+    const maxPages = maxBytes === undefined ? Number.POSITIVE_INFINITY : Math.floor(maxBytes / pageBytes);
+    if (maxBytes !== undefined) db.exec(`PRAGMA max_page_count = ${maxPages}`);
+    this.#path = path;
+    this.#callPages = Math.floor(maxPages * shareOfCalls);
+    this.#used = db
+      .prepare("SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count")
+      .raw();
+  }
+
+  /** Whether calls have filled their part. */
+  isShort(): boolean {
+    if (this.#callPages === Number.POSITIVE_INFINITY) return false;
+    const row: unknown = this.#used.get([]);
+    return Array.isArray(row) && Number(row[0]) > this.#callPages;
+  }
+
+  /** @throws StoreError when calls have filled their part */
+  assertRoom(): void {
+    if (!this.isShort()) return;
+    throw new StoreError(
+      "ERR_STORE_FULL",
+      `The store ${this.#path} is full with what is pending. Wait until some of it is delivered, or raise its maxBytes.`,
+    );
+  }
+}
