@@ -48,7 +48,7 @@ describe("the table", () => {
 });
 
 describe.concurrent("a receiver that", () => {
-  for (const [id, { what, mutation, also = [], timeoutMs = 2_000 }] of Object.entries(mutants)) {
+  for (const [id, { what, mutation, also = [], timeoutMs = 8_000 }] of Object.entries(mutants)) {
     it(`${what} fails ${[id, ...also].join(", ")} alone`, async () => {
       const report = await certifyAndClose(await handWrittenReceiver(mutation), timeoutMs);
       expect(notPassed(report).toSorted()).toEqual([id, ...also].toSorted());
