@@ -6,6 +6,9 @@ export type Claim = "new" | "in-flight" | "done";
  *
  * A delivery is claimed before the handler runs, committed when the app answered 2xx, released when it failed. A claim
  * that is neither committed nor released (the process died) must run out by itself, so that a later repeat is handled.
+ *
+ * Keys are message ids, so give each receiver a store, or a prefix, of its own: where two routes get the same messages
+ * and share a store, each message would reach one of them alone.
  */
 export interface DedupeStore {
   /** Takes the key, unless it is taken or done. Must be atomic. */

@@ -149,7 +149,15 @@ export type ContextGroup<Field extends string> = { [field in Field]?: string | n
 
 type AnyMessage = WebhookMessage | UnknownMessage;
 
-/** Whether a value is one of the seven messages, by the same rules as {@link parseMessage}. */
+/**
+ * Whether a value is one of the seven messages, by the same rules as `parseMessage`.
+ *
+ * @example
+ * ```ts
+ * const value: unknown = JSON.parse(text);
+ * if (isMessage(value)) await handle(value);
+ * ```
+ */
 export function isMessage(value: unknown): value is WebhookMessage {
   return checkMessage(value) === undefined;
 }

@@ -138,6 +138,11 @@ function isEmpty({ headers, httpVersionMajor }: NodeRequest): boolean {
  *
  * @param response - The response to write and end.
  * @param error - The error a receiver gave.
+ * @example
+ * ```ts
+ * const received = await receiver.receive(toWebhookRequest(request));
+ * if (received.verdict === "rejected") sendProblem(response, received.error);
+ * ```
  */
 export function sendProblem(response: ServerResponse, error: WebhookError): void {
   if (response.headersSent) return;
@@ -152,6 +157,15 @@ export function sendProblem(response: ServerResponse, error: WebhookError): void
  *
  * @param received - A verdict of `"verified"`.
  * @param response - The response the handler will end.
+ * @example
+ * ```ts
+ * const received = await receiver.receive(toWebhookRequest(request));
+ * if (received.verdict === "verified") {
+ *   settleWhenSent(received, response);
+ *   await handle(received.webhook.message);
+ *   response.writeHead(204).end();
+ * }
+ * ```
  */
 export function settleWhenSent(
   received: Pick<Extract<Received, { verdict: "verified" }>, "settle">,

@@ -139,7 +139,8 @@ export function createReceiver<
       const progress: Progress = { context };
       try {
         const webhook = await verify(request, progress);
-        const key = dedupeKey(webhook, typeof secret === "function" ? progress.secrets : undefined);
+        const tenant = typeof secret === "function" ? progress.secrets : undefined;
+        const key = dedupe === undefined ? "" : dedupeKey(webhook, tenant);
         const claim = (await dedupe?.claim(key)) ?? "new";
         if (claim === "in-flight") throw new WebhookError("ERR_DUPLICATE_IN_FLIGHT");
         return claim === "done"

@@ -45,6 +45,11 @@ export interface EarlierRead {
  * nothing.
  *
  * @param earlier - What it left behind.
+ * @example
+ * ```ts
+ * const body = bodyReadBefore({ rawBody, hint: "Mount the receiver before the body parser." });
+ * const received = await receiver.receive({ method: "POST", headers, body, request: undefined });
+ * ```
  */
 export function bodyReadBefore(earlier: EarlierRead): WebhookBody {
   const hint = earlier.hint === undefined ? {} : { hint: earlier.hint };
@@ -89,6 +94,13 @@ export function checkHead(request: WebhookRequest, maxBodyBytes: number): void {
  * The error for a body beyond the limit, for whoever writes a `read` of {@link WebhookBody}.
  *
  * @param maxBodyBytes - The limit, in bytes.
+ * @example
+ * ```ts
+ * const read = async ({ maxBytes }: { maxBytes: number }): Promise<Uint8Array> => {
+ *   if (rawBody.length > maxBytes) throw bodyTooLarge(maxBytes);
+ *   return rawBody;
+ * };
+ * ```
  */
 export function bodyTooLarge(maxBodyBytes: number): WebhookError {
   return new WebhookError("ERR_BODY_TOO_LARGE", {
