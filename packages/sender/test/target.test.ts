@@ -306,6 +306,19 @@ describe("a fetch handler", () => {
     expect((await fetch(open.url)).status).toBe(204);
   });
 
+  it("may leave a large body unread, and is there for the next request", async () => {
+    const open = await openTarget({ fetch: () => new Response("no", { status: 401 }) });
+    onTestFinished(() => open.close());
+    const transport = createTransport();
+    onTestFinished(() => transport.close());
+    const send = (bytes: number): Promise<AttemptResult> =>
+      transport.send({ url: open.url, headers: {}, body: new Uint8Array(bytes) }, { timeoutMs: 2_000 });
+
+    for (const bytes of [100, 3_000_000, 100, 3_000_000, 100]) {
+      expect(await send(bytes)).toMatchObject({ outcome: "rejected", status: 401 });
+    }
+  });
+
   it("is told by the request's signal when the caller has gone", async () => {
     const gone = new EventEmitter();
     const aborted = once(gone, "abort");

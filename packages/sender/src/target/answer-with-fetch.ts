@@ -11,6 +11,8 @@ export async function answerWithFetch(
 ): Promise<void> {
   const gone = new AbortController();
   response.once("close", () => gone.abort());
+  // What the handler leaves unread would keep the next request of the connection from being read.
+  response.once("finish", () => message.removeAllListeners("data").resume());
   const answer = await target.fetch(requestOf(message, gone.signal));
   if (!(answer instanceof Response)) {
     throw new TypeError("the target's fetch() returned no Response");
