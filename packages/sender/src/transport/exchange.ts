@@ -5,7 +5,7 @@ import { TransportError } from "./transport-error.ts";
 import type { AttemptRequest, AttemptResult, SendOptions } from "./transport.ts";
 
 /** How much of a response's body is kept, in bytes (16 KiB). */
-export const MAX_RESPONSE_BODY_BYTES = 16_384;
+const MAX_RESPONSE_BODY_BYTES = 16_384;
 
 const MAX_INFORMATIONAL = 16;
 
