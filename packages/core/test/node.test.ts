@@ -128,6 +128,15 @@ describe("readRawBody", () => {
     await expect(readRawBody(stream, { maxBytes })).rejects.toMatchObject({ code: "ERR_BODY_ABORTED" });
   });
 
+  it("fails when the stream is destroyed without an error", async () => {
+    const stream = new PassThrough();
+    const read = readRawBody(stream, { maxBytes });
+    stream.write("half of it");
+    stream.destroy();
+    await expect(read).rejects.toMatchObject({ code: "ERR_BODY_ABORTED" });
+    expect(listeners(stream)).toEqual(listeners(new PassThrough()));
+  });
+
   it("names what broke the stream", async () => {
     const cause = new Error("decoder failed");
     const stream = new Readable({

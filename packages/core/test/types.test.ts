@@ -137,6 +137,10 @@ it("allowUnknownTypes widens the message, and its absence does not", () => {
 it("options that contradict their kinds do not compile", () => {
   // @ts-expect-error: a number is no secret
   expect(() => createReceiver({ secret: 42 })).toThrow(TypeError);
+  const fromEnvironment: string | undefined = process.env["A_VARIABLE_THAT_IS_NOT_SET"];
+  // This compiles, even with exactOptionalPropertyTypes.
+  const create = (): unknown => createReceiver({ secret: fromEnvironment });
+  expect(create).toBeTypeOf("function");
   // @ts-expect-error: sizes are numbers of bytes
   expect(() => createReceiver({ secret: "s", maxBodyBytes: "1mb" })).toThrow(TypeError);
   // @ts-expect-error: text from the environment is not a boolean
