@@ -6,7 +6,7 @@ import { namedDestinations } from "../server/settings-edit.ts";
 import type { ServeFlags } from "./commands/serve.ts";
 import { formatEvent } from "./format-event.ts";
 import { untilToldToStop } from "./signals.ts";
-import type { Terminal } from "./terminal.ts";
+import { printable, type Terminal } from "./terminal.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Runs the server until it is told to stop. Resolves to the exit code. */
@@ -23,7 +23,7 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
     ...options,
     processMetrics: true,
     onError: (error) =>
-      terminal.complain(`countersign: ${error instanceof Error ? error.message : String(error)}`),
+      terminal.complain(`countersign: ${printable(error instanceof Error ? error.message : String(error))}`),
   });
   announce(server, options, loaded?.file, flags, terminal);
   server.subscribe((event) => {

@@ -62,7 +62,8 @@ export function recordingTransport(
 
 function openForAppending(file: string): number {
   try {
-    return openSync(file, "a");
+    // What is recorded is about people, and its headers may hold credentials.
+    return openSync(file, "a", 0o600);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new ServerError(

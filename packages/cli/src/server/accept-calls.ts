@@ -3,7 +3,7 @@ import type { Acceptance } from "../ingest/ingest.ts";
 import { rejection } from "../ingest/interpret-request.ts";
 import type { CallType, IngestedCall } from "../ingest/normalize-call.ts";
 import type { Rejection } from "../ingest/rejection-reasons.ts";
-import type { Ledger, SeenKey } from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
 
 /** Takes the calls of one request for a source. */
 export type AcceptCalls = (source: string, calls: readonly IngestedCall[]) => Promise<Acceptance>;
@@ -63,9 +63,9 @@ export function createAcceptCalls(sender: Sender, ledger: Ledger, now: () => num
   async function store(source: string, { call, settle }: Fresh): Promise<Outcome> {
     let stored = false;
     try {
-      const { type, dedupeKey: _, ...fields } = call;
+      const { type, dedupeKey, ...fields } = call;
       await forwarders[type](sender, fields, source);
-      await ledger.remember(keysOf(source, call), now());
+      if (dedupeKey !== undefined) await ledger.remember({ source, key: dedupeKey }, now());
       stored = true;
       return { kind: "stored" };
     } catch (error) {
@@ -101,10 +101,6 @@ type Outcome =
   | { readonly kind: "stored" }
   | { readonly kind: "refused"; readonly rejection: Rejection }
   | { readonly kind: "failed"; readonly error: unknown };
-
-function keysOf(source: string, { dedupeKey }: IngestedCall): readonly SeenKey[] {
-  return dedupeKey === undefined ? [] : [{ source, key: dedupeKey }];
-}
 
 type Forward = (
   sender: Sender,

@@ -1,14 +1,14 @@
-import type { Server } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 
 /**
  * Bounds the connections of a server. When there are too many, the one goes that has waited longest without finishing a
- * request's headers: clients that dribble headers cannot keep those out that send them.
+ * request: clients that dribble headers or bodies cannot keep those out that send them.
  *
  * @param max Connections at once.
  */
 export function limitConnections(server: Server, max: number): void {
-  /** In order of arrival; a connection is in here while the headers of its next request are not complete. */
+  /** In order of arrival; a connection is in here while its next request is not complete. */
   const waiting = new Set<Socket>();
   let open = 0;
   server.on("connection", (socket: Socket) => {
@@ -23,10 +23,17 @@ export function limitConnections(server: Server, max: number): void {
     waiting.delete(longest);
     longest.destroy();
   });
-  server.on("request", ({ socket }, response) => {
-    waiting.delete(socket);
+  server.on("request", (request, response) => {
+    const { socket } = request;
+    if (hasBody(request)) request.once("end", () => waiting.delete(socket));
+    else waiting.delete(socket);
     response.once("close", () => {
       if (!socket.destroyed) waiting.add(socket);
     });
   });
+}
+
+/** Without one, a request never emits `end` while nobody reads it. */
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;
 }

@@ -4,6 +4,7 @@ import { ingestRoutes } from "../ingest/routes.ts";
 import { createAcceptCalls } from "./accept-calls.ts";
 import type { ApiContext } from "./api/operation.ts";
 import { apiRoutes } from "./api/routes.ts";
+import { answerBrokenRequest, answerMalformedUrl } from "./broken-request.ts";
 import { limitConnections } from "./connections.ts";
 import { createGuard, type GuardOptions } from "./guard.ts";
 import type { LiveEvents } from "./live-events.ts";
@@ -34,12 +35,18 @@ export function createApp(options: AppOptions): FastifyInstance {
   const { context, metrics, maxConnections, onError } = options;
   const app = Fastify({
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
+    exposeHeadRoutes: false,
     bodyLimit: MAX_API_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     http: {
       headersTimeout: HEADERS_TIMEOUT_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
       connectionsCheckingInterval: 1_000,
+    },
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket),
+    frameworkErrors: (_error, _request, reply) => {
+      reply.hijack();
+      answerMalformedUrl(reply.raw);
     },
     ajv: { customOptions: { removeAdditional: false, strict: false } },
   });

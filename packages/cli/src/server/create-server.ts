@@ -127,8 +127,11 @@ function running({ url, app, sender, ledger, streams, events }: Parts): Counters
     streams.close();
     await app.close();
     clearTimeout(giveUp);
-    await sender.close({ deadline: Math.max(until - Date.now(), 0) });
-    ledger.close();
+    try {
+      await sender.close({ deadline: Math.max(until - Date.now(), 0) });
+    } finally {
+      ledger.close();
+    }
   }
 
   return {
@@ -152,7 +155,8 @@ function assertToken(host: string, token: string | undefined): void {
 
 function makeDirectory(path: string): void {
   try {
-    mkdirSync(path, { recursive: true });
+    // What is kept there is about people.
+    mkdirSync(path, { recursive: true, mode: 0o700 });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new ServerError(

@@ -24,7 +24,7 @@ export interface SeenKey {
 const SCHEMA_VERSION = 1;
 const MAX_REJECTIONS = 1_000;
 const MAX_MESSAGE_CHARACTERS = 32_768;
-const PRUNED_AT_ONCE = 5_000;
+const FORGOTTEN_AT_ONCE = 5_000;
 
 const schema = `
   CREATE TABLE seen (source TEXT NOT NULL, key TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (source, key)) WITHOUT ROWID;
@@ -41,12 +41,8 @@ const schema = `
  */
 export class Ledger {
   readonly #db: Database.Database;
-  readonly #isSeen: Database.Statement;
-  #pending: {
-    readonly write: () => void;
-    readonly resolve: () => void;
-    readonly reject: (error: unknown) => void;
-  }[] = [];
+  readonly #statements: Statements;
+  #pending: Write[] = [];
 
   /**
    * @param path A file, made when it is not there, or `:memory:`.
@@ -54,47 +50,31 @@ export class Ledger {
    */
   constructor(path: string) {
     this.#db = open(path);
-    this.#isSeen = this.#db.prepare("SELECT 1 FROM seen WHERE source = ? AND key = ? AND at > ?");
+    this.#statements = prepare(this.#db);
   }
 
   /** Whether a message was accepted within the 24 hours before `now`. */
   hasSeen({ source, key }: SeenKey, now: number): boolean {
-    return this.#isSeen.get(source, key, now - DEDUPE_WINDOW_MS) !== undefined;
+    return this.#statements.isSeen.get(source, key, now - DEDUPE_WINDOW_MS) !== undefined;
   }
 
-  /** Remembers accepted messages. Resolves when that is on disk. */
-  remember(keys: readonly SeenKey[], now: number): Promise<void> {
-    if (keys.length === 0) return Promise.resolve();
-    return this.#write(() => {
-      const insert = this.#db.prepare("INSERT OR REPLACE INTO seen (source, key, at) VALUES (?, ?, ?)");
-      for (const { source, key } of keys) insert.run(source, key, now);
-      this.#db
-        .prepare(
-          "DELETE FROM seen WHERE (source, key) IN (SELECT source, key FROM seen WHERE at <= ? LIMIT ?)",
-        )
-        .run(now - DEDUPE_WINDOW_MS, PRUNED_AT_ONCE);
-    });
+  /** Remembers an accepted message. Resolves when that is on disk. */
+  remember({ source, key }: SeenKey, now: number): Promise<void> {
+    return this.#write(now, () => this.#statements.remember.run(source, key, now));
   }
 
   /** Keeps rejected messages; the oldest beyond a thousand go. */
   keepRejections(rejections: readonly Rejection[], source: string | undefined, now: number): Promise<void> {
-    return this.#write(() => {
-      const insert = this.#db.prepare(
-        "INSERT INTO rejections (at, source, rejection, message) VALUES (?, ?, ?, ?)",
-      );
+    return this.#write(now, () => {
       for (const { message, ...rejection } of rejections.slice(-MAX_REJECTIONS)) {
-        insert.run(now, source ?? null, JSON.stringify(rejection), printed(message));
+        this.#statements.keep.run(now, source ?? null, JSON.stringify(rejection), printed(message));
       }
-      this.#db
-        .prepare("DELETE FROM rejections WHERE id <= (SELECT max(id) FROM rejections) - ?")
-        .run(MAX_REJECTIONS);
     });
   }
 
   /** The rejected messages that are kept, the newest first. */
   rejections(limit: number): readonly KeptRejection[] {
-    const rows = this.#db.prepare("SELECT * FROM rejections ORDER BY id DESC LIMIT ?").all(limit);
-    return rows.map((row) => {
+    return this.#statements.rejections.all(limit).map((row) => {
       const { id, at, source, rejection, message } = row as RejectionRow;
       return {
         id,
@@ -112,26 +92,53 @@ export class Ledger {
     this.#db.close();
   }
 
-  #write(write: () => void): Promise<void> {
+  #write(now: number, run: () => void): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#pending.length === 0) setImmediate(() => this.#flush());
-      this.#pending.push({ write, resolve, reject });
+      this.#pending.push({ now, run, resolve, reject });
     });
   }
 
   #flush(): void {
     const batch = this.#pending;
     this.#pending = [];
-    if (batch.length === 0) return;
+    const [first] = batch;
+    if (!first) return;
     try {
       this.#db.transaction(() => {
-        for (const { write } of batch) write();
+        for (const { run } of batch) run();
+        this.#statements.forget.run(first.now - DEDUPE_WINDOW_MS, FORGOTTEN_AT_ONCE);
+        this.#statements.trim.run(MAX_REJECTIONS);
       })();
       for (const { resolve } of batch) resolve();
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
   }
+}
+
+interface Write {
+  readonly now: number;
+  readonly run: () => void;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type Statements = Readonly<
+  Record<"isSeen" | "remember" | "forget" | "keep" | "trim" | "rejections", Database.Statement>
+>;
+
+function prepare(db: Database.Database): Statements {
+  return {
+    isSeen: db.prepare("SELECT 1 FROM seen WHERE source = ? AND key = ? AND at > ?"),
+    remember: db.prepare("INSERT OR REPLACE INTO seen (source, key, at) VALUES (?, ?, ?)"),
+    forget: db.prepare(
+      "DELETE FROM seen WHERE (source, key) IN (SELECT source, key FROM seen WHERE at <= ? LIMIT ?)",
+    ),
+    keep: db.prepare("INSERT INTO rejections (at, source, rejection, message) VALUES (?, ?, ?, ?)"),
+    trim: db.prepare("DELETE FROM rejections WHERE id <= (SELECT max(id) FROM rejections) - ?"),
+    rejections: db.prepare("SELECT * FROM rejections ORDER BY id DESC LIMIT ?"),
+  };
 }
 
 interface RejectionRow {

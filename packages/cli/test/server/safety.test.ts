@@ -99,27 +99,60 @@ describe("the token", () => {
 });
 
 describe("connections", () => {
-  it("that dribble headers make room for those that send them", async () => {
+  it.each([
+    ["headers", (n: number) => `POST /v1/track HTTP/1.1\r\nHost: x\r\nX-${n}: ${"x".repeat(2_000)}\r\n`],
+    ["bodies", () => "POST /v1/track HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{"],
+  ])("that dribble %s make room for those that send them", async (_what, beginning) => {
     const { url } = await start({ maxConnections: 50 });
     const { port } = new URL(url);
     const slow: Socket[] = [];
     cleanUp(() => slow.forEach((socket) => socket.destroy()));
     let closed = 0;
-    for (let n = 0; n < 500; n += 1) {
+    for (let n = 0; n < 300; n += 1) {
       const socket = connect(Number(port), "127.0.0.1");
       socket.on("error", () => {});
       socket.once("close", () => (closed += 1));
       await once(socket, "connect");
-      socket.write(`POST /v1/track HTTP/1.1\r\nHost: x\r\nX-${n}: ${"x".repeat(2_000)}\r\n`);
+      socket.write(beginning(n));
       slow.push(socket);
     }
     expect((await send(`${url}/healthz`)).status).toBe(200);
-    await vi.waitFor(() => expect(closed).toBeGreaterThanOrEqual(450));
+    await vi.waitFor(() => expect(closed).toBeGreaterThanOrEqual(250));
   });
 
-  it("have bounded headers", async () => {
+  it("keep those that are being answered", async () => {
+    const { url } = await start({ maxConnections: 5 });
+    const events = await fetch(`${url}/api/events`);
+    for (let n = 0; n < 20; n += 1) expect((await send(`${url}/healthz`)).status).toBe(200);
+    const reader = events.body?.getReader();
+    expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toContain("retry: 1000");
+    await send(`${url}/v1/track`, { method: "POST", body: { writeKey: "any", userId: "u" } });
+    expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toContain("missing_event");
+  });
+
+  it.each([
+    [
+      "too many headers",
+      `GET /v1/track HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(20_000)}\r\n\r\n`,
+      431,
+      "headers_too_large",
+    ],
+    ["what is not HTTP", "HELLO\r\n\r\n", 400, "malformed_request"],
+    [
+      "a path that is none",
+      "POST /v1/%zz HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n",
+      400,
+      "malformed_url",
+    ],
+  ])("with %s get an answer that has a code", async (_what, request, status, code) => {
     const { url } = await start();
-    expect((await send(`${url}/healthz`, { headers: { "x-large": "x".repeat(20_000) } })).status).toBe(431);
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    cleanUp(() => socket.destroy());
+    let answer = "";
+    socket.on("data", (data: Buffer) => (answer += data.toString()));
+    socket.write(request);
+    await vi.waitFor(() => expect(answer).toContain(`"code":"${code}"`));
+    expect(answer).toContain(`HTTP/1.1 ${status} `);
   });
 });
 

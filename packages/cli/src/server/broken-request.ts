@@ -1,0 +1,29 @@
+import { STATUS_CODES, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+
+const statuses: Readonly<Record<string, readonly [status: number, code: string]>> = {
+  HPE_HEADER_OVERFLOW: [431, "headers_too_large"],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, "request_timeout"],
+};
+
+/**
+ * Answers what is not HTTP, or too slow or too large to be read as such, before any route is known: in the shape of the
+ * ingestion API, whose clients crash on an error without a `code`.
+ */
+export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, code] = statuses[error.code ?? ""] ?? [400, "malformed_request"];
+  const message = STATUS_CODES[status] ?? "";
+  const body = JSON.stringify({ success: false, code, message });
+  const head = `HTTP/1.1 ${status} ${message}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`;
+  socket.end(head + body, () => socket.destroy());
+}
+
+/** Answers a path that cannot be decoded, which no route can be found for. */
+export function answerMalformedUrl(response: ServerResponse): void {
+  const body = JSON.stringify({ success: false, code: "malformed_url", message: "Malformed URL" });
+  response.writeHead(400, { "content-type": "application/json" }).end(body);
+}
