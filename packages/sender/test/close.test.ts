@@ -19,7 +19,7 @@ describe("close()", () => {
       const receiver = await startReceiver(({ path }) =>
         path === "/silent" ? "never" : { status: path === "/good" ? 200 : 503 },
       );
-      const script = join(import.meta.dirname, "support", "closed-sender.mjs");
+      const script = join(import.meta.dirname, "support", "child-closed-sender.mjs");
       const path = join(temporaryFolder(), "deliveries.db");
       const { stdout, stderr } = await promisify(execFile)(process.execPath, [script, receiver.url, path], {
         timeout: 8_000,

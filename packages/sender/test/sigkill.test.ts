@@ -12,7 +12,7 @@ const total = 10_000;
 
 /** A process that waits to be told to start: starting Node takes longer than what is tested. */
 function prepare(): { readonly child: ChildProcess; readonly ready: Promise<unknown> } {
-  const child = fork(join(import.meta.dirname, "support", "killed-sender.mjs"), { stdio: "inherit" });
+  const child = fork(join(import.meta.dirname, "support", "child-killed-sender.mjs"), { stdio: "inherit" });
   onTestFinished(() => void child.kill("SIGKILL"));
   return { child, ready: once(child, "message") };
 }

@@ -3,7 +3,7 @@ import { CallError } from "./call-error.ts";
 import type { Calls, CommonFields } from "./calls.ts";
 
 /** Most bytes of one call (spec section 8). */
-export const maxCallBytes = 32_768;
+const maxCallBytes = 32_768;
 
 /** A message ready to be stored: what it is about, and its exact bytes. */
 export interface BuiltMessage {

@@ -13,7 +13,7 @@ export interface Received {
   readonly message: Readonly<Record<string, unknown>>;
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
