@@ -132,7 +132,9 @@ const besides: Readonly<Record<string, { title: string; check: (example: Example
   },
 };
 
-describe.each(Object.entries(besides))("examples/%s", (name, { title, check }) => {
+const examples = Object.entries(besides).map(([name, rest]) => ({ name, ...rest }));
+
+describe.each(examples)("examples/$name, which $title", ({ name, check }) => {
   let example: Example;
   beforeAll(async () => {
     example = await startExample(name);
@@ -146,7 +148,7 @@ describe.each(Object.entries(besides))("examples/%s", (name, { title, check }) =
     await vi.waitFor(() => expect(example.lines).toEqual(printed[name]));
   });
 
-  it(title, async () => {
+  it("does so", async () => {
     await expect(check(example)).resolves.toBeUndefined();
   });
 });

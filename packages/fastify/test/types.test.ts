@@ -65,7 +65,7 @@ it("types events, and options by the whole app's WebhookTypes", () => {
   app.register(verifyWebhook, { secret: (request) => request.headers.host, events });
   app.post("/webhooks", dispatch(router));
 
-  // @ts-expect-error request.webhook.message would be typed wrongly: see unknown-types.test.ts
+  // @ts-expect-error request.webhook.message would be typed wrongly: see app-types.test.ts
   const unknown: VerifyWebhookOptions = { secret, allowUnknownTypes: true };
   // @ts-expect-error not an option
   app.register(verifyWebhook, { secret, secrets: [] });
