@@ -5,12 +5,12 @@ import type { TransportResponse } from "./transport.ts";
 export type Answer = Accepted | Refused | TryLater;
 
 /** The service has the batch. */
-export interface Accepted {
+interface Accepted {
   readonly kind: "accepted";
 }
 
 /** The service will not take the batch, now or later. It may take parts of it if `divisible`. */
-export interface Refused {
+interface Refused {
   readonly kind: "refused";
   readonly reason: RejectionReason;
   readonly statusCode: number;
@@ -81,7 +81,7 @@ export function noAnswer(error: unknown): TryLater {
 }
 
 /** Milliseconds from a Retry-After of seconds or of a date; `undefined` from anything else. */
-export function parseRetryAfter(headers: TransportResponse["headers"], now: number): number | undefined {
+function parseRetryAfter(headers: TransportResponse["headers"], now: number): number | undefined {
   const value = headers.get("retry-after")?.trim() ?? "";
   if (/^\d+$/.test(value)) return Number(value) * 1_000;
   const until = Date.parse(value);

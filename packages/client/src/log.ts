@@ -16,10 +16,20 @@ export function createRedact(writeKey: string, authorization: string): (text: st
  * else nowhere. `undefined` is nowhere, so that no line is made that no one reads.
  */
 export function createLog(log: Log | undefined, redact: (text: string) => string): Log | undefined {
-  const debug = (globalThis as Host).process?.env?.["DEBUG"] ?? "";
-  const enabled = debug.split(/[\s,]+/).includes("analytics");
+  const enabled = debugVariable()
+    .split(/[\s,]+/)
+    .includes("analytics");
   // The spec names this variable for exactly this: it is the operator who asks for the output, not the library.
   // oxlint-disable-next-line no-console
   const write = log ?? (enabled ? (line: string) => console.error(`analytics ${line}`) : undefined);
   return write && ((line) => write(redact(line)));
+}
+
+function debugVariable(): string {
+  try {
+    return (globalThis as Host).process?.env?.["DEBUG"] ?? "";
+  } catch {
+    // Deno without the permission to read the environment.
+    return "";
+  }
 }

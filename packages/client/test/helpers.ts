@@ -34,7 +34,7 @@ export function createBench(options: AnalyticsOptions = {}): Bench {
   return { analytics, service, clock };
 }
 
-export interface Batch {
+interface Batch {
   readonly messageId: string;
   readonly sentAt: string;
   readonly context: { readonly library: { readonly name: string; readonly version: string } };
