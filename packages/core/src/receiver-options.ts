@@ -46,7 +46,10 @@ export interface ReceiverOptions<
   readonly maxBodyBytes?: number;
   /** Hand on messages of a type that is not one of the seven, as `UnknownMessage`. Default: false. */
   readonly allowUnknownTypes?: AllowUnknown;
-  /** Track events to validate, from `defineEvents`. Default: none. */
+  /**
+   * Track events to validate, from `defineEvents`. Default: none. Where a schema transforms, read the properties in a
+   * router's handler for the event: that is where they have the type of its output.
+   */
   readonly events?: EventDefinitions;
   /** Remembers which deliveries were handled, so that a repeat does not run the handler again. Default: none. */
   readonly dedupe?: DedupeStore;

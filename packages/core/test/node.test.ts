@@ -277,6 +277,23 @@ describe("a receiver on node:http", () => {
     expect(await response.json()).toMatchObject({ code: "ERR_SIGNATURE_MISMATCH" });
   });
 
+  it("settles once, by the status the response was first ended with", async () => {
+    const settle = vi.fn<(status: number) => Promise<void>>(() => Promise.resolve());
+    const { handler, outcome } = outcomeOf((_request, response) => {
+      settleWhenSent({ settle }, response);
+      expect(settle).not.toHaveBeenCalled();
+      response.writeHead(202).end("accepted");
+      response.statusCode = 500;
+      response.end();
+      return Promise.resolve();
+    });
+    const { url } = await serve(handler);
+    const response = await fetch(url, { method: "POST" });
+    await outcome;
+    expect(await response.text()).toBe("accepted");
+    expect(settle).toHaveBeenCalledExactlyOnceWith(202);
+  });
+
   it("settles by the status the handler ends with, even for a sender that has hung up", async () => {
     const receiver = createReceiver({ secret, dedupe: memoryDedupe() });
     const gone = vi.fn<() => void>();
