@@ -47,6 +47,8 @@ const table: Partial<Record<WebhookErrorCode, { status: number; cases: readonly 
       {
         title: "declared, and not yet sent",
         request: {
+          // The rest of the body is still to come: only closing the connection stops it.
+          keepAlive: true,
           headers: [
             ["content-type", "application/json"],
             ["content-length", String(MAX_BODY_BYTES + 1)],
@@ -57,6 +59,7 @@ const table: Partial<Record<WebhookErrorCode, { status: number; cases: readonly 
       {
         title: "undeclared and endless",
         request: {
+          keepAlive: true,
           headers: [
             ["content-type", "application/json"],
             ["transfer-encoding", "chunked"],

@@ -16,6 +16,8 @@ export interface RawRequest {
   /** One entry a line, so that names can be repeated. Values are written as Latin-1. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body?: Uint8Array;
+  /** Leave it to the server whether the connection is closed after its answer. By default it is asked to. */
+  readonly keepAlive?: boolean;
 }
 
 /** A signed request as it goes over the wire, its length declared. */
@@ -23,10 +25,12 @@ export function asWritten({ headers, body }: Pick<SignedRequest, "headers" | "bo
   return { headers: [...Object.entries(headers), ["content-length", String(body.length)]], body };
 }
 
-/** The bytes of a request. It asks for the connection to be closed after the answer. */
-export function wireBytes(url: string, { method = "POST", headers, body }: RawRequest): Buffer {
+/** The bytes of a request. */
+export function wireBytes(url: string, request: RawRequest): Buffer {
+  const { method = "POST", headers, body, keepAlive = false } = request;
   const { host, pathname } = new URL(url);
-  const lines = [`${method} ${pathname} HTTP/1.1`, `Host: ${host}`, "Connection: close"];
+  const lines = [`${method} ${pathname} HTTP/1.1`, `Host: ${host}`];
+  if (!keepAlive) lines.push("Connection: close");
   for (const [name, value] of headers) lines.push(`${name}: ${value}`);
   const head = Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1");
   return body === undefined ? head : Buffer.concat([head, body]);
