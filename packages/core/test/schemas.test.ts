@@ -107,6 +107,17 @@ describe("openApiDocument", () => {
     expect(document.components.schemas).toMatchObject($defs as object);
   });
 
+  it("tells the messages apart by their type", () => {
+    const { WebhookMessage, ...others } = document.components.schemas;
+    const { discriminator } = WebhookMessage as { discriminator: { propertyName: string; mapping: object } };
+    expect(discriminator.propertyName).toBe("type");
+    for (const [type, path] of Object.entries(discriminator.mapping)) {
+      const name = String(path).replace("#/components/schemas/", "");
+      expect(others[name]).toMatchObject({ properties: { type: { const: type } } });
+    }
+    expect(Object.keys(discriminator.mapping)).toEqual(types);
+  });
+
   it("describes the signature header", () => {
     const [signature] = parameters;
     expect(signature?.name).toBe("X-Signature");
