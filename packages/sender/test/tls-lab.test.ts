@@ -103,6 +103,25 @@ describe("a server whose certificate is accepted", () => {
   });
 });
 
+describe("a name with the root's dot", () => {
+  it("is asked for and verified without it", async () => {
+    const names: unknown[] = [];
+    const certificate = await authority.issue({ names: ["endpoint.example"] });
+    const endpoint = await httpEndpoint((_, response) => {
+      names.push("servername" in response.req.socket ? response.req.socket.servername : undefined);
+      response.end();
+    }, certificate);
+    const transport = createTransport({ resolveHost: async () => [{ address: "127.0.0.1", family: 4 }] });
+    onTestFinished(() => transport.close());
+    const url = `https://endpoint.example.:${endpoint.port}/`;
+
+    const result = await transport.send({ url, headers: {}, body, ca: authority.pem }, { timeoutMs: 5_000 });
+
+    expect(result).toMatchObject({ outcome: "success" });
+    expect(names).toEqual(["endpoint.example"]);
+  });
+});
+
 describe("a sender", () => {
   it("delivers to the two good servers of six, and sends no request to the four bad ones", async () => {
     const bad = badServers.filter(({ code }) => code !== "CERT_NOT_YET_VALID");

@@ -63,8 +63,10 @@ async function* slowly(body: Uint8Array, { over, timeoutMs }: Wire): AsyncGenera
   // Half of the time at most, so that a receiver that waits for the whole body can still answer in time.
   const interval = Math.min(SLOW_BODY_MS, timeoutMs / 2) / SLOW_PIECES;
   for (let start = 0; start < body.length; start += size) {
+    if (start > 0) {
+      await pause(interval, undefined, { signal: over });
+    }
     yield body.subarray(start, start + size);
-    await pause(interval, undefined, { signal: over });
   }
 }
 
