@@ -23,6 +23,11 @@ const names = ["ts", "mts", "js", "mjs", "json"].map((extension) => `countersign
  * @param file Read this one, instead of searching.
  * @returns `undefined` when there is none.
  * @throws ConfigError when it cannot be read, or something in it is wrong.
+ * @example
+ * ```ts
+ * const loaded = await loadConfig(process.cwd());
+ * const server = await createServer({ to: "http://localhost:3000/webhooks", ...loaded?.config });
+ * ```
  */
 export async function loadConfig(directory: string, file?: string): Promise<LoadedConfig | undefined> {
   const explorer = lilconfig("countersign", {

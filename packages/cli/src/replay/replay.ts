@@ -42,6 +42,10 @@ export interface ReplayReport {
  * Sends the requests of a recording again, byte for byte, one after the other and each once.
  *
  * @throws RecordingError when a line is none of a recording, or the file cannot be read. What came before was sent.
+ * @example
+ * ```ts
+ * const { sent, failed } = await replay({ file: "traffic.jsonl", to: "http://localhost:3000/webhooks" });
+ * ```
  */
 export async function replay({ file, to, secret, onResult, signal }: ReplayOptions): Promise<ReplayReport> {
   const { size } = await stat(file).catch(unreadable(file));

@@ -29,7 +29,14 @@ const commonFields = ["userId", "anonymousId", "messageId", "timestamp", "contex
 /** A call as free-form fields; the sender checks them. */
 export type SampleCall = Record<string, unknown>;
 
-/** A complete call of a type, with values that look real. */
+/**
+ * A complete call of a type, with values that look real (spec section 2.2).
+ *
+ * @example
+ * ```ts
+ * sampleCall("alias"); // { previousId: "...", userId: "..." }
+ * ```
+ */
 export function sampleCall(type: MessageType): SampleCall {
   if (type === "alias") return { ...aliasIdentity(sampleMessages.alias) };
   const sample: object = structuredClone(sampleMessages[type]);
@@ -41,7 +48,7 @@ export function sampleCall(type: MessageType): SampleCall {
 }
 
 /** The fields that can be set on a call of a type. */
-export function fieldsOf(type: MessageType): readonly string[] {
+function fieldsOf(type: MessageType): readonly string[] {
   return type === "delete" ? ["userId", "timestamp"] : [...ownFields[type], ...commonFields];
 }
 
@@ -56,6 +63,11 @@ export class SetError extends Error {
  * @param assignment `properties.plan=pro`. A dot inside a name is written `\.`. A value that is JSON is taken as such, so
  *   `properties.price=9.5` is a number; quotes keep it text: `'properties.zip="01234"'`.
  * @throws SetError when the path leads nowhere.
+ * @example
+ * ```ts
+ * const call = sampleCall("track");
+ * setField("track", call, "properties.plan=pro");
+ * ```
  */
 export function setField(type: MessageType, call: SampleCall, assignment: string): void {
   const equals = assignment.indexOf("=");

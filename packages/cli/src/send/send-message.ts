@@ -31,6 +31,13 @@ export interface SentMessage {
  * Sends one message to a receiver, once: what is not taken at the first attempt is reported, not retried.
  *
  * @throws CallError when the call is not valid.
+ * @throws SettingsError when `to` is no URL to send to, or `secret` is empty.
+ * @example
+ * ```ts
+ * const to = "http://localhost:3000/webhooks";
+ * const { ok, attempt } = await sendMessage({ type: "track", call: sampleCall("track"), to, secret: "dev" });
+ * if (!ok) console.log(attempt.outcome, attempt.status);
+ * ```
  */
 export async function sendMessage({ type, call, to, secret }: SendOptions): Promise<SentMessage> {
   const sender = await createSender({

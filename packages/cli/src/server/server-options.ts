@@ -37,7 +37,7 @@ export interface ServerOptions {
 }
 
 /** The name of the one source that `to` makes. */
-export const DEFAULT_SOURCE = "default";
+const DEFAULT_SOURCE = "default";
 
 /** A mistake in the options, as a sentence that says what to do. */
 export class ServerOptionsError extends TypeError {

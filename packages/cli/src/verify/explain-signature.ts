@@ -19,7 +19,16 @@ export interface Explanation {
   readonly diagnoses: readonly Diagnosis[];
 }
 
-/** Says in one sentence why a signature does, or does not, match a body. */
+/**
+ * Says in one sentence why a signature does, or does not, match a body (spec section 5.1).
+ *
+ * @throws TypeError when the secret is empty.
+ * @example
+ * ```ts
+ * const signature = "cfc8098c2e5655c926d75e61f3e90d09222286e4";
+ * const { sentence } = explainSignature({ body: Buffer.from("{}"), signature, secret: "dev" });
+ * ```
+ */
 export function explainSignature({ body, signature, secret }: ExplainInput): Explanation {
   const result = verifySignature(body, signature, secret);
   if (result.ok) {
