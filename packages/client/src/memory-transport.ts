@@ -85,16 +85,6 @@ export function memoryTransport(): MemoryTransport {
   const stored = new Map<string, SentMessage>();
   const script: (Reply | ((batch: SentBatch) => Reply))[] = [];
   let always: Reply | ((batch: SentBatch) => Reply) = {};
-  const find = (pattern: MessagePattern): SentMessage | undefined => {
-    return [...stored.values()].find((message) => fits(message, pattern));
-  };
-  const listing = (): string => {
-    const lines = [...stored.values()].map((message) => `\n  ${JSON.stringify(message)}`);
-    return lines.length > 0
-      ? `The service has:${lines.join("")}`
-      : "The service has none. Did you await flush()?";
-  };
-
   return {
     requests,
     get messages() {
@@ -115,6 +105,23 @@ export function memoryTransport(): MemoryTransport {
       }
       return response;
     },
+    ...createAssertions(stored),
+  };
+}
+
+type Assertions = Pick<MemoryTransport, "assertSent" | "assertNotSent" | "assertCount">;
+
+function createAssertions(stored: ReadonlyMap<string, SentMessage>): Assertions {
+  const find = (pattern: MessagePattern): SentMessage | undefined => {
+    return [...stored.values()].find((message) => fits(message, pattern));
+  };
+  const listing = (): string => {
+    const lines = [...stored.values()].map((message) => `\n  ${JSON.stringify(message)}`);
+    return lines.length > 0
+      ? `The service has:${lines.join("")}`
+      : "The service has none. Did you await flush()?";
+  };
+  return {
     assertSent(pattern) {
       const message = find(pattern);
       if (message) return message;

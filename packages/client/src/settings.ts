@@ -84,10 +84,6 @@ export function createSettings(writeKey: unknown, options: AnalyticsOptions): Se
     throw new TypeError("The write key must be a non-empty string. It is among the source's settings.");
   }
   checkNames("option", options, optionNames);
-  const { size, flushAt = size ?? 20 } = options;
-  if (size !== undefined && size !== flushAt) {
-    throw new TypeError("'size' is another name for 'flushAt': pass one of them.");
-  }
   const gzip = boolean("gzip", options.gzip);
   if (gzip && typeof CompressionStream === "undefined") {
     throw new TypeError("'gzip' needs CompressionStream, which this runtime does not have.");
@@ -99,7 +95,7 @@ export function createSettings(writeKey: unknown, options: AnalyticsOptions): Se
   return {
     url: endpointUrl(options.endpoint ?? "https://api.segment.io"),
     headers,
-    flushAt: integer(size === undefined ? "flushAt" : "size", flushAt, 1, maxBatchMessages),
+    flushAt: flushCount(options),
     flushAfter: integer("flushAfter", options.flushAfter ?? 5_000, 1, maxDelay),
     maxQueueSize: integer("maxQueueSize", options.maxQueueSize ?? 10_000, 1),
     maxQueueBytes: integer("maxQueueBytes", options.maxQueueBytes ?? 16_777_216, largestCall),
@@ -115,11 +111,18 @@ export function createSettings(writeKey: unknown, options: AnalyticsOptions): Se
     schemas: validate ? options.events?.schemas : undefined,
     log: createLog(callable("log", options.log, undefined), redact),
     redact,
-    clock: options.clock ?? systemClock,
+    clock: having("clock", options.clock ?? systemClock, ["now", "setTimeout", "clearTimeout"]),
     ids: callable("ids", options.ids, () => crypto.randomUUID()),
     random: callable("random", options.random, Math.random),
-    transport: options.transport ?? fetchTransport(),
+    transport: having("transport", options.transport ?? fetchTransport(), ["send"]),
   };
+}
+
+function flushCount({ size, flushAt = size ?? 20 }: AnalyticsOptions): number {
+  if (size !== undefined && size !== flushAt) {
+    throw new TypeError("'size' is another name for 'flushAt': pass one of them.");
+  }
+  return integer(size === undefined ? "flushAt" : "size", flushAt, 1, maxBatchMessages);
 }
 
 function endpointUrl(endpoint: unknown): string {
@@ -185,6 +188,13 @@ function boolean(name: string, value: unknown = false): boolean {
 function callable<Value>(name: string, value: Value | undefined, fallback: Value): Value {
   if (value === undefined || typeof value === "function") return value ?? fallback;
   throw new TypeError(`'${name}' must be a function, not ${String(value)}.`);
+}
+
+function having<Value extends object>(name: string, value: Value, methods: (keyof Value & string)[]): Value {
+  for (const method of methods) {
+    if (typeof value[method] !== "function") throw new TypeError(`'${name}' must have a method ${method}().`);
+  }
+  return value;
 }
 
 function policy(value: unknown): WhenFull {

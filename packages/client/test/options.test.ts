@@ -25,6 +25,13 @@ test.each<[string, unknown, AnalyticsOptions, RegExp]>([
   ["credentials in the endpoint", "K", { endpoint: "https://u:p@api.example.com" }, /user name/],
   ["an illegal header", "K", { headers: { "x y": "z" } }, /'headers'/],
   ["a hook that is no function", "K", wrong({ onDrop: true }), /'onDrop' must be a function/],
+  [
+    "a transport that is a function",
+    "K",
+    wrong({ transport: fetch }),
+    /'transport' must have a method send\(\)/,
+  ],
+  ["half a clock", "K", wrong({ clock: { now: Date.now } }), /'clock' must have a method setTimeout\(\)/],
   ["gzip as text", "K", wrong({ gzip: "yes" }), /'gzip' must be true or false/],
   ["validateEvents without events", "K", { validateEvents: true }, /needs 'events'/],
 ])("%s is a TypeError when the client is created", (_, key, options, message) => {
