@@ -200,7 +200,9 @@ describe("calls that are not valid", () => {
 
   test("a closed sender takes no calls", async () => {
     const { sender } = await single();
+    const receipt = await sender.track({ userId: "u1", event: "e" });
     await sender.close();
+    await expect(receipt.settled()).rejects.toBeInstanceOf(SenderClosedError);
     await expect(sender.track({ userId: "u1", event: "e" })).rejects.toBeInstanceOf(SenderClosedError);
     await expect(sender.idle()).rejects.toBeInstanceOf(SenderClosedError);
   });

@@ -4,8 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
@@ -19,22 +18,37 @@ function rowsOf(path: string, sql: string): readonly Record<string, unknown>[] {
   return rows;
 }
 
-/** Opens a sender in a process of its own, without the rights that this one may have. */
-async function openElsewhere(
-  path: string,
-): Promise<{ readonly stdout: Promise<string>; kill(): void; opened: Promise<unknown> }> {
+interface Elsewhere {
+  /** What opening the store came to: "opened", or the error's code. */
+  readonly opened: Promise<string>;
+  /** Kills the process; resolves when it has ended. */
+  kill(): Promise<unknown>;
+}
+
+/** Opens a sender in a process of its own, and keeps it open. */
+function openElsewhere(path: string, options: { readonly asNobody: boolean }): Elsewhere {
   const script = `
     import { createSender, sqliteStore } from ${JSON.stringify(import.meta.resolve("@countersign/sender"))};
-    try {
-      const sender = await createSender({ url: ${JSON.stringify(url)}, store: sqliteStore({ path: ${JSON.stringify(path)} }) });
-      console.log("opened");
-      if (process.argv.includes("hold")) setInterval(() => {}, 60_000);
-      else await sender.close();
-    } catch (error) { console.log(error.code); }`;
-  const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
-  const child = spawn(process.execPath, ["--input-type=module", "-e", script, "--", "hold"], nobody);
-  const opened = once(child.stdout, "data").then(([chunk]) => String(chunk).trim());
-  return { stdout: text(child.stdout), kill: () => child.kill("SIGKILL"), opened };
+    if (${options.asNobody} && process.getuid() === 0) {
+      process.setgid(65_534);
+      process.setuid(65_534);
+    }
+    const store = sqliteStore({ path: ${JSON.stringify(path)} });
+    const outcome = await createSender({ url: ${JSON.stringify(url)}, store }).then(() => "opened", (error) => error.code);
+    console.log(outcome);
+    setInterval(() => {}, 60_000);`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return {
+    opened: once(child.stdout, "data").then(([chunk]) => String(chunk).trim()),
+    kill: () => {
+      const ended = once(child, "exit");
+      child.kill("SIGKILL");
+      return ended;
+    },
+  };
 }
 
 describe("a store that cannot be used is refused with a clear error", () => {
@@ -94,14 +108,11 @@ describe("a store that cannot be used is refused with a clear error", () => {
   });
 
   test("open in another process, until that one is killed", async () => {
-    const folder = temporaryFolder();
-    chmodSync(folder, 0o777);
-    const path = join(folder, "deliveries.db");
-    const other = await openElsewhere(path);
+    const path = join(temporaryFolder(), "deliveries.db");
+    const other = openElsewhere(path, { asNobody: false });
     expect(await other.opened).toBe("opened");
     expect(await refusal(path)).toMatchObject({ code: "ERR_STORE_LOCKED" });
-    other.kill();
-    await other.stdout;
+    await other.kill();
     await openSender({ url, store: sqliteStore({ path }) });
   });
 
@@ -112,9 +123,7 @@ describe("a store that cannot be used is refused with a clear error", () => {
     await (await createSender({ url, store: sqliteStore({ path }) })).close();
     chmodSync(path, 0o444);
     chmodSync(`${path}-lock`, 0o666);
-    const other = await openElsewhere(path);
-    expect(await other.opened).toBe("ERR_STORE_READ_ONLY");
-    other.kill();
+    expect(await openElsewhere(path, { asNobody: true }).opened).toBe("ERR_STORE_READ_ONLY");
   });
 
   test("a store serves one sender", async () => {

@@ -10,6 +10,7 @@ interface Waiter {
 export class SettledWaiters {
   readonly #find: (id: string) => Promise<Delivery | undefined>;
   readonly #waiters = new Map<string, Set<Waiter>>();
+  #isClosed = false;
 
   constructor(find: (id: string) => Promise<Delivery | undefined>) {
     this.#find = find;
@@ -29,16 +30,13 @@ export class SettledWaiters {
 
   /** Fails everyone who still waits. */
   close(): void {
-    for (const [id, waiters] of this.#waiters) {
-      const error = new SenderClosedError(
-        `The sender was closed before delivery ${id} had ended. A store on disk keeps it: it goes on at the next start.`,
-      );
-      for (const { fail } of waiters) fail(error);
-    }
+    this.#isClosed = true;
+    for (const [id, waiters] of this.#waiters) for (const { fail } of waiters) fail(closedError(id));
     this.#waiters.clear();
   }
 
   async #waitFor(id: string): Promise<Delivery> {
+    if (this.#isClosed) throw closedError(id);
     let waiter: Waiter | undefined;
     // Registered before the store is asked, or an end between the two would be missed.
     const end = new Promise<void>((wake, fail) => {
@@ -64,4 +62,10 @@ export class SettledWaiters {
     waiters?.delete(waiter);
     if (waiters?.size === 0) this.#waiters.delete(id);
   }
+}
+
+function closedError(id: string): SenderClosedError {
+  return new SenderClosedError(
+    `The sender was closed before delivery ${id} was known to have ended. A store on disk keeps it: it goes on at the next start.`,
+  );
 }
