@@ -50,7 +50,7 @@ export interface Receiver {
 }
 
 /** The path every receiver listens on, for all methods. */
-export const PATH = "/webhooks";
+const PATH = "/webhooks";
 
 function onExpress(express: typeof express5, ...before: express5.RequestHandler[]): Receiver["mount"] {
   return ({ handle, ...options }) => {

@@ -76,7 +76,7 @@ function forwarded(delivery: Delivery): Row {
 
 /** A row for a request that no receiver may accept. */
 async function refused(sent: string, how: string, request: SignedRequest): Promise<Row> {
-  const response = await fetch(url, { ...request, body: request.body as Uint8Array<ArrayBuffer> });
+  const response = await fetch(url, request);
   const { detail = "accepted" } = response.ok ? {} : ((await response.json()) as { detail?: string });
   return { sent, how, status: response.status, answer: detail, asItShouldBe: response.status === 401 };
 }
