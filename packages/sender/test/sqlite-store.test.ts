@@ -207,12 +207,14 @@ describe("a store that is full", () => {
     const receiver = await startReceiver();
     const sender = await openSender({ url: receiver.url, store: sqliteStore({ path, maxBytes: 1_000_000 }) });
     const ids: string[] = [];
+    const first = await sender.identify({ userId: "u1", traits });
     for (let message = 0; message < 100; message += 1) {
       const receipt = await sender.identify({ userId: "u1", traits });
       await receipt.settled();
       ids.push(...receipt.deliveries);
     }
-    expect(receiver.received).toHaveLength(100);
+    expect(receiver.received).toHaveLength(101);
+    await expect(first.settled()).rejects.toThrow(/not kept by the store any more/);
     const kept = (await sender.deliveries()).map(({ id }) => id);
     expect(kept.length).toBeGreaterThan(0);
     expect(kept).toEqual(ids.toReversed().slice(0, kept.length));

@@ -47,14 +47,12 @@ export class SettledWaiters {
     // The sender may close while the store is asked, when nobody listens to this promise yet.
     end.catch(() => {});
     const now = await this.#find(id);
-    if (now !== undefined && now.state !== "pending") {
-      if (waiter !== undefined) this.#forget(id, waiter);
-      return now;
+    if (now?.state === "pending") {
+      await end;
+      return kept(await this.#find(id), id);
     }
-    await end;
-    const ended = await this.#find(id);
-    if (ended === undefined) throw new Error(`Delivery ${id} is not kept by the store any more.`);
-    return ended;
+    if (waiter !== undefined) this.#forget(id, waiter);
+    return kept(now, id);
   }
 
   #forget(id: string, waiter: Waiter): void {
@@ -68,4 +66,9 @@ function closedError(id: string): SenderClosedError {
   return new SenderClosedError(
     `The sender was closed before delivery ${id} was known to have ended. A store on disk keeps it: it goes on at the next start.`,
   );
+}
+
+function kept(delivery: Delivery | undefined, id: string): Delivery {
+  if (delivery !== undefined) return delivery;
+  throw new RangeError(`Delivery ${id} has ended, and is not kept by the store any more.`);
 }
