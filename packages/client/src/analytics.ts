@@ -1,3 +1,5 @@
+// Symbol.asyncDispose, for consumers whose `lib` is older.
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { AliasCall, CallType, GroupCall, IdentifyCall, PageCall, ScreenCall } from "./calls.ts";
 import { checkEvent, type EventSchemas, type TrackCallOf } from "./events.ts";
 import type { AnalyticsOptions } from "./options.ts";
