@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
+import { WebhookError } from "@countersign/core";
 import { sampleMessages, signedRequest } from "@countersign/core/testing";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { asWritten, wireBytes } from "./support/raw-exchange.ts";
@@ -54,6 +55,12 @@ describe.each(receivers)("$name", (receiver) => {
     await failed.text();
     expect((await fetch(running.url, { ...delivery, headers: closing(delivery.headers) })).status).toBe(204);
     await expectNothingHeld();
+  });
+
+  it("answers by the status of a WebhookError that a handler throws, such as a router's", async () => {
+    handle.mockImplementationOnce(() => Promise.reject(new WebhookError("ERR_INVALID_MESSAGE")));
+    const refused = await fetch(running.url, { ...delivery, headers: closing(delivery.headers) });
+    expect(refused.status).toBe(422);
   });
 });
 

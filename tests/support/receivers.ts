@@ -109,7 +109,10 @@ const onNode: Receiver["mount"] = ({ handle, ...options }) => {
         await handle?.(received.webhook);
         return void response.writeHead(204).end();
       })
-      .catch(() => response.writeHead(500).end());
+      .catch((error: unknown) => {
+        if (error instanceof WebhookError) sendProblem(response, error);
+        else response.writeHead(500).end();
+      });
   };
   return createServer(listener);
 };

@@ -2,6 +2,7 @@ import {
   createReceiver,
   readStream,
   toProblem,
+  WebhookError,
   type ReceivedMessage,
   type ReceiverOptions,
   type SecretFunction,
@@ -10,11 +11,14 @@ import {
   type WebhookRouter,
 } from "@countersign/core";
 
-/** Options of {@link verifyWebhook}: those of every receiver, without what only an answer could settle. */
-export type VerifyWebhookOptions<AllowUnknown extends boolean = false> = Omit<
+/** Options of {@link verifyWebhook}: those of every receiver, without what takes an answer. */
+export interface VerifyWebhookOptions<AllowUnknown extends boolean = false> extends Omit<
   ReceiverOptions<Request, AllowUnknown>,
   "dedupe" | "onError"
->;
+> {
+  /** Only {@link webhookHandler} learns how a delivery was answered, and so whether a repeat must be handled. */
+  readonly dedupe?: never;
+}
 
 /**
  * Options of {@link webhookHandler}: those of every receiver. Functions are given the `Request` and, after it, whatever
@@ -49,6 +53,12 @@ const ALREADY_READ =
   "before, or pass new Request(request, { body: bytes }) with the bytes that were read.";
 
 function toWebhookRequest(request: Request): WebhookRequest<Request> {
+  if (typeof request?.headers?.get !== "function") {
+    throw new TypeError(
+      "verifyWebhook() and the function of webhookHandler() take a web-standard Request. " +
+        'In Hono that is c.req.raw: app.post("/webhooks", (c) => handler(c.req.raw)).',
+    );
+  }
   const { body, method, headers } = request;
   if (request.bodyUsed || body?.locked) {
     return { method, headers, body: { from: "gone", hint: ALREADY_READ }, request };
@@ -66,7 +76,7 @@ function toWebhookRequest(request: Request): WebhookRequest<Request> {
  * @param options - See `ReceiverOptions`. The secret defaults to the environment variable `WEBHOOK_SECRET`.
  * @returns The typed message, its exact bytes and how it was verified.
  * @throws WebhookError naming why the request is refused.
- * @throws TypeError if there is no secret.
+ * @throws TypeError if there is no secret, or if there is a dedupe store.
  * @example
  * ```ts
  * const { message } = await verifyWebhook(request, { secret });
@@ -77,6 +87,8 @@ export async function verifyWebhook<AllowUnknown extends boolean = false>(
   request: Request,
   options: VerifyWebhookOptions<AllowUnknown> = {},
 ): Promise<VerifiedWebhook<ReceivedMessage<AllowUnknown>>> {
+  if (options.dedupe !== undefined)
+    throw new TypeError("For dedupe, use webhookHandler() of @countersign/fetch.");
   const received = await createReceiver(options).receive(toWebhookRequest(request));
   if (received.verdict === "rejected") throw received.error;
   return received.webhook;
@@ -89,8 +101,9 @@ export async function verifyWebhook<AllowUnknown extends boolean = false>(
  *
  * @param options - See {@link WebhookHandlerOptions}.
  * @param handler - Is given the verified webhook, the request, and what else the platform passes. What it throws is
- *   thrown on, so that the platform answers 500 and the sender delivers again.
- * @throws TypeError if there is no secret.
+ *   thrown on, so that the platform answers 500 and the sender delivers again; only a `WebhookError`, as of a router whose
+ *   events the message does not fit, is answered like a refusal.
+ * @throws TypeError if there is no secret or no handler.
  * @example
  * ```ts
  * export const POST = webhookHandler({ secret }, async ({ message }) => {
@@ -112,23 +125,37 @@ export function webhookHandler<Context extends readonly unknown[], AllowUnknown 
   handler: WebhookHandler<Context, AllowUnknown>,
 ): FetchHandler<Context> {
   const receiver = createReceiver(options);
+  const refuse = (error: unknown): Response => {
+    if (!(error instanceof WebhookError) || options.onError === "throw") throw error;
+    const { body, ...init } = toProblem(error);
+    return new Response(body, init);
+  };
   return async (request, ...context) => {
     const received = await receiver.receive(toWebhookRequest(request), ...context);
-    if (received.verdict === "rejected") {
-      if (options.onError === "throw") throw received.error;
-      const { body, ...init } = toProblem(received.error);
-      return new Response(body, init);
-    }
+    if (received.verdict === "rejected") return refuse(received.error);
     if (received.verdict === "duplicate") return new Response(null, { status: 200 });
     let status = 500;
     try {
       const response = await handler(received.webhook, request, ...context);
+      assertResponse(response);
       status = response.status;
       return response;
+    } catch (error) {
+      // A router with events of its own refuses what does not fit them; the other frameworks know its status, too.
+      return refuse(error);
     } finally {
       await received.settle(status);
     }
   };
+}
+
+// By its status, not its class: a platform's Response need not be this realm's.
+function assertResponse(response: Partial<Response> | undefined): void {
+  if (typeof response?.status === "number") return;
+  throw new TypeError(
+    `The webhook's handler must return a Response, but returned ${response === null ? "null" : typeof response}. ` +
+      "For no content: new Response(null, { status: 204 }).",
+  );
 }
 
 /**

@@ -1,8 +1,16 @@
-import { createRouter, memoryDedupe, toProblem, WebhookError, type DedupeStore } from "@countersign/core";
+import {
+  createRouter,
+  defineEvents,
+  memoryDedupe,
+  toProblem,
+  WebhookError,
+  type DedupeStore,
+} from "@countersign/core";
 import { mutations, sampleMessages, signedRequest } from "@countersign/core/testing";
 import { dispatch, verifyWebhook, webhookHandler } from "@countersign/fetch";
 import { Hono } from "hono";
 import { describe, expect, it, vi } from "vitest";
+import * as z from "zod";
 
 const secret = "secret";
 const track = signedRequest(sampleMessages.track, secret);
@@ -47,6 +55,11 @@ describe("verifyWebhook", () => {
   it("rejects with a TypeError where there is no secret", async () => {
     await expect(verifyWebhook(request())).rejects.toThrow(TypeError);
     await expect(verifyWebhook(request(), { secret: "" })).rejects.toThrow(TypeError);
+  });
+
+  it("rejects with a TypeError where there is a store that it could never settle", async () => {
+    const options: object = { secret, dedupe: memoryDedupe() };
+    await expect(verifyWebhook(request(), options)).rejects.toThrow(TypeError);
   });
 
   it("answers for a body that something else has read, at once and with what to do", async () => {
@@ -194,6 +207,21 @@ describe("webhookHandler", () => {
     const response = await webhookHandler({ secret }, dispatch(router))(request());
     expect(response.status).toBe(204);
     expect(events).toEqual(["Order Completed"]);
+  });
+});
+
+describe("a router with events of its own", () => {
+  const events = defineEvents({ "Order Completed": z.object({ total: z.string() }) });
+  const router = createRouter({ events });
+
+  it("refuses what does not fit them as the other frameworks do, by 422", async () => {
+    const response = await webhookHandler({ secret }, dispatch(router))(request());
+    expect(await problem(response)).toEqual({ status: 422, code: "ERR_INVALID_MESSAGE" });
+  });
+
+  it("throws it on where onError says so", async () => {
+    const POST = webhookHandler({ secret, onError: "throw" }, dispatch(router));
+    await expect(POST(request())).rejects.toBeInstanceOf(WebhookError);
   });
 });
 
