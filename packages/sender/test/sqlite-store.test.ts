@@ -170,6 +170,7 @@ describe("a store that is full", () => {
       sender.identify({ userId: "small" }),
     ]);
     expect([large.status, small.status]).toEqual(["rejected", "fulfilled"]);
+    expect((await sender.stats()).sources).toMatchObject([{ usage: accepted.length + 1 }]);
     await sender.close();
     expect(statSync(path).size).toBeLessThanOrEqual(1_000_000);
 

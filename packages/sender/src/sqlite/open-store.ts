@@ -40,6 +40,8 @@ export class OpenStore {
   readonly #room: FileRoom;
   readonly #writes: WriteQueue;
   readonly #lanes = new Map<string, Lane>();
+  /** Calls of the present transaction by source, so that it counts them in one write. */
+  readonly #usage = new Map<string, number>();
   /** Destinations with something new since the last commit. */
   readonly #stirred = new Set<string>();
 
@@ -52,7 +54,11 @@ export class OpenStore {
     this.#counter = new DeliveryCounter(db);
     this.#retention = new Retention(db, options.keepForMs);
     this.#room = new FileRoom(db, options.path, options.maxBytes);
-    this.#writes = new WriteQueue(db, options.path, () => this.#afterCommit());
+    this.#writes = new WriteQueue(db, options.path, {
+      begin: () => this.#usage.clear(),
+      finish: () => this.#profiles.addUsage(this.#usage),
+      flushed: () => this.#flushed(),
+    });
   }
 
   accept(acceptance: Acceptance): Promise<void> {
@@ -67,7 +73,8 @@ export class OpenStore {
           throw new TypeError("A delivery names no message.");
         this.#table.insertDelivery(delivery, position, message.acceptedAt);
       }
-      if (usage !== undefined) this.#profiles.addUsage(usage);
+      for (const [source, calls] of usage ?? [])
+        this.#usage.set(source, (this.#usage.get(source) ?? 0) + calls);
       if (traits !== undefined) this.#profiles.changeTraits(traits);
       removed = this.#makeRoom();
       this.#room.assertRoom();
@@ -187,7 +194,7 @@ export class OpenStore {
     this.#stirred.add(destination);
   }
 
-  #afterCommit(): void {
+  #flushed(): void {
     for (const destination of this.#stirred) this.#lanes.get(destination)?.pump();
     this.#stirred.clear();
     try {

@@ -10,6 +10,16 @@ interface Write {
   readonly reject: (error: Error) => void;
 }
 
+/** What is to be done for a transaction as a whole. */
+export interface TransactionHooks {
+  /** Runs first; what an earlier transaction left undone because it failed is to be forgotten. */
+  readonly begin: () => void;
+  /** Runs last inside of the transaction. */
+  readonly finish: () => void;
+  /** Runs once everything of a turn was committed or refused. */
+  readonly flushed: () => void;
+}
+
 /**
  * Group commit: everything written in one turn of the event loop is committed, and so flushed to disk, once.
  * A promise resolves after the commit that has its write.
@@ -17,15 +27,14 @@ interface Write {
 export class WriteQueue {
   readonly #db: Database.Database;
   readonly #path: string;
-  readonly #afterCommit: () => void;
+  readonly #hooks: TransactionHooks;
   #waiting: Write[] = [];
   #turn: NodeJS.Immediate | undefined;
 
-  /** `afterCommit` is called once for each group that was committed. */
-  constructor(db: Database.Database, path: string, afterCommit: () => void) {
+  constructor(db: Database.Database, path: string, hooks: TransactionHooks) {
     this.#db = db;
     this.#path = path;
-    this.#afterCommit = afterCommit;
+    this.#hooks = hooks;
   }
 
   /** Has a write committed with the others of this turn. Rejects with a StoreError, with nothing of it written. */
@@ -44,13 +53,15 @@ export class WriteQueue {
     this.#waiting = [];
     if (group.length === 0) return;
     this.#commit(group);
-    this.#afterCommit();
+    this.#hooks.flushed();
   }
 
   #commit(group: readonly Write[]): void {
     try {
       this.#db.exec("BEGIN IMMEDIATE");
+      this.#hooks.begin();
       for (const write of group) write.run();
+      this.#hooks.finish();
       this.#db.exec("COMMIT");
     } catch (cause) {
       if (this.#db.inTransaction) this.#db.exec("ROLLBACK");
