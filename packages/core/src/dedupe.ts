@@ -1,3 +1,5 @@
+import { checkOptionNames } from "./option-names.ts";
+
 /** What {@link DedupeStore.claim} found: a first sight of the key, one that is being handled, or one that was handled. */
 export type Claim = "new" | "in-flight" | "done";
 
@@ -37,13 +39,14 @@ const HOUR = 3_600_000;
  * A {@link DedupeStore} in this process's memory: right for one process, and forgotten when it ends.
  *
  * @param options - Bounds on size and time.
- * @throws TypeError if a bound is not a positive number.
+ * @throws TypeError if a bound is not a positive number, or there is no option of a name.
  * @example
  * ```ts
  * const receiver = createReceiver({ secret, dedupe: memoryDedupe() });
  * ```
  */
 export function memoryDedupe(options: MemoryDedupeOptions = {}): DedupeStore {
+  checkOptionNames("memoryDedupe", options, ["max", "ttl", "lease", "now"]);
   const { max = 100_000, ttl = 5 * HOUR, lease = 60_000, now = Date.now } = options;
   for (const [name, value] of Object.entries({ max, ttl, lease })) {
     if (!(value > 0))

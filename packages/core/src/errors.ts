@@ -57,7 +57,8 @@ const HINT: Record<WebhookErrorCode, string> = {
     "No shared secret is set at the sender, a proxy drops the header, or it is not the service that posts.",
   ERR_SIGNATURE_MALFORMED: "The signature is not hex HMAC-SHA1, or the header came more than once.",
   ERR_SIGNATURE_MISMATCH:
-    "The sender signs with another secret, or the body was changed on its way. diagnose() tries the usual causes.",
+    "The sender signs with another secret, or the body was changed on its way. " +
+    "Set onRejected, or call diagnose(): both try the usual causes.",
   ERR_INVALID_UTF8: "The body is signed but not UTF-8: the sender is at fault.",
   ERR_INVALID_JSON: "The body is signed but not JSON: the sender is at fault.",
   ERR_BATCH_UNSUPPORTED:

@@ -2,6 +2,7 @@ import type { DedupeStore } from "./dedupe.ts";
 import type { Diagnosis } from "./diagnose.ts";
 import type { WebhookError } from "./errors.ts";
 import { checkEvents, type EventDefinitions } from "./events.ts";
+import { checkOptionNames } from "./option-names.ts";
 import { environmentVariable } from "./process.ts";
 import { secretList, type Secrets } from "./signature.ts";
 import type { ReceivedMessage, VerifiedWebhook } from "./verify-webhook.ts";
@@ -75,6 +76,20 @@ export interface ReceiverOptions<
 /** The limit where the options name none. */
 export const DEFAULT_MAX_BODY_BYTES: number = 1_048_576;
 
+const NAMES: Readonly<Record<keyof ReceiverOptions, true>> = {
+  secret: true,
+  retiredSecrets: true,
+  unsigned: true,
+  strict: true,
+  maxBodyBytes: true,
+  allowUnknownTypes: true,
+  events: true,
+  dedupe: true,
+  onVerified: true,
+  onRejected: true,
+  onError: true,
+};
+
 const ON_ERROR: ReadonlySet<unknown> = new Set([undefined, "answer", "throw"]);
 
 /**
@@ -85,6 +100,7 @@ const ON_ERROR: ReadonlySet<unknown> = new Set([undefined, "answer", "throw"]);
 export function checkOptions<TRequest, Context extends readonly unknown[]>(
   options: ReceiverOptions<TRequest, boolean, Context>,
 ): void {
+  checkOptionNames("A webhook receiver", options, Object.keys(NAMES));
   for (const name of ["unsigned", "strict", "allowUnknownTypes"] as const) {
     // From an environment variable, say, "false" is a text, and would count as true.
     checkKind(name, options[name], "boolean");

@@ -66,7 +66,8 @@ export interface Receiver<
  * body, verifies it, and only then parses it.
  *
  * @param options - See {@link ReceiverOptions}.
- * @throws TypeError if there is no secret, an empty one, or options that contradict each other.
+ * @throws TypeError if there is no secret, an empty one, an option that does not exist, or options that contradict each
+ *   other.
  * @example
  * ```ts
  * const receiver = createReceiver({ secret });
@@ -124,11 +125,14 @@ export function createReceiver<
     if (onRejected === undefined) return { verdict: "rejected", error };
     const { rawBody, secrets, context } = progress;
     let diagnoses: readonly Diagnosis[] = [];
+    let hint: string | undefined;
     if (error.code === "ERR_SIGNATURE_MALFORMED") diagnoses = diagnoseForm(signature);
     if (error.code === "ERR_SIGNATURE_MISMATCH" && rawBody !== undefined && secrets !== undefined) {
       diagnoses = diagnose({ body: rawBody, signature, secret: secrets, retiredSecrets });
+      hint = UNEXPLAINED;
     }
-    const explained = diagnoses[0] === undefined ? error : withHint(error, diagnoses[0].message);
+    hint = diagnoses[0]?.message ?? hint;
+    const explained = hint === undefined ? error : withHint(error, hint);
     const rejected = { request, diagnoses, ...(rawBody === undefined ? {} : { rawBody }) };
     await onRejected(explained, rejected, ...context);
     return { verdict: "rejected", error: explained };
@@ -178,6 +182,10 @@ export function createReceiver<
     return { verdict: "verified", webhook, settle };
   }
 }
+
+const UNEXPLAINED =
+  "None of the usual causes explains it: the sender has another secret, it is a forgery, or something on the way " +
+  "changed the body. Compare the secrets first, then rawBody with what was sent.";
 
 const UNVERIFIED: Verification = { signature: undefined, secretIndex: -1, verifiedOver: "none" };
 

@@ -126,11 +126,16 @@ export async function readBody(
   options: { maxBytes: number; strict: boolean },
 ): Promise<ReadBody> {
   if (body.from === "stream") return { bytes: await body.read({ maxBytes: options.maxBytes }) };
-  if (body.from === "gone" || (body.from === "parsed" && options.strict)) throw alreadyRead(body.hint);
+  if (body.from === "gone") throw alreadyRead(body.hint);
+  if (body.from === "parsed" && options.strict) throw alreadyRead(withStrict(body.hint));
 
   const bytes = body.from === "raw" ? asBytes(body.value) : writtenAgain(body.value, body.hint);
   if (bytes.length > options.maxBytes) throw bodyTooLarge(options.maxBytes);
   return body.from === "raw" ? { bytes } : { bytes, parsed: { value: body.value } };
+}
+
+function withStrict(hint: string | undefined): string {
+  return `A parsed body alone was kept, and with strict only the exact bytes count. ${hint ?? ""}`.trim();
 }
 
 function asBytes(value: Uint8Array | string): Uint8Array {

@@ -6,6 +6,7 @@ import {
   type TrackEvent,
 } from "./events.ts";
 import type { MessageType, UnknownMessage, WebhookMessage } from "./messages.ts";
+import { checkOptionNames } from "./option-names.ts";
 import type { VerifiedWebhook } from "./verify-webhook.ts";
 
 /** The message of a type. */
@@ -45,6 +46,7 @@ export interface WebhookRouter<Schemas extends EventSchemas = EventSchemas> {
    * Runs the handler for a verified message: by event name, else by type, else `otherwise`.
    *
    * @throws WebhookError `ERR_INVALID_MESSAGE` if the properties do not fit the event's schema.
+   * @throws TypeError if there is no verified webhook, as where no `verifyWebhook()` ran before.
    * @throws Whatever the handler throws.
    */
   dispatch(webhook: VerifiedWebhook<WebhookMessage | UnknownMessage>): Promise<void>;
@@ -68,6 +70,7 @@ const TYPES = new Set(["page", "screen", "identify", "track", "alias", "group", 
 export function createRouter<const Schemas extends EventSchemas = EventSchemas>(
   options: { readonly events?: EventDefinitions<Schemas> } = {},
 ): WebhookRouter<Schemas> {
+  checkOptionNames("createRouter", options, ["events"]);
   const { events } = options;
   checkEvents(events);
   // A handler is stored for the messages its key stands for, which is all that makes these calls safe.
@@ -94,6 +97,7 @@ export function createRouter<const Schemas extends EventSchemas = EventSchemas>(
       return router;
     },
     async dispatch(webhook) {
+      checkWebhook(webhook);
       const message = events === undefined ? webhook.message : await validateEvent(webhook.message, events);
       const event = message.type === "track" ? String(message["event" as keyof typeof message]) : undefined;
       const handler =
@@ -102,6 +106,13 @@ export function createRouter<const Schemas extends EventSchemas = EventSchemas>(
     },
   };
   return router;
+}
+
+function checkWebhook(webhook: Partial<VerifiedWebhook<WebhookMessage | UnknownMessage>> | undefined): void {
+  if (typeof webhook?.message === "object") return;
+  throw new TypeError(
+    "dispatch() takes a verified webhook, not a message alone. In a framework, verifyWebhook() must run before it.",
+  );
 }
 
 function addOnce(

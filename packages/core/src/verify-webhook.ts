@@ -62,6 +62,12 @@ export interface VerifyWebhookInput<AllowUnknown extends boolean = false> {
 export function verifyWebhook<AllowUnknown extends boolean = false>(
   input: VerifyWebhookInput<AllowUnknown>,
 ): VerifiedWebhook<ReceivedMessage<AllowUnknown>> {
+  if (!("body" in input)) {
+    throw new TypeError(
+      "verifyWebhook() of @countersign/core takes a body at hand: { body, signature, secret }. " +
+        "The middleware of this name is in @countersign/express, /fastify, /koa and /fetch.",
+    );
+  }
   const { body, signature, secret, strict = false } = input;
   const bytes = typeof body === "string" ? toUtf8(body) : body;
   const verified = authenticate(bytes, signature, secret, strict);

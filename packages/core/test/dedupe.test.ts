@@ -77,6 +77,12 @@ describe("memoryDedupe", () => {
     expect(() => memoryDedupe(options)).toThrow(`memoryDedupe: ${name} must be a positive number`);
   });
 
+  it("throws a TypeError for an option that does not exist", () => {
+    const misspelt: object = { tl: 1 };
+    expect(() => memoryDedupe(misspelt)).toThrow(TypeError);
+    expect(() => memoryDedupe(misspelt)).toThrow('memoryDedupe: there is no option "tl".');
+  });
+
   it("does what a list of everything that happened would say", () => {
     const [max, ttl, lease] = [3, 100, 10];
     const key = fc.constantFrom("a", "b", "c", "d", "e");

@@ -275,7 +275,7 @@ describe("the secret", () => {
 
 describe("createReceiver", () => {
   const secretMissing = /needs a secret: pass \{ secret \}, or set the environment variable WEBHOOK_SECRET/;
-  const cases: [name: string, options: object | undefined, message: RegExp][] = [
+  const cases: [name: string, options: unknown, message: RegExp][] = [
     ["no options", undefined, secretMissing],
     ["no secret", {}, secretMissing],
     ["an undefined secret", { secret: undefined }, secretMissing],
@@ -309,6 +309,23 @@ describe("createReceiver", () => {
     ["a dedupe that is true", { secret, dedupe: true }, /option dedupe/],
     ["a hook that is no function", { secret, onRejected: true }, /option onRejected must be a function/],
     ["another hook that is no function", { secret, onVerified: {} }, /option onVerified must be a function/],
+    [
+      "an option that does not exist",
+      { secret, stict: true },
+      /no option "stict"\. The options are secret, .*strict/,
+    ],
+    ["a misspelt secret", { secrets: "a" }, /no option "secrets"/],
+    [
+      "a secret in the place of the options",
+      secret,
+      /options must be an object such as \{ secret \}, but are string/,
+    ],
+    ["null", null, /options must be an object such as \{ secret \}, but are null/],
+    [
+      "a request, where the middleware was not made first",
+      { headers: {} },
+      /Call the function, and mount what it/,
+    ],
     ["an onError it does not know", { secret, onError: "next" }, /onError must be "answer" or "throw"/],
   ];
 
@@ -354,7 +371,11 @@ describe("a body that was read before", () => {
   it("does not take a parsed value for the bytes when strict", async () => {
     const body = { from: "parsed", value: sampleMessages.track, hint: "mount it first" } as const;
     expect(await strict.receive(webhookRequest({ body }))).toMatchObject({
-      error: { code: "ERR_BODY_ALREADY_READ", status: 500, hint: "mount it first" },
+      error: {
+        code: "ERR_BODY_ALREADY_READ",
+        status: 500,
+        hint: "A parsed body alone was kept, and with strict only the exact bytes count. mount it first",
+      },
     });
   });
 

@@ -22,6 +22,19 @@ function webhook<Message extends AnyMessage>(message: Message): VerifiedWebhook<
 const types = Object.keys(sampleMessages) as MessageType[];
 
 describe("dispatch", () => {
+  it.each([
+    ["a message alone", sampleMessages.track],
+    ["nothing, where verifyWebhook() did not run", undefined],
+  ])("is a TypeError for %s", async (_case, given) => {
+    const handler = vi.fn<Handler>();
+    const dispatched = createRouter()
+      .otherwise(handler)
+      .dispatch(given as unknown as VerifiedWebhook);
+    await expect(dispatched).rejects.toThrow(/^dispatch\(\) takes a verified webhook/);
+    await expect(dispatched).rejects.toThrow(TypeError);
+    expect(handler).not.toHaveBeenCalled();
+  });
+
   it.each(types)("runs the handler of %s and no other", async (type) => {
     const router = createRouter();
     const handlers = types.map((type) => [type, vi.fn<Handler>()] as const);
@@ -135,6 +148,11 @@ describe("a router's mistakes", () => {
       "schemas that are not defined as events",
       () => createRouter({ events: { e: z.string() } as unknown as EventDefinitions }),
       "The option events must come from defineEvents().",
+    ],
+    [
+      "events without a name",
+      () => createRouter(defineEvents({ e: z.string() }) as object),
+      "createRouter: there is no option",
     ],
   ];
 

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { sign, verifyWebhook, WebhookError } from "@countersign/core";
+import { sign, verifyWebhook, WebhookError, type VerifyWebhookInput } from "@countersign/core";
 import { mutations, sampleMessages, signedRequest } from "@countersign/core/testing";
 import { describe, expect, it } from "vitest";
 import { caught } from "./support/caught.ts";
@@ -64,6 +64,11 @@ describe("verifyWebhook", () => {
     ["an empty list of secrets", { ...signed("{}"), secret: [] }],
   ])("takes %s for the programmer's mistake", (_case, input) => {
     expect(() => verifyWebhook(input)).toThrow(TypeError);
+  });
+
+  it("says where the middleware is, to who takes it for one", () => {
+    const options = { secret: "secret" } as VerifyWebhookInput;
+    expect(() => verifyWebhook(options)).toThrow(/The middleware of this name is in @countersign\/express/);
   });
 
   it("reads a re-serialised body as it was signed: 1e400 does not pass for the null that is written of it", () => {

@@ -31,7 +31,7 @@ export type VerifyWebhookOptions<AllowUnknown extends boolean = false> = Receive
 export type WebhookMiddleware<Message> = RequestHandler<Request["params"], unknown, Message>;
 
 const ALREADY_READ =
-  "A body parser read the request before verifyWebhook() and left neither bytes nor JSON in req.body. " +
+  "A body parser read the request before verifyWebhook() and did not keep the bytes in req.rawBody or req.body. " +
   "Mount verifyWebhook() before it, or pass { verify: (req, res, buffer) => { req.rawBody = buffer } } to express.json().";
 
 /**

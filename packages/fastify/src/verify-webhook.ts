@@ -38,11 +38,24 @@ declare module "fastify" {
 /** Options of {@link verifyWebhook}: those of every receiver. Functions are given the Fastify request. */
 export type VerifyWebhookOptions = ReceiverOptions<FastifyRequest, AllowUnknown>;
 
+/** What register() takes for itself, and hands on among the options. */
+interface RegisterOptions {
+  prefix?: string;
+  logLevel?: string;
+  logSerializers?: object;
+}
+
 const ALREADY_READ =
-  "Something read the request before verifyWebhook and left neither bytes, text nor JSON in rawBody or body. " +
+  "Something read the request before verifyWebhook and did not keep the bytes in rawBody. " +
   "Register verifyWebhook before it, in the same scope.";
 
-const plugin: FastifyPluginAsync<VerifyWebhookOptions> = async (scope, options) => {
+const plugin: FastifyPluginAsync<VerifyWebhookOptions> = async (scope, given) => {
+  if (typeof scope?.addHook !== "function") {
+    throw new TypeError(
+      "verifyWebhook is a Fastify plugin, to be registered: await scope.register(verifyWebhook, { secret }).",
+    );
+  }
+  const { prefix, logLevel, logSerializers, ...options }: VerifyWebhookOptions & RegisterOptions = given;
   const receiver = createReceiver(options);
   scope.decorateRequest("webhook");
   // Fastify's own JSON parser would refuse __proto__ and constructor keys, and answer errors its own way.

@@ -160,6 +160,18 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
     await expect(app.ready()).rejects.toMatchObject({ code: "FST_ERR_DEC_ALREADY_PRESENT" });
   });
 
+  it("rejects an option that does not exist, and takes those of register()", async () => {
+    const options: object = { secret, prefix: "/hooks", logLevel: "warn", logSerializers: {} };
+    await app.register(verifyWebhook, options).ready();
+    const misspelt: object = { secret, stict: true };
+    await expect(fastify().register(verifyWebhook, misspelt).ready()).rejects.toThrow('no option "stict"');
+  });
+
+  it("says that it is to be registered, to who calls it", async () => {
+    const called = (verifyWebhook as unknown as (options: object) => Promise<void>)({ secret });
+    await expect(called).rejects.toThrow("await scope.register(verifyWebhook, { secret })");
+  });
+
   it("hands a refusal to Fastify's error handling where onError says so", async () => {
     const seen: unknown[] = [];
     app.setErrorHandler((error, _request, reply) => {

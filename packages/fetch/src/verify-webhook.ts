@@ -76,7 +76,7 @@ function toWebhookRequest(request: Request): WebhookRequest<Request> {
  * @param options - See `ReceiverOptions`. The secret defaults to the environment variable `WEBHOOK_SECRET`.
  * @returns The typed message, its exact bytes and how it was verified.
  * @throws WebhookError naming why the request is refused.
- * @throws TypeError if there is no secret, or if there is a dedupe store.
+ * @throws TypeError if there is no secret, if there is a dedupe store, or if `request` is not a `Request`.
  * @example
  * ```ts
  * const { message } = await verifyWebhook(request, { secret });
@@ -125,6 +125,11 @@ export function webhookHandler<Context extends readonly unknown[], AllowUnknown 
   handler: WebhookHandler<Context, AllowUnknown>,
 ): FetchHandler<Context> {
   const receiver = createReceiver(options);
+  if (typeof handler !== "function") {
+    throw new TypeError(
+      "webhookHandler() needs a handler: webhookHandler({ secret }, ({ message }) => ...).",
+    );
+  }
   const refuse = (error: unknown): Response => {
     if (!(error instanceof WebhookError) || options.onError === "throw") throw error;
     const { body, ...init } = toProblem(error);

@@ -4,7 +4,7 @@ import { settleWhenSent, toWebhookRequest } from "@countersign/core/node";
 import type { Context, Middleware } from "koa";
 
 const ALREADY_READ =
-  "A body parser read the request before verifyWebhook() and left neither text nor JSON in ctx.request. " +
+  "A body parser read the request before verifyWebhook() and did not keep its text in ctx.request.rawBody. " +
   "Mount verifyWebhook() before it.";
 
 /** Options of {@link verifyWebhook}: those of every receiver. Functions are given the Koa context. */
