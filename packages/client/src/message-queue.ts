@@ -110,16 +110,16 @@ export class MessageQueue {
     return taken;
   }
 
-  /** Takes everything from the front, due or not, waiting in line or not: they have been given up. */
+  /** Takes out everything, due or not, waiting in line or not, to be given up: none of it is held any more. */
   takeAll(): QueuedMessage[] {
     this.flush();
     const taken: QueuedMessage[] = [];
-    for (let next = this.#shift(); next; next = this.#shift()) taken.push(next);
-    for (let next = this.#line.shift(); next; next = this.#line.shift()) {
-      this.#lineMemory -= next.memory;
-      this.#hold(next, 1);
+    for (let next = this.#shift(); next; next = this.#shift()) {
+      this.#hold(next, -1);
       taken.push(next);
     }
+    for (let next = this.#line.shift(); next; next = this.#line.shift()) taken.push(next);
+    this.#lineMemory = 0;
     return taken;
   }
 

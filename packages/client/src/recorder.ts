@@ -192,7 +192,7 @@ export class Recorder implements Exiting {
     // First, so that the room that is freed lets in no one who would be thrown out again.
     const messages = this.#queue.takeAll();
     this.#dispatcher.abandon(reason, detail);
-    this.#settleHeld(messages, dropped(reason, detail));
+    this.#settle(messages, dropped(reason, detail));
   }
 
   #settleHeld(messages: readonly QueuedMessage[], outcome: Outcome): void {

@@ -15,29 +15,36 @@ interface Report {
   readonly took: number;
 }
 
-test("a hung service and 1,000,000 calls: bounded heap, counted drops, close() in time with true counts", async () => {
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => sockets.add(socket.on("error", () => {})));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  const script = fileURLToPath(new URL("fixtures/hung-service.mjs", import.meta.url));
-  const maxQueueBytes = 16 * 1_024 * 1_024;
-  const args = ["--expose-gc", script, `http://127.0.0.1:${port}`, "1000000", String(maxQueueBytes)];
-  const { stdout } = await promisify(execFile)(process.execPath, args);
-  const { peak, pending, droppedBefore, dropped, counts, took } = JSON.parse(stdout) as Report;
+// Again if other processes held the core for the tenth of a second that the deadline leaves.
+const patience = { timeout: 60_000, retry: 2 };
 
-  expect(sockets.size).toBeGreaterThan(0);
-  // It did fill the queue. Beyond it there are the four bodies in flight, 512,000 bytes at most: ours, fetch's copy and the socket's.
-  expect(peak).toBeGreaterThan(maxQueueBytes * 0.5);
-  expect(peak).toBeLessThan(maxQueueBytes + 4 * 3 * 512_000);
-  expect(pending).toBeGreaterThan(10_000);
-  expect(droppedBefore).toBe(1_000_000 - pending);
-  expect(dropped).toBe(1_000_000);
-  expect(counts).toEqual({ delivered: 0, failed: 0, dropped: 1_000_000, pending: 0 });
-  expect(took).toBeGreaterThanOrEqual(990);
-  expect(took).toBeLessThan(1_100);
-}, 60_000);
+test(
+  "a hung service and 1,000,000 calls: bounded heap, counted drops, close() in time with true counts",
+  patience,
+  async () => {
+    const sockets = new Set<Socket>();
+    const server = createServer((socket) => sockets.add(socket.on("error", () => {})));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    });
+    const { port } = server.address() as AddressInfo;
+    const script = fileURLToPath(new URL("fixtures/hung-service.mjs", import.meta.url));
+    const maxQueueBytes = 16 * 1_024 * 1_024;
+    const args = ["--expose-gc", script, `http://127.0.0.1:${port}`, "1000000", String(maxQueueBytes)];
+    const { stdout } = await promisify(execFile)(process.execPath, args);
+    const { peak, pending, droppedBefore, dropped, counts, took } = JSON.parse(stdout) as Report;
+
+    expect(sockets.size).toBeGreaterThan(0);
+    // It did fill the queue. Beyond it there are the four bodies in flight, 512,000 bytes at most: ours, fetch's copy and the socket's.
+    expect(peak).toBeGreaterThan(maxQueueBytes * 0.5);
+    expect(peak).toBeLessThan(maxQueueBytes + 4 * 3 * 512_000);
+    expect(pending).toBeGreaterThan(10_000);
+    expect(droppedBefore).toBe(1_000_000 - pending);
+    expect(dropped).toBe(1_000_000);
+    expect(counts).toEqual({ delivered: 0, failed: 0, dropped: 1_000_000, pending: 0 });
+    expect(took).toBeGreaterThanOrEqual(990);
+    expect(took).toBeLessThan(1_100);
+  },
+);
