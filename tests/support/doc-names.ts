@@ -73,7 +73,9 @@ export const freeNames: Readonly<Record<string, string | undefined>> = {
   client: `
     import type { Server } from "node:http";
     import type { Analytics as Client } from "@countersign/client";
+    import { z as zod } from "zod";
     declare global {
+      const z: typeof zod;
       const analytics: Client;
       const server: Server;
     }`,
