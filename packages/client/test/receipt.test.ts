@@ -127,13 +127,13 @@ describe("close()", () => {
   });
 
   test("drops what waits in line as well", async () => {
-    const { analytics, service, clock } = createBench({ flushAt: 1, maxQueueSize: 1, whenFull: "wait" });
+    const { analytics, service, clock } = createBench({ flushAt: 1, maxQueueSize: 2, whenFull: "wait" });
     service.replyAlways({ status: 500 });
-    const receipts = [1, 2].map(() => analytics.track({ userId, event: "E" }));
+    const receipts = [1, 2, 3, 4].map(() => analytics.track({ userId, event: "E" }));
     const closing = analytics.close(1_000);
     await clock.advance(1_000);
-    expect(await closing).toMatchObject({ dropped: 2, pending: 0 });
-    expect(await receipts[1]?.accepted).toBe(false);
+    expect(await closing).toMatchObject({ dropped: 4, pending: 0 });
+    expect(await receipts[3]?.accepted).toBe(false);
   });
 
   test("is idempotent, and a later deadline still counts", async () => {
@@ -172,14 +172,22 @@ test("something injected that throws is an outcome, not a crash", async () => {
     if (broken) throw new Error("no ids");
     return "id";
   };
-  const { analytics, clock } = createBench({ ids });
+  const { analytics, clock } = createBench({ ids, maxQueueSize: 1, whenFull: "wait" });
   const receipt = analytics.track({ userId, event: "E" });
+  const waiting = analytics.track({ userId, event: "E", properties: { bio: "x".repeat(20_000) } });
   broken = true;
   const flushed = analytics.flush();
   await clock.advance(0);
-  expect(await flushed).toMatchObject({ dropped: 1 });
+  expect(await flushed).toMatchObject({ dropped: 2 });
+  expect(waiting.outcome).toMatchObject({ reason: "internal-error" });
   expect(receipt.outcome).toMatchObject({
     reason: "internal-error",
     detail: expect.stringContaining("no ids"),
   });
+
+  // The room they took is free again, and the client goes on.
+  broken = false;
+  const next = analytics.track({ userId, event: "E" });
+  expect(await next.accepted).toBe(true);
+  expect(await analytics.flush()).toMatchObject({ delivered: 1 });
 });
