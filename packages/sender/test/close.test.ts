@@ -83,6 +83,25 @@ describe("close()", () => {
     expect(receiver.received).toHaveLength(2);
   });
 
+  test("an endpoint that refused in a round that was given up is not called again", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const receiver = await startReceiver(({ path }) => (path === "/silent" ? "never" : { status: 410 }));
+    const endpoints = ["refuses", "silent"].map((path) => ({ url: receiver.url + path }));
+    const options = { sources: [{ name: "shop", destinations: [{ endpoints }] }] };
+    const first = await createSender({ ...options, store: sqliteStore({ path }) });
+    const refused = new Promise<void>((resolve) => first.once("attempt", () => resolve()));
+    await first.track({ userId: "u1", event: "e" });
+    await refused;
+    await first.close({ deadline: 0 });
+
+    receiver.answer = () => ({ status: 200 });
+    const second = await openSender({ ...options, store: sqliteStore({ path }) });
+    await second.idle();
+    const [delivery] = await second.deliveries();
+    expect(delivery?.attempts.map(({ outcome }) => outcome)).toEqual(["rejected", "success"]);
+    expect(receiver.received.filter(({ path }) => path === "/refuses")).toHaveLength(1);
+  });
+
   test("`await using` closes it", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const sender = await createSender({ url: "http://127.0.0.1:9/", store: sqliteStore({ path }) });

@@ -49,11 +49,7 @@ export function settleRound(round: Round, policy: RetryPolicy): Settlement {
   if (attempts.some(({ outcome }) => outcome === "success"))
     return { state: "delivered", endedAt: now, attempts };
 
-  const lastRetryAt = due.acceptedAt + policy.windowMs - policy.lastRetryMarginMs;
-  const progress: DeliveryProgress = {
-    ...due.progress,
-    ...Object.fromEntries(tried.map((one) => [one.attempt.endpoint, progressOf(one, lastRetryAt)])),
-  };
+  const progress = progressAfter(due, tried, policy);
   const recoverable = endpoints.filter((url) => progress[url]?.refused !== true);
   if (recoverable.length === 0) return { state: "failed", endedAt: now, attempts };
 
@@ -67,6 +63,33 @@ export function settleRound(round: Round, policy: RetryPolicy): Settlement {
   const dueAt = Math.min(...retries.map((at) => at ?? Number.POSITIVE_INFINITY));
   if (!Number.isFinite(dueAt)) return { state: "expired", endedAt: now, attempts };
   return { state: "pending", dueAt, rounds, progress, attempts };
+}
+
+/**
+ * What becomes of a delivery whose round was broken off: it is due as before, and what was learnt is kept, so that an
+ * endpoint that has refused is not called again. Pure.
+ */
+export function interruptRound(
+  due: DueDelivery,
+  tried: readonly RoundAttempt[],
+  policy: RetryPolicy,
+): PendingSettlement {
+  const { dueAt, rounds } = due;
+  const attempts = tried.map(({ attempt }) => attempt);
+  return { state: "pending", dueAt, rounds, progress: progressAfter(due, tried, policy), attempts };
+}
+
+/** A settlement of a delivery that has not ended. */
+type PendingSettlement = Extract<Settlement, { readonly state: "pending" }>;
+
+function progressAfter(
+  due: DueDelivery,
+  tried: readonly RoundAttempt[],
+  policy: RetryPolicy,
+): DeliveryProgress {
+  const lastRetryAt = due.acceptedAt + policy.windowMs - policy.lastRetryMarginMs;
+  const learnt = tried.map((one) => [one.attempt.endpoint, progressOf(one, lastRetryAt)] as const);
+  return { ...due.progress, ...Object.fromEntries(learnt) };
 }
 
 function progressOf({ attempt, notBefore }: RoundAttempt, lastRetryAt: number): EndpointProgress {

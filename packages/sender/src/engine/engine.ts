@@ -4,7 +4,13 @@ import type { Attempt } from "../delivery/attempt.ts";
 import { deliveryInfo } from "../delivery/delivery-info.ts";
 import { parseRetryAfter } from "../delivery/retry-after.ts";
 import type { RetryPolicy } from "../delivery/retry-policy.ts";
-import { endpointsOfRound, isOver, type RoundAttempt, settleRound } from "../delivery/settle-round.ts";
+import {
+  endpointsOfRound,
+  interruptRound,
+  isOver,
+  type RoundAttempt,
+  settleRound,
+} from "../delivery/settle-round.ts";
 import { applyFault, copiesOf, holdBackMs } from "../faults/apply-fault.ts";
 import type { RandomSource } from "../random/random-source.ts";
 import type { Destination, Source } from "../settings/parse-settings.ts";
@@ -79,17 +85,17 @@ export class Engine implements DeliveryHandler {
     const { clock, policy, random } = this.#parts;
     const destination = this.#destinations.get(due.destination);
     // Its settings changed after it was claimed. It waits for the destination to come back.
-    if (destination?.enabled !== true || this.#giveUp.signal.aborted) return unchanged(due);
+    if (destination?.enabled !== true || this.#giveUp.signal.aborted) return interruptRound(due, [], policy);
     if (isOver(due, clock.now(), policy)) return { state: "expired", endedAt: clock.now(), attempts: [] };
 
     const called = endpointsOfRound(destination.endpoints, due.progress, clock.now());
     const heldBackMs = this.#holdBack(due, called);
-    if (heldBackMs > 0) return { ...unchanged(due), dueAt: clock.now() + heldBackMs };
+    if (heldBackMs > 0) return { ...interruptRound(due, [], policy), dueAt: clock.now() + heldBackMs };
     const results = await Promise.all(called.map((endpoint) => this.#attempts(due, destination, endpoint)));
     const tried = results.flatMap((result) => result ?? []);
     const wasGivenUp = results.includes(undefined);
     const delivered = tried.some(({ attempt }) => attempt.outcome === "success");
-    if (wasGivenUp && !delivered) return unchanged(due);
+    if (wasGivenUp && !delivered) return interruptRound(due, tried, policy);
 
     const round = {
       due,
@@ -191,9 +197,4 @@ function attemptOf(
     message,
     response: Buffer.from(responseBody).toString(),
   };
-}
-
-/** As if the delivery had not been claimed. */
-function unchanged({ dueAt, rounds, progress }: DueDelivery): Extract<Settlement, { state: "pending" }> {
-  return { state: "pending", dueAt, rounds, progress, attempts: [] };
 }
