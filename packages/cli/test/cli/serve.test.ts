@@ -242,8 +242,10 @@ describe("a config file", () => {
 describe("--record and replay", () => {
   it("give a receiver the same bytes again", async () => {
     const receiver = closing(await startReceiver());
-    const file = join(temporaryDirectory(), "traffic.jsonl");
-    const server = await startServe(["--to", receiver.url, "--secret", secret, "--record", file]);
+    const cwd = temporaryDirectory();
+    const file = join(cwd, "traffic.jsonl");
+    writeFileSync(join(cwd, "countersign.config.json"), '{"retry":{"firstDelayMs":50}}');
+    const server = await startServe(["--to", receiver.url, "--secret", secret, "--record", file], { cwd });
     receiver.answers.push(503);
     const odd = {
       type: "track",
@@ -256,10 +258,11 @@ describe("--record and replay", () => {
       method: "POST",
       body: { writeKey: "any", batch: [odd, track("b")] },
     });
-    await vi.waitFor(() => expect(receiver.webhooks).toHaveLength(1));
     await server.printed(/retrying/);
+    await vi.waitFor(() => expect(receiver.webhooks).toHaveLength(2));
     server.process.kill("SIGTERM");
     await server.ended;
+    // One line for each message: the retry has the same bytes.
     const lines = readFileSync(file, "utf8").trim().split("\n");
     expect(lines).toHaveLength(2);
 

@@ -56,7 +56,8 @@ describe("the event stream", () => {
 
   it("ends when the server closes", async () => {
     const reader = await read();
-    await server.close();
+    // Long enough for the test to fail if the stream held the server open until then.
+    await server.close({ deadlineMs: 60_000 });
     await reader.ended;
     expect(reader.text()).toContain("retry: 1000");
   });
