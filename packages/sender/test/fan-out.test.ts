@@ -1,8 +1,9 @@
-import { sqliteStore, type Transport, virtualClock } from "@countersign/sender";
+import { sqliteStore, virtualClock } from "@countersign/sender";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
+import { silentTransport } from "./support/silent-transport.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
 type Behaviour = "success" | "recoverable" | "final";
@@ -120,7 +121,7 @@ describe("fan-out", () => {
       url: receiver.url,
       clock,
       store: sqliteStore({ path }),
-      transport: neverSending(),
+      transport: silentTransport(),
     });
     const receipt = await first.track({ userId: "u1", event: "Signed Up" });
     await first.close({ deadline: 0 });
@@ -135,16 +136,3 @@ describe("fan-out", () => {
     expect(receiver.received).toHaveLength(1);
   });
 });
-
-/** A transport whose attempts end when they are given up. */
-function neverSending(): Transport {
-  return {
-    send: (_request, { signal }) =>
-      new Promise((resolve) => {
-        signal?.addEventListener("abort", () =>
-          resolve({ outcome: "network", code: "ERR_ABORTED", responseBody: new Uint8Array(), durationMs: 0 }),
-        );
-      }),
-    close: () => Promise.resolve(),
-  };
-}

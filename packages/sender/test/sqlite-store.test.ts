@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
+import { silentTransport } from "./support/silent-transport.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const url = "http://127.0.0.1:9/";
@@ -352,6 +353,23 @@ describe("what is kept", () => {
     ]);
     expect(await types({ messageId: "m1" })).toEqual(["Good"]);
     expect(await types({ event: "Good", state: "failed" })).toEqual([]);
+  });
+
+  test("a long list can be read page by page, and searched to its end", async () => {
+    const sender = await openSender({ url, transport: silentTransport() });
+    const receipts = await Promise.all(
+      Array.from({ length: 6_000 }, (_, index) => sender.identify({ userId: `user ${index}` })),
+    );
+    const ids = receipts.flatMap(({ deliveries }) => deliveries);
+    const read: string[] = [];
+    for (let page = await sender.deliveries({ limit: 999 }); page.length > 0;) {
+      read.push(...page.map(({ id }) => id));
+      page = await sender.deliveries({ limit: 999, before: read.at(-1) });
+    }
+    expect(read).toEqual(ids.toReversed());
+    expect((await sender.deliveries({ identity: "user 0" })).map(({ id }) => id)).toEqual(ids.slice(0, 1));
+    expect(await sender.deliveries({ identity: "nobody" })).toEqual([]);
+    expect(await sender.deliveries({ before: "nothing" })).toEqual([]);
   });
 
   test("resend is a new delivery of the same bytes; an unknown one is an error", async () => {

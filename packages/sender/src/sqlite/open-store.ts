@@ -125,7 +125,7 @@ export class OpenStore {
     return this.#log.find(id);
   }
 
-  list(filter: DeliveryFilter): readonly Delivery[] {
+  list(filter: DeliveryFilter): Promise<readonly Delivery[]> {
     return this.#log.list(filter);
   }
 
