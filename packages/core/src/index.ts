@@ -29,6 +29,7 @@ export {
 export { parseMessage } from "./parse-message.ts";
 export { toProblem, type ProblemResponse } from "./problem.ts";
 export { readStream } from "./read-stream.ts";
+export { requestBody } from "./request-body.ts";
 export {
   sign,
   verifySignature,

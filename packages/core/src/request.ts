@@ -125,7 +125,11 @@ export async function readBody(
   body: WebhookBody,
   options: { maxBytes: number; strict: boolean },
 ): Promise<ReadBody> {
-  if (body.from === "stream") return { bytes: await body.read({ maxBytes: options.maxBytes }) };
+  if (body.from === "stream") {
+    const bytes = await body.read({ maxBytes: options.maxBytes });
+    if (bytes.length > options.maxBytes) throw bodyTooLarge(options.maxBytes);
+    return { bytes };
+  }
   if (body.from === "gone") throw alreadyRead(body.hint);
   if (body.from === "parsed" && options.strict) throw alreadyRead(withStrict(body.hint));
 

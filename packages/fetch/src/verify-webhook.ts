@@ -1,6 +1,6 @@
 import {
   createReceiver,
-  readStream,
+  requestBody,
   toProblem,
   WebhookError,
   type ReceivedMessage,
@@ -48,24 +48,11 @@ export type FetchHandler<Context extends readonly unknown[] = readonly unknown[]
 /** The context that another parameter decides. NoInfer<Context> itself would no longer count as a tuple. */
 type Fixed<Context extends readonly unknown[]> = { [Index in keyof Context]: NoInfer<Context[Index]> };
 
-const ALREADY_READ =
-  "Something read request.body before verifyWebhook(), and a body can be read once. Verify first, read request.clone() " +
-  "before, or pass new Request(request, { body: bytes }) with the bytes that were read.";
-
 function toWebhookRequest(request: Request): WebhookRequest<Request> {
   if (typeof request?.headers?.get !== "function") {
-    throw new TypeError(
-      "verifyWebhook() and the function of webhookHandler() take a web-standard Request. " +
-        'In Hono that is c.req.raw: app.post("/webhooks", (c) => handler(c.req.raw)).',
-    );
+    throw new TypeError("A web-standard Request is needed. In Hono: (c) => handler(c.req.raw).");
   }
-  const { body, method, headers } = request;
-  if (request.bodyUsed || body?.locked) {
-    return { method, headers, body: { from: "gone", hint: ALREADY_READ }, request };
-  }
-  const read = async (limits: { maxBytes: number }): Promise<Uint8Array> =>
-    body === null ? new Uint8Array() : readStream(body, limits);
-  return { method, headers, body: { from: "stream", read }, request };
+  return { method: request.method, headers: request.headers, body: requestBody(request), request };
 }
 
 /**
@@ -88,7 +75,7 @@ export async function verifyWebhook<AllowUnknown extends boolean = false>(
   options: VerifyWebhookOptions<AllowUnknown> = {},
 ): Promise<VerifiedWebhook<ReceivedMessage<AllowUnknown>>> {
   if (options.dedupe !== undefined)
-    throw new TypeError("For dedupe, use webhookHandler() of @countersign/fetch.");
+    throw new TypeError("To dedupe deliveries, use webhookHandler() instead.");
   const received = await createReceiver(options).receive(toWebhookRequest(request));
   if (received.verdict === "rejected") throw received.error;
   return received.webhook;

@@ -20,8 +20,9 @@ function request(init: RequestInit & { duplex?: "half" } = track): Request {
   return new Request("http://localhost/webhooks", init);
 }
 
-function streamed(body: ReadableStream<Uint8Array>): Request {
-  return request({ ...track, body, duplex: "half" });
+function streamed(body: ReadableStream<Uint8Array>, length?: number): Request {
+  const declared = length === undefined ? {} : { "content-length": String(length) };
+  return request({ ...track, headers: { ...track.headers, ...declared }, body, duplex: "half" });
 }
 
 async function problem(response: Response): Promise<unknown> {
@@ -66,8 +67,9 @@ describe("verifyWebhook", () => {
     const read = request();
     await read.text();
     const locked = request();
-    locked.body?.getReader();
-    for (const gone of [read, locked]) {
+    const lockedToo = streamed(new Blob([track.body]).stream(), track.body.length);
+    for (const { body } of [locked, lockedToo]) body?.getReader();
+    for (const gone of [read, locked, lockedToo]) {
       await expect(verifyWebhook(gone, { secret })).rejects.toMatchObject({
         code: "ERR_BODY_ALREADY_READ",
         hint: expect.stringContaining("request.clone()") as string,
@@ -91,14 +93,24 @@ describe("verifyWebhook", () => {
 });
 
 describe("the body of a request", () => {
-  it("is put together from its chunks", async () => {
-    const body = new ReadableStream<Uint8Array>({
-      start(controller) {
-        for (const byte of track.body) controller.enqueue(Uint8Array.of(byte));
-        controller.close();
-      },
+  it.each([{ length: undefined }, { length: track.body.length }])(
+    "is put together from its chunks, its length declared as $length",
+    async ({ length }) => {
+      const body = new ReadableStream<Uint8Array>({
+        start(controller) {
+          for (const byte of track.body) controller.enqueue(Uint8Array.of(byte));
+          controller.close();
+        },
+      });
+      expect((await verifyWebhook(streamed(body, length), { secret })).rawBody).toStrictEqual(track.body);
+    },
+  );
+
+  it("is refused beyond the limit, even if its declared length lies", async () => {
+    const large = new Blob([new Uint8Array(20_000)]).stream();
+    await expect(verifyWebhook(streamed(large, 5), { secret, maxBodyBytes: 10_000 })).rejects.toMatchObject({
+      code: "ERR_BODY_TOO_LARGE",
     });
-    expect((await verifyWebhook(streamed(body), { secret })).rawBody).toStrictEqual(track.body);
   });
 
   it("is cancelled beyond the limit, however the source takes that", async () => {
@@ -119,18 +131,21 @@ describe("the body of a request", () => {
     expect(pulls).toBeLessThan(20);
   });
 
-  it("that breaks off is a coded refusal, with its cause", async () => {
-    const cause = new Error("reset");
-    const broken = new ReadableStream<Uint8Array>({
-      pull(controller) {
-        controller.error(cause);
-      },
-    });
-    await expect(verifyWebhook(streamed(broken), { secret })).rejects.toMatchObject({
-      code: "ERR_BODY_ABORTED",
-      cause,
-    });
-  });
+  it.each([{ length: undefined }, { length: track.body.length }])(
+    "that breaks off is a coded refusal, with its cause, its length declared as $length",
+    async ({ length }) => {
+      const cause = new Error("reset");
+      const broken = new ReadableStream<Uint8Array>({
+        pull(controller) {
+          controller.error(cause);
+        },
+      });
+      await expect(verifyWebhook(streamed(broken, length), { secret })).rejects.toMatchObject({
+        code: "ERR_BODY_ABORTED",
+        cause,
+      });
+    },
+  );
 });
 
 describe("webhookHandler", () => {
