@@ -40,8 +40,13 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
   } catch (error) {
     // Commander has printed its own errors; help and version are good ends.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    terminal.complain(`countersign: ${printable(oneLine(error))}`);
-    return error instanceof Error && usageErrors.has(error.name) ? 2 : 1;
+    if (error instanceof Error && usageErrors.has(error.name)) {
+      terminal.complain(`countersign: ${printable(oneLine(error.message))}`);
+      return 2;
+    }
+    const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    terminal.complain(`countersign: This should not happen, please report it: ${stack}`);
+    return 1;
   }
 }
 
@@ -81,8 +86,7 @@ function hint(command: Command): string {
   return `See ${name} --help for the options and an example.`;
 }
 
-function oneLine(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
+function oneLine(message: string): string {
   return message
     .split("\n")
     .map((line) => line.replace(/^- /, "").trim())

@@ -14,6 +14,8 @@ export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
+const CORRECT_IT = "Correct it, or name another file with --config.";
+
 const names = ["ts", "mts", "js", "mjs", "json"].map((extension) => `countersign.config.${extension}`);
 
 /**
@@ -46,11 +48,14 @@ export async function loadConfig(directory: string, file?: string): Promise<Load
     file === undefined ? explorer.search(directory) : explorer.load(resolve(directory, file))
   ).catch((error: unknown) => {
     if (error instanceof ConfigError) throw error;
-    throw new ConfigError(`Cannot read the config file ${file ?? ""}: ${reason(error)}`);
+    throw new ConfigError(
+      `Cannot read the config file ${file ?? ""}: ${reason(error)}. Give --config a file that can be read.`,
+    );
   });
   if (!found) return undefined;
   const problem = configProblem(found.config);
-  if (problem !== undefined) throw new ConfigError(`The config file ${found.filepath} ${problem}.`);
+  if (problem !== undefined)
+    throw new ConfigError(`The config file ${found.filepath} ${problem}. ${CORRECT_IT}`);
   return { file: found.filepath, config: withAbsolutePaths(found.config as Config, dirname(found.filepath)) };
 }
 
@@ -66,7 +71,7 @@ function withAbsolutePaths(config: Config, directory: string): Config {
 async function loadModule(file: string): Promise<unknown> {
   const jiti = createJiti(file, { fsCache: false, moduleCache: false });
   return jiti.import(file, { default: true }).catch((error: unknown) => {
-    throw new ConfigError(`The config file ${file} cannot be run: ${reason(error)}`);
+    throw new ConfigError(`The config file ${file} cannot be run: ${reason(error)}. ${CORRECT_IT}`);
   });
 }
 
@@ -74,7 +79,7 @@ async function loadJson(file: string, content: string): Promise<unknown> {
   try {
     return JSON.parse(content) as unknown;
   } catch (error) {
-    throw new ConfigError(`The config file ${file} is not JSON: ${reason(error)}`);
+    throw new ConfigError(`The config file ${file} is not JSON: ${reason(error)}. ${CORRECT_IT}`);
   }
 }
 

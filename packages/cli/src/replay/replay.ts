@@ -77,7 +77,9 @@ function open(file: string): ReadStream {
 function unreadable(file: string): (error: unknown) => never {
   return (error) => {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new RecordingError(`Cannot read ${file}: ${reason}.`);
+    throw new RecordingError(
+      `Cannot read ${file}: ${reason}. Give a file that countersign serve --record has written.`,
+    );
   };
 }
 

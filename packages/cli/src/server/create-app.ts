@@ -36,6 +36,8 @@ export function createApp(options: AppOptions): FastifyInstance {
   const app = Fastify({
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
     exposeHeadRoutes: false,
+    // What arrives on an open connection while the server drains is still stored, rather than refused without a code.
+    return503OnClosing: false,
     bodyLimit: MAX_API_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     http: {

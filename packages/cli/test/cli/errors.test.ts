@@ -182,7 +182,7 @@ describe("the config file", () => {
   it("that is not there", async () => {
     await expectUsageError(
       ["serve", "--config", "none.json"],
-      /^countersign: Cannot read the config file none\.json: ENOENT/,
+      /^countersign: Cannot read the config file none\.json: ENOENT.*\. Give --config a file that can be read\.$/m,
     );
   });
 
@@ -190,7 +190,7 @@ describe("the config file", () => {
     expectConfigError(
       "countersign.config.json",
       "{",
-      /The config file .*countersign\.config\.json is not JSON: /,
+      /The config file .*countersign\.config\.json is not JSON: .*\. Correct it, or name another file with --config\.$/m,
     ));
 
   it("that does not parse", () =>
@@ -204,7 +204,7 @@ describe("the config file", () => {
     expectConfigError(
       "countersign.config.js",
       "throw new Error('no vault')",
-      /countersign\.config\.js cannot be run: no vault/,
+      /countersign\.config\.js cannot be run: no vault\. Correct it, or name another file with --config\.$/m,
     ));
 
   it("that exports nothing", () =>
@@ -225,7 +225,7 @@ describe("the config file", () => {
     expectConfigError(
       "countersign.config.json",
       '{"to":"http://x/","port":"80"}',
-      /has a `port` that is not a number\./,
+      /has a `port` that is not a number\. Correct it, or name another file with --config\.$/m,
     ));
 
   it("with a wrong source names source, endpoint and field", () =>
@@ -260,7 +260,11 @@ describe("send", () => {
       ["--set", "event.name=x"],
       "`event.name` leads through `event`, which is not an object.",
     ],
-    ["a field of the wrong kind", ["--set", "userId=[]"], "must be a string"],
+    [
+      "a field of the wrong kind",
+      ["--set", "userId=[]"],
+      "userId must be a string, not an array. Correct it with --set, for example --set userId=u1",
+    ],
   ])("%s", async (_title, args, message) => {
     const { code, stderr } = await runCommand(["send", "track", "--to", to, ...args]);
     expect(stderr).toContain(message);
@@ -309,7 +313,7 @@ describe("replay", () => {
   it("of a file that is not there", async () => {
     await expectUsageError(
       ["replay", "none.jsonl", "--to", to],
-      /^countersign: Cannot read none\.jsonl: ENOENT/,
+      /^countersign: Cannot read none\.jsonl: ENOENT.*\. Give a file that countersign serve --record has written\.$/m,
     );
   });
 

@@ -1,8 +1,10 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import { sqliteStore, virtualClock } from "@countersign/sender";
 import { createServer, type CountersignServer, type ServerOptions } from "countersign";
 import { describe, expect, it, vi } from "vitest";
 import { startReceiver, secret, type Receiver } from "../support/receiver.ts";
-import { closing, temporaryDirectory } from "../support/resources.ts";
+import { cleanUp, closing, temporaryDirectory } from "../support/resources.ts";
 
 interface Answer {
   readonly status: number;
@@ -172,5 +174,25 @@ describe("what is forwarded", () => {
         failed: () => {},
       }),
     ).rejects.toThrow(/open in another sender/);
+  });
+});
+
+describe("a server that closes", () => {
+  it("stores what arrives on an open connection, and answers it", async () => {
+    const { server } = await start();
+    const body = JSON.stringify({ writeKey: "any", ...track("late") });
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+    cleanUp(() => socket.destroy());
+    let answer = "";
+    socket.on("data", (data: Buffer) => (answer += data.toString()));
+    await once(socket, "connect");
+    socket.write("POST /v1/track HTTP/1.1\r\nHost: localhost\r\n");
+    await vi.waitFor(async () => expect((await fetch(`${server.url}/healthz`)).status).toBe(200));
+    const closed = server.close();
+    await vi.waitFor(() => expect(fetch(`${server.url}/healthz`)).rejects.toThrow("fetch failed"));
+    socket.write(`Content-Length: ${body.length}\r\n\r\n${body}`);
+    await vi.waitFor(() => expect(answer).toContain("HTTP/1.1 200 OK"));
+    expect(answer).toContain('{"success":true}');
+    await closed;
   });
 });

@@ -88,7 +88,7 @@ describe("deliveries", () => {
     };
     expect(JSON.parse(detail.body)).toMatchObject({ type: "track", event: "It's" });
     expect(detail.curl).toContain(
-      `-H 'X-Signature: ${detail.signature}' --data-binary '${detail.body.replaceAll("'", "'\\''")}'`,
+      `-H 'X-Signature: ${detail.signature}' --data-raw '${detail.body.replaceAll("'", "'\\''")}'`,
     );
     const resent = await call("POST", `/deliveries/${newest?.id}/resend`);
     expect(resent.status).toBe(201);

@@ -4,6 +4,7 @@ import { messageTypes, sampleCall, setField } from "../../send/sample-call.ts";
 import { repeatedArgument, secretArgument, urlArgument } from "../arguments.ts";
 import { examples } from "../examples.ts";
 import { printable, type Terminal } from "../terminal.ts";
+import { UsageError } from "../usage-error.ts";
 
 interface SendFlags {
   readonly to: string;
@@ -47,7 +48,10 @@ async function send(
   const call = sampleCall(type);
   for (const assignment of set) setField(type, call, assignment);
   const { sendMessage } = await import("../../send/send-message.ts");
-  const { attempt, delivery, ok } = await sendMessage({ type, call, to, secret });
+  const { attempt, delivery, ok } = await sendMessage({ type, call, to, secret }).catch((error: unknown) => {
+    if (!(error instanceof Error) || error.name !== "CallError") throw error;
+    throw new UsageError(`${error.message} Correct it with --set, for example --set userId=u1`);
+  });
   if (json) {
     terminal.print(
       JSON.stringify({ ok, ...attempt, messageId: delivery.messageId, body: text(delivery.body) }),

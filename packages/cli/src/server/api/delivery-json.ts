@@ -46,7 +46,7 @@ function attemptJson({ startedAt, ...attempt }: Attempt): object {
 
 function curl(url: string, headers: Readonly<Record<string, string>>, body: string): string {
   const headerArguments = Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`);
-  return ["curl", ...headerArguments, "--data-binary", quoted(body), quoted(url)].join(" ");
+  return ["curl", ...headerArguments, "--data-raw", quoted(body), quoted(url)].join(" ");
 }
 
 /** For a POSIX shell: nothing is special inside single quotes but the quote itself. */
