@@ -13,8 +13,10 @@ const ALREADY_READ =
  * @param request - A request. If its body was read before, the answer is `gone`.
  * @example
  * ```ts
- * const { method, headers } = request;
- * const received = await receiver.receive({ method, headers, body: requestBody(request), request });
+ * async function verdictOn(request: Request) {
+ *   const { method, headers } = request;
+ *   return receiver.receive({ method, headers, body: requestBody(request), request });
+ * }
  * ```
  */
 export function requestBody(request: Request): WebhookBody {
