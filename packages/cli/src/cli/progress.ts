@@ -1,47 +1,52 @@
-import { SingleBar } from "cli-progress";
+import { MultiBar } from "cli-progress";
 import type { Terminal } from "./terminal.ts";
 
-/** A progress bar, or nothing at all where there is no terminal. */
+/** Lines of output, with a progress bar below them where there is a terminal. */
 export interface Progress {
+  /** Moves the bar. */
   update(value: number): void;
-  /** Prints something above the bar. */
-  interrupt(print: () => void): void;
-  /** Idempotent. */
+  /** Prints a line above the bar. */
+  print(line: string): void;
+  /** Takes the bar away. Idempotent. */
   stop(): void;
 }
 
-const silent: Progress = {
-  update: () => {},
-  interrupt: (print) => print(),
-  stop: () => {},
-};
-
 /**
- * Shows progress on a terminal.
+ * Shows progress on a terminal, and only lines elsewhere.
  *
- * @param label What is going on; without one nothing is shown.
+ * @param label What is going on; without one there is no bar.
+ * @param total The value at which it is done.
  */
-export function createProgress({ stdout }: Terminal, label: string | undefined, total: number): Progress {
-  if (!stdout.isTTY || label === undefined) return silent;
-  const bar = new SingleBar({
+export function createProgress(
+  { stdout, print }: Terminal,
+  label: string | undefined,
+  total: number,
+): Progress {
+  if (!stdout.isTTY || label === undefined) return { update: () => {}, print, stop: () => {} };
+  // Of the bars of this library, only those of a group can have lines printed above them.
+  const group = new MultiBar({
     stream: stdout,
     format: `${label} {bar} {value}/{total}`,
     barCompleteChar: "█",
     barIncompleteChar: "░",
     barsize: 30,
-    hideCursor: null,
     clearOnComplete: true,
-    linewrap: null,
+    // The terminal stays as it is, so that Ctrl-C can end the command at any time.
+    hideCursor: false,
+    linewrap: true,
+    gracefulExit: false,
   });
-  bar.start(total, 0);
+  const bar = group.create(total, 0);
+  let stopped = false;
   return {
     update: (value) => bar.update(value),
-    interrupt(print) {
-      // Back to the start of the bar's line, and clear it; the next update draws the bar again below.
-      stdout.write("\r\u001B[K");
-      print();
-      bar.render();
+    print: (line) => group.log(`${line}\n`),
+    stop() {
+      if (stopped) return;
+      stopped = true;
+      // Writes the lines that wait for the next redrawing.
+      group.update();
+      group.stop();
     },
-    stop: () => bar.stop(),
   };
 }

@@ -57,7 +57,7 @@ async function run(
     onResult(result) {
       done += 1;
       if (json) terminal.print(JSON.stringify(result));
-      else progress.interrupt(() => terminal.print(coloured(formatResult(result), result.outcome, terminal)));
+      else progress.print(coloured(formatResult(result), result.outcome, terminal));
       progress.update(done);
     },
   }).finally(() => progress.stop());

@@ -43,8 +43,7 @@ async function run(
   const onResult = (replayed: ReplayedRequest): void => {
     progress.update(Math.floor(replayed.progress * 100));
     if (json) terminal.print(jsonLine(replayed));
-    else if (replayed.result.outcome !== "success")
-      progress.interrupt(() => terminal.print(failureLine(replayed)));
+    else if (replayed.result.outcome !== "success") progress.print(failureLine(replayed));
   };
   try {
     const { sent, succeeded, failed } = await replay({ file, to, secret, onResult });
