@@ -140,11 +140,14 @@ describe("a store that cannot be used is refused with a clear error", () => {
 describe("a store that is full", () => {
   const traits = { filler: "x".repeat(30_000) };
 
-  async function fill(sender: Sender): Promise<{ accepted: string[]; error: unknown }> {
+  async function fill(
+    sender: Sender,
+    content: object = traits,
+  ): Promise<{ accepted: string[]; error: unknown }> {
     const accepted: string[] = [];
     for (;;) {
       try {
-        const receipt = await sender.identify({ userId: `user ${accepted.length}`, traits });
+        const receipt = await sender.identify({ userId: `user ${accepted.length}`, traits: { ...content } });
         accepted.push(...receipt.deliveries);
       } catch (error) {
         return { accepted, error };
@@ -194,15 +197,45 @@ describe("a store that is full", () => {
       return { status: 200, body: "y".repeat(16_384) };
     });
     const sender = await openSender({ url: receiver.url, store: sqliteStore({ path, maxBytes: 1_000_000 }) });
+    const errors: Error[] = [];
+    sender.on("storeError", ({ error }) => errors.push(error));
     const { accepted } = await fill(sender);
     const settled = sender.idle();
     answer?.();
     await settled;
     expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(accepted.length);
     expect(receiver.received).toHaveLength(accepted.length);
+    expect(errors).toEqual([]);
     expect((await sender.stats()).destinations[0]?.pending).toBe(0);
     await sender.track({ userId: "u1", event: "There is room again" });
   });
+
+  test.each([
+    ["large", traits],
+    ["small", {}],
+  ])(
+    "lets %s messages end when every attempt fails, with less of a log if it must",
+    async (_name, traits) => {
+      const path = join(temporaryFolder(), "deliveries.db");
+      const receiver = await startReceiver(() => ({ status: 503, body: "y".repeat(16_384) }));
+      const clock = virtualClock();
+      const retry = { windowMs: 60_000 };
+      const store = sqliteStore({ path, maxBytes: 400_000 });
+      const sender = await openSender({ url: receiver.url, clock, retry, store });
+      const errors: Error[] = [];
+      sender.on("storeError", ({ error }) => errors.push(error));
+      const { accepted, error } = await fill(sender, traits);
+      expect(error).toMatchObject({ code: "ERR_STORE_FULL" });
+      await clock.advance("2m");
+      expect(errors).toEqual([]);
+      expect((await sender.stats()).destinations).toMatchObject([{ pending: 0 }]);
+      expect(receiver.received.length).toBeGreaterThan(accepted.length * 4);
+      const kept = await sender.deliveries();
+      expect(kept.map(({ state }) => state)).toEqual(kept.map(() => "expired"));
+      await sender.close();
+      expect(statSync(path).size).toBeLessThanOrEqual(400_000);
+    },
+  );
 
   test("makes room by removing what ended, the oldest first", async () => {
     const path = join(temporaryFolder(), "deliveries.db");

@@ -3,6 +3,7 @@ import type { Attempt } from "../delivery/attempt.ts";
 import type { DueDelivery, NewDelivery, NewMessage, Settlement } from "../store/delivery-store.ts";
 import type { DeliveryRow } from "./delivery-rows.ts";
 import { dueDeliveryOf } from "./delivery-rows.ts";
+import type { RoomLeft } from "./file-room.ts";
 
 type Statement = Database.Statement;
 
@@ -22,6 +23,7 @@ export class DeliveryTable {
   readonly #end: Statement;
   readonly #postpone: Statement;
   readonly #insertAttempt: Statement;
+  readonly #deleteAttempts: Statement;
 
   constructor(db: Database.Database) {
     this.#insertMessage = db.prepare(
@@ -49,6 +51,7 @@ export class DeliveryTable {
       `UPDATE delivery SET state = ?, ended_at = ?, due_at = NULL, rounds = rounds + 1, progress = '{}' WHERE seq = ?`,
     );
     this.#postpone = db.prepare("UPDATE delivery SET due_at = ?, rounds = ?, progress = ? WHERE seq = ?");
+    this.#deleteAttempts = db.prepare("DELETE FROM attempt WHERE delivery = ?");
     this.#insertAttempt = db.prepare(
       `INSERT INTO attempt
          (delivery, round, endpoint, started_at, duration_ms, outcome, status, code, message, response, fault)
@@ -88,9 +91,13 @@ export class DeliveryTable {
     return dueDeliveryOf(this.#load.get([seq]) as DeliveryRow);
   }
 
-  /** Records what became of a round. */
-  settle(seq: number, settlement: Settlement): void {
-    for (const attempt of settlement.attempts) this.#insert(seq, attempt);
+  /**
+   * Records what became of a round. Where room is short its attempts are logged without their responses; where there
+   * is none, the log of this delivery gives way: what becomes of it matters more than how it went.
+   */
+  settle(seq: number, settlement: Settlement, room: RoomLeft): void {
+    if (room === "none") this.#deleteAttempts.run([seq]);
+    else for (const attempt of settlement.attempts) this.#insert(seq, attempt, room === "ample");
     if (settlement.state === "pending") {
       this.#postpone.run([settlement.dueAt, settlement.rounds, JSON.stringify(settlement.progress), seq]);
     } else {
@@ -98,7 +105,7 @@ export class DeliveryTable {
     }
   }
 
-  #insert(delivery: number, attempt: Attempt): void {
+  #insert(delivery: number, attempt: Attempt, withResponse: boolean): void {
     const { round, endpoint, startedAt, durationMs, outcome, status, code, message, response, fault } =
       attempt;
     this.#insertAttempt.run([
@@ -111,7 +118,7 @@ export class DeliveryTable {
       status ?? null,
       code ?? null,
       message ?? null,
-      response,
+      withResponse ? response : "",
       fault ?? null,
     ]);
   }

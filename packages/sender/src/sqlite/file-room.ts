@@ -7,10 +7,16 @@ const pageBytes = 4096;
 /** The part of a limited file that calls may fill. The rest is for recording what becomes of them. */
 const shareOfCalls = 0.8;
 
+/** The part beyond which nothing may be recorded that makes the file grow. */
+const shareOfLog = 0.9;
+
+/** `ample`: calls are taken. `short`: they are refused. `none`: the file should not grow at all. */
+export type RoomLeft = "ample" | "short" | "none";
+
 /** How much room a file has that may only grow to a size. */
 export class FileRoom {
   readonly #path: string;
-  readonly #callPages: number;
+  readonly #maxPages: number;
   readonly #used: Database.Statement;
 
   /** `maxBytes` undefined: the file may grow without limit. */
@@ -18,22 +24,23 @@ export class FileRoom {
     const maxPages = maxBytes === undefined ? Number.POSITIVE_INFINITY : Math.floor(maxBytes / pageBytes);
     if (maxBytes !== undefined) db.exec(`PRAGMA max_page_count = ${maxPages}`);
     this.#path = path;
-    this.#callPages = Math.floor(maxPages * shareOfCalls);
+    this.#maxPages = maxPages;
     this.#used = db
       .prepare("SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count")
       .raw();
   }
 
-  /** Whether calls have filled their part. */
-  isShort(): boolean {
-    if (this.#callPages === Number.POSITIVE_INFINITY) return false;
+  left(): RoomLeft {
+    if (this.#maxPages === Number.POSITIVE_INFINITY) return "ample";
     const row: unknown = this.#used.get([]);
-    return Array.isArray(row) && Number(row[0]) > this.#callPages;
+    const share = Array.isArray(row) ? Number(row[0]) / this.#maxPages : 0;
+    if (share <= shareOfCalls) return "ample";
+    return share <= shareOfLog ? "short" : "none";
   }
 
   /** @throws StoreError when calls have filled their part */
   assertRoom(): void {
-    if (!this.isShort()) return;
+    if (this.left() === "ample") return;
     throw new StoreError(
       "ERR_STORE_FULL",
       `The store ${this.#path} is full with what is pending. Wait until some of it is delivered, or raise its maxBytes.`,

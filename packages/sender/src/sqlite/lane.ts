@@ -91,7 +91,7 @@ export class Lane implements Consumer {
       release();
       if (!this.#stopped) {
         await this.#pause();
-        await this.#settle(seq, due, withoutResponses(settlement), this.#options.clock.hold());
+        await this.#settle(seq, due, settlement, this.#options.clock.hold());
       }
     }
     if (this.#claimed.size === 0) for (const resolve of this.#whenEmpty.splice(0)) resolve();
@@ -125,9 +125,4 @@ export class Lane implements Consumer {
   #report(error: unknown): void {
     this.#options.failed(error instanceof Error ? error : new Error(String(error)));
   }
-}
-
-/** Less to store, where storing it has failed: what happened matters more than what the response said. */
-function withoutResponses(settlement: Settlement): Settlement {
-  return { ...settlement, attempts: settlement.attempts.map((attempt) => ({ ...attempt, response: "" })) };
 }

@@ -164,7 +164,7 @@ export class OpenStore {
     return this.#writes.add(
       () => {
         removed = this.#makeRoom();
-        this.#table.settle(seq, settlement);
+        this.#table.settle(seq, settlement, this.#room.left());
       },
       () => {
         committed();
@@ -181,7 +181,7 @@ export class OpenStore {
   /** In a file of limited size, removes what ended first until there is room or nothing more to remove. */
   #makeRoom(): readonly DeliveryCount[] {
     const removed: DeliveryCount[] = [];
-    while (this.#room.isShort()) {
+    while (this.#room.left() !== "ample") {
       const few = this.#retention.removeOldest();
       if (few.length === 0) break;
       removed.push(...few);

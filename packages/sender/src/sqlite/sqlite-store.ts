@@ -18,7 +18,8 @@ export interface SqliteStoreOptions {
   readonly keepFor?: Duration | undefined;
   /**
    * Most bytes of the file; no limit unless told. To make room, ended deliveries are removed before their time; when
-   * what is pending fills four fifths of it, calls are refused until some of that is delivered. Nothing is lost.
+   * what is pending fills four fifths of it, calls are refused and less is logged of attempts until some of that has
+   * ended. Nothing that was accepted is lost.
    */
   readonly maxBytes?: number | undefined;
 }
