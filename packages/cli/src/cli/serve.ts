@@ -39,29 +39,25 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
 }
 
 /** Options that are given win over the config file; `--to` replaces whatever it says of sources. */
-function merged(flags: ServeFlags, config: ServerOptions): ServerOptions {
-  const {
+function merged(flags: ServeFlags, { sources, ...config }: ServerOptions): ServerOptions {
+  const { to, writeKey, host, port, token, data, record, blockPrivateNetworks, maxConnections } = flags;
+  const usesSources = to === undefined && sources !== undefined;
+  const given: ServerOptions = {
     to,
-    secret,
+    secret: usesSources && flags.secretFromEnvironment ? undefined : flags.secret,
     writeKey,
-    config: _,
-    allowHost: allowHosts,
-    virtualClock: virtual,
-    drain: __,
-    json: ___,
-    ...rest
-  } = flags;
-  const { sources, ...others } = config;
-  const given = {
-    to,
-    secret,
-    writeKey,
-    allowHosts,
-    ...rest,
-    ...(virtual && { clock: virtualClock(new Date()) }),
+    host,
+    port,
+    token,
+    allowHosts: flags.allowHost,
+    data,
+    record,
+    blockPrivateNetworks,
+    maxConnections,
+    clock: flags.virtualClock ? virtualClock(new Date()) : undefined,
   };
   const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  return { ...others, ...(to === undefined && sources !== undefined && { sources }), ...set };
+  return { ...config, ...(usesSources && { sources }), ...set };
 }
 
 function announce(

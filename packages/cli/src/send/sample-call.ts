@@ -79,7 +79,7 @@ export function setField(type: MessageType, call: SampleCall, assignment: string
   const last = names.pop() ?? "";
   if (!fieldsOf(type).includes(root)) {
     throw new SetError(
-      `A ${type} call has no field \`${root}\`. Its fields are ${fieldsOf(type).join(", ")}.`,
+      `${/^[ai]/.test(type) ? "An" : "A"} ${type} call has no field \`${root}\`. Its fields are ${fieldsOf(type).join(", ")}.`,
     );
   }
   let at: SampleCall = call;

@@ -5,6 +5,7 @@ import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { sign } from "@countersign/core";
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { rejectionReasons } from "countersign";
 import { commandExamples } from "../../src/cli/examples.ts";
 import { runCommand } from "../support/command.ts";
 import { send } from "../support/http.ts";
@@ -110,6 +111,14 @@ describe("docs/cli.md", () => {
     }
     expect(ran).toHaveLength(9);
   }, 60_000);
+
+  it("lists every reason for which a message is rejected", () => {
+    const rows = [...guide.matchAll(/^\| `(\w+)` +\| (.*?) +\|$/gm)].map(([, reason, meaning]) => [
+      reason,
+      meaning,
+    ]);
+    expect(rows).toEqual(Object.entries(rejectionReasons));
+  });
 
   it("has an example of every command", () => {
     const scripts = examplesOf(guide).filter(({ language }) => language === "sh");

@@ -210,7 +210,7 @@ describe("a config file", () => {
     writeFileSync(join(directory, "countersign.config.ts"), config(receiver.url));
     const cwd = join(directory, "a", "b");
     await mkdir(cwd, { recursive: true });
-    const server = await startServe([], { cwd });
+    const server = await startServe([], { cwd, env: { COUNTERSIGN_SECRET: "of something else" } });
     await server.printed(/Forwards +shop\/webhooks[^]*Forwards +blog\/webhooks/);
     await server.printed(/Set up by + .*countersign\.config\.ts/);
     expect(existsSync(join(directory, "kept", "deliveries.db"))).toBe(true);

@@ -14,6 +14,8 @@ import type { Terminal } from "../terminal.ts";
 export interface ServeFlags {
   readonly to?: readonly string[];
   readonly secret?: string;
+  /** Then it is no reason to refuse a config file whose sources have secrets of their own. */
+  readonly secretFromEnvironment?: boolean;
   readonly writeKey?: string;
   readonly config?: string;
   readonly host?: string;
@@ -78,9 +80,10 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
     )
     .option("--json", "print JSON lines")
     .addHelpText("after", examples("serve"))
-    .action(async (flags: ServeFlags) => {
+    .action(async (flags: ServeFlags, command: Command) => {
       // Loaded only now, so that help and the other commands do not wait for a web server.
       const { serve } = await import("../serve.ts");
-      exit(await serve(flags, terminal));
+      const secretFromEnvironment = command.getOptionValueSource("secret") === "env";
+      exit(await serve({ ...flags, secretFromEnvironment }, terminal));
     });
 }

@@ -1,0 +1,133 @@
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { sign } from "@countersign/core";
+import { replay } from "countersign";
+import * as fc from "fast-check";
+import { beforeEach, describe, expect, it } from "vitest";
+import { formatRecordedRequest, parseRecordedRequest } from "../../src/recording/recording.ts";
+import { readLines } from "../../src/replay/read-lines.ts";
+import { portOf } from "../support/receiver.ts";
+import { cleanUp, temporaryDirectory } from "../support/resources.ts";
+
+interface Received {
+  readonly body: Buffer;
+  readonly headers: NodeJS.Dict<string | string[]>;
+}
+
+let received: Received[];
+let to: string;
+
+beforeEach(async () => {
+  received = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      received.push({ body: Buffer.concat(chunks), headers: request.headers });
+      response.writeHead(204).end();
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  cleanUp(() => server.close());
+  to = `http://127.0.0.1:${portOf(server)}/`;
+});
+
+function recording(bodies: readonly Uint8Array[]): string {
+  const file = join(temporaryDirectory(), "traffic.jsonl");
+  const headers = { "Content-Type": "application/json", "X-Signature": "recorded", "X-Team": "a" };
+  const lines = bodies.map((body) =>
+    formatRecordedRequest({ at: "", url: "http://elsewhere/", headers, body }),
+  );
+  writeFileSync(file, lines.join(""));
+  return file;
+}
+
+describe("replay", () => {
+  it("sends the recorded bytes and headers, those that are no text too", async () => {
+    const bodies = [
+      Buffer.from('{ "spaced" : 1 }\n'),
+      Buffer.from([0xff, 0x00, 0xc3]),
+      Buffer.from("☕\u2028"),
+    ];
+    expect(await replay({ file: recording(bodies), to })).toEqual({ sent: 3, succeeded: 3, failed: 0 });
+    expect(received.map(({ body }) => body)).toEqual(bodies);
+    expect(received[0]?.headers).toMatchObject({ "x-signature": "recorded", "x-team": "a" });
+  });
+
+  it("signs anew with a secret", async () => {
+    const body = Buffer.from("{}");
+    await replay({ file: recording([body]), to, secret: "new" });
+    expect(received[0]?.headers["x-signature"]).toBe(sign(body, "new"));
+  });
+
+  it("tells how far it is, and stops when it is told to", async () => {
+    const controller = new AbortController();
+    const progress: number[] = [];
+    const report = await replay({
+      file: recording(Array.from({ length: 4 }, () => Buffer.from("{}"))),
+      to,
+      signal: controller.signal,
+      onResult(result) {
+        progress.push(result.progress);
+        if (result.line === 3) controller.abort();
+      },
+    });
+    expect(report.sent).toBe(3);
+    expect(progress).toEqual([0.25, 0.5, 0.75]);
+  });
+});
+
+describe("a recording", () => {
+  it("gives back any bytes, url and headers", () => {
+    const text = fc.string({ unit: "grapheme" });
+    fc.assert(
+      fc.property(
+        fc.uint8Array(),
+        text,
+        fc.dictionary(text, text, { noNullPrototype: true }),
+        (body, url, headers) => {
+          const line = formatRecordedRequest({ at: "now", url, headers, body });
+          expect(line.indexOf("\n")).toBe(line.length - 1);
+          const parsed = parseRecordedRequest(line, 1);
+          expect({ ...parsed, body: [...parsed.body] }).toEqual({ at: "now", url, headers, body: [...body] });
+        },
+      ),
+    );
+  });
+
+  it("is read in lines, wherever the file is cut into chunks", async () => {
+    const line = fc
+      .string({ unit: "binary" })
+      .filter(
+        (text) => /[^\s\0-\x20]/.test(text) && !text.includes("\n") && Buffer.from(text).toString() === text,
+      );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(line),
+        fc.boolean(),
+        fc.infiniteStream(fc.integer({ min: 1, max: 7 })),
+        async (lines, ends, sizes) => {
+          const bytes = Buffer.from(lines.join("\n") + (ends ? "\n" : ""));
+          const chunks = async function* (): AsyncGenerator<Buffer> {
+            for (let at = 0; at < bytes.length;) {
+              const size = sizes.next().value ?? 1;
+              yield bytes.subarray(at, at + size);
+              at += size;
+            }
+          };
+          const read: string[] = [];
+          let last = 0;
+          for await (const { text, end } of readLines(chunks())) {
+            read.push(text);
+            last = end;
+          }
+          expect(read).toEqual(lines);
+          if (lines.length > 0) expect(last).toBe(bytes.length);
+        },
+      ),
+    );
+  });
+});
