@@ -217,7 +217,12 @@ describe("a store that is full", () => {
     "lets %s messages end when every attempt fails, with less of a log if it must",
     async (_name, traits) => {
       const path = join(temporaryFolder(), "deliveries.db");
-      const receiver = await startReceiver(() => ({ status: 503, body: "y".repeat(16_384) }));
+      let answer: (() => void) | undefined;
+      const answered = new Promise<void>((resolve) => (answer = resolve));
+      const receiver = await startReceiver(async () => {
+        await answered;
+        return { status: 503, body: "y".repeat(16_384) };
+      });
       const clock = virtualClock();
       const retry = { windowMs: 60_000 };
       const store = sqliteStore({ path, maxBytes: 400_000 });
@@ -226,6 +231,7 @@ describe("a store that is full", () => {
       sender.on("storeError", ({ error }) => errors.push(error));
       const { accepted, error } = await fill(sender, traits);
       expect(error).toMatchObject({ code: "ERR_STORE_FULL" });
+      answer?.();
       await clock.advance("2m");
       expect(errors).toEqual([]);
       expect((await sender.stats()).destinations).toMatchObject([{ pending: 0 }]);

@@ -92,12 +92,12 @@ export class DeliveryTable {
   }
 
   /**
-   * Records what became of a round. Where room is short its attempts are logged without their responses; where there
-   * is none, the log of this delivery gives way: what becomes of it matters more than how it went.
+   * Records what became of a round. Where there is no room, the log of this delivery gives way: what becomes of it
+   * matters more than how it went.
    */
   settle(seq: number, settlement: Settlement, room: RoomLeft): void {
     if (room === "none") this.#deleteAttempts.run([seq]);
-    else for (const attempt of settlement.attempts) this.#insert(seq, attempt, room === "ample");
+    else for (const attempt of settlement.attempts) this.#insert(seq, attempt);
     if (settlement.state === "pending") {
       this.#postpone.run([settlement.dueAt, settlement.rounds, JSON.stringify(settlement.progress), seq]);
     } else {
@@ -105,7 +105,7 @@ export class DeliveryTable {
     }
   }
 
-  #insert(delivery: number, attempt: Attempt, withResponse: boolean): void {
+  #insert(delivery: number, attempt: Attempt): void {
     const { round, endpoint, startedAt, durationMs, outcome, status, code, message, response, fault } =
       attempt;
     this.#insertAttempt.run([
@@ -118,7 +118,7 @@ export class DeliveryTable {
       status ?? null,
       code ?? null,
       message ?? null,
-      withResponse ? response : "",
+      response,
       fault ?? null,
     ]);
   }
