@@ -1,6 +1,8 @@
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { sqliteStore, virtualClock } from "@countersign/sender";
+import { fileURLToPath } from "node:url";
+import { CallError, sqliteStore, virtualClock } from "@countersign/sender";
 import { createServer, type CountersignServer, type ServerOptions } from "countersign";
 import { describe, expect, it, vi } from "vitest";
 import { startReceiver, secret, type Receiver } from "../support/receiver.ts";
@@ -121,6 +123,21 @@ describe("what cannot be stored", () => {
   });
 });
 
+describe("what the engine refuses", () => {
+  it("is kept as rejected, and the rest of its batch goes through", async () => {
+    const { server, receiver } = await start();
+    const refusal = new CallError("ERR_CALL_TOO_LARGE", "The call is too large.");
+    vi.spyOn(server.sender, "track").mockRejectedValueOnce(refusal);
+    expect(await post(server, "batch", { batch: [track("a"), track("b")] })).toEqual(ok);
+    await server.sender.idle();
+    expect(idsOf(receiver)).toEqual(["b"]);
+    const rejections = await (await fetch(`${server.url}/api/rejections`)).json();
+    expect(rejections).toMatchObject([
+      { reason: "refused_by_sender", detail: "The call is too large.", messageId: "a" },
+    ]);
+  });
+});
+
 describe("what is forwarded", () => {
   it("has the client's time by our clock, the connection's address, and no field of the wire", async () => {
     const clock = virtualClock("2026-01-01T12:00:00.000Z");
@@ -178,6 +195,18 @@ describe("what is forwarded", () => {
 });
 
 describe("a server that closes", () => {
+  it("leaves nothing behind that would keep its process alive", async () => {
+    const script = fileURLToPath(new URL("../support/child-lifecycle.mjs", import.meta.url));
+    const child = spawn(process.execPath, [script, temporaryDirectory()], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    cleanUp(() => child.kill("SIGKILL"));
+    let output = "";
+    child.stdout.on("data", (data: Buffer) => (output += data.toString()));
+    const [code] = await once(child, "close");
+    expect([code, output]).toEqual([0, "closed\n"]);
+  });
+
   it("stores what arrives on an open connection, and answers it", async () => {
     const { server } = await start();
     const body = JSON.stringify({ writeKey: "any", ...track("late") });

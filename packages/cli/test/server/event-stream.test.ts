@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import { createServer, type CountersignServer } from "countersign";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { send } from "../support/http.ts";
@@ -52,6 +54,33 @@ describe("the event stream", () => {
     await server.sender.idle();
     const reader = await read({ "last-event-id": "1" });
     await vi.waitFor(() => expect(namesIn(reader.text())).toEqual(["delivered"]));
+  });
+
+  it("cuts off a reader that falls far behind, and lets it come back", async () => {
+    const { port } = new URL(server.url);
+    const stalled = connect(Number(port), "127.0.0.1");
+    cleanUp(() => stalled.destroy());
+    stalled.on("error", () => {});
+    stalled.pause();
+    stalled.write("GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    await once(stalled, "connect");
+    const batch = Array.from({ length: 2_500 }, () => ({ type: "x".repeat(100) }));
+    const batches = 40;
+    let told = 0;
+    server.subscribe(() => (told += 1));
+    for (let n = 0; n < batches; n += 1) {
+      await send(`${server.url}/v1/batch`, { method: "POST", body: { writeKey: "any", batch } });
+    }
+    expect(told).toBe(2_500 * batches);
+    let last = 0;
+    stalled.on("data", (data: Buffer) => {
+      for (const [, id] of data.toString().matchAll(/^id: (\d+)$/gm)) last = Math.max(last, Number(id));
+    });
+    stalled.resume();
+    await once(stalled, "close");
+    expect(last).toBeLessThan(2_500 * batches);
+    const again = await read({ "last-event-id": String(last) });
+    await vi.waitFor(() => expect(again.text()).toContain(`id: ${2_500 * batches}`));
   });
 
   it("ends when the server closes", async () => {

@@ -1,0 +1,52 @@
+import { PassThrough } from "node:stream";
+import { describe, expect, it } from "vitest";
+import { ByteBudget, readBody, type ReadBody } from "../../src/ingest/read-body.ts";
+
+const codeOf = (body: ReadBody): string | undefined => (body.ok ? undefined : body.refusal.code);
+
+function ended(...chunks: string[]): PassThrough {
+  const stream = new PassThrough();
+  for (const chunk of chunks) stream.write(chunk);
+  return stream.end();
+}
+
+describe("readBody", () => {
+  it("gives the bytes of every chunk", async () => {
+    const body = await readBody(ended("ab", "", "cd"), 4, new ByteBudget(4));
+    expect(body.ok && body.bytes.toString()).toBe("abcd");
+  });
+
+  it("refuses one byte more than allowed, and holds nothing then", async () => {
+    const budget = new ByteBudget(4);
+    expect(codeOf(await readBody(ended("ab", "cde"), 4, budget))).toBe("payload_too_large");
+    expect(budget.take(4)).toBe(true);
+  });
+
+  it("refuses what all requests together may not hold, until one lets go", async () => {
+    const budget = new ByteBudget(6);
+    const first = await readBody(ended("abcd"), 4, budget);
+    expect(codeOf(await readBody(ended("efgh"), 4, budget))).toBe("overloaded");
+    expect(codeOf(await readBody(ended("ef"), 4, budget))).toBeUndefined();
+    if (first.ok) first.release();
+    expect(codeOf(await readBody(ended("ijkl"), 4, budget))).toBeUndefined();
+  });
+
+  it("refuses a body that breaks off, and holds nothing then", async () => {
+    const budget = new ByteBudget(4);
+    const stream = new PassThrough();
+    const reading = readBody(stream, 4, budget);
+    stream.write("abc");
+    stream.destroy();
+    expect(codeOf(await reading)).toBe("body_aborted");
+    expect(budget.take(4)).toBe(true);
+  });
+
+  it("gives up a body that goes on and on, and leaves no listener behind", async () => {
+    const stream = new PassThrough();
+    const before = stream.eventNames();
+    const reading = readBody(stream, 4, new ByteBudget(100));
+    for (let n = 0; n < 9; n += 1) stream.write("12345");
+    expect(codeOf(await reading)).toBe("payload_too_large");
+    expect(stream.eventNames()).toEqual(before);
+  });
+});
