@@ -1,5 +1,6 @@
 import {
   createReceiver,
+  WebhookError,
   type ReceivedMessage,
   type ReceiverOptions,
   type UnknownMessage,
@@ -78,8 +79,9 @@ export function verifyWebhook<AllowUnknown extends boolean = false>(
 }
 
 /**
- * Ends a route by running a router from `createRouter`: 204 when its handler returns, the app's own error handling
- * when it throws, so that the sender repeats the delivery.
+ * Ends a route by running a router from `createRouter`: 204 when its handler returns, a 422 problem document for a
+ * message that does not fit the router's events, the app's own error handling when the handler throws, so that the
+ * sender delivers again.
  *
  * @param router - The handlers.
  * @example
@@ -92,6 +94,6 @@ export function dispatch(router: Pick<WebhookRouter, "dispatch">): RequestHandle
     router
       .dispatch(req.webhook)
       .then(() => res.status(204).end())
-      .catch(next);
+      .catch((error: unknown) => (error instanceof WebhookError ? sendProblem(res, error) : next(error)));
   };
 }

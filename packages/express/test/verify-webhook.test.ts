@@ -122,12 +122,15 @@ describe.each(versions)("verifyWebhook on Express $version", ({ express }) => {
     expect((await post(track)).status).toBe(500);
   });
 
-  it("runs a router, and answers 204, or 500 where its handler throws", async () => {
+  it("runs a router, and answers 204, 422 for what does not fit it, or 500 where its handler throws", async () => {
     const router = createRouter()
       .on("track", ({ event }) => expect(event).toBe("Order Completed"))
+      .on("screen", () => Promise.reject(new WebhookError("ERR_INVALID_MESSAGE")))
       .on("identify", () => Promise.reject(new Error("database down")));
     app.post("/webhooks", verifyWebhook({ secret }), dispatch(router));
     expect((await post(track)).status).toBe(204);
+    const unfit = await post(signedRequest(sampleMessages.screen, secret));
+    expect([unfit.status, await unfit.json()]).toMatchObject([422, { code: "ERR_INVALID_MESSAGE" }]);
     expect((await post(signedRequest(sampleMessages.identify, secret))).status).toBe(500);
   });
 

@@ -4,6 +4,7 @@ import { Readable } from "node:stream";
 import {
   createReceiver,
   toProblem,
+  WebhookError,
   type ReceivedMessage,
   type ReceiverOptions,
   type VerifiedWebhook,
@@ -74,8 +75,7 @@ const plugin: FastifyPluginAsync<VerifyWebhookOptions> = async (scope, given) =>
     );
     if (received.verdict === "rejected") {
       if (options.onError === "throw") throw received.error;
-      const { status, headers, body } = toProblem(received.error);
-      return reply.code(status).headers(headers).send(body);
+      return refuse(reply, received.error);
     }
     if (received.verdict === "duplicate") return reply.code(200).send();
     settleWhenSent(received, reply.raw);
@@ -113,8 +113,9 @@ export const verifyWebhook: FastifyPluginAsync<VerifyWebhookOptions> = fp(plugin
 });
 
 /**
- * A route handler that runs a router from `createRouter`: 204 when its handler returns, the app's own error handling
- * when it throws, so that the sender delivers again.
+ * A route handler that runs a router from `createRouter`: 204 when its handler returns, a 422 problem document for a
+ * message that does not fit the router's events, the app's own error handling when the handler throws, so that the
+ * sender delivers again.
  *
  * @param router - The handlers.
  * @example
@@ -126,7 +127,17 @@ export function dispatch(
   router: Pick<WebhookRouter, "dispatch">,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
   return async (request, reply) => {
-    await router.dispatch(request.webhook);
-    return reply.code(204).send();
+    try {
+      await router.dispatch(request.webhook);
+      return reply.code(204).send();
+    } catch (error) {
+      if (error instanceof WebhookError) return refuse(reply, error);
+      throw error;
+    }
   };
+}
+
+function refuse(reply: FastifyReply, error: WebhookError): FastifyReply {
+  const { status, headers, body } = toProblem(error);
+  return reply.code(status).headers(headers).send(body);
 }

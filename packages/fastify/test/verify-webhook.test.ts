@@ -200,12 +200,15 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
     expect(onRejected.mock.calls[0]?.[1].request.url).toBe("/webhooks");
   });
 
-  it("runs a router, and answers 204, or 500 where its handler throws", async () => {
+  it("runs a router, and answers 204, 422 for what does not fit it, or 500 where its handler throws", async () => {
     const router = createRouter()
       .on("track", ({ event }) => expect(event).toBe("Order Completed"))
+      .on("screen", () => Promise.reject(new WebhookError("ERR_INVALID_MESSAGE")))
       .on("identify", () => Promise.reject(new Error("database down")));
     await addScope({ secret }, (scope) => void scope.post("/routed", dispatch(router)));
     expect((await post(track, "/routed")).statusCode).toBe(204);
+    const unfit = await post(signedRequest(sampleMessages.screen, secret), "/routed");
+    expect([unfit.statusCode, unfit.json()]).toMatchObject([422, { code: "ERR_INVALID_MESSAGE" }]);
     expect((await post(signedRequest(sampleMessages.identify, secret), "/routed")).statusCode).toBe(500);
   });
 

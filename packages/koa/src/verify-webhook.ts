@@ -1,4 +1,4 @@
-import { createReceiver, toProblem } from "@countersign/core";
+import { createReceiver, toProblem, WebhookError } from "@countersign/core";
 import type { ReceivedMessage, ReceiverOptions, VerifiedWebhook, WebhookRouter } from "@countersign/core";
 import { settleWhenSent, toWebhookRequest } from "@countersign/core/node";
 import type { Context, Middleware } from "koa";
@@ -58,10 +58,7 @@ export function verifyWebhook<AllowUnknown extends boolean = false>(
     );
     if (received.verdict === "rejected") {
       if (options.onError === "throw") throw received.error;
-      const { status, headers, body } = toProblem(received.error);
-      ctx.status = status;
-      ctx.set(headers);
-      ctx.body = body;
+      refuse(ctx, received.error);
       return;
     }
     if (received.verdict === "duplicate") {
@@ -83,8 +80,9 @@ export function verifyWebhook<AllowUnknown extends boolean = false>(
 }
 
 /**
- * Ends a route by running a router from `createRouter`: 204 when its handler returns, the app's own error handling when
- * it throws, so that the sender delivers again.
+ * Ends a route by running a router from `createRouter`: 204 when its handler returns, a 422 problem document for a
+ * message that does not fit the router's events, the app's own error handling when the handler throws, so that the
+ * sender delivers again.
  *
  * @param router - The handlers.
  * @example
@@ -96,7 +94,19 @@ export function dispatch(
   router: Pick<WebhookRouter, "dispatch">,
 ): Middleware<WebhookState<ReceivedMessage<true>>> {
   return async (ctx) => {
-    await router.dispatch(ctx.state.webhook);
-    ctx.status = 204;
+    try {
+      await router.dispatch(ctx.state.webhook);
+      ctx.status = 204;
+    } catch (error) {
+      if (!(error instanceof WebhookError)) throw error;
+      refuse(ctx, error);
+    }
   };
+}
+
+function refuse(ctx: Pick<Context, "status" | "set" | "body">, error: WebhookError): void {
+  const { status, headers, body } = toProblem(error);
+  ctx.status = status;
+  ctx.set(headers);
+  ctx.body = body;
 }

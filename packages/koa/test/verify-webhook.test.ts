@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createRouter, memoryDedupe, type VerifiedWebhook } from "@countersign/core";
+import { createRouter, memoryDedupe, type VerifiedWebhook, WebhookError } from "@countersign/core";
 import { mutations, sampleMessages, signedRequest, type SignedRequest } from "@countersign/core/testing";
 import { dispatch, verifyWebhook, type VerifyWebhookOptions } from "@countersign/koa";
 import { Router } from "@koa/router";
@@ -107,12 +107,15 @@ describe.each(versions)("verifyWebhook on Koa $version", ({ Koa }) => {
     expect(onRejected.mock.calls[0]?.[1].request.path).toBe("/webhooks");
   });
 
-  it("runs a router, and answers 204, or 500 where its handler throws", async () => {
+  it("runs a router, and answers 204, 422 for what does not fit it, or 500 where its handler throws", async () => {
     const handlers = createRouter()
       .on("track", ({ event }) => expect(event).toBe("Order Completed"))
+      .on("screen", () => Promise.reject(new WebhookError("ERR_INVALID_MESSAGE")))
       .on("identify", () => Promise.reject(new Error("database down")));
     app.use(verifyWebhook({ secret })).use(dispatch(handlers));
     expect((await post(track)).status).toBe(204);
+    const unfit = await post(signedRequest(sampleMessages.screen, secret));
+    expect([unfit.status, await unfit.json()]).toMatchObject([422, { code: "ERR_INVALID_MESSAGE" }]);
     expect((await post(signedRequest(sampleMessages.identify, secret))).status).toBe(500);
   });
 
