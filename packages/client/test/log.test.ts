@@ -1,4 +1,6 @@
 import { execFileSync } from "node:child_process";
+import { Analytics } from "@countersign/client";
+import { memoryTransport } from "@countersign/client/testing";
 import { describe, expect, test } from "vitest";
 import { createBench } from "./helpers.ts";
 
@@ -52,6 +54,21 @@ describe("the log", () => {
     expect(`${lines.join()}${JSON.stringify(receipt.outcome)}`).not.toMatch(
       new RegExp(`WRITE_KEY|${encoded}`),
     );
+  });
+
+  test("keeps its words whole where the write key of a test is a part of them", async () => {
+    const lines: string[] = [];
+    const service = memoryTransport();
+    const analytics = new Analytics("a.b*", { transport: service, log: (line) => lines.push(line) });
+    const short = new Analytics("n", { transport: service, log: (line) => lines.push(line) });
+    service.reply({ status: 401, body: "No such key: a.b*" });
+    service.reply({ status: 401, body: "No such key: n" });
+    const receipts = [analytics, short].map((client) => client.track({ userId, event: "E" }));
+    await analytics.flush();
+    await short.flush();
+    for (const { outcome } of receipts) {
+      expect(JSON.stringify(outcome)).toContain("The endpoint answered 401: No such key: [write key].");
+    }
   });
 });
 
