@@ -1,6 +1,7 @@
 import { virtualClock, type SourceSettings } from "@countersign/sender";
 import { loadConfig } from "../config/load-config.ts";
 import { createServer, type CountersignServer } from "../server/create-server.ts";
+import type { LiveEvent } from "../server/live-events.ts";
 import { sourcesOf, type ServerOptions } from "../server/server-options.ts";
 import { namedDestinations } from "../server/settings-edit.ts";
 import type { ServeFlags } from "./commands/serve.ts";
@@ -26,10 +27,12 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
       terminal.complain(`countersign: ${printable(error instanceof Error ? error.message : String(error))}`),
   });
   announce(server, options, loaded?.file, flags, terminal);
-  server.subscribe((event) => {
+  const report = (event: LiveEvent): void => {
     const line = flags.json ? JSON.stringify(event) : formatEvent(event, terminal.colors);
     if (line !== undefined) terminal.print(line);
-  });
+  };
+  // From the first event on: deliveries of an earlier run go out as soon as the data directory is open.
+  server.subscribe(report, 0);
   const signal = await stop;
   terminal.complain(
     `countersign: ${signal}: letting what is under way end, for ${flags.drain / 1_000} s at most. A second one leaves at once.`,

@@ -21,7 +21,7 @@ const paths: readonly (readonly [path: string, kind: IngestRequest["kind"]])[] =
 const MAX_BODY_BYTES_AT_ONCE = 64 * 1_024 * 1_024;
 const MAX_REJECTIONS_TOLD = 100;
 
-/** Adds the ingestion API (WIRE.md) to a scope of a Fastify server, to be registered under `/v1`. */
+/** Adds the ingestion API (the public wire format, docs/ingestion.md) to a scope of a Fastify server, to be registered under `/v1`. */
 export async function ingestRoutes(scope: FastifyInstance, { ingest }: { ingest: Ingest }): Promise<void> {
   const budget = new ByteBudget(MAX_BODY_BYTES_AT_ONCE);
   scope.removeAllContentTypeParsers();

@@ -26,8 +26,11 @@ export interface CountersignServer {
   readonly url: string;
   /** The engine that forwards what it accepts. */
   readonly sender: Sender;
-  /** Calls `listener` with everything that happens from now on. Returns what stops that. */
-  subscribe(listener: (event: LiveEvent) => void): () => void;
+  /**
+   * Calls `listener` with everything that happens from now on, and first with what happened after the event of the id
+   * `after`; the last 500 are kept. Returns what stops that.
+   */
+  subscribe(listener: (event: LiveEvent) => void, after?: number): () => void;
   /** Takes no more requests, lets what is under way end, and lets go of everything. Idempotent. */
   close(options?: CloseOptions): Promise<void>;
   /** The same as `close()`, for `await using`. */
@@ -137,7 +140,7 @@ function running({ url, app, sender, ledger, streams, events }: Parts): Counters
   return {
     url,
     sender,
-    subscribe: (listener) => events.subscribe(listener),
+    subscribe: (listener, after) => events.subscribe(listener, after),
     close: ({ deadlineMs = DEFAULT_DEADLINE_MS } = {}) => (closing ??= shutDown(deadlineMs)),
     [Symbol.asyncDispose]() {
       return this.close();

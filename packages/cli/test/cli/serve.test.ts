@@ -41,6 +41,7 @@ describe("a 200 survives", () => {
     receiver.down = false;
     const second = await startServe(...command);
     await batch(second.url, ids);
+    await second.printed(/delivered track/);
     await vi.waitFor(() => expect(new Set(idsOf(receiver))).toEqual(new Set(ids)), { timeout: 15_000 });
     // The same batch once more was recognised: there are no more deliveries than messages.
     expect((await send(`${second.url}/api/deliveries?limit=1000`)).json()).toHaveLength(500);

@@ -83,6 +83,23 @@ describe("the event stream", () => {
     await vi.waitFor(() => expect(again.text()).toContain(`id: ${2_500 * batches}`));
   });
 
+  it("can be followed from the same process, from the beginning or from now on", async () => {
+    await record("Ordered");
+    await server.sender.idle();
+    const all: string[] = [];
+    const later: string[] = [];
+    const stop = server.subscribe(({ event }) => all.push(event), 0);
+    server.subscribe(({ event }) => later.push(event));
+    expect([all, later]).toEqual([["attempt", "delivered"], []]);
+    await record("");
+    stop();
+    await record("");
+    expect([all, later]).toEqual([
+      ["attempt", "delivered", "rejected"],
+      ["rejected", "rejected"],
+    ]);
+  });
+
   it("ends when the server closes", async () => {
     const reader = await read();
     // Long enough for the test to fail if the stream held the server open until then.
