@@ -19,7 +19,7 @@ async function single(
 const common = { context: { ip: "192.0.2.1" }, messageId: "m1", timestamp: "2024-02-03T04:05:06Z" };
 
 describe("messages", () => {
-  test("each call becomes the message of DESIGN section 5, keys in order", async () => {
+  test("each call becomes its message, keys in the documented order", async () => {
     const { sender, receiver } = await single();
     await sender.identify({ ...common, userId: "u1", anonymousId: "a1", traits: { plan: "pro" } });
     await sender.track({ ...common, userId: "u1", event: "Bought", properties: { price: 1 } });

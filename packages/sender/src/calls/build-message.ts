@@ -44,7 +44,7 @@ function viewFields(call: AnyCall): Readonly<Record<string, unknown>> {
 }
 
 /**
- * The message of a call (DESIGN section 5): version, type, messageId, userId, anonymousId, the type's own fields,
+ * The message of a call (spec 2.2): version, type, messageId, userId, anonymousId, the type's own fields,
  * timestamp, context. It is serialised here, once; later changes to the call change nothing.
  *
  * @throws CallError when the call is not valid

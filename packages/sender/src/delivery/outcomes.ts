@@ -1,6 +1,6 @@
 import type { AttemptOutcome } from "../transport/transport.ts";
 
-/** What follows from each outcome for its endpoint (DESIGN section 5, the outcome table). */
+/** What follows from each outcome for its endpoint (spec 7). */
 const finality: Readonly<Record<AttemptOutcome, "delivered" | "retry" | "refused">> = {
   success: "delivered",
   server_error: "retry",

@@ -12,7 +12,7 @@ export interface RetryPolicy {
   readonly lastRetryMarginMs: number;
 }
 
-/** The policy of DESIGN section 5: 5 s doubling to 15 min, times 0.5 to 1, for four hours from acceptance. */
+/** The policy in force unless told (spec 7 and 8): 5 s doubling to 15 min, times 0.5 to 1, for four hours from acceptance. */
 export const defaultRetryPolicy: RetryPolicy = {
   firstDelayMs: 5_000,
   maxDelayMs: 900_000,

@@ -40,7 +40,7 @@ export function endpointsOfRound<T extends { readonly url: string }>(
 }
 
 /**
- * What becomes of a delivery after a round (DESIGN section 5, "Fan-out"): one success delivers it; it fails when
+ * What becomes of a delivery after a round (spec 4.1 and 7): one success delivers it; it fails when
  * every endpoint has refused; else those that may recover are tried again while the window lasts. Pure.
  */
 export function settleRound(round: Round, policy: RetryPolicy): Settlement {

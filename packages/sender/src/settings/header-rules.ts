@@ -1,4 +1,4 @@
-/** Headers that the sender or the HTTP client writes. Static headers cannot set them (DESIGN section 5). */
+/** Headers that the sender or the HTTP client writes. Static headers cannot set them (spec 4.1). */
 const reserved: ReadonlySet<string> = new Set([
   "user-agent",
   "content-type",
