@@ -7,7 +7,9 @@
 export function checkOptionNames(what: string, options: unknown, names: readonly string[]): void {
   if (typeof options !== "object" || options === null) {
     const kind = options === null ? "null" : typeof options;
-    throw new TypeError(`${what}: the options must be an object such as { ${names[0]} }, but are ${kind}.`);
+    throw new TypeError(
+      `${what}: the options must be an object such as { ${names[0]} }, but are of type ${kind}.`,
+    );
   }
   const unknown = Object.keys(options).find((name) => !names.includes(name));
   if (unknown === undefined) return;

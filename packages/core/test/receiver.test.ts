@@ -318,9 +318,9 @@ describe("createReceiver", () => {
     [
       "a secret in the place of the options",
       secret,
-      /options must be an object such as \{ secret \}, but are string/,
+      /options must be an object such as \{ secret \}, but are of type string/,
     ],
-    ["null", null, /options must be an object such as \{ secret \}, but are null/],
+    ["null", null, /options must be an object such as \{ secret \}, but are of type null/],
     [
       "a request, where the middleware was not made first",
       { headers: {} },
