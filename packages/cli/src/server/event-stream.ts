@@ -8,10 +8,10 @@ const HEARTBEAT_MS = 15_000;
 
 /** The readers of the live event stream (server-sent events). */
 export class EventStreams {
-  readonly #events: LiveEvents;
+  readonly #events: Pick<LiveEvents, "subscribe">;
   readonly #open = new Set<ServerResponse>();
 
-  constructor(events: LiveEvents) {
+  constructor(events: Pick<LiveEvents, "subscribe">) {
     this.#events = events;
   }
 
@@ -34,7 +34,6 @@ export class EventStreams {
       lastEventId(request),
     );
     const heartbeat = setInterval(() => write(": still here\n\n"), HEARTBEAT_MS);
-    heartbeat.unref();
     this.#open.add(stream);
     stream.on("error", () => stream.destroy());
     stream.once("close", () => {

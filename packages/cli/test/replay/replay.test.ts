@@ -57,11 +57,15 @@ describe("replay", () => {
     expect(received[0]?.headers).toMatchObject({ "x-signature": "recorded", "x-team": "a" });
   });
 
-  it("signs anew with a secret", async () => {
-    const body = Buffer.from("{}");
-    await replay({ file: recording([body]), to, secret: "new" });
-    expect(received[0]?.headers["x-signature"]).toBe(sign(body, "new"));
-  });
+  it.each(["X-Signature", "x-signature"])(
+    "signs anew with a secret, in place of a recorded %s",
+    async (name) => {
+      const file = join(temporaryDirectory(), "traffic.jsonl");
+      writeFileSync(file, JSON.stringify({ headers: { [name]: "recorded" }, body: "{}" }));
+      await replay({ file, to, secret: "new" });
+      expect(received[0]?.headers["x-signature"]).toBe(sign("{}", "new"));
+    },
+  );
 
   it("tells how far it is, and stops when it is told to", async () => {
     const controller = new AbortController();

@@ -1,7 +1,9 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import Fastify from "fastify";
 import { createServer, type CountersignServer } from "countersign";
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { EventStreams } from "../../src/server/event-stream.ts";
 import { send } from "../support/http.ts";
 import { secret, startReceiver } from "../support/receiver.ts";
 import { cleanUp, closing } from "../support/resources.ts";
@@ -98,6 +100,20 @@ describe("the event stream", () => {
       ["attempt", "delivered", "rejected"],
       ["rejected", "rejected"],
     ]);
+  });
+
+  it("forgets a reader that has left", async () => {
+    const unsubscribe = vi.fn<() => void>();
+    const streams = new EventStreams({ subscribe: () => unsubscribe });
+    const app = Fastify();
+    app.get("/", (request, reply) => streams.open(request, reply));
+    const url = await app.listen({ port: 0, host: "127.0.0.1" });
+    cleanUp(() => app.close());
+    const controller = new AbortController();
+    await fetch(url, { signal: controller.signal });
+    expect(unsubscribe).not.toHaveBeenCalled();
+    controller.abort();
+    await vi.waitFor(() => expect(unsubscribe).toHaveBeenCalledTimes(1));
   });
 
   it("ends when the server closes", async () => {
