@@ -62,22 +62,19 @@ try {
         cwd: root,
       });
     });
-    await check(
-      `${manifest.name}: holds a licence, a README and the build, and nothing else`,
-      async () => {
-        const { stdout } = await run("tar", ["-tzf", tarball]);
-        for (const file of [
-          "package/LICENSE",
-          "package/README.md",
-          "package/dist/index.js",
-          "package/dist/index.d.ts",
-        ]) {
-          if (!stdout.split("\n").includes(file)) throw new Error(`${file} is not in the tarball`);
-        }
-        if (/tsbuildinfo|\/test\/|\/bench\//.test(stdout))
-          throw new Error("build state or tests are in the tarball");
-      },
-    );
+    await check(`${manifest.name}: holds a licence, a README and the build, and nothing else`, async () => {
+      const { stdout } = await run("tar", ["-tzf", tarball]);
+      for (const file of [
+        "package/LICENSE",
+        "package/README.md",
+        "package/dist/index.js",
+        "package/dist/index.d.ts",
+      ]) {
+        if (!stdout.split("\n").includes(file)) throw new Error(`${file} is not in the tarball`);
+      }
+      if (/tsbuildinfo|\/test\/|\/bench\//.test(stdout))
+        throw new Error("build state or tests are in the tarball");
+    });
   }
 
   const consumer = join(work, "consumer");

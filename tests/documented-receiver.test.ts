@@ -48,7 +48,9 @@ describe("the documented receiver", () => {
     await sender.group({ ...user, groupId: "g" });
     await sender.deleteUser(user.userId);
     await sender.idle();
-    const states = (await sender.deliveries()).map(({ state, attempts }) => `${state} ${attempts[0]?.status}`);
+    const states = (await sender.deliveries()).map(
+      ({ state, attempts }) => `${state} ${attempts[0]?.status}`,
+    );
     await sender.close();
     expect(states).toEqual(Array.from({ length: 7 }, () => "delivered 200"));
     expect(types.toSorted()).toEqual(["alias", "delete", "group", "identify", "page", "screen", "track"]);
