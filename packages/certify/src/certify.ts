@@ -1,9 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Audit } from "./audit.ts";
 import { audits } from "./audits.ts";
+import { checkOptions } from "./check-options.ts";
+import { connectionTrouble } from "./client.ts";
 import { freshText } from "./messages.ts";
 import { createProbe, type Exchange, type Probe, type ProbeOptions } from "./probe.ts";
 import { toReport, type AuditResult, type Report } from "./report.ts";
+import { ReceiverUnreachableError } from "./receiver-unreachable-error.ts";
 import { selectAudits } from "./select-audits.ts";
 
 const DEFAULT_DEADLINE_MS = 300_000;
@@ -33,7 +36,8 @@ export interface CertifyOptions extends ProbeOptions {
  * within half of `timeoutMs`, is sent nothing more: the audits left over are reported as skipped.
  *
  * @throws TypeError (as a rejection) if an option is not usable, or `only` names an audit that does not exist.
- *   Rejects with the signal's reason when the signal aborts. Nothing that the receiver does makes it reject.
+ * @throws ReceiverUnreachableError (as a rejection) if at the start there is nothing to connect to. From then on, nothing
+ *   that the receiver does makes it reject; it rejects with the signal's reason when the signal aborts.
  * @example
  * ```ts
  * const report = await certify({ url: "http://127.0.0.1:3000/webhooks", secret: "a shared secret" });
@@ -44,6 +48,9 @@ export async function certify(options: CertifyOptions): Promise<Report> {
   const selected = selectAudits(audits, options.only);
   const probe = createProbe(options);
   const deadlineMs = checkDeadline(options.deadlineMs);
+  const trouble = await connectionTrouble(checkOptions(options), probe.timeoutMs);
+  options.signal?.throwIfAborted();
+  if (trouble !== undefined) throw new ReceiverUnreachableError(probe.url, trouble);
   const startedAt = new Date();
   const results: AuditResult[] = [];
   let reason: string | undefined;

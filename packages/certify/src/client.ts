@@ -136,19 +136,8 @@ function readAnswer(response: http.IncomingMessage, timeoutMs: number): Promise<
 
 /** Writes bytes that need not be HTTP, then reads until the receiver closes or `timeoutMs` are over. */
 export function sendBytes(endpoint: Endpoint, bytes: Uint8Array, timeoutMs: number): Promise<void> {
-  const { url, secureContext, signal } = endpoint;
-  const port = Number(url.port) || (url.protocol === "https:" ? 443 : 80);
-  const host = url.hostname.replace(/^\[|\]$/g, "");
-  const socket =
-    url.protocol === "https:"
-      ? tls.connect({
-          host,
-          port,
-          rejectUnauthorized: true,
-          ...(secureContext && { secureContext }),
-          ...serverName(host),
-        })
-      : net.connect({ host, port });
+  const { signal } = endpoint;
+  const socket = connect(endpoint);
   return new Promise((resolve) => {
     const finish = (): void => {
       clearTimeout(timer);
@@ -165,6 +154,25 @@ export function sendBytes(endpoint: Endpoint, bytes: Uint8Array, timeoutMs: numb
     socket.resume();
     socket.end(bytes);
   });
+}
+
+/** Why no connection can be made; undefined where one can. */
+export function connectionTrouble(endpoint: Endpoint, timeoutMs: number): Promise<string | undefined> {
+  const socket = connect(endpoint);
+  return new Promise<string | undefined>((resolve) => {
+    socket.setTimeout(timeoutMs, () => resolve(`no connection within ${timeoutMs / 1000} s`));
+    socket.once("error", (error) => resolve(explain(error)));
+    socket.once(endpoint.url.protocol === "https:" ? "secureConnect" : "connect", () => resolve(undefined));
+  }).finally(() => socket.destroy());
+}
+
+function connect({ url, secureContext }: Endpoint): net.Socket {
+  const secure = url.protocol === "https:";
+  const port = Number(url.port) || (secure ? 443 : 80);
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  if (!secure) return net.connect({ host, port });
+  const trust = { rejectUnauthorized: true, ...(secureContext && { secureContext }) };
+  return tls.connect({ host, port, ...trust, ...serverName(host) });
 }
 
 function open(endpoint: Endpoint, outgoing: OutgoingRequest): http.ClientRequest {

@@ -11,5 +11,6 @@ export {
   type ProbeOptions,
   type Transfer,
 } from "./probe.ts";
+export { ReceiverUnreachableError } from "./receiver-unreachable-error.ts";
 export type { AuditResult, Report, Tally } from "./report.ts";
 export { toJUnit } from "./to-junit.ts";

@@ -1,5 +1,11 @@
 import { createServer } from "node:http";
-import { audits, certify, createProbe, type AuditResult } from "@countersign/certify";
+import {
+  audits,
+  certify,
+  createProbe,
+  ReceiverUnreachableError,
+  type AuditResult,
+} from "@countersign/certify";
 import { describe, expect, it, vi } from "vitest";
 import { handWrittenReceiver } from "./support/hand-written-receiver.ts";
 import { listen, SECRET } from "./support/listen.ts";
@@ -48,6 +54,21 @@ describe("the options", () => {
 });
 
 describe("certify", () => {
+  it("says at once that there is no receiver, and puts no audit", async () => {
+    const receiver = await handWrittenReceiver();
+    await receiver.close();
+    const onResult = vi.fn<(result: AuditResult) => void>();
+    const refusal: unknown = await certify({ url: receiver.url, secret: SECRET, onResult }).catch(
+      (error: unknown) => error,
+    );
+    expect(refusal).toBeInstanceOf(ReceiverUnreachableError);
+    expect(refusal).toMatchObject({ code: "ERR_RECEIVER_UNREACHABLE" });
+    expect(String(refusal)).toMatch(
+      /no connection to http:\/\/127\.0\.0\.1:\d+\/webhooks: connect ECONNREFUSED .*\. Start the receiver/,
+    );
+    expect(onResult).not.toHaveBeenCalled();
+  });
+
   it("runs the audits named by only, in the order of the table, and tells each result at once", async () => {
     const receiver = await handWrittenReceiver();
     const told: AuditResult[] = [];

@@ -356,6 +356,20 @@ describe("replay", () => {
 });
 
 describe("certify", () => {
+  it("a receiver that is not there", async () => {
+    const { code, stdout, stderr } = await runCommand([
+      "certify",
+      "http://127.0.0.1:9/hooks",
+      "--secret",
+      "s",
+    ]);
+    expect(stderr).toBe(
+      "countersign: There is no connection to http://127.0.0.1:9/hooks: connect ECONNREFUSED 127.0.0.1:9. Start the receiver, or correct the URL.\n",
+    );
+    expect(stdout).toBe("");
+    expect(code).toBe(1);
+  });
+
   it("of an audit that does not exist", async () => {
     await expectUsageError(
       ["certify", to, "--secret", "s", "--only", "none"],

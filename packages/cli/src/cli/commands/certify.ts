@@ -41,7 +41,8 @@ async function run(
   { secret, only, junit, json = false }: CertifyFlags,
   terminal: Terminal,
 ): Promise<number> {
-  const { audits, certify, formatResult, formatSummary, toJUnit } = await import("@countersign/certify");
+  const { audits, certify, formatResult, formatSummary, ReceiverUnreachableError, toJUnit } =
+    await import("@countersign/certify");
   const unknown = only?.find((id) => !audits.some((audit) => audit.id === id));
   if (unknown !== undefined) {
     throw new UsageError(
@@ -60,7 +61,16 @@ async function run(
       else progress.print(coloured(formatResult(result), result.outcome, terminal));
       progress.update(done);
     },
-  }).finally(() => progress.stop());
+  })
+    .catch((error: unknown) => {
+      if (error instanceof ReceiverUnreachableError) return error;
+      throw error;
+    })
+    .finally(() => progress.stop());
+  if (report instanceof ReceiverUnreachableError) {
+    terminal.complain(`countersign: ${printable(report.message)}`);
+    return 1;
+  }
   terminal.print(json ? JSON.stringify(report) : formatSummary(report));
   if (junit !== undefined) await write(junit, toJUnit(report));
   return report.passed ? 0 : 1;
