@@ -74,6 +74,18 @@ const retryNames: Readonly<Record<keyof RetryOptions, true>> = {
   maxRetryAfter: true,
 };
 
+function eventSchemas(events: AnalyticsOptions["events"]): EventSchemas | undefined {
+  if (events === undefined) return undefined;
+  // From JavaScript anything may come, the schemas themselves most likely.
+  const schemas: unknown = events.schemas;
+  const areSchemas =
+    typeof schemas === "object" &&
+    schemas !== null &&
+    Object.values(schemas).every((schema) => typeof schema?.["~standard"]?.validate === "function");
+  if (!areSchemas) throw new TypeError("'events' must come from defineEvents() of @countersign/core.");
+  return events.schemas;
+}
+
 /**
  * Checks the arguments of the constructor.
  *
@@ -90,8 +102,9 @@ export function createSettings(writeKey: unknown, options: AnalyticsOptions): Se
   }
   const headers = createHeaders(writeKey, gzip, extraHeaders(options.headers ?? {}));
   const redact = createRedact(writeKey, headers["Authorization"] ?? "");
+  const schemas = eventSchemas(options.events);
   const validate = boolean("validateEvents", options.validateEvents);
-  if (validate && !options.events) throw new TypeError("'validateEvents' needs 'events'.");
+  if (validate && !schemas) throw new TypeError("'validateEvents' needs 'events'.");
   return {
     url: endpointUrl(options.endpoint ?? "https://api.segment.io"),
     headers,
@@ -108,7 +121,7 @@ export function createSettings(writeKey: unknown, options: AnalyticsOptions): Se
     gzip,
     flushOnSignals: boolean("flushOnSignals", options.flushOnSignals),
     exitTimeout: integer("exitTimeout", options.exitTimeout ?? 5_000, 0, maxDelay),
-    schemas: validate ? options.events?.schemas : undefined,
+    schemas: validate ? schemas : undefined,
     log: createLog(callable("log", options.log, undefined), redact),
     redact,
     clock: having("clock", options.clock ?? systemClock, ["now", "setTimeout", "clearTimeout"]),

@@ -33,6 +33,18 @@ test.each<[string, unknown, AnalyticsOptions, RegExp]>([
   ],
   ["half a clock", "K", wrong({ clock: { now: Date.now } }), /'clock' must have a method setTimeout\(\)/],
   ["gzip as text", "K", wrong({ gzip: "yes" }), /'gzip' must be true or false/],
+  [
+    "schemas in place of definitions",
+    "K",
+    wrong({ events: { Bought: {} } }),
+    /'events' must come from defineEvents/,
+  ],
+  [
+    "a definition without a schema",
+    "K",
+    wrong({ events: { schemas: { A: {} } } }),
+    /'events' must come from defineEvents/,
+  ],
   ["validateEvents without events", "K", { validateEvents: true }, /needs 'events'/],
 ])("%s is a TypeError when the client is created", (_, key, options, message) => {
   expect(() => new Analytics(key as string, options)).toThrow(TypeError);
