@@ -2,7 +2,15 @@ import { createSender, type Sender, sqliteStore, StoreError, virtualClock } from
 import Database from "libsql";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openSender } from "./support/open-sender.ts";
@@ -83,6 +91,7 @@ describe("a store that cannot be used is refused with a clear error", () => {
     rowsOf(path, "CREATE TABLE diary (day TEXT)");
     expect(await refusal(path)).toMatchObject({ code: "ERR_STORE_FOREIGN" });
     expect(rowsOf(path, "SELECT name FROM sqlite_schema")).toEqual([{ name: "diary" }]);
+    expect(rowsOf(path, "PRAGMA journal_mode")).toEqual([{ journal_mode: "delete" }]);
   });
 
   test("from a newer version", async () => {
@@ -106,6 +115,17 @@ describe("a store that cannot be used is refused with a clear error", () => {
     expect(await refusal(path)).toMatchObject({ code: "ERR_STORE_LOCKED" });
     await first.close();
     await openSender({ url, store: sqliteStore({ path }) });
+  });
+
+  test.each(["first", "afterwards"])("open by another path: a link to it, made %s", async (made) => {
+    const folder = temporaryFolder();
+    const path = join(folder, "deliveries.db");
+    const link = join(folder, "link.db");
+    if (made === "first") symlinkSync("deliveries.db", link);
+    await openSender({ url, store: sqliteStore({ path: made === "first" ? link : path }) });
+    if (made === "afterwards") symlinkSync("deliveries.db", link);
+    const other = sqliteStore({ path: made === "first" ? path : link });
+    await expect(createSender({ url, store: other })).rejects.toMatchObject({ code: "ERR_STORE_LOCKED" });
   });
 
   test("open in another process, until that one is killed", async () => {
@@ -288,6 +308,24 @@ describe("a store that fails for a while", () => {
     const [delivery] = await receipt.settled();
     expect(delivery).toMatchObject({ state: "delivered", attempts: [{ outcome: "success" }] });
     expect(receiver.received).toHaveLength(1);
+    other.close();
+  });
+});
+
+describe("a store that another program writes to", () => {
+  test("calls that come at once wait once, all together", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const sender = await openSender({ url, transport: silentTransport(), store: sqliteStore({ path }) });
+    const other = new Database(path);
+    other.exec("BEGIN IMMEDIATE");
+    const startedAt = performance.now();
+    const calls = Array.from({ length: 12 }, () => sender.track({ userId: "u1", event: "e" }));
+    const outcomes = await Promise.allSettled(calls);
+    // The process stands still meanwhile: a quarter of a second, not one for each call.
+    expect(performance.now() - startedAt).toBeLessThan(1_500);
+    expect(outcomes).toHaveLength(12);
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: { code: "ERR_STORE_LOCKED" } });
+    other.exec("ROLLBACK");
     other.close();
   });
 });

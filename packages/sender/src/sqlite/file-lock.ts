@@ -1,3 +1,5 @@
+import { lstatSync, readlinkSync, realpathSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import Database from "libsql";
 import { StoreError } from "../store/store-error.ts";
 import { storeErrorOf } from "./sqlite-error.ts";
@@ -12,7 +14,7 @@ import { storeErrorOf } from "./sqlite-error.ts";
  * @throws StoreError `ERR_STORE_LOCKED` when another sender holds it
  */
 export function lockFile(path: string): () => void {
-  const lockPath = `${path}-lock`;
+  const lockPath = `${fileOf(path)}-lock`;
   const lock = open(lockPath);
   try {
     // Without a journal there is nothing to clean up after a kill.
@@ -39,5 +41,17 @@ function open(path: string): Database.Database {
     return new Database(path);
   } catch (cause) {
     throw storeErrorOf(cause, path);
+  }
+}
+
+/** The file that a path leads to, there or not yet: one file has one lock, whatever links lead to it. */
+function fileOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    // SQLite makes the file that a link to nothing names. What else is wrong with a path shows when it is opened.
+    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    if (!isMissing || lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return path;
+    return fileOf(resolve(realpathSync(dirname(path)), readlinkSync(path)));
   }
 }

@@ -67,17 +67,15 @@ const migrations: readonly string[] = [
 ];
 
 /**
- * Brings a database to the present schema, in one transaction.
+ * Brings a database that {@link assertOurs} lets pass to the present schema, in one transaction.
  *
  * @returns how often it was opened before
- * @throws StoreError when a newer version, or another program, wrote it
  */
-export function migrate(db: Database.Database, path: string): { readonly generation: number } {
+export function migrate(db: Database.Database): { readonly generation: number } {
   // Taking the write lock first also finds out whether the file can be written.
   db.exec("BEGIN IMMEDIATE");
   try {
     const version = numberOf(db, "PRAGMA user_version");
-    assertOurs(db, path, version);
     for (const migration of migrations.slice(version)) db.exec(migration);
     db.exec(`PRAGMA user_version = ${migrations.length}; PRAGMA application_id = ${applicationId}`);
     const generation = numberOf(db, "SELECT value FROM meta WHERE key = 'opened'");
@@ -90,7 +88,13 @@ export function migrate(db: Database.Database, path: string): { readonly generat
   }
 }
 
-function assertOurs(db: Database.Database, path: string, version: number): void {
+/**
+ * Refuses a database that is not for this version to write. Reads only, so that nothing of it is changed.
+ *
+ * @throws StoreError when a newer version, or another program, wrote it
+ */
+export function assertOurs(db: Database.Database, path: string): void {
+  const version = numberOf(db, "PRAGMA user_version");
   const owner = numberOf(db, "PRAGMA application_id");
   const isEmpty = numberOf(db, "SELECT count(*) FROM sqlite_schema") === 0;
   if (owner !== applicationId && !isEmpty) {

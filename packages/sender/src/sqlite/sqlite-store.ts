@@ -2,12 +2,13 @@ import { mkdirSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import Database from "libsql";
 import { type Duration, parseDuration } from "../clock/duration.ts";
+import { checkOptionNames, type Hints, type Names } from "../options/option-names.ts";
 import type { DeliveryStore, StoreContext } from "../store/delivery-store.ts";
 import { StoreError } from "../store/store-error.ts";
 import { lockFile } from "./file-lock.ts";
 import { OpenStore } from "./open-store.ts";
 import { releaseNativeHandles } from "./release-native-handles.ts";
-import { migrate } from "./schema.ts";
+import { assertOurs, migrate } from "./schema.ts";
 import { storeErrorOf } from "./sqlite-error.ts";
 
 /** Where and how a {@link sqliteStore} keeps deliveries. */
@@ -23,6 +24,9 @@ export interface SqliteStoreOptions {
    */
   readonly maxBytes?: number | undefined;
 }
+
+const optionNames: Names<SqliteStoreOptions> = { path: true, keepFor: true, maxBytes: true };
+const optionHints: Hints = { file: "it is called path here", filename: "it is called path here" };
 
 interface OpenedDatabase {
   readonly db: Database.Database;
@@ -46,6 +50,7 @@ const leastBytes = 262_144;
  * const sender = await createSender({ url, store: sqliteStore({ path: 'data/deliveries.db' }) })
  */
 export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
+  checkOptionNames("sqliteStore()", options, optionNames, optionHints);
   const path = parsePath(options.path ?? memoryPath);
   const keepForMs = parseDuration(options.keepFor ?? defaultKeepFor, "sqliteStore({ keepFor })");
   const maxBytes = parseMaxBytes(options.maxBytes);
@@ -102,11 +107,12 @@ function openDatabase(path: string): OpenedDatabase {
   let db: Database.Database | undefined;
   try {
     db = new Database(path);
+    db.exec("PRAGMA busy_timeout = 250");
+    // First: the journal mode is written into the file, and another program may need the one it has.
+    assertOurs(db, path);
     // FULL: a commit is on the disk when it returns, so that neither a kill nor a power cut takes it back.
-    db.exec(
-      "PRAGMA busy_timeout = 250; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY",
-    );
-    return { db, unlock, ...migrate(db, path) };
+    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY");
+    return { db, unlock, ...migrate(db) };
   } catch (error) {
     db?.close();
     unlock();

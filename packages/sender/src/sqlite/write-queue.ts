@@ -59,6 +59,12 @@ export class WriteQueue {
   #commit(group: readonly Write[]): void {
     try {
       this.#db.exec("BEGIN IMMEDIATE");
+    } catch (cause) {
+      // Whoever has the file would keep each of them waiting as long as all of them, and the process with them.
+      this.#refuse(group, cause);
+      return;
+    }
+    try {
       this.#hooks.begin();
       for (const write of group) write.run();
       this.#hooks.finish();
@@ -67,12 +73,17 @@ export class WriteQueue {
       if (this.#db.inTransaction) this.#db.exec("ROLLBACK");
       // One write that cannot be stored, such as one too large for what is left of the disk, must not fail the rest.
       if (group.length > 1) for (const write of group) this.#commit([write]);
-      else for (const write of group) write.reject(storeErrorOf(cause, this.#path));
+      else this.#refuse(group, cause);
       return;
     }
     for (const write of group) {
       write.committed();
       write.resolve();
     }
+  }
+
+  #refuse(group: readonly Write[], cause: unknown): void {
+    const error = storeErrorOf(cause, this.#path);
+    for (const write of group) write.reject(error);
   }
 }
