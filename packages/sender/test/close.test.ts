@@ -83,6 +83,16 @@ describe("close()", () => {
     expect(receiver.received).toHaveLength(2);
   });
 
+  test("a deadline that no timer can hold gives nothing up", async () => {
+    const receiver = await startReceiver(() => "never");
+    const sender = await openSender({ url: receiver.url, attemptTimeout: "200ms", retry: { windowMs: 0 } });
+    const receipt = await sender.track({ userId: "u1", event: "e" });
+    await expect.poll(() => receiver.received.length).toBe(1);
+    const settled = receipt.settled();
+    await sender.close({ deadline: "30d" });
+    expect(await settled).toMatchObject([{ state: "expired", attempts: [{ outcome: "timeout" }] }]);
+  });
+
   test("an endpoint that refused in a round that was given up is not called again", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const receiver = await startReceiver(({ path }) => (path === "/silent" ? "never" : { status: 410 }));

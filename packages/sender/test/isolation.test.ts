@@ -1,6 +1,8 @@
+import { type Clock, systemClock, type Transport } from "@countersign/sender";
 import { expect, test } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
+import { silentTransport } from "./support/silent-transport.ts";
 
 test("a destination that never answers takes nothing from another one", async () => {
   const receiver = await startReceiver(({ path }) => (path === "/silent" ? "never" : { status: 200 }));
@@ -26,4 +28,30 @@ test("a destination that never answers takes nothing from another one", async ()
       { destination: "shop/good", pending: 0, delivered: receipts.length },
     ]);
   expect(receiver.received.filter(({ path }) => path === "/silent")).toHaveLength(7);
+});
+
+test("no more is under way at once than allowed, when the machine's time is set back", async () => {
+  const system = systemClock();
+  let backMs = 0;
+  const clock: Clock = { ...system, now: () => system.now() - backMs };
+  const silent = silentTransport();
+  let underWay = 0;
+  const transport: Transport = {
+    ...silent,
+    send(request, options) {
+      underWay += 1;
+      return silent.send(request, options);
+    },
+  };
+  const destinations = [{ concurrency: 3, endpoints: [{ url: "http://127.0.0.1:9/" }] }];
+  const sender = await openSender({ sources: [{ name: "shop", destinations }], clock, transport });
+  const call = (): Promise<unknown> => sender.track({ userId: "u1", event: "e" });
+  await Promise.all([call(), call()]);
+  await expect.poll(() => underWay).toBe(2);
+  backMs = 3_600_000;
+  await Promise.all([call(), call(), call()]);
+  await expect.poll(() => underWay).toBe(3);
+  // What is stored is claimed in the same turn, so that one more call has shown all there is to see.
+  await call();
+  expect(underWay).toBe(3);
 });

@@ -254,6 +254,25 @@ describe("settings that change while running", () => {
     expect(receiver.received.map(({ message }) => message["event"])).toEqual(["Signed Up", "Next"]);
   });
 
+  test("an endpoint added while the others refuse is tried in the next round", async () => {
+    const receiver = await startReceiver(({ path }) => {
+      if (path === "/new") return { status: 200 };
+      sender.configure(withEndpoints("old", "new"));
+      return { status: 404 };
+    });
+    const withEndpoints = (...paths: string[]): SenderSettings => ({
+      sources: [
+        { name: "shop", destinations: [{ endpoints: paths.map((path) => ({ url: receiver.url + path })) }] },
+      ],
+    });
+    const clock = virtualClock();
+    const sender = await openSender({ ...withEndpoints("old"), clock });
+    const receipt = await sender.track({ userId: "u1", event: "e" });
+    await clock.advance("1m");
+    expect(await receipt.settled()).toMatchObject([{ state: "delivered" }]);
+    expect(receiver.received.map(({ path }) => path)).toEqual(["/old", "/new"]);
+  });
+
   test("wrong settings are refused and the old ones stay", async () => {
     const receiver = await startReceiver();
     const sender = await openSender(to(receiver.url));

@@ -45,6 +45,9 @@ export interface EngineParts {
 /** The code of an attempt that was given up by us. */
 const abortedCode = "ERR_ABORTED";
 
+/** A longer timer would fire at once. */
+const longestTimerMs = 2 ** 31 - 1;
+
 interface Serving {
   readonly concurrency: number;
   readonly consumer: Consumer;
@@ -73,7 +76,7 @@ export class Engine implements DeliveryHandler {
 
   /** Claims no more, and resolves when nothing is under way. Attempts that take longer than that are given up. */
   async stop(deadlineMs: number): Promise<void> {
-    const deadline = setTimeout(() => this.#giveUp.abort(), deadlineMs);
+    const deadline = setTimeout(() => this.#giveUp.abort(), Math.min(deadlineMs, longestTimerMs));
     this.configure([]);
     await Promise.all(this.#leaving.values());
     clearTimeout(deadline);
@@ -97,9 +100,11 @@ export class Engine implements DeliveryHandler {
     const delivered = tried.some(({ attempt }) => attempt.outcome === "success");
     if (wasGivenUp && !delivered) return interruptRound(due, tried, policy);
 
+    // An endpoint that was added meanwhile may take what the others have refused.
+    const { endpoints } = this.#destinations.get(due.destination) ?? destination;
     const round = {
       due,
-      endpoints: destination.endpoints.map(({ url }) => url),
+      endpoints: endpoints.map(({ url }) => url),
       tried,
       now: clock.now(),
       // A stream of its own, so that the order in which endpoints answer does not change the run.

@@ -45,10 +45,12 @@ export class Lane implements Consumer {
   pump(): void {
     const { destination, concurrency, table, clock } = this.#options;
     const room = concurrency - this.#claimed.size;
-    if (this.#stopped || room === 0) return;
+    if (this.#stopped || room <= 0) return;
     try {
       const now = clock.now();
-      const due = table.due(destination, now, concurrency).filter(({ seq }) => !this.#claimed.has(seq));
+      const longestDue = table.due(destination, now, concurrency);
+      // After the system's time was set back, what is new is due longer than what is claimed.
+      const due = longestDue.filter(({ seq }) => !this.#claimed.has(seq)).slice(0, room);
       for (const { seq } of due) this.#start(seq, table.load(seq));
       // A full lane pumps again when a delivery settles.
       if (due.length < room) this.#wakeAt(table.nextDueAt(destination, now));
