@@ -111,7 +111,27 @@ describe("audiences", () => {
   });
 });
 
+test("users whose names differ after a NUL are told apart", async () => {
+  const sender = await openSender({ url: "http://127.0.0.1:9/", clock: virtualClock() });
+  const members = ["a\0b", "a\0c", "a"];
+  expect((await sender.syncAudience("VIP", members)).changed).toEqual(members);
+  expect(await sender.syncAudience("VIP", members)).toMatchObject({ changed: [], removed: [] });
+});
+
 describe("computed traits", () => {
+  test.each<[string, unknown]>([
+    ["a function", () => 1],
+    ["a BigInt", 1n],
+  ])("%s is refused, with nothing stored", async (_, value) => {
+    const sender = await openSender({ url: "http://127.0.0.1:9/", clock: virtualClock() });
+    await expect(sender.syncComputedTrait("Trait", { a: 1, b: value })).rejects.toMatchObject({
+      name: "CallError",
+      code: "ERR_NOT_SERIALIZABLE",
+      message: expect.stringContaining('user "b"') as string,
+    });
+    expect(await sender.deliveries()).toEqual([]);
+  });
+
   test("only changed values are sent; null takes a trait away; who is not named is left alone", async () => {
     const receiver = await startReceiver();
     const sender = await openSender({ url: receiver.url, clock: virtualClock() });

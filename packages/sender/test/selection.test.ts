@@ -105,7 +105,7 @@ describe("sources", () => {
     for (const { message } of receiver.received) {
       expect(message).toEqual({ type: "delete", userId: "u1", timestamp: "2026-01-01T00:00:00.000Z" });
     }
-    await sender.deleteUser("u2", { sources: ["app"], timestamp: "2025-05-05T05:05:05Z" });
+    await sender.deleteUser("u2", { sources: ["app", "app"], timestamp: "2025-05-05T05:05:05Z" });
     await sender.idle();
     expect(receiver.received).toHaveLength(4);
     expect(receiver.received.at(-1)).toMatchObject({

@@ -91,8 +91,8 @@ export class Forwarder implements Sender {
   async deleteUser(userId: string, options: DeleteOptions = {}): Promise<readonly Receipt[]> {
     this.#assertOpen();
     const { intake } = this.#parts;
-    const affected = options.sources?.map((source) => intake.sourceOf({ source })) ?? intake.sources;
-    const intakes = affected
+    const named = options.sources?.map((source) => intake.sourceOf({ source }));
+    const intakes = [...new Set(named ?? intake.sources)]
       .filter(({ destinations }) => destinations.some(({ enabled }) => enabled))
       .map((source) => intake.takeDelete(source, userId, options.timestamp));
     return Promise.all(intakes.map((one) => this.#store(one)));

@@ -1,3 +1,5 @@
+import { CallError } from "../calls/call-error.ts";
+
 /** A user whose trait has another value than what was last made known. */
 export interface TraitChange {
   readonly userId: string;
@@ -20,16 +22,37 @@ export function audienceChanges(
   ];
 }
 
-/** Whose computed trait changed, given what is known of it. Null takes the trait away. */
+/**
+ * Whose computed trait changed, given what is known of it. Null takes the trait away.
+ *
+ * @throws CallError when JSON cannot carry a value
+ */
 export function traitChanges(
   known: ReadonlyMap<string, string>,
   values: ReadonlyMap<string, unknown>,
 ): TraitChange[] {
   const changes: TraitChange[] = [];
   for (const [userId, value] of values) {
-    const stored = value === null || value === undefined ? null : JSON.stringify(value);
+    const stored = value === null || value === undefined ? null : jsonOf(value, userId);
     if (stored === (known.get(userId) ?? null)) continue;
     changes.push({ userId, value: value ?? null, stored });
   }
   return changes;
+}
+
+function jsonOf(value: unknown, userId: string): string {
+  const refuse = (reason: string, cause?: unknown): never => {
+    throw new CallError(
+      "ERR_NOT_SERIALIZABLE",
+      `syncComputedTrait() was given a value for user ${JSON.stringify(userId)} that JSON cannot carry: ${reason}`,
+      { cause },
+    );
+  };
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch (cause) {
+    return refuse(cause instanceof Error ? cause.message : String(cause), cause);
+  }
+  return text ?? refuse(`a ${typeof value}.`);
 }

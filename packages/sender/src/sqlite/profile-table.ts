@@ -21,7 +21,10 @@ export class ProfileTable {
        ON CONFLICT (source, trait, user_id) DO UPDATE SET value = excluded.value`,
     );
     this.#forgetTrait = db.prepare("DELETE FROM trait WHERE source = ? AND trait = ? AND user_id = ?");
-    this.#traits = db.prepare("SELECT user_id, value FROM trait WHERE source = ? AND trait = ?");
+    // As bytes: libsql ends a text at its first NUL when it reads one.
+    this.#traits = db.prepare(
+      "SELECT CAST(user_id AS BLOB) AS user_id, value FROM trait WHERE source = ? AND trait = ?",
+    );
   }
 
   addUsage(usage: ReadonlyMap<string, number>): void {
@@ -41,7 +44,7 @@ export class ProfileTable {
   }
 
   traits(source: string, trait: string): ReadonlyMap<string, string> {
-    const rows = this.#traits.all([source, trait]) as { user_id: string; value: string }[];
-    return new Map(rows.map((row) => [row.user_id, row.value]));
+    const rows = this.#traits.all([source, trait]) as { user_id: ArrayBuffer; value: string }[];
+    return new Map(rows.map((row) => [Buffer.from(row.user_id).toString(), row.value]));
   }
 }
