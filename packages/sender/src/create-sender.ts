@@ -9,6 +9,7 @@ import { FaultPlan } from "./engine/fault-plan.ts";
 import { Forwarder } from "./engine/forwarder.ts";
 import { IdleWatch } from "./engine/idle-watch.ts";
 import { SettledWaiters } from "./engine/settled-waiters.ts";
+import { checkSenderOptions } from "./options/check-sender-options.ts";
 import { seededRandom } from "./random/random-source.ts";
 import type { SenderOptions } from "./sender-options.ts";
 import type { Sender } from "./sender.ts";
@@ -24,7 +25,8 @@ const defaultTimeout: Duration = "5s";
  * Starts a sender: it forwards calls as signed webhook messages, retries for four hours, and keeps what it accepted
  * in its store until it is delivered.
  *
- * @throws SettingsError when the settings are not valid, naming everything that is wrong; TypeError for other options
+ * @throws SettingsError when the settings are not valid, naming everything that is wrong
+ * @throws TypeError when another option is wrong or does not exist, or nothing says where messages go
  * @throws StoreError when the store cannot be opened
  * @example
  * const sender = await createSender({ url: 'https://example.com/hooks', sharedSecret: 'secret' })
@@ -34,6 +36,7 @@ const defaultTimeout: Duration = "5s";
  */
 export async function createSender(options: SenderOptions): Promise<Sender> {
   // Everything that can be wrong with the options is found before anything is opened that would have to be closed.
+  checkSenderOptions(options);
   const timeoutMs = parseDuration(
     options.attemptTimeout ?? defaultTimeout,
     "createSender({ attemptTimeout })",

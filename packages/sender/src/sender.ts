@@ -37,6 +37,16 @@ export interface Receipt {
   /**
    * Resolves when every delivery of the message has ended, whichever way; to the deliveries with their attempts.
    * Rejects with a {@link SenderClosedError} if the sender closes before.
+   *
+   * Waits for as long as that takes. Under a virtual clock, a delivery that has to be tried again waits until the test
+   * advances the clock: do that before you await this, or it never resolves. `sender.expect(receipt).ended()` waits
+   * for the same, gives up after a while, and says what is missing.
+   *
+   * @example
+   * ```ts
+   * await clock.advance("4h");
+   * const deliveries = await receipt.settled();
+   * ```
    */
   settled(): Promise<readonly Delivery[]>;
 }
@@ -119,7 +129,8 @@ export interface DeleteOptions {
  * Forwards calls as signed webhook messages (spec sections 1, 2 and 6). Made by `createSender`.
  *
  * Every call resolves once the message and its deliveries are stored, and rejects with a `CallError` when it is not
- * valid or a `StoreError` when it could not be stored; then nothing of it is kept.
+ * valid or a `StoreError` when it could not be stored; then nothing of it is kept. An option that does not exist is a
+ * `TypeError` everywhere.
  */
 export interface Sender {
   /** Says who a user is. */
@@ -158,7 +169,11 @@ export interface Sender {
   off<K extends keyof SenderEvents>(event: K, listener: (payload: SenderEvents[K]) => void): this;
   /** Resolves when no delivery to an enabled destination is pending. Never does while one waits for a virtual clock. */
   idle(): Promise<void>;
-  /** Deliveries that the store keeps, the newest first. */
+  /**
+   * Deliveries that the store keeps, the newest first.
+   *
+   * @throws TypeError when the filter has a field that does not exist
+   */
   deliveries(filter?: DeliveryFilter): Promise<readonly Delivery[]>;
   /** One delivery, if the store keeps it. */
   delivery(id: string): Promise<Delivery | undefined>;
@@ -177,7 +192,11 @@ export interface Sender {
    * @throws SettingsError naming everything that is wrong; the old settings then stay in force.
    */
   configure(settings: SenderSettings): void;
-  /** Makes something go wrong on purpose, to test a receiver. */
+  /**
+   * Makes something go wrong on purpose, to test a receiver.
+   *
+   * @throws TypeError when there is no such fault, or the scope has a field that does not exist or is wrong
+   */
   inject(fault: Fault, scope?: FaultScope): InjectedFault;
   /** Lets attempts under way end, then lets go of everything. What is unfinished goes on at the next start. Idempotent. */
   close(options?: CloseOptions): Promise<void>;

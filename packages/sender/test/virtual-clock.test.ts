@@ -80,6 +80,14 @@ describe("virtualClock", () => {
     expect(() => clock.advance("4 hours")).toThrow(TypeError);
   });
 
+  test("it does not move past the last time there is", async () => {
+    const clock = virtualClock();
+    const before = clock.now();
+    await expect(clock.advance("100000000d")).rejects.toThrow(TypeError);
+    await clock.advance(1);
+    expect(clock.now()).toBe(before + 1);
+  });
+
   test("it starts where it is told", () => {
     const time = "2024-05-06T07:08:09.010Z";
     const starts = [virtualClock(time), virtualClock(new Date(time)), virtualClock(Date.parse(time))];

@@ -12,6 +12,9 @@ export interface VirtualClock extends Clock {
   advance(duration: Duration): Promise<void>;
 }
 
+/** The last time that a Date can hold. */
+const latest = 8.64e15;
+
 /** Where a virtual clock starts, so that a seeded run repeats to the byte: 1 January 2026, midnight UTC. */
 const defaultStart = Date.UTC(2026, 0, 1);
 
@@ -27,14 +30,13 @@ const defaultStart = Date.UTC(2026, 0, 1);
  * await clock.advance('4h')
  */
 export function virtualClock(start: number | string | Date = defaultStart): VirtualClock {
-  let now = new Date(start).getTime();
-  if (Number.isNaN(now))
-    throw new TypeError(`virtualClock() cannot start at ${JSON.stringify(start)}: not a time.`);
+  let now = parseStart(start);
   const queue = new TaskQueue(() => {});
   const work = new WorkUnderWay();
   let moves: Promise<void> = Promise.resolve();
 
   async function advanceTo(target: number): Promise<void> {
+    if (target > latest) throw new TypeError("advance() would lead past the last time that a Date can hold.");
     await work.ended();
     for (let at = queue.nextAt; at !== undefined && at <= target; at = queue.nextAt) {
       now = Math.max(now, at);
@@ -56,6 +58,15 @@ export function virtualClock(start: number | string | Date = defaultStart): Virt
       return moves;
     },
   };
+}
+
+function parseStart(start: unknown): number {
+  const isKind = typeof start === "number" || typeof start === "string" || start instanceof Date;
+  const time = isKind ? new Date(start).getTime() : Number.NaN;
+  if (!Number.isNaN(time)) return time;
+  throw new TypeError(
+    `virtualClock() takes the time it starts at, as milliseconds since 1970, ISO 8601 text or a Date: ${JSON.stringify(start)} is not a time.`,
+  );
 }
 
 /** Counts what is under way, and tells when nothing is. */

@@ -1,14 +1,15 @@
+import { checkOptionNames } from "../options/option-names.ts";
 import { defaultRetryPolicy, type RetryPolicy } from "./retry-policy.ts";
 
 /**
  * A policy with the defaults filled in.
  *
- * @throws TypeError when a number makes no sense
+ * @throws TypeError when a number makes no sense, or a field does not exist
  */
 export function parseRetryPolicy(policy: Partial<RetryPolicy> = {}): RetryPolicy {
   const parsed = { ...defaultRetryPolicy };
-  for (const name of Object.keys(policy)) {
-    if (!isPolicyField(name)) throw new TypeError(`createSender({ retry }) has no ${JSON.stringify(name)}.`);
+  checkOptionNames("createSender({ retry })", policy, { ...defaultRetryPolicy });
+  for (const name of Object.keys(policy).filter(isPolicyField)) {
     const value = policy[name];
     if (value === undefined) continue;
     if (typeof value !== "number" || !(value >= 0) || value === Number.POSITIVE_INFINITY) {

@@ -8,6 +8,7 @@ import { CallError } from "../calls/call-error.ts";
 import type { CallOptions, Calls } from "../calls/calls.ts";
 import { isSelected } from "../calls/selection.ts";
 import type { Clock } from "../clock/clock.ts";
+import { checkCallOptions } from "../options/check-call-options.ts";
 import type { RandomSource } from "../random/random-source.ts";
 import { timeOrderedId } from "../random/time-ordered-id.ts";
 import type { SkipReason } from "../sender.ts";
@@ -62,7 +63,9 @@ export class CallIntake {
   }
 
   /** @throws CallError when the options name no source, or none where there are several */
-  sourceOf({ source: name, writeKey }: CallOptions): Source {
+  sourceOf(options: CallOptions): Source {
+    checkCallOptions(options);
+    const { source: name, writeKey } = options;
     const matches = this.sources.filter(
       (source) =>
         (name === undefined || source.name === name) &&

@@ -1,5 +1,6 @@
 import type { DeliveryInfo } from "../delivery/delivery.ts";
 import { type Fault, faults, isFault } from "../faults/fault.ts";
+import { checkOptionNames, type Hints, type Names } from "../options/option-names.ts";
 import type { FaultScope, InjectedFault } from "../sender.ts";
 
 interface Plan {
@@ -8,12 +9,16 @@ interface Plan {
   remaining: number;
 }
 
+const scopeNames: Names<FaultScope> = { endpoint: true, deliveryId: true, messageId: true, times: true };
+const scopeHints: Hints = { url: "it is called endpoint here", count: "it is called times here" };
+
 /** The faults that are still to strike, in the order they were injected. */
 export class FaultPlan {
   #plans: Plan[] = [];
 
-  /** @throws TypeError when there is no such fault, or `times` is no count */
+  /** @throws TypeError when there is no such fault or option, or `times` is no count */
   inject(fault: Fault, scope: FaultScope): InjectedFault {
+    checkOptionNames("inject()", scope, scopeNames, scopeHints);
     const times = scope.times ?? 1;
     if (!isFault(fault)) {
       throw new TypeError(`There is no fault ${JSON.stringify(fault)}. There are: ${faults.join(", ")}.`);

@@ -13,6 +13,7 @@ import type { Delivery, DeliveryFilter } from "../delivery/delivery.ts";
 import { createExpect } from "../expect/create-expect.ts";
 import type { Expect } from "../expect/expect.ts";
 import type { Fault } from "../faults/fault.ts";
+import { checkCloseOptions, checkDeleteOptions, checkDeliveryFilter } from "../options/check-call-options.ts";
 import { audienceChanges, traitChanges } from "../profiles/trait-diff.ts";
 import { SenderClosedError } from "../sender-closed-error.ts";
 import type {
@@ -90,6 +91,7 @@ export class Forwarder implements Sender {
 
   async deleteUser(userId: string, options: DeleteOptions = {}): Promise<readonly Receipt[]> {
     this.#assertOpen();
+    checkDeleteOptions(options);
     const { intake } = this.#parts;
     const named = options.sources?.map((source) => intake.sourceOf({ source }));
     const intakes = [...new Set(named ?? intake.sources)]
@@ -138,6 +140,7 @@ export class Forwarder implements Sender {
 
   async deliveries(filter: DeliveryFilter = {}): Promise<readonly Delivery[]> {
     this.#assertOpen();
+    checkDeliveryFilter(filter);
     return this.#parts.store.list(filter);
   }
 
@@ -182,6 +185,7 @@ export class Forwarder implements Sender {
   }
 
   close(options: CloseOptions = {}): Promise<void> {
+    checkCloseOptions(options);
     const deadlineMs = parseDuration(options.deadline ?? defaultCloseMs, "close({ deadline })");
     this.#closing ??= this.#close(deadlineMs);
     return this.#closing;

@@ -1,12 +1,17 @@
 import type { Clock } from "../clock/clock.ts";
 import { parseDuration } from "../clock/duration.ts";
+import { checkOptionNames, type Hints, type Names } from "../options/option-names.ts";
 import type { SenderEvents } from "../sender.ts";
 import type { Expect, Expectation, Expected, ExpectOptions } from "./expect.ts";
 import { attemptsGoal, endGoal, messageGoal, type Goal } from "./goals.ts";
 import { waitForGoal, type ExpectSource, type Search } from "./wait-for-goal.ts";
 
-const DEFAULT_WITHIN = "5s";
+// Vitest and Jest give a test 5 s unless told: theirs must not be up first, as their failure says nothing of why.
+const DEFAULT_WITHIN = "4s";
 const KEPT_SKIPS = 20;
+
+const optionNames: Names<ExpectOptions> = { within: true, destination: true };
+const optionHints: Hints = { timeout: "it is called within here" };
 
 /** The `expect()` of a sender. Listens for skipped calls from now on, so that a failure can tell of them. */
 export function createExpect(source: ExpectSource, clock: Clock): Expect {
@@ -21,6 +26,7 @@ export function createExpect(source: ExpectSource, clock: Clock): Expect {
         "sender.expect() takes the receipt of a call (awaited), fields of a message, or a function of a message",
       );
     }
+    checkOptionNames("sender.expect()", options, optionNames, optionHints);
     const withinMs = parseDuration(options.within ?? DEFAULT_WITHIN, "sender.expect({ within })");
     return expectation({ source, clock, what, withinMs, destination: options.destination, skipped });
   };

@@ -36,7 +36,11 @@ export type ExpectedAttempt =
 
 /** Options of `sender.expect()`. */
 export interface ExpectOptions {
-  /** How long to wait, in physical time whatever the sender's clock; `"5s"` unless told. */
+  /**
+   * How long to wait, in physical time whatever the sender's clock; `"4s"` unless told, which is
+   * less than a test has in Vitest and Jest (5 s), so that this failure is the one that is seen. Give a longer one
+   * together with a longer time for the test.
+   */
   readonly within?: Duration | undefined;
   /** `<source>/<destination>`: only deliveries to this one are meant. */
   readonly destination?: string | undefined;

@@ -10,11 +10,13 @@ export interface OpenSettings {
   readonly close: () => Promise<void>;
 }
 
+const anyBase = "http://127.0.0.1/";
+
 /** The name of the one source that the short forms make. */
 const onlySource = "default";
 
 /**
- * Settings of a sender, from any of the forms they can be given in.
+ * Settings of a sender, from any of the forms they can be given in. That it is one, and one only, was checked before.
  *
  * @throws SettingsError when they are not valid, TypeError when a target cannot be delivered to as told; nothing is
  * left open then
@@ -30,15 +32,22 @@ export async function openSettings(options: SenderOptions): Promise<OpenSettings
     throw new TypeError("createSender({ target }) delivers to this machine: leave blockPrivateNetworks out.");
   }
   const { path = "/" } = options;
-  if (!/^\/(?!\/)/u.test(path)) {
-    throw new TypeError(`createSender({ path }) must start with one slash, not be ${JSON.stringify(path)}.`);
-  }
+  assertPath(path);
   // Any port will do to check the rest before one is opened.
   const settingsAt = (base: string): SenderSettings =>
     single({ url: new URL(path, base).href, headers }, sharedSecret);
-  checked(settingsAt("http://127.0.0.1/"));
+  checked(settingsAt(anyBase));
   const target = await openTarget(options.target);
   return { settings: settingsAt(target.url), close: () => target.close() };
+}
+
+/** What is sent to a target must not leave for somewhere else: URLs take a backslash for a slash, and skip a tab. */
+function assertPath(path: string): void {
+  const isPath = typeof path === "string" && /^\/(?!\/)/u.test(path);
+  if (isPath && URL.canParse(path, anyBase) && new URL(path, anyBase).href.startsWith(anyBase)) return;
+  throw new TypeError(
+    `createSender({ path }) is a path of the target and starts with one slash, such as "/hooks", but is ${JSON.stringify(path)}.`,
+  );
 }
 
 function single(endpoint: EndpointSettings, sharedSecret: string | undefined): SenderSettings {

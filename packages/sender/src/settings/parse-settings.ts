@@ -1,5 +1,14 @@
 import { assertCertificateAuthority } from "../transport/certificate-authority.ts";
+import { type Hints, nameHint, unknownNames } from "../options/option-names.ts";
 import { headerProblem } from "./header-rules.ts";
+import {
+  destinationHints,
+  destinationNames,
+  endpointHints,
+  endpointNames,
+  settingsNames,
+  sourceNames,
+} from "./setting-names.ts";
 import type { DestinationSettings, EndpointSettings, SenderSettings, SourceSettings } from "./settings.ts";
 import { SettingsError, type SettingsIssue } from "./settings-error.ts";
 
@@ -52,6 +61,7 @@ class SettingsParser {
   readonly #writeKeys = new Set<string>();
 
   sources(settings: Unchecked<SenderSettings>): Source[] {
+    this.#names(settings, settingsNames, "", "");
     const list = this.#list(settings?.sources, "sources", "", "must list at least one source.");
     const names = new Set<string>();
     return list.map((item, index) => {
@@ -63,6 +73,7 @@ class SettingsParser {
 
   #source(item: Unchecked<SourceSettings>, path: string, name: string): Source {
     const where = `source "${name}"`;
+    this.#names(item, sourceNames, path, where);
     const writeKey = item?.writeKey ?? name;
     if (typeof writeKey !== "string" || writeKey === "") {
       this.#issue(`${path}.writeKey`, where, "must be a non-empty string.");
@@ -99,6 +110,7 @@ class SettingsParser {
     const here = `source "${source}"`;
     const name = this.#name(item?.name, `${path}.name`, `${here}, destination ${index + 1}`, names, fallback);
     const where = `${here}, destination "${name}"`;
+    this.#names(item, destinationNames, path, where, destinationHints);
     const sharedSecret = item?.sharedSecret ?? undefined;
     if (sharedSecret !== undefined && (typeof sharedSecret !== "string" || sharedSecret === "")) {
       this.#issue(
@@ -138,6 +150,7 @@ class SettingsParser {
     where: string,
     urls: Set<string>,
   ): EndpointSettings {
+    this.#names(item, endpointNames, path, where, endpointHints);
     const problem = urlProblem(item?.url);
     const url = String(item?.url);
     if (problem !== undefined) this.#issue(`${path}.url`, where, problem);
@@ -201,6 +214,20 @@ class SettingsParser {
       this.#issue(path, where, `is ${JSON.stringify(name)}, like another one's before it.`);
     taken.add(name);
     return name;
+  }
+
+  /** A misspelt setting would be one that is not there. */
+  #names(
+    item: unknown,
+    names: Readonly<Record<string, true>>,
+    path: string,
+    where: string,
+    hints: Hints = {},
+  ): void {
+    for (const name of unknownNames(item, names)) {
+      const problem = `is no setting${nameHint(name, names, hints)}`;
+      this.#issue(path === "" ? name : `${path}.${name}`, where, problem);
+    }
   }
 
   #flag(value: unknown, path: string, where: string, fallback: boolean): boolean {

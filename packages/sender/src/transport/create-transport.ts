@@ -1,4 +1,5 @@
 import { isWireFault } from "../faults/wire-fault.ts";
+import { checkOptionNames, type Names } from "../options/option-names.ts";
 import type { AddressPolicyOptions } from "./address-policy.ts";
 import { Agents } from "./agents.ts";
 import { outcomeOfError } from "./classify.ts";
@@ -24,6 +25,12 @@ export interface TransportOptions extends AddressPolicyOptions {
   readonly connectTimeoutMs?: number | undefined;
 }
 
+const optionNames: Names<TransportOptions> = {
+  blockPrivateNetworks: true,
+  resolveHost: true,
+  connectTimeoutMs: true,
+};
+
 /**
  * The transport that calls endpoints over the network, HTTP/1.1 with connections kept alive per origin and `ca`.
  *
@@ -31,7 +38,7 @@ export interface TransportOptions extends AddressPolicyOptions {
  * - Addresses are judged after resolution, when the connection is opened, and what was judged is what is connected to.
  * - Redirects are not followed. At most 16 KiB of a response's headers and of its body are held.
  *
- * @throws TypeError when `connectTimeoutMs` is not a length of time.
+ * @throws TypeError when `connectTimeoutMs` is not a length of time, or an option does not exist.
  * @example
  * ```ts
  * const transport = createTransport({ blockPrivateNetworks: true });
@@ -40,6 +47,7 @@ export interface TransportOptions extends AddressPolicyOptions {
  * ```
  */
 export function createTransport(options: TransportOptions = {}): Transport {
+  checkOptionNames("createTransport()", options, optionNames);
   const agents = new Agents({
     blockPrivateNetworks: options.blockPrivateNetworks,
     resolveHost: oneQuestionPerHost(options.resolveHost ?? resolveBySystem),
