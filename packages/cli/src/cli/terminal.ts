@@ -22,7 +22,8 @@ export function terminalOf(host: NodeJS.Process): Terminal {
     stdout,
     stderr,
     cwd: host.cwd(),
-    colors: createColors(stdout.isTTY && !env["NO_COLOR"]),
+    // A stream that is no terminal has no isTTY at all, and picocolors would then guess, by CI for one.
+    colors: createColors(Boolean(stdout.isTTY) && !env["NO_COLOR"]),
     print: (line) => void stdout.write(`${line}\n`),
     complain: (line) => void stderr.write(`${line}\n`),
   };
