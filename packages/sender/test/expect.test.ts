@@ -262,6 +262,18 @@ describe("an expectation that fails", () => {
     expect(error.stack?.split("\n").find((line) => line.startsWith("    at "))).toContain("expect.test.ts");
   });
 
+  it("is seen before the test's own time is up, in Vitest and Jest as they come", async () => {
+    const runnersGive = 5_000;
+    const { url } = await startReceiver();
+    const sender = await openSender({ url });
+    const begun = performance.now();
+
+    const error = await failureOf(sender.expect({ event: "A" }).delivered());
+
+    expect(error.message).toContain("within 4000 ms, which did not happen");
+    expect(performance.now() - begun).toBeLessThan(runnersGive);
+  });
+
   it("is a rejection of the sender's own when the sender is closed", async () => {
     const { url } = await startReceiver();
     const sender = await openSender({ url });

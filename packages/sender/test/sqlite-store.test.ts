@@ -109,6 +109,32 @@ describe("a store that cannot be used is refused with a clear error", () => {
     expect(await refusal(path)).toMatchObject({ code: "ERR_STORE_OPEN" });
   });
 
+  test("a file where its folder should be", async () => {
+    const file = join(temporaryFolder(), "file");
+    writeFileSync(file, "a diary");
+    for (const path of [join(file, "deliveries.db"), join(file, "a", "b", "deliveries.db")]) {
+      const error = await refusal(path);
+      expect(error).toMatchObject({ code: "ERR_STORE_OPEN" });
+      expect(String(error)).toMatch(/its folder .+ cannot be made\. Check the path and its permissions/);
+    }
+    expect(readFileSync(file, "utf8")).toBe("a diary");
+  });
+
+  // In a process of its own, which can be ended: the call that never returned was a synchronous one.
+  test.runIf(process.platform === "linux").each(["/proc/nowhere/deliveries.db", "/proc/deliveries.db"])(
+    "a file system that takes no files: %s",
+    async (path) => {
+      expect(await openElsewhere(path, { asNobody: false }).opened).toBe("ERR_STORE_OPEN");
+    },
+  );
+
+  test("a folder that may not be written", async () => {
+    const folder = temporaryFolder();
+    chmodSync(folder, 0o555);
+    const path = join(folder, "new", "deliveries.db");
+    expect(await openElsewhere(path, { asNobody: true }).opened).toBe("ERR_STORE_OPEN");
+  });
+
   test("open in this process", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const first = await openSender({ url, store: sqliteStore({ path }) });

@@ -1,6 +1,7 @@
 import { EventEmitter, once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
+import { createSender, virtualClock } from "@countersign/sender";
 import express from "express";
 import fastify from "fastify";
 import { Hono } from "hono";
@@ -10,6 +11,7 @@ import { openTarget } from "../dist/target/open-target.js";
 import type { Target } from "../dist/target/target.js";
 import { createTransport } from "../dist/transport/create-transport.js";
 import type { AttemptRequest, AttemptResult } from "../dist/transport/transport.js";
+import { openSender } from "./support/open-sender.ts";
 
 const body = Buffer.from('{"type":"track","event":"Größe ☃"}');
 
@@ -148,6 +150,43 @@ describe.each(kinds)("$name as a target", ({ make }) => {
   });
 });
 
+describe("the path of a target", () => {
+  it.each([
+    "http://elsewhere.example/",
+    "//elsewhere.example/hooks",
+    "/\\elsewhere.example/hooks",
+    "/\t/elsewhere.example/hooks",
+    "\\\\elsewhere.example",
+    "hooks",
+    "",
+    " /hooks",
+    null,
+    42,
+  ])("%j is refused: it is no path, or leads elsewhere", async (path) => {
+    // @ts-expect-error -- some of them are of no kind that a path is
+    const sender = createSender({ target: () => {}, path });
+
+    await expect(sender).rejects.toThrow(
+      new TypeError(
+        `createSender({ path }) is a path of the target and starts with one slash, such as "/hooks", but is ${JSON.stringify(path)}.`,
+      ),
+    );
+  });
+
+  it("may have a query, and what has to be escaped", async () => {
+    const seen: (string | undefined)[] = [];
+    const target: Target = (request, response) => {
+      seen.push(request.url);
+      response.end();
+    };
+    const sender = await openSender({ target, path: "/hooks/größe 1?a=b://c" });
+    await sender.track({ userId: "u1", event: "Signed Up" });
+    await sender.expect().delivered();
+
+    expect(seen).toEqual(["/hooks/gr%C3%B6%C3%9Fe%201?a=b://c"]);
+  });
+});
+
 describe("a target's port", () => {
   it("is on the loopback interface, and gone after close()", async () => {
     const open = await openTarget((_, response) => response.end());
@@ -260,20 +299,45 @@ async function fetchHandler(request: Request): Promise<Response> {
 }
 
 describe("a fetch handler given as a plain function", () => {
-  it("is refused by the types, and answers 500 with the way to give it", async () => {
+  it("is refused by the types, and answers 500 with the way to give it, first", async () => {
     // @ts-expect-error -- a plain function is a Node request listener
     const result = await post(fetchHandler);
 
     expect(result.status).toBe(500);
-    expect(result.text).toContain("pass it as { fetch: handler }");
+    expect(result.text).toMatch(
+      /^If the target is a fetch handler, pass it as \{ fetch: handler \}\. The target failed: TypeError: .*[^.]\.\n$/u,
+    );
+  });
+
+  it("shows how to give it in a failed expectation, however long the reason is", async () => {
+    const target = (_request: unknown): never => {
+      throw new Error(`${"a long story, ".repeat(50)}the end.`);
+    };
+    const clock = virtualClock();
+    const sender = await openSender({ target, clock });
+    const receipt = await sender.track({ userId: "u1", event: "Signed Up" });
+    await clock.advance(0);
+
+    await expect(sender.expect(receipt, { within: 0 }).delivered()).rejects.toThrow(
+      "If the target is a fetch handler, pass it as { fetch: handler }. The target failed: Error: a long story",
+    );
+  });
+
+  it("is not spoken of where it cannot be one", async () => {
+    const result = await post((_request, _response) => {
+      throw new Error("No database.");
+    });
+
+    expect(result.text).toBe("The target failed: Error: No database.\n");
   });
 
   it("does not hang when it never looks at its request", async () => {
     const result = await post(() => new Response("ok"));
 
     expect(result.status).toBe(500);
-    expect(result.text).toContain("it returned a Response");
-    expect(result.text).toContain("pass it as { fetch: handler }");
+    expect(result.text).toBe(
+      "The target is a fetch handler: it returned a Response. Pass it as { fetch: handler }.\n",
+    );
   });
 });
 

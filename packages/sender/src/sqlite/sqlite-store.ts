@@ -1,11 +1,11 @@
-import { mkdirSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import Database from "libsql";
 import { type Duration, parseDuration } from "../clock/duration.ts";
 import { checkOptionNames, type Hints, type Names } from "../options/option-names.ts";
 import type { DeliveryStore, StoreContext } from "../store/delivery-store.ts";
 import { StoreError } from "../store/store-error.ts";
 import { lockFile } from "./file-lock.ts";
+import { makeFolderOf } from "./make-folder.ts";
 import { OpenStore } from "./open-store.ts";
 import { releaseNativeHandles } from "./release-native-handles.ts";
 import { assertOurs, migrate } from "./schema.ts";
@@ -102,7 +102,7 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
 }
 
 function openDatabase(path: string): OpenedDatabase {
-  if (path !== memoryPath) mkdirSync(dirname(path), { recursive: true });
+  if (path !== memoryPath) makeFolderOf(path);
   const unlock = path === memoryPath ? () => {} : lockFile(path);
   let db: Database.Database | undefined;
   try {

@@ -5,7 +5,7 @@ import { answerWithFetch } from "./answer-with-fetch.ts";
 import type { FastifyTarget, FetchTarget, KoaTarget, NodeTarget, Target } from "./target.ts";
 
 // A function of the other kind fails in many ways when it is called like a listener, and none of them says why.
-const FETCH_HINT = " (If the target is a fetch handler, pass it as { fetch: handler }.)";
+const FETCH_HINT = "If the target is a fetch handler, pass it as { fetch: handler }. ";
 
 /** A target that can be delivered to. */
 export interface OpenTarget {
@@ -23,7 +23,8 @@ export interface OpenTarget {
  */
 export async function openTarget(target: Target): Promise<OpenTarget> {
   const answer = await listenerOf(target);
-  const hint = typeof target === "function" ? FETCH_HINT : "";
+  // What takes no response cannot answer as a listener does.
+  const hint = typeof target === "function" && target.length < 2 ? FETCH_HINT : "";
   const server = createServer((request, response) => void guarded(answer, hint, request, response));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -75,17 +76,23 @@ async function guarded(
   try {
     const returned = await answer(request, response);
     if (returned instanceof Response) {
-      throw new TypeError("it returned a Response, which a request listener does not");
+      fail(response, "The target is a fetch handler: it returned a Response. Pass it as { fetch: handler }.");
     }
   } catch (error) {
-    if (response.headersSent) {
-      response.destroy();
-      return;
-    }
     const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    response.writeHead(500, { "Content-Type": "text/plain; charset=utf-8", Connection: "close" });
-    response.end(`The target failed: ${reason}.${hint}\n`);
+    const stop = /[.!?]$/u.test(reason) ? "" : ".";
+    // The reason may be long, and what shows an answer shows its beginning.
+    fail(response, `${hint}The target failed: ${reason}${stop}`);
   }
+}
+
+function fail(response: ServerResponse, text: string): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  response.writeHead(500, { "Content-Type": "text/plain; charset=utf-8", Connection: "close" });
+  response.end(`${text}\n`);
 }
 
 function isFastify(target: Exclude<Target, NodeTarget>): target is FastifyTarget {
