@@ -2,7 +2,6 @@
 export type ServerErrorCode =
   | "ERR_PORT_TAKEN"
   | "ERR_LISTEN"
-  | "ERR_DATA_LOCKED"
   | "ERR_DATA_UNREADABLE"
   | "ERR_DATA_VERSION"
   | "ERR_RECORD_FILE";
