@@ -42,7 +42,8 @@ const HEX_DIGEST = /^[0-9a-f]{40}$/i;
  * ```
  */
 export function sign(body: string | Uint8Array, secret: string): string {
-  return toHex(hmac("sha1", secretKey(secret), bodyBytes(body)));
+  checkSecret(secret);
+  return toHex(hmac("sha1", toUtf8(secret), bodyBytes(body)));
 }
 
 /**
@@ -68,27 +69,28 @@ export function verifySignature(
   secret: Secrets,
   options: { readonly strict?: boolean } = {},
 ): SignatureResult {
-  const keys = secretList(secret).map(secretKey);
+  const keys = secretList(secret).map(toUtf8);
   const bytes = bodyBytes(body);
   const header = readSignature(signature);
   if (!header.ok) return header;
+  const digest = fromHex(header.hex);
 
-  const secretIndex = matchingKey(bytes, header.digest, keys);
+  const secretIndex = matchingKey(bytes, digest, keys);
   if (secretIndex !== -1) return { ok: true, secretIndex, verifiedOver: "bytes" };
 
   const rewritten = options.strict ? undefined : reserialize(bytes);
   if (rewritten !== undefined) {
-    const rewrittenIndex = matchingKey(toUtf8(rewritten), header.digest, keys);
+    const rewrittenIndex = matchingKey(toUtf8(rewritten), digest, keys);
     if (rewrittenIndex !== -1) return { ok: true, secretIndex: rewrittenIndex, verifiedOver: "json" };
   }
   return { ok: false, code: "ERR_SIGNATURE_MISMATCH" };
 }
 
-/** The one signature in the header, decoded; or why there is none. A repeated header is malformed, never "the first". */
+/** The one signature in the header, in lower-case hex; or why there is none. A repeated header is malformed, never "the first". */
 export function readSignature(
   header: SignatureHeader,
 ):
-  | { readonly ok: true; readonly digest: Uint8Array }
+  | { readonly ok: true; readonly hex: string }
   | { readonly ok: false; readonly code: "ERR_SIGNATURE_MISSING" | "ERR_SIGNATURE_MALFORMED" } {
   // What a platform calls a header may be anything at run time; only text is ever decoded.
   const value: unknown = Array.isArray(header) && header.length < 2 ? header[0] : header;
@@ -96,7 +98,7 @@ export function readSignature(
   if (typeof value !== "string" || !HEX_DIGEST.test(value)) {
     return { ok: false, code: "ERR_SIGNATURE_MALFORMED" };
   }
-  return { ok: true, digest: fromHex(value) };
+  return { ok: true, hex: value.toLowerCase() };
 }
 
 /** The secrets as a list. @throws TypeError for an empty list, or anything but non-empty strings in it. */
@@ -105,7 +107,7 @@ export function secretList(secret: Secrets): readonly string[] {
   if (!Array.isArray(secrets) || secrets.length === 0) {
     throw new TypeError("The secret must be a non-empty string or a non-empty list of them.");
   }
-  for (const one of secrets) secretKey(one);
+  for (const one of secrets) checkSecret(one);
   return secrets;
 }
 
@@ -113,13 +115,11 @@ function matchingKey(bytes: Uint8Array, digest: Uint8Array, keys: readonly Uint8
   return keys.findIndex((key) => equalDigests(hmac("sha1", key, bytes), digest));
 }
 
-function secretKey(secret: unknown): Uint8Array {
-  if (typeof secret !== "string" || secret === "") {
-    throw new TypeError(
-      `The secret must be a non-empty string, but is ${secret === "" ? "empty" : typeof secret}.`,
-    );
-  }
-  return toUtf8(secret);
+function checkSecret(secret: unknown): asserts secret is string {
+  if (typeof secret === "string" && secret !== "") return;
+  throw new TypeError(
+    `The secret must be a non-empty string, but is ${secret === "" ? "empty" : typeof secret}.`,
+  );
 }
 
 /** The bytes of a body. @throws TypeError if it is neither text nor bytes. */

@@ -1,4 +1,4 @@
-import { fromUtf8, toHex, toUtf8 } from "./bytes.ts";
+import { fromUtf8, toUtf8 } from "./bytes.ts";
 import { WebhookError } from "./errors.ts";
 import { reserialize } from "./json.ts";
 import type { UnknownMessage, WebhookMessage } from "./messages.ts";
@@ -93,7 +93,7 @@ export function authenticate(
 /** The signature in lower-case hex, or undefined where the header holds none. */
 function canonicalSignature(header: SignatureHeader): string | undefined {
   const read = readSignature(header);
-  return read.ok ? toHex(read.digest) : undefined;
+  return read.ok ? read.hex : undefined;
 }
 
 /**
