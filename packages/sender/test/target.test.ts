@@ -310,8 +310,8 @@ describe("a fetch handler given as a plain function", () => {
   });
 
   it("shows how to give it in a failed expectation, however long the reason is", async () => {
-    const target = (_request: unknown): never => {
-      throw new Error(`${"a long story, ".repeat(50)}the end.`);
+    const target = ({ method }: { readonly method?: string | undefined }): never => {
+      throw new Error(`${"a long story, ".repeat(50)}the end of ${method}.`);
     };
     const clock = virtualClock();
     const sender = await openSender({ target, clock });
@@ -324,11 +324,11 @@ describe("a fetch handler given as a plain function", () => {
   });
 
   it("is not spoken of where it cannot be one", async () => {
-    const result = await post((_request, _response) => {
-      throw new Error("No database.");
+    const result = await post((_request, response) => {
+      throw new Error(`No database, and headers ${response.headersSent ? "sent" : "not sent"}.`);
     });
 
-    expect(result.text).toBe("The target failed: Error: No database.\n");
+    expect(result.text).toBe("The target failed: Error: No database, and headers not sent.\n");
   });
 
   it("does not hang when it never looks at its request", async () => {
