@@ -16,11 +16,10 @@ const RECOVERY_POLL_MS = 200;
 
 /** Which receiver to audit, how to reach it, and what to tell of it. */
 export interface CertifyOptions extends ProbeOptions {
-  /** The ids of the audits to run. By default all of them. */
+  /** The ids of the audits to run. Default: all. */
   readonly only?: readonly string[] | undefined;
   /**
-   * How long all audits together may take, in ms. Those that are left over then are reported as skipped.
-   * @default 300_000
+   * How long all audits together may take, in ms. Those that are left over then are reported as skipped. Default: 300,000.
    */
   readonly deadlineMs?: number | undefined;
   /** Called with each result as soon as it is there. */
@@ -29,8 +28,8 @@ export interface CertifyOptions extends ProbeOptions {
 
 /**
  * Puts every audit to a receiver, one after another, and reports which it passes. The receiver may be written in any
- * language; all it takes is its URL and its secret. It is sent well over a hundred messages, all of a user called
- * `countersign-certify`, and will process those that are authentic: audit a receiver whose data you can spare.
+ * language; all it takes is its URL and its secret. It is sent well over a hundred messages, all of users whose
+ * ids begin with `countersign-certify`, and will process those that are authentic: audit a receiver whose data you can spare.
  *
  * Hostile and broken receivers cost bounded time and memory. A receiver that stops answering, and does not come back
  * within half of `timeoutMs`, is sent nothing more: the audits left over are reported as skipped.

@@ -25,8 +25,7 @@ export interface ProbeOptions {
   readonly signal?: AbortSignal | undefined;
   /**
    * How long an audit waits for one answer, in ms. Longer than the 5 s a sender waits, so that a slow receiver fails
-   * the audit of its slowness and no other.
-   * @default 10_000
+   * the audit of its slowness and no other. Default: 10,000.
    */
   readonly timeoutMs?: number | undefined;
 }
@@ -36,13 +35,13 @@ export interface Delivery {
   /** What this request is, for the report: "a track message whose event name holds an emoji". */
   readonly what: string;
   readonly body: string | Uint8Array;
-  /** The value or values of `X-Signature`; null for none. By default the right one for the body. */
+  /** The value or values of `X-Signature`; null for none. Default: the right one for the body. */
   readonly signature?: string | readonly string[] | null;
-  /** @default "POST" */
+  /** Default: `POST`. */
   readonly method?: string;
   /** Further headers, or others than the default ones. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** How the body is put on the wire. By default all at once, under its `Content-Length`. */
+  /** How the body is put on the wire. Default: all at once, under its `Content-Length`. */
   readonly transfer?: Transfer;
 }
 
@@ -50,15 +49,15 @@ export interface Delivery {
 export interface Transfer {
   /** The pieces to write in place of the body, each when the one before has left. */
   readonly pieces?: AsyncIterable<Uint8Array>;
-  /** The length to declare, in bytes; null for a chunked body. By default that of the body. */
+  /** The length to declare, in bytes; null for a chunked body. Default: that of the body. */
   readonly declaredLength?: number | null;
-  /** What comes after the body: the end, or a connection broken off in order or with a reset. @default "end" */
+  /** What comes after the body: the end, or a connection broken off in order or with a reset. Default: `end`. */
   readonly ending?: "end" | "close" | "reset";
   /** Whether to send `Expect: 100-continue`, and the body only after the answer to that or a second. */
   readonly awaitContinue?: boolean;
-  /** How long to wait for the answer, in ms. By default as long as the probe does. */
+  /** How long to wait for the answer, in ms. Default: as long as the probe does. */
   readonly timeoutMs?: number;
-  /** Connections to reuse, from {@link Probe.withConnection}. By default the request has one of its own. */
+  /** Connections to reuse, from {@link Probe.withConnection}. Default: one of its own. */
   readonly agent?: Agent;
 }
 

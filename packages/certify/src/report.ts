@@ -25,7 +25,7 @@ export interface Tally {
 export interface Report {
   /** Where the receiver is, without the query. */
   readonly url: string;
-  /** Whether every MUST that was put to the receiver passed. */
+  /** Whether every MUST among the results passed. One that was skipped has not. */
   readonly passed: boolean;
   /** ISO 8601, UTC. */
   readonly startedAt: string;

@@ -10,27 +10,27 @@ import type { Transport } from "./transport.ts";
 export interface AnalyticsOptions<Schemas extends EventSchemas = EventSchemas> {
   /**
    * Where to send: an http or https URL. `/v1/batch` is added to it unless its path has `/v1/` already.
-   * Default `https://api.segment.io`.
+   * Default: `https://api.segment.io`.
    */
   readonly endpoint?: string | undefined;
-  /** Flush when so many messages are queued, 1 to 2,500; 1 sends each by itself at once. Default 20 (spec 8). */
+  /** Flush when so many messages are queued, 1 to 2,500; 1 sends each by itself at once. Default: 20 (spec 8). */
   readonly flushAt?: number | undefined;
   /** Another name for `flushAt`. */
   readonly size?: number | undefined;
-  /** Flush when so many milliseconds have passed since the last flush. Default 5,000 (spec 8). */
+  /** Flush when so many milliseconds have passed since the last flush. Default: 5,000 (spec 8). */
   readonly flushAfter?: number | undefined;
 
-  /** How many messages may be held: queued, on their way and waiting for a retry. Default 10,000. */
+  /** How many messages may be held: queued, on their way and waiting for a retry. Default: 10,000. */
   readonly maxQueueSize?: number | undefined;
   /**
    * How many bytes of memory they may take, at least 65,792: their JSON (two bytes a character unless it is all ASCII) and
-   * 256 bytes each. Default 16 MiB.
+   * 256 bytes each. Default: 16 MiB.
    */
   readonly maxQueueBytes?: number | undefined;
   /**
-   * What to do with a call that finds no room. `drop-newest` (default) drops it; `drop-oldest` drops the oldest ones that
+   * What to do with a call that finds no room. `drop-newest` drops it; `drop-oldest` drops the oldest ones that
    * are not on their way; `wait` lets it stand in line, in a line with the same bounds again, and the receipt's `accepted`
-   * tells when it was taken.
+   * tells when it was taken. Default: `drop-newest`.
    */
   readonly whenFull?: WhenFull | undefined;
   /** Called with each message that was given up. What it throws is logged and ignored. */
@@ -38,25 +38,25 @@ export interface AnalyticsOptions<Schemas extends EventSchemas = EventSchemas> {
   /** Called with each message that the service rejected. What it throws is logged and ignored. */
   readonly onReject?: ((undelivered: Undelivered<Rejected>) => void) | undefined;
 
-  /** Requests in flight at once, those waiting for a retry included. With 1 batches arrive in order. Default 4. */
+  /** Requests in flight at once, those waiting for a retry included. With 1 batches arrive in order. Default: 4. */
   readonly maxInFlight?: number | undefined;
-  /** Milliseconds after which a request without an answer has failed. Default 10,000. */
+  /** Milliseconds after which a request without an answer has failed. Default: 10,000. */
   readonly requestTimeout?: number | undefined;
   /** When to try again. */
   readonly retry?: RetryOptions | undefined;
-  /** Compress request bodies. Default false. */
+  /** Compress request bodies. Default: false. */
   readonly gzip?: boolean | undefined;
   /** More request headers. Those that the protocol needs cannot be replaced. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 
-  /** Flush on SIGTERM and SIGINT as well, before the process ends. Default false. */
+  /** Flush on SIGTERM and SIGINT as well, before the process ends. Default: false. */
   readonly flushOnSignals?: boolean | undefined;
-  /** Milliseconds the flush at exit may take; what is left then is dropped. Default 5,000. */
+  /** Milliseconds the flush at exit may take; what is left then is dropped. Default: 5,000. */
   readonly exitTimeout?: number | undefined;
 
   /** From `defineEvents()`: `track()` takes these events only, with the properties of their schemas. */
   readonly events?: EventDefinitions<Schemas> | undefined;
-  /** Hold calls to `events` at run time, too. Default false: the compiler does. */
+  /** Hold calls to `events` at run time, too. The compiler does without it. Default: false. */
   readonly validateEvents?: boolean | undefined;
 
   /** Takes the log, a line at a time, without the write key. Default: standard error with `DEBUG=analytics`, else none. */

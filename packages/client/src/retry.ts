@@ -2,13 +2,13 @@ import type { TryLater } from "./answer.ts";
 
 /** When to try again. */
 export interface RetryOptions {
-  /** Attempts after the first. Default 10. */
+  /** Attempts after the first. Default: 10. */
   readonly maxRetries?: number | undefined;
-  /** Milliseconds of the first delay at most; it doubles with each attempt. Default 500. */
+  /** Milliseconds of the first delay at most; it doubles with each attempt. Default: 500. */
   readonly minDelay?: number | undefined;
-  /** Milliseconds a delay is capped at. Default 30,000. */
+  /** Milliseconds a delay is capped at. Default: 30,000. */
   readonly maxDelay?: number | undefined;
-  /** Milliseconds of a Retry-After that are heeded at most. Default 300,000. */
+  /** Milliseconds of a Retry-After that are heeded at most. Default: 300,000. */
   readonly maxRetryAfter?: number | undefined;
 }
 

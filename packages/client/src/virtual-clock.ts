@@ -21,7 +21,7 @@ interface Timer {
 /**
  * A clock for tests: hours of retries in milliseconds.
  *
- * @param start - Milliseconds since 1970. Default 2026-01-01T00:00:00.000Z.
+ * @param start - Milliseconds since 1970. Default: 2026-01-01T00:00:00.000Z.
  * @example
  * ```ts
  * const clock = virtualClock();

@@ -8,19 +8,19 @@ import type { Transport } from "./transport/transport.ts";
 
 /** What every sender can be told, however its settings are given. */
 export interface EngineOptions {
-  /** Where deliveries are kept; `sqliteStore()` in memory unless told. The sender opens and closes it. */
+  /** Where deliveries are kept. The sender opens and closes it. Default: `sqliteStore()`, in memory. */
   readonly store?: DeliveryStore | undefined;
-  /** Where time comes from; `systemClock()` unless told. */
+  /** Where time comes from. Default: `systemClock()`. */
   readonly clock?: Clock | undefined;
   /** When to try again; see {@link RetryPolicy} for the defaults. */
   readonly retry?: Partial<RetryPolicy> | undefined;
-  /** How long an endpoint may take to respond; `"5s"` unless told (spec section 8). Physical time, whatever the clock. */
+  /** How long an endpoint may take to respond, in physical time whatever the clock. Default: `"5s"` (spec section 8). */
   readonly attemptTimeout?: Duration | undefined;
   /** Makes ids and the spread of retries repeatable: the same seed and calls give the same run. */
   readonly seed?: string | number | undefined;
-  /** Refuses endpoints on private networks and on this machine too; `false` unless told. */
+  /** Refuses endpoints on private networks and on this machine too. Default: `false`. */
   readonly blockPrivateNetworks?: boolean | undefined;
-  /** What carries attempts to endpoints; made by the sender unless told. The sender closes it. */
+  /** What carries attempts to endpoints. The sender closes it. Default: `createTransport()`. */
   readonly transport?: Transport | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface SingleEndpointOptions extends EngineOptions, EndpointSettings {
 export interface TargetOptions extends EngineOptions {
   /** An Express, Koa or Node handler, a Fastify instance, or a fetch handler. */
   readonly target: Target;
-  /** Path and query to send to; `/` unless told. */
+  /** Path and query to send to. Default: `/`. */
   readonly path?: string | undefined;
   /** Headers sent on every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;

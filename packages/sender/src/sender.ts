@@ -71,7 +71,7 @@ export interface FaultScope {
   readonly endpoint?: string | undefined;
   readonly deliveryId?: string | undefined;
   readonly messageId?: string | undefined;
-  /** How many attempts it strikes; 1 unless told, `Infinity` for all until it is cancelled. */
+  /** How many attempts it strikes; `Infinity` for all until it is cancelled. Default: 1. */
   readonly times?: number | undefined;
 }
 
@@ -113,15 +113,15 @@ export interface SenderEvents {
 
 /** Options of {@link Sender.close}. */
 export interface CloseOptions {
-  /** How long attempts under way may take to end before they are given up; `"10s"` unless told. Physical time. */
+  /** How long attempts under way may take to end before they are given up, in physical time. Default: `"10s"`. */
   readonly deadline?: Duration | undefined;
 }
 
 /** Options of {@link Sender.deleteUser}. */
 export interface DeleteOptions {
-  /** Names of the sources the user appears in; every source unless told. */
+  /** Names of the sources the user appears in. Default: every source. */
   readonly sources?: readonly string[] | undefined;
-  /** When the deletion was requested; the sender's time unless told. */
+  /** When the deletion was requested. Default: the sender's time. */
   readonly timestamp?: Date | string | undefined;
 }
 

@@ -13,7 +13,7 @@ export interface ReplayOptions {
   readonly file: string;
   /** URL of the receiver; the recorded one does not count. */
   readonly to: string;
-  /** Signs anew with this secret; the recorded signature is sent unless told. */
+  /** Signs anew with this secret. Default: none, the recorded signature is sent. */
   readonly secret?: string | undefined;
   /** Called after each request. */
   readonly onResult?: ((result: ReplayedRequest) => void) | undefined;

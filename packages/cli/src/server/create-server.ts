@@ -39,7 +39,7 @@ export interface CountersignServer {
 
 /** Settings of {@link CountersignServer.close}. */
 export interface CloseOptions {
-  /** Milliseconds that requests and attempts under way may take to end; 10,000 unless told. */
+  /** Milliseconds that requests and attempts under way may take to end. Default: 10,000. */
   readonly deadlineMs?: number | undefined;
 }
 

@@ -6,31 +6,31 @@ export interface ServerOptions {
   readonly to?: string | readonly string[] | undefined;
   /** With `to`: the key of the `X-Signature` header. Without one, messages are not signed. */
   readonly secret?: string | undefined;
-  /** With `to`: the only write key that is taken. Any is, unless told. */
+  /** With `to`: the only write key that is taken. Default: any. */
   readonly writeKey?: string | undefined;
   /** Several sources, each with its write key and destinations, instead of `to`. */
   readonly sources?: readonly SourceSettings[] | undefined;
-  /** Address to listen on; `127.0.0.1` unless told. Any address that is not this machine's own loopback needs a `token`. */
+  /** Address to listen on. One that others can reach needs a `token`. Default: `127.0.0.1`. */
   readonly host?: string | undefined;
-  /** Port to listen on; 4010 unless told, 0 for any that is free. */
+  /** Port to listen on; 0 takes any that is free. Default: 4010. */
   readonly port?: number | undefined;
   /** Asked of everyone who uses anything but the ingestion API, as a Bearer token. */
   readonly token?: string | undefined;
   /** Host names that requests outside `/v1` may be addressed to, besides `localhost` and IP addresses. */
   readonly allowHosts?: readonly string[] | undefined;
-  /** Directory for everything that must survive a restart; in memory unless told. */
+  /** Directory for everything that must survive a restart. Default: none, in memory. */
   readonly data?: string | undefined;
   /** File to append each message to as it is sent, for `countersign replay`. */
   readonly record?: string | undefined;
-  /** Where time comes from; the system unless told. With a `virtualClock()`, `POST /api/clock` moves it. */
+  /** Where time comes from. With a `virtualClock()`, `POST /api/clock` moves it. Default: `systemClock()`. */
   readonly clock?: Clock | VirtualClock | undefined;
-  /** When to try again; the sender's policy of four hours unless told. */
+  /** When to try again. Default: the sender's policy, four hours. */
   readonly retry?: Partial<RetryPolicy> | undefined;
-  /** Refuses endpoints on private networks and on this machine; `false` unless told. */
+  /** Refuses endpoints on private networks and on this machine. Default: `false`. */
   readonly blockPrivateNetworks?: boolean | undefined;
-  /** Connections at once; 1,000 unless told. */
+  /** Connections at once. Default: 1,000. */
   readonly maxConnections?: number | undefined;
-  /** Adds memory, CPU and event loop of the whole process to `/metrics`; `false` unless told. */
+  /** Adds memory, CPU and event loop of the whole process to `/metrics`. Default: `false`. */
   readonly processMetrics?: boolean | undefined;
   /** Told of what went wrong where no caller could be told. Nothing is printed. */
   readonly onError?: ((error: unknown) => void) | undefined;

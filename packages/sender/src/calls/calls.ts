@@ -4,13 +4,13 @@ export interface CommonFields {
   readonly userId?: string | null | undefined;
   /** ID of a user who is not known yet. */
   readonly anonymousId?: string | null | undefined;
-  /** When it happened: a Date or ISO 8601. The sender's time unless told; give it to import past data. */
+  /** When it happened: a Date or ISO 8601. Give it to import past data. Default: the sender's time. */
   readonly timestamp?: Date | string | null | undefined;
   /** Device, IP address and similar information about the user. */
   readonly context?: Readonly<Record<string, unknown>> | null | undefined;
   /** Destinations turned on or off by name: `{ All: false, Webhooks: true }` (spec section 6). */
   readonly integrations?: Readonly<Record<string, unknown>> | null | undefined;
-  /** Identifies the message; made up unless told. */
+  /** Identifies the message. Default: a new id. */
   readonly messageId?: string | null | undefined;
 }
 

@@ -21,7 +21,7 @@ const defaultStart = Date.UTC(2026, 0, 1);
 /**
  * Time under your control: four hours of retries in milliseconds.
  *
- * @param start where it starts: milliseconds since 1970, ISO 8601 or a Date; 1 January 2026 unless told
+ * @param start Where it starts: milliseconds since 1970, ISO 8601 or a Date. Default: 1 January 2026, UTC.
  * @throws TypeError when `start` is not a time
  * @example
  * const clock = virtualClock()

@@ -66,6 +66,6 @@ export interface DeliveryFilter {
   readonly event?: string | undefined;
   /** List only what was accepted before the delivery with this id: the next page. */
   readonly before?: string | undefined;
-  /** How many at most; 100 unless told, 1,000 at most. */
+  /** How many to list, up to 1,000. Default: 100. */
   readonly limit?: number | undefined;
 }

@@ -1,18 +1,18 @@
 /** When a delivery is tried again. Everything is in milliseconds. */
 export interface RetryPolicy {
-  /** Longest delay before the first retry; 5,000. Doubles with each retry. */
+  /** Longest delay before the first retry. Doubles with each retry. Default: 5,000. */
   readonly firstDelayMs: number;
-  /** Longest delay before any retry; 900,000 (15 min). */
+  /** Longest delay before any retry. Default: 900,000 (15 min). */
   readonly maxDelayMs: number;
-  /** Each delay is multiplied by a random number between this and 1; 0.5. */
+  /** Each delay is multiplied by a random number between this and 1. Default: 0.5. */
   readonly minJitter: number;
-  /** How long after acceptance the last retry must have ended; 14,400,000 (4 h, spec section 8). */
+  /** How long after acceptance the last retry must have ended. Default: 14,400,000 (4 h, spec section 8). */
   readonly windowMs: number;
-  /** How long before the end of the window the last retry starts, so that it ends inside; 5,000, an attempt's time. */
+  /** How long before the end of the window the last retry starts, so that it ends inside. Default: 5,000, an attempt's time. */
   readonly lastRetryMarginMs: number;
 }
 
-/** The policy in force unless told (spec 7 and 8): 5 s doubling to 15 min, times 0.5 to 1, for four hours from acceptance. */
+/** The default policy (spec 7 and 8): 5 s doubling to 15 min, times 0.5 to 1, for four hours from acceptance. */
 export const defaultRetryPolicy: RetryPolicy = {
   firstDelayMs: 5_000,
   maxDelayMs: 900_000,

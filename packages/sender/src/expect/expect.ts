@@ -37,9 +37,9 @@ export type ExpectedAttempt =
 /** Options of `sender.expect()`. */
 export interface ExpectOptions {
   /**
-   * How long to wait, in physical time whatever the sender's clock; `"4s"` unless told, which is
-   * less than a test has in Vitest and Jest (5 s), so that this failure is the one that is seen. Give a longer one
-   * together with a longer time for the test.
+   * How long to wait, in physical time whatever the sender's clock. Give a longer one together with a longer time for
+   * the test. Default: `"4s"`, less than a test has in Vitest and Jest (5 s), so that this failure is the one that is
+   * seen.
    */
   readonly within?: Duration | undefined;
   /** `<source>/<destination>`: only deliveries to this one are meant. */

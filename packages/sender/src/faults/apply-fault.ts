@@ -8,14 +8,14 @@ import type { Fault } from "./fault.ts";
  */
 export const STALE_SECRET = "a-secret-no-longer-in-use";
 
-// Receivers of this project take bodies of up to 1 MiB unless told; other frameworks' parsers take less.
+// Receivers of this project take bodies of up to 1 MiB by default; other frameworks' parsers take less.
 const OVERSIZE_BYTES = 1_048_576 + 1_024;
 
 /** What a fault needs to know of the destination. */
 export interface FaultContext {
   /** The destination's shared secret, if it has one. */
   readonly secret?: string | undefined;
-  /** The secret that `stale_secret` signs with; {@link STALE_SECRET} unless told. */
+  /** The secret that `stale_secret` signs with. Default: {@link STALE_SECRET}. */
   readonly staleSecret?: string | undefined;
 }
 
@@ -50,7 +50,7 @@ const changes: Readonly<Record<Fault, Change>> = {
   reset: unchanged,
 };
 
-/** How many times a message is sent in one attempt: twice under `duplicate`, else once. */
+/** How many attempts each endpoint gets in a round: two under `duplicate`, else one. */
 export function copiesOf(fault: Fault | undefined): number {
   return fault === "duplicate" ? 2 : 1;
 }

@@ -53,9 +53,7 @@ export async function* faultyBody(
     await pause(BEFORE_RESET_MS, undefined, { signal: wire.over });
     reset(socket);
   }
-  throw Object.assign(new Error(`the connection was cut on purpose (fault: ${fault})`), {
-    code: "ECONNRESET",
-  });
+  throw Object.assign(new Error(cutOnPurpose(fault)), { code: CUT_CODE });
 }
 
 async function* slowly(body: Uint8Array, { over, timeoutMs }: Wire): AsyncGenerator<Uint8Array> {

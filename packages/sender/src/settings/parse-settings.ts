@@ -15,7 +15,7 @@ import { SettingsError, type SettingsIssue } from "./settings-error.ts";
 /** Most endpoints of a destination (spec section 8). */
 const maxEndpoints = 5;
 
-/** Deliveries of one destination under way at once, unless told. */
+/** Deliveries of one destination under way at once, by default. */
 const defaultConcurrency = 20;
 
 /** A destination with every default filled in. */

@@ -10,15 +10,15 @@ export interface EndpointSettings {
 
 /** Webhook settings of a source: where its messages go. */
 export interface DestinationSettings {
-  /** Names it in events, in `deliveries()` and across restarts; `webhooks`, `webhooks-2`, ... unless told. */
+  /** Names it in events, in `deliveries()` and across restarts. Default: `webhooks`, `webhooks-2`, ... */
   readonly name?: string | undefined;
   /** One to five. A message is delivered when one of them has taken it. */
   readonly endpoints: readonly EndpointSettings[];
   /** Key of the `X-Signature` header; without one, messages are not signed. */
   readonly sharedSecret?: string | undefined;
-  /** Whether messages are sent; `true` unless told. What is pending when it is disabled waits. */
+  /** Whether messages are sent. What is pending when it is disabled waits. Default: `true`. */
   readonly enabled?: boolean | undefined;
-  /** How many deliveries may be under way at once; 20 unless told. */
+  /** How many deliveries may be under way at once. Default: 20. */
   readonly concurrency?: number | undefined;
 }
 
@@ -26,13 +26,13 @@ export interface DestinationSettings {
 export interface SourceSettings {
   /** Names it in events and across restarts. */
   readonly name: string;
-  /** What clients of this source authenticate with. The name unless told. */
+  /** What clients of this source authenticate with. Default: the name. */
   readonly writeKey?: string | undefined;
   /** Where its messages go. */
   readonly destinations: readonly DestinationSettings[];
   /** Names of track events that are not forwarded. */
   readonly blockedEvents?: readonly string[] | undefined;
-  /** Whether blocked calls count as usage all the same; `false` unless told. */
+  /** Whether blocked calls count as usage all the same. Default: `false`. */
   readonly countFiltered?: boolean | undefined;
 }
 

@@ -13,14 +13,14 @@ import { storeErrorOf } from "./sqlite-error.ts";
 
 /** Where and how a {@link sqliteStore} keeps deliveries. */
 export interface SqliteStoreOptions {
-  /** Path of the file; it is created when it does not exist, with its folder. `":memory:"` unless told. */
+  /** Path of the file; it is created when it does not exist, with its folder. Default: `":memory:"`. */
   readonly path?: string | undefined;
-  /** How long ended deliveries are kept; `"7d"` unless told. Pending ones are kept until they end. */
+  /** How long ended deliveries are kept. Pending ones are kept until they end. Default: `"7d"`. */
   readonly keepFor?: Duration | undefined;
   /**
-   * Most bytes of the file; no limit unless told. To make room, ended deliveries are removed before their time; when
+   * Most bytes of the file. To make room, ended deliveries are removed before their time; when
    * what is pending fills four fifths of it, calls are refused and less is logged of attempts until some of that has
-   * ended. Nothing that was accepted is lost.
+   * ended. Nothing that was accepted is lost. Default: no limit.
    */
   readonly maxBytes?: number | undefined;
 }

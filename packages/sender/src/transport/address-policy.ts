@@ -4,9 +4,7 @@ import ipaddr from "ipaddr.js";
 export interface AddressPolicyOptions {
   /**
    * Call public addresses only: refuse private ranges, loopback, the unspecified address, carrier-grade NAT,
-   * unique-local, multicast, broadcast and reserved ranges. For a sender whose URLs come from its customers.
-   *
-   * @defaultValue false
+   * unique-local, multicast, broadcast and reserved ranges. For a sender whose URLs come from its customers. Default: false.
    */
   readonly blockPrivateNetworks?: boolean | undefined;
 }

@@ -126,7 +126,7 @@ export const bodies: Readonly<Record<BodyName, Schema>> = {
       fault: { type: "string", enum: [...faults, "rate_limit"] },
       times: {
         anyOf: [{ type: "integer", minimum: 1 }, { const: "unlimited" }],
-        description: "How many times it strikes; 1 unless told.",
+        description: "How many times it strikes. Default: 1.",
       },
       endpoint: { type: "string", description: "URL of the endpoint it strikes." },
       deliveryId: text,
@@ -134,7 +134,7 @@ export const bodies: Readonly<Record<BodyName, Schema>> = {
       seconds: {
         type: "integer",
         minimum: 1,
-        description: "Of a rate_limit: what Retry-After says; 1 unless told.",
+        description: "Of a rate_limit: what Retry-After says. Default: 1.",
       },
     },
     ["times", "endpoint", "deliveryId", "messageId", "seconds"],
