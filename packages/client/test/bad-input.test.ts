@@ -1,7 +1,7 @@
 import { ValidationError, type Analytics } from "@countersign/client";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createBench } from "./helpers.ts";
+import { createBench } from "./support/bench.ts";
 
 const userId = "u1";
 // What the types refuse, for callers that have none.

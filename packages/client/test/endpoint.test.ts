@@ -1,7 +1,7 @@
 import { Analytics, type AnalyticsOptions, type Outcome } from "@countersign/client";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { closedEndpoint, startService, type Service } from "./helpers.ts";
+import { closedEndpoint, startService, type Service } from "./support/service.ts";
 
 const userId = "u1";
 const fast: AnalyticsOptions = { retry: { minDelay: 1, maxDelay: 2, maxRetries: 3 } };

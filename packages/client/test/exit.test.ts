@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { closedEndpoint, startService } from "./helpers.ts";
+import { closedEndpoint, startService } from "./support/service.ts";
 
 interface Ended {
   readonly code: number | null;
@@ -21,7 +21,7 @@ interface Child {
 }
 
 function start(way: string, endpoint: string, exitTimeout = 500): Child {
-  const script = fileURLToPath(new URL("fixtures/exits.mjs", import.meta.url));
+  const script = fileURLToPath(new URL("support/child-exits.mjs", import.meta.url));
   const child = spawn(process.execPath, [script, way, endpoint, String(exitTimeout)], {
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -15,12 +15,9 @@ interface Report {
   readonly took: number;
 }
 
-// Again if other processes held the core for the tenth of a second that the deadline leaves.
-const patience = { timeout: 60_000, retry: 2 };
-
 test(
   "a hung service and 1,000,000 calls: bounded heap, counted drops, close() in time with true counts",
-  patience,
+  { timeout: 60_000 },
   async () => {
     const sockets = new Set<Socket>();
     const server = createServer((socket) => sockets.add(socket.on("error", () => {})));
@@ -30,7 +27,7 @@ test(
       server.close();
     });
     const { port } = server.address() as AddressInfo;
-    const script = fileURLToPath(new URL("fixtures/hung-service.mjs", import.meta.url));
+    const script = fileURLToPath(new URL("support/child-hung-service.mjs", import.meta.url));
     const maxQueueBytes = 16 * 1_024 * 1_024;
     const args = ["--expose-gc", script, `http://127.0.0.1:${port}`, "1000000", String(maxQueueBytes)];
     const { stdout } = await promisify(execFile)(process.execPath, args);
@@ -45,6 +42,7 @@ test(
     expect(dropped).toBe(1_000_000);
     expect(counts).toEqual({ delivered: 0, failed: 0, dropped: 1_000_000, pending: 0 });
     expect(took).toBeGreaterThanOrEqual(990);
-    expect(took).toBeLessThan(1_100);
+    // Far from the 10 s of a request, and far enough from the deadline for a busy machine.
+    expect(took).toBeLessThan(3_000);
   },
 );

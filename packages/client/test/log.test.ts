@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { Analytics } from "@countersign/client";
 import { memoryTransport } from "@countersign/client/testing";
 import { describe, expect, test } from "vitest";
-import { createBench } from "./helpers.ts";
+import { createBench } from "./support/bench.ts";
 
 const userId = "u1";
 

@@ -1,6 +1,6 @@
 import type { Dropped, Undelivered, WhenFull } from "@countersign/client";
 import { describe, expect, test } from "vitest";
-import { createBench } from "./helpers.ts";
+import { createBench } from "./support/bench.ts";
 
 const userId = "u1";
 

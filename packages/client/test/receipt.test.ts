@@ -1,7 +1,7 @@
 import { Analytics } from "@countersign/client";
 import { memoryTransport } from "@countersign/client/testing";
 import { describe, expect, test } from "vitest";
-import { createBench } from "./helpers.ts";
+import { createBench } from "./support/bench.ts";
 
 const userId = "u1";
 

@@ -1,7 +1,7 @@
 import type { Outcome } from "@countersign/client";
 import type { Reply, SentBatch } from "@countersign/client/testing";
 import { describe, expect, test } from "vitest";
-import { createBench } from "./helpers.ts";
+import { createBench } from "./support/bench.ts";
 
 const userId = "u1";
 const start = Date.UTC(2026, 0, 1);

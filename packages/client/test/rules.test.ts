@@ -1,6 +1,6 @@
 import { ValidationError, version, type Analytics } from "@countersign/client";
 import { expect, test } from "vitest";
-import { createBench, type Bench } from "./helpers.ts";
+import { createBench, type Bench } from "./support/bench.ts";
 
 interface Row {
   readonly rule: string;
