@@ -81,11 +81,12 @@ export const freeNames: Readonly<Record<string, string | undefined>> = {
     }`,
   sender: `
     import type { Express } from "express";
-    import type { Call, Sender, SenderSettings } from "@countersign/sender";
+    import type { Receipt, Sender, SenderSettings, TrackCall } from "@countersign/sender";
     declare global {
       const sender: Sender;
       const app: Express;
-      const call: Call;
+      const call: TrackCall;
+      const receipt: Receipt;
       const settings: SenderSettings;
       const url: string;
       const id: string;

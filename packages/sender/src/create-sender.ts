@@ -29,10 +29,12 @@ const defaultTimeout: Duration = "5s";
  * @throws TypeError when another option is wrong or does not exist, or nothing says where messages go
  * @throws StoreError when the store cannot be opened
  * @example
- * const sender = await createSender({ url: 'https://example.com/hooks', sharedSecret: 'secret' })
- * const receipt = await sender.track({ userId: 'u1', event: 'Signed Up' })
- * const [delivery] = await receipt.settled()
- * await sender.close()
+ * ```ts
+ * const sender = await createSender({ url: "https://example.com/hooks", sharedSecret: "secret" });
+ * const receipt = await sender.track({ userId: "u1", event: "Signed Up" });
+ * const [delivery] = await receipt.settled();
+ * await sender.close();
+ * ```
  */
 export async function createSender(options: SenderOptions): Promise<Sender> {
   // Everything that can be wrong with the options is found before anything is opened that would have to be closed.

@@ -10,7 +10,9 @@ const nothing = (): void => {};
  * The machine's time.
  *
  * @example
+ * ```ts
  * const sender = await createSender({ url, clock: systemClock() }); // the default
+ * ```
  */
 export function systemClock(): Clock {
   let timer: NodeJS.Timeout | undefined;

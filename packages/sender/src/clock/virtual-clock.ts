@@ -24,10 +24,12 @@ const defaultStart = Date.UTC(2026, 0, 1);
  * @param start Where it starts: milliseconds since 1970, ISO 8601 or a Date. Default: 1 January 2026, UTC.
  * @throws TypeError when `start` is not a time
  * @example
- * const clock = virtualClock()
- * const sender = await createSender({ url, clock })
- * await sender.track({ userId: 'u1', event: 'Signed Up' })
- * await clock.advance('4h')
+ * ```ts
+ * const clock = virtualClock();
+ * const sender = await createSender({ url, clock });
+ * await sender.track({ userId: "u1", event: "Signed Up" });
+ * await clock.advance("4h");
+ * ```
  */
 export function virtualClock(start: number | string | Date = defaultStart): VirtualClock {
   let now = parseStart(start);

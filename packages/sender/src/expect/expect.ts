@@ -62,7 +62,9 @@ export interface Expectation<T extends MessageType = MessageType> {
    * Waits for attempts: for as many as a number says, or for the attempts of a list, in its order, from the first on.
    *
    * @example
-   * await sender.expect(receipt).attempts([503, "timeout", 200])
+   * ```ts
+   * await sender.expect(receipt).attempts([503, "timeout", 200]);
+   * ```
    */
   attempts(expected: number | readonly ExpectedAttempt[]): Promise<readonly Attempt[]>;
   /** Waits until an endpoint has taken it. */

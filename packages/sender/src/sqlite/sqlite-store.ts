@@ -47,7 +47,9 @@ const leastBytes = 262_144;
  *
  * @throws TypeError when an option is not valid. Opening happens in `createSender`, which throws a StoreError.
  * @example
- * const sender = await createSender({ url, store: sqliteStore({ path: 'data/deliveries.db' }) })
+ * ```ts
+ * const sender = await createSender({ url, store: sqliteStore({ path: "data/deliveries.db" }) });
+ * ```
  */
 export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
   checkOptionNames("sqliteStore()", options, optionNames, optionHints);
