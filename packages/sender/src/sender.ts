@@ -43,10 +43,8 @@ export interface Receipt {
    * for the same, gives up after a while, and says what is missing.
    *
    * @example
-   * ```ts
-   * await clock.advance("4h");
-   * const deliveries = await receipt.settled();
-   * ```
+   * await clock.advance('4h')
+   * const deliveries = await receipt.settled()
    */
   settled(): Promise<readonly Delivery[]>;
 }

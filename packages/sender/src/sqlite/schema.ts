@@ -67,17 +67,22 @@ const migrations: readonly string[] = [
 ];
 
 /**
- * Brings a database that {@link assertOurs} lets pass to the present schema, in one transaction.
+ * Brings a database that {@link assertOurs} lets pass to the present schema, in one transaction: one that fails leaves
+ * the file as it was.
  *
+ * @param steps each takes a file from the version of its position to the next
  * @returns how often it was opened before
  */
-export function migrate(db: Database.Database): { readonly generation: number } {
+export function migrate(
+  db: Database.Database,
+  steps: readonly string[] = migrations,
+): { readonly generation: number } {
   // Taking the write lock first also finds out whether the file can be written.
   db.exec("BEGIN IMMEDIATE");
   try {
     const version = numberOf(db, "PRAGMA user_version");
-    for (const migration of migrations.slice(version)) db.exec(migration);
-    db.exec(`PRAGMA user_version = ${migrations.length}; PRAGMA application_id = ${applicationId}`);
+    for (const step of steps.slice(version)) db.exec(step);
+    db.exec(`PRAGMA user_version = ${steps.length}; PRAGMA application_id = ${applicationId}`);
     const generation = numberOf(db, "SELECT value FROM meta WHERE key = 'opened'");
     db.exec("UPDATE meta SET value = value + 1 WHERE key = 'opened'");
     db.exec("COMMIT");

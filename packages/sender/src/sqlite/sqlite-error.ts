@@ -10,6 +10,12 @@ const meanings: readonly (readonly [prefix: string, code: StoreErrorCode, proble
   ["SQLITE_CORRUPT", "ERR_STORE_CORRUPT", "is damaged. Restore it from a backup, or start with a new one."],
   ["SQLITE_NOTADB", "ERR_STORE_CORRUPT", "is not a SQLite database. Use another path."],
   ["SQLITE_CANTOPEN", "ERR_STORE_OPEN", "cannot be opened. Check the path and its permissions."],
+  // What a limit on the size of files comes to, as well as a disk that fails.
+  [
+    "SQLITE_IOERR",
+    "ERR_STORE_FAILED",
+    "could not be read or written. Check its disk: it may be failing, or limit how large a file may be.",
+  ],
   ["SQLITE_BUSY", "ERR_STORE_LOCKED", "is locked by another program."],
 ];
 
