@@ -139,7 +139,8 @@ function readTexts(fields: JsonRecord): Texts {
   for (const field of textFields) {
     const value = fields[field];
     if (value === undefined || value === "") continue;
-    if (typeof value !== "string" && typeof value !== "number") {
+    // A number too large for JSON.parse is Infinity, whatever it was.
+    if (typeof value !== "string" && !(typeof value === "number" && Number.isFinite(value))) {
       throw new Rejected("invalid_field", `\`${field}\` must be a string.`);
     }
     texts[field] = String(value);

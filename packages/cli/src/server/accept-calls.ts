@@ -22,7 +22,7 @@ export function createAcceptCalls(sender: Sender, ledger: Ledger, now: () => num
   const underWay = new Map<string, Promise<boolean>>();
 
   return async (source, calls) => {
-    const { fresh, repeats } = sort(source, calls);
+    const { fresh, repeats } = sort(source, calls, seenOf(source, calls));
     const outcomes = await Promise.all(fresh.map((call) => store(source, call)));
     const failure = outcomes.find((outcome) => outcome.kind === "failed");
     const storedElsewhere = await Promise.all(repeats);
@@ -33,7 +33,13 @@ export function createAcceptCalls(sender: Sender, ledger: Ledger, now: () => num
     return { accepted: fresh.length - refused.length, duplicates: calls.length - fresh.length, refused };
   };
 
-  function sort(source: string, calls: readonly IngestedCall[]): Sorted {
+  /** Asked before anything is claimed: if the ledger fails, no claim is left that others would wait for. */
+  function seenOf(source: string, calls: readonly IngestedCall[]): ReadonlySet<string> {
+    const keys = calls.flatMap(({ dedupeKey }) => dedupeKey ?? []);
+    return new Set(keys.filter((key) => ledger.hasSeen({ source, key }, now())));
+  }
+
+  function sort(source: string, calls: readonly IngestedCall[], seen: ReadonlySet<string>): Sorted {
     const fresh: Fresh[] = [];
     const repeats: Promise<boolean>[] = [];
     for (const call of calls) {
@@ -45,7 +51,7 @@ export function createAcceptCalls(sender: Sender, ledger: Ledger, now: () => num
       const id = JSON.stringify([source, key]);
       const elsewhere = underWay.get(id);
       if (elsewhere) repeats.push(elsewhere);
-      else if (ledger.hasSeen({ source, key }, now())) repeats.push(Promise.resolve(true));
+      else if (seen.has(key)) repeats.push(Promise.resolve(true));
       else fresh.push({ call, settle: claim(id) });
     }
     return { fresh, repeats };

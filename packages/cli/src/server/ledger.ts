@@ -55,12 +55,12 @@ export class Ledger {
 
   /** Whether a message was accepted within the 24 hours before `now`. */
   hasSeen({ source, key }: SeenKey, now: number): boolean {
-    return this.#statements.isSeen.get(source, key, now - DEDUPE_WINDOW_MS) !== undefined;
+    return this.#statements.isSeen.get(source, stored(key), now - DEDUPE_WINDOW_MS) !== undefined;
   }
 
   /** Remembers an accepted message. Resolves when that is on disk. */
   remember({ source, key }: SeenKey, now: number): Promise<void> {
-    return this.#write(now, () => this.#statements.remember.run(source, key, now));
+    return this.#write(now, () => this.#statements.remember.run(source, stored(key), now));
   }
 
   /** Keeps rejected messages; the oldest beyond a thousand go. */
@@ -115,6 +115,11 @@ export class Ledger {
       for (const { reject } of batch) reject(error);
     }
   }
+}
+
+/** SQLite would store every lone surrogate as the same character, and take messages for repeats that are none. */
+function stored(key: string): string {
+  return /\p{Surrogate}/u.test(key) ? JSON.stringify(key) : key;
 }
 
 interface Write {

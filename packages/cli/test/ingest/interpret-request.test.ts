@@ -235,6 +235,12 @@ describe("the messages of a batch", () => {
     expect(reasonOf(message)).toBe(reason);
   });
 
+  it("rejects a number that is too large to be told from others", () => {
+    const body: unknown = JSON.parse('{"userId":1e400,"event":"e"}');
+    const { rejections } = accepted(interpretRequest({ kind: "track", body, receivedAt }));
+    expect(rejections.map(({ reason }) => reason)).toEqual(["invalid_field"]);
+  });
+
   it("takes a message of exactly 32,768 bytes, and a messageId of 99 characters", () => {
     const shell = { type: "identify", userId: "u", traits: { a: "" } };
     const full = { ...shell, traits: { a: "x".repeat(32_768 - size(shell)) } };

@@ -91,4 +91,16 @@ describe("createAcceptCalls", () => {
       { source: "shop" },
     );
   });
+
+  it("leaves nothing that others would wait for when the ledger fails", async () => {
+    const { accept, ledger } = start();
+    const other = { ...call, messageId: "b", dedupeKey: "b" };
+    vi.spyOn(ledger, "hasSeen")
+      .mockReturnValueOnce(false)
+      .mockImplementationOnce(() => {
+        throw new Error("disk failed");
+      });
+    await expect(accept("shop", [call, other])).rejects.toThrow("disk failed");
+    expect(await accept("shop", [call, other])).toMatchObject({ accepted: 2, duplicates: 0 });
+  });
 });

@@ -44,6 +44,16 @@ describe("the ledger", () => {
     expect(rowsIn(path, "seen")).toBe(24);
   });
 
+  it("tells apart keys that differ in what is no character", async () => {
+    const ledger = open();
+    await ledger.remember({ source: "shop", key: "m\ud800" }, 0);
+    await ledger.remember({ source: "shop", key: "n\0a" }, 0);
+    const seen = ["m\ud800", "m\ud801", "m\ufffd", "n\0a", "n\0b", "n"].map((key) =>
+      ledger.hasSeen({ source: "shop", key }, 0),
+    );
+    expect(seen).toEqual([true, false, false, true, false, false]);
+  });
+
   it("resolves only when what it remembers is in the file", async () => {
     const path = join(temporaryDirectory(), "server.db");
     const ledger = open(path);
@@ -63,7 +73,7 @@ describe("the ledger", () => {
 
   it("rejects what it cannot write", async () => {
     const ledger = open();
-    const cannot = ledger.remember({ source: "shop", key: Symbol("key") as unknown as string }, 0);
+    const cannot = ledger.remember({ source: Symbol("shop") as unknown as string, key: "a" }, 0);
     await expect(cannot).rejects.toThrow("can only bind");
     await ledger.remember({ source: "shop", key: "a" }, 0);
     expect(ledger.hasSeen({ source: "shop", key: "a" }, 0)).toBe(true);
