@@ -36,7 +36,7 @@ export function defineConfig(config: Config): Config {
   return config;
 }
 
-type Kind = "string" | "number" | "boolean" | "object" | "list" | "text or list";
+type Kind = "string" | "number" | "boolean" | "object" | "list" | "list of texts" | "text or list";
 
 const kinds: { readonly [name in keyof Required<Config>]: Kind } = {
   to: "text or list",
@@ -46,7 +46,7 @@ const kinds: { readonly [name in keyof Required<Config>]: Kind } = {
   host: "string",
   port: "number",
   token: "string",
-  allowHosts: "list",
+  allowHosts: "list of texts",
   data: "string",
   record: "string",
   retry: "object",
@@ -69,6 +69,8 @@ export function configProblem(value: unknown): string | undefined {
 
 function isKind(value: unknown, kind: Kind): boolean {
   if (kind === "list") return Array.isArray(value);
+  if (kind === "list of texts")
+    return Array.isArray(value) && value.every((item) => typeof item === "string");
   if (kind === "text or list") return typeof value === "string" || Array.isArray(value);
   if (kind === "object") return typeof value === "object" && value !== null && !Array.isArray(value);
   return typeof value === kind;

@@ -63,7 +63,10 @@ export async function replay({ file, to, secret, onResult, signal }: ReplayOptio
       onResult?.({ line: number, result, progress: size === 0 ? 1 : end / size });
     }
   } catch (error) {
-    throw error instanceof RangeError ? new RecordingError(`${error.message} This is no recording.`) : error;
+    if (error instanceof RangeError) throw new RecordingError(`${error.message} This is no recording.`);
+    // What the system says of reading: a directory, or a disk that fails.
+    if (error instanceof Error && "syscall" in error) unreadable(file)(error);
+    throw error;
   } finally {
     await transport.close();
   }

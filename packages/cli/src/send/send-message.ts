@@ -6,7 +6,7 @@ import {
   type Receipt,
   type Sender,
 } from "@countersign/sender";
-import type { SampleCall } from "./sample-call.ts";
+import { SetError, type SampleCall } from "./sample-call.ts";
 
 /** Settings of {@link sendMessage}. */
 export interface SendOptions {
@@ -30,7 +30,7 @@ export interface SentMessage {
 /**
  * Sends one message to a receiver, once: what is not taken at the first attempt is reported, not retried.
  *
- * @throws CallError when the call is not valid.
+ * @throws CallError when the call is not valid; SetError when its `integrations` keep it from every receiver.
  * @throws SettingsError when `to` is no URL to send to, or `secret` is empty.
  * @example
  * ```ts
@@ -48,6 +48,11 @@ export async function sendMessage({ type, call, to, secret }: SendOptions): Prom
   });
   try {
     const receipt = await record(sender, type, call);
+    if (receipt.skipped === "integrations") {
+      throw new SetError(
+        "The `integrations` of this call turn webhooks off, so that it goes to no receiver. Leave them out, or set integrations.Webhooks=true",
+      );
+    }
     const [delivery] = await receipt.settled();
     const attempt = delivery?.attempts.at(-1);
     if (!delivery || !attempt) throw new Error("The message was accepted and never attempted.");

@@ -61,6 +61,7 @@ const DEFAULT_DEADLINE_MS = 10_000;
 export async function createServer(options: ServerOptions): Promise<CountersignServer> {
   const { host = "127.0.0.1", port = DEFAULT_PORT, data, token, onError = () => {} } = options;
   assertToken(host, token);
+  assertConnections(options.maxConnections ?? DEFAULT_MAX_CONNECTIONS);
   const sources = sourcesOf(options);
   const clock = options.clock ?? systemClock();
   if (data !== undefined) makeDirectory(data);
@@ -108,7 +109,9 @@ async function openSender(
     return await createSender({ sources, clock, retry, transport, store });
   } catch (error) {
     await transport.close();
-    throw error;
+    // So begins what the sender says of an option. Any other TypeError is a mistake of ours.
+    const isOption = error instanceof TypeError && error.message.startsWith("createSender(");
+    throw isOption ? new ServerOptionsError(error.message) : error;
   }
 }
 
@@ -154,6 +157,11 @@ function assertToken(host: string, token: string | undefined): void {
   throw new ServerOptionsError(
     `Listening on ${host} lets others on the network in, so it needs a token. Give one with --token, or listen on 127.0.0.1.`,
   );
+}
+
+function assertConnections(max: number): void {
+  if (Number.isInteger(max) && max >= 1) return;
+  throw new ServerOptionsError(`\`maxConnections\` must be a whole number, 1 or more, not ${max}.`);
 }
 
 function makeDirectory(path: string): void {

@@ -228,6 +228,20 @@ describe("the config file", () => {
       /has a `port` that is not a number\. Correct it, or name another file with --config\.$/m,
     ));
 
+  it.each([
+    [
+      '{"to":"http://x/","retry":{"windowMs":-1}}',
+      /retry: \{ windowMs \} \}\) must be a number, at least 0\.$/m,
+    ],
+    [
+      '{"to":"http://x/","maxConnections":0}',
+      /`maxConnections` must be a whole number, 1 or more, not 0\.$/m,
+    ],
+    ['{"to":"http://x/","allowHosts":[1]}', /has a `allowHosts` that is not a list of texts\./],
+  ])("with a value that makes no sense: %s", (config, message) =>
+    expectConfigError("countersign.config.json", config, message),
+  );
+
   it("with a wrong source names source, endpoint and field", () =>
     expectConfigError(
       "countersign.config.json",
@@ -244,6 +258,12 @@ describe("the config file", () => {
 });
 
 describe("send", () => {
+  it("that the call itself keeps from every receiver", () =>
+    expectUsageError(
+      ["send", "track", "--to", to, "--set", "integrations.All=false"],
+      "The `integrations` of this call turn webhooks off, so that it goes to no receiver. Leave them out, or set integrations.Webhooks=true",
+    ));
+
   it.each<[string, string[], string]>([
     [
       "an assignment without =",
@@ -304,6 +324,16 @@ describe("verify", () => {
 });
 
 describe("replay", () => {
+  it("of a directory", async () => {
+    const cwd = temporaryDirectory();
+    mkdirSync(join(cwd, "traffic"));
+    await expectUsageError(
+      ["replay", "traffic", "--to", to],
+      /^countersign: Cannot read traffic: EISDIR.* Give a file that countersign serve --record has written\.$/m,
+      { cwd },
+    );
+  });
+
   async function expectRecordingError(content: string, message: RegExp): Promise<void> {
     const cwd = temporaryDirectory();
     writeFileSync(join(cwd, "traffic.jsonl"), content);
