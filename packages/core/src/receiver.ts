@@ -1,3 +1,4 @@
+import type { DedupeStore } from "./dedupe.ts";
 import { diagnose, diagnoseForm, type Diagnosis } from "./diagnose.ts";
 import { WebhookError } from "./errors.ts";
 import { validateEvent } from "./events.ts";
@@ -123,16 +124,8 @@ export function createReceiver<
     signature: SignatureHeader,
   ): Promise<Received<AllowUnknown>> {
     if (onRejected === undefined) return { verdict: "rejected", error };
-    const { rawBody, secrets, context } = progress;
-    let diagnoses: readonly Diagnosis[] = [];
-    let hint: string | undefined;
-    if (error.code === "ERR_SIGNATURE_MALFORMED") diagnoses = diagnoseForm(signature);
-    if (error.code === "ERR_SIGNATURE_MISMATCH" && rawBody !== undefined && secrets !== undefined) {
-      diagnoses = diagnose({ body: rawBody, signature, secret: secrets, retiredSecrets });
-      hint = UNEXPLAINED;
-    }
-    hint = diagnoses[0]?.message ?? hint;
-    const explained = hint === undefined ? error : withHint(error, hint);
+    const { rawBody, context } = progress;
+    const { explained, diagnoses } = explain(error, signature, { ...progress, retiredSecrets });
     const rejected = { request, diagnoses, ...(rawBody === undefined ? {} : { rawBody }) };
     await onRejected(explained, rejected, ...context);
     return { verdict: "rejected", error: explained };
@@ -163,16 +156,7 @@ export function createReceiver<
     request: TRequest,
     context: Context,
   ): Promise<Received<AllowUnknown>> {
-    const settle = async (status: number): Promise<void> => {
-      try {
-        await (status >= 200 && status < 300 ? dedupe?.commit(key) : dedupe?.release(key));
-      } catch (error) {
-        emitWarning(
-          `The dedupe store failed after the webhook was handled: ${String(error)}`,
-          "COUNTERSIGN_DEDUPE",
-        );
-      }
-    };
+    const settle = settleIn(dedupe, key);
     try {
       await onVerified?.(webhook, request, ...context);
     } catch (error) {
@@ -181,6 +165,20 @@ export function createReceiver<
     }
     return { verdict: "verified", webhook, settle };
   }
+}
+
+/** Tells a store how the app answered a delivery; see {@link Received}. */
+function settleIn(dedupe: DedupeStore | undefined, key: string): (status: number) => Promise<void> {
+  return async (status) => {
+    try {
+      await (status >= 200 && status < 300 ? dedupe?.commit(key) : dedupe?.release(key));
+    } catch (error) {
+      emitWarning(
+        `The dedupe store failed after the webhook was handled: ${String(error)}`,
+        "COUNTERSIGN_DEDUPE",
+      );
+    }
+  };
 }
 
 const UNEXPLAINED =
@@ -238,6 +236,26 @@ function dedupeKey(
   return matched === undefined ? id : `${sign("dedupe", matched).slice(0, 16)}:${id}`;
 }
 
-function withHint(error: WebhookError, hint: string): WebhookError {
-  return new WebhookError(error.code, { message: error.message, hint, cause: error.cause });
+/** Why a signature was refused, and the error with that as its hint. Any other error as it is. */
+function explain(
+  error: WebhookError,
+  signature: SignatureHeader,
+  known: {
+    readonly rawBody?: Uint8Array;
+    readonly secrets?: Secrets;
+    readonly retiredSecrets: readonly string[];
+  },
+): { readonly explained: WebhookError; readonly diagnoses: readonly Diagnosis[] } {
+  const { rawBody, secrets, retiredSecrets } = known;
+  let diagnoses: readonly Diagnosis[] = [];
+  let hint: string | undefined;
+  if (error.code === "ERR_SIGNATURE_MALFORMED") diagnoses = diagnoseForm(signature);
+  if (error.code === "ERR_SIGNATURE_MISMATCH" && rawBody !== undefined && secrets !== undefined) {
+    diagnoses = diagnose({ body: rawBody, signature, secret: secrets, retiredSecrets });
+    hint = UNEXPLAINED;
+  }
+  hint = diagnoses[0]?.message ?? hint;
+  if (hint === undefined) return { explained: error, diagnoses };
+  const { code, message, cause } = error;
+  return { explained: new WebhookError(code, { message, hint, cause }), diagnoses };
 }

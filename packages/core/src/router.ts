@@ -5,6 +5,7 @@ import {
   type EventSchemas,
   type TrackEvent,
 } from "./events.ts";
+import { MESSAGE_RULES } from "./message-fields.ts";
 import type { MessageType, UnknownMessage, WebhookMessage } from "./messages.ts";
 import { checkOptionNames } from "./option-names.ts";
 import type { VerifiedWebhook } from "./verify-webhook.ts";
@@ -52,8 +53,6 @@ export interface WebhookRouter<Schemas extends EventSchemas = EventSchemas> {
   dispatch(webhook: VerifiedWebhook<WebhookMessage | UnknownMessage>): Promise<void>;
 }
 
-const TYPES = new Set(["page", "screen", "identify", "track", "alias", "group", "delete"]);
-
 /**
  * Makes a router: handlers by message type, and by event name for track messages.
  *
@@ -80,7 +79,8 @@ export function createRouter<const Schemas extends EventSchemas = EventSchemas>(
 
   const router: WebhookRouter<Schemas> = {
     on(type: MessageType, ...rest: [WebhookHandler<never>] | [string, WebhookHandler<never>]) {
-      if (!TYPES.has(type)) throw new TypeError(`There are no messages of type "${type}". Use .otherwise().`);
+      if (!Object.hasOwn(MESSAGE_RULES, type))
+        throw new TypeError(`There are no messages of type "${type}". Use .otherwise().`);
       const [event, handler] = rest.length === 2 ? rest : [undefined, rest[0]];
       if (event !== undefined && type !== "track") {
         throw new TypeError(`Only track messages have an event name, but "${event}" was given for ${type}.`);

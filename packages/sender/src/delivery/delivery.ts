@@ -1,7 +1,7 @@
+import type { MessageType } from "@countersign/core";
 import type { Attempt } from "./attempt.ts";
 
-/** The `type` of a message that a sender can send. */
-export type MessageType = "page" | "screen" | "identify" | "track" | "alias" | "group" | "delete";
+export type { MessageType };
 
 /**
  * Where a delivery stands.
