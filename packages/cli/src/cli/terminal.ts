@@ -23,7 +23,7 @@ export function terminalOf(host: NodeJS.Process): Terminal {
     stderr,
     cwd: host.cwd(),
     // A stream that is no terminal has no isTTY at all, and picocolors would then guess, by CI for one.
-    colors: createColors(Boolean(stdout.isTTY) && !env["NO_COLOR"]),
+    colors: createColors("isTTY" in stdout && stdout.isTTY && !env["NO_COLOR"]),
     print: (line) => void stdout.write(`${line}\n`),
     complain: (line) => void stderr.write(`${line}\n`),
   };
