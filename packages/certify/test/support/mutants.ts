@@ -319,15 +319,24 @@ function confusedByGarbage(): Mutation {
 }
 
 function confusedByAborts(): Mutation {
+  let begun = 0;
   let confused = false;
+  // An abort can be noticed after the crash that an earlier one has led to. It does not lead to another.
+  let begunAtCrash = 0;
   return {
-    reply: () => (confused ? CRASH : undefined),
+    reply: () => {
+      if (!confused) return undefined;
+      confused = false;
+      begunAtCrash = begun;
+      return CRASH;
+    },
     async around(_, handle) {
+      begun += 1;
+      const turn = begun;
       try {
         await handle();
-        confused = false;
       } catch (error) {
-        confused = true;
+        confused ||= turn > begunAtCrash;
         throw error;
       }
     },
