@@ -43,8 +43,13 @@ export interface Receipt {
    * for the same, gives up after a while, and says what is missing.
    *
    * @example
-   * await clock.advance('4h')
-   * const deliveries = await receipt.settled()
+   * ```ts
+   * const clock = virtualClock();
+   * const sender = await createSender({ url: "https://example.com/hooks", clock });
+   * const receipt = await sender.track({ userId: "u1", event: "Signed Up" });
+   * await clock.advance("4h");
+   * const deliveries = await receipt.settled();
+   * ```
    */
   settled(): Promise<readonly Delivery[]>;
 }

@@ -201,6 +201,23 @@ describe("an expectation that fails", () => {
     expect(error.deliveries).toHaveLength(1);
   });
 
+  it("says that a virtual clock stands still, where settled() would wait on for it", async () => {
+    const { url } = await startReceiver(() => ({ status: 503 }));
+    const clock = virtualClock();
+    const sender = await openSender({ url, clock });
+    const receipt = await sender.track({ ...user, event: "Signed Up" });
+    await clock.advance(0);
+    let hasSettled = false;
+    const settled = receipt.settled().finally(() => (hasSettled = true));
+
+    const { message } = await failureOf(sender.expect(receipt, { within: 30 }).ended());
+
+    expect(message).toContain("it stands still until the test calls clock.advance().");
+    expect(hasSettled).toBe(false);
+    await clock.advance("4h");
+    expect(await settled).toMatchObject([{ state: "expired" }]);
+  });
+
   it("does not wait for what cannot happen any more", async () => {
     const { url } = await startReceiver(() => ({ status: 400 }));
     const sender = await openSender({ url });

@@ -8,7 +8,7 @@
  * | `ERR_STORE_CORRUPT` | the file is damaged, or not a SQLite database | restore it from a backup, or start with a new one |
  * | `ERR_STORE_FOREIGN` | the file belongs to another program | use another path |
  * | `ERR_STORE_NEWER` | a newer version of this package wrote the file | upgrade this package |
- * | `ERR_STORE_FAILED` | anything else; `cause` has it | |
+ * | `ERR_STORE_FAILED` | anything else, such as a disk that fails or limits the size of files; `cause` has it | see the message |
  * | `ERR_STORE_CLOSED` | it was used before it was opened, or after it was closed | |
  */
 export type StoreErrorCode =
