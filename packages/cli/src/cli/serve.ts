@@ -4,6 +4,7 @@ import { createServer, type CountersignServer } from "../server/create-server.ts
 import type { LiveEvent } from "../server/live-events.ts";
 import { sourcesOf, type ServerOptions } from "../server/server-options.ts";
 import { namedDestinations } from "../server/settings-edit.ts";
+import { messageOf } from "../message-of.ts";
 import type { ServeFlags } from "./commands/serve.ts";
 import { formatEvent } from "./format-event.ts";
 import { untilToldToStop } from "./signals.ts";
@@ -23,8 +24,7 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
   const server = await createServer({
     ...options,
     processMetrics: true,
-    onError: (error) =>
-      terminal.complain(`countersign: ${printable(error instanceof Error ? error.message : String(error))}`),
+    onError: (error) => terminal.complain(`countersign: ${printable(messageOf(error))}`),
   });
   announce(server, options, loaded?.file, flags, terminal);
   const report = (event: LiveEvent): void => {

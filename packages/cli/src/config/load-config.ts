@@ -2,6 +2,7 @@ import { parse, dirname, resolve } from "node:path";
 import { createJiti } from "jiti";
 import { lilconfig } from "lilconfig";
 import { configProblem, type Config } from "./config.ts";
+import { messageOf } from "../message-of.ts";
 
 /** A config file that was found and read. */
 export interface LoadedConfig {
@@ -85,6 +86,6 @@ async function loadJson(file: string, content: string): Promise<unknown> {
 
 /** The first line: a syntax error of a config file comes with a whole listing. */
 function reason(error: unknown): string {
-  const [line = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
+  const [line = ""] = messageOf(error).split("\n");
   return line;
 }

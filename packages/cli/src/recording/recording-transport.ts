@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { closeSync, openSync, writeSync } from "node:fs";
 import type { Transport } from "@countersign/sender";
 import { ServerError } from "../server/server-error.ts";
+import { messageOf } from "../message-of.ts";
 import { formatRecordedRequest } from "./recording.ts";
 
 /** This many messages are recognised as recorded already; a retry comes long before so many others. */
@@ -65,10 +66,9 @@ function openForAppending(file: string): number {
     // What is recorded is about people, and its headers may hold credentials.
     return openSync(file, "a", 0o600);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     throw new ServerError(
       "ERR_RECORD_FILE",
-      `Cannot record into ${file}: ${reason}. Give --record a file that can be written.`,
+      `Cannot record into ${file}: ${messageOf(error)}. Give --record a file that can be written.`,
       error,
     );
   }

@@ -3,6 +3,7 @@ import { stat } from "node:fs/promises";
 import { sign } from "@countersign/core";
 import { createTransport, type AttemptResult } from "@countersign/sender";
 import { parseRecordedRequest, RecordingError, type RecordedRequest } from "../recording/recording.ts";
+import { messageOf } from "../message-of.ts";
 import { readLines } from "./read-lines.ts";
 
 const ATTEMPT_TIMEOUT_MS = 5_000;
@@ -79,9 +80,8 @@ function open(file: string): ReadStream {
 
 function unreadable(file: string): (error: unknown) => never {
   return (error) => {
-    const reason = error instanceof Error ? error.message : String(error);
     throw new RecordingError(
-      `Cannot read ${file}: ${reason}. Give a file that countersign serve --record has written.`,
+      `Cannot read ${file}: ${messageOf(error)}. Give a file that countersign serve --record has written.`,
     );
   };
 }

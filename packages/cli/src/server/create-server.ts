@@ -11,6 +11,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { recordingTransport } from "../recording/recording-transport.ts";
+import { messageOf } from "../message-of.ts";
 import { createApp } from "./create-app.ts";
 import { EventStreams } from "./event-stream.ts";
 import { FaultList } from "./fault-list.ts";
@@ -169,10 +170,9 @@ function makeDirectory(path: string): void {
     // What is kept there is about people.
     mkdirSync(path, { recursive: true, mode: 0o700 });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     throw new ServerError(
       "ERR_DATA_UNREADABLE",
-      `The data directory ${path} cannot be made: ${reason}. Give --data another one.`,
+      `The data directory ${path} cannot be made: ${messageOf(error)}. Give --data another one.`,
       error,
     );
   }
@@ -190,10 +190,9 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
         error,
       );
     }
-    const reason = error instanceof Error ? error.message : String(error);
     throw new ServerError(
       "ERR_LISTEN",
-      `Cannot listen on ${host} port ${port}: ${reason}. Choose others with --host and --port.`,
+      `Cannot listen on ${host} port ${port}: ${messageOf(error)}. Choose others with --host and --port.`,
       error,
     );
   }

@@ -1,6 +1,7 @@
 import Database from "libsql";
 import { DEDUPE_WINDOW_MS } from "../ingest/limits.ts";
 import type { Rejection } from "../ingest/rejection-reasons.ts";
+import { messageOf } from "../message-of.ts";
 import { ServerError } from "./server-error.ts";
 
 /** A rejected message as it is kept. */
@@ -173,14 +174,10 @@ function open(path: string): Database.Database {
     if (error instanceof ServerError) throw error;
     throw new ServerError(
       "ERR_DATA_UNREADABLE",
-      `${path} cannot be used: ${reason(error)}. Move it away, or use another data directory.`,
+      `${path} cannot be used: ${messageOf(error)}. Move it away, or use another data directory.`,
       error,
     );
   }
-}
-
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Whatever could not be serialised was too deep; then its kind must do. */

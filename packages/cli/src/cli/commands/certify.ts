@@ -5,6 +5,7 @@ import { examples } from "../examples.ts";
 import { createProgress } from "../progress.ts";
 import { printable, type Terminal } from "../terminal.ts";
 import { UsageError } from "../usage-error.ts";
+import { messageOf } from "../../message-of.ts";
 
 interface CertifyFlags {
   readonly secret: string;
@@ -85,9 +86,8 @@ function coloured(text: string, outcome: "passed" | "failed" | "skipped", { colo
 
 async function write(file: string, text: string): Promise<void> {
   await writeFile(file, text).catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message : String(error);
     throw new UsageError(
-      `Cannot write the report to ${file}: ${reason}. Give --junit a file that can be written.`,
+      `Cannot write the report to ${file}: ${messageOf(error)}. Give --junit a file that can be written.`,
     );
   });
 }

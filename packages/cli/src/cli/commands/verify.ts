@@ -6,6 +6,7 @@ import { secretArgument } from "../arguments.ts";
 import { examples } from "../examples.ts";
 import type { Terminal } from "../terminal.ts";
 import { UsageError } from "../usage-error.ts";
+import { messageOf } from "../../message-of.ts";
 
 interface VerifyFlags {
   readonly secret: string;
@@ -42,9 +43,8 @@ export function verifyCommand(terminal: Terminal, exit: (code: number) => void):
 async function readBody(file: string, { stdin }: Terminal): Promise<Uint8Array> {
   if (file !== "-") {
     return readFile(file).catch((error: unknown) => {
-      const reason = error instanceof Error ? error.message : String(error);
       throw new UsageError(
-        `Cannot read ${file}: ${reason}. Give the file with the body, or - for standard input.`,
+        `Cannot read ${file}: ${messageOf(error)}. Give the file with the body, or - for standard input.`,
       );
     });
   }
