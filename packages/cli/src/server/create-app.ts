@@ -50,7 +50,8 @@ export function createApp(options: AppOptions): FastifyInstance {
       reply.hijack();
       answerMalformedUrl(reply.raw);
     },
-    ajv: { customOptions: { removeAdditional: false, strict: false } },
+    // A body that says null or "u1" where a list belongs would else be taken for an empty text, false or a list of one.
+    ajv: { customOptions: { removeAdditional: false, strict: false, coerceTypes: false } },
   });
   limitConnections(app.server, maxConnections);
   app.addHook("onRequest", async (_request, reply) => {

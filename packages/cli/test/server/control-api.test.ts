@@ -300,6 +300,31 @@ describe("users", () => {
 });
 
 describe("the API", () => {
+  it.each<[string, string, string, object]>([
+    ["a list that is text", "PUT", "/audiences/VIP", { userIds: "u1" }],
+    ["a list with null", "PUT", "/audiences/VIP", { userIds: [null] }],
+    ["a user that is a number", "POST", "/deletions", { userId: 5 }],
+    [
+      "a switch that is null",
+      "PUT",
+      "/sources/default/destinations/webhooks",
+      { endpoints: [{ url: "http://127.0.0.1:9/" }], enabled: null },
+    ],
+    [
+      "a secret that is false",
+      "PUT",
+      "/sources/default/destinations/webhooks",
+      { endpoints: [{ url: "http://127.0.0.1:9/" }], sharedSecret: false },
+    ],
+  ])("makes nothing of %s", async (_title, method, path, body) => {
+    const { sender } = server;
+    await (await sender.syncAudience("VIP", ["u1", "u2"])).settled();
+    const { settings } = sender;
+    expect((await call(method, path, body)).status).toBe(400);
+    expect(sender.settings).toBe(settings);
+    expect(await sender.deliveries()).toHaveLength(2);
+  });
+
   it("answers what it does not know, and bodies it cannot read, as problems", async () => {
     const unknown = await send(`${server.url}/api/nothing`);
     expect(unknown).toMatchObject({

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import type { ApiContext, Operation, OperationInput } from "./operation.ts";
+import type { ApiContext, Operation, OperationInput, Schema } from "./operation.ts";
 import { openApiDocument, operations } from "./open-api.ts";
 
 /** Adds the control API to a scope, to be registered under `/api`. */
@@ -18,6 +18,7 @@ function addRoute(scope: FastifyInstance, context: ApiContext, operation: Operat
       ...(query && { querystring: { type: "object", properties: query, additionalProperties: false } }),
       ...(body && { body }),
     },
+    preValidation: async (request) => readNumbers(request.query as Record<string, unknown>, query ?? {}),
     handler: async (request, reply) => {
       const input = {
         params: request.params,
@@ -31,4 +32,12 @@ function addRoute(scope: FastifyInstance, context: ApiContext, operation: Operat
       return reply.code(answer.status).send(result);
     },
   });
+}
+
+/** In a query string everything is text, and nothing else is made of it on the way to its schema. */
+function readNumbers(given: Record<string, unknown>, schemas: Readonly<Record<string, Schema>>): void {
+  for (const [name, { type }] of Object.entries(schemas)) {
+    const value = given[name];
+    if (type === "integer" && typeof value === "string" && /^\d+$/.test(value)) given[name] = Number(value);
+  }
 }
