@@ -154,6 +154,11 @@ describe("calls that are not valid", () => {
       (s) => s.page({ userId: "u1", timestamp: new Date(Number.NaN) }),
       { code: "ERR_FIELD_INVALID", field: "timestamp" },
     ],
+    [
+      "a time beyond the year 9999",
+      (s) => s.page({ userId: "u1", timestamp: new Date(253_402_300_800_000) }),
+      { code: "ERR_FIELD_INVALID", field: "timestamp" },
+    ],
     ["no object at all", (s) => s.page(invalid(null)), { code: "ERR_FIELD_INVALID" }],
     [
       "a circular value",

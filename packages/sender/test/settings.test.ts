@@ -157,6 +157,15 @@ describe("settings that are wrong", () => {
     expect(problems.find((problem) => problem.startsWith(expected))).toBeDefined();
   });
 
+  test.each(["http://Hooks.example", "http://hooks.example:80/", "http://hooks.example/#a"])(
+    "%s is the same endpoint as http://hooks.example/",
+    async (other) => {
+      const endpoints = [{ url: "http://hooks.example/" }, { url: other }];
+      const settings = { sources: [{ name: "shop", destinations: [{ endpoints }] }] };
+      expect(await problemsOf(settings)).toEqual([expect.stringContaining("[1].url is there twice")]);
+    },
+  );
+
   test("everything that is wrong is named at once, in the message too", async () => {
     const wrong = {
       sources: [

@@ -135,7 +135,9 @@ function object(call: AnyCall, field: string): Readonly<Record<string, unknown>>
 function timestamp(value: unknown, now: number): string {
   if (value === undefined || value === null || value === "") return new Date(now).toISOString();
   const time = typeof value === "string" || value instanceof Date ? new Date(value) : undefined;
-  if (time !== undefined && !Number.isNaN(time.getTime())) return time.toISOString();
+  const text = time !== undefined && !Number.isNaN(time.getTime()) ? time.toISOString() : "";
+  // Years beyond four digits come with a sign, which hardly any receiver reads.
+  if (/^\d/.test(text)) return text;
   throw new CallError("ERR_FIELD_INVALID", "timestamp must be a Date or ISO 8601 text.", {
     field: "timestamp",
   });

@@ -154,9 +154,9 @@ class SettingsParser {
     const problem = urlProblem(item?.url);
     const url = String(item?.url);
     if (problem !== undefined) this.#issue(`${path}.url`, where, problem);
-    else if (urls.has(url))
+    else if (urls.has(calledUrl(url)))
       this.#issue(`${path}.url`, where, "is there twice; a message goes to each URL once.");
-    urls.add(url);
+    if (problem === undefined) urls.add(calledUrl(url));
     const headers = this.#headers(item?.headers, `${path}.headers`, where);
     const ca = this.#ca(item?.ca, `${path}.ca`, where);
     return { url, headers, ca };
@@ -264,4 +264,11 @@ function urlProblem(value: unknown): string | undefined {
     return "must not contain a user name or password; send them in an Authorization header.";
   }
   return undefined;
+}
+
+/** What is called of a URL, however it is written: `http://A` is `http://a/`, and a fragment is not sent. */
+function calledUrl(text: string): string {
+  const url = new URL(text);
+  url.hash = "";
+  return url.href;
 }
