@@ -8,6 +8,17 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
+let isDone = false;
+// Node leaves, and calls it success, when nothing is left that could settle what is awaited.
+process.once("exit", () => {
+  if (isDone || process.exitCode !== undefined) return;
+  process.exitCode = 2;
+  process.stderr.write(
+    "countersign: Nothing is left to wait for, and the command is not done. Does an `await` in the config file never end?\n",
+  );
+});
+
 void run(process.argv.slice(2), terminalOf(process)).then((code) => {
+  isDone = true;
   process.exitCode = code;
 });

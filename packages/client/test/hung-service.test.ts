@@ -15,9 +15,12 @@ interface Report {
   readonly took: number;
 }
 
+// Again where other processes held the core for the tenth of a second that the promise leaves.
+const patience = { timeout: 60_000, retry: 2 };
+
 test(
   "a hung service and 1,000,000 calls: bounded heap, counted drops, close() in time with true counts",
-  { timeout: 60_000 },
+  patience,
   async () => {
     const sockets = new Set<Socket>();
     const server = createServer((socket) => sockets.add(socket.on("error", () => {})));
@@ -42,7 +45,6 @@ test(
     expect(dropped).toBe(1_000_000);
     expect(counts).toEqual({ delivered: 0, failed: 0, dropped: 1_000_000, pending: 0 });
     expect(took).toBeGreaterThanOrEqual(990);
-    // Far from the 10 s of a request, and far enough from the deadline for a busy machine.
-    expect(took).toBeLessThan(3_000);
+    expect(took).toBeLessThan(1_100);
   },
 );

@@ -62,6 +62,8 @@ export function configProblem(value: unknown): string | undefined {
     const kind = Object.hasOwn(kinds, name) ? kinds[name as keyof Config] : undefined;
     if (kind === undefined)
       return `has the unknown setting \`${name}\`; the settings are ${Object.keys(kinds).join(", ")}`;
+    // An empty text is an environment variable that is not set, most likely, and no directory, secret or URL.
+    if (setting === "") return `has an empty \`${name}\`; leave it out, or give it a value`;
     if (setting !== undefined && !isKind(setting, kind)) return `has a \`${name}\` that is not a ${kind}`;
   }
   return undefined;

@@ -207,6 +207,16 @@ describe("the config file", () => {
       /countersign\.config\.js cannot be run: no vault\. Correct it, or name another file with --config\.$/m,
     ));
 
+  it("that never comes to its end", async () => {
+    const cwd = temporaryDirectory();
+    writeFileSync(join(cwd, "config.mjs"), "await new Promise(() => {}); export default {};");
+    await expectUsageError(
+      ["serve", "--config", "config.mjs"],
+      "Nothing is left to wait for, and the command is not done. Does an `await` in the config file never end?",
+      { cwd },
+    );
+  });
+
   it("that exports nothing", () =>
     expectConfigError(
       "countersign.config.ts",
@@ -237,6 +247,7 @@ describe("the config file", () => {
       '{"to":"http://x/","maxConnections":0}',
       /`maxConnections` must be a whole number, 1 or more, not 0\.$/m,
     ],
+    ['{"to":"http://x/","data":""}', /has an empty `data`; leave it out, or give it a value\. Correct it/],
     ['{"to":"http://x/","allowHosts":[1]}', /has a `allowHosts` that is not a list of texts\./],
   ])("with a value that makes no sense: %s", (config, message) =>
     expectConfigError("countersign.config.json", config, message),
