@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { Analytics } from "@countersign/client";
 import { aliasIdentity, createRouter, defineEvents, type WebhookMessage } from "@countersign/core";
 import { dispatch, verifyWebhook } from "@countersign/express";
-import { createServer } from "countersign";
+import { createServer } from "@countersign/server";
 import express from "express";
 import { expect, expectTypeOf, it, onTestFinished } from "vitest";
 import { z } from "zod";

@@ -1,16 +1,25 @@
 import { describe, expect, it } from "vitest";
 import { findExamples, GUIDES, typeCheck } from "./support/doc-examples.ts";
 
-describe.each(["core", "express", "fastify", "koa", "fetch", "client", "sender", "certify", "cli", GUIDES])(
-  "the examples of %s",
-  (name) => {
-    it("compile, in doc comments and in the README", async () => {
-      const examples = await findExamples(name);
-      expect(examples.length).toBeGreaterThan(0);
-      expect(await typeCheck(name, examples)).toEqual([]);
-    });
-  },
-);
+describe.each([
+  "core",
+  "express",
+  "fastify",
+  "koa",
+  "fetch",
+  "client",
+  "sender",
+  "certify",
+  "server",
+  "cli",
+  GUIDES,
+])("the examples of %s", (name) => {
+  it("compile, in doc comments and in the README", async () => {
+    const examples = await findExamples(name);
+    expect(examples.length).toBeGreaterThan(0);
+    expect(await typeCheck(name, examples)).toEqual([]);
+  });
+});
 
 it("an example that calls what does not exist does not compile, and is named by its line", async () => {
   const wrong = { file: "packages/core/src/here.ts", line: 7, code: 'signn("{}", "secret");\nsign("{}");' };

@@ -8,5 +8,6 @@ export const allowedDirections = {
   client: [],
   sender: ["core"],
   certify: ["core"],
-  cli: ["core", "sender", "certify", "client"],
+  server: ["core", "sender"],
+  cli: ["core", "sender", "server", "certify"],
 };

@@ -105,7 +105,7 @@ export const freeNames: Readonly<Record<string, string | undefined>> = {
       const expect: typeof vitestExpect;
       const writeFile: typeof import("node:fs/promises").writeFile;
     }`,
-  cli: `
+  server: `
     export {};
     declare global {
       const Analytics: new (options: { writeKey: string; host: string }) => object;

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { run } from "./cli/run.ts";
-import { terminalOf } from "./cli/terminal.ts";
+import { run } from "./run.ts";
+import { terminalOf } from "./terminal/terminal.ts";
 
 // A reader that went away, such as `| head`, is no error.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {

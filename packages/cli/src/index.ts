@@ -1,12 +1,6 @@
-export { createServer, type CloseOptions, type CountersignServer } from "./server/create-server.ts";
-export { ServerOptionsError, type ServerOptions } from "./server/server-options.ts";
-export { ServerError, type ServerErrorCode } from "./server/server-error.ts";
-export type { LiveEvent } from "./server/live-events.ts";
-export { rejectionReasons, type Rejection, type RejectionReason } from "./ingest/rejection-reasons.ts";
 export { defineConfig, type Config } from "./config/config.ts";
 export { ConfigError, loadConfig, type LoadedConfig } from "./config/load-config.ts";
 export { sendMessage, type SendOptions, type SentMessage } from "./send/send-message.ts";
 export { sampleCall, setField, SetError, type SampleCall } from "./send/sample-call.ts";
 export { explainSignature, type ExplainInput, type Explanation } from "./verify/explain-signature.ts";
 export { replay, type ReplayedRequest, type ReplayOptions, type ReplayReport } from "./replay/replay.ts";
-export { RecordingError, type RecordedRequest } from "./recording/recording.ts";

@@ -1,4 +1,4 @@
-import type { ServerOptions } from "../server/server-options.ts";
+import type { ServerOptions } from "@countersign/server";
 
 /** What a config file can set. Paths are relative to the file. */
 export type Config = Pick<

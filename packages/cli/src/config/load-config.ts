@@ -2,7 +2,7 @@ import { parse, dirname, resolve } from "node:path";
 import { createJiti } from "jiti";
 import { lilconfig } from "lilconfig";
 import { configProblem, type Config } from "./config.ts";
-import { messageOf } from "../message-of.ts";
+import { messageOf } from "../errors/usage-error.ts";
 
 /** A config file that was found and read. */
 export interface LoadedConfig {
@@ -28,6 +28,8 @@ const names = ["ts", "mts", "js", "mjs", "json"].map((extension) => `countersign
  * @throws ConfigError when it cannot be read, or something in it is wrong.
  * @example
  * ```ts
+ * import { createServer } from "@countersign/server";
+ *
  * const loaded = await loadConfig(process.cwd());
  * const server = await createServer({ to: "http://localhost:3000/webhooks", ...loaded?.config });
  * ```

@@ -2,8 +2,8 @@ import { createReadStream, type ReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { sign } from "@countersign/core";
 import { createTransport, type AttemptResult } from "@countersign/sender";
-import { parseRecordedRequest, RecordingError, type RecordedRequest } from "../recording/recording.ts";
-import { messageOf } from "../message-of.ts";
+import { parseRecordedRequest, RecordingError, type RecordedRequest } from "@countersign/server/recording";
+import { messageOf } from "../errors/usage-error.ts";
 import { readLines } from "./read-lines.ts";
 
 const ATTEMPT_TIMEOUT_MS = 5_000;

@@ -1,0 +1,92 @@
+import { writeFile } from "node:fs/promises";
+import { Command, Option } from "commander";
+import { repeatedArgument, secretArgument, urlArgument } from "./arguments.ts";
+import { examples } from "./examples.ts";
+import { createProgress } from "../terminal/progress.ts";
+import { printable, type Terminal } from "../terminal/terminal.ts";
+import { messageOf, UsageError } from "../errors/usage-error.ts";
+
+interface CertifyFlags {
+  readonly secret: string;
+  readonly only?: readonly string[];
+  readonly junit?: string;
+  readonly json?: boolean;
+}
+
+/** `countersign certify` */
+export function certifyCommand(terminal: Terminal, exit: (code: number) => void): Command {
+  return new Command("certify")
+    .summary("audit a receiver, in any language")
+    .description(
+      "Audits a receiver, in any language: forged and broken messages, odd JSON, slow and aborted requests and more. It sends well over a hundred messages of a user called countersign-certify. Exits 1 when a MUST is not met.",
+    )
+    .argument("<url>", "the receiver", urlArgument)
+    .addOption(
+      new Option("--secret <secret>", "the shared secret")
+        .env("COUNTERSIGN_SECRET")
+        .argParser(secretArgument)
+        .makeOptionMandatory(),
+    )
+    .option("--only <audit>", "run only this audit; repeatable", repeatedArgument)
+    .option("--junit <file>", "write a JUnit report")
+    .option("--json", "print a JSON line for each audit, and the report as the last one")
+    .addHelpText("after", examples("certify"))
+    .action(async (url: string, flags: CertifyFlags) => {
+      exit(await run(url, flags, terminal));
+    });
+}
+
+async function run(
+  url: string,
+  { secret, only, junit, json = false }: CertifyFlags,
+  terminal: Terminal,
+): Promise<number> {
+  const { audits, certify, formatResult, formatSummary, ReceiverUnreachableError, toJUnit } =
+    await import("@countersign/certify");
+  const unknown = only?.find((id) => !audits.some((audit) => audit.id === id));
+  if (unknown !== undefined) {
+    throw new UsageError(
+      `There is no audit \`${unknown}\`. The audits are ${audits.map(({ id }) => id).join(", ")}.`,
+    );
+  }
+  const progress = createProgress(terminal, json ? undefined : "Auditing", only?.length ?? audits.length);
+  let done = 0;
+  const report = await certify({
+    url,
+    secret,
+    only,
+    onResult(result) {
+      done += 1;
+      if (json) terminal.print(JSON.stringify(result));
+      else progress.print(coloured(formatResult(result), result.outcome, terminal));
+      progress.update(done);
+    },
+  })
+    .catch((error: unknown) => {
+      if (error instanceof ReceiverUnreachableError) return error;
+      throw error;
+    })
+    .finally(() => progress.stop());
+  if (report instanceof ReceiverUnreachableError) {
+    terminal.complain(`countersign: ${printable(report.message)}`);
+    return 1;
+  }
+  terminal.print(json ? JSON.stringify(report) : formatSummary(report));
+  if (junit !== undefined) await write(junit, toJUnit(report));
+  return report.passed ? 0 : 1;
+}
+
+/** What a receiver answered stands in the text, so it is made safe line by line. */
+function coloured(text: string, outcome: "passed" | "failed" | "skipped", { colors }: Terminal): string {
+  const [first = "", ...rest] = text.split("\n").map(printable);
+  const color = { passed: colors.green, failed: colors.red, skipped: colors.yellow }[outcome];
+  return [color(first), ...rest].join("\n");
+}
+
+async function write(file: string, text: string): Promise<void> {
+  await writeFile(file, text).catch((error: unknown) => {
+    throw new UsageError(
+      `Cannot write the report to ${file}: ${messageOf(error)}. Give --junit a file that can be written.`,
+    );
+  });
+}

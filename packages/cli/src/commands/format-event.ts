@@ -1,0 +1,40 @@
+import type { Attempt, DeliveryInfo } from "@countersign/sender";
+import type { LiveEvent } from "@countersign/server";
+import { printable, type Terminal } from "../terminal/terminal.ts";
+
+type Colors = Terminal["colors"];
+
+/** One line for what happened, or nothing where another line has said it. */
+export function formatEvent(event: LiveEvent, colors: Colors): string | undefined {
+  const time = colors.dim(event.at.slice(11, 23));
+  switch (event.event) {
+    case "attempt":
+      return `${time} ${attemptLine(event.delivery, event.attempt, colors)}`;
+    case "retrying":
+      return `${time} ${colors.yellow("retrying ")} ${what(event.delivery)} in ${(event.delayMs / 1_000).toFixed(1)} s`;
+    case "failed":
+      return `${time} ${colors.red("failed   ")} ${what(event.delivery)}: every endpoint refused it for good`;
+    case "expired":
+      return `${time} ${colors.red("expired  ")} ${what(event.delivery)}: no endpoint took it in time`;
+    case "skipped":
+      return `${time} ${colors.dim("skipped  ")} ${printable(event.type)} ${printable(event.messageId)}: ${event.reason}`;
+    case "rejected":
+      return `${time} ${colors.red("rejected ")} ${printable(event.rejection.type ?? "message")}: ${printable(event.rejection.detail)}`;
+    case "store_error":
+      return `${time} ${colors.red("error    ")} ${printable(event.message)}`;
+    default:
+      return undefined;
+  }
+}
+
+function attemptLine(delivery: DeliveryInfo, attempt: Attempt, colors: Colors): string {
+  const { outcome, status, code, message, durationMs, endpoint, fault } = attempt;
+  const mark = outcome === "success" ? colors.green("delivered") : colors.red("attempt  ");
+  const answer = status ?? printable(code ?? message ?? outcome);
+  const injected = fault === undefined ? "" : ` (fault: ${fault})`;
+  return `${mark} ${what(delivery)} to ${printable(endpoint)}: ${answer} in ${Math.round(durationMs)} ms${injected}`;
+}
+
+function what({ type, event, identity }: DeliveryInfo): string {
+  return `${type}${event === undefined ? "" : ` ${JSON.stringify(printable(event))}`} of ${printable(identity)}`;
+}

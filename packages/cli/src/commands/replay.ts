@@ -1,0 +1,69 @@
+import { Command, Option } from "commander";
+import type { ReplayedRequest } from "../replay/replay.ts";
+import { secretArgument, urlArgument } from "./arguments.ts";
+import { examples } from "./examples.ts";
+import { createProgress } from "../terminal/progress.ts";
+import { printable, type Terminal } from "../terminal/terminal.ts";
+
+interface ReplayFlags {
+  readonly to: string;
+  readonly secret?: string;
+  readonly json?: boolean;
+}
+
+/** `countersign replay` */
+export function replayCommand(terminal: Terminal, exit: (code: number) => void): Command {
+  return new Command("replay")
+    .summary("send a recording again, byte for byte")
+    .description(
+      "Sends a recording of countersign serve --record again, byte for byte, in order, each message once. Exits 1 unless all were answered 2xx.",
+    )
+    .argument("<file>", "the recording, JSON lines")
+    .requiredOption("--to <url>", "the receiver", urlArgument)
+    .addOption(
+      new Option(
+        "--secret <secret>",
+        "sign anew with this secret (default: the recorded signature)",
+      ).argParser(secretArgument),
+    )
+    .option("--json", "print a JSON line for each message")
+    .addHelpText("after", examples("replay"))
+    .action(async (file: string, flags: ReplayFlags) => {
+      exit(await run(file, flags, terminal));
+    });
+}
+
+async function run(
+  file: string,
+  { to, secret, json = false }: ReplayFlags,
+  terminal: Terminal,
+): Promise<number> {
+  const { replay } = await import("../replay/replay.ts");
+  const progress = createProgress(terminal, json ? undefined : "Replaying", 100);
+  const onResult = (replayed: ReplayedRequest): void => {
+    progress.update(Math.floor(replayed.progress * 100));
+    if (json) terminal.print(jsonLine(replayed));
+    else if (replayed.result.outcome !== "success") progress.print(failureLine(replayed));
+  };
+  try {
+    const { sent, succeeded, failed } = await replay({ file, to, secret, onResult });
+    progress.stop();
+    if (json) terminal.print(JSON.stringify({ sent, succeeded, failed }));
+    else terminal.print(`${sent} sent, ${succeeded} answered 2xx, ${failed} not.`);
+    if (sent === 0)
+      terminal.complain(
+        `countersign: ${file} has no messages. Record some with countersign serve --record ${file}`,
+      );
+    return failed === 0 && sent > 0 ? 0 : 1;
+  } finally {
+    progress.stop();
+  }
+}
+
+function jsonLine({ line, result: { outcome, status, code, durationMs } }: ReplayedRequest): string {
+  return JSON.stringify({ line, outcome, status, code, durationMs });
+}
+
+function failureLine({ line, result: { outcome, status, code, message } }: ReplayedRequest): string {
+  return `line ${line}: ${outcome}: ${status ?? printable(message ?? code ?? "no answer")}`;
+}

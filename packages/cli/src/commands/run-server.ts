@@ -1,0 +1,129 @@
+import {
+  createServer,
+  namedDestinations,
+  type CountersignServer,
+  type LiveEvent,
+  type ServerOptions,
+} from "@countersign/server";
+import { virtualClock, type SourceSettings } from "@countersign/sender";
+import { loadConfig } from "../config/load-config.ts";
+import { formatEvent } from "./format-event.ts";
+import { untilToldToStop } from "../terminal/signals.ts";
+import { printable, type Terminal } from "../terminal/terminal.ts";
+import { messageOf, UsageError } from "../errors/usage-error.ts";
+
+/** The options of `countersign serve`, as commander reads them. */
+export interface ServeFlags {
+  readonly to?: readonly string[];
+  readonly secret?: string;
+  /** Then it is no reason to refuse a config file whose sources have secrets of their own. */
+  readonly secretFromEnvironment?: boolean;
+  readonly writeKey?: string;
+  readonly config?: string;
+  readonly host?: string;
+  readonly port?: number;
+  readonly token?: string;
+  readonly allowHost?: readonly string[];
+  readonly data?: string;
+  readonly record?: string;
+  readonly virtualClock?: boolean;
+  readonly blockPrivateNetworks?: boolean;
+  readonly maxConnections?: number;
+  readonly drain: number;
+  readonly json?: boolean;
+}
+
+/** Runs the server until it is told to stop. Resolves to the exit code. */
+export async function serve(flags: ServeFlags, terminal: Terminal): Promise<number> {
+  const loaded = await loadConfig(terminal.cwd, flags.config);
+  const options = merged(flags, loaded?.config ?? {});
+  if (options.to === undefined && options.sources === undefined) {
+    throw new UsageError(
+      "There is nowhere to forward to. Give --to URL, for example --to http://localhost:3000/webhooks, or write a countersign.config.json.",
+    );
+  }
+  const stop = untilToldToStop();
+  const server = await createServer({
+    ...options,
+    processMetrics: true,
+    onError: (error) => terminal.complain(`countersign: ${printable(messageOf(error))}`),
+  });
+  announce(server, options, loaded?.file, flags, terminal);
+  const report = (event: LiveEvent): void => {
+    const line = flags.json ? JSON.stringify(event) : formatEvent(event, terminal.colors);
+    if (line !== undefined) terminal.print(line);
+  };
+  // From the first event on: deliveries of an earlier run go out as soon as the data directory is open.
+  server.subscribe(report, 0);
+  const signal = await stop;
+  terminal.complain(
+    `countersign: ${signal}: letting what is under way end, for ${flags.drain / 1_000} s at most. A second one leaves at once.`,
+  );
+  await server.close({ deadlineMs: flags.drain });
+  return 0;
+}
+
+/** Options that are given win over the config file; `--to` replaces whatever it says of sources. */
+function merged(flags: ServeFlags, { sources, ...config }: ServerOptions): ServerOptions {
+  const { to, writeKey, host, port, token, data, record, blockPrivateNetworks, maxConnections } = flags;
+  const usesSources = to === undefined && sources !== undefined;
+  const given: ServerOptions = {
+    to,
+    secret: usesSources && flags.secretFromEnvironment ? undefined : flags.secret,
+    writeKey,
+    host,
+    port,
+    token,
+    allowHosts: flags.allowHost,
+    data,
+    record,
+    blockPrivateNetworks,
+    maxConnections,
+    clock: flags.virtualClock ? virtualClock(new Date()) : undefined,
+  };
+  const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  return { ...config, ...(usesSources && { sources }), ...set };
+}
+
+function announce(
+  server: CountersignServer,
+  options: ServerOptions,
+  configFile: string | undefined,
+  { json = false }: ServeFlags,
+  { print, colors }: Terminal,
+): void {
+  const { url } = server;
+  const sources = server.sender.settings.sources;
+  if (json) {
+    print(
+      JSON.stringify({
+        event: "listening",
+        url,
+        data: options.data ?? null,
+        sources: sources.map(({ name }) => name),
+      }),
+    );
+    return;
+  }
+  print(`${colors.bold("countersign")} listens on ${url}`);
+  for (const source of sources) for (const line of routes(source)) print(line);
+  print(`Kept in     ${options.data ?? "memory; --data DIR keeps deliveries across restarts"}`);
+  if (options.record !== undefined) print(`Recorded in ${options.record}`);
+  if (configFile !== undefined) print(`Set up by   ${configFile}`);
+  const anyKey = options.to !== undefined && options.writeKey === undefined;
+  print(
+    `Clients     take ${url} as their host, and ${anyKey ? "any write key" : "the write key of a source"}`,
+  );
+  print(`Look at     ${url}/ for deliveries, ${url}/api/openapi.json for the control API`);
+  const [first] = sources;
+  const call = { writeKey: anyKey ? "any" : (first?.writeKey ?? first?.name), userId: "u1", event: "Hello" };
+  print(`Try it      curl -d '${JSON.stringify(call)}' ${url}/v1/track\n`);
+}
+
+function routes(source: SourceSettings): readonly string[] {
+  return namedDestinations(source).map(({ name, endpoints, sharedSecret, enabled = true }) => {
+    const urls = endpoints.map(({ url }) => url).join(", ");
+    const how = `${sharedSecret === undefined ? "not signed" : "signed"}${enabled ? "" : ", disabled"}`;
+    return `Forwards    ${source.name}/${name} to ${urls} (${how})`;
+  });
+}

@@ -1,0 +1,69 @@
+import { Command, Option } from "commander";
+import {
+  countArgument,
+  portArgument,
+  repeatedArgument,
+  secondsArgument,
+  secretArgument,
+  urlsArgument,
+} from "./arguments.ts";
+import { examples } from "./examples.ts";
+import type { ServeFlags } from "./run-server.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+
+/** `countersign serve` */
+export function serveCommand(terminal: Terminal, exit: (code: number) => void): Command {
+  return new Command("serve")
+    .summary("run the server that client libraries send to, and forward what they record")
+    .description(
+      "Runs the server that client libraries send to, and forwards what they record as signed webhooks.\nSettings come from countersign.config.{ts,js,json}, here or in a directory above, and from these options, which win.",
+    )
+    .option(
+      "--to <url>",
+      "forward to this URL; repeat it for up to five, of which one must take each message",
+      urlsArgument,
+    )
+    .addOption(
+      new Option("--secret <secret>", "sign with this shared secret")
+        .env("COUNTERSIGN_SECRET")
+        .argParser(secretArgument),
+    )
+    .option("--write-key <key>", "take only this write key (default: any)")
+    .option("--config <file>", "read this config file, instead of searching for one")
+    .option(
+      "--host <address>",
+      "listen on this address (default: 127.0.0.1); others than this machine's own need --token",
+    )
+    .option("--port <number>", "listen on this port (default: 4010)", portArgument)
+    .addOption(
+      new Option("--token <token>", "ask for this token everywhere but under /v1")
+        .env("COUNTERSIGN_TOKEN")
+        .argParser(secretArgument),
+    )
+    .option(
+      "--allow-host <name>",
+      "a host name that the server may be addressed by outside /v1; repeatable",
+      repeatedArgument,
+    )
+    .option(
+      "--data <dir>",
+      "keep everything in this directory, so that it survives a restart (default: in memory)",
+    )
+    .option("--record <file>", "append each message to a file as it is sent, for countersign replay")
+    .option("--virtual-clock", "let time stand still until POST /api/clock moves it on")
+    .option("--block-private-networks", "refuse to forward to private networks and this machine")
+    .option("--max-connections <number>", "connections at once (default: 1000)", countArgument)
+    .addOption(
+      new Option("--drain <seconds>", "how long to let requests and attempts end after SIGTERM")
+        .argParser(secondsArgument)
+        .default(10_000, "10"),
+    )
+    .option("--json", "print JSON lines")
+    .addHelpText("after", examples("serve"))
+    .action(async (flags: ServeFlags, command: Command) => {
+      // Loaded only now, so that help and the other commands do not wait for a web server.
+      const { serve } = await import("./run-server.ts");
+      const secretFromEnvironment = command.getOptionValueSource("secret") === "env";
+      exit(await serve({ ...flags, secretFromEnvironment }, terminal));
+    });
+}

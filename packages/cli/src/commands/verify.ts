@@ -1,0 +1,55 @@
+import { readFile } from "node:fs/promises";
+import { buffer } from "node:stream/consumers";
+import { Command, Option } from "commander";
+import { explainSignature } from "../verify/explain-signature.ts";
+import { secretArgument } from "./arguments.ts";
+import { examples } from "./examples.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import { messageOf, UsageError } from "../errors/usage-error.ts";
+
+interface VerifyFlags {
+  readonly secret: string;
+  readonly signature: string;
+  readonly json?: boolean;
+}
+
+/** `countersign verify` */
+export function verifyCommand(terminal: Terminal, exit: (code: number) => void): Command {
+  return new Command("verify")
+    .summary("say why a signature does, or does not, match a body")
+    .description(
+      "Says in one sentence why a signature does, or does not, match a body. Exits 1 when it does not.",
+    )
+    .argument("[file]", "file with the exact body; - reads standard input", "-")
+    .addOption(
+      new Option("--secret <secret>", "the shared secret")
+        .env("COUNTERSIGN_SECRET")
+        .argParser(secretArgument)
+        .makeOptionMandatory(),
+    )
+    .requiredOption("--signature <value>", "value of the X-Signature header")
+    .option("--json", "print the result as JSON")
+    .addHelpText("after", examples("verify"))
+    .action(async (file: string, { secret, signature, json }: VerifyFlags) => {
+      const body = await readBody(file, terminal);
+      const { matches, sentence, diagnoses } = explainSignature({ body, signature, secret });
+      const mark = matches ? terminal.colors.green("match") : terminal.colors.red("no match");
+      terminal.print(json ? JSON.stringify({ matches, sentence, diagnoses }) : `${mark}: ${sentence}`);
+      exit(matches ? 0 : 1);
+    });
+}
+
+async function readBody(file: string, { stdin }: Terminal): Promise<Uint8Array> {
+  if (file !== "-") {
+    return readFile(file).catch((error: unknown) => {
+      throw new UsageError(
+        `Cannot read ${file}: ${messageOf(error)}. Give the file with the body, or - for standard input.`,
+      );
+    });
+  }
+  if (stdin.isTTY)
+    throw new UsageError(
+      "There is no body. Give a file, or pipe the body in: countersign verify ... < body.json",
+    );
+  return buffer(stdin);
+}

@@ -1,0 +1,9 @@
+/** The command was called in a way that cannot work: exit code 2. The message says what to do. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** What an error says, whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,94 @@
+import { Command, CommanderError } from "commander";
+import { version } from "./version.ts";
+import { certifyCommand } from "./commands/certify.ts";
+import { replayCommand } from "./commands/replay.ts";
+import { sendCommand } from "./commands/send.ts";
+import { serveCommand } from "./commands/serve.ts";
+import { verifyCommand } from "./commands/verify.ts";
+import { printable, type Terminal } from "./terminal/terminal.ts";
+
+/**
+ * Errors that the caller can do something about, and whose message says what. By name, so that asking for help does not
+ * load the server and the engine.
+ */
+const usageErrors: ReadonlySet<string> = new Set([
+  "UsageError",
+  "ConfigError",
+  "RecordingError",
+  "SetError",
+  "ServerError",
+  "ServerOptionsError",
+  "SettingsError",
+  "StoreError",
+  "CallError",
+]);
+
+/**
+ * Runs the command line.
+ *
+ * @param args What stands after `countersign`.
+ * @returns The exit code: 0 good, 1 the check failed, 2 wrong usage or nothing could be started.
+ */
+export async function run(args: readonly string[], terminal: Terminal): Promise<number> {
+  let code = 0;
+  const exit = (status: number): void => {
+    code = status;
+  };
+  try {
+    await createProgram(terminal, exit).parseAsync(args, { from: "user" });
+    return code;
+  } catch (error) {
+    // Commander has printed its own errors; help and version are good ends.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (error instanceof Error && usageErrors.has(error.name)) {
+      terminal.complain(`countersign: ${printable(oneLine(error.message))}`);
+      return 2;
+    }
+    const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    terminal.complain(`countersign: This should not happen, please report it: ${stack}`);
+    return 1;
+  }
+}
+
+function createProgram(terminal: Terminal, exit: (code: number) => void): Command {
+  const program = new Command("countersign")
+    .description("Forward analytics events as signed webhooks, and test the receivers of such webhooks.")
+    .version(version, "--version", "print the version")
+    .addHelpText(
+      "after",
+      "\nExit codes: 0 good, 1 the check failed, 2 wrong usage.\nExample:\n  countersign serve --to http://localhost:3000/webhooks --secret dev",
+    );
+  const commands = [serveCommand, sendCommand, certifyCommand, verifyCommand, replayCommand];
+  for (const make of commands) program.addCommand(make(terminal, exit));
+  for (const command of [program, ...program.commands]) {
+    command.exitOverride().configureOutput({
+      writeOut: (text) => void terminal.stdout.write(text),
+      writeErr: (text) => void terminal.stderr.write(text),
+      outputError: (text, write) => write(`countersign: ${commanderError(text)} ${hint(command)}\n`),
+    });
+  }
+  return program;
+}
+
+/** Commander begins with `error: `, puts suggestions on a line of their own, and ends some sentences without a stop. */
+function commanderError(text: string): string {
+  const sentence = printable(
+    text
+      .replace(/^error: /, "")
+      .trim()
+      .replaceAll(/\s*\n\s*/g, " "),
+  );
+  return /[.)]$/.test(sentence) ? sentence : `${sentence}.`;
+}
+
+function hint(command: Command): string {
+  const name = command.parent ? `countersign ${command.name()}` : "countersign";
+  return `See ${name} --help for the options and an example.`;
+}
+
+function oneLine(message: string): string {
+  return message
+    .split("\n")
+    .map((line) => line.replace(/^- /, "").trim())
+    .join(" ");
+}

@@ -1,0 +1,170 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, symlinkSync, mkdirSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { sign } from "@countersign/core";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { rejectionReasons } from "@countersign/server";
+import { commandExamples } from "../../src/commands/examples.ts";
+import { runCommand } from "../support/command.ts";
+import { send } from "../../../server/test/support/http.ts";
+import { startReceiver } from "../../../server/test/support/receiver.ts";
+import { cleanUp, closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
+
+const packageRoot = fileURLToPath(new URL("../..", import.meta.url));
+const guide = readFileSync(join(packageRoot, "../../docs/cli.md"), "utf8");
+
+/** Where the receiver listens for which the examples name port 3000. The servers get any port that is free. */
+let receiverPort: string;
+let cwd: string;
+
+beforeEach(async () => {
+  const receiver = closing(await startReceiver("dev"));
+  receiverPort = new URL(receiver.url).port;
+  cwd = temporaryDirectory();
+  mkdirSync(join(cwd, "bin"));
+  const start = `exec ${process.execPath} --import ${packageRoot}test/support/ports.mjs ${packageRoot}dist/bin.js "$@"`;
+  writeFileSync(join(cwd, "bin", "countersign"), `#!/bin/sh\n${start}\n`, { mode: 0o755 });
+  mkdirSync(join(cwd, "node_modules"));
+  symlinkSync(packageRoot, join(cwd, "node_modules", "countersign"));
+});
+
+interface Run {
+  readonly code: number | null;
+  readonly output: string;
+}
+
+/** Runs a script as it stands. One that serves is sent an event once it listens, and is then told to stop. */
+async function runScript(script: string): Promise<Run> {
+  const moved = `3000=${receiverPort},4010=0,4020=0`;
+  const PATH = [join(cwd, "bin"), process.env["PATH"]].join(delimiter);
+  const child = spawn("sh", ["-e", "-c", script], {
+    cwd,
+    env: { PATH, COUNTERSIGN_TEST_PORTS: moved },
+    // A group of its own, so that the signal reaches the command and not the shell alone.
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const stop = (signal: NodeJS.Signals): void => {
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, signal);
+  };
+  cleanUp(() => child.exitCode === null && child.signalCode === null && stop("SIGKILL"));
+  let output = "";
+  child.stdout.on("data", (data: Buffer) => (output += data.toString()));
+  child.stderr.on("data", (data: Buffer) => (output += data.toString()));
+  const closed = once(child, "close");
+  if (script.includes("countersign serve")) {
+    await vi.waitFor(() => expect(output).toContain("Look at"), { timeout: 10_000 });
+    const [, url = ""] = /listens on (\S+)/.exec(output) ?? [];
+    for (const writeKey of ["shop-key", "blog-key"]) {
+      await send(`${url}/v1/track`, { method: "POST", body: { writeKey, userId: "u", event: "Ordered" } });
+    }
+    await vi.waitFor(() => expect(output.match(/delivered track "Ordered" of u/g)).toHaveLength(2));
+    stop("SIGTERM");
+  }
+  const [code] = await closed;
+  return { code, output };
+}
+
+/** A pattern for the output that a guide shows: `…` stands for anything, and the server may have any port. */
+function patternOf(text: string): RegExp {
+  const pattern = text
+    .trim()
+    .replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)
+    .replaceAll("…", ".+")
+    .replaceAll(String.raw`127\.0\.0\.1:4010`, String.raw`127\.0\.0\.1:\d+`);
+  return new RegExp(`^${pattern}$`, "m");
+}
+
+interface Example {
+  readonly language: string;
+  readonly text: string;
+  /** What stands in the comment before it, such as `file: countersign.config.ts`. */
+  readonly note: string | undefined;
+}
+
+function examplesOf(markdown: string): readonly Example[] {
+  const blocks = markdown.matchAll(/(?:^<!-- (.*) -->\n\n)?^```(\w+)\n([^]*?)^```$/gm);
+  return [...blocks].map(([, note, language = "", text = ""]) => ({ note, language, text }));
+}
+
+describe("docs/cli.md", () => {
+  it("says what happens when its examples are run word for word, one after the other", async () => {
+    const examples = examplesOf(guide).filter(({ text }) => !text.startsWith("npm install"));
+    let run: Run | undefined;
+    const ran: string[] = [];
+    for (const { language, text, note } of examples) {
+      if (language === "ts") writeFileSync(join(cwd, note?.replace("file: ", "") ?? ""), text);
+      else if (language === "text") expect(run?.output).toMatch(patternOf(text));
+      else {
+        run = await runScript(text);
+        const serves = text.includes("countersign serve");
+        const expected = serves ? null : Number(note?.replace("exit: ", "") ?? 0);
+        expect({ text, code: run.code, output: expect.any(String) }).toEqual({
+          text,
+          code: expected,
+          output: run.output,
+        });
+        ran.push(text);
+      }
+    }
+    expect(ran).toHaveLength(9);
+  }, 60_000);
+
+  it("lists every reason for which a message is rejected", () => {
+    const rows = [...guide.matchAll(/^\| `(\w+)` +\| (.*?) +\|$/gm)].map(([, reason, meaning]) => [
+      reason,
+      meaning,
+    ]);
+    expect(rows).toEqual(Object.entries(rejectionReasons));
+  });
+
+  it("has an example of every command", () => {
+    const scripts = examplesOf(guide).filter(({ language }) => language === "sh");
+    for (const command of Object.keys(commandExamples)) {
+      expect(scripts.some(({ text }) => text.includes(`countersign ${command}`))).toBe(true);
+    }
+  });
+});
+
+describe("--help", () => {
+  it.each(Object.entries(commandExamples))("of %s has examples", async (command, examples) => {
+    const { code, stdout } = await runCommand([command, "--help"]);
+    expect(code).toBe(0);
+    for (const example of examples) expect(stdout).toContain(`\n  ${example}\n`);
+  });
+
+  it("of countersign has one too, and says what the exit codes mean", async () => {
+    const { code, stdout } = await runCommand(["--help"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain(commandExamples.serve[0]);
+    expect(stdout).toContain("Exit codes: 0 good, 1 the check failed, 2 wrong usage.");
+  });
+
+  it.each(Object.entries(commandExamples))(
+    "has examples of %s that work",
+    async (_command, examples) => {
+      writeFileSync(join(cwd, "body.json"), "{}");
+      const body = JSON.stringify({ version: 1, type: "track", userId: "u", event: "Ordered" });
+      const headers = { "Content-Type": "application/json", "X-Signature": sign(body, "dev") };
+      writeFileSync(join(cwd, "traffic.jsonl"), `${JSON.stringify({ headers, body })}\n`);
+      for (const example of examples) {
+        const { code, output } = await runScript(example);
+        expect({ example, code, output }).toEqual({
+          example,
+          code: example.includes(" serve ") ? null : 0,
+          output,
+        });
+      }
+    },
+    30_000,
+  );
+
+  it("is what the version goes with", async () => {
+    expect(await runCommand(["--version"])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    });
+  });
+});

@@ -1,0 +1,448 @@
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { once } from "node:events";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { runCommand, startServe } from "../support/command.ts";
+import { portOf, secret, startReceiver } from "../../../server/test/support/receiver.ts";
+import { cleanUp, closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
+
+const to = "http://127.0.0.1:9/webhooks";
+
+/** One line, on standard error, and exit code 2. */
+async function expectUsageError(
+  args: readonly string[],
+  message: string | RegExp,
+  options: Parameters<typeof runCommand>[1] = {},
+): Promise<void> {
+  const { code, stdout, stderr } = await runCommand(args, { cwd: temporaryDirectory(), ...options });
+  expect(stderr.split("\n")).toHaveLength(2);
+  if (typeof message === "string") expect(stderr).toBe(`countersign: ${message}\n`);
+  else expect(stderr).toMatch(message);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+}
+
+describe("arguments", () => {
+  it.each<[string, string[], string]>([
+    [
+      "an unknown command",
+      ["sned"],
+      "unknown command 'sned' (Did you mean send?) See countersign --help for the options and an example.",
+    ],
+    [
+      "an unknown option",
+      ["serve", "--prot", "1"],
+      "unknown option '--prot' (Did you mean --port?) See countersign serve --help for the options and an example.",
+    ],
+    [
+      "an unknown type",
+      ["send", "tarck", "--to", to],
+      "command-argument value 'tarck' is invalid for argument 'type'. Allowed choices are track, page, screen, identify, alias, group, delete. See countersign send --help for the options and an example.",
+    ],
+    [
+      "no type",
+      ["send", "--to", to],
+      "missing required argument 'type'. See countersign send --help for the options and an example.",
+    ],
+    [
+      "no receiver",
+      ["send", "track"],
+      "required option '--to <url>' not specified. See countersign send --help for the options and an example.",
+    ],
+    [
+      "a receiver that is no URL",
+      ["send", "track", "--to", "localhost:3000"],
+      "option '--to <url>' argument 'localhost:3000' is invalid. Give a full URL, such as http://localhost:3000/webhooks. See countersign send --help for the options and an example.",
+    ],
+    [
+      "a receiver that is not HTTP",
+      ["certify", "ftp://x/", "--secret", "s"],
+      "command-argument value 'ftp://x/' is invalid for argument 'url'. Give a full URL, such as http://localhost:3000/webhooks. See countersign certify --help for the options and an example.",
+    ],
+    [
+      "an empty secret",
+      ["send", "track", "--to", to, "--secret", ""],
+      "option '--secret <secret>' argument '' is invalid. It is empty. Give the secret that the receiver has, or leave the option out. See countersign send --help for the options and an example.",
+    ],
+    [
+      "no secret to certify with",
+      ["certify", to],
+      "required option '--secret <secret>' not specified. See countersign certify --help for the options and an example.",
+    ],
+    [
+      "no signature to verify",
+      ["verify", "--secret", "s"],
+      "required option '--signature <value>' not specified. See countersign verify --help for the options and an example.",
+    ],
+    [
+      "too many arguments",
+      ["replay", "a", "b", "--to", to],
+      "too many arguments for 'replay'. Expected 1 argument but got 2. See countersign replay --help for the options and an example.",
+    ],
+    [
+      "a port out of range",
+      ["serve", "--to", to, "--port", "65536"],
+      "option '--port <number>' argument '65536' is invalid. Give a port from 0 to 65535; 0 takes any that is free. See countersign serve --help for the options and an example.",
+    ],
+    [
+      "a count of nothing",
+      ["serve", "--to", to, "--max-connections", "0"],
+      "option '--max-connections <number>' argument '0' is invalid. Give a whole number, 1 or more. See countersign serve --help for the options and an example.",
+    ],
+    [
+      "a drain without a number",
+      ["serve", "--to", to, "--drain", "soon"],
+      "option '--drain <seconds>' argument 'soon' is invalid. Give a number of seconds, such as 10. See countersign serve --help for the options and an example.",
+    ],
+  ])("%s", async (_title, args, message) => {
+    await expectUsageError(args, message);
+  });
+});
+
+describe("serve", () => {
+  it("with nowhere to forward to", async () => {
+    await expectUsageError(
+      ["serve"],
+      "There is nowhere to forward to. Give --to URL, for example --to http://localhost:3000/webhooks, or write a countersign.config.json.",
+    );
+  });
+
+  it("with six URLs", async () => {
+    const urls = Array.from({ length: 6 }, (_, n) => ["--to", `http://127.0.0.1:${n + 1}/`]).flat();
+    await expectUsageError(["serve", ...urls], /has 6 endpoints; a destination may have 5\.$/m);
+  });
+
+  it("on a network without a token", async () => {
+    await expectUsageError(
+      ["serve", "--to", to, "--host", "0.0.0.0"],
+      "Listening on 0.0.0.0 lets others on the network in, so it needs a token. Give one with --token, or listen on 127.0.0.1.",
+    );
+  });
+
+  it("on a port that is taken", async () => {
+    const other = createServer();
+    other.listen(0, "127.0.0.1");
+    await once(other, "listening");
+    cleanUp(() => other.close());
+    await expectUsageError(
+      ["serve", "--to", to, "--port", String(portOf(other))],
+      `Port ${portOf(other)} on 127.0.0.1 is taken. Stop what listens there, or choose another with --port.`,
+    );
+  });
+
+  it("on an address of another machine", async () => {
+    await expectUsageError(
+      ["serve", "--to", to, "--host", "203.0.113.1", "--token", "t"],
+      /^countersign: Cannot listen on 203\.0\.113\.1 port 4010: .*EADDRNOTAVAIL.*\. Choose others with --host and --port\.$/m,
+    );
+  });
+
+  it("with a data directory that another server has open", async () => {
+    const data = temporaryDirectory();
+    await startServe(["--to", to, "--data", data]);
+    await expectUsageError(
+      ["serve", "--to", to, "--port", "0", "--data", data],
+      `The store ${join(data, "deliveries.db")} is open in another sender. Close that one first, or give this one another file: two senders on one file would send everything twice.`,
+    );
+  });
+
+  it("with a data directory that is a file", async () => {
+    const file = join(temporaryDirectory(), "file");
+    writeFileSync(file, "");
+    await expectUsageError(
+      ["serve", "--to", to, "--port", "0", "--data", file],
+      /^countersign: The data directory .*file cannot be made: EEXIST.*\. Give --data another one\.$/m,
+    );
+  });
+
+  it("with a data directory that holds something else", async () => {
+    const data = temporaryDirectory();
+    writeFileSync(join(data, "server.db"), "This is no database, and long enough to be told so. ".repeat(50));
+    await expectUsageError(
+      ["serve", "--to", to, "--port", "0", "--data", data],
+      /^countersign: .*server\.db cannot be used: .*\. Move it away, or use another data directory\.$/m,
+    );
+  });
+
+  it("recording into a file that cannot be written", async () => {
+    await expectUsageError(
+      ["serve", "--to", to, "--port", "0", "--record", "/"],
+      /^countersign: Cannot record into \/: EISDIR.*\. Give --record a file that can be written\.$/m,
+    );
+  });
+});
+
+describe("the config file", () => {
+  async function expectConfigError(name: string, content: string, message: RegExp): Promise<void> {
+    const cwd = temporaryDirectory();
+    writeFileSync(join(cwd, name), content);
+    await expectUsageError(["serve", "--port", "0"], message, { cwd });
+  }
+
+  it("that is not there", async () => {
+    await expectUsageError(
+      ["serve", "--config", "none.json"],
+      /^countersign: Cannot read the config file none\.json: ENOENT.*\. Give --config a file that can be read\.$/m,
+    );
+  });
+
+  it("that is not JSON", () =>
+    expectConfigError(
+      "countersign.config.json",
+      "{",
+      /The config file .*countersign\.config\.json is not JSON: .*\. Correct it, or name another file with --config\.$/m,
+    ));
+
+  it("that does not parse", () =>
+    expectConfigError(
+      "countersign.config.ts",
+      "export default {",
+      /The config file .*countersign\.config\.ts cannot be run: /,
+    ));
+
+  it("that throws", () =>
+    expectConfigError(
+      "countersign.config.js",
+      "throw new Error('no vault')",
+      /countersign\.config\.js cannot be run: no vault\. Correct it, or name another file with --config\.$/m,
+    ));
+
+  it("that never comes to its end", async () => {
+    const cwd = temporaryDirectory();
+    writeFileSync(join(cwd, "config.mjs"), "await new Promise(() => {}); export default {};");
+    await expectUsageError(
+      ["serve", "--config", "config.mjs"],
+      "Nothing is left to wait for, and the command is not done. Does an `await` in the config file never end?",
+      { cwd },
+    );
+  });
+
+  it("that exports nothing", () =>
+    expectConfigError(
+      "countersign.config.ts",
+      "export const a = 1",
+      /countersign\.config\.ts (must export an object|has the unknown setting `a`)/,
+    ));
+
+  it("with an unknown setting", () =>
+    expectConfigError(
+      "countersign.config.json",
+      '{"too":"x"}',
+      /has the unknown setting `too`; the settings are to, secret, writeKey, sources,/,
+    ));
+
+  it("with a setting of the wrong kind", () =>
+    expectConfigError(
+      "countersign.config.json",
+      '{"to":"http://x/","port":"80"}',
+      /has a `port` that is not a number\. Correct it, or name another file with --config\.$/m,
+    ));
+
+  it.each([
+    [
+      '{"to":"http://x/","retry":{"windowMs":-1}}',
+      /retry: \{ windowMs \} \}\) must be a number, at least 0\.$/m,
+    ],
+    [
+      '{"to":"http://x/","maxConnections":0}',
+      /`maxConnections` must be a whole number, 1 or more, not 0\.$/m,
+    ],
+    ['{"to":"http://x/","data":""}', /has an empty `data`; leave it out, or give it a value\. Correct it/],
+    ['{"to":"http://x/","allowHosts":[1]}', /has a `allowHosts` that is not a list of texts\./],
+  ])("with a value that makes no sense: %s", (config, message) =>
+    expectConfigError("countersign.config.json", config, message),
+  );
+
+  it("with a wrong source names source, endpoint and field", () =>
+    expectConfigError(
+      "countersign.config.json",
+      '{"sources":[{"name":"shop","destinations":[{"endpoints":[{"url":"localhost:3000"}]}]}]}',
+      /source "shop", destination "webhooks", endpoint 1: sources\[0\]\.destinations\[0\]\.endpoints\[0\]\.url must start with http/,
+    ));
+
+  it("with both `to` and `sources`", () =>
+    expectConfigError(
+      "countersign.config.json",
+      '{"to":"http://x/","sources":[]}',
+      /Give either `sources` or `to`/,
+    ));
+});
+
+describe("send", () => {
+  it("that the call itself keeps from every receiver", () =>
+    expectUsageError(
+      ["send", "track", "--to", to, "--set", "integrations.All=false"],
+      "The `integrations` of this call turn webhooks off, so that it goes to no receiver. Leave them out, or set integrations.Webhooks=true",
+    ));
+
+  it.each<[string, string[], string]>([
+    [
+      "an assignment without =",
+      ["--set", "plan"],
+      "`plan` is not PATH=VALUE. Write for example: --set userId=u1",
+    ],
+    [
+      "an unknown field",
+      ["--set", "proprties.plan=pro"],
+      "A track call has no field `proprties`. Its fields are event, properties, userId, anonymousId, messageId, timestamp, context, integrations.",
+    ],
+    [
+      "a path through a value",
+      ["--set", "event.name=x"],
+      "`event.name` leads through `event`, which is not an object.",
+    ],
+    [
+      "a field of the wrong kind",
+      ["--set", "userId=[]"],
+      "userId must be a string, not an array. Correct it with --set, for example --set userId=u1",
+    ],
+  ])("%s", async (_title, args, message) => {
+    const { code, stderr } = await runCommand(["send", "track", "--to", to, ...args]);
+    expect(stderr).toContain(message);
+    expect(code).toBe(2);
+  });
+
+  it("to a receiver that is not there", async () => {
+    const url = "http://127.0.0.1:9/";
+    const { code, stdout, stderr } = await runCommand(["send", "track", "--to", url]);
+    expect(stderr).toBe(
+      `countersign: ${url} could not be reached (ECONNREFUSED). Start the receiver, or correct --to.\n`,
+    );
+    expect(stdout).toMatch(/^not delivered: track to /);
+    expect(code).toBe(1);
+  });
+
+  it.each([
+    [401, "The receiver did not accept the signature. Give --secret the secret that it has."],
+    [404, "Nothing takes webhooks at this path. Correct the path in --to."],
+    [422, "The receiver refused the message for good. Its answer says why; it would not be retried."],
+    [500, "The receiver failed. Its log says why; a server would retry this for four hours."],
+  ])("to a receiver that answers %i", async (status, advice) => {
+    const receiver = closing(await startReceiver());
+    receiver.answers.push(status);
+    const { code, stderr } = await runCommand(["send", "page", "--to", receiver.url, "--secret", secret]);
+    expect([code, stderr]).toEqual([1, `countersign: ${advice}\n`]);
+  });
+});
+
+describe("verify", () => {
+  it("of a file that is not there", async () => {
+    await expectUsageError(
+      ["verify", "--secret", "s", "--signature", "x", "none.json"],
+      /^countersign: Cannot read none\.json: ENOENT.*\. Give the file with the body, or - for standard input\.$/m,
+    );
+  });
+});
+
+describe("replay", () => {
+  it("of a directory", async () => {
+    const cwd = temporaryDirectory();
+    mkdirSync(join(cwd, "traffic"));
+    await expectUsageError(
+      ["replay", "traffic", "--to", to],
+      /^countersign: Cannot read traffic: EISDIR.* Give a file that countersign serve --record has written\.$/m,
+      { cwd },
+    );
+  });
+
+  async function expectRecordingError(content: string, message: RegExp): Promise<void> {
+    const cwd = temporaryDirectory();
+    writeFileSync(join(cwd, "traffic.jsonl"), content);
+    await expectUsageError(["replay", "traffic.jsonl", "--to", to], message, { cwd });
+  }
+
+  it("of a file that is not there", async () => {
+    await expectUsageError(
+      ["replay", "none.jsonl", "--to", to],
+      /^countersign: Cannot read none\.jsonl: ENOENT.*\. Give a file that countersign serve --record has written\.$/m,
+    );
+  });
+
+  it.each([
+    [
+      "text",
+      "hello",
+      /Line 1 is not JSON\. A recording has one JSON object per line, as `countersign serve --record FILE` writes it\./,
+    ],
+    ["a list", "\n\n[1]\n", /Line 3 is not an object\./],
+    ["a number", "7", /Line 1 is not an object\./],
+    ["odd headers", '{"headers":{"a":1},"body":""}', /Line 1 has `headers` that are not names and strings\./],
+    [
+      "an endless line",
+      "x".repeat(9_000_000),
+      /Line 1 is longer than 8388608 bytes\. This is no recording\./,
+    ],
+  ])("of %s", (_title, content, message) => expectRecordingError(content, message));
+
+  it("of nothing", async () => {
+    const cwd = temporaryDirectory();
+    writeFileSync(join(cwd, "traffic.jsonl"), "\n");
+    const { code, stdout, stderr } = await runCommand(["replay", "traffic.jsonl", "--to", to], { cwd });
+    expect(stderr).toBe(
+      "countersign: traffic.jsonl has no messages. Record some with countersign serve --record traffic.jsonl\n",
+    );
+    expect([code, stdout]).toEqual([1, "0 sent, 0 answered 2xx, 0 not.\n"]);
+  });
+
+  it("to a receiver that refuses", async () => {
+    const receiver = closing(await startReceiver());
+    const cwd = temporaryDirectory();
+    writeFileSync(
+      join(cwd, "traffic.jsonl"),
+      '{"headers":{"Content-Type":"application/json"},"body":"{}"}\n',
+    );
+    const { code, stdout } = await runCommand(["replay", "traffic.jsonl", "--to", receiver.url], { cwd });
+    expect([code, stdout]).toEqual([1, "line 1: rejected: 401\n1 sent, 0 answered 2xx, 1 not.\n"]);
+  });
+});
+
+describe("certify", () => {
+  it("a receiver that is not there", async () => {
+    const { code, stdout, stderr } = await runCommand([
+      "certify",
+      "http://127.0.0.1:9/hooks",
+      "--secret",
+      "s",
+    ]);
+    expect(stderr).toBe(
+      "countersign: There is no connection to http://127.0.0.1:9/hooks: connect ECONNREFUSED 127.0.0.1:9. Start the receiver, or correct the URL.\n",
+    );
+    expect(stdout).toBe("");
+    expect(code).toBe(1);
+  });
+
+  it("of an audit that does not exist", async () => {
+    await expectUsageError(
+      ["certify", to, "--secret", "s", "--only", "none"],
+      /^countersign: There is no audit `none`\. The audits are /,
+    );
+  });
+
+  it("with a report that cannot be written", async () => {
+    const receiver = closing(await startReceiver());
+    const { code, stderr } = await runCommand([
+      "certify",
+      receiver.url,
+      "--secret",
+      secret,
+      "--only",
+      "rejects-get",
+      "--junit",
+      "/",
+    ]);
+    expect(stderr).toMatch(
+      /^countersign: Cannot write the report to \/: EISDIR.*\. Give --junit a file that can be written\.$/m,
+    );
+    expect(code).toBe(2);
+  });
+});
+
+it("a data directory that cannot be written", async () => {
+  const data = temporaryDirectory();
+  mkdirSync(join(data, "deliveries.db"));
+  chmodSync(data, 0o755);
+  await expectUsageError(
+    ["serve", "--to", to, "--port", "0", "--data", data],
+    /^countersign: The store .*deliveries\.db cannot be opened/,
+  );
+});

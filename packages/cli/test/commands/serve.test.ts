@@ -1,0 +1,279 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { createServer as createTcpServer } from "node:net";
+import { once } from "node:events";
+import { join } from "node:path";
+import { describe, expect, it, vi } from "vitest";
+import { runCommand, startCommand, startServe } from "../support/command.ts";
+import { send } from "../../../server/test/support/http.ts";
+import { secret, startReceiver, type Receiver } from "../../../server/test/support/receiver.ts";
+import { cleanUp, closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
+
+const track = (messageId: string): object => ({ type: "track", event: "Ordered", userId: "u", messageId });
+
+async function batch(url: string, ids: readonly string[]): Promise<void> {
+  const body = { writeKey: "any", batch: ids.map(track) };
+  expect((await send(`${url}/v1/batch`, { method: "POST", body })).json()).toEqual({ success: true });
+}
+
+describe("a 200 survives", () => {
+  /** Retries come soon, so that the test does not wait for those of a receiver that was down. */
+  function durable({ url }: Receiver): readonly [args: string[], options: { cwd: string }] {
+    const cwd = temporaryDirectory();
+    writeFileSync(join(cwd, "countersign.config.json"), '{"retry":{"firstDelayMs":200,"maxDelayMs":200}}');
+    return [["--to", url, "--secret", secret, "--data", "data"], { cwd }];
+  }
+
+  const idsOf = ({ webhooks }: Receiver): unknown[] =>
+    webhooks.map((message) => "messageId" in message && message.messageId);
+
+  it("SIGKILL: a batch answered 200 is delivered after the server is started again", async () => {
+    const receiver = closing(await startReceiver());
+    const command = durable(receiver);
+    const ids = Array.from({ length: 500 }, (_, n) => `m${n}`);
+    receiver.down = true;
+    const first = await startServe(...command);
+    await batch(first.url, ids);
+    first.process.kill("SIGKILL");
+    expect(await first.ended).toBe("SIGKILL");
+    expect(receiver.webhooks).toEqual([]);
+
+    receiver.down = false;
+    const second = await startServe(...command);
+    await batch(second.url, ids);
+    await second.printed(/delivered track/);
+    await vi.waitFor(() => expect(new Set(idsOf(receiver))).toEqual(new Set(ids)), { timeout: 15_000 });
+    // The same batch once more was recognised: there are no more deliveries than messages.
+    expect((await send(`${second.url}/api/deliveries?limit=1000`)).json()).toHaveLength(500);
+  });
+
+  it("SIGKILL in the middle of a stream of batches: whatever was answered is delivered", async () => {
+    const receiver = closing(await startReceiver());
+    const command = durable(receiver);
+    const answered: string[] = [];
+    receiver.down = true;
+    for (let round = 0; round < 2; round += 1) {
+      const server = await startServe(...command);
+      const client = (async () => {
+        for (let n = 0; ; n += 1) {
+          const ids = Array.from({ length: 20 }, (_, item) => `r${round}-${n}-${item}`);
+          await batch(server.url, ids);
+          answered.push(...ids);
+        }
+      })().catch(() => {});
+      const enough = (round + 1) * 200;
+      await vi.waitFor(() => expect(answered.length).toBeGreaterThan(enough), {
+        timeout: 10_000,
+        interval: 1,
+      });
+      server.process.kill("SIGKILL");
+      await server.ended;
+      await client;
+    }
+    receiver.down = false;
+    await startServe(...command);
+    const missing = (): unknown[] => {
+      const received = new Set(idsOf(receiver));
+      return answered.filter((id) => !received.has(id));
+    };
+    await vi.waitFor(() => expect(missing()).toEqual([]), { timeout: 15_000 });
+  });
+});
+
+describe("stopping", () => {
+  it("on SIGTERM lets attempts under way end, and leaves with 0", async () => {
+    const pending = createTcpServer();
+    pending.listen(0, "127.0.0.1");
+    await once(pending, "listening");
+    cleanUp(() => pending.close());
+    const address = pending.address();
+    const server = await startServe([
+      "--to",
+      `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/`,
+    ]);
+    const connection = once(pending, "connection");
+    await batch(server.url, ["a"]);
+    const [socket] = await connection;
+    await once(socket, "data");
+    server.process.kill("SIGTERM");
+    await server.printed(
+      /SIGTERM: letting what is under way end, for 10 s at most\. A second one leaves at once\./,
+    );
+    await vi.waitFor(() => expect(send(`${server.url}/healthz`)).rejects.toThrow("ECONNREFUSED"));
+    socket.end("HTTP/1.1 204 No Content\r\n\r\n");
+    expect(await server.ended).toBe(0);
+    expect(server.stdout()).toContain("204 in");
+  });
+
+  it("does not wait longer than --drain", async () => {
+    const silent = createTcpServer();
+    silent.listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    cleanUp(() => silent.close());
+    const address = silent.address();
+    const to = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/`;
+    const server = await startServe(["--to", to, "--drain", "0.2"]);
+    const connection = once(silent, "connection");
+    await batch(server.url, ["a"]);
+    const [socket] = await connection;
+    cleanUp(() => socket.destroy());
+    const before = performance.now();
+    server.process.kill("SIGTERM");
+    expect(await server.ended).toBe(0);
+    expect(performance.now() - before).toBeLessThan(3_000);
+  });
+
+  it.each([
+    ["SIGTERM", 143],
+    ["SIGINT", 130],
+  ] as const)("leaves at once on a second %s", async (signal, code) => {
+    const silent = createTcpServer();
+    silent.listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    cleanUp(() => silent.close());
+    const address = silent.address();
+    const server = await startServe([
+      "--to",
+      `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/`,
+    ]);
+    const connection = once(silent, "connection");
+    await batch(server.url, ["a"]);
+    const [socket] = await connection;
+    cleanUp(() => socket.destroy());
+    server.process.kill(signal);
+    await server.printed(/letting what is under way end/);
+    server.process.kill(signal);
+    expect(await server.ended).toBe(code);
+  });
+});
+
+describe("what serve prints", () => {
+  it("says where it listens, what it forwards to, where to look, and each delivery as a line without colours", async () => {
+    const receiver = closing(await startReceiver());
+    const server = await startServe(["--to", receiver.url, "--secret", secret]);
+    await server.printed(new RegExp(`Forwards +default/webhooks to ${receiver.url} \\(signed\\)`));
+    await server.printed(/Kept in +memory; --data DIR keeps deliveries across restarts/);
+    await server.printed(new RegExp(`Clients +take ${server.url} as their host, and any write key`));
+    await server.printed(new RegExp(`Look at +${server.url}/ for deliveries`));
+    receiver.answers.push(503);
+    await batch(server.url, ["a"]);
+    await server.printed(/^[\d:.]{12} attempt {3}track "Ordered" of u to http:\S+: 503 in \d+ ms$/m);
+    await server.printed(/^[\d:.]{12} retrying {2}track "Ordered" of u in \d+\.\d s$/m);
+    await batch(server.url, ["b"]);
+    await server.printed(/^[\d:.]{12} delivered track "Ordered" of u to http:\S+: 204 in \d+ ms$/m);
+    await send(`${server.url}/v1/track`, { method: "POST", body: { writeKey: "any", userId: "u" } });
+    await server.printed(/rejected {2}track: A track call needs the name of the event in `event`\./);
+    expect(server.stdout()).not.toContain("\u001B");
+  });
+
+  it("lets no message write to the terminal", async () => {
+    const receiver = closing(await startReceiver());
+    const server = await startServe(["--to", receiver.url, "--secret", secret]);
+    const body = { writeKey: "any", event: "\u001B[2J\u009B2J\r\nfake", userId: "u\u202Ereverse" };
+    await send(`${server.url}/v1/track`, { method: "POST", body });
+    await server.printed(/\\u001b\[2J\\\\u009b2J/);
+    for (const control of ["\u001B", "\u009B", "\u202E", "\r"])
+      expect(server.stdout()).not.toContain(control);
+  });
+
+  it("prints JSON lines with --json", async () => {
+    const receiver = closing(await startReceiver());
+    const server = startCommand(["serve", "--port", "0", "--json", "--to", receiver.url, "--secret", secret]);
+    const [line] = await server.printed(/^.*listening.*$/m);
+    const { url } = JSON.parse(line) as { url: string };
+    await batch(url, ["a"]);
+    await server.printed(/"event":"delivered"/);
+    const events = server
+      .stdout()
+      .trim()
+      .split("\n")
+      .map((text) => (JSON.parse(text) as { event: string }).event);
+    expect(events).toEqual(["listening", "attempt", "delivered"]);
+  });
+});
+
+describe("a config file", () => {
+  const config = (url: string): string => `
+    import type { Config } from "countersign";
+    const destination = { endpoints: [{ url: ${JSON.stringify(url)} }], sharedSecret: ${JSON.stringify(secret)} };
+    export default {
+      sources: [
+        { name: "shop", writeKey: "shop-key", destinations: [destination] },
+        { name: "blog", writeKey: "blog-key", destinations: [destination] },
+      ],
+      data: "kept",
+    } satisfies Config;
+  `;
+
+  it("in TypeScript is found by walking up, its paths are relative to it, and options win", async () => {
+    const receiver = closing(await startReceiver());
+    const directory = temporaryDirectory();
+    writeFileSync(join(directory, "countersign.config.ts"), config(receiver.url));
+    const cwd = join(directory, "a", "b");
+    await mkdir(cwd, { recursive: true });
+    const server = await startServe([], { cwd, env: { COUNTERSIGN_SECRET: "of something else" } });
+    await server.printed(/Forwards +shop\/webhooks[^]*Forwards +blog\/webhooks/);
+    await server.printed(/Set up by + .*countersign\.config\.ts/);
+    expect(existsSync(join(directory, "kept", "deliveries.db"))).toBe(true);
+    await send(`${server.url}/v1/track`, { method: "POST", body: { ...track("a"), writeKey: "blog-key" } });
+    await send(`${server.url}/v1/track`, { method: "POST", body: { ...track("b"), writeKey: "other" } });
+    await server.printed(/rejected {2}track: No source has this write key\./);
+    await vi.waitFor(() => expect(receiver.webhooks).toHaveLength(1));
+
+    const other = await startServe(["--to", receiver.url, "--data", join(directory, "other")], { cwd });
+    await other.printed(/Forwards +default\/webhooks .* \(not signed\)/);
+    expect(other.stdout()).not.toContain("shop");
+  });
+
+  it.each([
+    ["countersign.config.js", (url: string) => `export default { to: ${JSON.stringify(url)} };`],
+    ["countersign.config.mjs", (url: string) => `export default { to: ${JSON.stringify(url)} };`],
+    ["countersign.config.json", (url: string) => JSON.stringify({ to: [url] })],
+  ])("may be %s", async (name, content) => {
+    const cwd = temporaryDirectory();
+    writeFileSync(join(cwd, name), content("http://127.0.0.1:9/hooks"));
+    const server = await startServe([], { cwd });
+    await server.printed(/Try it/);
+    expect(server.stdout()).toMatch(
+      /^Forwards +default\/webhooks to http:\/\/127\.0\.0\.1:9\/hooks \(not signed\)$/m,
+    );
+  });
+});
+
+describe("--record and replay", () => {
+  it("give a receiver the same bytes again", async () => {
+    const receiver = closing(await startReceiver());
+    const cwd = temporaryDirectory();
+    const file = join(cwd, "traffic.jsonl");
+    writeFileSync(join(cwd, "countersign.config.json"), '{"retry":{"firstDelayMs":50}}');
+    const server = await startServe(["--to", receiver.url, "--secret", secret, "--record", file], { cwd });
+    receiver.answers.push(503);
+    const odd = {
+      type: "track",
+      event: "Café ☕ \u2028",
+      userId: "u",
+      messageId: "odd",
+      properties: { __proto__x: 1, n: 1e21 },
+    };
+    await send(`${server.url}/v1/batch`, {
+      method: "POST",
+      body: { writeKey: "any", batch: [odd, track("b")] },
+    });
+    await server.printed(/retrying/);
+    await vi.waitFor(() => expect(receiver.webhooks).toHaveLength(2));
+    server.process.kill("SIGTERM");
+    await server.ended;
+    // One line for each message: the retry has the same bytes.
+    const lines = readFileSync(file, "utf8").trim().split("\n");
+    expect(lines).toHaveLength(2);
+
+    const again = closing(await startReceiver());
+    const replayed = await runCommand(["replay", file, "--to", again.url]);
+    expect(replayed).toEqual({ code: 0, stdout: "2 sent, 2 answered 2xx, 0 not.\n", stderr: "" });
+    expect(again.webhooks.map((message) => "messageId" in message && message.messageId)).toEqual([
+      "odd",
+      "b",
+    ]);
+    expect(again.webhooks[0]).toMatchObject({ event: odd.event, properties: odd.properties });
+  });
+});

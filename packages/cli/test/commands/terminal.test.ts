@@ -1,0 +1,124 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { describe, expect, it } from "vitest";
+import { run } from "../../src/run.ts";
+import { printable, terminalOf, type Terminal } from "../../src/terminal/terminal.ts";
+import { runCommand } from "../support/command.ts";
+import { secret, startReceiver } from "../../../server/test/support/receiver.ts";
+import { closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
+
+interface Screen {
+  readonly terminal: Terminal;
+  readonly shown: () => string;
+}
+
+/** What a process sees of the world, with or without a terminal. */
+function screen(isTTY: boolean, env: Readonly<Record<string, string>> = {}): Screen {
+  let shown = "";
+  const stream = (): object => {
+    const through = new PassThrough();
+    through.on("data", (data: Buffer) => (shown += data.toString()));
+    return Object.assign(through, {
+      // Where there is no terminal, Node's streams have no such property.
+      ...(isTTY && { isTTY }),
+      columns: 80,
+      rows: 24,
+      cursorTo: () => true,
+      clearLine: () => true,
+      moveCursor: () => true,
+    });
+  };
+  const host = { stdin: stream(), stdout: stream(), stderr: stream(), env, cwd: () => temporaryDirectory() };
+  return { terminal: terminalOf(host as unknown as NodeJS.Process), shown: () => shown };
+}
+
+function bodyFile(): string {
+  const file = join(temporaryDirectory(), "body.json");
+  writeFileSync(file, "{}");
+  return file;
+}
+
+const escape = "\u001B";
+const verify = (file: string): string[] => [
+  "verify",
+  "--secret",
+  "dev",
+  "--signature",
+  "cfc8098c2e5655c926d75e61f3e90d09222286e4",
+  file,
+];
+
+describe("colours", () => {
+  it.each([
+    ["are there on a terminal", true, {}, true],
+    ["are not there elsewhere", false, {}, false],
+    ["are not there where NO_COLOR is set", true, { NO_COLOR: "1" }, false],
+  ])("%s", async (_title, isTTY, env, coloured) => {
+    const { terminal, shown } = screen(isTTY, env);
+    expect(await run(verify(bodyFile()), terminal)).toBe(0);
+    expect(shown()).toContain("match");
+    expect(shown().includes(escape)).toBe(coloured);
+  });
+});
+
+it("colours are not there in CI's log", async () => {
+  const { code, stdout } = await runCommand(verify(bodyFile()), { env: { CI: "true", FORCE_COLOR: "1" } });
+  expect(stdout).toContain("match");
+  expect(stdout).not.toContain(escape);
+  expect(code).toBe(0);
+});
+
+describe("the progress bar", () => {
+  async function certifyOn(isTTY: boolean, ...options: string[]): Promise<string> {
+    const receiver = closing(await startReceiver());
+    const { terminal, shown } = screen(isTTY);
+    const only = ["--only", "accepts-redelivery", "--only", "rejects-get"];
+    expect(await run(["certify", receiver.url, "--secret", secret, ...only, ...options], terminal)).toBe(0);
+    return shown();
+  }
+
+  it("of certify counts the audits on a terminal", async () => {
+    const shown = await certifyOn(true);
+    expect(shown).toContain("Auditing");
+    expect(shown).toContain("2/2");
+  });
+
+  it("is not there elsewhere, nor with --json, and each audit is printed all the same", async () => {
+    const plain = await certifyOn(false);
+    expect(plain.split("\n")).toHaveLength(4);
+    expect(plain).toMatch(/^✓ MUST +.*\(accepts-redelivery\)$/m);
+    const json = await certifyOn(true, "--json");
+    const lines = json
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as object);
+    expect(lines).toMatchObject([{ outcome: "passed" }, { outcome: "passed" }, { passed: true }]);
+    expect(plain + json).not.toContain("Auditing");
+  });
+
+  it("of replay is there on a terminal, and not elsewhere", async () => {
+    const receiver = closing(await startReceiver());
+    const file = join(temporaryDirectory(), "traffic.jsonl");
+    const body = '{"type":"track","userId":"u","event":"e"}';
+    writeFileSync(
+      file,
+      `${JSON.stringify({ headers: { "Content-Type": "application/json" }, body })}\n`.repeat(20),
+    );
+    for (const isTTY of [true, false]) {
+      const { terminal, shown } = screen(isTTY);
+      expect(await run(["replay", file, "--to", receiver.url, "--secret", secret], terminal)).toBe(0);
+      expect(shown().includes("Replaying")).toBe(isTTY);
+      expect(shown()).toContain("20 sent, 20 answered 2xx, 0 not.");
+    }
+  });
+});
+
+describe("printable", () => {
+  it("leaves text alone and shows what would act on a terminal", () => {
+    expect(printable("Café ☕ 日本 'x'")).toBe("Café ☕ 日本 'x'");
+    expect(printable("\u001B[2J\u0007\n\r\u009B\u202E\u2028\u{E0001}")).toBe(
+      "\\u001b[2J\\u0007\\u000a\\u000d\\u009b\\u202e\\u2028\\u{e0001}",
+    );
+  });
+});

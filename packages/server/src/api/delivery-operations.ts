@@ -1,0 +1,92 @@
+import type { DeliveryFilter } from "@countersign/sender";
+import { Problem } from "./problem.ts";
+import { deliveryDetailJson, deliveryJson } from "./delivery-json.ts";
+import { ref, type Operation } from "./operation.ts";
+
+const text = { type: "string" } as const;
+
+/** Deliveries, rejected messages, statistics and the live stream. */
+export const deliveryOperations: readonly Operation[] = [
+  {
+    method: "GET",
+    path: "/deliveries",
+    id: "listDeliveries",
+    summary: "Deliveries, the newest first. Every filter given must match.",
+    query: {
+      state: { type: "string", enum: ["pending", "delivered", "failed", "expired"] },
+      source: text,
+      destination: text,
+      type: text,
+      messageId: text,
+      identity: text,
+      event: text,
+      before: {
+        type: "string",
+        description: "Only what was accepted before the delivery of this id: the next page.",
+      },
+      limit: { type: "integer", minimum: 1, maximum: 1_000, default: 100 },
+    },
+    answer: { status: 200, schema: { type: "array", items: ref("Delivery") } },
+    handle: async ({ sender }, { query }) =>
+      (await sender.deliveries(query as DeliveryFilter)).map(deliveryJson),
+  },
+  {
+    method: "GET",
+    path: "/deliveries/{id}",
+    id: "getDelivery",
+    summary: "One delivery with its exact body, its signature, and a curl command that sends it.",
+    answer: { status: 200, schema: ref("DeliveryDetail") },
+    errors: { 404: "There is no such delivery." },
+    async handle({ sender }, { params }) {
+      const delivery = await sender.delivery(params["id"] ?? "");
+      if (!delivery) throw noDelivery();
+      return deliveryDetailJson(delivery, sender.settings);
+    },
+  },
+  {
+    method: "POST",
+    path: "/deliveries/{id}/resend",
+    id: "resendDelivery",
+    summary: "Sends the same bytes again to the same destination, as a new delivery.",
+    answer: { status: 201, schema: ref("Receipt") },
+    errors: { 404: "There is no such delivery." },
+    async handle({ sender }, { params }) {
+      const id = params["id"] ?? "";
+      if (!(await sender.delivery(id))) throw noDelivery();
+      const { messageId, deliveries } = await sender.resend(id);
+      return { messageId, deliveries };
+    },
+  },
+  {
+    method: "GET",
+    path: "/rejections",
+    id: "listRejections",
+    summary:
+      "Messages that were received and not accepted, the newest first, each with its reason. The last thousand are kept.",
+    query: { limit: { type: "integer", minimum: 1, maximum: 1_000, default: 100 } },
+    answer: { status: 200, schema: { type: "array", items: ref("Rejection") } },
+    handle: ({ ledger }, { query }) => ledger.rejections(Number(query["limit"])),
+  },
+  {
+    method: "GET",
+    path: "/stats",
+    id: "getStats",
+    summary:
+      "What was done and is left to do: by source, by destination, and by endpoint with response times.",
+    answer: { status: 200, schema: { type: "object" } },
+    handle: ({ sender }) => sender.stats(),
+  },
+  {
+    method: "GET",
+    path: "/events",
+    id: "streamEvents",
+    summary:
+      "What happens from now on, as server-sent events: attempt, delivered, retrying, failed, expired, skipped, rejected and store_error. With Last-Event-ID, what was missed comes first.",
+    answer: { status: 200, schema: text, type: "text/event-stream" },
+    handle: ({ streams }, { request, reply }) => streams.open(request, reply),
+  },
+];
+
+function noDelivery(): Problem {
+  return new Problem(404, "There is no such delivery. It may have been cleaned up after its seven days.");
+}

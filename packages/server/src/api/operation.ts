@@ -1,0 +1,50 @@
+import type { Sender, VirtualClock } from "@countersign/sender";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { EventStreams } from "../live/event-stream.ts";
+import type { FaultList } from "../live/fault-list.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+
+/** What the operations of the control API work on. */
+export interface ApiContext {
+  readonly sender: Sender;
+  readonly ledger: Ledger;
+  readonly faults: FaultList;
+  readonly streams: EventStreams;
+  /** Present when time is virtual. */
+  readonly virtualClock: VirtualClock | undefined;
+  readonly now: () => number;
+}
+
+/** A JSON Schema, 2020-12. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+/** What a handler is given: validated, so its casts state what the schema has checked. */
+export interface OperationInput {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string | number | undefined>>;
+  readonly body: unknown;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** One operation of the control API: the route and its description are made from it, so they cannot disagree. */
+export interface Operation {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  /** Below `/api`, with `{parameters}`. */
+  readonly path: string;
+  readonly id: string;
+  readonly summary: string;
+  /** Properties of the query string, all optional. */
+  readonly query?: Readonly<Record<string, Schema>>;
+  readonly body?: Schema;
+  /** What a success answers: a status, and the schema of its JSON; without one there is no body. */
+  readonly answer: { readonly status: 200 | 201 | 204; readonly schema?: Schema; readonly type?: string };
+  /** Statuses of the errors that are its own, each with its meaning. */
+  readonly errors?: Readonly<Record<number, string>>;
+  handle(context: ApiContext, input: OperationInput): unknown;
+}
+
+/** A reference to a schema of the document's components. */
+export function ref(name: string): Schema {
+  return { $ref: `#/components/schemas/${name}` };
+}

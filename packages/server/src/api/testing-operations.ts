@@ -1,0 +1,99 @@
+import type { Duration, Fault } from "@countersign/sender";
+import type { ActiveFault } from "../live/fault-list.ts";
+import { Problem } from "./problem.ts";
+import { ref, type ApiContext, type Operation } from "./operation.ts";
+import { bodies } from "./schemas.ts";
+
+/** What makes a server useful in tests: faults on demand, and time under control. */
+export const testingOperations: readonly Operation[] = [
+  {
+    method: "GET",
+    path: "/faults",
+    id: "listFaults",
+    summary: "The faults in force.",
+    answer: { status: 200, schema: { type: "array", items: ref("Fault") } },
+    handle: ({ faults }) => faults.active().map(faultJson),
+  },
+  {
+    method: "POST",
+    path: "/faults",
+    id: "injectFault",
+    summary:
+      "Makes something go wrong on purpose: for a receiver, at its next deliveries or those that match; `rate_limit` for clients of /v1.",
+    body: bodies.fault,
+    answer: { status: 201, schema: ref("Fault") },
+    handle({ faults }, { body }) {
+      const { fault, times, seconds, ...scope } = body as FaultBody;
+      const strikes = times === "unlimited" ? Number.POSITIVE_INFINITY : times;
+      return faultJson(
+        fault === "rate_limit"
+          ? faults.inject({ fault, seconds: seconds ?? 1, times: strikes })
+          : faults.inject({ fault, ...scope, times: strikes }),
+      );
+    },
+  },
+  {
+    method: "DELETE",
+    path: "/faults/{id}",
+    id: "cancelFault",
+    summary: "Takes a fault back.",
+    answer: { status: 204 },
+    errors: { 404: "There is no such fault, or it is used up." },
+    handle({ faults }, { params }) {
+      if (!faults.cancel(Number(params["id"])))
+        throw new Problem(404, "There is no such fault, or it is used up.");
+    },
+  },
+  {
+    method: "GET",
+    path: "/clock",
+    id: "getClock",
+    summary: "What time it is for the server.",
+    answer: { status: 200, schema: ref("Clock") },
+    handle: clockJson,
+  },
+  {
+    method: "POST",
+    path: "/clock",
+    id: "advanceClock",
+    summary: "Moves a virtual clock on. Answers when every attempt that fell due has ended.",
+    body: bodies.clock,
+    answer: { status: 200, schema: ref("Clock") },
+    errors: { 409: "The clock is the system's.", 422: "Not a duration." },
+    async handle(context, { body }) {
+      const { virtualClock } = context;
+      if (!virtualClock) {
+        throw new Problem(
+          409,
+          "The clock is the system's. Start the server with --virtual-clock to move it.",
+        );
+      }
+      const { advance } = body as { readonly advance: Duration };
+      try {
+        await virtualClock.advance(advance);
+      } catch (error) {
+        if (error instanceof TypeError) throw new Problem(422, error.message);
+        throw error;
+      }
+      return clockJson(context);
+    },
+  },
+];
+
+interface FaultBody {
+  readonly fault: Fault | "rate_limit";
+  readonly times?: number | "unlimited";
+  readonly seconds?: number;
+  readonly endpoint?: string;
+  readonly deliveryId?: string;
+  readonly messageId?: string;
+}
+
+function faultJson({ id, request, remaining }: ActiveFault): object {
+  const { fault, times: _, ...scope } = request;
+  return { id, fault, scope, remaining: Number.isFinite(remaining) ? remaining : "unlimited" };
+}
+
+function clockJson({ virtualClock, now }: ApiContext): object {
+  return { kind: virtualClock ? "virtual" : "system", now: new Date(now()).toISOString() };
+}

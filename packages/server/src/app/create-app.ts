@@ -1,0 +1,108 @@
+import Fastify, { type FastifyInstance } from "fastify";
+import type { Ingest } from "../ingest/ingest.ts";
+import { ingestRoutes } from "../ingest/routes.ts";
+import { createAcceptCalls } from "../ledger/accept-calls.ts";
+import type { ApiContext } from "../api/operation.ts";
+import { apiRoutes } from "../api/routes.ts";
+import { answerBrokenRequest, answerMalformedUrl } from "./broken-request.ts";
+import { limitConnections } from "./connections.ts";
+import { createGuard, type GuardOptions } from "./guard.ts";
+import type { LiveEvents } from "../live/live-events.ts";
+import type { Metrics } from "../live/metrics.ts";
+import { pageRoutes } from "../page/routes.ts";
+import { answerWithProblems } from "../api/problem.ts";
+
+/** What the routes stand on. */
+export interface AppOptions extends GuardOptions {
+  readonly context: ApiContext;
+  readonly events: LiveEvents;
+  readonly metrics: Metrics;
+  /** Whether any write key belongs to the first source. */
+  readonly anyKey: boolean;
+  readonly maxConnections: number;
+  readonly onError: (error: unknown) => void;
+}
+
+/** A client has this long for the headers of a request, and for the whole of it. */
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+const MAX_HEADER_BYTES = 16_384;
+/** The largest body of the control API: an audience of some hundred thousand users. */
+const MAX_API_BODY_BYTES = 16 * 1_024 * 1_024;
+
+/** Composes the routes: `/v1` open to every client, everything else behind the guard. */
+export function createApp(options: AppOptions): FastifyInstance {
+  const { context, metrics, maxConnections, onError } = options;
+  const app = Fastify({
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
+    exposeHeadRoutes: false,
+    // What arrives on an open connection while the server drains is still stored, rather than refused without a code.
+    return503OnClosing: false,
+    bodyLimit: MAX_API_BODY_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    http: {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      connectionsCheckingInterval: 1_000,
+    },
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket),
+    frameworkErrors: (_error, _request, reply) => {
+      reply.hijack();
+      answerMalformedUrl(reply.raw);
+    },
+    // A body that says null or "u1" where a list belongs would else be taken for an empty text, false or a list of one.
+    ajv: { customOptions: { removeAdditional: false, strict: false, coerceTypes: false } },
+  });
+  limitConnections(app.server, maxConnections);
+  app.addHook("onRequest", async (_request, reply) => {
+    reply.header("x-content-type-options", "nosniff");
+  });
+  answerWithProblems(app, onError);
+  app.register(ingestRoutes, { prefix: "/v1", ingest: createIngest(options) });
+  app.register(async (scope) => {
+    scope.addHook("onRequest", createGuard(options));
+    // A form on a web page can send text/plain without asking first.
+    scope.removeContentTypeParser("text/plain");
+    scope.register(apiRoutes, { prefix: "/api", context });
+    scope.register(pageRoutes, { context });
+    scope.get("/metrics", async (_request, reply) =>
+      reply.type(metrics.contentType).send(await metrics.render()),
+    );
+    scope.get("/healthz", async () => ({ status: "ok" }));
+    // Ready is what can store: the store answers, or the request fails with 500.
+    scope.get("/readyz", async () => {
+      await context.sender.stats();
+      return { status: "ok" };
+    });
+  });
+  return app;
+}
+
+function createIngest({ context, events, metrics, anyKey, onError }: AppOptions): Ingest {
+  const { sender, ledger, faults, now } = context;
+  const accept = createAcceptCalls(sender, ledger, now);
+  return {
+    now,
+    onError,
+    findSource(writeKey) {
+      const { sources } = sender.settings;
+      return (anyKey ? sources[0] : sources.find((source) => (source.writeKey ?? source.name) === writeKey))
+        ?.name;
+    },
+    async accept(source, calls) {
+      const acceptance = await accept(source, calls);
+      metrics.accepted(source, acceptance.accepted);
+      metrics.duplicates(source, acceptance.duplicates);
+      return acceptance;
+    },
+    async keepRejections(rejections, source) {
+      for (const rejection of rejections) {
+        metrics.rejected(rejection.reason);
+        events.rejected(rejection, source);
+      }
+      await ledger.keepRejections(rejections, source, now());
+    },
+    countRefusal: (code) => metrics.refused(code),
+    rateLimit: () => faults.strikeRateLimit(),
+  };
+}

@@ -1,0 +1,208 @@
+import {
+  createSender,
+  createTransport,
+  sqliteStore,
+  systemClock,
+  type Clock,
+  type Sender,
+  type VirtualClock,
+} from "@countersign/sender";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { FastifyInstance } from "fastify";
+import { recordingTransport } from "../recording/recording-transport.ts";
+import { createApp } from "./create-app.ts";
+import { EventStreams } from "../live/event-stream.ts";
+import { FaultList } from "../live/fault-list.ts";
+import { Ledger } from "../ledger/ledger.ts";
+import { LiveEvents, type LiveEvent } from "../live/live-events.ts";
+import { createMetrics } from "../live/metrics.ts";
+import { messageOf, ServerError } from "../errors/server-error.ts";
+import { isLoopback, ServerOptionsError, sourcesOf, type ServerOptions } from "./server-options.ts";
+
+/** A running server. */
+export interface CountersignServer {
+  /** Where it listens, such as `http://127.0.0.1:4010`: what clients take as their host. */
+  readonly url: string;
+  /** The engine that forwards what it accepts. */
+  readonly sender: Sender;
+  /**
+   * Calls `listener` with everything that happens from now on, and first with what happened after the event of the id
+   * `after`; the last 500 are kept. Returns what stops that.
+   */
+  subscribe(listener: (event: LiveEvent) => void, after?: number): () => void;
+  /** Takes no more requests, lets what is under way end, and lets go of everything. Idempotent. */
+  close(options?: CloseOptions): Promise<void>;
+  /** The same as `close()`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Settings of {@link CountersignServer.close}. */
+export interface CloseOptions {
+  /** Milliseconds that requests and attempts under way may take to end. Default: 10,000. */
+  readonly deadlineMs?: number | undefined;
+}
+
+const DEFAULT_PORT = 4010;
+const DEFAULT_MAX_CONNECTIONS = 1_000;
+const DEFAULT_DEADLINE_MS = 10_000;
+
+/**
+ * Starts the server that published client libraries can talk to, and that forwards what they record as signed webhooks.
+ *
+ * @throws ServerOptionsError or SettingsError when an option is wrong.
+ * @throws ServerError or StoreError when the port is taken, or the data directory cannot be used.
+ * @example
+ * ```ts
+ * await using server = await createServer({ to: "http://localhost:3000/webhooks", secret: "dev", port: 0 });
+ * const analytics = new Analytics({ writeKey: "any", host: server.url });
+ * ```
+ */
+export async function createServer(options: ServerOptions): Promise<CountersignServer> {
+  const { host = "127.0.0.1", port = DEFAULT_PORT, data, token, onError = () => {} } = options;
+  assertToken(host, token);
+  assertConnections(options.maxConnections ?? DEFAULT_MAX_CONNECTIONS);
+  const sources = sourcesOf(options);
+  const clock = options.clock ?? systemClock();
+  if (data !== undefined) makeDirectory(data);
+  const sender = await openSender(options, sources, clock);
+  const undo: (() => unknown)[] = [() => sender.close()];
+  try {
+    const ledger = new Ledger(data === undefined ? ":memory:" : join(data, "server.db"));
+    undo.unshift(() => ledger.close());
+    const now = (): number => clock.now();
+    const events = new LiveEvents(sender, now);
+    const streams = new EventStreams(events);
+    const metrics = createMetrics(sender, options.processMetrics ?? false);
+    const context = {
+      sender,
+      ledger,
+      faults: new FaultList(sender),
+      streams,
+      virtualClock: asVirtual(clock),
+      now,
+    };
+    const anyKey = options.to !== undefined && options.writeKey === undefined;
+    const maxConnections = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS;
+    const { allowHosts } = options;
+    const app = createApp({ context, events, metrics, anyKey, maxConnections, token, allowHosts, onError });
+    undo.unshift(() => app.close());
+    await listen(app, host, port);
+    return running({ url: urlOf(app, host), app, sender, ledger, streams, events });
+  } catch (error) {
+    for (const step of undo) await step();
+    throw error;
+  }
+}
+
+async function openSender(
+  options: ServerOptions,
+  sources: NonNullable<ServerOptions["sources"]>,
+  clock: Clock,
+): Promise<Sender> {
+  const { data, record: file, retry, blockPrivateNetworks, onError = () => {} } = options;
+  const direct = createTransport({ blockPrivateNetworks });
+  const now = (): number => clock.now();
+  const transport = file === undefined ? direct : recordingTransport(direct, { file, now, onError });
+  const store = data === undefined ? undefined : sqliteStore({ path: join(data, "deliveries.db") });
+  try {
+    return await createSender({ sources, clock, retry, transport, store });
+  } catch (error) {
+    await transport.close();
+    // So begins what the sender says of an option. Any other TypeError is a mistake of ours.
+    const isOption = error instanceof TypeError && error.message.startsWith("createSender(");
+    throw isOption ? new ServerOptionsError(error.message) : error;
+  }
+}
+
+interface Parts {
+  readonly url: string;
+  readonly app: FastifyInstance;
+  readonly sender: Sender;
+  readonly ledger: Ledger;
+  readonly streams: EventStreams;
+  readonly events: LiveEvents;
+}
+
+function running({ url, app, sender, ledger, streams, events }: Parts): CountersignServer {
+  let closing: Promise<void> | undefined;
+
+  async function shutDown(deadlineMs: number): Promise<void> {
+    const until = Date.now() + deadlineMs;
+    const giveUp = setTimeout(() => app.server.closeAllConnections(), deadlineMs);
+    streams.close();
+    await app.close();
+    clearTimeout(giveUp);
+    try {
+      await sender.close({ deadline: Math.max(until - Date.now(), 0) });
+    } finally {
+      ledger.close();
+    }
+  }
+
+  return {
+    url,
+    sender,
+    subscribe: (listener, after) => events.subscribe(listener, after),
+    close: ({ deadlineMs = DEFAULT_DEADLINE_MS } = {}) => (closing ??= shutDown(deadlineMs)),
+    [Symbol.asyncDispose]() {
+      return this.close();
+    },
+  };
+}
+
+function assertToken(host: string, token: string | undefined): void {
+  if (token === "") throw new ServerOptionsError("The token is empty. Give a long random one.");
+  if (isLoopback(host) || token !== undefined) return;
+  throw new ServerOptionsError(
+    `Listening on ${host} lets others on the network in, so it needs a token. Give one with --token, or listen on 127.0.0.1.`,
+  );
+}
+
+function assertConnections(max: number): void {
+  if (Number.isInteger(max) && max >= 1) return;
+  throw new ServerOptionsError(`\`maxConnections\` must be a whole number, 1 or more, not ${max}.`);
+}
+
+function makeDirectory(path: string): void {
+  try {
+    // What is kept there is about people.
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new ServerError(
+      "ERR_DATA_UNREADABLE",
+      `The data directory ${path} cannot be made: ${messageOf(error)}. Give --data another one.`,
+      error,
+    );
+  }
+}
+
+async function listen(app: FastifyInstance, host: string, port: number): Promise<void> {
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "EADDRINUSE") {
+      throw new ServerError(
+        "ERR_PORT_TAKEN",
+        `Port ${port} on ${host} is taken. Stop what listens there, or choose another with --port.`,
+        error,
+      );
+    }
+    throw new ServerError(
+      "ERR_LISTEN",
+      `Cannot listen on ${host} port ${port}: ${messageOf(error)}. Choose others with --host and --port.`,
+      error,
+    );
+  }
+}
+
+function urlOf(app: FastifyInstance, host: string): string {
+  const address = app.server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+function asVirtual(clock: Clock): VirtualClock | undefined {
+  return "advance" in clock ? (clock as VirtualClock) : undefined;
+}

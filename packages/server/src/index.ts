@@ -1,0 +1,6 @@
+export { createServer, type CloseOptions, type CountersignServer } from "./app/create-server.ts";
+export { ServerOptionsError, type ServerOptions } from "./app/server-options.ts";
+export { ServerError, type ServerErrorCode } from "./errors/server-error.ts";
+export { namedDestinations, type NamedDestination } from "./settings/settings-edit.ts";
+export type { LiveEvent } from "./live/live-events.ts";
+export { rejectionReasons, type Rejection, type RejectionReason } from "./ingest/rejection-reasons.ts";

@@ -1,0 +1,189 @@
+import Database from "libsql";
+import { DEDUPE_WINDOW_MS } from "../ingest/limits.ts";
+import type { Rejection } from "../ingest/rejection-reasons.ts";
+import { messageOf, ServerError } from "../errors/server-error.ts";
+
+/** A rejected message as it is kept. */
+export interface KeptRejection extends Omit<Rejection, "message"> {
+  /** Counts up; the newest has the highest. */
+  readonly id: number;
+  /** When it came in, ISO 8601. */
+  readonly receivedAt: string;
+  /** The source it was for, when its write key was known. */
+  readonly source?: string;
+  /** The message as JSON, cut after 32,768 characters. */
+  readonly message: string;
+}
+
+/** A `messageId` within its source. */
+export interface SeenKey {
+  readonly source: string;
+  readonly key: string;
+}
+
+const SCHEMA_VERSION = 1;
+const MAX_REJECTIONS = 1_000;
+const MAX_MESSAGE_CHARACTERS = 32_768;
+const FORGOTTEN_AT_ONCE = 5_000;
+
+const schema = `
+  CREATE TABLE seen (source TEXT NOT NULL, key TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (source, key)) WITHOUT ROWID;
+  CREATE INDEX seen_at ON seen (at);
+  CREATE TABLE rejections (id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, source TEXT, rejection TEXT NOT NULL, message TEXT NOT NULL);
+  PRAGMA user_version = ${SCHEMA_VERSION};
+`;
+
+/**
+ * What the server remembers beside the deliveries themselves: which messages it has accepted, so that the repeats of a
+ * client's retry are recognised after a restart too, and the last thousand messages it has rejected.
+ *
+ * Writes of one turn of the event loop share one transaction, and so one flush to the disk.
+ */
+export class Ledger {
+  readonly #db: Database.Database;
+  readonly #statements: Statements;
+  #pending: Write[] = [];
+
+  /**
+   * @param path A file, made when it is not there, or `:memory:`.
+   * @throws ServerError when the file is none of ours, or of a newer version.
+   */
+  constructor(path: string) {
+    this.#db = open(path);
+    this.#statements = prepare(this.#db);
+  }
+
+  /** Whether a message was accepted within the 24 hours before `now`. */
+  hasSeen({ source, key }: SeenKey, now: number): boolean {
+    return this.#statements.isSeen.get(source, stored(key), now - DEDUPE_WINDOW_MS) !== undefined;
+  }
+
+  /** Remembers an accepted message. Resolves when that is on disk. */
+  remember({ source, key }: SeenKey, now: number): Promise<void> {
+    return this.#write(now, () => this.#statements.remember.run(source, stored(key), now));
+  }
+
+  /** Keeps rejected messages; the oldest beyond a thousand go. */
+  keepRejections(rejections: readonly Rejection[], source: string | undefined, now: number): Promise<void> {
+    return this.#write(now, () => {
+      for (const { message, ...rejection } of rejections.slice(-MAX_REJECTIONS)) {
+        this.#statements.keep.run(now, source ?? null, JSON.stringify(rejection), printed(message));
+      }
+    });
+  }
+
+  /** The rejected messages that are kept, the newest first. */
+  rejections(limit: number): readonly KeptRejection[] {
+    return this.#statements.rejections.all(limit).map((row) => {
+      const { id, at, source, rejection, message } = row as RejectionRow;
+      return {
+        id,
+        receivedAt: new Date(at).toISOString(),
+        ...(source !== null && { source }),
+        ...(JSON.parse(rejection) as Omit<Rejection, "message">),
+        message,
+      };
+    });
+  }
+
+  /** Writes what is left and closes the file. */
+  close(): void {
+    this.#flush();
+    this.#db.close();
+  }
+
+  #write(now: number, run: () => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#pending.length === 0) setImmediate(() => this.#flush());
+      this.#pending.push({ now, run, resolve, reject });
+    });
+  }
+
+  #flush(): void {
+    const batch = this.#pending;
+    this.#pending = [];
+    const [first] = batch;
+    if (!first) return;
+    try {
+      this.#db.transaction(() => {
+        for (const { run } of batch) run();
+        this.#statements.forget.run(first.now - DEDUPE_WINDOW_MS, FORGOTTEN_AT_ONCE);
+        this.#statements.trim.run(MAX_REJECTIONS);
+      })();
+      for (const { resolve } of batch) resolve();
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  }
+}
+
+/** SQLite would store every lone surrogate as the same character, and take messages for repeats that are none. */
+function stored(key: string): string {
+  return /\p{Surrogate}/u.test(key) ? JSON.stringify(key) : key;
+}
+
+interface Write {
+  readonly now: number;
+  readonly run: () => void;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type Statements = Readonly<
+  Record<"isSeen" | "remember" | "forget" | "keep" | "trim" | "rejections", Database.Statement>
+>;
+
+function prepare(db: Database.Database): Statements {
+  return {
+    isSeen: db.prepare("SELECT 1 FROM seen WHERE source = ? AND key = ? AND at > ?"),
+    remember: db.prepare("INSERT OR REPLACE INTO seen (source, key, at) VALUES (?, ?, ?)"),
+    forget: db.prepare(
+      "DELETE FROM seen WHERE (source, key) IN (SELECT source, key FROM seen WHERE at <= ? LIMIT ?)",
+    ),
+    keep: db.prepare("INSERT INTO rejections (at, source, rejection, message) VALUES (?, ?, ?, ?)"),
+    trim: db.prepare("DELETE FROM rejections WHERE id <= (SELECT max(id) FROM rejections) - ?"),
+    rejections: db.prepare("SELECT * FROM rejections ORDER BY id DESC LIMIT ?"),
+  };
+}
+
+interface RejectionRow {
+  readonly id: number;
+  readonly at: number;
+  readonly source: string | null;
+  readonly rejection: string;
+  readonly message: string;
+}
+
+function open(path: string): Database.Database {
+  const db = new Database(path);
+  try {
+    // FULL: what is answered 200 must survive the power going, not the process alone.
+    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 1000;");
+    const version = (db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version;
+    if (version > SCHEMA_VERSION) {
+      throw new ServerError(
+        "ERR_DATA_VERSION",
+        `${path} was written by a newer version of countersign. Use that version, or another data directory.`,
+      );
+    }
+    if (version === 0) db.exec(`BEGIN; ${schema} COMMIT;`);
+    return db;
+  } catch (error) {
+    db.close();
+    if (error instanceof ServerError) throw error;
+    throw new ServerError(
+      "ERR_DATA_UNREADABLE",
+      `${path} cannot be used: ${messageOf(error)}. Move it away, or use another data directory.`,
+      error,
+    );
+  }
+}
+
+/** Whatever could not be serialised was too deep; then its kind must do. */
+function printed(message: unknown): string {
+  try {
+    return (JSON.stringify(message) ?? "").slice(0, MAX_MESSAGE_CHARACTERS);
+  } catch {
+    return "(nested too deeply to print)";
+  }
+}

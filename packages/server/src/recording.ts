@@ -1,0 +1,6 @@
+export {
+  formatRecordedRequest,
+  parseRecordedRequest,
+  RecordingError,
+  type RecordedRequest,
+} from "./recording/recording.ts";

@@ -1,0 +1,358 @@
+import { virtualClock } from "@countersign/sender";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { createServer, type CountersignServer } from "@countersign/server";
+import { beforeEach, describe, expect, it } from "vitest";
+import { send, type Answer } from "../support/http.ts";
+import { secret, startReceiver, type Receiver } from "../support/receiver.ts";
+import { closing } from "../support/resources.ts";
+
+let receiver: Receiver;
+let server: CountersignServer;
+
+beforeEach(async () => {
+  receiver = closing(await startReceiver());
+  server = closing(await createServer({ to: receiver.url, secret, port: 0 }));
+});
+
+interface OpenApi {
+  paths: Record<
+    string,
+    Record<
+      string,
+      { operationId: string; responses: Record<string, { content?: Record<string, { schema: object }> }> }
+    >
+  >;
+  components: { schemas: object };
+}
+
+const seen = new Set<string>();
+
+/** Calls an operation and holds its answer to the document that the server gives of itself. */
+async function call(method: string, path: string, body?: unknown, at = server): Promise<Answer> {
+  const document = (await send(`${at.url}/api/openapi.json`)).json() as OpenApi;
+  const answer = await send(`${at.url}/api${path}`, { method, body });
+  const operation = operationOf(document, method, `/api${path.split("?")[0]}`);
+  seen.add(operation.operationId);
+  const response = operation.responses[answer.status];
+  if (!response)
+    throw new Error(
+      `${operation.operationId} answered ${answer.status}, which is not documented: ${answer.text}`,
+    );
+  const content = response.content?.[String(answer.headers["content-type"]).split(";")[0] ?? ""];
+  if (content) assertValid(document, content.schema, answer.json());
+  else expect(answer.text).toBe("");
+  return answer;
+}
+
+function operationOf(document: OpenApi, method: string, path: string): OpenApi["paths"][string][string] {
+  for (const [template, operations] of Object.entries(document.paths)) {
+    const pattern = new RegExp(`^${template.replaceAll(/\{\w+\}/g, "[^/]+")}$`);
+    const operation = operations[method.toLowerCase()];
+    if (pattern.test(path) && operation) return operation;
+  }
+  throw new Error(`${method} ${path} is not documented`);
+}
+
+function assertValid(document: OpenApi, schema: object, value: unknown): void {
+  const ajv = new Ajv2020({ strict: false });
+  addFormats.default(ajv);
+  const validate: ValidateFunction = ajv.compile({ ...schema, components: document.components });
+  validate(value);
+  expect(validate.errors).toBeNull();
+}
+
+async function record(event: string, messageId = event): Promise<void> {
+  const body = { writeKey: "any", userId: "u1", event, messageId };
+  expect((await send(`${server.url}/v1/track`, { method: "POST", body })).status).toBe(200);
+  await server.sender.idle();
+}
+
+describe("deliveries", () => {
+  it("are listed, filtered, shown in full and sent again", async () => {
+    await record("First");
+    await record("It's");
+    const all = (await call("GET", "/deliveries")).json() as { id: string; event: string }[];
+    expect(all.map(({ event }) => event)).toEqual(["It's", "First"]);
+    const [newest, oldest] = all;
+    expect((await call("GET", "/deliveries?event=First")).json()).toMatchObject([
+      { event: "First", state: "delivered" },
+    ]);
+    expect((await call("GET", `/deliveries?before=${newest?.id}&limit=1`)).json()).toMatchObject([
+      { id: oldest?.id },
+    ]);
+    const detail = (await call("GET", `/deliveries/${newest?.id}`)).json() as {
+      body: string;
+      signature: string;
+      curl: string;
+    };
+    expect(JSON.parse(detail.body)).toMatchObject({ type: "track", event: "It's" });
+    expect(detail.curl).toContain(
+      `-H 'X-Signature: ${detail.signature}' --data-raw '${detail.body.replaceAll("'", "'\\''")}'`,
+    );
+    const resent = await call("POST", `/deliveries/${newest?.id}/resend`);
+    expect(resent.status).toBe(201);
+    await server.sender.idle();
+    expect(receiver.webhooks.map((message) => "event" in message && message.event)).toEqual([
+      "First",
+      "It's",
+      "It's",
+    ]);
+  });
+
+  it("that do not exist are 404, and wrong queries 400", async () => {
+    expect((await call("GET", "/deliveries/none")).json()).toMatchObject({ status: 404, title: "Not Found" });
+    expect((await call("POST", "/deliveries/none/resend")).status).toBe(404);
+    expect((await call("GET", "/deliveries?state=lost")).status).toBe(400);
+    expect((await call("GET", "/deliveries?limit=0")).status).toBe(400);
+    expect((await call("GET", "/deliveries?stat=pending")).status).toBe(400);
+  });
+
+  it("have statistics", async () => {
+    await record("First");
+    expect((await call("GET", "/stats")).json()).toMatchObject({
+      sources: [{ source: "default", usage: 1 }],
+    });
+  });
+});
+
+describe("rejected messages", () => {
+  it("are listed with their reason, the newest first, the last thousand", async () => {
+    const batch = Array.from({ length: 1_200 }, (_, n) => ({
+      type: "track",
+      userId: "u",
+      messageId: `m${n}`,
+    }));
+    await send(`${server.url}/v1/batch`, { method: "POST", body: { writeKey: "any", batch } });
+    const first = (await call("GET", "/rejections?limit=2")).json();
+    expect(first).toMatchObject([
+      { reason: "missing_event", index: 1_199, messageId: "m1199", source: "default" },
+      { index: 1_198 },
+    ]);
+    expect((await call("GET", "/rejections?limit=1000")).json()).toHaveLength(1_000);
+    await send(`${server.url}/v1/batch`, {
+      method: "POST",
+      body: { writeKey: "any", batch: batch.slice(0, 1) },
+    });
+    const all = (await call("GET", "/rejections?limit=1000")).json() as { messageId: string }[];
+    expect([all[0]?.messageId, all.at(-1)?.messageId, all.length]).toEqual(["m0", "m201", 1_000]);
+  });
+
+  it("are cut where they are long or deep", async () => {
+    const long = { type: "track", userId: "u", event: "e", properties: { a: "x".repeat(40_000) } };
+    const deep = `${'{"a":'.repeat(60_000)}1${"}".repeat(60_000)}`;
+    await send(`${server.url}/v1/batch`, { method: "POST", body: { writeKey: "any", batch: [long] } });
+    await fetch(`${server.url}/v1/batch`, { method: "POST", body: `{"writeKey":"any","batch":[${deep}]}` });
+    const kept = (await call("GET", "/rejections")).json() as { reason: string; message: string }[];
+    expect(kept.map(({ reason, message }) => [reason, message.length <= 32_768])).toEqual([
+      ["nested_too_deeply", true],
+      ["message_too_large", true],
+    ]);
+  });
+});
+
+describe("sources and destinations", () => {
+  it("are shown without secrets, and changed while running", async () => {
+    expect((await call("GET", "/sources")).json()).toEqual([
+      {
+        name: "default",
+        writeKey: "default",
+        destinations: [{ name: "webhooks", endpoints: [{ url: receiver.url }], signed: true, enabled: true }],
+        blockedEvents: [],
+        countFiltered: false,
+      },
+    ]);
+    expect((await call("GET", "/sources")).text).not.toContain(secret);
+    const other = closing(await startReceiver());
+    await call("PUT", "/sources/default/destinations/webhooks", {
+      endpoints: [{ url: other.url, headers: { "X-Team": "a" } }],
+    });
+    await record("Moved");
+    expect(other.webhooks).toHaveLength(1);
+    await call("PUT", "/sources/default", { blockedEvents: ["Blocked"] });
+    await record("Blocked");
+    expect(other.webhooks).toHaveLength(1);
+    await call("PUT", "/sources/shop", { writeKey: "shop-key" });
+    await call("PUT", "/sources/shop/destinations/audit", {
+      endpoints: [{ url: other.url }],
+      sharedSecret: null,
+    });
+    expect((await call("GET", "/sources")).json()).toMatchObject([
+      { name: "default", blockedEvents: ["Blocked"] },
+      { name: "shop", writeKey: "shop-key", destinations: [{ name: "audit", signed: false }] },
+    ]);
+    expect((await call("DELETE", "/sources/shop/destinations/audit")).status).toBe(204);
+    expect((await call("DELETE", "/sources/shop")).status).toBe(204);
+    expect((await call("GET", "/sources")).json()).toHaveLength(1);
+  });
+
+  it("stay as they are when a change is wrong", async () => {
+    const before = (await call("GET", "/sources")).text;
+    const sixth = Array.from({ length: 6 }, (_, n) => ({ url: `http://localhost:${3_000 + n}/` }));
+    const answers = [
+      await call("PUT", "/sources/default/destinations/webhooks", { endpoints: sixth }),
+      await call("PUT", "/sources/default/destinations/webhooks", { endpoints: [{ url: "ftp://x/" }] }),
+      await call("PUT", "/sources/default/destinations/webhooks", { endpoints: [] }),
+      await call("PUT", "/sources/default/destinations/webhooks", {
+        endpoints: [{ url: receiver.url, headers: { A: "x\ny" } }],
+      }),
+      await call("PUT", "/sources/default/destinations/webhooks", {
+        endpoints: [{ url: receiver.url }],
+        secrt: "typo",
+      }),
+      await call("DELETE", "/sources/default"),
+      await call("DELETE", "/sources/none"),
+      await call("DELETE", "/sources/default/destinations/none"),
+      await call("PUT", "/sources/none/destinations/x", { endpoints: [{ url: receiver.url }] }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([422, 422, 422, 422, 400, 422, 404, 404, 404]);
+    expect((await call("GET", "/sources")).text).toBe(before);
+  });
+});
+
+describe("faults", () => {
+  it("strike a receiver, are listed until they are used up, and can be taken back", async () => {
+    const injected = await call("POST", "/faults", { fault: "bad_signature" });
+    expect(injected.json()).toMatchObject({ id: 1, fault: "bad_signature", remaining: 1 });
+    await call("POST", "/faults", { fault: "slow_body", times: "unlimited", messageId: "other" });
+    await record("First");
+    expect(receiver.webhooks).toEqual([]);
+    expect((await call("GET", "/faults")).json()).toEqual([
+      { id: 2, fault: "slow_body", scope: { messageId: "other" }, remaining: "unlimited" },
+    ]);
+    expect((await call("DELETE", "/faults/2")).status).toBe(204);
+    expect((await call("DELETE", "/faults/2")).status).toBe(404);
+    expect((await call("POST", "/faults", { fault: "flood" })).status).toBe(400);
+    expect((await call("POST", "/faults", { fault: "reset", times: 0 })).status).toBe(400);
+  });
+
+  it("limit the rate of clients", async () => {
+    await call("POST", "/faults", { fault: "rate_limit", seconds: 3, times: 2 });
+    const body = { writeKey: "any", userId: "u", event: "e" };
+    const statuses: unknown[] = [];
+    for (let n = 0; n < 3; n += 1) {
+      const { status, headers } = await send(`${server.url}/v1/track`, { method: "POST", body });
+      statuses.push([status, headers["retry-after"], headers["x-ratelimit-reset"]]);
+    }
+    expect(statuses).toEqual([
+      [429, "3", "3"],
+      [429, "3", "3"],
+      [200, undefined, undefined],
+    ]);
+    expect((await call("GET", "/faults")).json()).toEqual([]);
+  });
+});
+
+describe("the clock", () => {
+  it("of the system is told and not moved", async () => {
+    expect((await call("GET", "/clock")).json()).toMatchObject({ kind: "system" });
+    expect((await call("POST", "/clock", { advance: "1h" })).json()).toMatchObject({ status: 409 });
+  });
+
+  it("that is virtual runs four hours of retries while it is moved", async () => {
+    const options = { to: receiver.url, secret, port: 0, clock: virtualClock() };
+    const virtual = closing(await createServer(options));
+    receiver.answers.push(...Array.from({ length: 5 }, () => 503));
+    await send(`${virtual.url}/v1/track`, {
+      method: "POST",
+      body: { writeKey: "any", userId: "u", event: "e" },
+    });
+    const moved = await call("POST", "/clock", { advance: "4h" }, virtual);
+    expect(moved.json()).toEqual({ kind: "virtual", now: "2026-01-01T04:00:00.000Z" });
+    expect(receiver.attempts()).toBe(6);
+    expect(receiver.webhooks).toHaveLength(1);
+    expect((await call("POST", "/clock", { advance: "soon" }, virtual)).status).toBe(422);
+    expect((await call("POST", "/clock", { advance: -1 }, virtual)).status).toBe(422);
+    expect((await call("POST", "/clock", {}, virtual)).status).toBe(400);
+  });
+});
+
+describe("users", () => {
+  it("join and leave audiences", async () => {
+    await call("PUT", "/audiences/Big%20Spenders", { userIds: ["a", "b"] });
+    const second = await call("PUT", "/audiences/Big%20Spenders", { userIds: ["b", "c"] });
+    expect(second.json()).toMatchObject({ changed: ["c"], removed: ["a"] });
+    await server.sender.idle();
+    const traits = receiver.webhooks.map(
+      (message) => message.type === "identify" && [message.userId, message.traits],
+    );
+    expect(traits).toHaveLength(4);
+    expect(traits).toContainEqual(["a", { big_spenders: false }]);
+    expect(traits).toContainEqual(["c", { big_spenders: true }]);
+  });
+
+  it("get computed traits", async () => {
+    await call("PUT", "/computed-traits/Orders", { values: { a: 1, b: 2 } });
+    const second = await call("PUT", "/computed-traits/Orders", {
+      values: { a: 1, b: 3 },
+      source: "default",
+    });
+    expect(second.json()).toMatchObject({ changed: ["b"] });
+    expect((await call("PUT", "/computed-traits/Orders", { values: [1] })).status).toBe(400);
+  });
+
+  it("are deleted", async () => {
+    expect((await call("POST", "/deletions", { userId: "u9" })).status).toBe(201);
+    await server.sender.idle();
+    expect(receiver.webhooks).toEqual([{ type: "delete", userId: "u9", timestamp: expect.any(String) }]);
+    expect((await call("POST", "/deletions", { userId: "" })).status).toBe(400);
+  });
+});
+
+describe("the API", () => {
+  it.each<[string, string, string, object]>([
+    ["a list that is text", "PUT", "/audiences/VIP", { userIds: "u1" }],
+    ["a list with null", "PUT", "/audiences/VIP", { userIds: [null] }],
+    ["a user that is a number", "POST", "/deletions", { userId: 5 }],
+    [
+      "a switch that is null",
+      "PUT",
+      "/sources/default/destinations/webhooks",
+      { endpoints: [{ url: "http://127.0.0.1:9/" }], enabled: null },
+    ],
+    [
+      "a secret that is false",
+      "PUT",
+      "/sources/default/destinations/webhooks",
+      { endpoints: [{ url: "http://127.0.0.1:9/" }], sharedSecret: false },
+    ],
+  ])("makes nothing of %s", async (_title, method, path, body) => {
+    const { sender } = server;
+    await (await sender.syncAudience("VIP", ["u1", "u2"])).settled();
+    const { settings } = sender;
+    expect((await call(method, path, body)).status).toBe(400);
+    expect(sender.settings).toBe(settings);
+    expect(await sender.deliveries()).toHaveLength(2);
+  });
+
+  it("answers what it does not know, and bodies it cannot read, as problems", async () => {
+    const unknown = await send(`${server.url}/api/nothing`);
+    expect(unknown).toMatchObject({
+      status: 404,
+      headers: { "content-type": expect.stringContaining("application/problem+json") },
+    });
+    const broken = await fetch(`${server.url}/api/faults`, {
+      method: "POST",
+      body: "{",
+      headers: { "content-type": "application/json" },
+    });
+    expect([broken.status, broken.headers.get("content-type")]).toEqual([
+      400,
+      "application/problem+json; charset=utf-8",
+    ]);
+    const text = await fetch(`${server.url}/api/faults`, {
+      method: "POST",
+      body: "{}",
+      headers: { "content-type": "text/plain" },
+    });
+    expect(text.status).toBe(415);
+  });
+
+  it("had every documented operation called by these tests", async () => {
+    const document = (await send(`${server.url}/api/openapi.json`)).json() as OpenApi;
+    const documented = Object.values(document.paths).flatMap((path) =>
+      Object.values(path).map(({ operationId }) => operationId),
+    );
+    expect(documented.filter((id) => !seen.has(id))).toEqual(["streamEvents"]);
+  });
+});

@@ -1,0 +1,211 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { createServer, type CountersignServer, type ServerOptions } from "@countersign/server";
+import { describe, expect, it, vi } from "vitest";
+import { send } from "../support/http.ts";
+import { cleanUp, closing } from "../support/resources.ts";
+
+const to = "http://127.0.0.1:9/webhooks";
+
+async function start(options: ServerOptions = {}): Promise<CountersignServer> {
+  return closing(await createServer({ to, port: 0, ...options }));
+}
+
+const guarded = ["/", "/api/sources", "/api/openapi.json", "/api/events", "/metrics"];
+
+describe("everything but /v1", () => {
+  it.each(["evil.example", "evil.example:4010", "localhost.evil.example", "127.0.0.1.evil.example", "[::1"])(
+    "refuses the host %j, which DNS rebinding would send",
+    async (host) => {
+      const { url } = await start();
+      for (const path of [...guarded, "/healthz", "/readyz"]) {
+        expect((await send(url + path, { headers: { host } })).status).toBe(403);
+      }
+    },
+  );
+
+  it.each([
+    "localhost",
+    "LOCALHOST:4010",
+    "app.localhost:4010",
+    "127.0.0.1:4010",
+    "[::1]:4010",
+    "my.machine",
+  ])("takes the host %j", async (host) => {
+    const { url } = await start({ allowHosts: ["My.Machine"] });
+    expect((await send(`${url}/api/sources`, { headers: { host } })).status).toBe(200);
+  });
+
+  it("refuses other origins, and what a browser says comes from another site", async () => {
+    const { url } = await start();
+    const { host } = new URL(url);
+    const statusOf = async (headers: Record<string, string>, path = "/api/sources"): Promise<number> =>
+      (await send(url + path, { headers })).status;
+    expect(await statusOf({ origin: "https://evil.example" })).toBe(403);
+    expect(await statusOf({ origin: "null" })).toBe(403);
+    expect(await statusOf({ origin: `http://localhost:1` })).toBe(403);
+    expect(await statusOf({ origin: `http://${host}` })).toBe(200);
+    expect(await statusOf({ "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors" })).toBe(403);
+    expect(await statusOf({ "sec-fetch-site": "same-site", "sec-fetch-mode": "cors" })).toBe(403);
+    expect(await statusOf({ "sec-fetch-site": "same-origin", "sec-fetch-mode": "cors" })).toBe(200);
+    expect(await statusOf({ "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" }, "/")).toBe(200);
+  });
+
+  it("leaves /v1 open to any host and origin", async () => {
+    const { url } = await start();
+    const headers = { host: "events.example", origin: "https://shop.example" };
+    const body = { writeKey: "any", userId: "u", event: "e" };
+    expect((await send(`${url}/v1/track`, { method: "POST", headers, body })).status).toBe(200);
+  });
+});
+
+describe("the token", () => {
+  it("is needed to listen on a network", async () => {
+    await expect(createServer({ to, port: 0, host: "0.0.0.0" })).rejects.toThrow(
+      "Listening on 0.0.0.0 lets others on the network in, so it needs a token. Give one with --token, or listen on 127.0.0.1.",
+    );
+    await expect(createServer({ to, port: 0, token: "" })).rejects.toThrow("The token is empty");
+  });
+
+  it("is asked of everything but /v1 and the health checks", async () => {
+    const { url: listening } = await start({ host: "0.0.0.0", token: "s3cret" });
+    const url = listening.replace("0.0.0.0", "127.0.0.1");
+    for (const path of guarded) {
+      const answer = await send(url + path);
+      expect([answer.status, answer.headers["www-authenticate"]]).toEqual([401, "Bearer"]);
+      expect((await send(url + path, { headers: { authorization: "Bearer wrong" } })).status).toBe(401);
+      expect((await send(url + path, { headers: { cookie: "countersign_token=%" } })).status).toBe(401);
+    }
+    expect((await send(`${url}/api/sources`, { headers: { authorization: "Bearer s3cret" } })).status).toBe(
+      200,
+    );
+    expect((await send(`${url}/healthz`)).status).toBe(200);
+    expect((await send(`${url}/readyz`)).status).toBe(200);
+    const body = { writeKey: "any", userId: "u", event: "e" };
+    expect((await send(`${url}/v1/track`, { method: "POST", body })).status).toBe(200);
+  });
+
+  it("is kept by a browser that opened /?token=", async () => {
+    const { url } = await start({ token: "s3 cret;" });
+    expect((await send(`${url}/?token=wrong`)).status).toBe(401);
+    // Only there: an address with the token in it is for opening the page, not for the API.
+    expect((await send(`${url}/api/sources?token=s3%20cret%3B`)).status).toBe(401);
+    const answer = await send(`${url}/?token=s3%20cret%3B`);
+    expect([answer.status, answer.headers.location]).toEqual([303, "/"]);
+    const [cookie = ""] = answer.headers["set-cookie"] ?? [];
+    expect(cookie).toMatch(/; HttpOnly; SameSite=Strict; Path=\/$/);
+    expect(
+      (await send(`${url}/api/sources`, { headers: { cookie: cookie.split(";")[0] ?? "" } })).status,
+    ).toBe(200);
+  });
+});
+
+describe("connections", () => {
+  it.each([
+    ["headers", (n: number) => `POST /v1/track HTTP/1.1\r\nHost: x\r\nX-${n}: ${"x".repeat(2_000)}\r\n`],
+    ["bodies", () => "POST /v1/track HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{"],
+  ])("that dribble %s make room for those that send them", async (_what, beginning) => {
+    const { url } = await start({ maxConnections: 50 });
+    const { port } = new URL(url);
+    const slow: Socket[] = [];
+    cleanUp(() => slow.forEach((socket) => socket.destroy()));
+    let closed = 0;
+    for (let n = 0; n < 300; n += 1) {
+      const socket = connect(Number(port), "127.0.0.1");
+      socket.on("error", () => {});
+      socket.once("close", () => (closed += 1));
+      await once(socket, "connect");
+      socket.write(beginning(n));
+      slow.push(socket);
+    }
+    const good = await Promise.all(Array.from({ length: 40 }, () => send(`${url}/healthz`)));
+    expect(good.map(({ status }) => status)).toEqual(good.map(() => 200));
+    await vi.waitFor(() => expect(closed).toBeGreaterThanOrEqual(250));
+  });
+
+  it("keep those that are being answered", async () => {
+    const { url } = await start({ maxConnections: 5 });
+    const events = await fetch(`${url}/api/events`);
+    const idle = Array.from({ length: 20 }, () => connect(Number(new URL(url).port), "127.0.0.1"));
+    cleanUp(() => idle.forEach((socket) => socket.destroy()));
+    for (const socket of idle) socket.on("error", () => {});
+    await Promise.all(idle.slice(0, 15).map((socket) => once(socket, "close")));
+    const reader = events.body?.getReader();
+    expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toContain("retry: 1000");
+    await send(`${url}/v1/track`, { method: "POST", body: { writeKey: "any", userId: "u" } });
+    expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toContain("missing_event");
+  });
+
+  it.each([
+    [
+      "too many headers",
+      `GET /v1/track HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(20_000)}\r\n\r\n`,
+      431,
+      "headers_too_large",
+    ],
+    ["what is not HTTP", "HELLO\r\n\r\n", 400, "malformed_request"],
+    [
+      "a path that is none",
+      "POST /v1/%zz HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n",
+      400,
+      "malformed_url",
+    ],
+  ])("with %s get an answer that has a code", async (_what, request, status, code) => {
+    const { url } = await start();
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    cleanUp(() => socket.destroy());
+    let answer = "";
+    socket.on("data", (data: Buffer) => (answer += data.toString()));
+    socket.write(request);
+    await vi.waitFor(() => expect(answer).toContain(`"code":"${code}"`));
+    expect(answer).toContain(`HTTP/1.1 ${status} `);
+  });
+});
+
+describe("the page", () => {
+  it("shows the last deliveries and rejections, and nothing in them is markup", async () => {
+    const { url } = await start();
+    const evil = `<script>alert("1")</script>'`;
+    const track = { writeKey: "any", userId: evil, event: evil, messageId: evil };
+    await send(`${url}/v1/track`, { method: "POST", body: track });
+    await send(`${url}/v1/batch`, {
+      method: "POST",
+      body: { writeKey: "any", batch: [{ type: evil, userId: "u" }] },
+    });
+    const page = await send(`${url}/`);
+    expect(page.status).toBe(200);
+    expect(page.headers["content-type"]).toBe("text/html; charset=utf-8");
+    expect(page.headers["content-security-policy"]).toContain("default-src 'none'");
+    expect(page.text).not.toContain("<script");
+    expect(page.text.match(/&lt;script&gt;alert\(&quot;1&quot;\)&lt;\/script&gt;&#39;/g)).toHaveLength(3);
+    expect(page.text).toContain("unknown_type");
+  });
+});
+
+describe("health and metrics", () => {
+  it("answer", async () => {
+    const { url } = await start();
+    await send(`${url}/v1/track`, { method: "POST", body: { writeKey: "any", userId: "u" } });
+    await send(`${url}/v1/track`, {
+      method: "POST",
+      body: { writeKey: "any", userId: "u", event: "e", messageId: "m" },
+    });
+    await send(`${url}/v1/track`, {
+      method: "POST",
+      body: { writeKey: "any", userId: "u", event: "e", messageId: "m" },
+    });
+    await fetch(`${url}/v1/track`, { method: "POST", body: "{" });
+    const { text, headers } = await send(`${url}/metrics`);
+    expect(headers["content-type"]).toContain("text/plain; version=0.0.4");
+    for (const line of [
+      'countersign_calls_accepted_total{source="default"} 1',
+      'countersign_calls_duplicate_total{source="default"} 1',
+      'countersign_calls_rejected_total{reason="missing_event"} 1',
+      'countersign_requests_refused_total{code="invalid_json"} 1',
+      'countersign_deliveries_pending{destination="default/webhooks"} 1',
+    ]) {
+      expect(text).toContain(line);
+    }
+    expect((await send(`${url}/readyz`)).json()).toEqual({ status: "ok" });
+  });
+});

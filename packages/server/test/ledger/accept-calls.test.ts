@@ -1,0 +1,106 @@
+import { CallError, type Sender } from "@countersign/sender";
+import { describe, expect, it, vi, type Mock } from "vitest";
+import type { IngestedCall } from "../../src/ingest/normalize-call.ts";
+import { createAcceptCalls, type AcceptCalls } from "../../src/ledger/accept-calls.ts";
+import { Ledger } from "../../src/ledger/ledger.ts";
+import { closing } from "../support/resources.ts";
+
+const call: IngestedCall = {
+  type: "track",
+  event: "Ordered",
+  userId: "u",
+  messageId: "a",
+  dedupeKey: "a",
+  timestamp: "2026-01-01T00:00:00.000Z",
+};
+
+type Track = (...args: unknown[]) => Promise<void>;
+
+function start(): {
+  readonly accept: AcceptCalls;
+  readonly ledger: Ledger;
+  readonly track: Mock<Track>;
+} {
+  const ledger = closing(new Ledger(":memory:"));
+  const track = vi.fn<Track>(async () => {});
+  const accept = createAcceptCalls({ track } as unknown as Sender, ledger, () => 0);
+  return { accept, ledger, track };
+}
+
+describe("createAcceptCalls", () => {
+  it("lets no request answer for a call that another one fails to store", async () => {
+    const { accept, track } = start();
+    track.mockRejectedValueOnce(new Error("disk full"));
+    const both = await Promise.allSettled([accept("shop", [call]), accept("shop", [call, call])]);
+    expect(both.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(track).toHaveBeenCalledTimes(1);
+    expect(await accept("shop", [call])).toEqual({ accepted: 1, duplicates: 0, refused: [] });
+    expect(await accept("shop", [call])).toEqual({ accepted: 0, duplicates: 1, refused: [] });
+    expect(track).toHaveBeenCalledTimes(2);
+  });
+
+  it("resolves only after the sender has stored the call and the ledger has remembered it", async () => {
+    const { accept, ledger, track } = start();
+    const steps: string[] = [];
+    track.mockImplementation(async () => {
+      steps.push("stored");
+    });
+    const remember = ledger.remember.bind(ledger);
+    vi.spyOn(ledger, "remember").mockImplementation(async (...args) => {
+      await remember(...args);
+      steps.push("remembered");
+    });
+    await accept("shop", [call]);
+    expect(steps).toEqual(["stored", "remembered"]);
+  });
+
+  it("does not remember a call that could not be stored, and remembers the others of its batch", async () => {
+    const { accept, ledger, track } = start();
+    track.mockRejectedValueOnce(new Error("disk full"));
+    const other = { ...call, messageId: "b", dedupeKey: "b" };
+    await expect(accept("shop", [call, other])).rejects.toThrow("disk full");
+    expect(ledger.hasSeen({ source: "shop", key: "a" }, 1)).toBe(false);
+    expect(ledger.hasSeen({ source: "shop", key: "b" }, 1)).toBe(true);
+  });
+
+  it("rejects when the ledger cannot remember: better twice than never", async () => {
+    const { accept, ledger, track } = start();
+    vi.spyOn(ledger, "remember").mockRejectedValueOnce(new Error("disk full"));
+    await expect(accept("shop", [call])).rejects.toThrow("disk full");
+    await accept("shop", [call]);
+    expect(track).toHaveBeenCalledTimes(2);
+  });
+
+  it("tells what the sender finds wrong with a call, and does not ask the client to come again", async () => {
+    const { accept, track } = start();
+    track.mockRejectedValueOnce(new CallError("ERR_FIELD_INVALID", "userId is odd."));
+    const { accepted, refused } = await accept("shop", [call]);
+    expect(accepted).toBe(0);
+    expect(refused).toMatchObject([
+      { reason: "refused_by_sender", detail: "userId is odd.", messageId: "a" },
+    ]);
+  });
+
+  it("takes calls without an identity as often as they come", async () => {
+    const { accept, track } = start();
+    const { dedupeKey: _, messageId: __, ...anonymous } = call;
+    expect(await accept("shop", [anonymous, anonymous])).toEqual({ accepted: 2, duplicates: 0, refused: [] });
+    expect(track).toHaveBeenCalledTimes(2);
+    expect(track).toHaveBeenCalledWith(
+      { event: "Ordered", userId: "u", timestamp: call.timestamp },
+      { source: "shop" },
+    );
+  });
+
+  it("leaves nothing that others would wait for when the ledger fails", async () => {
+    const { accept, ledger } = start();
+    const other = { ...call, messageId: "b", dedupeKey: "b" };
+    vi.spyOn(ledger, "hasSeen")
+      .mockReturnValueOnce(false)
+      .mockImplementationOnce(() => {
+        throw new Error("disk failed");
+      });
+    await expect(accept("shop", [call, other])).rejects.toThrow("disk failed");
+    expect(await accept("shop", [call, other])).toMatchObject({ accepted: 2, duplicates: 0 });
+  });
+});

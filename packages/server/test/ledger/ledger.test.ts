@@ -1,0 +1,81 @@
+import { join } from "node:path";
+import Database from "libsql";
+import { describe, expect, it } from "vitest";
+import { rejection } from "../../src/ingest/interpret-request.ts";
+import { Ledger } from "../../src/ledger/ledger.ts";
+import { closing, temporaryDirectory } from "../support/resources.ts";
+
+const hour = 3_600_000;
+
+function open(path = ":memory:"): Ledger {
+  return closing(new Ledger(path));
+}
+
+function rowsIn(path: string, table: string): number {
+  const db = new Database(path, { readonly: true });
+  const { count } = db.prepare(`SELECT count(*) AS count FROM ${table}`).get() as { count: number };
+  db.close();
+  return count;
+}
+
+describe("the ledger", () => {
+  it("keeps the last thousand rejected messages, however many there were", async () => {
+    const ledger = open();
+    for (let n = 0; n < 6; n += 1) {
+      const messages = Array.from({ length: 400 }, (_, index) => ({ messageId: `${n}-${index}` }));
+      await ledger.keepRejections(
+        messages.map((message) => rejection("missing_type", message)),
+        "shop",
+        n,
+      );
+    }
+    const kept = ledger.rejections(10_000);
+    expect(kept).toHaveLength(1_000);
+    expect(kept[0]).toMatchObject({ messageId: "5-399", source: "shop", reason: "missing_type" });
+    expect(kept.at(-1)).toMatchObject({ messageId: "3-200" });
+  });
+
+  it("forgets what is older than a day, so that its file does not grow without end", async () => {
+    const path = join(temporaryDirectory(), "server.db");
+    const ledger = open(path);
+    for (let n = 0; n < 100; n += 1) await ledger.remember({ source: "shop", key: `m${n}` }, n * hour);
+    expect(ledger.hasSeen({ source: "shop", key: "m99" }, 99 * hour)).toBe(true);
+    expect(ledger.hasSeen({ source: "blog", key: "m99" }, 99 * hour)).toBe(false);
+    expect(rowsIn(path, "seen")).toBe(24);
+  });
+
+  it("tells apart keys that differ in what is no character", async () => {
+    const ledger = open();
+    await ledger.remember({ source: "shop", key: "m\ud800" }, 0);
+    await ledger.remember({ source: "shop", key: "n\0a" }, 0);
+    const seen = ["m\ud800", "m\ud801", "m\ufffd", "n\0a", "n\0b", "n"].map((key) =>
+      ledger.hasSeen({ source: "shop", key }, 0),
+    );
+    expect(seen).toEqual([true, false, false, true, false, false]);
+  });
+
+  it("resolves only when what it remembers is in the file", async () => {
+    const path = join(temporaryDirectory(), "server.db");
+    const ledger = open(path);
+    await Promise.all(["a", "b"].map((key) => ledger.remember({ source: "shop", key }, 0)));
+    expect(rowsIn(path, "seen")).toBe(2);
+  });
+
+  it("refuses a file of a newer version, and one that is none of its own", () => {
+    const path = join(temporaryDirectory(), "server.db");
+    const db = new Database(path);
+    db.exec("PRAGMA user_version = 99");
+    db.close();
+    expect(() => new Ledger(path)).toThrow(
+      `${path} was written by a newer version of countersign. Use that version, or another data directory.`,
+    );
+  });
+
+  it("rejects what it cannot write", async () => {
+    const ledger = open();
+    const cannot = ledger.remember({ source: Symbol("shop") as unknown as string, key: "a" }, 0);
+    await expect(cannot).rejects.toThrow("can only bind");
+    await ledger.remember({ source: "shop", key: "a" }, 0);
+    expect(ledger.hasSeen({ source: "shop", key: "a" }, 0)).toBe(true);
+  });
+});
