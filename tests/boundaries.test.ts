@@ -66,7 +66,7 @@ describe("the directions between packages", () => {
       'export { createHmac } from "node:crypto";\n',
     );
     const { code, output } = await boundaries(copy);
-    expect(output).toContain("core-is-runtime-neutral: packages/core/src/planted.ts -> crypto");
+    expect(output).toContain("core-and-protocol-are-runtime-neutral: packages/core/src/planted.ts -> crypto");
     expect(code).toBe(1);
   });
 

@@ -42,10 +42,10 @@ const { output } = await cruise(["packages"], {
         to: { path: "^packages/[^/]+/src/", pathNot: "^packages/$1/" },
       },
       {
-        name: "core-is-runtime-neutral",
-        comment: "Only the Node entry points of core may touch Node.",
+        name: "core-and-protocol-are-runtime-neutral",
+        comment: "Only the Node entry points of core may use Node's modules.",
         severity: "error",
-        from: { path: "^packages/core/src/", pathNot: "^packages/core/src/(node|hmac-node)" },
+        from: { path: "^packages/(core|protocol)/src/", pathNot: "^packages/core/src/(node|hmac-node)" },
         to: { dependencyTypes: ["core"] },
       },
     ],

@@ -1,0 +1,83 @@
+import { CallIssue } from "./call-issue.ts";
+import { MAX_CALL_BYTES, MAX_NESTING } from "./limits.ts";
+
+/**
+ * Checks that JSON can carry all of a value: JSON.stringify would leave out functions and symbols without a word. It stops at a
+ * value that cannot fit a call, so its cost is bounded whatever it is given, circular values included.
+ *
+ * @param value - The value of a field of a call, so its first level is the second of the call.
+ * @param field - The field's name, for the error.
+ * @returns Whether something in it writes itself with `toJSON()`, so that what becomes of it is known only after serialising.
+ * @throws CallIssue `not_json`, `nested_too_deeply` or `message_too_large`, with the path of the value at fault.
+ */
+export function assertJson(value: object, field: string): boolean {
+  const path: string[] = [field];
+  let nodes = 0;
+  let writesItself = false;
+
+  const check = (value: unknown): void => {
+    nodes += 1;
+    // Every value takes at least one byte and its comma.
+    if (nodes > MAX_CALL_BYTES) throw tooLarge(field);
+    if (typeof value !== "object" || value === null) return checkScalar(value, path);
+    if (value instanceof Date) return;
+    if (typeof (value as { toJSON?: unknown }).toJSON === "function") {
+      writesItself = true;
+      return;
+    }
+    if (value instanceof Map || value instanceof Set) {
+      throw unfit(path, "is a Map or a Set, which JSON writes as {}. Pass an object or an array.");
+    }
+    if (path.length >= MAX_NESTING) throw tooDeep(field);
+    if (Array.isArray(value)) {
+      for (let index = 0; index < value.length; index += 1) descend(String(index), value[index]);
+      return;
+    }
+    for (const key of Object.keys(value)) {
+      const item: unknown = value[key as keyof typeof value];
+      if (item !== undefined) descend(key, item);
+    }
+  };
+  const descend = (key: string, value: unknown): void => {
+    path.push(key);
+    check(value);
+    path.pop();
+  };
+  check(value);
+  return writesItself;
+}
+
+/** The error for a call over the limit of spec 8. */
+export function tooLarge(field: string | undefined, bytes?: number): CallIssue {
+  const size = bytes === undefined ? "" : ` This one has ${bytes}.`;
+  return new CallIssue(
+    "message_too_large",
+    field,
+    `A call may have ${MAX_CALL_BYTES} bytes as JSON.${size} Send less, or a reference to it.`,
+  );
+}
+
+/** The error for a call that nests too deeply. */
+export function tooDeep(field?: string): CallIssue {
+  const what = field === undefined ? "The call" : `'${field}'`;
+  return new CallIssue(
+    "nested_too_deeply",
+    field,
+    `${what} is circular, or nests deeper than the ${MAX_NESTING} levels that a call may have.`,
+  );
+}
+
+function checkScalar(value: unknown, path: readonly string[]): void {
+  if (typeof value === "function" || typeof value === "symbol") {
+    throw unfit(path, `is a ${typeof value}, which JSON cannot carry. Leave it out.`);
+  }
+  // An application may teach BigInt to be JSON.
+  if (typeof value === "bigint" && !("toJSON" in BigInt.prototype)) {
+    throw unfit(path, "is a BigInt, which JSON cannot carry. Pass a number or a string.");
+  }
+}
+
+function unfit(path: readonly string[], what: string): CallIssue {
+  const field = path.join(".");
+  return new CallIssue("not_json", field, `'${field}' ${what}`);
+}

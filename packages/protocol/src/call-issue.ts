@@ -1,0 +1,45 @@
+/**
+ * A rule that a call can break.
+ *
+ * | rule | broken by |
+ * |---|---|
+ * | `not_an_object` | a call that is not an object |
+ * | `unknown_field` | a field that this type of call does not have |
+ * | `invalid_field` | a field of the wrong kind |
+ * | `no_user_anon_id` | neither a `userId` nor an `anonymousId` |
+ * | `missing_user_id`, `missing_previous_id` | an alias without one of its two ids |
+ * | `missing_event`, `missing_group_id` | a track call without `event`, a group call without `groupId` |
+ * | `invalid_timestamp` | a `timestamp` that is not a time |
+ * | `message_id_too_long` | a `messageId` of 100 characters or more |
+ * | `not_json` | a value that JSON cannot carry |
+ * | `nested_too_deeply` | more than 500 levels |
+ * | `message_too_large` | more than 32 KiB |
+ */
+export type CallRule =
+  | "not_an_object"
+  | "unknown_field"
+  | "invalid_field"
+  | "no_user_anon_id"
+  | "missing_user_id"
+  | "missing_previous_id"
+  | "missing_event"
+  | "missing_group_id"
+  | "invalid_timestamp"
+  | "message_id_too_long"
+  | "not_json"
+  | "nested_too_deeply"
+  | "message_too_large";
+
+/** A call breaks a rule. Client and sender turn it into the error of their own. */
+export class CallIssue extends TypeError {
+  override readonly name = "CallIssue";
+  readonly rule: CallRule;
+  /** The field at fault, as a path such as `properties.items.0`; `undefined` if it is the call as a whole. */
+  readonly field: string | undefined;
+
+  constructor(rule: CallRule, field: string | undefined, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.rule = rule;
+    this.field = field;
+  }
+}

@@ -1,0 +1,54 @@
+export { assertJson } from "./assert-json.ts";
+export { CallIssue, type CallRule } from "./call-issue.ts";
+export {
+  CALL_TYPES,
+  type AliasCall,
+  type Calls,
+  type CallType,
+  type CommonFields,
+  type GroupCall,
+  type IdentifyCall,
+  type Identity,
+  type PageCall,
+  type PageProperties,
+  type RecordedCall,
+  type ScreenCall,
+  type TrackCall,
+} from "./calls.ts";
+export { checkClock, type Clock, type ScheduledTask } from "./clock.ts";
+export { parseDuration, type Duration } from "./duration.ts";
+export { timeOrderedId } from "./ids.ts";
+export { describeKind, isObject, nestsDeeperThan, quote, type JsonObject, type JsonValue } from "./json.ts";
+export {
+  isMessageId,
+  MAX_BATCH_BYTES,
+  MAX_BATCH_MESSAGES,
+  MAX_CALL_BYTES,
+  MAX_MESSAGE_ID_LENGTH,
+  MAX_NESTING,
+  measureCall,
+  utf8Bytes,
+} from "./limits.ts";
+export {
+  checkFunction,
+  checkOptionNames,
+  checkPort,
+  nameHint,
+  nearestName,
+  unknownNames,
+  type OptionHints,
+  type OptionNames,
+} from "./options.ts";
+export {
+  CALL_FIELDS,
+  missingField,
+  recordCall,
+  serializeCall,
+  type CallDefaults,
+  type MissingField,
+  type SerializedCall,
+} from "./record-call.ts";
+export { parseRetryAfter } from "./retry-after.ts";
+export { systemClock, type SystemClockOptions } from "./system-clock.ts";
+export { formatTimestamp, isTimestamp, parseTimestamp } from "./timestamps.ts";
+export { virtualClock, type VirtualClock } from "./virtual-clock.ts";

@@ -1,0 +1,41 @@
+import { MAX_NESTING } from "./limits.ts";
+
+/** A value that JSON can carry. */
+export type JsonValue = string | number | boolean | null | JsonObject | readonly JsonValue[];
+
+/** An object that JSON can carry. */
+export interface JsonObject {
+  readonly [name: string]: JsonValue;
+}
+
+/** Whether a value is an object with fields: neither `null` nor an array. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Whether a parsed JSON value nests deeper than a limit. The value itself is the first level. It stops at the limit, so it is
+ * safe for any input.
+ */
+export function nestsDeeperThan(value: unknown, limit: number = MAX_NESTING): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (limit === 0) return true;
+  for (const inner of Object.values(value)) if (nestsDeeperThan(inner, limit - 1)) return true;
+  return false;
+}
+
+const LONGEST_QUOTE = 40;
+
+/** Names the kind of a value for an error message: `null`, `an array`, `a number`, or the start of a text in quotes. */
+export function describeKind(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "string") return quote(value);
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? "an invalid Date" : "a Date";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+/** A text in quotes for an error message, cut if it is long. Control characters are escaped. */
+export function quote(text: string): string {
+  return JSON.stringify(text.length > LONGEST_QUOTE ? `${text.slice(0, LONGEST_QUOTE)}…` : text);
+}

@@ -1,0 +1,99 @@
+import { describeKind, isObject, quote } from "./json.ts";
+
+/** The names of a type's options. It is checked against the type, so that no option can be forgotten. */
+export type OptionNames<Options> = Readonly<Record<keyof Options & string, true>>;
+
+/** What to say about a name that does not exist but is likely to be given: `{ timeout: "it is called deadline here" }`. */
+export type OptionHints = Readonly<Record<string, string>>;
+
+type Names = Readonly<Record<string, unknown>>;
+
+/**
+ * Rejects an options object with an unknown name. The compiler sees no misspelling in JavaScript or in a file, and some would
+ * show late: without `secret`, messages go out unsigned.
+ *
+ * @param what - What takes the options, for the error: `createSender()`.
+ * @param options - The options as given.
+ * @param names - An object whose keys are the known names.
+ * @param hints - What to say about names that are likely mistakes.
+ * @throws TypeError naming the unknown option, and the one that was probably meant.
+ */
+export function checkOptionNames(what: string, options: unknown, names: Names, hints?: OptionHints): void {
+  if (!isObject(options)) {
+    const known = Object.keys(names).join(", ");
+    throw new TypeError(`${what} takes an options object, { ${known} }, not ${describeKind(options)}.`);
+  }
+  const [unknown] = unknownNames(options, names);
+  if (unknown === undefined) return;
+  throw new TypeError(`${what}: unknown option ${quote(unknown)}${nameHint(unknown, names, hints)}`);
+}
+
+/** The names in an object that are not known. */
+export function unknownNames(value: unknown, names: Names): readonly string[] {
+  return isObject(value) ? Object.keys(value).filter((name) => !Object.hasOwn(names, name)) : [];
+}
+
+/**
+ * The end of a sentence about an unknown name: `: it is called secret here.`, `; did you mean "secret"?`, or a list of the
+ * known names.
+ */
+export function nameHint(name: string, names: Names, hints: OptionHints = {}): string {
+  if (Object.hasOwn(hints, name)) return `: ${hints[name]}.`;
+  const known = Object.keys(names);
+  const nearest = nearestName(name, known);
+  return nearest === undefined ? `. Known: ${known.join(", ")}.` : `; did you mean ${quote(nearest)}?`;
+}
+
+/** The known name that takes the fewest changed letters to reach, if they are few. */
+export function nearestName(name: string, known: readonly string[]): string | undefined {
+  let best: { readonly name: string; readonly changes: number } | undefined;
+  for (const other of known) {
+    const changes = editDistance(name.toLowerCase(), other.toLowerCase());
+    const few = Math.max(1, Math.floor(other.length / 3));
+    if (changes <= few && (best === undefined || changes < best.changes)) best = { name: other, changes };
+  }
+  return best?.name;
+}
+
+/**
+ * Checks the shape of something that a caller may inject, such as a clock, a store or a transport. A wrong one would otherwise
+ * fail later, in the middle of the work.
+ *
+ * @param what - What it was given as, for the error: `createSender({ clock })`.
+ * @throws TypeError naming the first method that is missing.
+ */
+export function checkPort(what: string, value: unknown, methods: readonly string[]): void {
+  const isPort = (typeof value === "object" && value !== null) || typeof value === "function";
+  const missing = isPort ? methods.find((name) => typeof Reflect.get(value, name) !== "function") : "";
+  if (missing === undefined) return;
+  const needed = methods.map((name) => `${name}()`).join(", ");
+  throw new TypeError(
+    `${what} must be an object with ${needed}: ${isPort ? `${missing}() is missing` : `got ${describeKind(value)}`}.`,
+  );
+}
+
+/**
+ * Checks that something a caller may inject is a function, if it is given at all.
+ *
+ * @throws TypeError naming what it was given as.
+ */
+export function checkFunction(what: string, value: unknown): void {
+  if (value === undefined || typeof value === "function") return;
+  throw new TypeError(`${what} must be a function, not ${describeKind(value)}.`);
+}
+
+/** How many letters have to be added, removed or replaced to turn one text into another. */
+function editDistance(from: string, to: string): number {
+  // A given name can have any length. One that is much longer is not near, and must cost nothing.
+  if (Math.abs(from.length - to.length) > to.length) return Number.POSITIVE_INFINITY;
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let index = 0; index < from.length; index += 1) {
+    const next = [index + 1];
+    for (let column = 1; column <= to.length; column += 1) {
+      const replaced = (row[column - 1] ?? 0) + (from[index] === to[column - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
+}
