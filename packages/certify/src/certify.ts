@@ -1,11 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Audit } from "./audit.ts";
-import { audits } from "./audits.ts";
-import { checkOptions } from "./check-options.ts";
-import { connectionTrouble } from "./client.ts";
-import { freshText } from "./messages.ts";
-import { createProbe, type Exchange, type Probe, type ProbeOptions } from "./probe.ts";
-import { toReport, type AuditResult, type Report } from "./report.ts";
+import type { Audit } from "./audits/audit.ts";
+import { audits } from "./audits/audits.ts";
+import { checkOptions } from "./probe/check-options.ts";
+import { connectionTrouble } from "./wire/exchange.ts";
+import { freshText } from "./audits/messages.ts";
+import { createProbe } from "./probe/create-probe.ts";
+import type { Exchange, Probe, ProbeOptions } from "./probe/probe.ts";
+import { toReport, type AuditResult, type Report } from "./report/report.ts";
 import { ReceiverUnreachableError } from "./receiver-unreachable-error.ts";
 import { selectAudits } from "./select-audits.ts";
 

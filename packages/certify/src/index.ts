@@ -1,16 +1,10 @@
-export type { Audit, AuditFailure, AuditLevel } from "./audit.ts";
-export { audits } from "./audits.ts";
+export type { Audit, AuditFailure, AuditLevel } from "./audits/audit.ts";
+export { audits } from "./audits/audits.ts";
 export { certify, type CertifyOptions } from "./certify.ts";
-export type { Answer } from "./client.ts";
-export { formatResult, formatSummary } from "./format-result.ts";
-export {
-  createProbe,
-  type Delivery,
-  type Exchange,
-  type Probe,
-  type ProbeOptions,
-  type Transfer,
-} from "./probe.ts";
+export type { Answer } from "./wire/exchange.ts";
+export { formatResult, formatSummary } from "./report/format-result.ts";
+export { createProbe } from "./probe/create-probe.ts";
+export type { Delivery, Exchange, Probe, ProbeOptions, Transfer } from "./probe/probe.ts";
 export { ReceiverUnreachableError } from "./receiver-unreachable-error.ts";
-export type { AuditResult, Report, Tally } from "./report.ts";
-export { toJUnit } from "./to-junit.ts";
+export type { AuditResult, Report, Tally } from "./report/report.ts";
+export { toJUnit } from "./report/to-junit.ts";

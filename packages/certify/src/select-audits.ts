@@ -1,4 +1,4 @@
-import type { Audit } from "./audit.ts";
+import type { Audit } from "./audits/audit.ts";
 
 /** How many names an error proposes in place of an unknown one. */
 const MAX_PROPOSALS = 3;

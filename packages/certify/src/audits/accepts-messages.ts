@@ -1,7 +1,7 @@
 import type { MessageType } from "@countersign/core";
-import type { Audit, AuditLevel } from "../audit.ts";
-import { accepted, sendEach } from "../expectations.ts";
-import { freshMessage, freshText, trackWithProperties } from "../messages.ts";
+import type { Audit, AuditLevel } from "./audit.ts";
+import { accepted, sendEach } from "./expectations.ts";
+import { freshMessage, freshText, trackWithProperties } from "./messages.ts";
 
 const TYPES: readonly MessageType[] = ["page", "screen", "identify", "track", "alias", "group", "delete"];
 

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Audit, AuditLevel } from "../audit.ts";
-import { accepted, sendEach } from "../expectations.ts";
-import { freshMessage, freshText } from "../messages.ts";
-import type { Delivery, Probe } from "../probe.ts";
+import type { Audit, AuditLevel } from "./audit.ts";
+import { accepted, sendEach } from "./expectations.ts";
+import { freshMessage, freshText } from "./messages.ts";
+import type { Delivery, Probe } from "../probe/probe.ts";
 
 /** The ways in which proxies and HTTP clients may put an authentic message on the wire. */
 export const acceptsTransfers: readonly Audit[] = [

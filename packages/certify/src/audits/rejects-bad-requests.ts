@@ -1,7 +1,7 @@
-import type { Audit, AuditLevel } from "../audit.ts";
-import { answeredWith, decided, refused, sendEach, type Expectation } from "../expectations.ts";
-import { freshText } from "../messages.ts";
-import type { Delivery, Probe } from "../probe.ts";
+import type { Audit, AuditLevel } from "./audit.ts";
+import { answeredWith, decided, refused, sendEach, type Expectation } from "./expectations.ts";
+import { freshText } from "./messages.ts";
+import type { Delivery, Probe } from "../probe/probe.ts";
 
 const WRONG_SIGNATURE = "f".repeat(40);
 

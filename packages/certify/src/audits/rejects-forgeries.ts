@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
-import type { Audit } from "../audit.ts";
-import { refused, sendEach } from "../expectations.ts";
-import { freshMessage, freshText } from "../messages.ts";
-import type { Delivery, Probe } from "../probe.ts";
+import type { Audit } from "./audit.ts";
+import { refused, sendEach } from "./expectations.ts";
+import { freshMessage, freshText } from "./messages.ts";
+import type { Delivery, Probe } from "../probe/probe.ts";
 
 /** Well-formed digits that are the digest of nothing anyone sends. */
 const SOME_DIGEST = "0123456789abcdef0123456789abcdef01234567";

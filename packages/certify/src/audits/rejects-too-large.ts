@@ -1,7 +1,7 @@
-import type { Audit } from "../audit.ts";
-import { answeredWith, failure } from "../expectations.ts";
-import { freshText } from "../messages.ts";
-import type { Delivery, Exchange, Probe } from "../probe.ts";
+import type { Audit } from "./audit.ts";
+import { answeredWith, failure } from "./expectations.ts";
+import { freshText } from "./messages.ts";
+import type { Delivery, Exchange, Probe } from "../probe/probe.ts";
 
 /** Two thousand times the largest message: beyond any limit a receiver of webhooks may set on purpose. */
 const TOO_LARGE = 64 * 1024 * 1024;

@@ -1,8 +1,8 @@
 import { EventEmitter, once } from "node:events";
-import type { Audit, AuditFailure } from "../audit.ts";
-import { accepted, decided } from "../expectations.ts";
-import { freshText } from "../messages.ts";
-import type { Delivery, Exchange, Probe } from "../probe.ts";
+import type { Audit, AuditFailure } from "./audit.ts";
+import { accepted, decided } from "./expectations.ts";
+import { freshText } from "./messages.ts";
+import type { Delivery, Exchange, Probe } from "../probe/probe.ts";
 
 /** Deeper than most parsers recurse, and still within the 32 KiB that a message may have. */
 const TOO_DEEP = 15_000;

@@ -1,7 +1,7 @@
-import type { Audit } from "../audit.ts";
-import { accepted, failure, sendEach } from "../expectations.ts";
-import { freshMessage, freshText } from "../messages.ts";
-import type { Delivery, Exchange, Probe } from "../probe.ts";
+import type { Audit } from "./audit.ts";
+import { accepted, failure, sendEach } from "./expectations.ts";
+import { freshMessage, freshText } from "./messages.ts";
+import type { Delivery, Exchange, Probe } from "../probe/probe.ts";
 
 const AT_ONCE = 20;
 

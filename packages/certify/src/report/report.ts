@@ -1,4 +1,4 @@
-import type { AuditFailure, AuditLevel } from "./audit.ts";
+import type { AuditFailure, AuditLevel } from "../audits/audit.ts";
 
 interface AuditedRule {
   readonly id: string;

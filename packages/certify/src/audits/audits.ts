@@ -1,11 +1,11 @@
 import type { Audit } from "./audit.ts";
-import { acceptsMessages } from "./audits/accepts-messages.ts";
-import { acceptsTransfers } from "./audits/accepts-transfers.ts";
-import { rejectsBadRequests } from "./audits/rejects-bad-requests.ts";
-import { rejectsForgeries } from "./audits/rejects-forgeries.ts";
-import { rejectsTooLarge } from "./audits/rejects-too-large.ts";
-import { survives } from "./audits/survives.ts";
-import { aboutEveryAnswer, takesDeliveries } from "./audits/takes-deliveries.ts";
+import { acceptsMessages } from "./accepts-messages.ts";
+import { acceptsTransfers } from "./accepts-transfers.ts";
+import { rejectsBadRequests } from "./rejects-bad-requests.ts";
+import { rejectsForgeries } from "./rejects-forgeries.ts";
+import { rejectsTooLarge } from "./rejects-too-large.ts";
+import { survives } from "./survives.ts";
+import { aboutEveryAnswer, takesDeliveries } from "./takes-deliveries.ts";
 
 /**
  * Every rule that a receiver is held to, in the order in which {@link certify} puts them: what it must take, what it

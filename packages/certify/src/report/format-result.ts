@@ -1,4 +1,4 @@
-import type { AuditFailure } from "./audit.ts";
+import type { AuditFailure } from "../audits/audit.ts";
 import type { AuditResult, Report, Tally } from "./report.ts";
 
 const MARKS = { passed: "✓", failed: "✗", skipped: "-" } as const;

@@ -1,4 +1,4 @@
-import type { Probe } from "./probe.ts";
+import type { Probe } from "../probe/probe.ts";
 
 /**
  * How much an audit matters. `MUST`: security, at-least-once delivery, staying alive; a receiver that fails one loses

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { Answer } from "./client.ts";
+import type { Answer } from "../wire/exchange.ts";
 
 /** A secret shorter than this is not looked for in answers: it would be found there by chance. */
 const MIN_SECRET_LENGTH = 8;

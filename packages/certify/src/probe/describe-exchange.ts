@@ -1,4 +1,4 @@
-import type { Outcome } from "./client.ts";
+import type { Outcome } from "../wire/exchange.ts";
 import type { Delivery } from "./probe.ts";
 
 const MAX_BODY_SHOWN = 200;

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import { createSecureContext, rootCertificates, type SecureContext } from "node:tls";
-import type { Endpoint } from "./client.ts";
+import type { Endpoint } from "../wire/exchange.ts";
 import type { ProbeOptions } from "./probe.ts";
 
 /** Set by the audits, or by HTTP itself: a static header of such a name would spoil what an audit sends. */

@@ -1,5 +1,5 @@
 import type { AuditFailure } from "./audit.ts";
-import type { Delivery, Exchange, Probe } from "./probe.ts";
+import type { Delivery, Exchange, Probe } from "../probe/probe.ts";
 
 /** What an exchange should have been; `fix` says what to change where it was not. */
 export type Expectation = (exchange: Exchange, fix: string) => AuditFailure | undefined;

@@ -1,0 +1,111 @@
+import { Agent } from "node:http";
+import { Agent as SecureAgent } from "node:https";
+import { sign } from "@countersign/core";
+import { exchange, sendBytes, type OutgoingRequest } from "../wire/exchange.ts";
+import { checkOptions } from "./check-options.ts";
+import { describeDelivery, describeOutcome } from "./describe-exchange.ts";
+import type { Delivery, Exchange, Probe, ProbeOptions } from "./probe.ts";
+import { tells, telltalesOf } from "./telltales.ts";
+
+/** How long the sender waits for an answer (spec 4.1), in ms. */
+const ANSWER_BUDGET_MS = 5_000;
+
+const DEFAULT_TIMEOUT_MS = 2 * ANSWER_BUDGET_MS;
+
+/**
+ * Prepares to put audits to a receiver one by one, for instance each in a test of its own. {@link certify} does it all
+ * at once. Nothing is sent yet.
+ *
+ * @throws TypeError if an option is not usable; the message says which and why.
+ * @example
+ * ```ts
+ * const probe = createProbe({ url: "http://127.0.0.1:3000/webhooks", secret: "a shared secret" });
+ * for (const audit of audits) test(audit.title, async () => expect(await audit.run(probe)).toBeUndefined());
+ * ```
+ */
+export function createProbe(options: ProbeOptions): Probe {
+  const endpoint = checkOptions(options);
+  const { secret, signal } = options;
+  const findings: { leak?: Exchange; late?: Exchange; unanswered: number } = { unanswered: 0 };
+
+  async function send(delivery: Delivery): Promise<Exchange> {
+    signal?.throwIfAborted();
+    const request = toRequest(delivery, options);
+    const outcome = await exchange(endpoint, request);
+    signal?.throwIfAborted();
+    const telltales = telltalesOf(toBytes(delivery.body), Object.values(request.headers).flat(), secret);
+    const done: Exchange = {
+      ...outcome,
+      sent: describeDelivery(endpoint.url, delivery),
+      received: describeOutcome(outcome, [...telltales, secret]),
+    };
+    if (done.answer === undefined && request.ending === "end") findings.unanswered += 1;
+    if (tells(outcome.answer, telltales)) findings.leak ??= done;
+    if (delivery.transfer === undefined && done.durationMs > ANSWER_BUDGET_MS) findings.late ??= done;
+    return done;
+  }
+
+  return {
+    url: endpoint.url,
+    secret,
+    timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    signal,
+    sign: (body) => sign(body, secret),
+    send,
+    sendBytes: (bytes) => sendBytes(endpoint, bytes, 1_000),
+    async withConnection(use) {
+      const agent = new (endpoint.url.protocol === "https:" ? SecureAgent : Agent)({
+        keepAlive: true,
+        maxSockets: 1,
+      });
+      try {
+        return await use(agent);
+      } finally {
+        agent.destroy();
+      }
+    },
+    get unanswered() {
+      return findings.unanswered;
+    },
+    get leak() {
+      return findings.leak;
+    },
+    get late() {
+      return findings.late;
+    },
+  };
+}
+
+function toRequest(delivery: Delivery, options: ProbeOptions): OutgoingRequest {
+  const { body, method = "POST", transfer = {} } = delivery;
+  return {
+    method,
+    headers: toHeaders(delivery, options),
+    body: transfer.pieces ?? toBytes(body),
+    ending: transfer.ending ?? "end",
+    awaitContinue: transfer.awaitContinue ?? false,
+    agent: transfer.agent,
+    timeoutMs: transfer.timeoutMs ?? options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+  };
+}
+
+function toHeaders(delivery: Delivery, options: ProbeOptions): OutgoingRequest["headers"] {
+  const { body, method = "POST", signature = sign(body, options.secret), transfer = {} } = delivery;
+  const { declaredLength = Buffer.byteLength(body), awaitContinue } = transfer;
+  const framing =
+    declaredLength === null
+      ? { "Transfer-Encoding": "chunked" }
+      : { "Content-Length": String(declaredLength) };
+  return {
+    ...options.headers,
+    "User-Agent": "Countersign/1.0",
+    ...(method === "POST" && { "Content-Type": "application/json", ...framing }),
+    ...(awaitContinue && { Expect: "100-continue" }),
+    ...(signature !== null && { "X-Signature": signature }),
+    ...delivery.headers,
+  };
+}
+
+function toBytes(body: string | Uint8Array): Uint8Array {
+  return typeof body === "string" ? Buffer.from(body) : body;
+}

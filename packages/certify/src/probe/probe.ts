@@ -1,0 +1,83 @@
+import type { Agent } from "node:http";
+import type { Outcome } from "../wire/exchange.ts";
+
+/** Which receiver to audit, and how to reach it. */
+export interface ProbeOptions {
+  /** Where the receiver takes its webhooks: http or https. */
+  readonly url: string | URL;
+  /** The shared secret that the receiver has too. */
+  readonly secret: string;
+  /** Static headers for every request, as a destination's settings have them. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** PEM certificates of a private authority, trusted beside the public ones. TLS is always verified. */
+  readonly ca?: string | undefined;
+  /** Ends the audit early. */
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * How long an audit waits for one answer, in ms. Longer than the 5 s a sender waits, so that a slow receiver fails
+   * the audit of its slowness and no other. Default: 10,000.
+   */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** One request to the receiver. What is not given is as the sender would have it. */
+export interface Delivery {
+  /** What this request is, for the report: "a track message whose event name holds an emoji". */
+  readonly what: string;
+  readonly body: string | Uint8Array;
+  /** The value or values of `X-Signature`; null for none. Default: the right one for the body. */
+  readonly signature?: string | readonly string[] | null;
+  /** Default: `POST`. */
+  readonly method?: string;
+  /** Further headers, or others than the default ones. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** How the body is put on the wire. Default: all at once, under its `Content-Length`. */
+  readonly transfer?: Transfer;
+}
+
+/** How a body is put on the wire. */
+export interface Transfer {
+  /** The pieces to write in place of the body, each when the one before has left. */
+  readonly pieces?: AsyncIterable<Uint8Array>;
+  /** The length to declare, in bytes; null for a chunked body. Default: that of the body. */
+  readonly declaredLength?: number | null;
+  /** What comes after the body: the end, or a connection broken off in order or with a reset. Default: `end`. */
+  readonly ending?: "end" | "close" | "reset";
+  /** Whether to send `Expect: 100-continue`, and the body only after the answer to that or a second. */
+  readonly awaitContinue?: boolean;
+  /** How long to wait for the answer, in ms. Default: as long as the probe does. */
+  readonly timeoutMs?: number;
+  /** Connections to reuse, from {@link Probe.withConnection}. Default: one of its own. */
+  readonly agent?: Agent;
+}
+
+/** A request and what came of it. */
+export interface Exchange extends Outcome {
+  /** The request in words. */
+  readonly sent: string;
+  /** The answer, or that there was none, in words. Secret and digests are masked. */
+  readonly received: string;
+}
+
+/** Sends requests to one receiver, and remembers what two audits ask of all answers. */
+export interface Probe {
+  readonly url: URL;
+  readonly secret: string;
+  /** How long one answer is waited for, in ms. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal | undefined;
+  /** The right signature of a body. */
+  readonly sign: (body: string | Uint8Array) => string;
+  /** Sends one request. Resolves whatever the receiver does; rejects only when the signal aborts. */
+  readonly send: (delivery: Delivery) => Promise<Exchange>;
+  /** Sends bytes that need not be HTTP, and waits until the receiver closes or a second is over. */
+  readonly sendBytes: (bytes: Uint8Array) => Promise<void>;
+  /** Gives connections that are kept open between requests to `use`, and closes them after it. */
+  readonly withConnection: <T>(use: (agent: Agent) => Promise<T>) => Promise<T>;
+  /** How many requests were not answered, apart from those that were broken off on purpose. */
+  readonly unanswered: number;
+  /** The first exchange whose answer told the digest of what was sent, or the secret. */
+  readonly leak: Exchange | undefined;
+  /** The first exchange of an ordinary request that took longer than the sender waits. */
+  readonly late: Exchange | undefined;
+}
