@@ -56,7 +56,7 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
    * ```
    */
   identify(call: IdentifyCall): Receipt {
-    return this.#recorder.record(this.#serialize("identify", call));
+    return this.#recorder.record(this.#serialize("identify", call, arguments[1]));
   }
 
   /**
@@ -70,7 +70,7 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
    * ```
    */
   track(call: TrackCallOf<Schemas>): Receipt {
-    const serialized = this.#serialize("track", call);
+    const serialized = this.#serialize("track", call, arguments[1]);
     if (this.#schemas) {
       const { event, properties }: { readonly event: string; readonly properties?: unknown } = call;
       checkEvent(this.#schemas, event, properties);
@@ -88,7 +88,7 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
    * ```
    */
   page(call: PageCall): Receipt {
-    return this.#recorder.record(this.#serialize("page", call));
+    return this.#recorder.record(this.#serialize("page", call, arguments[1]));
   }
 
   /**
@@ -101,7 +101,7 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
    * ```
    */
   screen(call: ScreenCall): Receipt {
-    return this.#recorder.record(this.#serialize("screen", call));
+    return this.#recorder.record(this.#serialize("screen", call, arguments[1]));
   }
 
   /**
@@ -114,7 +114,7 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
    * ```
    */
   group(call: GroupCall): Receipt {
-    return this.#recorder.record(this.#serialize("group", call));
+    return this.#recorder.record(this.#serialize("group", call, arguments[1]));
   }
 
   /**
@@ -127,7 +127,7 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
    * ```
    */
   alias(call: AliasCall): Receipt {
-    return this.#recorder.record(this.#serialize("alias", call));
+    return this.#recorder.record(this.#serialize("alias", call, arguments[1]));
   }
 
   /**
@@ -167,7 +167,13 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
     await this.close();
   }
 
-  #serialize(type: CallType, call: unknown): SerializedCall {
+  #serialize(type: CallType, call: unknown, callback: unknown): SerializedCall {
+    if (typeof callback === "function") {
+      // Clients of other kinds take one. Here it would never run.
+      throw new TypeError(
+        `${type}() takes no callback. Await the receipt that it returns: const outcome = await analytics.${type}({ ... });`,
+      );
+    }
     return serialize(type, call, this.#defaults);
   }
 }

@@ -25,6 +25,8 @@ export interface TryLater {
   readonly mayBeStored: boolean;
   /** Whether every other batch would be turned away too. */
   readonly pausesAll: boolean;
+  /** Whether the service answered 429. */
+  readonly rateLimited: boolean;
   /** Milliseconds the service asked to wait. */
   readonly retryAfter: number | undefined;
   readonly detail: string;
@@ -37,10 +39,15 @@ const accepted: Accepted = { kind: "accepted" };
  * status 200 is no proof that the service has anything.
  *
  * @param now - Milliseconds since 1970, for a Retry-After that is a date.
+ * @param sanitize - Makes what the endpoint said fit for a log.
  */
-export function readAnswer(response: TransportResponse, now: number): Answer {
+export function readAnswer(
+  response: TransportResponse,
+  now: number,
+  sanitize: (text: string) => string,
+): Answer {
   const { status, body } = response;
-  const said = body.trim().slice(0, 200);
+  const said = sanitize(body.trim()).slice(0, 200);
   const detail = `The endpoint answered ${status}${said ? `: ${said}` : ""}`;
   const refused = (reason: RejectionReason, advice: string, divisible = false): Refused => {
     return { kind: "refused", reason, statusCode: status, divisible, detail: `${detail}. ${advice}` };
@@ -58,7 +65,7 @@ export function readAnswer(response: TransportResponse, now: number): Answer {
   if (status === 413) return refused("too-large", "Send a smaller message.", true);
   if (status === 401 || status === 403) return refused("unauthorized", "Check the write key.");
   if (status >= 300 && status < 400) {
-    const location = response.headers.get("location");
+    const location = sanitize(response.headers.get("location") ?? "").slice(0, 200);
     return refused(
       "redirected",
       location ? `It points to ${location}: set \`endpoint\` to it.` : "Check `endpoint`.",
@@ -68,15 +75,16 @@ export function readAnswer(response: TransportResponse, now: number): Answer {
 }
 
 /** The answer of an endpoint that gave none. */
-export function noAnswer(error: unknown): TryLater {
+export function noAnswer(error: unknown, sanitize: (text: string) => string): TryLater {
   const { message, code } = rootOf(error);
   return {
     kind: "try-later",
     // These say that no connection came about. After anything else the request may have arrived.
     mayBeStored: !["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"].includes(code),
     pausesAll: false,
+    rateLimited: false,
     retryAfter: undefined,
-    detail: `The endpoint gave no answer: ${message}. Check \`endpoint\` and the network.`,
+    detail: `The endpoint gave no answer: ${sanitize(message)}. Check \`endpoint\` and the network.`,
   };
 }
 
@@ -99,6 +107,7 @@ function tryLater(response: TransportResponse, now: number, detail: string): Try
     // 408 and 429 are refusals. A 5xx can come from a proxy in front of a service that did store.
     mayBeStored: status !== 408 && status !== 429,
     pausesAll: status === 429 || status === 503,
+    rateLimited: status === 429,
     retryAfter: parseRetryAfter(response.headers, now),
     detail,
   };

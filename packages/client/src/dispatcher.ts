@@ -4,7 +4,7 @@ import { createEnvelope, type Envelope } from "./envelope.ts";
 import type { Log } from "./log.ts";
 import type { QueuedMessage } from "./message-queue.ts";
 import type { DropReason, Outcome } from "./outcome.ts";
-import { retryDelay, type RetryPolicy } from "./retry.ts";
+import { isPaced, retryDelay, type RetryPolicy } from "./retry.ts";
 import { gzip, type Transport } from "./transport.ts";
 
 /** What a {@link Dispatcher} works with. */
@@ -21,16 +21,26 @@ export interface DispatcherOptions {
   /** Called once for every message of every batch. */
   readonly settle: (messages: readonly QueuedMessage[], outcome: Outcome) => void;
   readonly log: Log | undefined;
-  /** Takes the write key out of what an endpoint said. */
-  readonly redact: (text: string) => string;
+  /** Makes what an endpoint said fit for a log, without the write key. */
+  readonly sanitize: (text: string) => string;
 }
 
 interface Batch {
   readonly messages: readonly QueuedMessage[];
   readonly envelope: Envelope;
   attempts: number;
+  /** Attempts that failed, without those that a 429 answered with a Retry-After. */
+  failures: number;
+  /** Milliseconds of `retry.giveUpAfter` that are used up. */
+  spent: number;
+  /** When it may be tried again. */
+  notBefore: number;
   /** An attempt went out and got no clear answer. */
   mayBeStored: boolean;
+}
+
+function createBatch(messages: readonly QueuedMessage[], envelope: Envelope, mayBeStored = false): Batch {
+  return { messages, envelope, attempts: 0, failures: 0, spent: 0, notBefore: 0, mayBeStored };
 }
 
 /** One place among the requests in flight: a batch, and what a bisection made of it. */
@@ -46,7 +56,10 @@ interface Slot {
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #slots = new Set<Slot>();
+  /** Nothing is sent before this time. */
   #pausedUntil = 0;
+  /** The service asked, with a 429, for no request before this time. */
+  #pacedUntil = 0;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -59,13 +72,12 @@ export class Dispatcher {
 
   /** Sends a batch. Resolves when all its messages are settled, and never rejects. */
   async dispatch(messages: readonly QueuedMessage[], envelope: Envelope): Promise<void> {
-    const first: Batch = { messages, envelope, attempts: 0, mayBeStored: false };
-    const slot: Slot = { todo: [first], abort: new AbortController() };
+    const slot: Slot = { todo: [createBatch(messages, envelope)], abort: new AbortController() };
     this.#slots.add(slot);
     try {
       for (let batch = slot.todo.at(-1); batch; batch = slot.todo.at(-1)) await this.#step(slot, batch);
     } catch (error) {
-      const detail = `Something injected into the client threw: ${String(error)}.`;
+      const detail = this.#options.sanitize(`Something injected into the client threw: ${String(error)}.`);
       this.#giveUp(slot, "internal-error", detail);
     } finally {
       this.#slots.delete(slot);
@@ -89,17 +101,17 @@ export class Dispatcher {
   /** One attempt at the batch on top, and what follows from it. */
   async #step(slot: Slot, batch: Batch): Promise<void> {
     const { clock, settle, log } = this.#options;
-    while (this.#pausedUntil > clock.now() && !slot.abort.signal.aborted) {
-      await this.#sleep(this.#pausedUntil - clock.now(), slot.abort.signal);
-    }
+    await this.#wait(batch, slot.abort.signal);
     if (slot.abort.signal.aborted) return;
 
     const before = batch.mayBeStored;
     // Until there is an answer. Whoever abandons the slot meanwhile reads it.
     batch.mayBeStored = true;
     batch.attempts += 1;
+    const since = clock.now();
     const answer = await this.#attempt(batch, slot.abort.signal);
     if (slot.abort.signal.aborted) return;
+    batch.spent += elapsed(since, clock.now());
     batch.mayBeStored = before;
 
     if (answer.kind === "try-later") return this.#tryLater(slot, batch, answer);
@@ -120,17 +132,21 @@ export class Dispatcher {
     });
   }
 
-  async #tryLater(slot: Slot, batch: Batch, answer: TryLater): Promise<void> {
+  #tryLater(slot: Slot, batch: Batch, answer: TryLater): void {
     const { clock, retry, random, settle } = this.#options;
     batch.mayBeStored ||= answer.mayBeStored;
-    const delay = retryDelay(batch.attempts, answer, retry, random());
+    const paced = isPaced(answer);
+    if (!paced) batch.failures += 1;
+    const delay = retryDelay(batch, answer, retry, random());
     // The others must hear of it even when this batch gives up.
-    const pause = delay ?? Math.min(answer.retryAfter ?? 0, retry.maxRetryAfter);
-    if (answer.pausesAll) this.#pausedUntil = Math.max(this.#pausedUntil, clock.now() + pause);
-    if (delay !== undefined) return this.#sleep(delay, slot.abort.signal);
+    const until = clock.now() + (delay ?? Math.min(answer.retryAfter ?? 0, retry.maxRetryAfter));
+    if (answer.pausesAll) this.#pausedUntil = Math.max(this.#pausedUntil, until);
+    if (paced) this.#pacedUntil = Math.max(this.#pacedUntil, until);
+    batch.notBefore = until;
+    if (delay !== undefined) return;
 
     slot.todo.pop();
-    const detail = `Gave up after ${batch.attempts} attempts. ${answer.detail}`;
+    const detail = `Gave up after ${batch.attempts} attempts, at the end of retry.giveUpAfter (${retry.giveUpAfter} ms). ${answer.detail}`;
     const { mayBeStored } = batch;
     settle(batch.messages, { status: "dropped", reason: "retries-exhausted", detail, mayBeStored });
   }
@@ -139,12 +155,12 @@ export class Dispatcher {
   #bisect({ messages, mayBeStored }: Batch): Batch[] {
     const middle = Math.ceil(messages.length / 2);
     return [messages.slice(middle), messages.slice(0, middle)].map((half) => {
-      return { messages: half, envelope: createEnvelope(this.#options.ids()), attempts: 0, mayBeStored };
+      return createBatch(half, createEnvelope(this.#options.ids()), mayBeStored);
     });
   }
 
   async #attempt(batch: Batch, abandoned: AbortSignal): Promise<Answer> {
-    const { url, headers, requestTimeout, transport, clock, log, redact } = this.#options;
+    const { url, headers, requestTimeout, transport, clock, log, sanitize } = this.#options;
     const abort = new AbortController();
     const giveUp = (): void => abort.abort(new Error("the client was closed"));
     abandoned.addEventListener("abort", giveUp);
@@ -156,19 +172,31 @@ export class Dispatcher {
       const body = this.#options.gzip ? await gzip(plain) : plain;
       // A transport that does not heed its signal must not hold its place for ever.
       const response = await orAborted(
-        transport.send({ url, headers, body, signal: abort.signal }),
+        transport.send({ url, headers: withRetryCount(headers, batch.attempts), body, signal: abort.signal }),
         abort.signal,
       );
-      log?.(`response ${response.status}${response.status < 300 ? "" : ` – ${response.body.slice(0, 200)}`}`);
-      return readAnswer({ ...response, body: redact(response.body) }, clock.now());
+      const said = response.status < 300 ? "" : ` – ${sanitize(response.body).slice(0, 200)}`;
+      log?.(`response ${response.status}${said}`);
+      return readAnswer(response, clock.now(), sanitize);
     } catch (error) {
-      const answer = noAnswer(error);
+      const answer = noAnswer(error, sanitize);
       log?.(`error sending request: ${answer.detail}`);
       return answer;
     } finally {
       clock.clearTimeout(timer);
       abandoned.removeEventListener("abort", giveUp);
     }
+  }
+
+  /** Waits until the batch may be sent. */
+  async #wait(batch: Batch, abandoned: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const since = clock.now();
+    const remaining = (): number => Math.max(this.#pausedUntil, batch.notBefore) - clock.now();
+    // A pause can become longer meanwhile.
+    while (remaining() > 0 && !abandoned.aborted) await this.#sleep(remaining(), abandoned);
+    // Only a batch that has failed uses its time up, and not while the service asked it to wait.
+    if (batch.attempts > 0) batch.spent += elapsed(Math.max(since, this.#pacedUntil), clock.now());
   }
 
   #sleep(milliseconds: number, abandoned: AbortSignal): Promise<void> {
@@ -183,6 +211,19 @@ export class Dispatcher {
       abandoned.addEventListener("abort", wake);
     });
   }
+}
+
+/** Milliseconds that passed; none if the clock was set back meanwhile. */
+function elapsed(since: number, now: number): number {
+  return Math.max(0, now - since);
+}
+
+/** As the published clients send it: absent from a first attempt. */
+function withRetryCount(
+  headers: DispatcherOptions["headers"],
+  attempts: number,
+): DispatcherOptions["headers"] {
+  return attempts === 1 ? headers : { ...headers, "X-Retry-Count": String(attempts - 1) };
 }
 
 function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {

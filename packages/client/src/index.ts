@@ -20,6 +20,7 @@ export type {
   TrackCallOf,
 } from "./events.ts";
 export type { Log } from "./log.ts";
+export type { BeforeSend, Message } from "./message.ts";
 export type { WhenFull } from "./message-queue.ts";
 export type { AnalyticsOptions } from "./options.ts";
 export type {

@@ -1,24 +1,8 @@
-import type { CallType } from "./calls.ts";
+import type { Message } from "./message.ts";
 import type { Transport, TransportRequest, TransportResponse } from "./transport.ts";
 
 /** A message as the service got it. */
-export interface SentMessage {
-  readonly type: CallType;
-  readonly messageId: string;
-  /** ISO 8601, UTC. */
-  readonly timestamp: string;
-  readonly userId?: string;
-  readonly anonymousId?: string;
-  readonly event?: string;
-  readonly groupId?: string;
-  readonly previousId?: string;
-  readonly name?: string;
-  readonly category?: string;
-  readonly properties?: Readonly<Record<string, unknown>>;
-  readonly traits?: Readonly<Record<string, unknown>>;
-  readonly context?: Readonly<Record<string, unknown>>;
-  readonly integrations?: Readonly<Record<string, unknown>>;
-}
+export type SentMessage = Readonly<Message>;
 
 /** A request as the service got it. */
 export interface SentBatch {

@@ -1,6 +1,7 @@
 import type { Clock } from "./clock.ts";
 import type { EventDefinitions, EventSchemas } from "./events.ts";
 import type { Log } from "./log.ts";
+import type { BeforeSend } from "./message.ts";
 import type { WhenFull } from "./message-queue.ts";
 import type { Dropped, Rejected, Undelivered } from "./outcome.ts";
 import type { RetryOptions } from "./retry.ts";
@@ -42,12 +43,25 @@ export interface AnalyticsOptions<Schemas extends EventSchemas = EventSchemas> {
   readonly maxInFlight?: number | undefined;
   /** Milliseconds after which a request without an answer has failed. Default: 10,000. */
   readonly requestTimeout?: number | undefined;
-  /** When to try again. */
+  /** When to try again, and when to give up. */
   readonly retry?: RetryOptions | undefined;
   /** Compress request bodies. Default: false. */
   readonly gzip?: boolean | undefined;
   /** More request headers. Those that the protocol needs cannot be replaced. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+
+  /**
+   * Send nothing, in tests for example. Calls are checked as always, then end as `dropped` with the reason `disabled`, of
+   * which `onDrop` is not told. Default: false.
+   */
+  readonly disable?: boolean | undefined;
+  /**
+   * Called with each message before it is queued. Return it, changed or not, or null to drop it: the call then ends as
+   * `dropped` with the reason `before-send`, of which `onDrop` is not told. The message is a copy, so it may be changed in
+   * place, except for its `type`. What comes back is checked like a call. If that fails, or if the hook throws, the message
+   * is not sent: the call ends as `dropped` with the reason `internal-error`.
+   */
+  readonly beforeSend?: BeforeSend | undefined;
 
   /** Flush on SIGTERM and SIGINT as well, before the process ends. Default: false. */
   readonly flushOnSignals?: boolean | undefined;

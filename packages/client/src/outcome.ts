@@ -17,13 +17,17 @@ export type RejectionReason =
 export type DropReason =
   /** The queue was full, and the policy `whenFull` took this message. */
   | "queue-full"
-  /** Every attempt failed, and there were as many as `retry.maxRetries` allows. */
+  /** Every attempt failed until `retry.giveUpAfter` was over. */
   | "retries-exhausted"
   /** The deadline of `close()`, or of the flush at exit, came first. */
   | "deadline"
   /** The call was made after `close()`. */
   | "closed"
-  /** Something injected (transport, clock, ids, random) broke its contract. */
+  /** The client was created with `disable: true`. */
+  | "disabled"
+  /** `beforeSend` returned null for this message. */
+  | "before-send"
+  /** Something injected (`transport`, `clock`, `ids`, `random`, `beforeSend`) broke its contract. */
   | "internal-error";
 
 /** The service answered that it has the message. */
@@ -54,6 +58,11 @@ export interface Dropped {
    * clear answer (a reset, a timeout, a 5xx), so it may have it; recording it anew under the same `messageId` is safe.
    */
   readonly mayBeStored: boolean;
+}
+
+/** The outcome of a message that was dropped before any attempt. */
+export function droppedUnsent(reason: DropReason, detail: string): Dropped {
+  return { status: "dropped", reason, detail, mayBeStored: false };
 }
 
 /** How a call ended. */

@@ -1,10 +1,11 @@
+import { applyBeforeSend } from "./before-send.ts";
 import { keepAlive } from "./clock.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { createEnvelope } from "./envelope.ts";
 import { setBusy, setOnSignals, type Exiting } from "./exit.ts";
 import { maxBatchBytes, maxBatchMessages } from "./limits.ts";
 import { memoryOf, MessageQueue, type QueuedMessage } from "./message-queue.ts";
-import type { Counts, Delivered, Dropped, DropReason, Outcome, Rejected } from "./outcome.ts";
+import { droppedUnsent, type Counts, type Dropped, type DropReason, type Outcome } from "./outcome.ts";
 import { PendingReceipt, type Receipt } from "./receipt.ts";
 import type { SerializedCall } from "./serialize.ts";
 import type { Settings } from "./settings.ts";
@@ -41,8 +42,12 @@ export class Recorder implements Exiting {
     return { delivered, failed: rejected, dropped, pending: this.#pending };
   }
 
-  record(call: SerializedCall): Receipt {
+  record(recorded: SerializedCall): Receipt {
     const { log, flushAt } = this.#settings;
+    const screened = this.#screen(recorded);
+    // A call that is dropped here keeps the form in which it was recorded.
+    const end = "status" in screened ? screened : undefined;
+    const call = "status" in screened ? recorded : screened;
     const { type, messageId, json, bytes } = call;
     const receipt = new PendingReceipt(messageId);
     const sequence = this.#recorded;
@@ -58,18 +63,15 @@ export class Recorder implements Exiting {
     this.#recorded += 1;
     this.#pending += 1;
     if (this.#pending === 1) setBusy(this, true);
-    if (this.#closing) {
-      this.#settle(
-        [message],
-        dropped("closed", "The client was closed before this call. Close it after the last one."),
-      );
+    if (end) {
+      this.#settle([message], end);
       return receipt;
     }
 
     log?.(`buffer (${this.#queue.undue}/${flushAt}) ${json}`);
     const givenUp = this.#queue.offer(message);
     if (this.#queue.undue === 0) log?.(`exceeded ${flushAt} messages – flushing`);
-    if (givenUp.length > 0) this.#settle(givenUp, queueFull);
+    if (givenUp.length > 0) this.#settle(givenUp, QUEUE_FULL);
     this.#proceed();
     return receipt;
   }
@@ -134,6 +136,16 @@ export class Recorder implements Exiting {
     clock.clearTimeout(timer);
   }
 
+  /** The call as it is to be sent, or why it will not be. */
+  #screen(call: SerializedCall): SerializedCall | Dropped {
+    const { disable, beforeSend, ids, clock, sanitize } = this.#settings;
+    if (this.#closing) return CLOSED;
+    if (disable) return DISABLED;
+    if (!beforeSend) return call;
+    const screened = applyBeforeSend(beforeSend, call, { ids, now: () => clock.now() });
+    return "status" in screened ? { ...screened, detail: sanitize(screened.detail) } : screened;
+  }
+
   /** Flushes at once if enough is queued, else when the interval has passed. */
   #proceed(): void {
     const { clock, flushAfter } = this.#settings;
@@ -184,7 +196,7 @@ export class Recorder implements Exiting {
       }
     } catch (error) {
       // There is no caller to tell: this runs by itself.
-      this.#abandon("internal-error", `'ids' threw: ${String(error)}.`);
+      this.#abandon("internal-error", this.#settings.sanitize(`'ids' threw: ${String(error)}.`));
     }
   }
 
@@ -192,7 +204,7 @@ export class Recorder implements Exiting {
     // First, so that the room that is freed lets in no one who would be thrown out again.
     const messages = this.#queue.takeAll();
     this.#dispatcher.abandon(reason, detail);
-    this.#settle(messages, dropped(reason, detail));
+    this.#settle(messages, droppedUnsent(reason, detail));
   }
 
   #settleHeld(messages: readonly QueuedMessage[], outcome: Outcome): void {
@@ -212,8 +224,10 @@ export class Recorder implements Exiting {
     if (this.#pending === 0) setBusy(this, false);
   }
 
-  #tell({ messageId, type, json }: QueuedMessage, outcome: Delivered | Rejected | Dropped): void {
+  #tell({ messageId, type, json }: QueuedMessage, outcome: Outcome): void {
     const { onDrop, onReject, log } = this.#settings;
+    // What the application itself asked for is no news to it.
+    if (outcome === DISABLED || (outcome.status === "dropped" && outcome.reason === "before-send")) return;
     try {
       if (outcome.status === "dropped") onDrop?.({ messageId, type, json, outcome });
       if (outcome.status === "rejected") onReject?.({ messageId, type, json, outcome });
@@ -224,11 +238,12 @@ export class Recorder implements Exiting {
   }
 }
 
-const queueFull = dropped(
+const QUEUE_FULL = droppedUnsent(
   "queue-full",
   "The queue was full. Raise maxQueueSize and maxQueueBytes, or record less.",
 );
-
-function dropped(reason: DropReason, detail: string): Dropped {
-  return { status: "dropped", reason, detail, mayBeStored: false };
-}
+const CLOSED = droppedUnsent(
+  "closed",
+  "The client was closed before this call. Close it after the last one.",
+);
+const DISABLED = droppedUnsent("disabled", "The client was created with disable: true.");

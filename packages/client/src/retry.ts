@@ -2,35 +2,56 @@ import type { TryLater } from "./answer.ts";
 
 /** When to try again. */
 export interface RetryOptions {
-  /** Attempts after the first. Default: 10. */
-  readonly maxRetries?: number | undefined;
-  /** Milliseconds of the first delay at most; it doubles with each attempt. Default: 500. */
+  /**
+   * Milliseconds after which a batch that keeps failing is dropped, counted from its first attempt. The time that a 429
+   * asks to wait in its Retry-After does not count. 0 sends a batch once. Default: 3,600,000, an hour.
+   */
+  readonly giveUpAfter?: number | undefined;
+  /** Milliseconds of the shortest delay, at least 1. Default: 500. */
   readonly minDelay?: number | undefined;
-  /** Milliseconds a delay is capped at. Default: 30,000. */
+  /** Milliseconds of the longest delay that this client chooses itself, at least `minDelay`. Default: 30,000. */
   readonly maxDelay?: number | undefined;
-  /** Milliseconds of a Retry-After that are heeded at most. Default: 300,000. */
+  /** Milliseconds of the longest Retry-After that is respected; a longer one is cut to this. Default: 300,000. */
   readonly maxRetryAfter?: number | undefined;
 }
 
 /** {@link RetryOptions} with every value filled in. */
 export type RetryPolicy = { readonly [Name in keyof RetryOptions]-?: number };
 
+/** What a batch has behind it when an attempt has failed. */
+export interface Failing {
+  /** Attempts that failed, without those that a 429 answered with a Retry-After. */
+  readonly failures: number;
+  /** Milliseconds of `giveUpAfter` that are used up. */
+  readonly spent: number;
+}
+
+/** Whether the service asked to be left alone for a while. That is its pace, not a failure of the batch. */
+export function isPaced(answer: TryLater): boolean {
+  return answer.rateLimited && (answer.retryAfter ?? 0) > 0;
+}
+
 /**
  * How many milliseconds to wait before the next attempt, or `undefined` to give up.
  *
- * Full jitter: a random part of the doubled delay, so that clients that failed together do not come back together. What
- * the service asks for goes before it.
+ * The delay is random between `minDelay` and a bound that doubles with every failure, so that clients that failed together
+ * do not come back together. A Retry-After can make it longer and never shorter: 0, or a date that has passed, is no
+ * reason to hurry.
  *
- * @param attempts - Attempts made so far, 1 after the first.
  * @param random - A number from 0 up to 1.
  */
 export function retryDelay(
-  attempts: number,
+  { failures, spent }: Failing,
   answer: TryLater,
   policy: RetryPolicy,
   random: number,
 ): number | undefined {
-  if (attempts > policy.maxRetries) return undefined;
-  if (answer.retryAfter !== undefined) return Math.min(answer.retryAfter, policy.maxRetryAfter);
-  return random * Math.min(policy.maxDelay, policy.minDelay * 2 ** (attempts - 1));
+  const { giveUpAfter, minDelay, maxDelay, maxRetryAfter } = policy;
+  if (spent >= giveUpAfter) return undefined;
+  const asked = Math.min(answer.retryAfter ?? 0, maxRetryAfter);
+  if (isPaced(answer)) return Math.max(asked, minDelay);
+  const bound = Math.min(maxDelay, minDelay * 2 ** failures);
+  const delay = minDelay + random * (bound - minDelay);
+  // The last attempt is made when the time is up, not left out because the next one would come after it.
+  return Math.max(asked, Math.min(delay, giveUpAfter - spent));
 }

@@ -2,7 +2,7 @@ import { systemClock, type Clock } from "./clock.ts";
 import { createHeaders } from "./envelope.ts";
 import type { EventSchemas } from "./events.ts";
 import { maxBatchMessages, maxCallBytes } from "./limits.ts";
-import { createLog, createRedact, type Log } from "./log.ts";
+import { createLog, createSanitize, type Log } from "./log.ts";
 import type { WhenFull } from "./message-queue.ts";
 import type { AnalyticsOptions } from "./options.ts";
 import type { RetryOptions, RetryPolicy } from "./retry.ts";
@@ -23,12 +23,14 @@ export interface Settings {
   readonly requestTimeout: number;
   readonly retry: RetryPolicy;
   readonly gzip: boolean;
+  readonly disable: boolean;
+  readonly beforeSend: AnalyticsOptions["beforeSend"];
   readonly flushOnSignals: boolean;
   readonly exitTimeout: number;
   /** Set if calls are to be held to them at run time. */
   readonly schemas: EventSchemas | undefined;
   readonly log: Log | undefined;
-  readonly redact: (text: string) => string;
+  readonly sanitize: (text: string) => string;
   readonly clock: Clock;
   readonly ids: () => string;
   readonly random: () => number;
@@ -57,6 +59,8 @@ const optionNames: Readonly<Record<keyof AnalyticsOptions, true>> = {
   retry: true,
   gzip: true,
   headers: true,
+  disable: true,
+  beforeSend: true,
   flushOnSignals: true,
   exitTimeout: true,
   events: true,
@@ -68,7 +72,7 @@ const optionNames: Readonly<Record<keyof AnalyticsOptions, true>> = {
   transport: true,
 };
 const retryNames: Readonly<Record<keyof RetryOptions, true>> = {
-  maxRetries: true,
+  giveUpAfter: true,
   minDelay: true,
   maxDelay: true,
   maxRetryAfter: true,
@@ -101,7 +105,7 @@ export function createSettings(writeKey: unknown, options: AnalyticsOptions): Se
     throw new TypeError("'gzip' needs CompressionStream, which this runtime does not have.");
   }
   const headers = createHeaders(writeKey, gzip, extraHeaders(options.headers ?? {}));
-  const redact = createRedact(writeKey, headers["Authorization"] ?? "");
+  const sanitize = createSanitize(writeKey, headers["Authorization"] ?? "");
   const schemas = eventSchemas(options.events);
   const validate = boolean("validateEvents", options.validateEvents);
   if (validate && !schemas) throw new TypeError("'validateEvents' needs 'events'.");
@@ -119,11 +123,13 @@ export function createSettings(writeKey: unknown, options: AnalyticsOptions): Se
     requestTimeout: integer("requestTimeout", options.requestTimeout ?? 10_000, 1, maxDelay),
     retry: retryPolicy(options.retry ?? {}),
     gzip,
+    disable: boolean("disable", options.disable),
+    beforeSend: callable("beforeSend", options.beforeSend, undefined),
     flushOnSignals: boolean("flushOnSignals", options.flushOnSignals),
     exitTimeout: integer("exitTimeout", options.exitTimeout ?? 5_000, 0, maxDelay),
     schemas: validate ? schemas : undefined,
-    log: createLog(callable("log", options.log, undefined), redact),
-    redact,
+    log: createLog(callable("log", options.log, undefined), sanitize),
+    sanitize,
     clock: having("clock", options.clock ?? systemClock, ["now", "setTimeout", "clearTimeout"]),
     ids: callable("ids", options.ids, () => crypto.randomUUID()),
     random: callable("random", options.random, Math.random),
@@ -146,16 +152,21 @@ function endpointUrl(endpoint: unknown): string {
   if (url.username || url.password) {
     throw new TypeError("'endpoint' must not have a user name or password: the write key authenticates.");
   }
-  if (!url.pathname.includes("/v1/")) url.pathname = `${url.pathname.replace(/\/$/, "")}/v1/batch`;
+  if (!/\/v1\/+[^/]/.test(url.pathname)) {
+    const base = url.pathname.replace(/^\/{2,}/, "/").replace(/\/+$/, "");
+    url.pathname = `${base.replace(/\/v1$/, "")}/v1/batch`;
+  }
   return url.href;
 }
 
 function retryPolicy(options: RetryOptions): RetryPolicy {
   checkNames("retry option", options, retryNames);
+  // A delay of 0 would ask a service that is down without a pause.
+  const minDelay = integer("retry.minDelay", options.minDelay ?? 500, 1, maxDelay);
   return {
-    maxRetries: integer("retry.maxRetries", options.maxRetries ?? 10, 0),
-    minDelay: integer("retry.minDelay", options.minDelay ?? 500, 0, maxDelay),
-    maxDelay: integer("retry.maxDelay", options.maxDelay ?? 30_000, 0, maxDelay),
+    giveUpAfter: integer("retry.giveUpAfter", options.giveUpAfter ?? 3_600_000, 0),
+    minDelay,
+    maxDelay: integer("retry.maxDelay", options.maxDelay ?? Math.max(minDelay, 30_000), minDelay, maxDelay),
     maxRetryAfter: integer("retry.maxRetryAfter", options.maxRetryAfter ?? 300_000, 0, maxDelay),
   };
 }
@@ -166,6 +177,7 @@ const ownHeaders = new Set([
   "authorization",
   "content-encoding",
   "content-length",
+  "x-retry-count",
 ]);
 
 function extraHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {

@@ -1,6 +1,6 @@
 import { ValidationError, type Analytics } from "@countersign/client";
 import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createBench } from "./support/bench.ts";
 
 const userId = "u1";
@@ -29,7 +29,7 @@ const deep = (levels: number): object => {
 const doubling = Array.from({ length: 40 }).reduce<object>((inner) => ({ a: inner, b: inner }), {});
 
 describe("a call that cannot be recorded says which field and why", () => {
-  test.each<[string, (analytics: Analytics) => unknown, string, RegExp]>([
+  it.each<[string, (analytics: Analytics) => unknown, string, RegExp]>([
     ["no argument", (c) => c.track(call(undefined)), "message", /an object to track\(\), not undefined/],
     ["an array", (c) => c.track(call([])), "message", /not an array/],
     ["a string", (c) => c.identify(call("u1")), "message", /not "u1"/],
@@ -171,14 +171,14 @@ describe("a call that cannot be recorded says which field and why", () => {
 });
 
 describe("what fits is sent as it was at the call", () => {
-  test("32 KB in four-byte characters is measured in bytes, not in characters", async () => {
+  it("32 KB in four-byte characters is measured in bytes, not in characters", async () => {
     const { analytics, service } = createBench();
     analytics.identify({ userId, traits: { bio: "😀".repeat(8_150) } });
     await analytics.flush();
     expect(new TextEncoder().encode(JSON.stringify(service.messages[0])).length).toBeGreaterThan(32_600);
   });
 
-  test("changing the object after the call changes nothing", async () => {
+  it("changing the object after the call changes nothing", async () => {
     const { analytics, service } = createBench();
     const properties = { items: [{ price: 1 }] };
     const message = { userId, event: "E", properties };
@@ -189,7 +189,7 @@ describe("what fits is sent as it was at the call", () => {
     expect(service.messages[0]).toMatchObject({ event: "E", properties: { items: [{ price: 1 }] } });
   });
 
-  test("keys that name parts of Object go through as own properties", async () => {
+  it("keys that name parts of Object go through as own properties", async () => {
     const { analytics, service } = createBench();
     const json = '{"__proto__":{"a":1},"constructor":2,"toString":3}';
     analytics.page({
@@ -204,14 +204,14 @@ describe("what fits is sent as it was at the call", () => {
     expect(({} as { a?: number }).a).toBeUndefined();
   });
 
-  test("a lone surrogate is legal JSON and legal UTF-8", async () => {
+  it("a lone surrogate is legal JSON and legal UTF-8", async () => {
     const { analytics, service } = createBench();
     analytics.identify({ userId, traits: { bio: "\ud83d" } });
     await analytics.flush();
     expect(service.messages[0]?.traits).toEqual({ bio: "\ud83d" });
   });
 
-  test("whatever JSON can carry arrives equal", async () => {
+  it("whatever JSON can carry arrives equal", async () => {
     const value = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 }), { maxKeys: 6 });
     const property = fc.asyncProperty(value, async (properties) => {
       const { analytics, service } = createBench();
@@ -225,7 +225,7 @@ describe("what fits is sent as it was at the call", () => {
 });
 
 describe("timestamps", () => {
-  test.each([
+  it.each([
     ["2026-01-31T08:30:00Z", "2026-01-31T08:30:00.000Z"],
     ["2026-01-31T08:30:00.123456Z", "2026-01-31T08:30:00.123Z"],
     ["2026-01-31T08:30:00+0530", "2026-01-31T03:00:00.000Z"],
@@ -241,7 +241,7 @@ describe("timestamps", () => {
     expect(service.messages[0]?.timestamp).toBe(expected);
   });
 
-  test.each<unknown>([
+  it.each<unknown>([
     "yesterday",
     "1",
     "2023-02-29",

@@ -1,10 +1,11 @@
 import { Analytics, type AnalyticsOptions, type Outcome } from "@countersign/client";
 import { createServer, type AddressInfo, type Socket } from "node:net";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { closedEndpoint, startService, type Service } from "./support/service.ts";
 
 const userId = "u1";
-const fast: AnalyticsOptions = { retry: { minDelay: 1, maxDelay: 2, maxRetries: 3 } };
+const fast: AnalyticsOptions = { retry: { minDelay: 20, maxDelay: 40, giveUpAfter: 100 } };
+const patient: AnalyticsOptions = { retry: { minDelay: 1, maxDelay: 2 } };
 
 async function deliver(service: Service, options: AnalyticsOptions = {}): Promise<Outcome> {
   const analytics = new Analytics("WRITE_KEY", { endpoint: service.url, ...fast, ...options });
@@ -28,7 +29,7 @@ async function startRaw(onConnection: (socket: Socket) => void): Promise<string>
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test("a batch over a real socket", async () => {
+it("a batch over a real socket", async () => {
   const service = await startService();
   expect(await deliver(service)).toEqual({ status: "delivered" });
   const [request] = service.requests;
@@ -40,7 +41,7 @@ test("a batch over a real socket", async () => {
   expect(request?.headers["content-length"]).toMatch(/^\d+$/);
 });
 
-test("a write key beyond ASCII is sent in UTF-8", async () => {
+it("a write key beyond ASCII is sent in UTF-8", async () => {
   const service = await startService();
   const analytics = new Analytics("clé", { endpoint: service.url });
   analytics.track({ userId, event: "E" });
@@ -48,14 +49,14 @@ test("a write key beyond ASCII is sent in UTF-8", async () => {
   expect(service.requests[0]?.headers.authorization).toBe(`Basic ${Buffer.from("clé:").toString("base64")}`);
 });
 
-test("gzip", async () => {
+it("gzip", async () => {
   const service = await startService();
   expect(await deliver(service, { gzip: true })).toEqual({ status: "delivered" });
   expect(service.requests[0]?.headers["content-encoding"]).toBe("gzip");
   expect(service.messages).toMatchObject([{ event: "E" }]);
 });
 
-test("more headers, which cannot replace the protocol's own", async () => {
+it("more headers, which cannot replace the protocol's own", async () => {
   const service = await startService();
   await deliver(service, {
     headers: { "X-Strict-Mode": "1", authorization: "none", "content-type": "text/plain" },
@@ -67,7 +68,7 @@ test("more headers, which cannot replace the protocol's own", async () => {
   });
 });
 
-test("connections are kept alive from one batch to the next", async () => {
+it("connections are kept alive from one batch to the next", async () => {
   const service = await startService();
   const analytics = new Analytics("WRITE_KEY", { endpoint: service.url, flushAt: 1, maxInFlight: 1 });
   for (let n = 0; n < 50; n += 1) analytics.track({ userId, event: "E" });
@@ -79,7 +80,7 @@ test("connections are kept alive from one batch to the next", async () => {
 });
 
 describe("an endpoint that", () => {
-  test("is down", async () => {
+  it("is down", async () => {
     const analytics = new Analytics("K", { endpoint: await closedEndpoint(), ...fast });
     const receipt = analytics.track({ userId, event: "E" });
     expect(await analytics.flush()).toEqual({ delivered: 0, failed: 0, dropped: 1, pending: 0 });
@@ -87,14 +88,14 @@ describe("an endpoint that", () => {
     expect(await receipt).toHaveProperty("detail", expect.stringContaining("ECONNREFUSED"));
   });
 
-  test("does not exist", async () => {
+  it("does not exist", async () => {
     const analytics = new Analytics("K", { endpoint: "http://no-such-host.invalid", ...fast });
     const receipt = analytics.track({ userId, event: "E" });
     await analytics.flush();
     expect(await receipt).toMatchObject({ reason: "retries-exhausted", mayBeStored: false });
   });
 
-  test("hangs", async () => {
+  it("hangs", async () => {
     const endpoint = await startRaw(() => {});
     const analytics = new Analytics("K", { endpoint, ...fast, requestTimeout: 50 });
     const receipt = analytics.track({ userId, event: "E" });
@@ -103,7 +104,7 @@ describe("an endpoint that", () => {
     expect(await receipt).toHaveProperty("detail", expect.stringContaining("nothing within 50 ms"));
   });
 
-  test("hangs in the middle of its answer", async () => {
+  it("hangs in the middle of its answer", async () => {
     const endpoint = await startRaw((socket) =>
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"succ'),
     );
@@ -113,7 +114,7 @@ describe("an endpoint that", () => {
     expect(await receipt).toMatchObject({ reason: "retries-exhausted", mayBeStored: true });
   });
 
-  test("never ends its answer", async () => {
+  it("never ends its answer", async () => {
     const endpoint = await startRaw((socket) => {
       socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
       const chunk = `10000\r\n${" ".repeat(0x10000)}\r\n`;
@@ -126,7 +127,7 @@ describe("an endpoint that", () => {
     expect(await analytics.flush()).toMatchObject({ delivered: 1 });
   });
 
-  test("resets", async () => {
+  it("resets", async () => {
     const endpoint = await startRaw((socket) => socket.once("data", () => socket.resetAndDestroy()));
     const analytics = new Analytics("K", { endpoint, ...fast });
     const receipt = analytics.track({ userId, event: "E" });
@@ -134,7 +135,7 @@ describe("an endpoint that", () => {
     expect(await receipt).toMatchObject({ reason: "retries-exhausted", mayBeStored: true });
   });
 
-  test("is not HTTP", async () => {
+  it("is not HTTP", async () => {
     const endpoint = await startRaw((socket) => socket.end("SSH-2.0-OpenSSH_9.2\r\n"));
     const analytics = new Analytics("K", { endpoint, ...fast });
     const receipt = analytics.track({ userId, event: "E" });
@@ -142,7 +143,7 @@ describe("an endpoint that", () => {
     expect(await receipt).toMatchObject({ status: "dropped", reason: "retries-exhausted" });
   });
 
-  test("answers HTML with status 200", async () => {
+  it("answers HTML with status 200", async () => {
     const service = await startService();
     service.answer = (_, response) =>
       response.setHeader("content-type", "text/html").end("<html>Log in</html>");
@@ -153,7 +154,7 @@ describe("an endpoint that", () => {
     });
   });
 
-  test("redirects", async () => {
+  it("redirects", async () => {
     const service = await startService();
     service.answer = (_, response) => response.writeHead(301, { location: "/elsewhere" }).end();
     expect(await deliver(service)).toMatchObject({
@@ -163,7 +164,7 @@ describe("an endpoint that", () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  test.each([
+  it.each([
     [401, "unauthorized"],
     [413, "too-large"],
   ])("answers %i", async (status, reason) => {
@@ -172,7 +173,7 @@ describe("an endpoint that", () => {
     expect(await deliver(service)).toMatchObject({ status: "rejected", reason, statusCode: status });
   });
 
-  test("says too many requests, and when to come again", async () => {
+  it("says too many requests, and when to come again", async () => {
     const service = await startService();
     const came: number[] = [];
     service.answer = (_, response) => {
@@ -183,13 +184,13 @@ describe("an endpoint that", () => {
       response.sendDate = false;
       response.writeHead(429, { "retry-after": came.length === 1 ? "1" : date }).end();
     };
-    expect(await deliver(service)).toEqual({ status: "delivered" });
+    expect(await deliver(service, patient)).toEqual({ status: "delivered" });
     came.push(Date.now());
     expect((came[1] ?? 0) - (came[0] ?? 0)).toBeGreaterThanOrEqual(950);
     expect((came[2] ?? 0) - (came[1] ?? 0)).toBeGreaterThanOrEqual(950);
   });
 
-  test("answers 500 a few times", async () => {
+  it("answers 500 a few times", async () => {
     const service = await startService();
     let failures = 3;
     service.answer = (_, response) => {
@@ -197,13 +198,18 @@ describe("an endpoint that", () => {
       if (failures === 0) service.answer = undefined;
       response.writeHead(500).end("<h1>Oops</h1>");
     };
-    expect(await deliver(service)).toEqual({ status: "delivered" });
-    expect(service.requests).toHaveLength(4);
+    expect(await deliver(service, patient)).toEqual({ status: "delivered" });
+    expect(service.requests.map(({ headers }) => headers["x-retry-count"])).toEqual([
+      undefined,
+      "1",
+      "2",
+      "3",
+    ]);
     expect(new Set(service.requests.map((request) => request.batch.messageId)).size).toBe(1);
   });
 });
 
-test("a transport that ignores its signal, throws or returns nonsense holds no one up", async () => {
+it("a transport that ignores its signal, throws or returns nonsense holds no one up", async () => {
   const transports = [
     () => new Promise<never>(() => {}),
     () => {

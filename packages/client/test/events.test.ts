@@ -1,7 +1,7 @@
 import { Analytics, ValidationError, type IdentifyCall, type StandardSchema } from "@countersign/client";
 import { memoryTransport } from "@countersign/client/testing";
 import { defineEvents } from "@countersign/core";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
 
 const userId = "u1";
@@ -12,7 +12,7 @@ const events = defineEvents({
 const options = { transport: memoryTransport() };
 
 describe("at compile time", () => {
-  test("track() takes the events that the receiver knows, and what their schemas take", async () => {
+  it("track() takes the events that the receiver knows, and what their schemas take", async () => {
     const service = memoryTransport();
     const analytics = new Analytics("KEY", { events, transport: service });
     analytics.track({ userId, event: "Order Completed", properties: { orderId: "o1", total: 9 } });
@@ -37,7 +37,7 @@ describe("at compile time", () => {
     service.assertCount(8);
   });
 
-  test("without events any event goes", () => {
+  it("without events any event goes", () => {
     const analytics = new Analytics("KEY", options);
     interface Order {
       total: number;
@@ -48,7 +48,7 @@ describe("at compile time", () => {
     expect(() => analytics.track({ userId })).toThrow("You must pass 'event'.");
   });
 
-  test("calls ask for an identity, and for no field they do not know", () => {
+  it("calls ask for an identity, and for no field they do not know", () => {
     const analytics = new Analytics("KEY", options);
     const maybe: { id: string | undefined } = { id: undefined };
     analytics.identify({ userId: maybe.id, anonymousId: "a1" });
@@ -70,7 +70,7 @@ describe("at run time, with validateEvents", () => {
   const analytics = new Analytics<typeof events.schemas>("KEY", { ...options, events, validateEvents: true });
   const track = (call: object): unknown => analytics.track(call as never);
 
-  test("an event that fits is recorded, as it was passed", async () => {
+  it("an event that fits is recorded, as it was passed", async () => {
     const service = memoryTransport();
     const analytics = new Analytics("KEY", { events, validateEvents: true, transport: service });
     // The schema would make it a number. Its input is what the receiver's schema reads again.
@@ -81,7 +81,7 @@ describe("at run time, with validateEvents", () => {
     expect(service.messages).toHaveLength(2);
   });
 
-  test.each<[string, object, string, RegExp]>([
+  it.each<[string, object, string, RegExp]>([
     ["an event that is not defined", { event: "Order" }, "event", /Defined are: Order Completed, Signed Up/],
     ["a name of Object's", { event: "toString" }, "event", /not defined/],
     [
@@ -100,7 +100,7 @@ describe("at run time, with validateEvents", () => {
     expect(analytics.counts.pending).toBe(0);
   });
 
-  test("a schema that can only be asked later is a TypeError, and leaves nothing unhandled", () => {
+  it("a schema that can only be asked later is a TypeError, and leaves nothing unhandled", () => {
     const later: StandardSchema<object> = {
       "~standard": { version: 1, vendor: "test", validate: () => Promise.reject(new Error("later")) },
     };

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { closedEndpoint, startService } from "./support/service.ts";
 
 interface Ended {
@@ -48,7 +48,7 @@ async function nodeAlone(): Promise<number> {
 }
 
 describe("a process that ends by itself", () => {
-  test("delivers the three events it queued, within a second", async () => {
+  it("delivers the three events it queued, within a second", async () => {
     const service = await startService();
     const alone = await nodeAlone();
     const { code, output, took } = await start("return", service.url).ended();
@@ -57,19 +57,19 @@ describe("a process that ends by itself", () => {
     expect(took - alone).toBeLessThan(1_000);
   });
 
-  test("goes on from an awaited receipt, although the timer of the flush does not hold it", async () => {
+  it("goes on from an awaited receipt, although the timer of the flush does not hold it", async () => {
     const service = await startService();
     const { code, output } = await start("await-receipt", service.url).ended();
     expect({ code, output }).toEqual({ code: 0, output: "delivered" });
   });
 
-  test("delivers what is recorded at the very end", async () => {
+  it("delivers what is recorded at the very end", async () => {
     const service = await startService();
     await start("records-at-exit", service.url).ended();
     expect(service.messages.map((message) => message.event)).toContain("At exit");
   });
 
-  test("retries a service that fails a few times", async () => {
+  it("retries a service that fails a few times", async () => {
     const service = await startService();
     let failures = 2;
     service.answer = (_, response) => {
@@ -82,14 +82,14 @@ describe("a process that ends by itself", () => {
     expect(service.messages).toHaveLength(3);
   });
 
-  test("is held for exitTimeout, and no longer, by a service that is down", async () => {
+  it("is held for exitTimeout, and no longer, by a service that is down", async () => {
     const { code, output, took } = await start("return", await closedEndpoint()).ended();
     expect({ code, output }).toEqual({ code: 0, output: "" });
     expect(took).toBeGreaterThan(400);
     expect(took).toBeLessThan(3_000);
   });
 
-  test("is held by close() while it retries", async () => {
+  it("is held by close() while it retries", async () => {
     const service = await startService();
     service.answer = (_, response) => {
       service.answer = undefined;
@@ -101,7 +101,7 @@ describe("a process that ends by itself", () => {
 });
 
 describe("with flushOnSignals", () => {
-  test.each(["SIGTERM", "SIGINT"] as const)(
+  it.each(["SIGTERM", "SIGINT"] as const)(
     "%s delivers the three events, and ends as if unhandled",
     async (name) => {
       const service = await startService();
@@ -115,7 +115,7 @@ describe("with flushOnSignals", () => {
     },
   );
 
-  test("an application that handles the signal itself ends the process itself, in its own time", async () => {
+  it("an application that handles the signal itself ends the process itself, in its own time", async () => {
     const service = await startService();
     service.answer = (_, response) => {
       service.answer = undefined;
@@ -131,7 +131,7 @@ describe("with flushOnSignals", () => {
     expect(service.messages).toHaveLength(4);
   });
 
-  test("a service that hangs delays the end by exitTimeout, and a second signal not even that", async () => {
+  it("a service that hangs delays the end by exitTimeout, and a second signal not even that", async () => {
     const hung = createServer(() => {});
     await new Promise<void>((resolve) => hung.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => void hung.close());
@@ -157,7 +157,7 @@ function listeners(): number[] {
   return ["beforeExit", "SIGTERM", "SIGINT"].map((name) => process.listenerCount(name));
 }
 
-test("clients leave no listener on the process", async () => {
+it("clients leave no listener on the process", async () => {
   const { Analytics } = await import("@countersign/client");
   const { memoryTransport } = await import("@countersign/client/testing");
   const before = listeners();

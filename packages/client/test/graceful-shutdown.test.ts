@@ -2,10 +2,10 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { Agent, get } from "node:http";
 import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { startService } from "./support/service.ts";
 
-test("1,000 requests to a server that each record an event, then a graceful shutdown: 1,000 delivered", async () => {
+it("1,000 requests to a server that each record an event, then a graceful shutdown: 1,000 delivered", async () => {
   const service = await startService();
   const script = fileURLToPath(new URL("support/child-server.mjs", import.meta.url));
   const child = spawn(process.execPath, [script, service.url], { stdio: ["ignore", "pipe", "inherit"] });

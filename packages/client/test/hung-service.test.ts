@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 
 interface Report {
   /** Bytes by which heap and buffers grew at most, garbage collected. */
@@ -18,7 +18,7 @@ interface Report {
 // Again where other processes held the core for the tenth of a second that the promise leaves.
 const patience = { timeout: 60_000, retry: 2 };
 
-test(
+it(
   "a hung service and 1,000,000 calls: bounded heap, counted drops, close() in time with true counts",
   patience,
   async () => {

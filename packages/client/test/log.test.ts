@@ -1,13 +1,13 @@
 import { execFileSync } from "node:child_process";
 import { Analytics } from "@countersign/client";
 import { memoryTransport } from "@countersign/client/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createBench } from "./support/bench.ts";
 
 const userId = "u1";
 
 describe("the log", () => {
-  test("speaks the Go library's terms", async () => {
+  it("speaks the Go library's terms", async () => {
     const lines: string[] = [];
     const { analytics, service, clock } = createBench({ flushAt: 2, log: (line) => lines.push(line) });
     const track = (messageId: string) => analytics.track({ userId, event: "E", messageId });
@@ -34,7 +34,7 @@ describe("the log", () => {
     ]);
   });
 
-  test("tells of requests without an answer", async () => {
+  it("tells of requests without an answer", async () => {
     const lines: string[] = [];
     const { analytics, service, clock } = createBench({ flushAt: 1, log: (line) => lines.push(line) });
     service.reply(new Error("socket hang up"));
@@ -43,7 +43,7 @@ describe("the log", () => {
     expect(lines).toContainEqual(expect.stringMatching(/^error sending request: .*socket hang up/));
   });
 
-  test("never has the write key, and neither has an outcome, whatever the endpoint says", async () => {
+  it("never has the write key, and neither has an outcome, whatever the endpoint says", async () => {
     const lines: string[] = [];
     const { analytics, service } = createBench({ log: (line) => lines.push(line) });
     const encoded = Buffer.from("WRITE_KEY:").toString("base64");
@@ -56,7 +56,55 @@ describe("the log", () => {
     );
   });
 
-  test("keeps its words whole where the write key of a test is a part of them", async () => {
+  it("redacts before it cuts, in every form in which the key can occur", async () => {
+    const key = 'a long "key" é';
+    const forms = {
+      plain: key,
+      json: JSON.stringify(key).slice(1, -1),
+      "in a URL": new URLSearchParams({ key }).toString().slice("key=".length),
+      base64: Buffer.from(`${key}:`).toString("base64"),
+      "base64 without the colon": Buffer.from(key).toString("base64"),
+    };
+    for (const [name, form] of Object.entries(forms)) {
+      const lines: string[] = [];
+      const service = memoryTransport();
+      const analytics = new Analytics(key, {
+        transport: service,
+        flushAt: 1,
+        retry: { minDelay: 1, maxDelay: 1 },
+        log: (line) => lines.push(line),
+      });
+      // The cut would leave the start of the key, which is not recognised any more.
+      const body = "x".repeat(200 - Math.floor(form.length / 2)) + form;
+      service.reply({ status: 404, body }, { status: 301, headers: { location: form } });
+      service.reply(() => new Error(`fetch ${form}`), { status: 401 });
+      const receipts = Array.from({ length: 3 }, () =>
+        analytics.track({ userId, event: "E", properties: { form } }),
+      );
+      await analytics.close(2_000);
+      const said = `${lines.join("\n")}${JSON.stringify(receipts.map(({ outcome }) => outcome))}`;
+      expect([name, said.includes("[write key]")]).toEqual([name, true]);
+      expect([name, said.includes(form.slice(0, 6))]).toEqual([name, false]);
+    }
+  });
+
+  it("carries no character that makes a terminal do something, and neither does an outcome", async () => {
+    const lines: string[] = [];
+    const { analytics, service } = createBench({ flushAt: 1, log: (line) => lines.push(line) });
+    const hostile = "\u001b[2J\r\nfake line\u0007\u009b1m\u202Egnp.exe\u2066\u200f\u2028\u007f";
+    service.reply({ status: 404, body: hostile }, { status: 302, headers: { location: "/\u009b1m" } });
+    const receipts = [1, 2].map(() => analytics.track({ userId: hostile, event: "E" }));
+    await analytics.flush();
+    const details = receipts.map(({ outcome }) => (outcome?.status === "rejected" ? outcome.detail : ""));
+    const dangerous = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
+    expect([...lines, ...details].filter((text) => dangerous.test(text))).toEqual([]);
+    expect(details.map((detail) => detail.length > 40)).toEqual([true, true]);
+    expect(lines.join("\n")).toContain(String.raw`\u001b[2J\u000d\u000afake line`);
+    // What is sent is untouched.
+    expect(service.requests[0]?.batch[0]?.userId).toBe(hostile);
+  });
+
+  it("keeps its words whole where the write key of a test is a part of them", async () => {
     const lines: string[] = [];
     const service = memoryTransport();
     const analytics = new Analytics("a.b*", { transport: service, log: (line) => lines.push(line) });
@@ -90,18 +138,18 @@ describe("DEBUG", () => {
       },
     );
 
-  test("=analytics logs to standard error, without the write key", () => {
+  it("=analytics logs to standard error, without the write key", () => {
     const output = run("analytics");
     expect(output).toMatch(/^analytics buffer \(0\/20\) .*"userId":"\[write key\]"/);
     expect(output).toContain("analytics response 200");
     expect(output).not.toContain("SECRET");
   });
 
-  test.each(["express,analytics", "analytics express"])("=%s too", (value) => {
+  it.each(["express,analytics", "analytics express"])("=%s too", (value) => {
     expect(run(value)).toContain("analytics buffer");
   });
 
-  test.each(["", "express", "analytics-node"])("=%j logs nothing", (value) => {
+  it.each(["", "express", "analytics-node"])("=%j logs nothing", (value) => {
     expect(run(value)).toBe("");
   });
 });

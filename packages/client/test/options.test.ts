@@ -2,16 +2,23 @@ import { Analytics, version, type AnalyticsOptions } from "@countersign/client";
 import { memoryTransport } from "@countersign/client/testing";
 import { readFileSync } from "node:fs";
 import { inspect } from "node:util";
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 
 // What the types refuse, for callers that have none.
 const wrong = (options: object): AnalyticsOptions => options;
 
-test.each<[string, unknown, AnalyticsOptions, RegExp]>([
+it.each<[string, unknown, AnalyticsOptions, RegExp]>([
   ["no write key", undefined, {}, /write key/],
   ["an empty write key", " ", {}, /write key/],
   ["an unknown option", "K", wrong({ flushInterval: 1 }), /no option 'flushInterval'.*flushAfter/],
   ["an unknown retry option", "K", wrong({ retry: { retries: 1 } }), /no retry option 'retries'/],
+  ["a delay of 0", "K", { retry: { minDelay: 0 } }, /'retry.minDelay' must be a whole number from 1/],
+  [
+    "a cap below the floor",
+    "K",
+    { retry: { minDelay: 9, maxDelay: 8 } },
+    /'retry.maxDelay' must be .* from 9/,
+  ],
   ["flushAt 0", "K", { flushAt: 0 }, /'flushAt' must be a whole number from 1 to 2500, not 0/],
   ["flushAt 2501", "K", { flushAt: 2_501 }, /'flushAt'/],
   ["size 1.5", "K", { size: 1.5 }, /'size'/],
@@ -51,11 +58,23 @@ test.each<[string, unknown, AnalyticsOptions, RegExp]>([
   expect(() => new Analytics(key as string, options)).toThrow(message);
 });
 
-test.each([
+it.each([
   ["https://e.example", "https://e.example/v1/batch"],
   ["https://e.example/", "https://e.example/v1/batch"],
   ["http://127.0.0.1:4010", "http://127.0.0.1:4010/v1/batch"],
+  ["https://e.example//", "https://e.example/v1/batch"],
+  ["https://e.example/v1", "https://e.example/v1/batch"],
+  ["https://e.example/v1/", "https://e.example/v1/batch"],
+  ["https://e.example//v1//", "https://e.example/v1/batch"],
+  ["https://e.example/v1?region=eu", "https://e.example/v1/batch?region=eu"],
+  ["https://e.example/proxy", "https://e.example/proxy/v1/batch"],
   ["https://e.example/proxy/", "https://e.example/proxy/v1/batch"],
+  ["https://e.example/proxy/v1", "https://e.example/proxy/v1/batch"],
+  ["https://e.example/proxy/v1/", "https://e.example/proxy/v1/batch"],
+  ["https://e.example/proxy/v1/batch", "https://e.example/proxy/v1/batch"],
+  ["https://e.example/proxyv1", "https://e.example/proxyv1/v1/batch"],
+  ["https://e.example/v10/", "https://e.example/v10/v1/batch"],
+  ["https://e.example/v1/batch", "https://e.example/v1/batch"],
   ["https://e.example/v1/import", "https://e.example/v1/import"],
   ["https://e.example/v1/batch/?region=eu", "https://e.example/v1/batch/?region=eu"],
 ])("endpoint %s is asked at %s", async (endpoint, url) => {
@@ -66,12 +85,12 @@ test.each([
   expect(service.requests.map((request) => request.url)).toEqual([url]);
 });
 
-test("inspecting a client does not show its write key", () => {
+it("inspecting a client does not show its write key", () => {
   expect(inspect(new Analytics("SECRET"), { depth: 9, showHidden: true })).not.toContain("SECRET");
   expect(JSON.stringify(new Analytics("SECRET"))).not.toContain("SECRET");
 });
 
-test("the version is that of package.json, which has no dependency", () => {
+it("the version is that of package.json, which has no dependency", () => {
   const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as object;
   expect(manifest).toMatchObject({ name: "@countersign/client", version });
   expect(manifest).not.toHaveProperty("dependencies");

@@ -1,5 +1,5 @@
 import type { Dropped, Undelivered, WhenFull } from "@countersign/client";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createBench } from "./support/bench.ts";
 
 const userId = "u1";
@@ -22,7 +22,7 @@ function createFull(whenFull: WhenFull, options: object = {}) {
 }
 
 describe("a full queue", () => {
-  test("drop-newest drops the call that found no room", async () => {
+  it("drop-newest drops the call that found no room", async () => {
     const { analytics, clock, record, ids } = createFull("drop-newest");
     const receipts = [];
     for (let n = 0; n < 7; n += 1) receipts.push(record(n));
@@ -34,7 +34,7 @@ describe("a full queue", () => {
     expect(analytics.counts).toEqual({ delivered: 0, failed: 0, dropped: 2, pending: 5 });
   });
 
-  test("drop-oldest drops the oldest that is not on its way", async () => {
+  it("drop-oldest drops the oldest that is not on its way", async () => {
     const { clock, record, ids } = createFull("drop-oldest");
     record(0);
     await clock.advance(0);
@@ -42,7 +42,7 @@ describe("a full queue", () => {
     expect(ids()).toEqual(["m1", "m2", "m3"]);
   });
 
-  test("drop-oldest drops the newest if all the room is taken by what is on its way", async () => {
+  it("drop-oldest drops the newest if all the room is taken by what is on its way", async () => {
     const { clock, record, ids } = createFull("drop-oldest", { maxQueueSize: 1 });
     record(0);
     await clock.advance(0);
@@ -50,7 +50,7 @@ describe("a full queue", () => {
     expect(ids()).toEqual(["m1"]);
   });
 
-  test("drop-oldest makes room by bytes", async () => {
+  it("drop-oldest makes room by bytes", async () => {
     const { analytics, clock, ids } = createFull("drop-oldest", {
       maxQueueBytes: 70_000,
       maxQueueSize: 1_000,
@@ -66,7 +66,7 @@ describe("a full queue", () => {
     expect(ids()).toEqual(["m1", "m2", "m3"]);
   });
 
-  test("wait keeps the call in line, says when it was taken, and loses nothing", async () => {
+  it("wait keeps the call in line, says when it was taken, and loses nothing", async () => {
     const { analytics, service, clock, record, ids } = createFull("wait");
     const receipts = [];
     for (let n = 0; n < 8; n += 1) receipts.push(record(n));
@@ -84,13 +84,13 @@ describe("a full queue", () => {
     expect(ids()).toEqual([]);
   });
 
-  test("wait bounds its line as well: callers that do not wait are dropped, not kept", () => {
+  it("wait bounds its line as well: callers that do not wait are dropped, not kept", () => {
     const { record, ids } = createFull("wait");
     for (let n = 0; n < 12; n += 1) record(n);
     expect(ids()).toEqual(["m10", "m11"]);
   });
 
-  test("wait lets awaiting callers record any number", async () => {
+  it("wait lets awaiting callers record any number", async () => {
     const { analytics, service } = createBench({
       whenFull: "wait",
       maxQueueSize: 3,
@@ -106,7 +106,7 @@ describe("a full queue", () => {
     service.assertCount(100);
   });
 
-  test("wait lets no small call overtake a large one that waits", async () => {
+  it("wait lets no small call overtake a large one that waits", async () => {
     const { analytics, service, clock } = createFull("wait", { maxQueueBytes: 66_000 });
     const record = (messageId: string, length: number): void => {
       analytics.identify({ userId, messageId, traits: { bio: "x".repeat(length) } });
@@ -121,7 +121,7 @@ describe("a full queue", () => {
     expect(service.messages.map((message) => message.messageId)).toEqual(order);
   });
 
-  test("is flushed without waiting for the interval", async () => {
+  it("is flushed without waiting for the interval", async () => {
     const { analytics, service, clock } = createBench({ maxQueueSize: 3 });
     for (let n = 0; n < 4; n += 1) analytics.track({ userId, event: "E" });
     await clock.advance(0);
@@ -129,14 +129,14 @@ describe("a full queue", () => {
   });
 });
 
-test("onDrop gets the message as it would have been sent", () => {
+it("onDrop gets the message as it would have been sent", () => {
   const { record, dropped } = createFull("drop-newest");
   for (let n = 0; n < 6; n += 1) record(n);
   expect(dropped[0]).toMatchObject({ messageId: "m5", type: "track", outcome: { reason: "queue-full" } });
   expect(JSON.parse(dropped[0]?.json ?? "")).toMatchObject({ userId, event: "E5", messageId: "m5" });
 });
 
-test("a hook that throws keeps no other message from its outcome", async () => {
+it("a hook that throws keeps no other message from its outcome", async () => {
   const lines: string[] = [];
   const { analytics, service } = createBench({
     onReject: () => {
@@ -150,7 +150,7 @@ test("a hook that throws keeps no other message from its outcome", async () => {
   expect(lines.filter((line) => line === "onReject threw: Error: boom")).toHaveLength(3);
 });
 
-test("requests in flight are capped, and what piles up goes out together", async () => {
+it("requests in flight are capped, and what piles up goes out together", async () => {
   const { analytics, service, clock } = createBench({ maxInFlight: 2, flushAt: 2, requestTimeout: 60_000 });
   service.reply("hang", "hang");
   for (let n = 0; n < 10; n += 1) {

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { startService } from "./support/service.ts";
 
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
@@ -14,7 +14,7 @@ async function run(code: string): Promise<string> {
 }
 
 describe("the README's", () => {
-  test("first example does what it says", async () => {
+  it("first example does what it says", async () => {
     const service = await startService();
     const code = examples[0]?.replace("http://127.0.0.1:4010", service.url);
     const output = await run(`${code}; console.log(delivered, failed, dropped)`);
@@ -23,7 +23,7 @@ describe("the README's", () => {
     expect(types).toEqual(["identify", "track", "page", "group", "alias"]);
   });
 
-  test("example of a test passes", async () => {
+  it("example of a test passes", async () => {
     const code = examples.find((example) => example.includes("assertSent"));
     const output = await run(
       `import { Analytics } from "@countersign/client";${code}; console.log("passed")`,
@@ -31,7 +31,7 @@ describe("the README's", () => {
     expect(output).toBe("passed\n");
   });
 
-  test("table of options has every option", async () => {
+  it("table of options has every option", async () => {
     const settings = readFileSync(new URL("../src/options.ts", import.meta.url), "utf8");
     const names = [...settings.matchAll(/^ {2}readonly (\w+)\?:/gm)].map(([, name]) => name);
     expect(names.length).toBeGreaterThan(20);

@@ -1,12 +1,12 @@
 import { Analytics } from "@countersign/client";
 import { memoryTransport } from "@countersign/client/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createBench } from "./support/bench.ts";
 
 const userId = "u1";
 
 describe("a receipt", () => {
-  test("has the id under which the service knows the message", async () => {
+  it("has the id under which the service knows the message", async () => {
     const { analytics, service } = createBench();
     const receipts = [
       analytics.track({ userId, event: "E" }),
@@ -19,7 +19,7 @@ describe("a receipt", () => {
     expect(receipts[1]?.messageId).toBe("mine");
   });
 
-  test("is awaited before and after its end, by many", async () => {
+  it("is awaited before and after its end, by many", async () => {
     const { analytics } = createBench();
     const receipt = analytics.track({ userId, event: "E" });
     expect(receipt.outcome).toBeUndefined();
@@ -29,11 +29,11 @@ describe("a receipt", () => {
     expect(await receipt).toBe(receipt.outcome);
   });
 
-  test("can be left alone whatever happens: nothing is left unhandled", async () => {
+  it("can be left alone whatever happens: nothing is left unhandled", async () => {
     const unhandled: unknown[] = [];
     const note = (reason: unknown): void => void unhandled.push(reason);
     process.on("unhandledRejection", note);
-    const { analytics, service, clock } = createBench({ flushAt: 1, retry: { maxRetries: 1 } });
+    const { analytics, service, clock } = createBench({ flushAt: 1, retry: { giveUpAfter: 1_000 } });
     service.reply({ status: 401 }, new Error("reset"), "hang", { status: 500 }, { body: "<html>" });
     for (let n = 0; n < 5; n += 1) analytics.track({ userId, event: "E" });
     const closing = analytics.close(15_000);
@@ -47,7 +47,7 @@ describe("a receipt", () => {
 });
 
 describe("flush()", () => {
-  test("waits for what was recorded before it, not for what comes after", async () => {
+  it("waits for what was recorded before it, not for what comes after", async () => {
     const { analytics, service, clock } = createBench({ flushAt: 1, requestTimeout: 60_000 });
     analytics.track({ userId, event: "before" });
     const flushed = analytics.flush();
@@ -57,7 +57,7 @@ describe("flush()", () => {
     expect(await flushed).toMatchObject({ delivered: 1 });
   });
 
-  test("does not take a later call that ends sooner for one of its own", async () => {
+  it("does not take a later call that ends sooner for one of its own", async () => {
     const { analytics, service, clock } = createBench({ flushAt: 1, requestTimeout: 60_000 });
     service.reply("hang");
     analytics.track({ userId, event: "slow" });
@@ -72,14 +72,14 @@ describe("flush()", () => {
     expect(await flushing).toMatchObject({ delivered: 2, pending: 0 });
   });
 
-  test("leaves no timer when it returns before its deadline", async () => {
+  it("leaves no timer when it returns before its deadline", async () => {
     const { analytics, clock } = createBench();
     analytics.track({ userId, event: "E" });
     expect(await analytics.flush(1_000)).toMatchObject({ delivered: 1 });
     expect(clock.timers).toBe(0);
   });
 
-  test("returns at its deadline with what is pending, which goes on", async () => {
+  it("returns at its deadline with what is pending, which goes on", async () => {
     const { analytics, service, clock } = createBench();
     service.reply({ status: 503, headers: { "retry-after": "60" } });
     const receipt = analytics.track({ userId, event: "E" });
@@ -90,7 +90,7 @@ describe("flush()", () => {
     expect(receipt.outcome).toEqual({ status: "delivered" });
   });
 
-  test.each([-1, Number.NaN, Infinity, "1000" as never])("refuses %s as a deadline", async (deadline) => {
+  it.each([-1, Number.NaN, Infinity, "1000" as never])("refuses %s as a deadline", async (deadline) => {
     const { analytics } = createBench();
     if (typeof deadline === "string") return;
     await expect(analytics.flush(deadline)).rejects.toThrow(TypeError);
@@ -100,14 +100,14 @@ describe("flush()", () => {
 });
 
 describe("close()", () => {
-  test("drains, whatever flushAt and flushAfter say", async () => {
+  it("drains, whatever flushAt and flushAfter say", async () => {
     const { analytics, service } = createBench();
     for (let n = 0; n < 7; n += 1) analytics.track({ userId, event: "E" });
     expect(await analytics.close()).toEqual({ delivered: 7, failed: 0, dropped: 0, pending: 0 });
     expect(service.messages).toHaveLength(7);
   });
 
-  test("drops the rest at its deadline, says so, and aborts what is in flight", async () => {
+  it("drops the rest at its deadline, says so, and aborts what is in flight", async () => {
     const signals: AbortSignal[] = [];
     const { analytics, clock } = createBench({
       flushAt: 1,
@@ -126,7 +126,7 @@ describe("close()", () => {
     expect(clock.timers).toBe(0);
   });
 
-  test("drops what waits in line as well", async () => {
+  it("drops what waits in line as well", async () => {
     const { analytics, service, clock } = createBench({ flushAt: 1, maxQueueSize: 2, whenFull: "wait" });
     service.replyAlways({ status: 500 });
     const receipts = [1, 2, 3, 4].map(() => analytics.track({ userId, event: "E" }));
@@ -136,7 +136,7 @@ describe("close()", () => {
     expect(await receipts[3]?.accepted).toBe(false);
   });
 
-  test("is idempotent, and a later deadline still counts", async () => {
+  it("is idempotent, and a later deadline still counts", async () => {
     const { analytics, service, clock } = createBench();
     service.replyAlways({ status: 500 });
     analytics.track({ userId, event: "E" });
@@ -147,7 +147,7 @@ describe("close()", () => {
     expect(await analytics.close()).toEqual(expected);
   });
 
-  test("drops and counts the calls after it, without an exception", async () => {
+  it("drops and counts the calls after it, without an exception", async () => {
     const { analytics, service } = createBench();
     await analytics.close();
     const receipt = analytics.track({ userId, event: "late" });
@@ -156,7 +156,7 @@ describe("close()", () => {
     expect(service.requests).toHaveLength(0);
   });
 
-  test("is what `await using` does", async () => {
+  it("is what `await using` does", async () => {
     const service = memoryTransport();
     const analytics = new Analytics("KEY", { transport: service });
     analytics.track({ userId, event: "E" });
@@ -166,7 +166,7 @@ describe("close()", () => {
   });
 });
 
-test("something injected that throws is an outcome, not a crash", async () => {
+it("something injected that throws is an outcome, not a crash", async () => {
   let broken = false;
   const ids = (): string => {
     if (broken) throw new Error("no ids");

@@ -1,17 +1,17 @@
 import type { Outcome } from "@countersign/client";
 import type { Reply, SentBatch } from "@countersign/client/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createBench } from "./support/bench.ts";
 
 const userId = "u1";
 const start = Date.UTC(2026, 0, 1);
 
 describe("retries", () => {
-  test("double their delay up to a cap, and end", async () => {
+  it("double their delay up to a cap, and end with an attempt at the end of giveUpAfter", async () => {
     const at: number[] = [];
     const { analytics, service, clock } = createBench({
       flushAt: 1,
-      retry: { maxRetries: 6, maxDelay: 4_000 },
+      retry: { giveUpAfter: 20_000, maxDelay: 4_000 },
     });
     service.replyAlways(() => {
       at.push(clock.now() - start);
@@ -19,7 +19,7 @@ describe("retries", () => {
     });
     const receipt = analytics.track({ userId, event: "E" });
     await clock.advance(60_000);
-    expect(at).toEqual([0, 500, 1_500, 3_500, 7_500, 11_500, 15_500]);
+    expect(at).toEqual([0, 1_000, 3_000, 7_000, 11_000, 15_000, 19_000, 20_000]);
     expect(receipt.outcome).toMatchObject({
       status: "dropped",
       reason: "retries-exhausted",
@@ -27,11 +27,11 @@ describe("retries", () => {
     });
     expect(receipt.outcome).toHaveProperty(
       "detail",
-      expect.stringMatching(/^Gave up after 7 attempts.*answered 500/),
+      expect.stringMatching(/^Gave up after 8 attempts.*giveUpAfter \(20000 ms\).*answered 500/),
     );
   });
 
-  test("have full jitter: each delay times a random number from 0 up to 1", async () => {
+  it("are jittered: each delay is random between minDelay and a bound that doubles", async () => {
     const random = [0.5, 0.25, 0, 0.9][Symbol.iterator]();
     const at: number[] = [];
     const { analytics, service, clock } = createBench({ flushAt: 1, random: () => random.next().value ?? 0 });
@@ -42,10 +42,39 @@ describe("retries", () => {
     service.reply(fail, fail, fail, fail, () => (at.push(clock.now() - start), {}));
     analytics.track({ userId, event: "E" });
     await clock.advance(60_000);
-    expect(at).toEqual([0, 250, 500, 500, 4_100]);
+    expect(at).toEqual([0, 750, 1_625, 2_125, 9_375]);
   });
 
-  test.each<[string, Reply]>([
+  it("go on for an hour by default", async () => {
+    const { analytics, service, clock } = createBench({ flushAt: 1 });
+    service.replyAlways({ status: 500 });
+    const receipt = analytics.track({ userId, event: "E" });
+    await clock.advance(3_599_999);
+    expect(receipt.outcome).toBeUndefined();
+    await clock.advance(1);
+    expect(receipt.outcome).toMatchObject({ reason: "retries-exhausted" });
+  });
+
+  it("are not made when giveUpAfter is 0", async () => {
+    const { analytics, service, clock } = createBench({ flushAt: 1, retry: { giveUpAfter: 0 } });
+    service.replyAlways({ status: 429, headers: { "retry-after": "1" } });
+    const receipt = analytics.track({ userId, event: "E" });
+    await clock.advance(0);
+    expect(receipt.outcome).toMatchObject({ reason: "retries-exhausted" });
+    expect(service.requests).toHaveLength(1);
+  });
+
+  it("say how many went before, and the parts of a split batch begin anew", async () => {
+    const { analytics, service, clock } = createBench({ flushAt: 2, headers: { "x-retry-count": "9" } });
+    service.reply({ status: 500 }, { status: 429 }, { status: 400 });
+    for (let n = 0; n < 2; n += 1) analytics.track({ userId, event: "E" });
+    await clock.advance(60_000);
+    const counts = service.requests.map(({ headers }) => headers["X-Retry-Count"]);
+    expect(counts).toEqual([undefined, "1", "2", undefined, undefined]);
+    expect(service.requests[0]?.headers).not.toHaveProperty("x-retry-count");
+  });
+
+  it.each<[string, Reply]>([
     ["408", { status: 408 }],
     ["429", { status: 429 }],
     ["500", { status: 500 }],
@@ -64,7 +93,7 @@ describe("retries", () => {
     expect(receipt.outcome).toEqual({ status: "delivered" });
   });
 
-  test.each([
+  it.each([
     [301, "redirected"],
     [400, "bad-request"],
     [401, "unauthorized"],
@@ -86,16 +115,20 @@ describe("retries", () => {
     });
   });
 
-  test("send the same messages and batch id again, and a new sentAt", async () => {
+  it("send the same messages and batch id again, and a new sentAt", async () => {
     const { analytics, service, clock } = createBench({ flushAt: 1 });
     service.reply({ status: 500 });
     analytics.track({ userId, event: "E" });
     await clock.advance(1_000);
     const [first, second] = service.requests;
-    expect(second).toEqual({ ...first, sentAt: "2026-01-01T00:00:00.500Z" });
+    expect(second).toEqual({
+      ...first,
+      headers: { ...first?.headers, "X-Retry-Count": "1" },
+      sentAt: "2026-01-01T00:00:01.000Z",
+    });
   });
 
-  test("do not follow a 200 that says it failed", async () => {
+  it("do not follow a 200 that says it failed", async () => {
     const { analytics, service, clock } = createBench({ flushAt: 1 });
     service.reply({ body: '{"success":false,"code":"no"}', stored: false });
     const receipt = analytics.track({ userId, event: "E" });
@@ -105,20 +138,24 @@ describe("retries", () => {
 });
 
 describe("Retry-After", () => {
-  test.each<[string, Record<string, string>, number]>([
+  it.each<[string, Record<string, string>, number]>([
     ["seconds", { "retry-after": "7" }, 7_000],
-    ["zero", { "retry-after": "0" }, 0],
+    ["zero is no reason to hurry", { "retry-after": "0" }, 1_000],
     ["a date", { "retry-after": "Thu, 01 Jan 2026 00:00:42 GMT" }, 42_000],
-    ["a date that has passed", { "retry-after": "Wed, 31 Dec 2025 23:00:00 GMT" }, 0],
+    [
+      "a date that has passed is no reason to hurry",
+      { "retry-after": "Wed, 31 Dec 2025 23:00:00 GMT" },
+      1_000,
+    ],
     [
       "a date by the service's own clock",
       { "retry-after": "Fri, 02 Jan 2026 00:00:09 GMT", date: "Fri, 02 Jan 2026 00:00:00 GMT" },
       9_000,
     ],
     ["a day is capped", { "retry-after": "86400" }, 300_000],
-    ["garbage is ignored", { "retry-after": "soon" }, 500],
-    ["a negative number is ignored", { "retry-after": "-1" }, 500],
-    ["an empty one is ignored", { "retry-after": "" }, 500],
+    ["garbage is ignored", { "retry-after": "soon" }, 1_000],
+    ["a negative number is ignored", { "retry-after": "-1" }, 1_000],
+    ["an empty one is ignored", { "retry-after": "" }, 1_000],
   ])("%s", async (_, headers, expected) => {
     for (const status of [408, 429, 500, 503]) {
       const { analytics, service, clock } = createBench({ flushAt: 1 });
@@ -130,7 +167,42 @@ describe("Retry-After", () => {
     }
   });
 
-  test.each([429, 503])("after %i every batch waits", async (status) => {
+  it("of 0 for ever costs as few requests as no Retry-After", async () => {
+    const requests = async (headers: Record<string, string>): Promise<number> => {
+      const { analytics, service, clock } = createBench({ flushAt: 1, random: () => 0 });
+      service.replyAlways({ status: 429, headers });
+      analytics.track({ userId, event: "E" });
+      await clock.advance(60_000);
+      return service.requests.length;
+    };
+    expect(await requests({ "retry-after": "0" })).toBe(121);
+    expect(await requests({})).toBe(121);
+  });
+
+  it("of a 429 does not use giveUpAfter up, and that of a 503 does", async () => {
+    const outcomeAfter = async (status: number): Promise<Outcome | undefined> => {
+      const { analytics, service, clock } = createBench({ flushAt: 1, retry: { giveUpAfter: 5_000 } });
+      service.reply(...Array.from({ length: 20 }, () => ({ status, headers: { "retry-after": "60" } })));
+      const receipt = analytics.track({ userId, event: "E" });
+      await clock.advance(20 * 60_000);
+      return receipt.outcome;
+    };
+    expect(await outcomeAfter(429)).toEqual({ status: "delivered" });
+    expect(await outcomeAfter(503)).toMatchObject({ reason: "retries-exhausted" });
+  });
+
+  it("does not make later delays longer when it came with a 429", async () => {
+    const at: number[] = [];
+    const { analytics, service, clock } = createBench({ flushAt: 1 });
+    service.reply(...Array.from({ length: 8 }, () => ({ status: 429, headers: { "retry-after": "2" } })));
+    service.reply({ status: 500 });
+    service.replyAlways(() => (at.push(clock.now() - start), {}));
+    analytics.track({ userId, event: "E" });
+    await clock.advance(60_000);
+    expect(at).toEqual([8 * 2_000 + 1_000]);
+  });
+
+  it.each([429, 503])("after %i every batch waits", async (status) => {
     const at: number[] = [];
     const { analytics, service, clock } = createBench({ flushAt: 1 });
     const note = (reply: Reply) => (): Reply => (at.push(clock.now() - start), reply);
@@ -145,7 +217,7 @@ describe("Retry-After", () => {
     expect(at).toEqual([0, ...Array.from({ length: 6 }, () => 10_000)]);
   });
 
-  test("the longest pause holds", async () => {
+  it("the longest pause holds", async () => {
     const at: number[] = [];
     const { analytics, service, clock } = createBench({ flushAt: 1 });
     service.reply(
@@ -158,7 +230,7 @@ describe("Retry-After", () => {
     expect(at).toEqual([10_000, 10_000]);
   });
 
-  test("after 500 the other batches go on", async () => {
+  it("after 500 the other batches go on", async () => {
     const { analytics, service, clock } = createBench({ flushAt: 1 });
     service.reply({ status: 500, headers: { "retry-after": "10" } });
     analytics.track({ userId, event: "slow" });
@@ -174,7 +246,7 @@ describe("a batch that is refused", () => {
   const picky = ({ batch }: SentBatch): Reply =>
     batch.some(({ messageId }) => bad.has(messageId)) ? { status: 400 } : {};
 
-  test("is bisected, so that only the bad messages are rejected", async () => {
+  it("is bisected, so that only the bad messages are rejected", async () => {
     const { analytics, service } = createBench();
     service.replyAlways(picky);
     const receipts = Array.from({ length: 16 }, (_, n) =>
@@ -188,14 +260,14 @@ describe("a batch that is refused", () => {
     expect(new Set(service.requests.map((request) => request.messageId)).size).toBe(service.requests.length);
   });
 
-  test("as too large is bisected until it fits", async () => {
+  it("as too large is bisected until it fits", async () => {
     const { analytics, service } = createBench();
     service.replyAlways(({ bytes }) => (bytes > 1_000 ? { status: 413 } : {}));
     for (let n = 0; n < 15; n += 1) analytics.track({ userId, event: "E", properties: { n } });
     expect(await analytics.flush()).toMatchObject({ delivered: 15, failed: 0 });
   });
 
-  test("keeps retrying the halves that fail for a while", async () => {
+  it("keeps retrying the halves that fail for a while", async () => {
     const { analytics, service, clock } = createBench();
     let n = 0;
     service.replyAlways((batch) => ((n += 1) % 2 === 0 ? { status: 500 } : picky(batch)));
@@ -205,7 +277,7 @@ describe("a batch that is refused", () => {
     expect(await flushed).toEqual({ delivered: 14, failed: 2, dropped: 0, pending: 0 });
   });
 
-  test("for the write key is not bisected", async () => {
+  it("for the write key is not bisected", async () => {
     const { analytics, service } = createBench();
     service.replyAlways({ status: 401 });
     for (let n = 0; n < 8; n += 1) analytics.track({ userId, event: "E" });
@@ -215,7 +287,7 @@ describe("a batch that is refused", () => {
 });
 
 async function outcomeOf(...replies: Reply[]): Promise<Outcome | undefined> {
-  const { analytics, service, clock } = createBench({ flushAt: 1, retry: { maxRetries: 1 } });
+  const { analytics, service, clock } = createBench({ flushAt: 1, retry: { giveUpAfter: 1_000 } });
   service.reply(...replies);
   const receipt = analytics.track({ userId, event: "E" });
   await clock.advance(600_000);
@@ -225,7 +297,7 @@ async function outcomeOf(...replies: Reply[]): Promise<Outcome | undefined> {
 describe("mayBeStored", () => {
   const refused = Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
 
-  test.each<[string, Reply[], boolean]>([
+  it.each<[string, Reply[], boolean]>([
     ["no connection came about", [refused, refused], false],
     ["both attempts were turned away", [{ status: 429 }, { status: 408 }], false],
     ["the last was turned away, but the first got lost", [new Error("reset"), { status: 429 }], true],
@@ -236,7 +308,7 @@ describe("mayBeStored", () => {
     expect(await outcomeOf(...replies)).toMatchObject({ mayBeStored });
   });
 
-  test("the halves of a bisected batch remember that the whole of it got lost", async () => {
+  it("the halves of a bisected batch remember that the whole of it got lost", async () => {
     const { analytics, service, clock } = createBench();
     service.reply({ status: 502 }, { status: 400 });
     service.replyAlways({ status: 401 });
@@ -249,7 +321,7 @@ describe("mayBeStored", () => {
     }
   });
 
-  test("an error of fetch is read through its causes", async () => {
+  it("an error of fetch is read through its causes", async () => {
     const failed = new TypeError("fetch failed", { cause: refused });
     expect(await outcomeOf(failed, failed)).toMatchObject({
       mayBeStored: false,

@@ -1,5 +1,5 @@
 import { ValidationError, version, type Analytics } from "@countersign/client";
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 import { createBench, type Bench } from "./support/bench.ts";
 
 interface Row {
@@ -375,7 +375,7 @@ const rows: readonly Row[] = [
 
 // Every row's check asserts; the linter does not follow it there.
 // oxlint-disable-next-line vitest/expect-expect
-test.each(rows)("$rule", async ({ check }) => {
+it.each(rows)("$rule", async ({ check }) => {
   const bench = createBench();
   await check(bench);
 });

@@ -1,6 +1,6 @@
 import { Analytics } from "@countersign/client";
 import { memoryTransport, virtualClock, type MessagePattern } from "@countersign/client/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 
 describe("memoryTransport()", () => {
   const recorded = async () => {
@@ -16,7 +16,7 @@ describe("memoryTransport()", () => {
     return service;
   };
 
-  test.each<[MessagePattern]>([
+  it.each<[MessagePattern]>([
     [{ type: "track" }],
     [{ userId: "u1", event: "Order Completed" }],
     [{ properties: { total: 9 } }],
@@ -28,7 +28,7 @@ describe("memoryTransport()", () => {
     expect(() => service.assertNotSent(pattern)).toThrow(/A message fits .*Order Completed/);
   });
 
-  test.each<[MessagePattern]>([
+  it.each<[MessagePattern]>([
     [{ type: "page" }],
     [{ userId: "u2", event: "Order Completed" }],
     [{ properties: { total: "9" } }],
@@ -41,14 +41,14 @@ describe("memoryTransport()", () => {
     expect(() => service.assertNotSent(pattern)).not.toThrow();
   });
 
-  test("counts", async () => {
+  it("counts", async () => {
     const service = await recorded();
     expect(() => service.assertCount(2)).not.toThrow();
     expect(() => service.assertCount(3)).toThrow("Not 3 messages but 2.");
     expect(() => memoryTransport().assertSent({})).toThrow("Did you await flush()?");
   });
 
-  test("keeps a message that is sent twice once", async () => {
+  it("keeps a message that is sent twice once", async () => {
     const clock = virtualClock();
     const service = memoryTransport();
     service.reply({ status: 500, stored: true });
@@ -61,7 +61,7 @@ describe("memoryTransport()", () => {
     service.assertCount(1);
   });
 
-  test("reads gzip", async () => {
+  it("reads gzip", async () => {
     const service = memoryTransport();
     const analytics = new Analytics("KEY", { transport: service, gzip: true });
     analytics.track({ userId: "u1", event: "E" });
@@ -71,7 +71,7 @@ describe("memoryTransport()", () => {
 });
 
 describe("virtualClock()", () => {
-  test("runs timers in the order of their time, each at its own time", async () => {
+  it("runs timers in the order of their time, each at its own time", async () => {
     const clock = virtualClock(1_000);
     const ran: string[] = [];
     const at = (name: string, milliseconds: number): unknown =>
@@ -88,7 +88,7 @@ describe("virtualClock()", () => {
     expect(clock.timers).toBe(1);
   });
 
-  test("lets what a timer started finish before the next one", async () => {
+  it("lets what a timer started finish before the next one", async () => {
     const clock = virtualClock(0);
     const ran: string[] = [];
     clock.setTimeout(() => void Promise.resolve().then(() => ran.push("promise")), 1);

@@ -15,7 +15,7 @@ import {
   type VirtualClock,
 } from "@countersign/client/testing";
 import * as fc from "fast-check";
-import { assert, expect, test } from "vitest";
+import { assert, expect, it } from "vitest";
 
 // The whole of what the client says, against the whole of what the service has: receipts, counts and hooks.
 
@@ -90,7 +90,10 @@ const world: fc.Arbitrary<World> = fc.record({
   maxQueueSize: fc.integer({ min: 1, max: 12 }),
   maxQueueBytes: fc.constantFrom(65_792, 100_000, 1_000_000),
   whenFull: fc.constantFrom<WhenFull>("drop-newest", "drop-oldest", "wait"),
-  retry: fc.record({ maxRetries: fc.integer({ min: 0, max: 3 }), minDelay: fc.constantFrom(0, 500) }),
+  retry: fc.record({
+    giveUpAfter: fc.constantFrom(0, 500, 2_500, 10_000),
+    minDelay: fc.constantFrom(1, 500),
+  }),
   faults: fc.array(fault, { maxLength: 12 }),
   steps: fc.array(step, { minLength: 1, maxLength: 25 }),
   closeAfter: fc.option(fc.integer({ min: 0, max: 30_000 }), { nil: undefined }),
@@ -219,7 +222,7 @@ function lieOf(
     : `${messageId} ${outcome.status} maybe, but every answer was clear`;
 }
 
-test(
+it(
   "receipts, counts and hooks say what the service has, under random faults",
   { timeout: 60_000 },
   async () => {
