@@ -1,0 +1,46 @@
+import { execFile } from "node:child_process";
+import { appendFile, cp, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, it, onTestFinished } from "vitest";
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+async function copyOfProtocol(): Promise<string> {
+  const copy = await mkdtemp(join(tmpdir(), "countersign-surface-"));
+  onTestFinished(() => rm(copy, { recursive: true }));
+  await cp(join(root, "packages/protocol"), join(copy, "packages/protocol"), {
+    recursive: true,
+    filter: (source) => !/[/\\](?:node_modules|src|test)(?:[/\\]|$)/.test(source),
+  });
+  return copy;
+}
+
+async function surface(...options: string[]): Promise<{ code: number; output: string }> {
+  try {
+    const { stdout, stderr } = await run(process.execPath, [join(root, "tools/surface.mjs"), ...options]);
+    return { code: 0, output: stdout + stderr };
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
+    return { code, output: stdout + stderr };
+  }
+}
+
+it("a change to what a package exports fails until it is recorded, and is printed", async () => {
+  const copy = await copyOfProtocol();
+  await surface(copy);
+  await appendFile(
+    join(copy, "packages/protocol/dist/index.d.ts"),
+    "\n/** Planted. */\nexport declare function planted(amount: number): string;\n",
+  );
+  const failed = await surface("--check", copy);
+  expect(failed.output).toContain("packages/protocol/api.txt is not what is exported");
+  expect(failed.output).toContain("  + function planted(amount: number): string;\n");
+  expect(failed.output).not.toContain("Planted.");
+  expect(failed.code).toBe(1);
+  expect((await surface(copy)).code).toBe(0);
+  expect((await surface("--check", copy)).code).toBe(0);
+});
