@@ -1,0 +1,2 @@
+export { redisDedupe, type RedisDedupeOptions } from "./redis-dedupe.ts";
+export type { IoredisClient, NodeRedisClient, RedisClient } from "./redis-client.ts";

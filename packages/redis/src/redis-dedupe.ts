@@ -1,0 +1,147 @@
+import type { Claim, DedupeStore } from "@countersign/core";
+import { checkOptionNames, parseDuration, type Duration, type OptionNames } from "@countersign/protocol";
+import { scriptRunner, type RedisClient } from "./redis-client.ts";
+
+/** Options of {@link redisDedupe}. */
+export interface RedisDedupeOptions {
+  /** How long a handled delivery is remembered. Default: `"5h"`; the sender repeats a delivery for 4 hours (spec 7). */
+  readonly ttl?: Duration | undefined;
+  /**
+   * How long a delivery is held for the receiver that handles it. If that receiver dies, a repeat is handled after this
+   * time. It must be longer than your handler takes. Default: `"1m"`.
+   */
+  readonly lease?: Duration | undefined;
+  /**
+   * What keys start with. Give each endpoint a prefix of its own: endpoints that get the same messages must not share
+   * keys. Default: `"countersign:"`.
+   */
+  readonly prefix?: string | undefined;
+  /**
+   * How long Redis may take to answer. Afterwards the request fails with 500 and the sender repeats it. Default: `"2s"`;
+   * the sender waits 5 seconds for your answer (spec 4.1).
+   */
+  readonly timeout?: Duration | undefined;
+}
+
+const OPTION_NAMES: OptionNames<RedisDedupeOptions> = { ttl: true, lease: true, prefix: true, timeout: true };
+
+/** What a key holds once its delivery was handled. A claim holds a token instead. */
+const DONE = "done";
+
+/** Takes a key unless it is taken, in one step. A client that sends a claim again, after a lost answer, gets the same answer. */
+const CLAIM = `
+local held = redis.call("GET", KEYS[1])
+if not held or held == ARGV[1] then
+  redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2])
+  return "new"
+end
+if held == "${DONE}" then return "done" end
+return "in-flight"`;
+
+const COMMIT = `return redis.call("SET", KEYS[1], "${DONE}", "PX", ARGV[1])`;
+
+/** Gives a key back, unless the claim ran out and someone else has taken it since. */
+const RELEASE = `
+if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end
+return 0`;
+
+/**
+ * A {@link DedupeStore} in Redis: receivers on many machines share which deliveries they have handled, so that a repeat
+ * runs the handler once, whichever machine gets it. Each step is one round trip.
+ *
+ * @param client - A connected client of ioredis (`new Redis()`, `new Cluster()`) or node-redis (`createClient()`,
+ *   `createClientPool()`, `createCluster()`). You open and close it.
+ * @param options - Times and the prefix of keys.
+ * @throws TypeError if the client is not one of these, or an option is unknown or wrong.
+ * @example
+ * ```ts
+ * import { verifyWebhook } from "@countersign/express";
+ * import { redisDedupe } from "@countersign/redis";
+ * import { Redis } from "ioredis";
+ *
+ * const redis = new Redis(process.env.REDIS_URL ?? "redis://127.0.0.1");
+ * app.post("/webhooks", verifyWebhook({ secret, dedupe: redisDedupe(redis) }), handler);
+ * ```
+ */
+export function redisDedupe(client: RedisClient, options: RedisDedupeOptions = {}): DedupeStore {
+  const run = scriptRunner(client);
+  checkOptionNames("redisDedupe(client, options)", options, OPTION_NAMES);
+  const { prefix = "countersign:" } = options;
+  if (typeof prefix !== "string") throw new TypeError("redisDedupe({ prefix }) must be a string.");
+  const ttl = milliseconds("ttl", options.ttl ?? "5h");
+  const lease = milliseconds("lease", options.lease ?? "1m");
+  const timeout = milliseconds("timeout", options.timeout ?? "2s");
+  const claims = new OwnClaims(lease);
+
+  const ask = (script: string, key: string, args: readonly string[]): Promise<unknown> =>
+    withTimeout(run(script, prefix + key, args), timeout);
+
+  return {
+    async claim(key) {
+      const token = crypto.randomUUID();
+      const claim = asClaim(await ask(CLAIM, key, [token, String(lease)]));
+      if (claim === "new") claims.add(key, token);
+      return claim;
+    },
+    async commit(key) {
+      claims.take(key);
+      await ask(COMMIT, key, [String(ttl)]);
+    },
+    async release(key) {
+      const token = claims.take(key);
+      if (token !== undefined) await ask(RELEASE, key, [token]);
+    },
+  };
+}
+
+/** The tokens of the claims that this process holds, until they run out in Redis. */
+class OwnClaims {
+  readonly #lease: number;
+  readonly #claims = new Map<string, { readonly token: string; readonly until: number }>();
+
+  constructor(lease: number) {
+    this.#lease = lease;
+  }
+
+  add(key: string, token: string): void {
+    const now = performance.now();
+    // The oldest come first. A handler that never answers would otherwise leave its token here for good.
+    for (const [oldest, { until }] of this.#claims) {
+      if (until > now) break;
+      this.#claims.delete(oldest);
+    }
+    this.#claims.delete(key);
+    this.#claims.set(key, { token, until: now + this.#lease });
+  }
+
+  take(key: string): string | undefined {
+    const token = this.#claims.get(key)?.token;
+    this.#claims.delete(key);
+    return token;
+  }
+}
+
+function milliseconds(name: keyof RedisDedupeOptions, value: Duration): number {
+  const ms = parseDuration(value, `redisDedupe({ ${name} })`);
+  if (ms > 0) return ms;
+  throw new TypeError(`redisDedupe({ ${name} }) must be longer than 0.`);
+}
+
+function asClaim(answer: unknown): Claim {
+  // A client may be set to return Buffers.
+  const text = String(answer);
+  if (text === "new" || text === "in-flight" || text === "done") return text;
+  throw new Error(`redisDedupe: Redis answered a claim with ${JSON.stringify(text.slice(0, 100))}.`);
+}
+
+/** Clients queue commands while Redis is away, for much longer than a webhook can wait. */
+function withTimeout<Value>(answer: Promise<Value>, timeoutMs: number): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      reject(
+        new Error(`redisDedupe: Redis did not answer within ${timeoutMs} ms. Check that it is running.`),
+      );
+    }, timeoutMs);
+    answer.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}

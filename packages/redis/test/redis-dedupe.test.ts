@@ -1,0 +1,185 @@
+import { memoryDedupe, sign, type DedupeStore } from "@countersign/core";
+import { redisDedupe, type RedisClient } from "@countersign/redis";
+import { Redis } from "ioredis";
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { createClient, createClientPool } from "redis";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startRedis, type TestRedis } from "./support/start-redis.ts";
+
+const redis = await startRedis();
+const here =
+  redis === undefined ? "skipped: this machine has no redis-server" : "redis-server of this machine";
+const children: ChildProcess[] = [];
+
+/** A key that no other test uses. */
+let keys = 0;
+function newKey(): string {
+  keys += 1;
+  return `key-${keys}`;
+}
+
+/** Asks again until the answer is yes. */
+async function until(check: () => Promise<boolean>): Promise<void> {
+  while (!(await check()));
+}
+
+describe.skipIf(redis === undefined)(`redisDedupe (${here})`, () => {
+  const url = redis?.url ?? "redis://127.0.0.1";
+  const ioredis = new Redis(url, { lazyConnect: true });
+  const nodeRedis = createClient({ url });
+  const pool = createClientPool({ url });
+
+  beforeAll(async () => {
+    await Promise.all([ioredis.connect(), nodeRedis.connect(), pool.connect()]);
+  });
+
+  afterAll(async () => {
+    for (const child of children) child.kill("SIGKILL");
+    ioredis.disconnect();
+    nodeRedis.destroy();
+    pool.destroy();
+    await redis?.stop();
+  });
+
+  describe.each<[string, RedisClient]>([
+    ["ioredis", ioredis],
+    ["node-redis", nodeRedis],
+    ["a pool of node-redis", pool],
+  ])("with %s", (_, client) => {
+    const store = (options = {}): DedupeStore => redisDedupe(client, options);
+
+    it("gives a key once, until it is released", async () => {
+      const [one, other] = [store(), store()];
+      const key = newKey();
+      expect(await one.claim(key)).toBe("new");
+      expect(await other.claim(key)).toBe("in-flight");
+      await one.release(key);
+      expect(await other.claim(key)).toBe("new");
+      await other.commit(key);
+      expect(await one.claim(key)).toBe("done");
+    });
+
+    it("gives a key to one of many that claim it at once", async () => {
+      const key = newKey();
+      const claims = await Promise.all(Array.from({ length: 50 }, async () => store().claim(key)));
+      expect(claims.toSorted()).toEqual([...Array.from({ length: 49 }, () => "in-flight"), "new"]);
+    });
+
+    it("lets a claim run out, so that a receiver that died blocks nobody", async () => {
+      const [dead, alive] = [store({ lease: "30ms" }), store({ lease: "1m" })];
+      const key = newKey();
+      await dead.claim(key);
+      await until(async () => (await alive.claim(key)) === "new");
+      expect(await store().claim(key)).toBe("in-flight");
+    });
+
+    it("does not release a claim that somebody else has taken over", async () => {
+      const [slow, other] = [store({ lease: "30ms" }), store()];
+      const key = newKey();
+      await slow.claim(key);
+      await until(async () => (await other.claim(key)) === "new");
+      await slow.release(key);
+      expect(await store().claim(key)).toBe("in-flight");
+    });
+
+    it("forgets a handled delivery after the time to live", async () => {
+      const short = store({ ttl: "30ms" });
+      const key = newKey();
+      await short.claim(key);
+      await short.commit(key);
+      expect(await short.claim(key)).toBe("done");
+      await until(async () => (await short.claim(key)) === "new");
+    });
+
+    it("keeps the keys of two prefixes apart", async () => {
+      const key = newKey();
+      expect(await store({ prefix: "a:" }).claim(key)).toBe("new");
+      expect(await store({ prefix: "b:" }).claim(key)).toBe("new");
+    });
+  });
+
+  it("answers as memoryDedupe does, whatever happens in which order", async () => {
+    const key = newKey();
+    const stores: DedupeStore[] = [memoryDedupe(), redisDedupe(ioredis)];
+    const steps = ["claim", "release", "claim", "claim", "commit", "claim", "release", "claim"] as const;
+    const seen = await Promise.all(
+      stores.map(async (store) => {
+        const answers: unknown[] = [];
+        for (const step of steps) answers.push(await store[step](key));
+        return answers;
+      }),
+    );
+    expect(seen[1]).toEqual(seen[0]);
+  });
+
+  it("runs the handler once when two processes get the same delivery ten times at once", async () => {
+    const receivers = await Promise.all([startReceiver(url), startReceiver(url)]);
+    const message = { type: "track", messageId: "m-1", userId: "u1", event: "Order Completed" };
+    const body = JSON.stringify(message);
+    const headers = { "content-type": "application/json", "x-signature": sign(body, "secret") };
+    const post = async (copy: number): Promise<number> => {
+      const response = await fetch(receivers[copy % 2]!.url, { method: "POST", headers, body });
+      await response.arrayBuffer();
+      return response.status;
+    };
+    const statuses = await Promise.all(Array.from({ length: 10 }, (_, copy) => post(copy)));
+    // One is handled. The others are told to come again while that goes on, or that it is done.
+    expect(statuses.filter((status) => status === 204)).toEqual([204]);
+    expect(statuses.filter((status) => ![200, 204, 503].includes(status))).toEqual([]);
+    expect(await post(0)).toBe(200);
+    expect(await post(1)).toBe(200);
+    expect(receivers.flatMap(({ handled }) => handled)).toEqual(["m-1"]);
+  });
+
+  it("says that Redis does not answer, instead of keeping the sender waiting", async () => {
+    const stopped = (await startRedis()) as TestRedis;
+    const client = new Redis(stopped.url);
+    const store = redisDedupe(client, { timeout: "50ms" });
+    expect(await store.claim("a")).toBe("new");
+    stopped.process.kill("SIGSTOP");
+    await expect(store.claim("b")).rejects.toThrow(/did not answer within 50 ms/);
+    stopped.process.kill("SIGCONT");
+    client.disconnect();
+    await stopped.stop();
+  });
+});
+
+describe("the arguments of redisDedupe", () => {
+  const client = { eval: async (): Promise<string> => "new" };
+
+  it.each([
+    [undefined, {}, /takes a client of ioredis or node-redis first: .*not undefined/],
+    ["redis://127.0.0.1", {}, /not "redis:\/\/127\.0\.0\.1"/],
+    [client, { tll: "1h" }, /unknown option "tll"; did you mean "ttl"\?/],
+    [client, { ttl: "an hour" }, /redisDedupe\(\{ ttl \}\) must be milliseconds or text/],
+    [client, { lease: 0 }, /must be longer than 0/],
+    [client, { prefix: 7 }, /prefix \}\) must be a string/],
+  ])("are checked at creation: %j, %j", (given, options, message) => {
+    expect(() => redisDedupe(given as never, options as never)).toThrow(TypeError);
+    expect(() => redisDedupe(given as never, options as never)).toThrow(message);
+  });
+
+  it("rejects an answer that is not a claim", async () => {
+    const store = redisDedupe({ eval: async () => "PONG" });
+    await expect(store.claim("a")).rejects.toThrow('Redis answered a claim with "PONG"');
+  });
+});
+
+async function startReceiver(redisUrl: string): Promise<{ url: string; handled: string[] }> {
+  const program = fileURLToPath(new URL("support/child-receiver.mjs", import.meta.url));
+  const child = spawn(process.execPath, [program], {
+    env: { ...process.env, REDIS_URL: redisUrl },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  children.push(child);
+  const handled: string[] = [];
+  const lines = createInterface(child.stdout);
+  lines.on("line", (line) => {
+    if (line.startsWith("handled ")) handled.push(line.slice("handled ".length));
+  });
+  const [first] = (await once(lines, "line")) as [string];
+  return { url: `http://127.0.0.1:${first.slice("port ".length)}/`, handled };
+}

@@ -1,0 +1,47 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** A Redis server of the test's own. */
+export interface TestRedis {
+  readonly url: string;
+  readonly process: ChildProcess;
+  stop(): Promise<void>;
+}
+
+/** A port that nothing listens on at the moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Starts redis-server on a free port with a folder of its own; `undefined` if the system has none. */
+export async function startRedis(options: readonly string[] = []): Promise<TestRedis | undefined> {
+  const [port, folder] = [await freePort(), await mkdtemp(join(tmpdir(), "countersign-redis-"))];
+  const args = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--save", "", ...options];
+  const child = spawn("redis-server", args, { stdio: ["ignore", "pipe", "inherit"] });
+  const stop = async (): Promise<void> => {
+    if (child.exitCode === null && child.signalCode === null && child.pid !== undefined) {
+      const exited = once(child, "exit");
+      child.kill("SIGKILL");
+      await exited;
+    }
+    await rm(folder, { recursive: true, force: true });
+  };
+  const isReady = await new Promise<boolean>((resolve) => {
+    child.once("error", () => resolve(false));
+    child.once("exit", () => resolve(false));
+    child.stdout?.on("data", (text: Buffer) => {
+      if (text.toString().includes("Ready to accept connections")) resolve(true);
+    });
+  });
+  if (isReady) return { url: `redis://127.0.0.1:${port}`, process: child, stop };
+  await stop();
+  return undefined;
+}
