@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("..", import.meta.url));
-const nodeVersions = ["20", "22", "24"];
+const NODE_VERSIONS = ["20", "22", "24"];
 let passed = 0;
 let failed = 0;
 
@@ -104,7 +104,7 @@ try {
     join(consumer, "requires.cjs"),
     `for (const name of ${names}) if (Object.keys(require(name)).length === 0) throw new Error(name + " exports nothing");`,
   );
-  for (const version of nodeVersions) {
+  for (const version of NODE_VERSIONS) {
     for (const script of ["imports.mjs", "requires.cjs"]) {
       await check(`every entry point loads by ${script.split("s.")[0]} on Node ${version}`, async () => {
         const command = `node -p process.version && node ${script}`;

@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const secret = "dev";
+const SECRET = "dev";
 const port = process.env.RECEIVER_PORT ?? "3000";
 const to = `http://localhost:${port}/webhooks`;
 
@@ -20,14 +20,14 @@ const run = (name, file, args, env = {}) => {
 
 const receiver = run("receiver", "examples/express/dist/server.js", [], {
   PORT: port,
-  WEBHOOK_SECRET: secret,
+  WEBHOOK_SECRET: SECRET,
 });
 const server = run("server", "packages/cli/dist/bin.js", [
   "serve",
   "--to",
   to,
   "--secret",
-  secret,
+  SECRET,
   ...process.argv.slice(2),
 ]);
 

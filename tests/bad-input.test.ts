@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vites
 import { asWritten, exchange, wireBytes, type RawAnswer, type RawRequest } from "./support/raw-exchange.ts";
 import { receivers, start, type RunningReceiver } from "./support/receivers.ts";
 
-const secret = "a secret that no answer may show";
+const SECRET = "a secret that no answer may show";
 const MAX_BODY_BYTES = 4_096;
 
 interface BadInput {
@@ -98,11 +98,11 @@ const table: Partial<Record<WebhookErrorCode, { status: number; cases: readonly 
     cases: [
       {
         title: "another secret",
-        request: asWritten(mutations.forged(signedRequest(sampleMessages.track, secret))),
+        request: asWritten(mutations.forged(signedRequest(sampleMessages.track, SECRET))),
       },
       {
         title: "tampered",
-        request: asWritten(mutations.tampered(signedRequest(sampleMessages.track, secret))),
+        request: asWritten(mutations.tampered(signedRequest(sampleMessages.track, SECRET))),
       },
       { title: "a body cut short, but framed", request: cutShort() },
     ],
@@ -143,12 +143,12 @@ const table: Partial<Record<WebhookErrorCode, { status: number; cases: readonly 
 };
 
 function signed(body: string | Uint8Array): RawRequest {
-  return asWritten(signedRequest(body, secret));
+  return asWritten(signedRequest(body, SECRET));
 }
 
 /** A rightly signed track message, with headers replaced or, where undefined, left out. */
 function track(changes: Readonly<Record<string, string | undefined>> = {}): RawRequest {
-  const { headers, body } = signedRequest(sampleMessages.track, secret);
+  const { headers, body } = signedRequest(sampleMessages.track, SECRET);
   const changed = Object.entries({ ...headers, ...changes }).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
   );
@@ -156,7 +156,7 @@ function track(changes: Readonly<Record<string, string | undefined>> = {}): RawR
 }
 
 function cutShort(): RawRequest {
-  const { headers, body } = signedRequest(sampleMessages.track, secret);
+  const { headers, body } = signedRequest(sampleMessages.track, SECRET);
   return asWritten({ headers, body: body.subarray(0, -1) });
 }
 
@@ -166,7 +166,7 @@ function repeatSignature(entry: readonly [string, string]): (readonly [string, s
 
 function expectNothingLeaked(answer: RawAnswer, body: Uint8Array = new Uint8Array()): void {
   const text = JSON.stringify(answer);
-  for (const telltale of [secret, sign(body, secret), "node_modules", "    at ", ".ts:", ".js:"]) {
+  for (const telltale of [SECRET, sign(body, SECRET), "node_modules", "    at ", ".ts:", ".js:"]) {
     expect(text).not.toContain(telltale);
   }
 }
@@ -176,7 +176,7 @@ describe.each(receivers)("$name", (receiver) => {
   const handle = vi.fn<() => void>();
   const onRejected = vi.fn<(error: { code: WebhookErrorCode }) => void>();
   beforeAll(async () => {
-    running = await start(receiver, { secret, maxBodyBytes: MAX_BODY_BYTES, handle, onRejected });
+    running = await start(receiver, { secret: SECRET, maxBodyBytes: MAX_BODY_BYTES, handle, onRejected });
   });
   beforeEach(() => {
     handle.mockClear();

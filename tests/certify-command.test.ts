@@ -10,7 +10,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { documentedReceiver } from "../packages/certify/test/support/documented-receiver.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const secret = "the receiver's secret";
+const SECRET = "the receiver's secret";
 
 /** The examples that are receivers: each has a server that listens on PORT. */
 const receivers = readdirSync(join(root, "examples")).filter((name) =>
@@ -29,7 +29,7 @@ async function listen(app?: RequestListener): Promise<number> {
 async function startExample(name: string): Promise<string> {
   const port = await listen();
   const child = spawn(process.execPath, [join(root, "examples", name, "dist", "server.js")], {
-    env: { PATH: process.env["PATH"], PORT: String(port), WEBHOOK_SECRET: secret },
+    env: { PATH: process.env["PATH"], PORT: String(port), WEBHOOK_SECRET: SECRET },
   });
   onTestFinished(() => void child.kill());
   const url = `http://127.0.0.1:${port}/webhooks`;
@@ -48,7 +48,7 @@ async function certify(url: string): Promise<Certified> {
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const junit = join(directory, "certify.xml");
   const bin = join(root, "packages", "cli", "dist", "bin.js");
-  const child = spawn(process.execPath, [bin, "certify", url, "--secret", secret, "--junit", junit]);
+  const child = spawn(process.execPath, [bin, "certify", url, "--secret", SECRET, "--junit", junit]);
   let output = "";
   child.stdout.on("data", (data: Buffer) => (output += data.toString()));
   child.stderr.on("data", (data: Buffer) => (output += data.toString()));
@@ -70,7 +70,7 @@ describe("countersign certify", () => {
   });
 
   it("fails the documented hand-written receiver, says why, and exits 1", async () => {
-    const port = await listen(documentedReceiver(secret));
+    const port = await listen(documentedReceiver(SECRET));
     const { code, output, junit } = await certify(`http://127.0.0.1:${port}/webhooks`);
     expect(output).toMatch(
       /^✗ MUST +.*\(rejects-declared-oversize\)\n +sent: .*\n +expected: .*\n +received: .*\n +fix: /m,

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { mutations, sampleMessages, signedRequest } from "@countersign/core/testing";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 
-const secret = "the secret of the examples";
+const SECRET = "the secret of the examples";
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 interface Example {
@@ -29,7 +29,7 @@ async function startExample(name: string): Promise<Example> {
   const port = await freePort();
   const child = spawn("npm", ["start", "--silent"], {
     cwd: `${root}/examples/${name}`,
-    env: { ...process.env, PORT: String(port), WEBHOOK_SECRET: secret, TENANT_SECRETS: '{"acme":"theirs"}' },
+    env: { ...process.env, PORT: String(port), WEBHOOK_SECRET: SECRET, TENANT_SECRETS: '{"acme":"theirs"}' },
     // A group of its own, so that what npm started ends with it.
     detached: true,
   });
@@ -96,7 +96,7 @@ const besides: Readonly<Record<string, { title: string; check: (example: Example
   express: {
     title: "refuses a message that was tampered with",
     async check({ origin, lines }) {
-      const tampered = mutations.tampered(signedRequest(received, secret));
+      const tampered = mutations.tampered(signedRequest(received, SECRET));
       expect((await fetch(`${origin}/webhooks`, tampered)).status).toBe(401);
       expect(lines).toEqual(printed["express"]);
     },
@@ -112,12 +112,12 @@ const besides: Readonly<Record<string, { title: string; check: (example: Example
   koa: {
     title: "handles neither a delivery twice, nor an event that does not fit",
     async check({ origin, lines }) {
-      expect((await fetch(`${origin}/webhooks`, signedRequest(received, secret))).status).toBe(200);
+      expect((await fetch(`${origin}/webhooks`, signedRequest(received, SECRET))).status).toBe(200);
       const event = { ...received, event: "Invoice Paid", messageId: "i-1" };
       const unfit = { ...event, properties: { invoiceId: "i-1", total: "41" } };
-      expect((await fetch(`${origin}/webhooks`, signedRequest(unfit, secret))).status).toBe(422);
+      expect((await fetch(`${origin}/webhooks`, signedRequest(unfit, SECRET))).status).toBe(422);
       const fit = { ...event, properties: { invoiceId: "i-1", total: 41 } };
-      expect((await fetch(`${origin}/webhooks`, signedRequest(fit, secret))).status).toBe(204);
+      expect((await fetch(`${origin}/webhooks`, signedRequest(fit, SECRET))).status).toBe(204);
       expect(lines).toEqual([...(printed["koa"] ?? []), "invoice i-1: 41"]);
     },
   },
@@ -126,7 +126,7 @@ const besides: Readonly<Record<string, { title: string; check: (example: Example
     async check({ origin, lines }) {
       const url = `${origin}/tenants/acme/webhooks`;
       expect((await fetch(url, signedRequest(received, "theirs"))).status).toBe(204);
-      expect((await fetch(url, signedRequest(received, secret))).status).toBe(401);
+      expect((await fetch(url, signedRequest(received, SECRET))).status).toBe(401);
       await vi.waitFor(() => expect(lines.join("\n")).toContain("acme: track of u-1842\nrefused: ERR_"));
     },
   },
@@ -143,7 +143,7 @@ describe.each(examples)("examples/$name, which $title", ({ name, check }) => {
 
   it("starts by npm start, and prints each of the seven messages", async () => {
     for (const message of Object.values(sampleMessages)) {
-      expect((await fetch(`${example.origin}/webhooks`, signedRequest(message, secret))).status).toBe(204);
+      expect((await fetch(`${example.origin}/webhooks`, signedRequest(message, SECRET))).status).toBe(204);
     }
     await vi.waitFor(() => expect(example.lines).toEqual(printed[name]));
   });

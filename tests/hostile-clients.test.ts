@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { asWritten, wireBytes } from "./support/raw-exchange.ts";
 import { receivers, start, type RunningReceiver } from "./support/receivers.ts";
 
-const secret = "secret";
-const delivery = signedRequest(sampleMessages.track, secret);
+const SECRET = "secret";
+const delivery = signedRequest(sampleMessages.track, SECRET);
 
 describe.each(receivers)("$name", (receiver) => {
   let running: RunningReceiver;
@@ -16,7 +16,7 @@ describe.each(receivers)("$name", (receiver) => {
   beforeEach(async () => {
     handle.mockReset();
     requests = [];
-    running = await start(receiver, { secret, handle });
+    running = await start(receiver, { secret: SECRET, handle });
     running.server.on("request", (request: IncomingMessage) => requests.push(request));
   });
   afterEach(() => running.close());

@@ -3,8 +3,8 @@ import { mutations, sampleMessages, signedRequest, type SignedRequest } from "@c
 import { describe, expect, it, vi } from "vitest";
 import { behindNothing, behindParsed, behindRaw, start, type Receiver } from "./support/receivers.ts";
 
-const secret = "the secret of the audited receiver";
-const track = signedRequest({ ...sampleMessages.track, properties: { emoji: "🛒 é", price: 1e21 } }, secret);
+const SECRET = "the secret of the audited receiver";
+const track = signedRequest({ ...sampleMessages.track, properties: { emoji: "🛒 é", price: 1e21 } }, SECRET);
 
 async function post(
   receiver: Receiver,
@@ -13,7 +13,7 @@ async function post(
 ): Promise<{ status: number; webhook: VerifiedWebhook | undefined; error: WebhookError | undefined }> {
   const handle = vi.fn<(webhook: unknown) => void>();
   const onRejected = vi.fn<(error: WebhookError) => void>();
-  const running = await start(receiver, { secret, handle, onRejected, ...options });
+  const running = await start(receiver, { secret: SECRET, handle, onRejected, ...options });
   try {
     const { status } = await fetch(running.url, request);
     const webhook = handle.mock.calls[0]?.[0] as VerifiedWebhook | undefined;
@@ -64,7 +64,7 @@ describe.each(behindParsed)("$name", (receiver) => {
 
 describe.each([...behindRaw, ...behindParsed])("$name, an empty body", (receiver) => {
   it("is refused as what it is", async () => {
-    const { status } = await post(receiver, signedRequest("", secret));
+    const { status } = await post(receiver, signedRequest("", SECRET));
     expect(status).toBe(400);
   });
 });

@@ -6,8 +6,8 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { asWritten, wireBytes } from "./support/raw-exchange.ts";
 import { receivers, start, type RunningReceiver } from "./support/receivers.ts";
 
-const secret = "secret";
-const delivery = signedRequest(sampleMessages.track, secret);
+const SECRET = "secret";
+const delivery = signedRequest(sampleMessages.track, SECRET);
 
 /** A handler whose every run waits until the test ends it. */
 function heldHandler(): {
@@ -42,7 +42,7 @@ describe.each(receivers)("$name", (receiver) => {
 
   it("runs the handler once for a delivery that comes five times at once, and once later", async () => {
     const { handle, runs } = heldHandler();
-    running = await start(receiver, { secret, dedupe: memoryDedupe(), handle });
+    running = await start(receiver, { secret: SECRET, dedupe: memoryDedupe(), handle });
     const answers: Response[] = [];
     const all = [1, 2, 3, 4, 5].map(async () => answers.push(await deliver()));
     await vi.waitFor(() => expect(answers).toHaveLength(4));
@@ -60,7 +60,7 @@ describe.each(receivers)("$name", (receiver) => {
 
   it("runs a handler again that failed, whose failure was a 500", async () => {
     const { handle, runs } = heldHandler();
-    running = await start(receiver, { secret, dedupe: memoryDedupe(), handle });
+    running = await start(receiver, { secret: SECRET, dedupe: memoryDedupe(), handle });
     const failed = deliver();
     await vi.waitFor(() => expect(runs).toHaveLength(1));
     runs[0]?.fail();
@@ -75,7 +75,7 @@ describe.each(receivers)("$name", (receiver) => {
 
   it("does not run a handler again that succeeded after the sender had hung up", async () => {
     const { handle, runs } = heldHandler();
-    running = await start(receiver, { secret, dedupe: memoryDedupe(), handle });
+    running = await start(receiver, { secret: SECRET, dedupe: memoryDedupe(), handle });
     await deliverAndHangUp(() => expect(runs).toHaveLength(1));
     expect((await deliver()).status).toBe(503);
     runs[0]?.succeed();
@@ -86,7 +86,7 @@ describe.each(receivers)("$name", (receiver) => {
   it("runs a handler again that failed after the sender had hung up", async () => {
     const { handle: held, runs } = heldHandler();
     const handle = vi.fn<() => Promise<void>>(async () => {}).mockImplementationOnce(held);
-    running = await start(receiver, { secret, dedupe: memoryDedupe(), handle });
+    running = await start(receiver, { secret: SECRET, dedupe: memoryDedupe(), handle });
     await deliverAndHangUp(() => expect(runs).toHaveLength(1));
     runs[0]?.fail();
     await vi.waitFor(async () => expect((await deliver()).status).toBe(204));
@@ -96,7 +96,7 @@ describe.each(receivers)("$name", (receiver) => {
   it("answers 500 and runs nothing while the store cannot say", async () => {
     const handle = vi.fn<() => void>();
     const dedupe: DedupeStore = { ...memoryDedupe(), claim: () => Promise.reject(new Error("store down")) };
-    running = await start(receiver, { secret, dedupe, handle });
+    running = await start(receiver, { secret: SECRET, dedupe, handle });
     expect((await deliver()).status).toBe(500);
     expect(handle).not.toHaveBeenCalled();
   });

@@ -8,11 +8,11 @@ import { fileURLToPath } from "node:url";
 import { sampleMessages, signedRequest } from "@countersign/core/testing";
 import autocannon from "autocannon";
 
-const secret = "a shared secret of usual length";
-const rounds = 5;
-const routes = ["verified", "documented", "bare"];
+const SECRET = "a shared secret of usual length";
+const ROUNDS = 5;
+const ROUTES = ["verified", "documented", "bare"];
 const properties = { ...sampleMessages.track.properties, note: "x".repeat(1_500) };
-const { method, headers, body } = signedRequest({ ...sampleMessages.track, properties }, secret);
+const { method, headers, body } = signedRequest({ ...sampleMessages.track, properties }, SECRET);
 
 async function freePort() {
   const server = createServer().listen(0, "127.0.0.1");
@@ -39,14 +39,14 @@ async function requestsPerSecond(url) {
 const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)];
 
 const ports = [await freePort(), await freePort(), await freePort(), await freePort()];
-const servers = fork(fileURLToPath(new URL("servers.mjs", import.meta.url)), [secret, ...ports.map(String)]);
+const servers = fork(fileURLToPath(new URL("servers.mjs", import.meta.url)), [SECRET, ...ports.map(String)]);
 try {
   const [frameworks] = await once(servers, "message");
-  console.log(`a track message of ${body.length} bytes, ${rounds} rounds of 1 s`);
+  console.log(`a track message of ${body.length} bytes, ${ROUNDS} rounds of 1 s`);
   for (const [index, framework] of frameworks.entries()) {
-    const rates = Object.fromEntries(routes.map((route) => [route, []]));
-    for (let round = -1; round < rounds; round += 1) {
-      for (const route of routes) {
+    const rates = Object.fromEntries(ROUTES.map((route) => [route, []]));
+    for (let round = -1; round < ROUNDS; round += 1) {
+      for (const route of ROUTES) {
         const rate = await requestsPerSecond(`http://127.0.0.1:${ports[index]}/${route}`);
         if (round >= 0) rates[route].push(rate);
       }

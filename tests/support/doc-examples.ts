@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { freeNames } from "./doc-names.ts";
+import { FREE_NAMES } from "./doc-names.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const packages = join(root, "packages");
@@ -77,7 +77,7 @@ export async function typeCheck(name: string, examples: readonly DocExample[]): 
         return file;
       }),
     );
-    await writeFile(join(project, "names.d.ts"), freeNames[name] ?? "");
+    await writeFile(join(project, "names.d.ts"), FREE_NAMES[name] ?? "");
     await writeFile(join(project, "package.json"), JSON.stringify({ type: "module" }));
     await writeFile(
       join(project, "tsconfig.json"),

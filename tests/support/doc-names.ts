@@ -2,7 +2,7 @@
  * What the examples of a package may use without saying where it comes from: the app around them. Names that a package
  * exports are not listed here, so that a misspelt one does not compile.
  */
-export const freeNames: Readonly<Record<string, string | undefined>> = {
+export const FREE_NAMES: Readonly<Record<string, string | undefined>> = {
   core: `
     import type { IncomingMessage, ServerResponse } from "node:http";
     import type { EventDefinitions, Receiver, WebhookError, WebhookMessage, WebhookRequest } from "@countersign/core";

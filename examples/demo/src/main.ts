@@ -6,25 +6,25 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { table, type Row } from "./rows.ts";
 
-const secret = "a secret shared by sender and receiver";
+const SECRET = "a secret shared by sender and receiver";
 
 const received: string[] = [];
-const server = createServer(createApp(secret, (line) => received.push(line)));
+const server = createServer(createApp(SECRET, (line) => received.push(line)));
 server.listen(0, "127.0.0.1");
 await once(server, "listening");
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`;
-const sender = await createSender({ url, sharedSecret: secret });
+const sender = await createSender({ url, sharedSecret: SECRET });
 
-const user = { userId: "u-1842" };
-const context = { device: { model: "Pixel 9", type: "android" }, os: { name: "Android", version: "16" } };
-const deletions = () => sender.deleteUser(user.userId);
+const USER = { userId: "u-1842" };
+const CONTEXT = { device: { model: "Pixel 9", type: "android" }, os: { name: "Android", version: "16" } };
+const deletions = () => sender.deleteUser(USER.userId);
 const calls: readonly (() => Promise<Receipt | readonly Receipt[]>)[] = [
-  () => sender.page({ ...user, name: "Pricing", properties: { path: "/pricing", title: "Pricing" } }),
-  () => sender.screen({ ...user, name: "Home", context }),
-  () => sender.identify({ ...user, traits: { email: "ada@example.com", plan: "pro" } }),
-  () => sender.track({ ...user, event: "Order Completed", properties: { orderId: "o-77", total: 41.5 } }),
-  () => sender.alias({ previousId: "anonymous-3f2a", ...user }),
-  () => sender.group({ ...user, groupId: "g-12", traits: { name: "Example Ltd", employees: 329 } }),
+  () => sender.page({ ...USER, name: "Pricing", properties: { path: "/pricing", title: "Pricing" } }),
+  () => sender.screen({ ...USER, name: "Home", context: CONTEXT }),
+  () => sender.identify({ ...USER, traits: { email: "ada@example.com", plan: "pro" } }),
+  () => sender.track({ ...USER, event: "Order Completed", properties: { orderId: "o-77", total: 41.5 } }),
+  () => sender.alias({ previousId: "anonymous-3f2a", ...USER }),
+  () => sender.group({ ...USER, groupId: "g-12", traits: { name: "Example Ltd", employees: 329 } }),
   deletions,
 ];
 
@@ -39,7 +39,7 @@ const spoilt = [
   ["tampered", "changed after signing", mutations.tampered],
 ] as const;
 for (const [name, how, spoil] of spoilt) {
-  rows.push(await refused(`track, ${name}`, how, spoil(signedRequest(sampleMessages.track, secret))));
+  rows.push(await refused(`track, ${name}`, how, spoil(signedRequest(sampleMessages.track, SECRET))));
 }
 
 await sender.close();

@@ -3,29 +3,29 @@ import * as fc from "fast-check";
 import { XMLParser, XMLValidator } from "fast-xml-parser";
 import { describe, expect, it } from "vitest";
 
-const failure = {
+const FAILURE = {
   sent: "a <track> & more",
   expected: "4xx",
   received: '200 OK, body: "\u0000\ud83d"',
   fix: "Refuse it.",
 };
-const passed: AuditResult = {
+const PASSED: AuditResult = {
   id: "accepts-page",
   level: "MUST",
   title: "Takes a page",
   outcome: "passed",
   durationMs: 12,
 };
-const failed: AuditResult = {
+const FAILED: AuditResult = {
   id: "rejects-x",
   level: "MUST",
   title: "Refuses x",
   outcome: "failed",
   durationMs: 8,
-  failure,
+  failure: FAILURE,
 };
-const rude: AuditResult = { ...failed, id: "rejects-y", level: "SHOULD" };
-const skipped: AuditResult = {
+const rude: AuditResult = { ...FAILED, id: "rejects-y", level: "SHOULD" };
+const SKIPPED: AuditResult = {
   id: "survives-z",
   level: "MUST",
   title: "Survives z",
@@ -40,7 +40,7 @@ const report: Report = {
   startedAt: "2026-11-21T08:00:00.123Z",
   durationMs: 3_140,
   tally: { MUST: { passed: 1, failed: 1, skipped: 1 }, SHOULD: { passed: 0, failed: 1, skipped: 0 } },
-  results: [passed, failed, rude, skipped],
+  results: [PASSED, FAILED, rude, SKIPPED],
 };
 
 describe("toJUnit", () => {
@@ -90,8 +90,8 @@ describe("toJUnit", () => {
     fc.assert(
       fc.property(anything, anything, (received, reason) => {
         const results: AuditResult[] = [
-          { ...failed, failure: { ...failure, received } },
-          { ...skipped, reason },
+          { ...FAILED, failure: { ...FAILURE, received } },
+          { ...SKIPPED, reason },
         ];
         const xml = toJUnit({ ...report, results });
         expect(XMLValidator.validate(xml)).toBe(true);
@@ -105,8 +105,8 @@ describe("toJUnit", () => {
 
 describe("formatResult", () => {
   it("is one line for what passed, and the whole story for what failed", () => {
-    expect(formatResult(passed)).toBe("✓ MUST   Takes a page (accepts-page)");
-    expect(formatResult(skipped)).toBe("- MUST   Survives z (survives-z)\n    skipped: gone");
+    expect(formatResult(PASSED)).toBe("✓ MUST   Takes a page (accepts-page)");
+    expect(formatResult(SKIPPED)).toBe("- MUST   Survives z (survives-z)\n    skipped: gone");
     expect(formatResult({ ...rude, failure: { sent: "s", expected: "e", received: "r", fix: "f" } })).toBe(
       [
         "✗ SHOULD Refuses x (rejects-y)",

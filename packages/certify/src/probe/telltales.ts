@@ -26,7 +26,7 @@ export function tells(answer: Answer | undefined, telltales: readonly string[]):
   return telltales.some((telltale) => text.includes(telltale.toLowerCase()));
 }
 
-/** The form over which a receiver computes its digest when it signs the parsed body again (spec 5.1, item 4). */
+/** The form over which a receiver computes its digest when it signs the parsed body again (spec 5.1). */
 function rewritten(body: Uint8Array): string[] {
   try {
     return [JSON.stringify(JSON.parse(Buffer.from(body).toString("utf8")))];

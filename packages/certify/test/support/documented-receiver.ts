@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import express, { type Express } from "express";
 
-/** The receiver that most teams start from: a JSON body parser, and the signature of what it parsed (spec 5.1, item 4). */
+/** The receiver that most teams start from: a JSON body parser, and the signature of what it parsed (spec 5.1). */
 export function documentedReceiver(secret: string): Express {
   const app = express();
   app.set("env", "test");

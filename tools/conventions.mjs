@@ -1,0 +1,102 @@
+// Holds every file to two conventions that no linter knows:
+//   - a module's constant that holds a literal, a regular expression or a table of data is UPPER_SNAKE_CASE
+//   - the spec is cited as "(spec 2.3)", or "(spec 2.3, 7)" for several sections, and in no other form
+//   node conventions.mjs         exit 1 on a violation, and on a run that saw no files
+//   node conventions.mjs --all   the same; prints what is wrong in the pending folders too
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
+
+/** Folders that are still being put into this form: they fail nothing. One that has finished must leave the list. */
+const PENDING = [
+  "packages/cli/",
+  "packages/client/",
+  "packages/core/",
+  "packages/express/",
+  "packages/fastify/",
+  "packages/fetch/",
+  "packages/koa/",
+  "packages/protocol/",
+  "packages/sender/",
+  "packages/server/",
+];
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const SOURCES =
+  /^(?:packages\/[^/]+\/(?:src|test|bench)|tests|tools|scripts|examples\/[^/]+\/src)\/.*\.(?:ts|mjs)$/;
+const TEXTS = /^(?:docs\/.*|packages\/[^/]+\/README|[A-Z]+)\.md$/;
+const SKIPPED = /(?:^|\/)(?:node_modules|dist|coverage|\.git)(?:\/|$)/;
+const CITATION = /\(spec \d+(?:\.\d+)*(?:, \d+(?:\.\d+)*)*\)/g;
+const LOOSE_CITATION = /\bspec(?:,? section| chapter| §)? ?\d+(?:\.\d+)*/gi;
+
+function filesBelow(folder) {
+  return readdirSync(`${root}${folder}`, { withFileTypes: true }).flatMap((entry) => {
+    const path = folder + entry.name;
+    if (SKIPPED.test(path)) return [];
+    return entry.isDirectory() ? filesBelow(`${path}/`) : [path];
+  });
+}
+
+/** Whether an expression is data that the source spells out. */
+function isData(node) {
+  if (ts.isAsExpression(node) || ts.isSatisfiesExpression(node) || ts.isParenthesizedExpression(node))
+    return isData(node.expression);
+  if (ts.isPrefixUnaryExpression(node)) return isData(node.operand);
+  if (ts.isBinaryExpression(node)) return isData(node.left) && isData(node.right);
+  if (ts.isArrayLiteralExpression(node)) return node.elements.length > 0 && node.elements.every(isData);
+  if (ts.isObjectLiteralExpression(node)) {
+    const isProperty = (property) => ts.isPropertyAssignment(property) && isData(property.initializer);
+    return node.properties.length > 0 && node.properties.every(isProperty);
+  }
+  if (ts.isNewExpression(node)) {
+    return /^(?:Set|Map)$/.test(node.expression.getText()) && (node.arguments ?? []).some(isData);
+  }
+  if (ts.isIdentifier(node)) return isUpper(node.text);
+  return ts.isLiteralExpression(node) || /^(?:true|false|null)$/.test(node.getText());
+}
+
+function isUpper(name) {
+  return /^[A-Z][A-Z0-9_]*$/.test(name);
+}
+
+function* misnamedConstants(file, text) {
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+  for (const statement of source.statements) {
+    if (!ts.isVariableStatement(statement)) continue;
+    if (!(statement.declarationList.flags & ts.NodeFlags.Const)) continue;
+    for (const { name, initializer } of statement.declarationList.declarations) {
+      if (initializer === undefined || !ts.isIdentifier(name)) continue;
+      if (isUpper(name.text) || !isData(initializer)) continue;
+      const { line } = source.getLineAndCharacterOfPosition(name.getStart());
+      const upper = name.text.replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2").toUpperCase();
+      yield { line: line + 1, text: `${name.text} holds data: call it ${upper}` };
+    }
+  }
+}
+
+function* looseCitations(text) {
+  for (const [index, line] of text.split("\n").entries()) {
+    for (const [found] of line.replaceAll(CITATION, "").matchAll(LOOSE_CITATION)) {
+      yield { line: index + 1, text: `${JSON.stringify(found)}: cite the spec as "(spec 2.3)"` };
+    }
+  }
+}
+
+const files = filesBelow("").filter((file) => SOURCES.test(file) || TEXTS.test(file));
+let failing = 0;
+const pending = new Map();
+for (const file of files) {
+  const text = readFileSync(`${root}${file}`, "utf8");
+  const found = [...(SOURCES.test(file) ? misnamedConstants(file, text) : []), ...looseCitations(text)];
+  const owner = PENDING.find((folder) => file.startsWith(folder));
+  if (owner !== undefined) {
+    pending.set(owner, (pending.get(owner) ?? 0) + found.length);
+    if (!process.argv.includes("--all")) continue;
+  } else failing += found.length;
+  for (const { line, text: problem } of found) console.error(`${file}:${line}: ${problem}`);
+}
+for (const [owner, count] of pending) console.log(`pending: ${owner} has ${count}`);
+const finished = PENDING.filter((owner) => (pending.get(owner) ?? 0) === 0);
+if (finished.length > 0) console.error(`In order now: ${finished.join(", ")}. Remove from PENDING.`);
+console.log(`${files.length} files, ${failing} violations`);
+process.exit(failing + finished.length > 0 || files.length < 100 ? 1 : 0);
