@@ -2,6 +2,7 @@
 //   node boundaries.mjs             exit 1 on a violation, and on a run that saw no modules
 //   node boundaries.mjs DIRECTORY   the same for another copy of the repository (the test that plants violations)
 import { cruise } from "dependency-cruiser";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { ALLOWED_DIRECTIONS, LAYERS, PENDING } from "./directions.mjs";
 
@@ -134,6 +135,11 @@ const byName = output.modules.some(({ source, dependencies }) =>
 );
 if (!byName) console.error("Imports by package name are not followed: build the packages first.");
 const seen = new Set(output.modules.map((module) => module.source.split("/")[1]));
+const unlisted = [...seen].filter((name) => !packages.includes(name) && existsSync(`packages/${name}`));
+if (unlisted.length > 0)
+  console.error(
+    `No directions for: ${unlisted.join(", ")}. Add to ALLOWED_DIRECTIONS in tools/directions.mjs.`,
+  );
 const unseen = packages.filter((name) => !seen.has(name));
 if (unseen.length > 0)
   console.error(`No module was read of: ${unseen.join(", ")}. The check would pass on anything.`);
@@ -143,4 +149,4 @@ if (finished.length > 0)
 console.log(
   `${output.summary.totalCruised} modules, ${failing.length} violations, ${pending.length} pending`,
 );
-process.exit(failing.length + unseen.length + finished.length > 0 || !byName ? 1 : 0);
+process.exit(failing.length + unlisted.length + unseen.length + finished.length > 0 || !byName ? 1 : 0);
