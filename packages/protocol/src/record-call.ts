@@ -121,7 +121,7 @@ function unwritable(type: CallType, cause: unknown): CallIssue {
 
 /** A required field that is absent. */
 export interface MissingField {
-  readonly rule: CallRule;
+  readonly rule: Extract<CallRule, `missing_${string}` | "no_user_anon_id">;
   readonly field: string;
   readonly words: string;
 }
@@ -145,7 +145,7 @@ const MISSING_EVENT = missing("missing_event", "event", "needs an event");
 const MISSING_GROUP_ID = missing("missing_group_id", "groupId", "needs a groupId");
 const NO_IDENTITY = missing("no_user_anon_id", "userId", "needs a userId or an anonymousId");
 
-function missing(rule: CallRule, field: string, needs: string): MissingField {
+function missing(rule: MissingField["rule"], field: string, needs: string): MissingField {
   return { rule, field, words: `${needs}, as a non-empty string.` };
 }
 

@@ -1,6 +1,7 @@
 export { createServer, type CloseOptions, type CountersignServer } from "./app/create-server.ts";
+export { isOfKind, OPTION_HINTS, OPTION_KINDS, type OptionKind } from "./app/check-server-options.ts";
 export { ServerOptionsError, type ServerOptions } from "./app/server-options.ts";
 export { ServerError, type ServerErrorCode } from "./errors/server-error.ts";
 export { namedDestinations, type NamedDestination } from "./settings/settings-edit.ts";
 export type { LiveEvent } from "./live/live-events.ts";
-export { rejectionReasons, type Rejection, type RejectionReason } from "./ingest/rejection-reasons.ts";
+export { REJECTION_REASONS, type Rejection, type RejectionReason } from "./ingest/rejection-reasons.ts";

@@ -58,7 +58,7 @@ export async function loadConfig(directory: string, file?: string): Promise<Load
   if (!found) return undefined;
   const problem = configProblem(found.config);
   if (problem !== undefined)
-    throw new ConfigError(`The config file ${found.filepath} ${problem}. ${CORRECT_IT}`);
+    throw new ConfigError(`The config file ${found.filepath} ${problem} ${CORRECT_IT}`);
   return { file: found.filepath, config: withAbsolutePaths(found.config as Config, dirname(found.filepath)) };
 }
 

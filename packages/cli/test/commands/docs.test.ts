@@ -5,7 +5,7 @@ import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { sign } from "@countersign/core";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { rejectionReasons } from "@countersign/server";
+import { REJECTION_REASONS } from "@countersign/server";
 import { commandExamples } from "../../src/commands/examples.ts";
 import { runCommand } from "../support/command.ts";
 import { send } from "../../../server/test/support/http.ts";
@@ -117,7 +117,7 @@ describe("docs/cli.md", () => {
       reason,
       meaning,
     ]);
-    expect(rows).toEqual(Object.entries(rejectionReasons));
+    expect(rows).toEqual(Object.entries(REJECTION_REASONS));
   });
 
   it("has an example of every command", () => {

@@ -221,14 +221,14 @@ describe("the config file", () => {
     expectConfigError(
       "countersign.config.ts",
       "export const a = 1",
-      /countersign\.config\.ts (must export an object|has the unknown setting `a`)/,
+      /countersign\.config\.ts (must export an object|has the unknown setting "a")/,
     ));
 
   it("with an unknown setting", () =>
     expectConfigError(
       "countersign.config.json",
       '{"too":"x"}',
-      /has the unknown setting `too`; the settings are to, secret, writeKey, sources,/,
+      /has the unknown setting "too"; did you mean "to"\? Correct it,/,
     ));
 
   it("with a setting of the wrong kind", () =>
@@ -248,7 +248,7 @@ describe("the config file", () => {
       /`maxConnections` must be a whole number, 1 or more, not 0\.$/m,
     ],
     ['{"to":"http://x/","data":""}', /has an empty `data`; leave it out, or give it a value\. Correct it/],
-    ['{"to":"http://x/","allowHosts":[1]}', /has a `allowHosts` that is not a list of texts\./],
+    ['{"to":"http://x/","allowHosts":[1]}', /has a `allowHosts` that is not a list of strings\./],
   ])("with a value that makes no sense: %s", (config, message) =>
     expectConfigError("countersign.config.json", config, message),
   );

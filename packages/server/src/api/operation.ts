@@ -1,4 +1,5 @@
-import type { Sender, VirtualClock } from "@countersign/sender";
+import type { VirtualClock } from "@countersign/protocol";
+import type { Sender } from "@countersign/sender";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { EventStreams } from "../live/event-stream.ts";
 import type { FaultList } from "../live/fault-list.ts";

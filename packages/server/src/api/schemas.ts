@@ -1,5 +1,5 @@
 import { faults } from "@countersign/sender";
-import { rejectionReasons } from "../ingest/rejection-reasons.ts";
+import { REJECTION_REASONS } from "../ingest/rejection-reasons.ts";
 import { ref, type Schema } from "./operation.ts";
 
 const text: Schema = { type: "string" };
@@ -80,7 +80,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
       id: count,
       receivedAt: dateTime,
       source: text,
-      reason: { type: "string", enum: Object.keys(rejectionReasons) },
+      reason: { type: "string", enum: Object.keys(REJECTION_REASONS) },
       detail: text,
       index: count,
       type: text,

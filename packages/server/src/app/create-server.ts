@@ -1,16 +1,16 @@
 import {
-  createSender,
-  createTransport,
-  sqliteStore,
+  checkOptionNames,
   systemClock,
   type Clock,
-  type Sender,
+  type OptionNames,
   type VirtualClock,
-} from "@countersign/sender";
+} from "@countersign/protocol";
+import { createSender, createTransport, sqliteStore, type Sender } from "@countersign/sender";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { recordingTransport } from "../recording/recording-transport.ts";
+import { checkServerOptions } from "./check-server-options.ts";
 import { createApp } from "./create-app.ts";
 import { EventStreams } from "../live/event-stream.ts";
 import { FaultList } from "../live/fault-list.ts";
@@ -18,7 +18,7 @@ import { Ledger } from "../ledger/ledger.ts";
 import { LiveEvents, type LiveEvent } from "../live/live-events.ts";
 import { createMetrics } from "../live/metrics.ts";
 import { messageOf, ServerError } from "../errors/server-error.ts";
-import { isLoopback, ServerOptionsError, sourcesOf, type ServerOptions } from "./server-options.ts";
+import { ServerOptionsError, sourcesOf, type ServerOptions } from "./server-options.ts";
 
 /** A running server. */
 export interface CountersignServer {
@@ -43,6 +43,7 @@ export interface CloseOptions {
   readonly deadlineMs?: number | undefined;
 }
 
+const CLOSE_OPTIONS: OptionNames<CloseOptions> = { deadlineMs: true };
 const DEFAULT_PORT = 4010;
 const DEFAULT_MAX_CONNECTIONS = 1_000;
 const DEFAULT_DEADLINE_MS = 10_000;
@@ -59,9 +60,8 @@ const DEFAULT_DEADLINE_MS = 10_000;
  * ```
  */
 export async function createServer(options: ServerOptions): Promise<CountersignServer> {
+  checkServerOptions(options);
   const { host = "127.0.0.1", port = DEFAULT_PORT, data, token, onError = () => {} } = options;
-  assertToken(host, token);
-  assertConnections(options.maxConnections ?? DEFAULT_MAX_CONNECTIONS);
   const sources = sourcesOf(options);
   const clock = options.clock ?? systemClock();
   if (data !== undefined) makeDirectory(data);
@@ -144,24 +144,14 @@ function running({ url, app, sender, ledger, streams, events }: Parts): Counters
     url,
     sender,
     subscribe: (listener, after) => events.subscribe(listener, after),
-    close: ({ deadlineMs = DEFAULT_DEADLINE_MS } = {}) => (closing ??= shutDown(deadlineMs)),
+    close(options = {}) {
+      checkOptionNames("close()", options, CLOSE_OPTIONS);
+      return (closing ??= shutDown(options.deadlineMs ?? DEFAULT_DEADLINE_MS));
+    },
     [Symbol.asyncDispose]() {
       return this.close();
     },
   };
-}
-
-function assertToken(host: string, token: string | undefined): void {
-  if (token === "") throw new ServerOptionsError("The token is empty. Give a long random one.");
-  if (isLoopback(host) || token !== undefined) return;
-  throw new ServerOptionsError(
-    `Listening on ${host} lets others on the network in, so it needs a token. Give one with --token, or listen on 127.0.0.1.`,
-  );
-}
-
-function assertConnections(max: number): void {
-  if (Number.isInteger(max) && max >= 1) return;
-  throw new ServerOptionsError(`\`maxConnections\` must be a whole number, 1 or more, not ${max}.`);
 }
 
 function makeDirectory(path: string): void {

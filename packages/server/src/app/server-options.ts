@@ -1,4 +1,5 @@
-import type { Clock, RetryPolicy, SourceSettings, VirtualClock } from "@countersign/sender";
+import type { Clock, VirtualClock } from "@countersign/protocol";
+import type { RetryPolicy, SourceSettings } from "@countersign/sender";
 
 /** Settings of {@link createServer}. Either `to` or `sources` says where messages go. */
 export interface ServerOptions {

@@ -1,14 +1,25 @@
-import { MAX_BATCH_MESSAGES } from "./limits.ts";
+import {
+  isMessageId,
+  isObject,
+  MAX_BATCH_BYTES,
+  MAX_BATCH_MESSAGES,
+  type CallType,
+} from "@countersign/protocol";
 import {
   normalizeCall,
   readSharedFields,
   type CallSurroundings,
-  type CallType,
   type IngestedCall,
 } from "./normalize-call.ts";
-import { isRecord, withoutNulls } from "./records.ts";
 import { tooLarge, type Refusal } from "./refusal.ts";
-import { rejectionReasons, type Rejection, type RejectionReason } from "./rejection-reasons.ts";
+import { REJECTION_REASONS, type Rejection, type RejectionReason } from "./rejection-reasons.ts";
+import { takeTurns } from "./take-turns.ts";
+
+/**
+ * What a batch may come to once its context and integrations are merged into each of its messages: 8 MiB. Without a limit,
+ * 132 KB on the wire would be 82 MB in the store.
+ */
+const MAX_EXPANDED_BYTES = 8_388_608;
 
 /** A request of the ingestion API, its body decoded. */
 export interface IngestRequest {
@@ -25,46 +36,61 @@ export type Interpretation =
   | { readonly ok: true; readonly calls: readonly IngestedCall[]; readonly rejections: readonly Rejection[] }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** Reads the messages of a request. Good ones are never lost with bad ones: each has its own verdict. */
-export function interpretRequest(request: IngestRequest): Interpretation {
-  const { kind, body } = request;
-  if (!isRecord(body)) return { ok: true, calls: [], rejections: [rejection("not_an_object", body)] };
-  if (kind !== "batch") return judge([body], { ...request, type: kind });
-  const envelope = withoutNulls(body);
-  const { batch } = envelope;
-  if (!Array.isArray(batch)) return { ok: true, calls: [], rejections: [rejection("no_batch", body)] };
+/** Reads the messages of a request. Each has its own verdict, so that good ones are not lost with bad ones. */
+export async function interpretRequest(request: IngestRequest): Promise<Interpretation> {
+  const { kind, body, receivedAt, ip } = request;
+  if (!isObject(body)) return rejectedWhole("not_an_object", body);
+  if (kind !== "batch") return interpretCall(body, { type: kind, receivedAt, ip });
+  const batch = body["batch"];
+  if (!Array.isArray(batch)) return rejectedWhole("no_batch", body);
   if (batch.length > MAX_BATCH_MESSAGES) {
-    const detail = `The batch has ${batch.length} messages; the limit is ${MAX_BATCH_MESSAGES}.`;
-    return { ok: false, refusal: tooLarge(detail) };
+    return refused(`The batch has ${batch.length} messages; the limit is ${MAX_BATCH_MESSAGES}.`);
   }
-  return judge(batch, {
-    receivedAt: request.receivedAt,
-    ip: request.ip,
+  const batchId = body["messageId"];
+  if (typeof batchId === "string" && batchId !== "" && !isMessageId(batchId)) {
+    return rejectedWhole(
+      "message_id_too_long",
+      body,
+      "The `messageId` of the batch has 100 characters or more.",
+    );
+  }
+  const shared = readSharedFields(body);
+  if (!shared.ok) {
+    const detail = `The \`context\` and \`integrations\` of the batch: ${shared.detail}`;
+    return rejectedWhole(shared.reason, body, detail);
+  }
+  if (MAX_BATCH_BYTES + shared.value.bytes * batch.length > MAX_EXPANDED_BYTES) {
+    return refused(
+      `The batch has ${batch.length} messages that share ${shared.value.bytes} bytes of \`context\` and \`integrations\`. Send it in smaller batches.`,
+    );
+  }
+  return judge(batch, batchId, {
+    receivedAt,
+    ip,
     // Older clients call the time of sending `timestamp`.
-    sentAt: envelope["sentAt"] ?? envelope["timestamp"],
-    shared: readSharedFields(envelope),
-    batchId: envelope["messageId"],
+    sentAt: body["sentAt"] ?? body["timestamp"],
+    shared: shared.value,
   });
 }
 
 /** What is known of a rejected message, besides itself. */
 export interface RejectionFacts {
-  /** Narrower than the sentence of the reason. */
-  readonly detail?: string;
+  /** More exact than the sentence of the reason. */
+  readonly detail?: string | undefined;
   /** Its place in the batch. */
   readonly index?: number;
   /** The type that the path gave it. */
   readonly type?: CallType | undefined;
 }
 
-/** The rejection of a message, or with `index` absent of a request as a whole. */
+/** The rejection of a message, or without `index` of a request as a whole. */
 export function rejection(reason: RejectionReason, message: unknown, facts: RejectionFacts = {}): Rejection {
-  const fields = isRecord(message) ? message : {};
+  const fields = isObject(message) ? message : {};
   const type = facts.type ?? fields["type"];
   const messageId = fields["messageId"];
   return {
     reason,
-    detail: facts.detail ?? rejectionReasons[reason],
+    detail: facts.detail ?? REJECTION_REASONS[reason],
     ...(facts.index !== undefined && { index: facts.index }),
     ...(typeof type === "string" && { type: type.slice(0, 100) }),
     ...(typeof messageId === "string" && { messageId: messageId.slice(0, 100) }),
@@ -72,24 +98,37 @@ export function rejection(reason: RejectionReason, message: unknown, facts: Reje
   };
 }
 
-type BatchSurroundings = Omit<CallSurroundings, "fallbackKey"> & { readonly batchId?: unknown };
+function refused(detail: string): Interpretation {
+  return { ok: false, refusal: tooLarge(detail) };
+}
 
-function judge(
+function rejectedWhole(reason: RejectionReason, body: unknown, detail?: string): Interpretation {
+  return { ok: true, calls: [], rejections: [rejection(reason, body, { detail })] };
+}
+
+/** A single call that is too large is refused, as a batch is; in a batch it is one message among others. */
+function interpretCall(body: unknown, surroundings: CallSurroundings): Interpretation {
+  const verdict = normalizeCall(body, surroundings);
+  if (verdict.ok) return { ok: true, calls: [verdict.value], rejections: [] };
+  const { reason, detail } = verdict;
+  if (reason === "message_too_large") return refused(detail);
+  return { ok: true, calls: [], rejections: [rejection(reason, body, { detail, type: surroundings.type })] };
+}
+
+async function judge(
   messages: readonly unknown[],
-  { batchId, ...surroundings }: BatchSurroundings,
-): Interpretation {
+  batchId: unknown,
+  surroundings: CallSurroundings,
+): Promise<Interpretation> {
   const calls: IngestedCall[] = [];
   const rejections: Rejection[] = [];
+  const turn = takeTurns();
   for (const [index, message] of messages.entries()) {
     const fallbackKey = typeof batchId === "string" && batchId !== "" ? `${batchId}#${index}` : undefined;
     const verdict = normalizeCall(message, { ...surroundings, fallbackKey });
-    if (verdict.ok) {
-      calls.push(verdict.call);
-      continue;
-    }
-    const { reason, detail } = verdict;
-    const { type } = surroundings;
-    rejections.push(rejection(reason, message, { detail, ...(type ? { type } : { index }) }));
+    if (verdict.ok) calls.push(verdict.value);
+    else rejections.push(rejection(verdict.reason, message, { detail: verdict.detail, index }));
+    await turn();
   }
   return { ok: true, calls, rejections };
 }

@@ -1,32 +1,23 @@
-import { MAX_CALL_BYTES, MAX_NESTING, MESSAGE_ID_LIMIT } from "./limits.ts";
-import { isRecord, nestsDeeperThan, withoutNulls, type JsonRecord } from "./records.ts";
-import { rejectionReasons, type RejectionReason } from "./rejection-reasons.ts";
-import { correctClockSkew, parseTimestamp } from "./timestamps.ts";
-
-/** The six calls of a client, as `type` names them. */
-export const callTypes = ["identify", "track", "page", "screen", "group", "alias"] as const;
-
-/** One of the six calls of a client. */
-export type CallType = (typeof callTypes)[number];
+import {
+  CALL_FIELDS,
+  CALL_TYPES,
+  formatTimestamp,
+  isMessageId,
+  isObject,
+  measureCall,
+  missingField,
+  nestsDeeperThan,
+  type CallType,
+  type RecordedCall,
+} from "@countersign/protocol";
+import { REJECTION_REASONS, type RejectionReason } from "./rejection-reasons.ts";
+import { correctClockSkew, readTimestamp } from "./timestamps.ts";
 
 /** A call that passed every check, ready to be forwarded. Absent fields are absent, never null. */
-export interface IngestedCall {
-  readonly type: CallType;
+export interface IngestedCall extends Omit<RecordedCall, "messageId" | keyof Objects>, Readonly<Objects> {
+  /** Absent if the client gave none. */
   readonly messageId?: string;
-  readonly userId?: string;
-  readonly anonymousId?: string;
-  readonly event?: string;
-  readonly name?: string;
-  readonly category?: string;
-  readonly groupId?: string;
-  readonly previousId?: string;
-  readonly properties?: JsonRecord;
-  readonly traits?: JsonRecord;
-  readonly context?: JsonRecord;
-  readonly integrations?: JsonRecord;
-  /** When the call was made, by our clock: ISO 8601, UTC, milliseconds. */
-  readonly timestamp: string;
-  /** What makes a repeat of this call recognisable; absent when the client gave it no identity. */
+  /** What a repeat of this call is recognised by. Absent if the client gave the call no identity. */
   readonly dedupeKey?: string;
 }
 
@@ -34,9 +25,8 @@ export interface IngestedCall {
 export interface SharedFields {
   readonly context?: JsonRecord | undefined;
   readonly integrations?: JsonRecord | undefined;
-  /** Their size as JSON. It counts towards each message, which would otherwise multiply it by 2,500. */
+  /** Their size as JSON, in bytes. */
   readonly bytes: number;
-  readonly tooDeep: boolean;
 }
 
 /** What the request around a message says about it. */
@@ -45,7 +35,7 @@ export interface CallSurroundings {
   readonly type?: CallType | undefined;
   /** When the request came in, in milliseconds since 1970. */
   readonly receivedAt: number;
-  /** The `sentAt` of the batch, which a message's own overrides. */
+  /** The `sentAt` of the batch; a message's own takes precedence. */
   readonly sentAt?: unknown;
   /** The address of the client's connection. */
   readonly ip?: string | undefined;
@@ -55,12 +45,14 @@ export interface CallSurroundings {
   readonly fallbackKey?: string | undefined;
 }
 
-/** A call, or why the message is none. */
-export type NormalizedCall =
-  | { readonly ok: true; readonly call: IngestedCall }
+/** A value, or the reason why it is rejected. */
+export type Verdict<T> =
+  | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: RejectionReason; readonly detail: string };
 
-const textFields = [
+type JsonRecord = Record<string, unknown>;
+
+const TEXT_FIELDS = [
   "userId",
   "anonymousId",
   "event",
@@ -70,20 +62,38 @@ const textFields = [
   "previousId",
   "messageId",
 ] as const;
-const recordFields = ["properties", "traits", "context", "integrations"] as const;
+const OBJECT_FIELDS = ["properties", "traits", "context", "integrations"] as const;
+
+/** The fields that a client records, and that its limit counts. Others, such as `writeKey` and `_metadata`, are for the wire. */
+const RECORDED_FIELDS = ["type", "timestamp", ...TEXT_FIELDS, ...OBJECT_FIELDS] as const;
 
 class Rejected extends Error {
   readonly reason: RejectionReason;
-  constructor(reason: RejectionReason, detail: string = rejectionReasons[reason]) {
+  constructor(reason: RejectionReason, detail: string = REJECTION_REASONS[reason]) {
     super(detail);
     this.reason = reason;
   }
 }
 
 /** Checks one message of the wire and brings it into the shape that is forwarded. Accepts any value. */
-export function normalizeCall(message: unknown, surroundings: CallSurroundings): NormalizedCall {
+export function normalizeCall(message: unknown, surroundings: CallSurroundings): Verdict<IngestedCall> {
+  return judged(() => toCall(message, surroundings));
+}
+
+/** Reads `context` and `integrations` of a batch. Anything but an object counts as absent. */
+export function readSharedFields(batch: JsonRecord): Verdict<SharedFields> {
+  return judged(() => {
+    const context = isObject(batch["context"]) ? batch["context"] : undefined;
+    const integrations = isObject(batch["integrations"]) ? batch["integrations"] : undefined;
+    if (!(context || integrations)) return { bytes: 0 };
+    assertShallow({ context, integrations });
+    return { context, integrations, bytes: measure({ context, integrations }) };
+  });
+}
+
+function judged<T>(read: () => T): Verdict<T> {
   try {
-    return { ok: true, call: toCall(message, surroundings) };
+    return { ok: true, value: read() };
   } catch (error) {
     if (error instanceof Rejected) return { ok: false, reason: error.reason, detail: error.message };
     throw error;
@@ -91,106 +101,106 @@ export function normalizeCall(message: unknown, surroundings: CallSurroundings):
 }
 
 function toCall(message: unknown, surroundings: CallSurroundings): IngestedCall {
-  if (!isRecord(message)) throw new Rejected("not_an_object");
-  assertBounded(message, surroundings.shared);
-  const fields = withoutNulls(message);
-  const type = surroundings.type ?? readType(fields["type"]);
-  const text = readTexts(fields);
-  const records = readRecords(fields, surroundings);
-  assertComplete(type, text);
+  if (!isObject(message)) throw new Rejected("not_an_object");
+  // First of all: what nests too deeply would overflow the stack of whatever serialises it.
+  assertShallow(message);
+  const recorded = recordedFields(message);
+  measure(recorded);
+  const type = surroundings.type ?? readType(recorded["type"]);
+  const text = readTexts(type, recorded);
+  const missing = missingField(type, text);
+  if (missing) throw new Rejected(missing.rule);
   const dedupeKey = text.messageId ?? surroundings.fallbackKey;
   return {
     type,
     ...text,
-    ...records,
-    timestamp: readTimestamp(fields, surroundings),
+    ...readObjects(type, recorded, surroundings),
+    timestamp: readCallTime(message, surroundings),
     ...(dedupeKey !== undefined && { dedupeKey }),
   };
 }
 
-/** Reads `context` and `integrations` of a batch. Anything but an object counts as absent. */
-export function readSharedFields(batch: JsonRecord): SharedFields {
-  const context = isRecord(batch["context"]) ? batch["context"] : undefined;
-  const integrations = isRecord(batch["integrations"]) ? batch["integrations"] : undefined;
-  const tooDeep = nestsDeeperThan({ context, integrations }, MAX_NESTING);
-  const bytes =
-    tooDeep || !(context || integrations) ? 0 : Buffer.byteLength(JSON.stringify({ context, integrations }));
-  return { context, integrations, bytes, tooDeep };
+/** A null field counts as absent on this wire. A null inside properties or traits is the customer's own value. */
+function recordedFields(message: JsonRecord): JsonRecord {
+  const fields: JsonRecord = {};
+  for (const field of RECORDED_FIELDS) {
+    const value = message[field];
+    if (value !== undefined && value !== null) fields[field] = value;
+  }
+  return fields;
 }
 
-function assertBounded(message: JsonRecord, shared: SharedFields | undefined): void {
-  if (shared?.tooDeep || nestsDeeperThan(message, MAX_NESTING)) throw new Rejected("nested_too_deeply");
-  const bytes = Buffer.byteLength(JSON.stringify(message)) + (shared?.bytes ?? 0);
-  if (bytes > MAX_CALL_BYTES) throw new Rejected("message_too_large");
+function assertShallow(message: JsonRecord): void {
+  if (nestsDeeperThan(message)) throw new Rejected("nested_too_deeply");
+}
+
+/** The size of the JSON, in bytes. */
+function measure(fields: JsonRecord): number {
+  const bytes = measureCall(JSON.stringify(fields));
+  if (bytes === undefined) throw new Rejected("message_too_large");
+  return bytes;
 }
 
 function readType(value: unknown): CallType {
   if (value === undefined || value === "") throw new Rejected("missing_type");
-  const type = callTypes.find((known) => known === value);
+  const type = CALL_TYPES.find((known) => known === value);
   if (!type) throw new Rejected("unknown_type");
   return type;
 }
 
-type Texts = { -readonly [field in (typeof textFields)[number]]?: string };
+type Texts = { -readonly [field in (typeof TEXT_FIELDS)[number]]?: string };
 
-/** Identifiers are often numbers in the customer's own systems, so a number is taken as its digits. */
-function readTexts(fields: JsonRecord): Texts {
+/** Identifiers are often numbers in the customer's own systems, so a number is read as its digits. */
+function readTexts(type: CallType, fields: JsonRecord): Texts {
   const texts: Texts = {};
-  for (const field of textFields) {
+  for (const field of TEXT_FIELDS) {
     const value = fields[field];
-    if (value === undefined || value === "") continue;
+    if (value === undefined || value === "" || !Object.hasOwn(CALL_FIELDS[type], field)) continue;
     // A number too large for JSON.parse is Infinity, whatever it was.
     if (typeof value !== "string" && !(typeof value === "number" && Number.isFinite(value))) {
       throw new Rejected("invalid_field", `\`${field}\` must be a string.`);
     }
     texts[field] = String(value);
   }
-  if (texts.messageId !== undefined && texts.messageId.length >= MESSAGE_ID_LIMIT) {
+  if (texts.messageId !== undefined && !isMessageId(texts.messageId)) {
     throw new Rejected("message_id_too_long");
   }
   return texts;
 }
 
-type Records = { -readonly [field in (typeof recordFields)[number]]?: JsonRecord };
+type Objects = { -readonly [field in (typeof OBJECT_FIELDS)[number]]?: JsonRecord };
 
-function readRecords(fields: JsonRecord, { shared, ip }: CallSurroundings): Records {
-  const records: Records = {};
-  for (const field of recordFields) {
+function readObjects(type: CallType, fields: JsonRecord, { shared, ip }: CallSurroundings): Objects {
+  const objects: Objects = {};
+  for (const field of OBJECT_FIELDS) {
     const value = fields[field];
-    if (value === undefined) continue;
-    if (!isRecord(value)) throw new Rejected("invalid_field", `\`${field}\` must be an object.`);
-    records[field] = value;
+    if (value === undefined || !Object.hasOwn(CALL_FIELDS[type], field)) continue;
+    if (!isObject(value)) throw new Rejected("invalid_field", `\`${field}\` must be an object.`);
+    objects[field] = value;
   }
-  if (shared?.context) records.context = { ...shared.context, ...records.context };
-  if (shared?.integrations) records.integrations = { ...shared.integrations, ...records.integrations };
-  if (records.context?.["direct"] === true && records.context["ip"] == null && ip !== undefined) {
-    records.context = { ...records.context, ip };
+  if (type === "page" && objects.traits) {
+    // The Go library calls the properties of a page its traits (spec 2.3).
+    objects.properties = { ...objects.traits, ...objects.properties };
+    delete objects.traits;
   }
-  return records;
+  if (shared?.context) objects.context = { ...shared.context, ...objects.context };
+  if (shared?.integrations) objects.integrations = { ...shared.integrations, ...objects.integrations };
+  if (objects.context?.["direct"] === true && objects.context["ip"] == null && ip !== undefined) {
+    objects.context = { ...objects.context, ip };
+  }
+  return objects;
 }
 
-function assertComplete(type: CallType, text: Texts): void {
-  if (type === "alias") {
-    if (text.userId === undefined) throw new Rejected("missing_user_id");
-    if (text.previousId === undefined) throw new Rejected("missing_previous_id");
-    return;
-  }
-  if (text.userId === undefined && text.anonymousId === undefined) throw new Rejected("no_user_anon_id");
-  if (type === "track" && text.event === undefined) throw new Rejected("missing_event");
-  if (type === "group" && text.groupId === undefined) throw new Rejected("missing_group_id");
-}
-
-function readTimestamp(fields: JsonRecord, { receivedAt, sentAt }: CallSurroundings): string {
-  const given = fields["originalTimestamp"] ?? fields["timestamp"];
-  const originalTimestamp = parseTimestamp(given);
-  // A call that says when it happened and cannot be understood is shown to its maker, rather than dated today.
-  if (given !== undefined && given !== "" && originalTimestamp === undefined)
-    throw new Rejected("invalid_timestamp");
+function readCallTime(message: JsonRecord, { receivedAt, sentAt }: CallSurroundings): string {
+  const given = message["originalTimestamp"] ?? message["timestamp"] ?? "";
+  const originalTimestamp = readTimestamp(given);
+  // A call whose time cannot be understood is shown to its maker, rather than dated today.
+  if (given !== "" && originalTimestamp === undefined) throw new Rejected("invalid_timestamp");
   const corrected = correctClockSkew({
     receivedAt,
-    sentAt: parseTimestamp(fields["sentAt"] ?? sentAt),
+    sentAt: readTimestamp(message["sentAt"] ?? sentAt),
     originalTimestamp,
   });
   if (corrected === undefined) throw new Rejected("invalid_timestamp");
-  return new Date(corrected).toISOString();
+  return formatTimestamp(corrected);
 }

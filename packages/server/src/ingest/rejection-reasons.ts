@@ -1,8 +1,25 @@
+import type { CallRule } from "@countersign/protocol";
+
+/** The rules that a message can break on this wire. An unknown field is ignored, and what arrived as JSON is JSON. */
+type WireRule = Exclude<CallRule, "unknown_field" | "not_json">;
+
+/** What else can be wrong with a message, or with the request around it. */
+type ServerReason =
+  | "no_write_key"
+  | "unknown_write_key"
+  | "no_batch"
+  | "missing_type"
+  | "unknown_type"
+  | "refused_by_sender";
+
+/** The code of a rejection. */
+export type RejectionReason = WireRule | ServerReason;
+
 /**
  * Why a message was not forwarded, each with the sentence shown to its sender and in the rejected list.
  * A lenient request is answered 200 all the same; `X-Strict-Mode: 1` turns each into a 400 (401 for the keys).
  */
-export const rejectionReasons = {
+export const REJECTION_REASONS: Readonly<Record<RejectionReason, string>> = {
   no_write_key:
     "There is no write key: send it as the user name of Basic authorization, or as `writeKey` in the body.",
   unknown_write_key: "No source has this write key.",
@@ -21,10 +38,7 @@ export const rejectionReasons = {
   message_too_large: "The message is larger than 32,768 bytes of JSON.",
   nested_too_deeply: "The message nests objects or arrays more than 500 deep.",
   refused_by_sender: "The forwarding engine refused the message.",
-} as const;
-
-/** The code of a rejection, a key of {@link rejectionReasons}. */
-export type RejectionReason = keyof typeof rejectionReasons;
+};
 
 /** A message that was received and not accepted. */
 export interface Rejection {

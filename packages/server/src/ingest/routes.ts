@@ -1,22 +1,23 @@
+import { CALL_TYPES, MAX_BATCH_BYTES, MAX_CALL_BYTES } from "@countersign/protocol";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { decodeBody } from "./decode-body.ts";
 import type { Ingest } from "./ingest.ts";
 import { interpretRequest, rejection, type IngestRequest } from "./interpret-request.ts";
-import { MAX_BATCH_BYTES, MAX_CALL_BYTES } from "./limits.ts";
-import { callTypes } from "./normalize-call.ts";
 import { ByteBudget, readBody } from "./read-body.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Rejection } from "./rejection-reasons.ts";
 import { readWriteKey } from "./write-key.ts";
 
 /** Every path below /v1, with the short one that browser libraries use, and what it carries. */
-const paths: readonly (readonly [path: string, kind: IngestRequest["kind"]])[] = [
+const PATHS: readonly (readonly [path: string, kind: IngestRequest["kind"]])[] = [
   ["/batch", "batch"],
   ["/b", "batch"],
   ["/import", "batch"],
-  ...callTypes.flatMap((type) => [[`/${type}`, type] as const, [`/${type.charAt(0)}`, type] as const]),
+  ...CALL_TYPES.flatMap((type) => [[`/${type}`, type] as const, [`/${type.charAt(0)}`, type] as const]),
 ];
 
+/** What the body of a single call may have besides the call: its write key and `sentAt`. The call is measured without them. */
+const ENVELOPE_BYTES = 1_024;
 /** The bodies of all requests under way hold no more than this. */
 const MAX_BODY_BYTES_AT_ONCE = 64 * 1_024 * 1_024;
 const MAX_REJECTIONS_TOLD = 100;
@@ -36,7 +37,7 @@ export async function ingestRoutes(scope: FastifyInstance, { ingest }: { ingest:
     return answer(reply, unavailable);
   });
   scope.setNotFoundHandler(async (_request, reply) => answer(reply, notFound));
-  for (const [path, kind] of paths) {
+  for (const [path, kind] of PATHS) {
     scope.post(path, async (request, reply) => handle({ request, reply, kind, ingest, budget }));
     scope.options(path, async (_request, reply) => allowOrigins(reply));
     scope.route({
@@ -61,7 +62,7 @@ async function handle({ request, reply, kind, ingest, budget }: Exchange): Promi
     return answer(reply, refusal);
   };
   const receivedAt = ingest.now();
-  const maxBytes = kind === "batch" ? MAX_BATCH_BYTES : MAX_CALL_BYTES;
+  const maxBytes = kind === "batch" ? MAX_BATCH_BYTES : MAX_CALL_BYTES + ENVELOPE_BYTES;
   const body = await readBody(request.raw, maxBytes, budget);
   if (!body.ok) return refuse(body.refusal);
   try {
@@ -72,7 +73,7 @@ async function handle({ request, reply, kind, ingest, budget }: Exchange): Promi
     const source = findSource(request.headers.authorization, decoded.value, ingest);
     if (typeof source !== "string") return await conclude(request, reply, ingest, [source]);
     const ip = clientAddress(request.raw.socket.remoteAddress);
-    const read = interpretRequest({ kind, body: decoded.value, receivedAt, ip });
+    const read = await interpretRequest({ kind, body: decoded.value, receivedAt, ip });
     if (!read.ok) return refuse(read.refusal);
     const { refused } = await ingest.accept(source, read.calls);
     return await conclude(request, reply, ingest, [...read.rejections, ...refused], source);

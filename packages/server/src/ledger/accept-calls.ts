@@ -1,7 +1,8 @@
+import type { CallType } from "@countersign/protocol";
 import { CallError, type Receipt, type Sender } from "@countersign/sender";
 import type { Acceptance } from "../ingest/ingest.ts";
 import { rejection } from "../ingest/interpret-request.ts";
-import type { CallType, IngestedCall } from "../ingest/normalize-call.ts";
+import type { IngestedCall } from "../ingest/normalize-call.ts";
 import type { Rejection } from "../ingest/rejection-reasons.ts";
 import type { Ledger } from "./ledger.ts";
 

@@ -1,5 +1,4 @@
 import Database from "libsql";
-import { DEDUPE_WINDOW_MS } from "../ingest/limits.ts";
 import type { Rejection } from "../ingest/rejection-reasons.ts";
 import { messageOf, ServerError } from "../errors/server-error.ts";
 
@@ -21,12 +20,14 @@ export interface SeenKey {
   readonly key: string;
 }
 
+/** How long a `messageId` is remembered: 24 hours. */
+const DEDUPE_WINDOW_MS = 24 * 60 * 60 * 1_000;
 const SCHEMA_VERSION = 1;
 const MAX_REJECTIONS = 1_000;
 const MAX_MESSAGE_CHARACTERS = 32_768;
 const FORGOTTEN_AT_ONCE = 5_000;
 
-const schema = `
+const SCHEMA = `
   CREATE TABLE seen (source TEXT NOT NULL, key TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (source, key)) WITHOUT ROWID;
   CREATE INDEX seen_at ON seen (at);
   CREATE TABLE rejections (id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, source TEXT, rejection TEXT NOT NULL, message TEXT NOT NULL);
@@ -166,7 +167,7 @@ function open(path: string): Database.Database {
         `${path} was written by a newer version of countersign. Use that version, or another data directory.`,
       );
     }
-    if (version === 0) db.exec(`BEGIN; ${schema} COMMIT;`);
+    if (version === 0) db.exec(`BEGIN; ${SCHEMA} COMMIT;`);
     return db;
   } catch (error) {
     db.close();

@@ -9,30 +9,31 @@ const now = new Date(receivedAt).toISOString();
 
 type Read = { calls: readonly IngestedCall[]; rejections: readonly Rejection[] };
 
-function accepted(read: Interpretation): Read {
+async function accepted(reading: Promise<Interpretation>): Promise<Read> {
+  const read = await reading;
   if (!read.ok) throw new Error(`refused: ${read.refusal.code}`);
   return read;
 }
 
-const batch = (body: object): Read =>
+const batch = (body: object): Promise<Read> =>
   accepted(
     interpretRequest({ kind: "batch", body: JSON.parse(JSON.stringify(body)), receivedAt, ip: "10.1.2.3" }),
   );
 
-const one = (message: object): IngestedCall | Rejection => {
-  const { calls, rejections } = batch({ batch: [message] });
+const one = async (message: object): Promise<IngestedCall | Rejection> => {
+  const { calls, rejections } = await batch({ batch: [message] });
   const verdict = calls[0] ?? rejections[0];
   if (!verdict) throw new Error("no verdict");
   return verdict;
 };
 
-const reasonOf = (message: object): string | undefined => {
-  const verdict = one(message);
+const reasonOf = async (message: object): Promise<string | undefined> => {
+  const verdict = await one(message);
   return "reason" in verdict ? verdict.reason : undefined;
 };
 
-const ipOf = (context: object): unknown => {
-  const call = one({ type: "identify", userId: "u", context });
+const ipOf = async (context: object): Promise<unknown> => {
+  const call = await one({ type: "identify", userId: "u", context });
   return "context" in call && call.context?.["ip"];
 };
 
@@ -41,8 +42,8 @@ const size = (message: object): number => Buffer.byteLength(JSON.stringify(messa
 const junk = (count: number): unknown => ({ batch: Array.from({ length: count }, () => ({})) });
 
 describe("the messages of a batch", () => {
-  it("reads what @segment/analytics-node sends", () => {
-    const { calls, rejections } = batch({
+  it("reads what @segment/analytics-node sends", async () => {
+    const { calls, rejections } = await batch({
       batch: [
         {
           timestamp: "2024-01-02T03:04:05.678Z",
@@ -102,8 +103,8 @@ describe("the messages of a batch", () => {
     ]);
   });
 
-  it("merges context and integrations of the batch, the item's own keys winning", () => {
-    const { calls } = batch({
+  it("merges context and integrations of the batch, the item's own keys winning", async () => {
+    const { calls } = await batch({
       context: { library: "batch", app: "shop" },
       integrations: { All: false, Webhooks: true },
       batch: [
@@ -116,17 +117,17 @@ describe("the messages of a batch", () => {
     expect(calls[1]?.context).toEqual({ library: "batch", app: "shop" });
   });
 
-  it("keeps __proto__ as a key of its own, in an item and in the batch's context", () => {
+  it("keeps __proto__ as a key of its own, in an item and in the batch's context", async () => {
     const body: unknown = JSON.parse(
       '{"context":{"__proto__":{"polluted":1}},"batch":[{"type":"track","event":"e","userId":"u","properties":{"__proto__":{"polluted":1},"constructor":2}}]}',
     );
-    const { calls } = accepted(interpretRequest({ kind: "batch", body, receivedAt }));
+    const { calls } = await accepted(interpretRequest({ kind: "batch", body, receivedAt }));
     expect(Object.keys(calls[0]?.properties ?? {})).toEqual(["__proto__", "constructor"]);
     expect(Object.keys(calls[0]?.context ?? {})).toEqual(["__proto__"]);
     expect("polluted" in {}).toBe(false);
   });
 
-  it("treats a null field as an absent one, everywhere", () => {
+  it("treats a null field as an absent one, everywhere", async () => {
     const nulls = Object.fromEntries(
       [
         "anonymousId",
@@ -140,64 +141,71 @@ describe("the messages of a batch", () => {
         "sentAt",
       ].map((field) => [field, null]),
     );
-    expect(one({ ...nulls, type: "track", event: "e", userId: "u" })).toEqual({
+    expect(await one({ ...nulls, type: "track", event: "e", userId: "u" })).toEqual({
       type: "track",
       userId: "u",
       event: "e",
       timestamp: now,
     });
-    expect(reasonOf({ ...nulls, type: null, userId: "u" })).toBe("missing_type");
-    expect(batch({ batch: null }).rejections[0]?.reason).toBe("no_batch");
-    expect(batch({ batch: [null] }).rejections[0]?.reason).toBe("not_an_object");
+    expect(await reasonOf({ ...nulls, type: null, userId: "u" })).toBe("missing_type");
+    expect((await batch({ batch: null })).rejections[0]?.reason).toBe("no_batch");
+    expect((await batch({ batch: [null] })).rejections[0]?.reason).toBe("not_an_object");
   });
 
-  it("keeps a null inside properties and traits", () => {
-    expect(one({ type: "track", event: "e", userId: "u", properties: { price: null } })).toMatchObject({
+  it("keeps a null inside properties and traits", async () => {
+    expect(await one({ type: "track", event: "e", userId: "u", properties: { price: null } })).toMatchObject({
       properties: { price: null },
     });
   });
 
-  it("corrects the clock by the batch's sentAt, an older client's timestamp, or the message's own sentAt", () => {
+  it("corrects the clock by the batch's sentAt, an older client's timestamp, or the message's own sentAt", async () => {
     const message = { type: "identify", userId: "u", timestamp: "2026-01-01T13:00:00.000Z" };
     const sentAt = "2026-01-01T13:00:10.000+0000";
     const corrected = "2026-01-01T11:59:50.000Z";
-    expect(batch({ sentAt, batch: [message] }).calls[0]?.timestamp).toBe(corrected);
-    expect(batch({ timestamp: sentAt, batch: [message] }).calls[0]?.timestamp).toBe(corrected);
-    expect(batch({ sentAt: now, batch: [{ ...message, sentAt }] }).calls[0]?.timestamp).toBe(corrected);
-    expect(batch({ sentAt: "garbage", batch: [message] }).calls[0]?.timestamp).toBe(message.timestamp);
+    expect((await batch({ sentAt, batch: [message] })).calls[0]?.timestamp).toBe(corrected);
+    expect((await batch({ timestamp: sentAt, batch: [message] })).calls[0]?.timestamp).toBe(corrected);
+    expect((await batch({ sentAt: now, batch: [{ ...message, sentAt }] })).calls[0]?.timestamp).toBe(
+      corrected,
+    );
+    expect((await batch({ sentAt: "garbage", batch: [message] })).calls[0]?.timestamp).toBe(
+      message.timestamp,
+    );
   });
 
-  it("takes originalTimestamp over timestamp, and our time when there is neither", () => {
+  it("takes originalTimestamp over timestamp, and our time when there is neither", async () => {
     const originalTimestamp = "2024-01-02T03:04:05.678901Z";
-    expect(one({ type: "identify", userId: "u", originalTimestamp, timestamp: now })).toMatchObject({
+    expect(await one({ type: "identify", userId: "u", originalTimestamp, timestamp: now })).toMatchObject({
       timestamp: "2024-01-02T03:04:05.678Z",
     });
-    expect(one({ type: "identify", userId: "u", timestamp: "" })).toMatchObject({ timestamp: now });
+    expect(await one({ type: "identify", userId: "u", timestamp: "" })).toMatchObject({ timestamp: now });
   });
 
-  it("fills context.ip from the connection only when context.direct is true and it is not there", () => {
-    expect(ipOf({ direct: true })).toBe("10.1.2.3");
-    expect(ipOf({ direct: true, ip: null })).toBe("10.1.2.3");
-    expect(ipOf({ direct: true, ip: "8.8.8.8" })).toBe("8.8.8.8");
-    expect(ipOf({ direct: false })).toBeUndefined();
-    expect(ipOf({})).toBeUndefined();
+  it("fills context.ip from the connection only when context.direct is true and it is not there", async () => {
+    expect(await ipOf({ direct: true })).toBe("10.1.2.3");
+    expect(await ipOf({ direct: true, ip: null })).toBe("10.1.2.3");
+    expect(await ipOf({ direct: true, ip: "8.8.8.8" })).toBe("8.8.8.8");
+    expect(await ipOf({ direct: false })).toBeUndefined();
+    expect(await ipOf({})).toBeUndefined();
   });
 
-  it("takes a number as an identifier", () => {
-    expect(one({ type: "group", userId: 42, groupId: 7 })).toMatchObject({ userId: "42", groupId: "7" });
+  it("takes a number as an identifier", async () => {
+    expect(await one({ type: "group", userId: 42, groupId: 7 })).toMatchObject({
+      userId: "42",
+      groupId: "7",
+    });
   });
 
-  it("knows a repeat by messageId, and without one by its place in a batch that has one", () => {
+  it("knows a repeat by messageId, and without one by its place in a batch that has one", async () => {
     const item = { type: "identify", userId: "u" };
-    const { calls } = batch({ messageId: "b1", batch: [item, { ...item, messageId: "m1" }] });
+    const { calls } = await batch({ messageId: "b1", batch: [item, { ...item, messageId: "m1" }] });
     expect(calls.map((call) => call.dedupeKey)).toEqual(["b1#0", "m1"]);
     expect(calls[0]?.messageId).toBeUndefined();
-    expect(one(item)).not.toHaveProperty("dedupeKey");
+    expect(await one(item)).not.toHaveProperty("dedupeKey");
   });
 
-  it("gives each message its own verdict, and names the place of a bad one", () => {
+  it("gives each message its own verdict, and names the place of a bad one", async () => {
     const good = { type: "identify", userId: "u", messageId: "good" };
-    const { calls, rejections } = batch({
+    const { calls, rejections } = await batch({
       batch: [good, { userId: "u" }, 7, good, { type: "track", userId: "u" }],
     });
     expect(calls).toHaveLength(2);
@@ -231,76 +239,139 @@ describe("the messages of a batch", () => {
     ["invalid_timestamp", { type: "identify", userId: "u", timestamp: "2024-02-30" }],
     ["message_id_too_long", { type: "identify", userId: "u", messageId: "m".repeat(100) }],
     ["message_too_large", { type: "identify", userId: "u", traits: { a: "é".repeat(16_384) } }],
-  ])("rejects with %s: %j", (reason, message) => {
-    expect(reasonOf(message)).toBe(reason);
+  ])("rejects with %s: %j", async (reason, message) => {
+    expect(await reasonOf(message)).toBe(reason);
   });
 
-  it("rejects a number that is too large to be told from others", () => {
+  it("rejects a number that is too large to be told from others", async () => {
     const body: unknown = JSON.parse('{"userId":1e400,"event":"e"}');
-    const { rejections } = accepted(interpretRequest({ kind: "track", body, receivedAt }));
+    const { rejections } = await accepted(interpretRequest({ kind: "track", body, receivedAt }));
     expect(rejections.map(({ reason }) => reason)).toEqual(["invalid_field"]);
   });
 
-  it("takes a message of exactly 32,768 bytes, and a messageId of 99 characters", () => {
+  it("takes a message of exactly 32,768 bytes, and a messageId of 99 characters", async () => {
     const shell = { type: "identify", userId: "u", traits: { a: "" } };
     const full = { ...shell, traits: { a: "x".repeat(32_768 - size(shell)) } };
-    expect(reasonOf(full)).toBeUndefined();
-    expect(reasonOf({ ...full, userId: "uu" })).toBe("message_too_large");
-    expect(reasonOf({ type: "identify", userId: "u", messageId: "m".repeat(99) })).toBeUndefined();
+    expect(await reasonOf(full)).toBeUndefined();
+    expect(await reasonOf({ ...full, userId: "uu" })).toBe("message_too_large");
+    expect(await reasonOf({ type: "identify", userId: "u", messageId: "m".repeat(99) })).toBeUndefined();
   });
 
-  it("rejects what nests too deeply, before anything recurses into it", () => {
+  it("rejects what nests too deeply, before anything recurses into it", async () => {
     const body: unknown = JSON.parse(
       `{"batch":[{"type":"identify","userId":"u","traits":${'{"a":'.repeat(80_000)}1${"}".repeat(80_000)}}]}`,
     );
-    const { rejections } = accepted(interpretRequest({ kind: "batch", body, receivedAt }));
+    const { rejections } = await accepted(interpretRequest({ kind: "batch", body, receivedAt }));
     expect(rejections[0]?.reason).toBe("nested_too_deeply");
   });
 });
 
-describe("the context of a batch", () => {
-  it("counts towards the size of each message", () => {
-    const context = { a: "x".repeat(32_700) };
-    const item = { type: "identify", userId: "u", traits: { b: "x".repeat(100) } };
-    expect(batch({ context, batch: [item] }).rejections[0]?.reason).toBe("message_too_large");
+describe("the context and integrations of a batch", () => {
+  const shell = { context: { a: "" } };
+  const full = { a: "x".repeat(32_768 - size(shell)) };
+  const largest = { type: "identify", userId: "u", traits: { b: "" } };
+
+  it("count by themselves, so that a call of 32,768 bytes arrives with a context of 32,768 bytes", async () => {
+    const traits = { b: "x".repeat(32_768 - size(largest)) };
+    const { calls, rejections } = await batch({ context: full, batch: [{ ...largest, traits }] });
+    expect(rejections).toEqual([]);
+    expect(calls).toMatchObject([{ traits, context: full }]);
   });
 
-  it("is refused for each message when it nests too deeply", () => {
+  it("are rejected with the whole batch when they are too large or nest too deeply", async () => {
+    const tooLarge = { a: `${full.a}x` };
+    expect((await batch({ context: tooLarge, batch: [largest, largest] })).rejections).toMatchObject([
+      { reason: "message_too_large", detail: expect.stringContaining("of the batch") },
+    ]);
     const deep = `${'{"a":'.repeat(80_000)}1${"}".repeat(80_000)}`;
     const body: unknown = JSON.parse(`{"context":${deep},"batch":[{"type":"identify","userId":"u"}]}`);
-    const { rejections } = accepted(interpretRequest({ kind: "batch", body, receivedAt }));
-    expect(rejections[0]?.reason).toBe("nested_too_deeply");
+    const { rejections } = await accepted(interpretRequest({ kind: "batch", body, receivedAt }));
+    expect(rejections.map(({ reason }) => reason)).toEqual(["nested_too_deeply"]);
+  });
+
+  it("cannot make a batch of 132 KB more than 8 MB of messages", async () => {
+    const body = { context: full, batch: Array.from({ length: 2_500 }, () => largest) };
+    expect(await interpretRequest({ kind: "batch", body, receivedAt })).toMatchObject({
+      ok: false,
+      refusal: { status: 400, code: "payload_too_large", detail: expect.stringContaining("smaller batches") },
+    });
+    const usual = { context: { a: "x".repeat(3_000) }, batch: body.batch };
+    expect((await batch(usual)).calls).toHaveLength(2_500);
+  });
+});
+
+describe("the messageId of a batch", () => {
+  it("has the limit of any other, because each message without its own is known by it", async () => {
+    const item = { type: "identify", userId: "u" };
+    expect((await batch({ messageId: "b".repeat(99), batch: [item] })).calls).toHaveLength(1);
+    expect((await batch({ messageId: "b".repeat(100), batch: [item, item] })).rejections).toMatchObject([
+      { reason: "message_id_too_long", detail: expect.stringContaining("of the batch") },
+    ]);
   });
 });
 
 describe("a request", () => {
-  it("takes the type of a single call from the path, whatever the message says", () => {
+  it("takes the type of a single call from the path, whatever the message says", async () => {
     const body = { type: "page", event: "e", userId: "u", writeKey: "k", sentAt: now };
-    const { calls } = accepted(interpretRequest({ kind: "track", body, receivedAt }));
+    const { calls } = await accepted(interpretRequest({ kind: "track", body, receivedAt }));
     expect(calls).toEqual([{ type: "track", event: "e", userId: "u", timestamp: now }]);
   });
 
   it.each([null, 1, "text", true, [], [{ type: "identify", userId: "u" }]])(
     "keeps %j as a rejected message",
-    (body) => {
-      expect(accepted(interpretRequest({ kind: "batch", body, receivedAt })).rejections[0]?.reason).toBe(
-        "not_an_object",
-      );
-      expect(accepted(interpretRequest({ kind: "track", body, receivedAt })).rejections[0]?.reason).toBe(
-        "not_an_object",
-      );
+    async (body) => {
+      expect(
+        (await accepted(interpretRequest({ kind: "batch", body, receivedAt }))).rejections[0]?.reason,
+      ).toBe("not_an_object");
+      expect(
+        (await accepted(interpretRequest({ kind: "track", body, receivedAt }))).rejections[0]?.reason,
+      ).toBe("not_an_object");
     },
   );
 
-  it("takes 2,500 messages and refuses 2,501", () => {
-    expect(interpretRequest({ kind: "batch", body: junk(2_500), receivedAt }).ok).toBe(true);
-    expect(interpretRequest({ kind: "batch", body: junk(2_501), receivedAt })).toMatchObject({
+  it("measures a call as it was recorded, without the write key and the time of sending", async () => {
+    const call = { type: "identify", userId: "u", messageId: "m", timestamp: now, traits: { a: "" } };
+    const traits = { a: "x".repeat(32_768 - size(call)) };
+    const wire = {
+      writeKey: "k".repeat(200),
+      sentAt: now,
+      _metadata: { jsRuntime: "node" },
+      channel: "server",
+    };
+    const body = { ...call, ...wire, traits };
+    expect((await accepted(interpretRequest({ kind: "identify", body, receivedAt }))).calls).toHaveLength(1);
+    const larger = { ...body, userId: "uu" };
+    expect(await interpretRequest({ kind: "identify", body: larger, receivedAt })).toMatchObject({
+      ok: false,
+      refusal: { code: "payload_too_large" },
+    });
+  });
+
+  it("sends the traits of a page as its properties, and leaves out fields of other types", async () => {
+    const page = {
+      type: "page",
+      userId: "u",
+      traits: { url: "t", path: "/" },
+      properties: { url: "p" },
+      event: "e",
+    };
+    expect(await one(page)).toEqual({
+      type: "page",
+      userId: "u",
+      properties: { url: "p", path: "/" },
+      timestamp: now,
+    });
+  });
+
+  it("takes 2,500 messages and refuses 2,501", async () => {
+    expect((await interpretRequest({ kind: "batch", body: junk(2_500), receivedAt })).ok).toBe(true);
+    expect(await interpretRequest({ kind: "batch", body: junk(2_501), receivedAt })).toMatchObject({
       ok: false,
       refusal: { status: 400, message: "Exceed payload limit" },
     });
   });
 
-  it("accounts for every message of any JSON at all", () => {
+  it("accounts for every message of any JSON at all", async () => {
     const kinds = ["identify", "track", "page", "screen", "group", "alias", "delete"];
     const item = fc.record(
       {
@@ -312,9 +383,9 @@ describe("a request", () => {
       },
       { requiredKeys: [] },
     );
-    fc.assert(
-      fc.property(fc.array(fc.oneof(item, fc.jsonValue())), fc.jsonValue(), (messages, sentAt) => {
-        const { calls, rejections } = batch({ batch: messages, sentAt });
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.oneof(item, fc.jsonValue())), fc.jsonValue(), async (messages, sentAt) => {
+        const { calls, rejections } = await batch({ batch: messages, sentAt });
         expect(calls.length + rejections.length).toBe(messages.length);
         for (const call of calls) expect(call.timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
       }),

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { correctClockSkew, parseTimestamp } from "../../src/ingest/timestamps.ts";
+import { correctClockSkew, readTimestamp } from "../../src/ingest/timestamps.ts";
 
 const instant = Date.UTC(2024, 0, 2, 3, 4, 5, 678);
 
-describe("parseTimestamp", () => {
+describe("readTimestamp", () => {
   it.each([
     ["milliseconds and Z", "2024-01-02T03:04:05.678Z", instant],
     ["microseconds, as Python sends", "2024-01-02T03:04:05.678901Z", instant],
@@ -26,7 +26,7 @@ describe("parseTimestamp", () => {
     ["seconds since 1970", instant / 1_000, instant],
     ["29 February of a leap year", "2024-02-29T00:00:00Z", Date.UTC(2024, 1, 29)],
   ])("reads %s", (_title, given, expected) => {
-    expect(parseTimestamp(given)).toBe(expected);
+    expect(readTimestamp(given)).toBe(expected);
   });
 
   it.each([
@@ -49,7 +49,7 @@ describe("parseTimestamp", () => {
     {},
     ["2024-01-02"],
   ])("refuses %j", (given) => {
-    expect(parseTimestamp(given)).toBeUndefined();
+    expect(readTimestamp(given)).toBeUndefined();
   });
 
   it("reads back whatever a Date prints", () => {
@@ -57,7 +57,7 @@ describe("parseTimestamp", () => {
       fc.property(
         fc.date({ min: new Date("0001-01-01"), max: new Date("9999-12-31"), noInvalidDate: true }),
         (date) => {
-          expect(parseTimestamp(date.toISOString())).toBe(date.getTime());
+          expect(readTimestamp(date.toISOString())).toBe(date.getTime());
         },
       ),
     );
@@ -68,7 +68,7 @@ describe("parseTimestamp", () => {
       fc.property(
         fc.oneof(fc.string(), fc.stringMatching(/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?[+-]\d{4}$/)),
         (text) => {
-          const read = parseTimestamp(text);
+          const read = readTimestamp(text);
           expect(new Date(read ?? 0).toISOString()).toMatch(/^\d{4}-/);
         },
       ),
@@ -99,8 +99,8 @@ describe("correctClockSkew", () => {
   });
 
   it("gives nothing when the result has no four-digit year", () => {
-    const sentAt = parseTimestamp("0001-01-01T00:00:00Z");
-    const originalTimestamp = parseTimestamp("9999-12-31T00:00:00Z");
+    const sentAt = readTimestamp("0001-01-01T00:00:00Z");
+    const originalTimestamp = readTimestamp("9999-12-31T00:00:00Z");
     expect(correctClockSkew({ receivedAt, sentAt, originalTimestamp })).toBeUndefined();
   });
 });

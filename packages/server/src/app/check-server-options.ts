@@ -1,0 +1,89 @@
+import { checkClock, checkFunction, checkOptionNames, type OptionHints } from "@countersign/protocol";
+import { isLoopback, ServerOptionsError, type ServerOptions } from "./server-options.ts";
+
+/** The kinds of value that an option can have. */
+export type OptionKind =
+  | "string"
+  | "number"
+  | "boolean"
+  | "object"
+  | "list"
+  | "list of strings"
+  | "string or list";
+
+/** The plain options and their kinds. The sender checks what is in `sources` and `retry`. */
+export const OPTION_KINDS: Readonly<Record<Exclude<keyof ServerOptions, "clock" | "onError">, OptionKind>> = {
+  to: "string or list",
+  secret: "string",
+  writeKey: "string",
+  sources: "list",
+  host: "string",
+  port: "number",
+  token: "string",
+  allowHosts: "list of strings",
+  data: "string",
+  record: "string",
+  retry: "object",
+  blockPrivateNetworks: "boolean",
+  maxConnections: "number",
+  processMetrics: "boolean",
+};
+
+/** What to say about names that other tools use, or that this one used before. */
+export const OPTION_HINTS: OptionHints = {
+  sharedSecret: "it is called secret here",
+  url: "it is called to here",
+  store: "the server opens its own; data names its directory",
+};
+
+/** Whether a value is of a kind. */
+export function isOfKind(value: unknown, kind: OptionKind): boolean {
+  if (kind === "list") return Array.isArray(value);
+  if (kind === "list of strings")
+    return Array.isArray(value) && value.every((item) => typeof item === "string");
+  if (kind === "string or list") return typeof value === "string" || Array.isArray(value);
+  if (kind === "object") return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === kind;
+}
+
+/**
+ * Checks the options by their names and kinds, and the ports by their shape.
+ *
+ * @throws ServerOptionsError naming the first option that is wrong.
+ */
+export function checkServerOptions(options: ServerOptions): void {
+  try {
+    checkOptionNames(
+      "createServer()",
+      options,
+      { ...OPTION_KINDS, clock: true, onError: true },
+      OPTION_HINTS,
+    );
+    if (options.clock !== undefined) checkClock("createServer({ clock })", options.clock);
+    checkFunction("createServer({ onError })", options.onError);
+  } catch (error) {
+    throw error instanceof TypeError ? new ServerOptionsError(error.message) : error;
+  }
+  for (const [name, kind] of Object.entries(OPTION_KINDS)) {
+    const value = options[name as keyof ServerOptions];
+    if (value !== undefined && !isOfKind(value, kind))
+      throw new ServerOptionsError(
+        `createServer({ ${name} }) must be ${kind === "object" ? "an" : "a"} ${kind}.`,
+      );
+  }
+  const { host = "127.0.0.1", token, maxConnections = 1 } = options;
+  if (!Number.isInteger(maxConnections) || maxConnections < 1) {
+    throw new ServerOptionsError(
+      `\`maxConnections\` must be a whole number, 1 or more, not ${maxConnections}.`,
+    );
+  }
+  checkToken(host, token);
+}
+
+function checkToken(host: string, token: string | undefined): void {
+  if (token === "") throw new ServerOptionsError("The token is empty. Give a long random one.");
+  if (isLoopback(host) || token !== undefined) return;
+  throw new ServerOptionsError(
+    `Listening on ${host} lets others on the network in, so it needs a token. Give one with --token, or listen on 127.0.0.1.`,
+  );
+}

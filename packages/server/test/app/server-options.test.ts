@@ -1,0 +1,66 @@
+import { createServer, ServerOptionsError, type ServerOptions } from "@countersign/server";
+import { describe, expect, it } from "vitest";
+import { closing } from "../support/resources.ts";
+
+const to = "http://127.0.0.1:9/webhooks";
+
+/** What a JavaScript caller may pass, whatever the types say. */
+async function refusalOf(options: object): Promise<Error> {
+  const started = createServer({ to, port: 0, ...options });
+  const error = await started.then(
+    (server) => closing(server) && undefined,
+    (refusal: unknown) => refusal,
+  );
+  if (!(error instanceof Error)) throw new Error("it started");
+  return error;
+}
+
+describe("createServer", () => {
+  it.each([
+    [{ sharedSecret: "dev" }, 'unknown option "sharedSecret": it is called secret here.'],
+    [{ secrt: "dev" }, 'unknown option "secrt"; did you mean "secret"?'],
+    [{ Token: "t" }, 'unknown option "Token"; did you mean "token"?'],
+    [{ store: {} }, 'unknown option "store": the server opens its own'],
+    [{ retry: { windowMS: 1 } }, "windowMs"],
+    [{ to: undefined, sources: [{ name: "s", writekey: "k", destinations: [] }] }, "writeKey"],
+    [{ to: undefined, sources: [{ name: "s", destinations: [{ endpoints: [{ uri: to }] }] }] }, "url"],
+  ])(
+    "does not start unsigned or otherwise than meant: %j is a TypeError with the right name",
+    async (options, words) => {
+      const error = await refusalOf(options);
+      expect(error).toBeInstanceOf(TypeError);
+      expect(error.message).toContain(words);
+    },
+  );
+
+  it.each([
+    [
+      { clock: {} },
+      "createServer({ clock }) must be an object with now(), schedule(), hold(): now() is missing.",
+    ],
+    [{ clock: { now: () => 0, schedule: () => {} } }, "hold() is missing"],
+    [{ clock: Date.now }, "now() is missing"],
+    [{ onError: "log" }, "createServer({ onError }) must be a function"],
+    [{ retry: 3 }, "createServer({ retry }) must be an object"],
+    [{ port: "4010" }, "createServer({ port }) must be a number"],
+    [{ data: 1 }, "createServer({ data }) must be a string"],
+    [{ secret: ["dev"] }, "createServer({ secret }) must be a string"],
+    [{ maxConnections: 1.5 }, "`maxConnections` must be a whole number"],
+  ])(
+    "says at creation that %j has the wrong shape, not in the middle of the work",
+    async (options, words) => {
+      const error = await refusalOf(options);
+      expect(error).toBeInstanceOf(ServerOptionsError);
+      expect(error.message).toContain(words);
+    },
+  );
+
+  it("says that it takes an object, when it gets none", async () => {
+    await expect(createServer(to as unknown as ServerOptions)).rejects.toThrow("takes an options object");
+  });
+
+  it("closes with known options only", async () => {
+    const server = closing(await createServer({ to, port: 0 }));
+    expect(() => server.close({ deadline: 1 } as object)).toThrow('did you mean "deadlineMs"?');
+  });
+});
