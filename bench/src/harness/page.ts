@@ -1,0 +1,90 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { availableParallelism, cpus, release, totalmem, type as osType } from "node:os";
+import { join } from "node:path";
+import { drawChart } from "./line-chart.ts";
+import type { BenchResult } from "./bench.ts";
+import type { Row } from "./row.ts";
+import { markdownTable } from "./table.ts";
+
+/** What one bench found, when, and on what machine. */
+interface Measured {
+  readonly date: string;
+  readonly machine: string;
+  readonly rows: readonly Row[];
+}
+
+/** The latest result of each bench, by its name. */
+export type Results = Readonly<Record<string, Measured>>;
+
+const BEGIN = "<!-- bench: begin -->";
+const END = "<!-- bench: end -->";
+
+/** This machine, in a line. */
+function describeMachine(): string {
+  const model = cpus()[0]?.model.trim() ?? "unknown CPU";
+  const memory = Math.round(totalmem() / 2 ** 30);
+  const system = `${osType()} ${release().split("-")[0]}`;
+  return `${availableParallelism()} cores of ${model}, ${memory} GiB, ${system}, Node ${process.versions.node}`;
+}
+
+/** The part of the page that is generated: the table, and under it when and where it was measured. */
+export function renderResults(results: Results, order: readonly string[]): string {
+  const known = order.filter((name) => results[name] !== undefined && results[name].rows.length > 0);
+  if (known.length === 0) return "Nothing is measured yet.";
+  const rows = known.flatMap((name) => results[name]?.rows ?? []);
+  const origins = new Map<string, string[]>();
+  for (const name of known) {
+    const { date, machine } = results[name] as Measured;
+    const origin = `${date}: ${machine}`;
+    origins.set(origin, [...(origins.get(origin) ?? []), name]);
+  }
+  const measured = [...origins].map(([origin, names]) =>
+    origins.size === 1 ? `Measured ${origin}.` : `- ${names.join(", ")}: measured ${origin}`,
+  );
+  return `${markdownTable(rows)}\n\n${measured.join("\n")}`;
+}
+
+/**
+ * Puts the generated part into a page, between its two marks.
+ *
+ * @throws Error when the marks are missing
+ */
+export function replaceResults(page: string, generated: string): string {
+  const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
+  if (begin < 0 || end < begin) throw new Error(`The page needs the lines ${BEGIN} and ${END}.`);
+  return `${page.slice(0, begin + BEGIN.length)}\n\n${generated}\n\n${page.slice(end)}`;
+}
+
+/** The folder `docs` of the project, where results are kept: `performance.md`, and `performance/` for figures. */
+export class PerformancePage {
+  readonly #page: string;
+  readonly #folder: string;
+  readonly #results: string;
+
+  constructor(docs: string) {
+    this.#page = join(docs, "performance.md");
+    this.#folder = join(docs, "performance");
+    this.#results = join(this.#folder, "results.json");
+  }
+
+  /** The results written so far. */
+  async read(): Promise<Results> {
+    try {
+      return JSON.parse(await readFile(this.#results, "utf8")) as Results;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
+      throw error;
+    }
+  }
+
+  /** Replaces what is known of a bench, and draws the page and its charts again. */
+  async write(name: string, { rows, charts = [] }: BenchResult, order: readonly string[]): Promise<void> {
+    const measured = { date: new Date().toISOString().slice(0, 10), machine: describeMachine(), rows };
+    const results: Results = { ...(await this.read()), [name]: measured };
+    await mkdir(this.#folder, { recursive: true });
+    for (const chart of charts) await writeFile(join(this.#folder, `${chart.name}.svg`), drawChart(chart));
+    await writeFile(this.#results, `${JSON.stringify(results, undefined, 2)}\n`);
+    const page = await readFile(this.#page, "utf8");
+    await writeFile(this.#page, replaceResults(page, renderResults(results, order)));
+  }
+}

@@ -1,0 +1,99 @@
+import { parseArgs } from "node:util";
+import type { Bench, BenchContext, BenchResult } from "./bench.ts";
+import { verdictOf, type Row } from "./row.ts";
+import { textTable } from "./table.ts";
+
+/** What the command stands on. */
+export interface RunEnvironment {
+  readonly benches: readonly Bench[];
+  /** Takes a line of the result. */
+  readonly print: (line: string) => void;
+  /** Takes a line that tells of progress or of a mistake. */
+  readonly report: (line: string) => void;
+  /** Keeps the result of a bench, with `--write`. */
+  readonly keep: (name: string, result: BenchResult) => Promise<void>;
+}
+
+const USAGE = `Usage: pnpm bench [NAME...] [--check] [--json] [--write] [--rounds N] [--list]
+
+Runs the benches named, or all, one after another, and prints one table.
+
+  --check     exit with 1 when a row misses its target
+  --json      print the rows as JSON instead of a table
+  --write     write docs/performance.md and its charts
+  --rounds N  measure N rounds instead of what each bench asks for
+  --list      print the names of the benches`;
+
+const OPTIONS = {
+  check: { type: "boolean", default: false },
+  json: { type: "boolean", default: false },
+  write: { type: "boolean", default: false },
+  list: { type: "boolean", default: false },
+  help: { type: "boolean", default: false },
+  rounds: { type: "string" },
+} as const;
+
+interface Command {
+  readonly chosen: readonly Bench[];
+  readonly check: boolean;
+  readonly json: boolean;
+  readonly write: boolean;
+  readonly list: boolean;
+  readonly help: boolean;
+  readonly rounds: number | undefined;
+}
+
+/**
+ * Runs the command `bench`.
+ *
+ * @param args - What stands behind the command's name.
+ * @returns The exit code: 0; 1 when `--check` found a row that misses its target; 2 for wrong arguments.
+ */
+export async function runBenches(args: readonly string[], environment: RunEnvironment): Promise<number> {
+  const { benches, print, report, keep } = environment;
+  let command: Command;
+  try {
+    command = parseCommand(args, benches);
+  } catch (error) {
+    report(`${(error as Error).message}\n\n${USAGE}`);
+    return 2;
+  }
+  if (command.help) print(USAGE);
+  if (command.list) for (const { name, about } of benches) print(`${name.padEnd(12)} ${about}`);
+  if (command.help || command.list) return 0;
+
+  const context: BenchContext = {
+    rounds: (usual) => command.rounds ?? usual,
+    progress: (what) => report(`... ${what}`),
+  };
+  const rows: (Row & { readonly bench: string })[] = [];
+  for (const bench of command.chosen) {
+    report(`${bench.name}: ${bench.about}`);
+    const result = await bench.run(context);
+    rows.push(...result.rows.map((row) => ({ bench: bench.name, ...row })));
+    if (command.write) await keep(bench.name, result);
+  }
+  print(
+    command.json ? JSON.stringify(rows.map((row) => ({ ...row, verdict: verdictOf(row) }))) : textTable(rows),
+  );
+  const missed = rows.filter((row) => verdictOf(row) === "MISSED");
+  const measured = rows.filter((row) => row.skipped === undefined);
+  report(`${rows.length} rows, ${missed.length} missed, ${rows.length - measured.length} skipped`);
+  return command.check && missed.length > 0 ? 1 : 0;
+}
+
+function parseCommand(args: readonly string[], benches: readonly Bench[]): Command {
+  const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
+  const names = benches.map(({ name }) => name);
+  const unknown = positionals.find((name) => !names.includes(name));
+  if (unknown !== undefined)
+    throw new TypeError(`There is no bench called ${unknown}; there are ${names.join(", ")}.`);
+  const rounds = values.rounds === undefined ? undefined : Number(values.rounds);
+  if (rounds !== undefined && !(Number.isInteger(rounds) && rounds > 0))
+    throw new TypeError(`--rounds takes a whole number above zero, not ${values.rounds}.`);
+  const chosen = benches.filter(({ name, onlyByName = false }) =>
+    positionals.length === 0 ? !onlyByName : positionals.includes(name),
+  );
+  const { check, json, write, list, help } = values;
+  return { chosen, check, json, write, list, help, rounds };
+}

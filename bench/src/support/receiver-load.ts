@@ -1,0 +1,58 @@
+import type { Contender } from "../harness/contest.ts";
+import { startChild, withChildren, type Child } from "./child.ts";
+import { Load, type LoadRequest } from "./load.ts";
+import { SECRET, type SignedMessage } from "./messages.ts";
+
+const SLICE_MS = 700;
+
+/** A receiver to load: a framework and a way to verify in it, of `children/receivers.ts`. */
+export interface ReceiverUnderLoad {
+  /** Its name as a contender. */
+  readonly name: string;
+  readonly framework: string;
+  readonly contender: string;
+  readonly request: LoadRequest;
+}
+
+/** The request that carries a message. */
+export function requestOf({ body, signature }: SignedMessage, status = 204): LoadRequest {
+  return { body, headers: { "content-type": "application/json", "x-signature": signature }, status };
+}
+
+/**
+ * Runs `action` with a contender for each receiver, each in a process of its own. They measure how many requests they
+ * answer in a second of CPU time of that process, which on a quiet machine is a second.
+ */
+export function withReceivers<T>(
+  receivers: readonly ReceiverUnderLoad[],
+  connections: number,
+  action: (contenders: readonly Contender[]) => Promise<T>,
+): Promise<T> {
+  const starting = receivers.map(({ framework, contender }) =>
+    startChild("receivers", [framework, contender, SECRET]),
+  );
+  return withChildren(starting, async (...children) => {
+    const loads = await Promise.all(
+      children.map(({ ready }, index) =>
+        Load.open(ready as number, connections, (receivers[index] as ReceiverUnderLoad).request),
+      ),
+    );
+    try {
+      return await action(
+        receivers.map(({ name }, index) => ({
+          name,
+          measure: () => requestsPerSecond(children[index] as Child, loads[index] as Load),
+        })),
+      );
+    } finally {
+      for (const load of loads) load.close();
+    }
+  });
+}
+
+async function requestsPerSecond(child: Child, load: Load): Promise<number> {
+  const before = (await child.ask("cpu")) as number;
+  const answered = await load.run(SLICE_MS);
+  const after = (await child.ask("cpu")) as number;
+  return (answered / (after - before)) * 1_000_000;
+}
