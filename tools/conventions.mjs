@@ -9,7 +9,6 @@ import ts from "typescript";
 
 /** Folders that are still being put into this form: they fail nothing. One that has finished must leave the list. */
 const PENDING = [
-  "packages/cli/",
   "packages/client/",
   "packages/core/",
   "packages/express/",
@@ -18,7 +17,6 @@ const PENDING = [
   "packages/koa/",
   "packages/protocol/",
   "packages/sender/",
-  "packages/server/",
 ];
 
 const root = fileURLToPath(new URL("..", import.meta.url));

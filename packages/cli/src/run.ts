@@ -11,7 +11,7 @@ import { printable, type Terminal } from "./terminal/terminal.ts";
  * Errors that the caller can do something about, and whose message says what. By name, so that asking for help does not
  * load the server and the engine.
  */
-const usageErrors: ReadonlySet<string> = new Set([
+const USAGE_ERRORS: ReadonlySet<string> = new Set([
   "UsageError",
   "ConfigError",
   "RecordingError",
@@ -40,7 +40,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
   } catch (error) {
     // Commander has printed its own errors; help and version are good ends.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    if (error instanceof Error && usageErrors.has(error.name)) {
+    if (error instanceof Error && USAGE_ERRORS.has(error.name)) {
       terminal.complain(`countersign: ${printable(oneLine(error.message))}`);
       return 2;
     }

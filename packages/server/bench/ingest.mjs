@@ -13,10 +13,10 @@ import { createSender, sqliteStore } from "@countersign/sender";
 import { createServer } from "@countersign/server";
 import Fastify from "fastify";
 
-const batchSize = 100;
-const atOnce = 16;
-const sliceMs = 1_000;
-const rounds = 5;
+const BATCH_SIZE = 100;
+const AT_ONCE = 16;
+const SLICE_MS = 1_000;
+const ROUNDS = 5;
 const folder = mkdtempSync(join(tmpdir(), "countersign-ingest-"));
 let ids = 0;
 
@@ -29,19 +29,19 @@ const call = () => ({
   context: { library: { name: "bench", version: "1.0.0" } },
   timestamp: "2026-11-20T16:02:14.510Z",
 });
-const batch = () => Array.from({ length: batchSize }, call);
+const batch = () => Array.from({ length: BATCH_SIZE }, call);
 
 /** Does `step` in several strands for a while; returns calls per second. */
 async function rate(step) {
   const start = performance.now();
   let done = 0;
   const strand = async () => {
-    while (performance.now() - start < sliceMs) {
+    while (performance.now() - start < SLICE_MS) {
       await step();
-      done += batchSize;
+      done += BATCH_SIZE;
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, strand));
+  await Promise.all(Array.from({ length: AT_ONCE }, strand));
   return (done / (performance.now() - start)) * 1_000;
 }
 
@@ -70,7 +70,7 @@ const throughBare = poster(`http://127.0.0.1:${bare.server.address().port}`);
 const direct = () => Promise.all(batch().map(({ type: _, ...fields }) => sender.track(fields)));
 
 const measured = { sender: [], server: [], bare: [] };
-for (let round = 0; round <= rounds; round += 1) {
+for (let round = 0; round <= ROUNDS; round += 1) {
   const rates = {
     sender: await rate(direct),
     server: await rate(throughServer),

@@ -2,7 +2,7 @@
 export type CommandName = "serve" | "send" | "certify" | "verify" | "replay";
 
 /** The examples of each command's help. The tests run every one of them as it stands here. */
-export const commandExamples: Readonly<Record<CommandName, readonly string[]>> = {
+export const COMMAND_EXAMPLES: Readonly<Record<CommandName, readonly string[]>> = {
   serve: ["countersign serve --to http://localhost:3000/webhooks --secret dev"],
   send: [
     "countersign send track --to http://localhost:3000/webhooks --secret dev --set properties.plan=pro",
@@ -15,6 +15,6 @@ export const commandExamples: Readonly<Record<CommandName, readonly string[]>> =
 
 /** The examples of a command, as the end of its help. */
 export function examples(command: CommandName): string {
-  const list = commandExamples[command];
+  const list = COMMAND_EXAMPLES[command];
   return `\n${list.length > 1 ? "Examples" : "Example"}:\n${list.map((example) => `  ${example}`).join("\n")}`;
 }

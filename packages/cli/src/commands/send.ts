@@ -1,6 +1,6 @@
 import { Argument, Command, Option } from "commander";
 import type { Attempt, MessageType } from "@countersign/sender";
-import { messageTypes, sampleCall, setField } from "../send/sample-call.ts";
+import { MESSAGE_TYPES, sampleCall, setField } from "../send/sample-call.ts";
 import { repeatedArgument, secretArgument, urlArgument } from "./arguments.ts";
 import { examples } from "./examples.ts";
 import { printable, type Terminal } from "../terminal/terminal.ts";
@@ -20,7 +20,7 @@ export function sendCommand(terminal: Terminal, exit: (code: number) => void): C
     .description(
       "Sends one message to a receiver, once, and says what it answered. Exits 1 unless that was 2xx.",
     )
-    .addArgument(new Argument("<type>", "type of the message").choices(messageTypes))
+    .addArgument(new Argument("<type>", "type of the message").choices(MESSAGE_TYPES))
     .requiredOption("--to <url>", "the receiver", urlArgument)
     .addOption(
       new Option("--secret <secret>", "sign with this shared secret")

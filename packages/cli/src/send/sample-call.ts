@@ -3,7 +3,7 @@ import { sampleMessages } from "@countersign/core/testing";
 import type { MessageType } from "@countersign/sender";
 
 /** The seven message types, in the order of their documentation. */
-export const messageTypes: readonly MessageType[] = [
+export const MESSAGE_TYPES: readonly MessageType[] = [
   "track",
   "page",
   "screen",
@@ -24,13 +24,13 @@ const ownFields: Readonly<Record<MessageType, readonly string[]>> = {
   delete: [],
 };
 
-const commonFields = ["userId", "anonymousId", "messageId", "timestamp", "context", "integrations"];
+const COMMON_FIELDS = ["userId", "anonymousId", "messageId", "timestamp", "context", "integrations"];
 
 /** A call as free-form fields; the sender checks them. */
 export type SampleCall = Record<string, unknown>;
 
 /**
- * A complete call of a type, with values that look real (spec section 2.2).
+ * A complete call of a type, with values that look real (spec 2.2).
  *
  * @example
  * ```ts
@@ -49,7 +49,7 @@ export function sampleCall(type: MessageType): SampleCall {
 
 /** The fields that can be set on a call of a type. */
 function fieldsOf(type: MessageType): readonly string[] {
-  return type === "delete" ? ["userId", "timestamp"] : [...ownFields[type], ...commonFields];
+  return type === "delete" ? ["userId", "timestamp"] : [...ownFields[type], ...COMMON_FIELDS];
 }
 
 /** `path=value` cannot be followed. The message says why. */

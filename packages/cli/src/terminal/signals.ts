@@ -1,4 +1,4 @@
-const signals = ["SIGTERM", "SIGINT"] as const;
+const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 
 /**
  * Resolves with the name of the first signal that asks the process to stop. The next one ends the process at once, as
@@ -7,11 +7,11 @@ const signals = ["SIGTERM", "SIGINT"] as const;
 export function untilToldToStop(): Promise<string> {
   return new Promise((resolve) => {
     const listen = (signal: NodeJS.Signals): void => {
-      for (const name of signals) process.off(name, listen);
-      for (const name of signals) process.on(name, leave);
+      for (const name of SIGNALS) process.off(name, listen);
+      for (const name of SIGNALS) process.on(name, leave);
       resolve(signal);
     };
-    for (const name of signals) process.on(name, listen);
+    for (const name of SIGNALS) process.on(name, listen);
   });
 }
 

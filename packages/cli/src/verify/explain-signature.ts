@@ -20,7 +20,7 @@ export interface Explanation {
 }
 
 /**
- * Says in one sentence why a signature does, or does not, match a body (spec section 5.1).
+ * Says in one sentence why a signature does, or does not, match a body (spec 5.1).
  *
  * @throws TypeError when the secret is empty.
  * @example

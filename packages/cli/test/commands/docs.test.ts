@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { sign } from "@countersign/core";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { REJECTION_REASONS } from "@countersign/server";
-import { commandExamples } from "../../src/commands/examples.ts";
+import { COMMAND_EXAMPLES } from "../../src/commands/examples.ts";
 import { runCommand } from "../support/command.ts";
 import { send } from "../../../server/test/support/http.ts";
 import { startReceiver } from "../../../server/test/support/receiver.ts";
@@ -122,14 +122,14 @@ describe("docs/cli.md", () => {
 
   it("has an example of every command", () => {
     const scripts = examplesOf(guide).filter(({ language }) => language === "sh");
-    for (const command of Object.keys(commandExamples)) {
+    for (const command of Object.keys(COMMAND_EXAMPLES)) {
       expect(scripts.some(({ text }) => text.includes(`countersign ${command}`))).toBe(true);
     }
   });
 });
 
 describe("--help", () => {
-  it.each(Object.entries(commandExamples))("of %s has examples", async (command, examples) => {
+  it.each(Object.entries(COMMAND_EXAMPLES))("of %s has examples", async (command, examples) => {
     const { code, stdout } = await runCommand([command, "--help"]);
     expect(code).toBe(0);
     for (const example of examples) expect(stdout).toContain(`\n  ${example}\n`);
@@ -138,11 +138,11 @@ describe("--help", () => {
   it("of countersign has one too, and says what the exit codes mean", async () => {
     const { code, stdout } = await runCommand(["--help"]);
     expect(code).toBe(0);
-    expect(stdout).toContain(commandExamples.serve[0]);
+    expect(stdout).toContain(COMMAND_EXAMPLES.serve[0]);
     expect(stdout).toContain("Exit codes: 0 good, 1 the check failed, 2 wrong usage.");
   });
 
-  it.each(Object.entries(commandExamples))(
+  it.each(Object.entries(COMMAND_EXAMPLES))(
     "has examples of %s that work",
     async (_command, examples) => {
       writeFileSync(join(cwd, "body.json"), "{}");

@@ -4,10 +4,10 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runCommand, startServe } from "../support/command.ts";
-import { portOf, secret, startReceiver } from "../../../server/test/support/receiver.ts";
+import { portOf, SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
 import { cleanUp, closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
 
-const to = "http://127.0.0.1:9/webhooks";
+const TO = "http://127.0.0.1:9/webhooks";
 
 /** One line, on standard error, and exit code 2. */
 async function expectUsageError(
@@ -36,12 +36,12 @@ describe("arguments", () => {
     ],
     [
       "an unknown type",
-      ["send", "tarck", "--to", to],
+      ["send", "tarck", "--to", TO],
       "command-argument value 'tarck' is invalid for argument 'type'. Allowed choices are track, page, screen, identify, alias, group, delete. See countersign send --help for the options and an example.",
     ],
     [
       "no type",
-      ["send", "--to", to],
+      ["send", "--to", TO],
       "missing required argument 'type'. See countersign send --help for the options and an example.",
     ],
     [
@@ -61,12 +61,12 @@ describe("arguments", () => {
     ],
     [
       "an empty secret",
-      ["send", "track", "--to", to, "--secret", ""],
+      ["send", "track", "--to", TO, "--secret", ""],
       "option '--secret <secret>' argument '' is invalid. It is empty. Give the secret that the receiver has, or leave the option out. See countersign send --help for the options and an example.",
     ],
     [
       "no secret to certify with",
-      ["certify", to],
+      ["certify", TO],
       "required option '--secret <secret>' not specified. See countersign certify --help for the options and an example.",
     ],
     [
@@ -76,22 +76,22 @@ describe("arguments", () => {
     ],
     [
       "too many arguments",
-      ["replay", "a", "b", "--to", to],
+      ["replay", "a", "b", "--to", TO],
       "too many arguments for 'replay'. Expected 1 argument but got 2. See countersign replay --help for the options and an example.",
     ],
     [
       "a port out of range",
-      ["serve", "--to", to, "--port", "65536"],
+      ["serve", "--to", TO, "--port", "65536"],
       "option '--port <number>' argument '65536' is invalid. Give a port from 0 to 65535; 0 takes any that is free. See countersign serve --help for the options and an example.",
     ],
     [
       "a count of nothing",
-      ["serve", "--to", to, "--max-connections", "0"],
+      ["serve", "--to", TO, "--max-connections", "0"],
       "option '--max-connections <number>' argument '0' is invalid. Give a whole number, 1 or more. See countersign serve --help for the options and an example.",
     ],
     [
       "a drain without a number",
-      ["serve", "--to", to, "--drain", "soon"],
+      ["serve", "--to", TO, "--drain", "soon"],
       "option '--drain <seconds>' argument 'soon' is invalid. Give a number of seconds, such as 10. See countersign serve --help for the options and an example.",
     ],
   ])("%s", async (_title, args, message) => {
@@ -114,7 +114,7 @@ describe("serve", () => {
 
   it("on a network without a token", async () => {
     await expectUsageError(
-      ["serve", "--to", to, "--host", "0.0.0.0"],
+      ["serve", "--to", TO, "--host", "0.0.0.0"],
       "Listening on 0.0.0.0 lets others on the network in, so it needs a token. Give one with --token, or listen on 127.0.0.1.",
     );
   });
@@ -125,23 +125,23 @@ describe("serve", () => {
     await once(other, "listening");
     cleanUp(() => other.close());
     await expectUsageError(
-      ["serve", "--to", to, "--port", String(portOf(other))],
+      ["serve", "--to", TO, "--port", String(portOf(other))],
       `Port ${portOf(other)} on 127.0.0.1 is taken. Stop what listens there, or choose another with --port.`,
     );
   });
 
   it("on an address of another machine", async () => {
     await expectUsageError(
-      ["serve", "--to", to, "--host", "203.0.113.1", "--token", "t"],
+      ["serve", "--to", TO, "--host", "203.0.113.1", "--token", "t"],
       /^countersign: Cannot listen on 203\.0\.113\.1 port 4010: .*EADDRNOTAVAIL.*\. Choose others with --host and --port\.$/m,
     );
   });
 
   it("with a data directory that another server has open", async () => {
     const data = temporaryDirectory();
-    await startServe(["--to", to, "--data", data]);
+    await startServe(["--to", TO, "--data", data]);
     await expectUsageError(
-      ["serve", "--to", to, "--port", "0", "--data", data],
+      ["serve", "--to", TO, "--port", "0", "--data", data],
       `The store ${join(data, "deliveries.db")} is open in another sender. Close that one first, or give this one another file: two senders on one file would send everything twice.`,
     );
   });
@@ -150,7 +150,7 @@ describe("serve", () => {
     const file = join(temporaryDirectory(), "file");
     writeFileSync(file, "");
     await expectUsageError(
-      ["serve", "--to", to, "--port", "0", "--data", file],
+      ["serve", "--to", TO, "--port", "0", "--data", file],
       /^countersign: The data directory .*file cannot be made: EEXIST.*\. Give --data another one\.$/m,
     );
   });
@@ -159,14 +159,14 @@ describe("serve", () => {
     const data = temporaryDirectory();
     writeFileSync(join(data, "server.db"), "This is no database, and long enough to be told so. ".repeat(50));
     await expectUsageError(
-      ["serve", "--to", to, "--port", "0", "--data", data],
+      ["serve", "--to", TO, "--port", "0", "--data", data],
       /^countersign: .*server\.db cannot be used: .*\. Move it away, or use another data directory\.$/m,
     );
   });
 
   it("recording into a file that cannot be written", async () => {
     await expectUsageError(
-      ["serve", "--to", to, "--port", "0", "--record", "/"],
+      ["serve", "--to", TO, "--port", "0", "--record", "/"],
       /^countersign: Cannot record into \/: EISDIR.*\. Give --record a file that can be written\.$/m,
     );
   });
@@ -271,7 +271,7 @@ describe("the config file", () => {
 describe("send", () => {
   it("that the call itself keeps from every receiver", () =>
     expectUsageError(
-      ["send", "track", "--to", to, "--set", "integrations.All=false"],
+      ["send", "track", "--to", TO, "--set", "integrations.All=false"],
       "The `integrations` of this call turn webhooks off, so that it goes to no receiver. Leave them out, or set integrations.Webhooks=true",
     ));
 
@@ -297,7 +297,7 @@ describe("send", () => {
       "userId must be a string, not an array. Correct it with --set, for example --set userId=u1",
     ],
   ])("%s", async (_title, args, message) => {
-    const { code, stderr } = await runCommand(["send", "track", "--to", to, ...args]);
+    const { code, stderr } = await runCommand(["send", "track", "--to", TO, ...args]);
     expect(stderr).toContain(message);
     expect(code).toBe(2);
   });
@@ -320,7 +320,7 @@ describe("send", () => {
   ])("to a receiver that answers %i", async (status, advice) => {
     const receiver = closing(await startReceiver());
     receiver.answers.push(status);
-    const { code, stderr } = await runCommand(["send", "page", "--to", receiver.url, "--secret", secret]);
+    const { code, stderr } = await runCommand(["send", "page", "--to", receiver.url, "--secret", SECRET]);
     expect([code, stderr]).toEqual([1, `countersign: ${advice}\n`]);
   });
 });
@@ -339,7 +339,7 @@ describe("replay", () => {
     const cwd = temporaryDirectory();
     mkdirSync(join(cwd, "traffic"));
     await expectUsageError(
-      ["replay", "traffic", "--to", to],
+      ["replay", "traffic", "--to", TO],
       /^countersign: Cannot read traffic: EISDIR.* Give a file that countersign serve --record has written\.$/m,
       { cwd },
     );
@@ -348,12 +348,12 @@ describe("replay", () => {
   async function expectRecordingError(content: string, message: RegExp): Promise<void> {
     const cwd = temporaryDirectory();
     writeFileSync(join(cwd, "traffic.jsonl"), content);
-    await expectUsageError(["replay", "traffic.jsonl", "--to", to], message, { cwd });
+    await expectUsageError(["replay", "traffic.jsonl", "--to", TO], message, { cwd });
   }
 
   it("of a file that is not there", async () => {
     await expectUsageError(
-      ["replay", "none.jsonl", "--to", to],
+      ["replay", "none.jsonl", "--to", TO],
       /^countersign: Cannot read none\.jsonl: ENOENT.*\. Give a file that countersign serve --record has written\.$/m,
     );
   });
@@ -377,7 +377,7 @@ describe("replay", () => {
   it("of nothing", async () => {
     const cwd = temporaryDirectory();
     writeFileSync(join(cwd, "traffic.jsonl"), "\n");
-    const { code, stdout, stderr } = await runCommand(["replay", "traffic.jsonl", "--to", to], { cwd });
+    const { code, stdout, stderr } = await runCommand(["replay", "traffic.jsonl", "--to", TO], { cwd });
     expect(stderr).toBe(
       "countersign: traffic.jsonl has no messages. Record some with countersign serve --record traffic.jsonl\n",
     );
@@ -413,7 +413,7 @@ describe("certify", () => {
 
   it("of an audit that does not exist", async () => {
     await expectUsageError(
-      ["certify", to, "--secret", "s", "--only", "none"],
+      ["certify", TO, "--secret", "s", "--only", "none"],
       /^countersign: There is no audit `none`\. The audits are /,
     );
   });
@@ -424,7 +424,7 @@ describe("certify", () => {
       "certify",
       receiver.url,
       "--secret",
-      secret,
+      SECRET,
       "--only",
       "rejects-get",
       "--junit",
@@ -442,7 +442,7 @@ it("a data directory that cannot be written", async () => {
   mkdirSync(join(data, "deliveries.db"));
   chmodSync(data, 0o755);
   await expectUsageError(
-    ["serve", "--to", to, "--port", "0", "--data", data],
+    ["serve", "--to", TO, "--port", "0", "--data", data],
     /^countersign: The store .*deliveries\.db cannot be opened/,
   );
 });

@@ -6,7 +6,7 @@ import { startServe } from "../support/command.ts";
 import { send } from "../../../server/test/support/http.ts";
 import { cleanUp } from "../../../server/test/support/resources.ts";
 
-const megabyte = 1_048_576;
+const MEGABYTE = 1_048_576;
 
 async function memoryOf(url: string): Promise<number> {
   const { text } = await send(`${url}/metrics`);
@@ -39,13 +39,13 @@ it("the headers of 10,000 slow connections cost bounded memory and keep no one o
     expect((await send(`${url}/healthz`)).status).toBe(200);
   }
   // A thousand connections may be open, with 16 KiB of headers each.
-  expect((await memoryOf(url)) - before).toBeLessThan(150 * megabyte);
+  expect((await memoryOf(url)) - before).toBeLessThan(150 * MEGABYTE);
 }, 60_000);
 
 it("bombs, batches that are too large and bodies that never end cost bounded memory", async () => {
   const url = await startWarm();
   const before = await memoryOf(url);
-  const bomb = gzipSync(Buffer.alloc(200 * megabyte));
+  const bomb = gzipSync(Buffer.alloc(200 * MEGABYTE));
   expect(bomb.length).toBeLessThan(512_000);
   const large = Buffer.alloc(600_000, "x");
   for (let n = 0; n < 40; n += 1) {
@@ -60,5 +60,5 @@ it("bombs, batches that are too large and bodies that never end cost bounded mem
       });
     }
   }
-  expect((await memoryOf(url)) - before).toBeLessThan(150 * megabyte);
+  expect((await memoryOf(url)) - before).toBeLessThan(150 * MEGABYTE);
 }, 60_000);

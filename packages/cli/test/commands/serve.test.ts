@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { runCommand, startCommand, startServe } from "../support/command.ts";
 import { send } from "../../../server/test/support/http.ts";
-import { secret, startReceiver, type Receiver } from "../../../server/test/support/receiver.ts";
+import { SECRET, startReceiver, type Receiver } from "../../../server/test/support/receiver.ts";
 import { cleanUp, closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
 
 const track = (messageId: string): object => ({ type: "track", event: "Ordered", userId: "u", messageId });
@@ -21,7 +21,7 @@ describe("a 200 survives", () => {
   function durable({ url }: Receiver): readonly [args: string[], options: { cwd: string }] {
     const cwd = temporaryDirectory();
     writeFileSync(join(cwd, "countersign.config.json"), '{"retry":{"firstDelayMs":200,"maxDelayMs":200}}');
-    return [["--to", url, "--secret", secret, "--data", "data"], { cwd }];
+    return [["--to", url, "--secret", SECRET, "--data", "data"], { cwd }];
   }
 
   const idsOf = ({ webhooks }: Receiver): unknown[] =>
@@ -150,7 +150,7 @@ describe("stopping", () => {
 describe("what serve prints", () => {
   it("says where it listens, what it forwards to, where to look, and each delivery as a line without colours", async () => {
     const receiver = closing(await startReceiver());
-    const server = await startServe(["--to", receiver.url, "--secret", secret]);
+    const server = await startServe(["--to", receiver.url, "--secret", SECRET]);
     await server.printed(new RegExp(`Forwards +default/webhooks to ${receiver.url} \\(signed\\)`));
     await server.printed(/Kept in +memory; --data DIR keeps deliveries across restarts/);
     await server.printed(new RegExp(`Clients +take ${server.url} as their host, and any write key`));
@@ -168,7 +168,7 @@ describe("what serve prints", () => {
 
   it("lets no message write to the terminal", async () => {
     const receiver = closing(await startReceiver());
-    const server = await startServe(["--to", receiver.url, "--secret", secret]);
+    const server = await startServe(["--to", receiver.url, "--secret", SECRET]);
     const body = { writeKey: "any", event: "\u001B[2J\u009B2J\r\nfake", userId: "u\u202Ereverse" };
     await send(`${server.url}/v1/track`, { method: "POST", body });
     await server.printed(/\\u001b\[2J\\\\u009b2J/);
@@ -178,7 +178,7 @@ describe("what serve prints", () => {
 
   it("prints JSON lines with --json", async () => {
     const receiver = closing(await startReceiver());
-    const server = startCommand(["serve", "--port", "0", "--json", "--to", receiver.url, "--secret", secret]);
+    const server = startCommand(["serve", "--port", "0", "--json", "--to", receiver.url, "--secret", SECRET]);
     const [line] = await server.printed(/^.*listening.*$/m);
     const { url } = JSON.parse(line) as { url: string };
     await batch(url, ["a"]);
@@ -195,7 +195,7 @@ describe("what serve prints", () => {
 describe("a config file", () => {
   const config = (url: string): string => `
     import type { Config } from "countersign";
-    const destination = { endpoints: [{ url: ${JSON.stringify(url)} }], sharedSecret: ${JSON.stringify(secret)} };
+    const destination = { endpoints: [{ url: ${JSON.stringify(url)} }], sharedSecret: ${JSON.stringify(SECRET)} };
     export default {
       sources: [
         { name: "shop", writeKey: "shop-key", destinations: [destination] },
@@ -246,7 +246,7 @@ describe("--record and replay", () => {
     const cwd = temporaryDirectory();
     const file = join(cwd, "traffic.jsonl");
     writeFileSync(join(cwd, "countersign.config.json"), '{"retry":{"firstDelayMs":50}}');
-    const server = await startServe(["--to", receiver.url, "--secret", secret, "--record", file], { cwd });
+    const server = await startServe(["--to", receiver.url, "--secret", SECRET, "--record", file], { cwd });
     receiver.answers.push(503);
     const odd = {
       type: "track",

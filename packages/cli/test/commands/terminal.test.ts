@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { run } from "../../src/run.ts";
 import { printable, terminalOf, type Terminal } from "../../src/terminal/terminal.ts";
 import { runCommand } from "../support/command.ts";
-import { secret, startReceiver } from "../../../server/test/support/receiver.ts";
+import { SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
 import { closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
 
 interface Screen {
@@ -39,7 +39,7 @@ function bodyFile(): string {
   return file;
 }
 
-const escape = "\u001B";
+const ESCAPE = "\u001B";
 const verify = (file: string): string[] => [
   "verify",
   "--secret",
@@ -58,14 +58,14 @@ describe("colours", () => {
     const { terminal, shown } = screen(isTTY, env);
     expect(await run(verify(bodyFile()), terminal)).toBe(0);
     expect(shown()).toContain("match");
-    expect(shown().includes(escape)).toBe(coloured);
+    expect(shown().includes(ESCAPE)).toBe(coloured);
   });
 });
 
 it("colours are not there in CI's log", async () => {
   const { code, stdout } = await runCommand(verify(bodyFile()), { env: { CI: "true", FORCE_COLOR: "1" } });
   expect(stdout).toContain("match");
-  expect(stdout).not.toContain(escape);
+  expect(stdout).not.toContain(ESCAPE);
   expect(code).toBe(0);
 });
 
@@ -74,7 +74,7 @@ describe("the progress bar", () => {
     const receiver = closing(await startReceiver());
     const { terminal, shown } = screen(isTTY);
     const only = ["--only", "accepts-redelivery", "--only", "rejects-get"];
-    expect(await run(["certify", receiver.url, "--secret", secret, ...only, ...options], terminal)).toBe(0);
+    expect(await run(["certify", receiver.url, "--secret", SECRET, ...only, ...options], terminal)).toBe(0);
     return shown();
   }
 
@@ -107,7 +107,7 @@ describe("the progress bar", () => {
     );
     for (const isTTY of [true, false]) {
       const { terminal, shown } = screen(isTTY);
-      expect(await run(["replay", file, "--to", receiver.url, "--secret", secret], terminal)).toBe(0);
+      expect(await run(["replay", file, "--to", receiver.url, "--secret", SECRET], terminal)).toBe(0);
       expect(shown().includes("Replaying")).toBe(isTTY);
       expect(shown()).toContain("20 sent, 20 answered 2xx, 0 not.");
     }

@@ -3,7 +3,7 @@ import { Problem } from "./problem.ts";
 import { deliveryDetailJson, deliveryJson } from "./delivery-json.ts";
 import { ref, type Operation } from "./operation.ts";
 
-const text = { type: "string" } as const;
+const TEXT = { type: "string" } as const;
 
 /** Deliveries, rejected messages, statistics and the live stream. */
 export const deliveryOperations: readonly Operation[] = [
@@ -14,12 +14,12 @@ export const deliveryOperations: readonly Operation[] = [
     summary: "Deliveries, the newest first. Every filter given must match.",
     query: {
       state: { type: "string", enum: ["pending", "delivered", "failed", "expired"] },
-      source: text,
-      destination: text,
-      type: text,
-      messageId: text,
-      identity: text,
-      event: text,
+      source: TEXT,
+      destination: TEXT,
+      type: TEXT,
+      messageId: TEXT,
+      identity: TEXT,
+      event: TEXT,
       before: {
         type: "string",
         description: "Only what was accepted before the delivery of this id: the next page.",
@@ -82,7 +82,7 @@ export const deliveryOperations: readonly Operation[] = [
     id: "streamEvents",
     summary:
       "What happens from now on, as server-sent events: attempt, delivered, retrying, failed, expired, skipped, rejected and store_error. With Last-Event-ID, what was missed comes first.",
-    answer: { status: 200, schema: text, type: "text/event-stream" },
+    answer: { status: 200, schema: TEXT, type: "text/event-stream" },
     handle: ({ streams }, { request, reply }) => streams.open(request, reply),
   },
 ];

@@ -2,12 +2,12 @@ import { faults } from "@countersign/sender";
 import { REJECTION_REASONS } from "../ingest/rejection-reasons.ts";
 import { ref, type Schema } from "./operation.ts";
 
-const text: Schema = { type: "string" };
-const dateTime: Schema = { type: "string", format: "date-time" };
-const count: Schema = { type: "integer", minimum: 0 };
-const number: Schema = { type: "number" };
-const texts: Schema = { type: "array", items: text };
-const headers: Schema = { type: "object", additionalProperties: text };
+const TEXT: Schema = { type: "string" };
+const DATE_TIME: Schema = { type: "string", format: "date-time" };
+const COUNT: Schema = { type: "integer", minimum: 0 };
+const NUMBER: Schema = { type: "number" };
+const TEXTS: Schema = { type: "array", items: TEXT };
+const HEADERS: Schema = { type: "object", additionalProperties: TEXT };
 
 function object(properties: Readonly<Record<string, Schema>>, optional: readonly string[] = []): Schema {
   const required = Object.keys(properties).filter((name) => !optional.includes(name));
@@ -15,42 +15,42 @@ function object(properties: Readonly<Record<string, Schema>>, optional: readonly
 }
 
 const deliverySummary = {
-  id: text,
-  messageId: text,
+  id: TEXT,
+  messageId: TEXT,
   type: { type: "string", enum: ["page", "screen", "identify", "track", "alias", "group", "delete"] },
-  event: text,
-  source: text,
-  destination: text,
-  identity: text,
+  event: TEXT,
+  source: TEXT,
+  destination: TEXT,
+  identity: TEXT,
   state: { type: "string", enum: ["pending", "delivered", "failed", "expired"] },
-  acceptedAt: dateTime,
-  dueAt: dateTime,
-  endedAt: dateTime,
+  acceptedAt: DATE_TIME,
+  dueAt: DATE_TIME,
+  endedAt: DATE_TIME,
   attempts: { type: "array", items: ref("Attempt") },
 };
 
-const endpoint = object({ url: text, headers, ca: { anyOf: [text, texts] } }, ["headers", "ca"]);
+const endpoint = object({ url: TEXT, headers: HEADERS, ca: { anyOf: [TEXT, TEXTS] } }, ["headers", "ca"]);
 
 /** The schemas that the answers and bodies of the control API are made of. */
 export const schemas: Readonly<Record<string, Schema>> = {
-  Problem: object({ type: text, title: text, status: count, detail: text }),
+  Problem: object({ type: TEXT, title: TEXT, status: COUNT, detail: TEXT }),
   Attempt: object(
     {
-      round: count,
-      endpoint: text,
-      startedAt: dateTime,
-      durationMs: number,
+      round: COUNT,
+      endpoint: TEXT,
+      startedAt: DATE_TIME,
+      durationMs: NUMBER,
       outcome: { type: "string", enum: ["success", "server_error", "timeout", "network", "rejected", "tls"] },
-      status: count,
-      code: text,
-      message: text,
-      response: text,
-      fault: text,
+      status: COUNT,
+      code: TEXT,
+      message: TEXT,
+      response: TEXT,
+      fault: TEXT,
     },
     ["status", "code", "message", "fault"],
   ),
   Delivery: object(deliverySummary, ["event", "dueAt", "endedAt"]),
-  DeliveryDetail: object({ ...deliverySummary, body: text, signature: text, curl: text }, [
+  DeliveryDetail: object({ ...deliverySummary, body: TEXT, signature: TEXT, curl: TEXT }, [
     "event",
     "dueAt",
     "endedAt",
@@ -60,44 +60,44 @@ export const schemas: Readonly<Record<string, Schema>> = {
   Endpoint: endpoint,
   Destination: object(
     {
-      name: text,
+      name: TEXT,
       endpoints: { type: "array", items: ref("Endpoint") },
       signed: { type: "boolean" },
       enabled: { type: "boolean" },
-      concurrency: count,
+      concurrency: COUNT,
     },
     ["concurrency"],
   ),
   Source: object({
-    name: text,
-    writeKey: text,
+    name: TEXT,
+    writeKey: TEXT,
     destinations: { type: "array", items: ref("Destination") },
-    blockedEvents: texts,
+    blockedEvents: TEXTS,
     countFiltered: { type: "boolean" },
   }),
   Rejection: object(
     {
-      id: count,
-      receivedAt: dateTime,
-      source: text,
+      id: COUNT,
+      receivedAt: DATE_TIME,
+      source: TEXT,
       reason: { type: "string", enum: Object.keys(REJECTION_REASONS) },
-      detail: text,
-      index: count,
-      type: text,
-      messageId: text,
-      message: text,
+      detail: TEXT,
+      index: COUNT,
+      type: TEXT,
+      messageId: TEXT,
+      message: TEXT,
     },
     ["source", "index", "type", "messageId"],
   ),
   Fault: object({
-    id: count,
+    id: COUNT,
     fault: { type: "string", enum: [...faults, "rate_limit"] },
     scope: { type: "object" },
-    remaining: { anyOf: [count, { const: "unlimited" }] },
+    remaining: { anyOf: [COUNT, { const: "unlimited" }] },
   }),
-  Clock: object({ kind: { type: "string", enum: ["system", "virtual"] }, now: dateTime }),
-  Receipt: object({ messageId: text, deliveries: texts, skipped: text }, ["skipped"]),
-  SyncReceipt: object({ changed: texts, removed: texts, deliveries: texts }),
+  Clock: object({ kind: { type: "string", enum: ["system", "virtual"] }, now: DATE_TIME }),
+  Receipt: object({ messageId: TEXT, deliveries: TEXTS, skipped: TEXT }, ["skipped"]),
+  SyncReceipt: object({ changed: TEXTS, removed: TEXTS, deliveries: TEXTS }),
 };
 
 type BodyName = "destination" | "source" | "fault" | "clock" | "audience" | "computedTrait" | "deletion";
@@ -116,7 +116,7 @@ export const bodies: Readonly<Record<BodyName, Schema>> = {
     },
     ["sharedSecret", "enabled", "concurrency"],
   ),
-  source: object({ writeKey: text, blockedEvents: texts, countFiltered: { type: "boolean" } }, [
+  source: object({ writeKey: TEXT, blockedEvents: TEXTS, countFiltered: { type: "boolean" } }, [
     "writeKey",
     "blockedEvents",
     "countFiltered",
@@ -129,8 +129,8 @@ export const bodies: Readonly<Record<BodyName, Schema>> = {
         description: "How many times it strikes. Default: 1.",
       },
       endpoint: { type: "string", description: "URL of the endpoint it strikes." },
-      deliveryId: text,
-      messageId: text,
+      deliveryId: TEXT,
+      messageId: TEXT,
       seconds: {
         type: "integer",
         minimum: 1,
@@ -140,7 +140,7 @@ export const bodies: Readonly<Record<BodyName, Schema>> = {
     ["times", "endpoint", "deliveryId", "messageId", "seconds"],
   ),
   clock: object({ advance: { type: ["string", "number"], description: "Such as `4h`, or milliseconds." } }),
-  audience: object({ userIds: texts, source: text }, ["source"]),
-  computedTrait: object({ values: { type: "object" }, source: text }, ["source"]),
-  deletion: object({ userId: { type: "string", minLength: 1 }, sources: texts }, ["sources"]),
+  audience: object({ userIds: TEXTS, source: TEXT }, ["source"]),
+  computedTrait: object({ values: { type: "object" }, source: TEXT }, ["source"]),
+  deletion: object({ userId: { type: "string", minLength: 1 }, sources: TEXTS }, ["sources"]),
 };

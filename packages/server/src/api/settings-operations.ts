@@ -11,8 +11,8 @@ import {
 import { ref, type Operation } from "./operation.ts";
 import { bodies } from "./schemas.ts";
 
-const noSource = { 404: "There is no such source." };
-const invalid = { 422: "The settings are not valid; the old ones stay in force." };
+const NO_SOURCE = { 404: "There is no such source." };
+const INVALID = { 422: "The settings are not valid; the old ones stay in force." };
 
 /** Sources and destinations. Changes hold until the server stops; what is to stay belongs in the config file. */
 export const settingsOperations: readonly Operation[] = [
@@ -32,7 +32,7 @@ export const settingsOperations: readonly Operation[] = [
     summary: "Makes a source, or changes one. Its destinations stay as they are.",
     body: bodies.source,
     answer: { status: 200, schema: ref("Source") },
-    errors: invalid,
+    errors: INVALID,
     handle({ sender }, { params, body }) {
       const name = params["source"] ?? "";
       const before = sourceOf(sender.settings, name) ?? { name, destinations: [] };
@@ -46,7 +46,7 @@ export const settingsOperations: readonly Operation[] = [
     id: "deleteSource",
     summary: "Takes a source away. Its pending deliveries wait, in case it comes back.",
     answer: { status: 204 },
-    errors: { ...noSource, 422: "The last source cannot be taken away." },
+    errors: { ...NO_SOURCE, 422: "The last source cannot be taken away." },
     handle({ sender }, { params }) {
       const { name } = existing(sender, params["source"]);
       sender.configure(withoutSource(sender.settings, name));
@@ -60,7 +60,7 @@ export const settingsOperations: readonly Operation[] = [
       "Makes a destination, or replaces the settings of one. Without `sharedSecret` the old one stays.",
     body: bodies.destination,
     answer: { status: 200, schema: ref("Source") },
-    errors: { ...noSource, ...invalid },
+    errors: { ...NO_SOURCE, ...INVALID },
     handle({ sender }, { params, body }) {
       const source = existing(sender, params["source"]);
       const name = params["destination"] ?? "";
@@ -80,7 +80,7 @@ export const settingsOperations: readonly Operation[] = [
     id: "deleteDestination",
     summary: "Takes a destination away. Its pending deliveries wait, in case it comes back.",
     answer: { status: 204 },
-    errors: noSource,
+    errors: NO_SOURCE,
     handle({ sender }, { params }) {
       const source = existing(sender, params["source"]);
       const name = params["destination"] ?? "";

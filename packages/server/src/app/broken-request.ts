@@ -1,7 +1,7 @@
 import { STATUS_CODES, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-const statuses: Readonly<Record<string, readonly [status: number, code: string]>> = {
+const STATUSES: Readonly<Record<string, readonly [status: number, code: string]>> = {
   HPE_HEADER_OVERFLOW: [431, "headers_too_large"],
   ERR_HTTP_REQUEST_TIMEOUT: [408, "request_timeout"],
 };
@@ -15,7 +15,7 @@ export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket
     socket.destroy();
     return;
   }
-  const [status, code] = statuses[error.code ?? ""] ?? [400, "malformed_request"];
+  const [status, code] = STATUSES[error.code ?? ""] ?? [400, "malformed_request"];
   const message = STATUS_CODES[status] ?? "";
   const body = JSON.stringify({ success: false, code, message });
   const head = `HTTP/1.1 ${status} ${message}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`;

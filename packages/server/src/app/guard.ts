@@ -12,7 +12,7 @@ export interface GuardOptions {
 }
 
 const COOKIE = "countersign_token";
-const openToAll = new Set(["/healthz", "/readyz"]);
+const OPEN_TO_ALL = new Set(["/healthz", "/readyz"]);
 
 /**
  * Makes the hook that keeps others out: web pages that a developer visits (by Host, so that DNS rebinding does not help,
@@ -23,7 +23,7 @@ export function createGuard({ token, allowHosts = [] }: GuardOptions) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     assertHost(request, hosts);
     assertOrigin(request);
-    if (token === undefined || openToAll.has(pathOf(request))) return undefined;
+    if (token === undefined || OPEN_TO_ALL.has(pathOf(request))) return undefined;
     const given = new URLSearchParams(request.url.split("?")[1]).get("token");
     if (pathOf(request) === "/" && given !== null && matches(given, token)) {
       return reply

@@ -50,13 +50,13 @@ export function readBody(stream: Readable, maxBytes: number, budget: ByteBudget)
       resolve(refusal ? { ok: false, refusal } : { ok: true, bytes: Buffer.concat(chunks, held), release });
     };
     const onBroken = (): void => {
-      drop(aborted);
+      drop(ABORTED);
       settle();
     };
     const onData = (chunk: Buffer): void => {
       seen += chunk.length;
       if (seen > maxBytes) drop(tooLarge(`The limit is ${maxBytes} bytes.`));
-      else if (!refusal && !budget.take(chunk.length)) drop(overloaded);
+      else if (!refusal && !budget.take(chunk.length)) drop(OVERLOADED);
       else if (!refusal) {
         chunks.push(chunk);
         held += chunk.length;
@@ -67,14 +67,14 @@ export function readBody(stream: Readable, maxBytes: number, budget: ByteBudget)
   });
 }
 
-const aborted: Refusal = {
+const ABORTED: Refusal = {
   status: 400,
   code: "body_aborted",
   message: "The body ended early",
   detail: "The connection closed before the whole body had arrived.",
 };
 
-const overloaded: Refusal = {
+const OVERLOADED: Refusal = {
   status: 503,
   code: "overloaded",
   message: "Too much at once",

@@ -34,16 +34,16 @@ export async function ingestRoutes(scope: FastifyInstance, { ingest }: { ingest:
   });
   scope.setErrorHandler(async (error, _request, reply) => {
     ingest.onError(error);
-    return answer(reply, unavailable);
+    return answer(reply, UNAVAILABLE);
   });
-  scope.setNotFoundHandler(async (_request, reply) => answer(reply, notFound));
+  scope.setNotFoundHandler(async (_request, reply) => answer(reply, NOT_FOUND));
   for (const [path, kind] of PATHS) {
     scope.post(path, async (request, reply) => handle({ request, reply, kind, ingest, budget }));
     scope.options(path, async (_request, reply) => allowOrigins(reply));
     scope.route({
       method: ["GET", "PUT", "PATCH", "DELETE"],
       url: path,
-      handler: async (_request, reply) => answer(reply.header("allow", "POST, OPTIONS"), methodNotAllowed),
+      handler: async (_request, reply) => answer(reply.header("allow", "POST, OPTIONS"), METHOD_NOT_ALLOWED),
     });
   }
 }
@@ -133,7 +133,7 @@ function clientAddress(remote: string | undefined): string | undefined {
   return remote?.replace(/^::ffff:(?=\d+\.)/, "");
 }
 
-const unavailable: Refusal = {
+const UNAVAILABLE: Refusal = {
   status: 503,
   code: "unavailable",
   message: "The messages could not be stored",
@@ -141,14 +141,14 @@ const unavailable: Refusal = {
     "Nothing of this request is lost if you send it again: messages that were stored are recognised by messageId.",
 };
 
-const notFound: Refusal = {
+const NOT_FOUND: Refusal = {
   status: 404,
   code: "not_found",
   message: "There is no such path",
   detail: "The paths are /v1/batch, /v1/import and /v1/{identify,track,page,screen,group,alias}.",
 };
 
-const methodNotAllowed: Refusal = {
+const METHOD_NOT_ALLOWED: Refusal = {
   status: 405,
   code: "method_not_allowed",
   message: "Use POST",

@@ -7,7 +7,7 @@ export class Html {
   }
 }
 
-const entities: Readonly<Record<string, string>> = {
+const ENTITIES: Readonly<Record<string, string>> = {
   "&": "&amp;",
   "<": "&lt;",
   ">": "&gt;",
@@ -27,5 +27,5 @@ export function html(parts: TemplateStringsArray, ...values: readonly HtmlValue[
 function escaped(value: HtmlValue): string {
   if (value instanceof Html) return value.markup;
   if (typeof value === "object") return value.map(escaped).join("");
-  return String(value ?? "").replaceAll(/[&<>"']/g, (character) => entities[character] ?? "");
+  return String(value ?? "").replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
 }

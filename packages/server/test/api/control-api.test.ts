@@ -4,7 +4,7 @@ import addFormats from "ajv-formats";
 import { createServer, type CountersignServer } from "@countersign/server";
 import { beforeEach, describe, expect, it } from "vitest";
 import { send, type Answer } from "../support/http.ts";
-import { secret, startReceiver, type Receiver } from "../support/receiver.ts";
+import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
 import { closing } from "../support/resources.ts";
 
 let receiver: Receiver;
@@ -12,7 +12,7 @@ let server: CountersignServer;
 
 beforeEach(async () => {
   receiver = closing(await startReceiver());
-  server = closing(await createServer({ to: receiver.url, secret, port: 0 }));
+  server = closing(await createServer({ to: receiver.url, secret: SECRET, port: 0 }));
 });
 
 interface OpenApi {
@@ -162,7 +162,7 @@ describe("sources and destinations", () => {
         countFiltered: false,
       },
     ]);
-    expect((await call("GET", "/sources")).text).not.toContain(secret);
+    expect((await call("GET", "/sources")).text).not.toContain(SECRET);
     const other = closing(await startReceiver());
     await call("PUT", "/sources/default/destinations/webhooks", {
       endpoints: [{ url: other.url, headers: { "X-Team": "a" } }],
@@ -250,7 +250,7 @@ describe("the clock", () => {
   });
 
   it("that is virtual runs four hours of retries while it is moved", async () => {
-    const options = { to: receiver.url, secret, port: 0, clock: virtualClock() };
+    const options = { to: receiver.url, secret: SECRET, port: 0, clock: virtualClock() };
     const virtual = closing(await createServer(options));
     receiver.answers.push(...Array.from({ length: 5 }, () => 503));
     await send(`${virtual.url}/v1/track`, {

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { CallError, sqliteStore, virtualClock } from "@countersign/sender";
 import { createServer, type CountersignServer, type ServerOptions } from "@countersign/server";
 import { describe, expect, it, vi } from "vitest";
-import { startReceiver, secret, type Receiver } from "../support/receiver.ts";
+import { startReceiver, SECRET, type Receiver } from "../support/receiver.ts";
 import { cleanUp, closing, temporaryDirectory } from "../support/resources.ts";
 
 interface Answer {
@@ -26,22 +26,22 @@ async function start(
   options: ServerOptions = {},
 ): Promise<{ server: CountersignServer; receiver: Receiver }> {
   const receiver = closing(await startReceiver());
-  const server = closing(await createServer({ to: receiver.url, secret, port: 0, ...options }));
+  const server = closing(await createServer({ to: receiver.url, secret: SECRET, port: 0, ...options }));
   return { server, receiver };
 }
 
 const track = (messageId: string): object => ({ type: "track", event: "Ordered", userId: "u", messageId });
 const idsOf = ({ webhooks }: Receiver): unknown[] =>
   webhooks.map((message) => "messageId" in message && message.messageId);
-const ok = { status: 200, body: { success: true } };
+const OK = { status: 200, body: { success: true } };
 
 describe("repeats", () => {
   it("forwards nothing twice of a batch that its client sends again", async () => {
     const { server, receiver } = await start();
     const batch = { batch: [track("a"), track("b"), track("a")] };
-    expect(await post(server, "batch", batch)).toEqual(ok);
-    expect(await post(server, "batch", batch)).toEqual(ok);
-    expect(await post(server, "track", track("b"))).toEqual(ok);
+    expect(await post(server, "batch", batch)).toEqual(OK);
+    expect(await post(server, "batch", batch)).toEqual(OK);
+    expect(await post(server, "track", track("b"))).toEqual(OK);
     await server.sender.idle();
     expect(idsOf(receiver).toSorted()).toEqual(["a", "b"]);
   });
@@ -50,7 +50,7 @@ describe("repeats", () => {
     const { server, receiver } = await start();
     const batch = { batch: Array.from({ length: 50 }, (_, index) => track(`m${index}`)) };
     const answers = await Promise.all(Array.from({ length: 5 }, () => post(server, "batch", batch)));
-    expect(answers).toEqual(answers.map(() => ok));
+    expect(answers).toEqual(answers.map(() => OK));
     await server.sender.idle();
     expect(receiver.webhooks).toHaveLength(50);
   });
@@ -72,7 +72,7 @@ describe("repeats", () => {
 
   it("keeps sources apart", async () => {
     const receiver = closing(await startReceiver());
-    const destinations = [{ endpoints: [{ url: receiver.url }], sharedSecret: secret }];
+    const destinations = [{ endpoints: [{ url: receiver.url }], sharedSecret: SECRET }];
     const sources = ["one", "two"].map((name) => ({ name, writeKey: `key-${name}`, destinations }));
     const server = closing(await createServer({ sources, port: 0 }));
     await post(server, "track", { ...track("a"), writeKey: "key-one" });
@@ -99,7 +99,7 @@ describe("repeats", () => {
 
   it("remembers across a restart", async () => {
     const receiver = closing(await startReceiver());
-    const options = { to: receiver.url, secret, port: 0, data: temporaryDirectory() };
+    const options = { to: receiver.url, secret: SECRET, port: 0, data: temporaryDirectory() };
     for (let run = 0; run < 3; run += 1) {
       const server = await createServer(options);
       await post(server, "batch", { batch: [track("a"), track(`run-${run}`)] });
@@ -117,7 +117,7 @@ describe("what cannot be stored", () => {
     const batch = { batch: [track("a"), track("b")] };
     expect(await post(server, "batch", batch)).toMatchObject({ status: 503, body: { code: "unavailable" } });
     failing.mockRestore();
-    expect(await post(server, "batch", batch)).toEqual(ok);
+    expect(await post(server, "batch", batch)).toEqual(OK);
     await server.sender.idle();
     expect(idsOf(receiver).toSorted()).toEqual(["a", "b"]);
   });
@@ -128,7 +128,7 @@ describe("what the engine refuses", () => {
     const { server, receiver } = await start();
     const refusal = new CallError("ERR_CALL_TOO_LARGE", "The call is too large.");
     vi.spyOn(server.sender, "track").mockRejectedValueOnce(refusal);
-    expect(await post(server, "batch", { batch: [track("a"), track("b")] })).toEqual(ok);
+    expect(await post(server, "batch", { batch: [track("a"), track("b")] })).toEqual(OK);
     await server.sender.idle();
     expect(idsOf(receiver)).toEqual(["b"]);
     const rejections = await (await fetch(`${server.url}/api/rejections`)).json();

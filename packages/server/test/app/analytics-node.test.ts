@@ -1,12 +1,12 @@
 import { Analytics } from "@segment/analytics-node";
 import { createServer } from "@countersign/server";
 import { expect, it } from "vitest";
-import { secret, startReceiver } from "../support/receiver.ts";
+import { SECRET, startReceiver } from "../support/receiver.ts";
 import { closing } from "../support/resources.ts";
 
 it("forwards every call of @segment/analytics-node to a verified Express receiver, one for one", async () => {
   const receiver = closing(await startReceiver());
-  const server = closing(await createServer({ to: receiver.url, secret, port: 0 }));
+  const server = closing(await createServer({ to: receiver.url, secret: SECRET, port: 0 }));
   const analytics = new Analytics({ writeKey: "WK123", host: server.url, flushAt: 4 });
   const errors: unknown[] = [];
   analytics.on("error", (error) => errors.push(error));

@@ -4,7 +4,7 @@ import { virtualClock, type VirtualClock } from "@countersign/sender";
 import { createServer, type CountersignServer } from "@countersign/server";
 import { describe, expect, it } from "vitest";
 import { send } from "../support/http.ts";
-import { secret, startReceiver, type Receiver } from "../support/receiver.ts";
+import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
 import { closing, temporaryDirectory } from "../support/resources.ts";
 
 const fixture = fileURLToPath(new URL("../fixtures/data-658f33b", import.meta.url));
@@ -15,7 +15,7 @@ async function open(): Promise<{ server: CountersignServer; receiver: Receiver; 
   cpSync(fixture, data, { recursive: true });
   const receiver = closing(await startReceiver());
   const clock = virtualClock("2026-11-21T17:45:26.000Z");
-  const server = closing(await createServer({ to: receiver.url, secret, port: 0, data, clock }));
+  const server = closing(await createServer({ to: receiver.url, secret: SECRET, port: 0, data, clock }));
   return { server, receiver, clock };
 }
 

@@ -5,20 +5,20 @@ import { describe, expect, it, vi } from "vitest";
 import { send } from "../support/http.ts";
 import { cleanUp, closing } from "../support/resources.ts";
 
-const to = "http://127.0.0.1:9/webhooks";
+const TO = "http://127.0.0.1:9/webhooks";
 
 async function start(options: ServerOptions = {}): Promise<CountersignServer> {
-  return closing(await createServer({ to, port: 0, ...options }));
+  return closing(await createServer({ to: TO, port: 0, ...options }));
 }
 
-const guarded = ["/", "/api/sources", "/api/openapi.json", "/api/events", "/metrics"];
+const GUARDED = ["/", "/api/sources", "/api/openapi.json", "/api/events", "/metrics"];
 
 describe("everything but /v1", () => {
   it.each(["evil.example", "evil.example:4010", "localhost.evil.example", "127.0.0.1.evil.example", "[::1"])(
     "refuses the host %j, which DNS rebinding would send",
     async (host) => {
       const { url } = await start();
-      for (const path of [...guarded, "/healthz", "/readyz"]) {
+      for (const path of [...GUARDED, "/healthz", "/readyz"]) {
         expect((await send(url + path, { headers: { host } })).status).toBe(403);
       }
     },
@@ -61,16 +61,16 @@ describe("everything but /v1", () => {
 
 describe("the token", () => {
   it("is needed to listen on a network", async () => {
-    await expect(createServer({ to, port: 0, host: "0.0.0.0" })).rejects.toThrow(
+    await expect(createServer({ to: TO, port: 0, host: "0.0.0.0" })).rejects.toThrow(
       "Listening on 0.0.0.0 lets others on the network in, so it needs a token. Give one with --token, or listen on 127.0.0.1.",
     );
-    await expect(createServer({ to, port: 0, token: "" })).rejects.toThrow("The token is empty");
+    await expect(createServer({ to: TO, port: 0, token: "" })).rejects.toThrow("The token is empty");
   });
 
   it("is asked of everything but /v1 and the health checks", async () => {
     const { url: listening } = await start({ host: "0.0.0.0", token: "s3cret" });
     const url = listening.replace("0.0.0.0", "127.0.0.1");
-    for (const path of guarded) {
+    for (const path of GUARDED) {
       const answer = await send(url + path);
       expect([answer.status, answer.headers["www-authenticate"]]).toEqual([401, "Bearer"]);
       expect((await send(url + path, { headers: { authorization: "Bearer wrong" } })).status).toBe(401);

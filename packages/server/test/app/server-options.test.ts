@@ -2,11 +2,11 @@ import { createServer, ServerOptionsError, type ServerOptions } from "@countersi
 import { describe, expect, it } from "vitest";
 import { closing } from "../support/resources.ts";
 
-const to = "http://127.0.0.1:9/webhooks";
+const TO = "http://127.0.0.1:9/webhooks";
 
 /** What a JavaScript caller may pass, whatever the types say. */
 async function refusalOf(options: object): Promise<Error> {
-  const started = createServer({ to, port: 0, ...options });
+  const started = createServer({ to: TO, port: 0, ...options });
   const error = await started.then(
     (server) => closing(server) && undefined,
     (refusal: unknown) => refusal,
@@ -23,7 +23,7 @@ describe("createServer", () => {
     [{ store: {} }, 'unknown option "store": the server opens its own'],
     [{ retry: { windowMS: 1 } }, "windowMs"],
     [{ to: undefined, sources: [{ name: "s", writekey: "k", destinations: [] }] }, "writeKey"],
-    [{ to: undefined, sources: [{ name: "s", destinations: [{ endpoints: [{ uri: to }] }] }] }, "url"],
+    [{ to: undefined, sources: [{ name: "s", destinations: [{ endpoints: [{ uri: TO }] }] }] }, "url"],
   ])(
     "does not start unsigned or otherwise than meant: %j is a TypeError with the right name",
     async (options, words) => {
@@ -56,11 +56,11 @@ describe("createServer", () => {
   );
 
   it("says that it takes an object, when it gets none", async () => {
-    await expect(createServer(to as unknown as ServerOptions)).rejects.toThrow("takes an options object");
+    await expect(createServer(TO as unknown as ServerOptions)).rejects.toThrow("takes an options object");
   });
 
   it("closes with known options only", async () => {
-    const server = closing(await createServer({ to, port: 0 }));
+    const server = closing(await createServer({ to: TO, port: 0 }));
     expect(() => server.close({ deadline: 1 } as object)).toThrow('did you mean "deadlineMs"?');
   });
 });

@@ -2,11 +2,11 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { decodeBody } from "../../src/ingest/decode-body.ts";
 
-const limit = 1_000;
+const LIMIT = 1_000;
 const json = Buffer.from('{"a":"é","__proto__":{"x":1}}');
 
 const codeOf = async (bytes: Buffer, encoding?: string): Promise<string | undefined> => {
-  const decoded = await decodeBody(bytes, encoding, limit);
+  const decoded = await decodeBody(bytes, encoding, LIMIT);
   return decoded.ok ? undefined : decoded.refusal.code;
 };
 
@@ -18,7 +18,7 @@ describe("decodeBody", () => {
     ["GZIP in capitals", gzipSync(json), " GZIP "],
     ["a byte order mark", Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), json]), undefined],
   ])("decodes %s", async (_title, bytes, encoding) => {
-    const decoded = await decodeBody(bytes, encoding, limit);
+    const decoded = await decodeBody(bytes, encoding, LIMIT);
     expect(decoded).toEqual({ ok: true, value: JSON.parse(json.toString()) });
   });
 
@@ -27,7 +27,7 @@ describe("decodeBody", () => {
     ["gzip that is none", json, "gzip", "invalid_gzip"],
     ["an empty gzip body", Buffer.alloc(0), "gzip", "invalid_gzip"],
     ["a gzip bomb", gzipSync(Buffer.alloc(50_000_000)), "gzip", "payload_too_large"],
-    ["one byte too many", Buffer.from(`"${"a".repeat(limit - 1)}"`), undefined, "payload_too_large"],
+    ["one byte too many", Buffer.from(`"${"a".repeat(LIMIT - 1)}"`), undefined, "payload_too_large"],
     ["deflate", json, "deflate", "unsupported_encoding"],
     ["two encodings", gzipSync(gzipSync(json)), "gzip, gzip", "unsupported_encoding"],
     ["gzip without the header", gzipSync(json), undefined, "invalid_json"],
@@ -40,6 +40,6 @@ describe("decodeBody", () => {
   });
 
   it("takes a body of exactly the limit", async () => {
-    expect(await codeOf(Buffer.from(`"${"a".repeat(limit - 2)}"`))).toBeUndefined();
+    expect(await codeOf(Buffer.from(`"${"a".repeat(LIMIT - 2)}"`))).toBeUndefined();
   });
 });

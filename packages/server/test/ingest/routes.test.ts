@@ -78,14 +78,14 @@ async function send({ path = "/v1/batch", method = "POST", body = "", headers = 
 
 const identify = (messageId = "m1"): object => ({ type: "identify", userId: "u", messageId });
 const withKey = (body: object): string => JSON.stringify({ writeKey: "WK", ...body });
-const success = { status: 200, body: { success: true } };
+const SUCCESS = { status: 200, body: { success: true } };
 
 describe("paths", () => {
   it.each(["/v1/batch", "/v1/import", "/v1/b", "/v1/batch/", "/v1/import/", "/v1/b/"])(
     "takes a batch on %s",
     async (path) => {
       expect(await send({ path, body: withKey({ batch: [identify(), identify("m2")] }) })).toMatchObject(
-        success,
+        SUCCESS,
       );
       expect(stored.map((call) => call.messageId)).toEqual(["m1", "m2"]);
     },
@@ -101,7 +101,7 @@ describe("paths", () => {
   ])("takes %s on its path, its short path, and both with a trailing slash", async (type, short) => {
     const body = withKey({ userId: "u", event: "e", groupId: "g", previousId: "p" });
     for (const path of [type, short, `${type}/`, `${short}/`]) {
-      expect(await send({ path: `/v1/${path}`, body })).toMatchObject(success);
+      expect(await send({ path: `/v1/${path}`, body })).toMatchObject(SUCCESS);
     }
     expect(stored.map((call) => call.type)).toEqual([type, type, type, type]);
   });
@@ -125,7 +125,7 @@ describe("paths", () => {
   });
 });
 
-const messageOf: Record<string, string> = {
+const MESSAGE_OF: Record<string, string> = {
   invalid_json: "Malformed JSON",
   invalid_gzip: "Malformed gzip",
   payload_too_large: "Exceed payload limit",
@@ -144,17 +144,17 @@ describe("bodies", () => {
   ])("parses JSON when the content type says %j", async (type) => {
     expect(
       await send({ body: withKey({ batch: [identify()] }), headers: { "content-type": type } }),
-    ).toMatchObject(success);
+    ).toMatchObject(SUCCESS);
     expect(stored).toHaveLength(1);
   });
 
   it("parses gzip that claims to be a form, and a chunked body without a content type", async () => {
     const body = gzipSync(withKey({ batch: [identify()] }));
     const headers = { "content-type": "application/x-www-form-urlencoded", "content-encoding": "gzip" };
-    expect(await send({ body, headers })).toMatchObject(success);
+    expect(await send({ body, headers })).toMatchObject(SUCCESS);
     expect(
       await send({ body: withKey({ batch: [identify()] }), headers: { "transfer-encoding": "chunked" } }),
-    ).toMatchObject(success);
+    ).toMatchObject(SUCCESS);
     expect(stored).toHaveLength(2);
   });
 
@@ -185,7 +185,7 @@ describe("bodies", () => {
     ],
   ])("answers 400 to %s", async (_title, sent, code) => {
     const answer = await send(sent);
-    expect(answer).toMatchObject({ status: 400, body: { success: false, code, message: messageOf[code] } });
+    expect(answer).toMatchObject({ status: 400, body: { success: false, code, message: MESSAGE_OF[code] } });
     expect(refusals).toEqual([code]);
     expect(stored).toEqual([]);
   });
@@ -219,7 +219,7 @@ describe("bodies", () => {
     socket.write("POST /v1/batch HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{");
     socket.destroy();
     await vi.waitFor(() => expect(refusals).toEqual(["body_aborted"]));
-    expect(await send({ body: withKey({ batch: [identify()] }) })).toMatchObject(success);
+    expect(await send({ body: withKey({ batch: [identify()] }) })).toMatchObject(SUCCESS);
   });
 });
 
@@ -230,7 +230,7 @@ describe("leniency and strict mode", () => {
     const body = withKey({
       batch: [identify(), { type: "track", userId: "u" }, identify("m2"), { type: "identify" }],
     });
-    expect(await send({ body })).toMatchObject(success);
+    expect(await send({ body })).toMatchObject(SUCCESS);
     expect(stored.map((call) => call.messageId)).toEqual(["m1", "m2"]);
     expect(kept.map(({ rejection, source }) => [rejection.reason, rejection.index, source])).toEqual([
       ["missing_event", 1, "site"],
@@ -257,7 +257,7 @@ describe("leniency and strict mode", () => {
     ["a wrong key", { writeKey: "wrong" }, "unknown_write_key"],
   ])("answers 200 to %s, in strict mode 401, and keeps it either way", async (_title, key, reason) => {
     const body = JSON.stringify({ ...key, batch: [identify()] });
-    expect(await send({ body })).toMatchObject(success);
+    expect(await send({ body })).toMatchObject(SUCCESS);
     expect(await send({ body, headers: strict })).toMatchObject({
       status: 401,
       body: { success: false, code: reason },
@@ -270,7 +270,7 @@ describe("leniency and strict mode", () => {
     "answers 200 to the body %s with a key, in strict mode 400",
     async (body) => {
       const authorization = `Basic ${Buffer.from("WK:").toString("base64")}`;
-      expect(await send({ body, headers: { authorization } })).toMatchObject(success);
+      expect(await send({ body, headers: { authorization } })).toMatchObject(SUCCESS);
       expect(await send({ body, headers: { authorization, ...strict } })).toMatchObject({
         status: 400,
         body: { code: "not_an_object" },

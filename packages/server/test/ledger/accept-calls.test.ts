@@ -5,7 +5,7 @@ import { createAcceptCalls, type AcceptCalls } from "../../src/ledger/accept-cal
 import { Ledger } from "../../src/ledger/ledger.ts";
 import { closing } from "../support/resources.ts";
 
-const call: IngestedCall = {
+const CALL: IngestedCall = {
   type: "track",
   event: "Ordered",
   userId: "u",
@@ -31,11 +31,11 @@ describe("createAcceptCalls", () => {
   it("lets no request answer for a call that another one fails to store", async () => {
     const { accept, track } = start();
     track.mockRejectedValueOnce(new Error("disk full"));
-    const both = await Promise.allSettled([accept("shop", [call]), accept("shop", [call, call])]);
+    const both = await Promise.allSettled([accept("shop", [CALL]), accept("shop", [CALL, CALL])]);
     expect(both.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
     expect(track).toHaveBeenCalledTimes(1);
-    expect(await accept("shop", [call])).toEqual({ accepted: 1, duplicates: 0, refused: [] });
-    expect(await accept("shop", [call])).toEqual({ accepted: 0, duplicates: 1, refused: [] });
+    expect(await accept("shop", [CALL])).toEqual({ accepted: 1, duplicates: 0, refused: [] });
+    expect(await accept("shop", [CALL])).toEqual({ accepted: 0, duplicates: 1, refused: [] });
     expect(track).toHaveBeenCalledTimes(2);
   });
 
@@ -50,15 +50,15 @@ describe("createAcceptCalls", () => {
       await remember(...args);
       steps.push("remembered");
     });
-    await accept("shop", [call]);
+    await accept("shop", [CALL]);
     expect(steps).toEqual(["stored", "remembered"]);
   });
 
   it("does not remember a call that could not be stored, and remembers the others of its batch", async () => {
     const { accept, ledger, track } = start();
     track.mockRejectedValueOnce(new Error("disk full"));
-    const other = { ...call, messageId: "b", dedupeKey: "b" };
-    await expect(accept("shop", [call, other])).rejects.toThrow("disk full");
+    const other = { ...CALL, messageId: "b", dedupeKey: "b" };
+    await expect(accept("shop", [CALL, other])).rejects.toThrow("disk full");
     expect(ledger.hasSeen({ source: "shop", key: "a" }, 1)).toBe(false);
     expect(ledger.hasSeen({ source: "shop", key: "b" }, 1)).toBe(true);
   });
@@ -66,15 +66,15 @@ describe("createAcceptCalls", () => {
   it("rejects when the ledger cannot remember: better twice than never", async () => {
     const { accept, ledger, track } = start();
     vi.spyOn(ledger, "remember").mockRejectedValueOnce(new Error("disk full"));
-    await expect(accept("shop", [call])).rejects.toThrow("disk full");
-    await accept("shop", [call]);
+    await expect(accept("shop", [CALL])).rejects.toThrow("disk full");
+    await accept("shop", [CALL]);
     expect(track).toHaveBeenCalledTimes(2);
   });
 
   it("tells what the sender finds wrong with a call, and does not ask the client to come again", async () => {
     const { accept, track } = start();
     track.mockRejectedValueOnce(new CallError("ERR_FIELD_INVALID", "userId is odd."));
-    const { accepted, refused } = await accept("shop", [call]);
+    const { accepted, refused } = await accept("shop", [CALL]);
     expect(accepted).toBe(0);
     expect(refused).toMatchObject([
       { reason: "refused_by_sender", detail: "userId is odd.", messageId: "a" },
@@ -83,24 +83,24 @@ describe("createAcceptCalls", () => {
 
   it("takes calls without an identity as often as they come", async () => {
     const { accept, track } = start();
-    const { dedupeKey: _, messageId: __, ...anonymous } = call;
+    const { dedupeKey: _, messageId: __, ...anonymous } = CALL;
     expect(await accept("shop", [anonymous, anonymous])).toEqual({ accepted: 2, duplicates: 0, refused: [] });
     expect(track).toHaveBeenCalledTimes(2);
     expect(track).toHaveBeenCalledWith(
-      { event: "Ordered", userId: "u", timestamp: call.timestamp },
+      { event: "Ordered", userId: "u", timestamp: CALL.timestamp },
       { source: "shop" },
     );
   });
 
   it("leaves nothing that others would wait for when the ledger fails", async () => {
     const { accept, ledger } = start();
-    const other = { ...call, messageId: "b", dedupeKey: "b" };
+    const other = { ...CALL, messageId: "b", dedupeKey: "b" };
     vi.spyOn(ledger, "hasSeen")
       .mockReturnValueOnce(false)
       .mockImplementationOnce(() => {
         throw new Error("disk failed");
       });
-    await expect(accept("shop", [call, other])).rejects.toThrow("disk failed");
-    expect(await accept("shop", [call, other])).toMatchObject({ accepted: 2, duplicates: 0 });
+    await expect(accept("shop", [CALL, other])).rejects.toThrow("disk failed");
+    expect(await accept("shop", [CALL, other])).toMatchObject({ accepted: 2, duplicates: 0 });
   });
 });

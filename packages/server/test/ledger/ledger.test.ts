@@ -5,7 +5,7 @@ import { rejection } from "../../src/ingest/interpret-request.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import { closing, temporaryDirectory } from "../support/resources.ts";
 
-const hour = 3_600_000;
+const HOUR = 3_600_000;
 
 function open(path = ":memory:"): Ledger {
   return closing(new Ledger(path));
@@ -38,9 +38,9 @@ describe("the ledger", () => {
   it("forgets what is older than a day, so that its file does not grow without end", async () => {
     const path = join(temporaryDirectory(), "server.db");
     const ledger = open(path);
-    for (let n = 0; n < 100; n += 1) await ledger.remember({ source: "shop", key: `m${n}` }, n * hour);
-    expect(ledger.hasSeen({ source: "shop", key: "m99" }, 99 * hour)).toBe(true);
-    expect(ledger.hasSeen({ source: "blog", key: "m99" }, 99 * hour)).toBe(false);
+    for (let n = 0; n < 100; n += 1) await ledger.remember({ source: "shop", key: `m${n}` }, n * HOUR);
+    expect(ledger.hasSeen({ source: "shop", key: "m99" }, 99 * HOUR)).toBe(true);
+    expect(ledger.hasSeen({ source: "blog", key: "m99" }, 99 * HOUR)).toBe(false);
     expect(rowsIn(path, "seen")).toBe(24);
   });
 

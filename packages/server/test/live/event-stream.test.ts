@@ -5,14 +5,14 @@ import { createServer, type CountersignServer } from "@countersign/server";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { EventStreams } from "../../src/live/event-stream.ts";
 import { send } from "../support/http.ts";
-import { secret, startReceiver } from "../support/receiver.ts";
+import { SECRET, startReceiver } from "../support/receiver.ts";
 import { cleanUp, closing } from "../support/resources.ts";
 
 let server: CountersignServer;
 
 beforeEach(async () => {
   const receiver = closing(await startReceiver());
-  server = closing(await createServer({ to: receiver.url, secret, port: 0 }));
+  server = closing(await createServer({ to: receiver.url, secret: SECRET, port: 0 }));
 });
 
 interface Reader {

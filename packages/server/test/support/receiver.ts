@@ -19,9 +19,9 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
-export const secret = "a shared secret";
+export const SECRET = "a shared secret";
 
-export async function startReceiver(key = secret): Promise<Receiver> {
+export async function startReceiver(key = SECRET): Promise<Receiver> {
   const webhooks: VerifiedWebhook["message"][] = [];
   const answers: number[] = [];
   let attempts = 0;
