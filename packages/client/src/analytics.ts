@@ -1,12 +1,20 @@
 // Symbol.asyncDispose, for consumers whose `lib` is older.
 /// <reference lib="esnext.disposable" preserve="true" />
-import type { AliasCall, CallType, GroupCall, IdentifyCall, PageCall, ScreenCall } from "./calls.ts";
+import type {
+  AliasCall,
+  CallDefaults,
+  CallType,
+  GroupCall,
+  IdentifyCall,
+  PageCall,
+  ScreenCall,
+} from "@countersign/protocol";
 import { checkEvent, type EventSchemas, type TrackCallOf } from "./events.ts";
 import type { AnalyticsOptions } from "./options.ts";
 import type { Counts } from "./outcome.ts";
 import type { Receipt } from "./receipt.ts";
 import { Recorder } from "./recorder.ts";
-import { serialize, type CallDefaults, type SerializedCall } from "./serialize.ts";
+import { serialize, type SerializedCall } from "./serialize.ts";
 import { createSettings } from "./settings.ts";
 
 /**
@@ -37,8 +45,8 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
   constructor(writeKey: string, options: AnalyticsOptions<Schemas> = {}) {
     const settings = createSettings(writeKey, options);
     this.#recorder = new Recorder(settings);
-    this.#defaults = { ids: settings.ids, now: () => settings.clock.now() };
-    this.#schemas = settings.schemas;
+    this.#defaults = { messageId: settings.ids, now: () => settings.clock.now() };
+    this.#schemas = settings.validateEvents ? settings.events?.schemas : undefined;
   }
 
   /** What has become of every call so far. */

@@ -1,3 +1,4 @@
+import { parseRetryAfter } from "@countersign/protocol";
 import type { RejectionReason } from "./outcome.ts";
 import type { TransportResponse } from "./transport.ts";
 
@@ -32,7 +33,7 @@ export interface TryLater {
   readonly detail: string;
 }
 
-const accepted: Accepted = { kind: "accepted" };
+const ACCEPTED: Accepted = { kind: "accepted" };
 
 /**
  * Reads an answer. Only a success that looks like the service's own counts: a proxy's or a captive portal's page with
@@ -55,7 +56,7 @@ export function readAnswer(
 
   if (status >= 200 && status < 300) {
     const verdict = successOf(body);
-    if (verdict === true) return accepted;
+    if (verdict === true) return ACCEPTED;
     if (verdict === false) return refused("refused", "See what it says about the message.");
     const advice = "That is not the service's answer. Check `endpoint`, and what stands between.";
     return tryLater(response, now, `${detail}. ${advice}`);
@@ -88,27 +89,15 @@ export function noAnswer(error: unknown, sanitize: (text: string) => string): Tr
   };
 }
 
-/** Milliseconds from a Retry-After of seconds or of a date; `undefined` from anything else. */
-function parseRetryAfter(headers: TransportResponse["headers"], now: number): number | undefined {
-  const value = headers.get("retry-after")?.trim() ?? "";
-  if (/^\d+$/.test(value)) return Number(value) * 1_000;
-  const until = Date.parse(value);
-  // Bare numbers such as "-1" or "1.5" are dates to Date.parse.
-  if (Number.isNaN(until) || !/[a-z]/i.test(value)) return undefined;
-  // Against the service's own clock where it gave it, since this machine's may be off.
-  const theirs = Date.parse(headers.get("date") ?? "");
-  return Math.max(0, until - (Number.isNaN(theirs) ? now : theirs));
-}
-
 function tryLater(response: TransportResponse, now: number, detail: string): TryLater {
-  const { status } = response;
+  const { status, headers } = response;
   return {
     kind: "try-later",
     // 408 and 429 are refusals. A 5xx can come from a proxy in front of a service that did store.
     mayBeStored: status !== 408 && status !== 429,
     pausesAll: status === 429 || status === 503,
     rateLimited: status === 429,
-    retryAfter: parseRetryAfter(response.headers, now),
+    retryAfter: parseRetryAfter(headers.get("retry-after"), now, headers.get("date")),
     detail,
   };
 }

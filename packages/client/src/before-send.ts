@@ -1,6 +1,7 @@
+import type { CallDefaults } from "@countersign/protocol";
 import type { BeforeSend, Message } from "./message.ts";
 import { droppedUnsent, type Dropped } from "./outcome.ts";
-import { serialize, type CallDefaults, type SerializedCall } from "./serialize.ts";
+import { serialize, type SerializedCall } from "./serialize.ts";
 
 /**
  * Shows a call to the application's `beforeSend`, and checks and serialises again what that returns.
@@ -29,7 +30,7 @@ export function applyBeforeSend(
     if (type !== call.type) {
       return droppedUnsent("internal-error", `beforeSend changed the type, which was ${call.type}.`);
     }
-    return serialize(call.type, fields, { ...defaults, ids: () => call.messageId });
+    return serialize(call.type, fields, { ...defaults, messageId: () => call.messageId });
   } catch (error) {
     return droppedUnsent("internal-error", `beforeSend failed: ${String(error)}`);
   }

@@ -1,5 +1,5 @@
+import type { Clock } from "@countersign/protocol";
 import { noAnswer, readAnswer, type Answer, type TryLater } from "./answer.ts";
-import type { Clock } from "./clock.ts";
 import { createEnvelope, type Envelope } from "./envelope.ts";
 import type { Log } from "./log.ts";
 import type { QueuedMessage } from "./message-queue.ts";
@@ -9,7 +9,7 @@ import { gzip, type Transport } from "./transport.ts";
 
 /** What a {@link Dispatcher} works with. */
 export interface DispatcherOptions {
-  readonly url: string;
+  readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly gzip: boolean;
   readonly requestTimeout: number;
@@ -20,7 +20,7 @@ export interface DispatcherOptions {
   readonly random: () => number;
   /** Called once for every message of every batch. */
   readonly settle: (messages: readonly QueuedMessage[], outcome: Outcome) => void;
-  readonly log: Log | undefined;
+  readonly log?: Log | undefined;
   /** Makes what an endpoint said fit for a log, without the write key. */
   readonly sanitize: (text: string) => string;
 }
@@ -160,16 +160,16 @@ export class Dispatcher {
   }
 
   async #attempt(batch: Batch, abandoned: AbortSignal): Promise<Answer> {
-    const { url, headers, requestTimeout, transport, clock, log, sanitize } = this.#options;
+    const { endpoint: url, headers, requestTimeout, transport, clock, log, sanitize } = this.#options;
     const abort = new AbortController();
     const giveUp = (): void => abort.abort(new Error("the client was closed"));
     abandoned.addEventListener("abort", giveUp);
-    const timer = clock.setTimeout(() => {
+    const timer = clock.schedule(clock.now() + requestTimeout, () => {
       abort.abort(new Error(`nothing within ${requestTimeout} ms`));
-    }, requestTimeout);
+    });
     try {
       const plain = batch.envelope.write(batch.messages, clock.now());
-      const body = this.#options.gzip ? await gzip(plain) : plain;
+      const body = this.#options.gzip ? await this.#zip(plain) : plain;
       // A transport that does not heed its signal must not hold its place for ever.
       const response = await orAborted(
         transport.send({ url, headers: withRetryCount(headers, batch.attempts), body, signal: abort.signal }),
@@ -183,7 +183,7 @@ export class Dispatcher {
       log?.(`error sending request: ${answer.detail}`);
       return answer;
     } finally {
-      clock.clearTimeout(timer);
+      timer.cancel();
       abandoned.removeEventListener("abort", giveUp);
     }
   }
@@ -192,22 +192,31 @@ export class Dispatcher {
   async #wait(batch: Batch, abandoned: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const since = clock.now();
-    const remaining = (): number => Math.max(this.#pausedUntil, batch.notBefore) - clock.now();
+    const until = (): number => Math.max(this.#pausedUntil, batch.notBefore);
     // A pause can become longer meanwhile.
-    while (remaining() > 0 && !abandoned.aborted) await this.#sleep(remaining(), abandoned);
+    while (until() > clock.now() && !abandoned.aborted) await this.#sleep(until(), abandoned);
     // Only a batch that has failed uses its time up, and not while the service asked it to wait.
     if (batch.attempts > 0) batch.spent += elapsed(Math.max(since, this.#pacedUntil), clock.now());
   }
 
-  #sleep(milliseconds: number, abandoned: AbortSignal): Promise<void> {
+  async #zip(plain: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+    const release = this.#options.clock.hold();
+    try {
+      return await gzip(plain);
+    } finally {
+      release();
+    }
+  }
+
+  #sleep(until: number, abandoned: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     return new Promise((resolve) => {
       const wake = (): void => {
-        clock.clearTimeout(timer);
+        timer.cancel();
         abandoned.removeEventListener("abort", wake);
         resolve();
       };
-      const timer = clock.setTimeout(wake, milliseconds);
+      const timer = clock.schedule(until, wake);
       abandoned.addEventListener("abort", wake);
     });
   }

@@ -1,6 +1,6 @@
-import { utf8Bytes } from "./limits.ts";
+import { utf8Bytes } from "@countersign/protocol";
 import type { QueuedMessage } from "./message-queue.ts";
-import { version } from "./version.ts";
+import { VERSION } from "./version.ts";
 
 /** What surrounds the messages of a batch: the library once for all of them, and the batch's own id. */
 export interface Envelope {
@@ -11,12 +11,12 @@ export interface Envelope {
 }
 
 const encoder = new TextEncoder();
-const library = JSON.stringify({ library: { name: "@countersign/client", version } });
+const LIBRARY = JSON.stringify({ library: { name: "@countersign/client", version: VERSION } });
 
 /** The envelope of a batch with this id. */
 export function createEnvelope(batchId: string): Envelope {
   const head = '{"batch":[';
-  const tail = `],"context":${library},"messageId":${JSON.stringify(batchId)},"sentAt":"`;
+  const tail = `],"context":${LIBRARY},"messageId":${JSON.stringify(batchId)},"sentAt":"`;
   return {
     bytes: utf8Bytes(head) + utf8Bytes(tail) + '0000-00-00T00:00:00.000Z"}'.length,
     write(messages, sentAt) {
@@ -35,7 +35,7 @@ export function createHeaders(
   const credentials = String.fromCharCode(...encoder.encode(`${writeKey}:`));
   return {
     ...extra,
-    "User-Agent": `countersign-client/${version}`,
+    "User-Agent": `countersign-client/${VERSION}`,
     "Content-Type": "application/json",
     Authorization: `Basic ${btoa(credentials)}`,
     ...(gzip ? { "Content-Encoding": "gzip" } : {}),

@@ -1,4 +1,4 @@
-import type { CallOptions, Identity, TrackCall } from "./calls.ts";
+import type { CommonFields, Identity, TrackCall } from "@countersign/protocol";
 import { ValidationError } from "./validation-error.ts";
 
 interface Issue {
@@ -38,7 +38,7 @@ type PropertiesOf<Input> =
 /** A track call of a defined event: its name, and the properties its schema takes. */
 export type DefinedTrackCall<Schemas extends EventSchemas> = {
   [Name in keyof Schemas & string]: Identity &
-    CallOptions & { readonly event: Name } & PropertiesOf<InputOf<Schemas[Name]>>;
+    CommonFields & { readonly event: Name } & PropertiesOf<InputOf<Schemas[Name]>>;
 }[keyof Schemas & string];
 
 /** What `track()` takes: any event, or only the defined ones where `events` was given. */

@@ -27,11 +27,11 @@ interface Registry {
 
 // One for the process, however many copies of this library are loaded: two signal handlers that each leave the exit to
 // the other would never exit.
-const registryKey = Symbol.for("@countersign/client/exit");
+const REGISTRY_KEY = Symbol.for("@countersign/client/exit");
 
 function registry(): Registry {
-  const host = globalThis as { [registryKey]?: Registry };
-  return (host[registryKey] ??= {
+  const host = globalThis as { [REGISTRY_KEY]?: Registry };
+  return (host[REGISTRY_KEY] ??= {
     busy: new Set(),
     onSignals: new Set(),
     onBeforeExit: undefined,
@@ -104,4 +104,15 @@ function createListener(process: Process, signal: string): () => void {
     void Promise.allSettled([...clients].map((client) => client.drain())).then(end);
   };
   return listener;
+}
+
+/**
+ * Keeps the process running while someone awaits something that only the client's timers would continue.
+ *
+ * @returns Ends it.
+ */
+export function keepAlive(): () => void {
+  // The longest interval there is; it never fires in practice and does nothing if it does.
+  const timer = setInterval(() => {}, 2_147_483_647);
+  return () => clearInterval(timer);
 }

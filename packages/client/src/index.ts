@@ -1,17 +1,18 @@
-export { Analytics } from "./analytics.ts";
 export type {
   AliasCall,
-  CallOptions,
   CallType,
+  Clock,
+  CommonFields,
   GroupCall,
   IdentifyCall,
   Identity,
   PageCall,
   PageProperties,
+  ScheduledTask,
   ScreenCall,
   TrackCall,
-} from "./calls.ts";
-export type { Clock } from "./clock.ts";
+} from "@countersign/protocol";
+export { Analytics } from "./analytics.ts";
 export type {
   DefinedTrackCall,
   EventDefinitions,
@@ -38,4 +39,4 @@ export type { RetryOptions } from "./retry.ts";
 export { fetchTransport } from "./transport.ts";
 export type { Transport, TransportRequest, TransportResponse } from "./transport.ts";
 export { ValidationError } from "./validation-error.ts";
-export { version } from "./version.ts";
+export { VERSION } from "./version.ts";

@@ -1,5 +1,5 @@
+import { MAX_BATCH_BYTES } from "@countersign/protocol";
 import { Fifo } from "./fifo.ts";
-import { maxBatchBytes } from "./limits.ts";
 import type { PendingReceipt } from "./receipt.ts";
 import type { SerializedCall } from "./serialize.ts";
 
@@ -147,7 +147,7 @@ export class MessageQueue {
     message.receipt.accept(true);
     if (message.sequence > this.#due) this.#undue += 1;
     // As many bytes as a request may have are worth a request, however few messages they are.
-    if (this.#undue >= this.#options.flushAt || this.#queuedBytes >= maxBatchBytes) this.flush();
+    if (this.#undue >= this.#options.flushAt || this.#queuedBytes >= MAX_BATCH_BYTES) this.flush();
   }
 
   #replaceOldest(message: QueuedMessage): QueuedMessage[] {

@@ -1,4 +1,4 @@
-import type { CallType } from "./calls.ts";
+import type { CallType } from "@countersign/protocol";
 
 /** A message as it goes to the service. Absent fields are absent, and a page's traits are part of its properties. */
 export interface Message {

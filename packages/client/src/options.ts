@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.ts";
+import type { Clock } from "@countersign/protocol";
 import type { EventDefinitions, EventSchemas } from "./events.ts";
 import type { Log } from "./log.ts";
 import type { BeforeSend } from "./message.ts";

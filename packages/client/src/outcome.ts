@@ -1,4 +1,4 @@
-import type { CallType } from "./calls.ts";
+import type { CallType } from "@countersign/protocol";
 
 /** Why the service refused a message for good. */
 export type RejectionReason =

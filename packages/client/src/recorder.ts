@@ -1,9 +1,8 @@
+import { MAX_BATCH_BYTES, MAX_BATCH_MESSAGES, type ScheduledTask } from "@countersign/protocol";
 import { applyBeforeSend } from "./before-send.ts";
-import { keepAlive } from "./clock.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { createEnvelope } from "./envelope.ts";
-import { setBusy, setOnSignals, type Exiting } from "./exit.ts";
-import { maxBatchBytes, maxBatchMessages } from "./limits.ts";
+import { keepAlive, setBusy, setOnSignals, type Exiting } from "./exit.ts";
 import { memoryOf, MessageQueue, type QueuedMessage } from "./message-queue.ts";
 import { droppedUnsent, type Counts, type Dropped, type DropReason, type Outcome } from "./outcome.ts";
 import { PendingReceipt, type Receipt } from "./receipt.ts";
@@ -21,7 +20,7 @@ export class Recorder implements Exiting {
   #recorded = 0;
   #pending = 0;
   #lastFlush: number;
-  #timer: unknown;
+  #timer: ScheduledTask | undefined;
   #pumpScheduled = false;
   #closing: Promise<Counts> | undefined;
   #draining: Promise<void> | undefined;
@@ -80,15 +79,15 @@ export class Recorder implements Exiting {
     const { clock } = this.#settings;
     this.#flushNow();
     const release = keepAlive();
-    let timer: unknown;
+    let timer: ScheduledTask | undefined;
     try {
       const ended = this.#waiters.wait(this.#recorded, this.#pending);
       const late = new Promise<void>((resolve) => {
-        if (deadline !== undefined) timer = clock.setTimeout(resolve, deadline);
+        if (deadline !== undefined) timer = clock.schedule(clock.now() + deadline, resolve);
       });
       await Promise.race([ended, late]);
     } finally {
-      if (timer !== undefined) clock.clearTimeout(timer);
+      timer?.cancel();
       release();
     }
     return this.counts;
@@ -103,11 +102,10 @@ export class Recorder implements Exiting {
       this.#closing = Promise.resolve().then(() => this.#finish());
     }
     if (deadline === undefined) return this.#closing;
-    const timer = clock.setTimeout(
-      () => this.#abandon("deadline", "The deadline of close() came first."),
-      deadline,
-    );
-    return this.#closing.finally(() => clock.clearTimeout(timer));
+    const timer = clock.schedule(clock.now() + deadline, () => {
+      this.#abandon("deadline", "The deadline of close() came first.");
+    });
+    return this.#closing.finally(() => timer.cancel());
   }
 
   drain(): Promise<void> {
@@ -128,12 +126,12 @@ export class Recorder implements Exiting {
 
   async #drain(): Promise<void> {
     const { clock, exitTimeout } = this.#settings;
-    const timer = clock.setTimeout(() => {
+    const timer = clock.schedule(clock.now() + exitTimeout, () => {
       this.#abandon("deadline", `The process ended, and ${exitTimeout} ms (exitTimeout) were not enough.`);
-    }, exitTimeout);
+    });
     // Whoever handles the same signal may still record.
     while (this.#pending > 0) await this.flush();
-    clock.clearTimeout(timer);
+    timer.cancel();
   }
 
   /** The call as it is to be sent, or why it will not be. */
@@ -142,7 +140,7 @@ export class Recorder implements Exiting {
     if (this.#closing) return CLOSED;
     if (disable) return DISABLED;
     if (!beforeSend) return call;
-    const screened = applyBeforeSend(beforeSend, call, { ids, now: () => clock.now() });
+    const screened = applyBeforeSend(beforeSend, call, { messageId: ids, now: () => clock.now() });
     return "status" in screened ? { ...screened, detail: sanitize(screened.detail) } : screened;
   }
 
@@ -154,10 +152,10 @@ export class Recorder implements Exiting {
     const elapsed = clock.now() - this.#lastFlush;
     // An interval in which nothing was queued is over, too. A clock that was set back starts a new one.
     const wait = elapsed >= 0 ? flushAfter - (elapsed % flushAfter) : flushAfter;
-    this.#timer = clock.setTimeout(() => {
+    this.#timer = clock.schedule(clock.now() + wait, () => {
       this.#settings.log?.(`interval reached – flushing ${this.#queue.undue}`);
       this.#flushNow();
-    }, wait);
+    });
   }
 
   #flushNow(): void {
@@ -169,7 +167,7 @@ export class Recorder implements Exiting {
   #flushed(): void {
     const { clock } = this.#settings;
     this.#lastFlush = clock.now();
-    if (this.#timer !== undefined) clock.clearTimeout(this.#timer);
+    this.#timer?.cancel();
     this.#timer = undefined;
   }
 
@@ -189,8 +187,8 @@ export class Recorder implements Exiting {
       while (this.#queue.hasDue && this.#dispatcher.active < maxInFlight) {
         const envelope = createEnvelope(ids());
         const messages = this.#queue.take(
-          flushAt === 1 ? 1 : maxBatchMessages,
-          maxBatchBytes - envelope.bytes,
+          flushAt === 1 ? 1 : MAX_BATCH_MESSAGES,
+          MAX_BATCH_BYTES - envelope.bytes,
         );
         void this.#dispatcher.dispatch(messages, envelope).then(() => this.#pump());
       }

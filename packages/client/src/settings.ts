@@ -1,93 +1,106 @@
-import { systemClock, type Clock } from "./clock.ts";
+import {
+  checkClock,
+  checkFunction,
+  checkOptionNames,
+  checkPort,
+  describeKind,
+  isObject,
+  MAX_BATCH_MESSAGES,
+  MAX_CALL_BYTES,
+  systemClock,
+  type OptionHints,
+} from "@countersign/protocol";
 import { createHeaders } from "./envelope.ts";
-import type { EventSchemas } from "./events.ts";
-import { maxBatchMessages, maxCallBytes } from "./limits.ts";
-import { createLog, createSanitize, type Log } from "./log.ts";
-import type { WhenFull } from "./message-queue.ts";
+import { createLog, createSanitize } from "./log.ts";
 import type { AnalyticsOptions } from "./options.ts";
 import type { RetryOptions, RetryPolicy } from "./retry.ts";
-import { fetchTransport, type Transport } from "./transport.ts";
+import { fetchTransport } from "./transport.ts";
+
+/** Options that stay absent if they are not given. */
+type Optional = "size" | "onDrop" | "onReject" | "beforeSend" | "events" | "log";
 
 /** {@link AnalyticsOptions}, checked, with every default filled in. */
-export interface Settings {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly flushAt: number;
-  readonly flushAfter: number;
-  readonly maxQueueSize: number;
-  readonly maxQueueBytes: number;
-  readonly whenFull: WhenFull;
-  readonly onDrop: AnalyticsOptions["onDrop"];
-  readonly onReject: AnalyticsOptions["onReject"];
-  readonly maxInFlight: number;
-  readonly requestTimeout: number;
+export type Settings = Pick<AnalyticsOptions, Optional> & {
+  readonly [Name in Exclude<keyof AnalyticsOptions, Optional>]-?: Exclude<AnalyticsOptions[Name], undefined>;
+} & {
   readonly retry: RetryPolicy;
-  readonly gzip: boolean;
-  readonly disable: boolean;
-  readonly beforeSend: AnalyticsOptions["beforeSend"];
-  readonly flushOnSignals: boolean;
-  readonly exitTimeout: number;
-  /** Set if calls are to be held to them at run time. */
-  readonly schemas: EventSchemas | undefined;
-  readonly log: Log | undefined;
+  /** Makes what an endpoint said fit for a log, without the write key. */
   readonly sanitize: (text: string) => string;
-  readonly clock: Clock;
-  readonly ids: () => string;
-  readonly random: () => number;
-  readonly transport: Transport;
-}
+};
+
+/** As they are before what one option says of another is known. */
+type GivenSettings = Omit<Settings, "sanitize" | "flushAt"> & Pick<AnalyticsOptions, "flushAt">;
+
+/** Checks an option and fills in its default. `what` names it in errors. */
+type Check = (value: unknown, what: string) => unknown;
+type Checks<Options> = { readonly [Name in keyof Options & string]-?: Check };
 
 /** Memory of the largest call there is: a smaller queue could not take it even when empty. */
-const largestCall = 2 * maxCallBytes + 256;
+const LARGEST_CALL = 2 * MAX_CALL_BYTES + 256;
 
-/** The longest delay that timers can take. */
-const maxDelay = 2_147_483_647;
+/** The longest delay, some 24 days: what timers can take. */
+const LONGEST_DELAY = 2_147_483_647;
 
-// Held against the keys of the type, so that an option cannot be forgotten here.
-const optionNames: Readonly<Record<keyof AnalyticsOptions, true>> = {
-  endpoint: true,
-  flushAt: true,
-  size: true,
-  flushAfter: true,
-  maxQueueSize: true,
-  maxQueueBytes: true,
-  whenFull: true,
-  onDrop: true,
-  onReject: true,
-  maxInFlight: true,
-  requestTimeout: true,
-  retry: true,
-  gzip: true,
-  headers: true,
-  disable: true,
-  beforeSend: true,
-  flushOnSignals: true,
-  exitTimeout: true,
-  events: true,
-  validateEvents: true,
-  log: true,
-  clock: true,
-  ids: true,
-  random: true,
-  transport: true,
+const checks: Checks<AnalyticsOptions> = {
+  endpoint: endpointUrl,
+  flushAt: integer(undefined, 1, MAX_BATCH_MESSAGES),
+  size: integer(undefined, 1, MAX_BATCH_MESSAGES),
+  flushAfter: integer(5_000, 1, LONGEST_DELAY),
+  maxQueueSize: integer(10_000, 1),
+  maxQueueBytes: integer(16_777_216, LARGEST_CALL),
+  whenFull: policy,
+  onDrop: callable(),
+  onReject: callable(),
+  maxInFlight: integer(4, 1),
+  requestTimeout: integer(10_000, 1, LONGEST_DELAY),
+  retry: retryPolicy,
+  gzip: boolean,
+  headers: extraHeaders,
+  disable: boolean,
+  beforeSend: callable(),
+  flushOnSignals: boolean,
+  exitTimeout: integer(5_000, 0, LONGEST_DELAY),
+  events: eventDefinitions,
+  validateEvents: boolean,
+  log: callable(),
+  clock: port(() => systemClock({ keepAlive: false }), checkClock),
+  ids: callable(() => crypto.randomUUID()),
+  random: callable(Math.random),
+  transport: port(fetchTransport, (what, value) => checkPort(what, value, ["send"])),
 };
-const retryNames: Readonly<Record<keyof RetryOptions, true>> = {
-  giveUpAfter: true,
-  minDelay: true,
-  maxDelay: true,
-  maxRetryAfter: true,
+const retryChecks: Checks<RetryOptions> = {
+  giveUpAfter: integer(3_600_000, 0),
+  // A delay of 0 would ask a service that is down without a pause.
+  minDelay: integer(500, 1, LONGEST_DELAY),
+  maxDelay: integer(30_000, 1, LONGEST_DELAY),
+  maxRetryAfter: integer(300_000, 0, LONGEST_DELAY),
 };
 
-function eventSchemas(events: AnalyticsOptions["events"]): EventSchemas | undefined {
-  if (events === undefined) return undefined;
-  // From JavaScript anything may come, the schemas themselves most likely.
-  const schemas: unknown = events.schemas;
-  const areSchemas =
-    typeof schemas === "object" &&
-    schemas !== null &&
-    Object.values(schemas).every((schema) => typeof schema?.["~standard"]?.validate === "function");
-  if (!areSchemas) throw new TypeError("'events' must come from defineEvents() of @countersign/core.");
-  return events.schemas;
+const BY_TIME = "retries are limited by time here, with retry.giveUpAfter";
+const NO_CALLBACK = "use onDrop and onReject, or await the receipt of a call";
+
+/** What to say about the options of the published clients. */
+const OPTION_HINTS: OptionHints = {
+  ...called("endpoint", "host", "dataPlaneUrl", "dataPlaneURL"),
+  ...called("flushAfter", "flushInterval", "interval"),
+  ...called("flushAt", "maxEventsInBatch", "batchSize"),
+  ...called("requestTimeout", "httpRequestTimeout", "timeout"),
+  ...called("maxQueueSize", "maxInternalQueueSize"),
+  ...called("transport", "httpClient", "fetch"),
+  path: "put it into endpoint",
+  maxRetries: BY_TIME,
+  retryCount: BY_TIME,
+  fetchRetryCount: BY_TIME,
+  maxTotalBackoffDuration: BY_TIME,
+  errorHandler: NO_CALLBACK,
+  callback: NO_CALLBACK,
+  enable: "use disable: true to send nothing",
+  verbose: "use log, or DEBUG=analytics in the environment",
+  writeKey: "it is the first argument, new Analytics(writeKey, options)",
+};
+
+function called(ours: string, ...theirs: string[]): OptionHints {
+  return Object.fromEntries(theirs.map((name) => [name, `it is called ${ours} here`]));
 }
 
 /**
@@ -97,61 +110,49 @@ function eventSchemas(events: AnalyticsOptions["events"]): EventSchemas | undefi
  */
 export function createSettings(writeKey: unknown, options: AnalyticsOptions): Settings {
   if (typeof writeKey !== "string" || writeKey.trim() === "") {
-    throw new TypeError("The write key must be a non-empty string. It is among the source's settings.");
+    const where = isObject(writeKey)
+      ? "new Analytics(writeKey, options)"
+      : "copy it from the source's settings";
+    throw new TypeError(`The write key must be a non-empty string: ${where}.`);
   }
-  checkNames("option", options, optionNames);
-  const gzip = boolean("gzip", options.gzip);
-  if (gzip && typeof CompressionStream === "undefined") {
-    throw new TypeError("'gzip' needs CompressionStream, which this runtime does not have.");
-  }
-  const headers = createHeaders(writeKey, gzip, extraHeaders(options.headers ?? {}));
-  const sanitize = createSanitize(writeKey, headers["Authorization"] ?? "");
-  const schemas = eventSchemas(options.events);
-  const validate = boolean("validateEvents", options.validateEvents);
-  if (validate && !schemas) throw new TypeError("'validateEvents' needs 'events'.");
-  return {
-    url: endpointUrl(options.endpoint ?? "https://api.segment.io"),
-    headers,
-    flushAt: flushCount(options),
-    flushAfter: integer("flushAfter", options.flushAfter ?? 5_000, 1, maxDelay),
-    maxQueueSize: integer("maxQueueSize", options.maxQueueSize ?? 10_000, 1),
-    maxQueueBytes: integer("maxQueueBytes", options.maxQueueBytes ?? 16_777_216, largestCall),
-    whenFull: policy(options.whenFull ?? "drop-newest"),
-    onDrop: callable("onDrop", options.onDrop, undefined),
-    onReject: callable("onReject", options.onReject, undefined),
-    maxInFlight: integer("maxInFlight", options.maxInFlight ?? 4, 1),
-    requestTimeout: integer("requestTimeout", options.requestTimeout ?? 10_000, 1, maxDelay),
-    retry: retryPolicy(options.retry ?? {}),
-    gzip,
-    disable: boolean("disable", options.disable),
-    beforeSend: callable("beforeSend", options.beforeSend, undefined),
-    flushOnSignals: boolean("flushOnSignals", options.flushOnSignals),
-    exitTimeout: integer("exitTimeout", options.exitTimeout ?? 5_000, 0, maxDelay),
-    schemas: validate ? schemas : undefined,
-    log: createLog(callable("log", options.log, undefined), sanitize),
-    sanitize,
-    clock: having("clock", options.clock ?? systemClock, ["now", "setTimeout", "clearTimeout"]),
-    ids: callable("ids", options.ids, () => crypto.randomUUID()),
-    random: callable("random", options.random, Math.random),
-    transport: having("transport", options.transport ?? fetchTransport(), ["send"]),
-  };
-}
-
-function flushCount({ size, flushAt = size ?? 20 }: AnalyticsOptions): number {
+  // Each check returns the type of its option.
+  const settings = read("new Analytics()", options, checks, "", OPTION_HINTS) as GivenSettings;
+  const { size, flushAt = size ?? 20, validateEvents, events, gzip } = settings;
   if (size !== undefined && size !== flushAt) {
     throw new TypeError("'size' is another name for 'flushAt': pass one of them.");
   }
-  return integer(size === undefined ? "flushAt" : "size", flushAt, 1, maxBatchMessages);
+  if (validateEvents && !events) throw new TypeError("'validateEvents' needs 'events'.");
+  if (gzip && typeof CompressionStream === "undefined") {
+    throw new TypeError("'gzip' needs CompressionStream, which this runtime does not have.");
+  }
+  const headers = createHeaders(writeKey, gzip, settings.headers ?? {});
+  const sanitize = createSanitize(writeKey, headers["Authorization"] ?? "");
+  return { ...settings, flushAt, headers, sanitize, log: createLog(settings.log, sanitize) };
 }
 
-function endpointUrl(endpoint: unknown): string {
+function read<Options>(
+  what: string,
+  options: unknown,
+  checks: Checks<Options>,
+  prefix = "",
+  hints?: OptionHints,
+): object {
+  checkOptionNames(what, options, checks, hints);
+  const given = options as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(
+    Object.entries<Check>(checks).map(([name, check]) => [name, check(given[name], `'${prefix}${name}'`)]),
+  );
+}
+
+function endpointUrl(endpoint: unknown = "https://api.segment.io", what: string): string {
   const url = typeof endpoint === "string" && URL.canParse(endpoint) ? new URL(endpoint) : undefined;
   if (url?.protocol !== "https:" && url?.protocol !== "http:") {
-    throw new TypeError(`'endpoint' must be an http or https URL, not ${JSON.stringify(endpoint)}.`);
+    throw new TypeError(`${what} must be an http or https URL, not ${shown(endpoint)}.`);
   }
   if (url.username || url.password) {
-    throw new TypeError("'endpoint' must not have a user name or password: the write key authenticates.");
+    throw new TypeError(`${what} must not have a user name or password: the write key authenticates.`);
   }
+  // With or without the version, and with a path below it as it is.
   if (!/\/v1\/+[^/]/.test(url.pathname)) {
     const base = url.pathname.replace(/^\/{2,}/, "/").replace(/\/+$/, "");
     url.pathname = `${base.replace(/\/v1$/, "")}/v1/batch`;
@@ -159,19 +160,17 @@ function endpointUrl(endpoint: unknown): string {
   return url.href;
 }
 
-function retryPolicy(options: RetryOptions): RetryPolicy {
-  checkNames("retry option", options, retryNames);
-  // A delay of 0 would ask a service that is down without a pause.
-  const minDelay = integer("retry.minDelay", options.minDelay ?? 500, 1, maxDelay);
-  return {
-    giveUpAfter: integer("retry.giveUpAfter", options.giveUpAfter ?? 3_600_000, 0),
-    minDelay,
-    maxDelay: integer("retry.maxDelay", options.maxDelay ?? Math.max(minDelay, 30_000), minDelay, maxDelay),
-    maxRetryAfter: integer("retry.maxRetryAfter", options.maxRetryAfter ?? 300_000, 0, maxDelay),
-  };
+function retryPolicy(retry: unknown = {}): unknown {
+  const policy = read("new Analytics({ retry })", retry, retryChecks, "retry.", {
+    maxRetries: BY_TIME,
+  }) as RetryPolicy;
+  if (policy.maxDelay >= policy.minDelay) return policy;
+  throw new TypeError(
+    `'retry.maxDelay' (${policy.maxDelay}) must not be below 'retry.minDelay' (${policy.minDelay}).`,
+  );
 }
 
-const ownHeaders = new Set([
+const OWN_HEADERS = new Set([
   "user-agent",
   "content-type",
   "authorization",
@@ -180,49 +179,68 @@ const ownHeaders = new Set([
   "x-retry-count",
 ]);
 
-function extraHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+function extraHeaders(headers: unknown = {}, what: string): Record<string, string> {
   try {
     // Refuses what is not legal in HTTP.
-    const checked = Object.fromEntries(new Headers(headers));
-    return Object.fromEntries(Object.entries(checked).filter(([name]) => !ownHeaders.has(name)));
-  } catch (error) {
-    throw new TypeError(`'headers' has a name or a value that is not legal in HTTP: ${String(error)}`, {
-      cause: error,
+    const checked = [...new Headers(headers as Record<string, string>)];
+    return Object.fromEntries(checked.filter(([name]) => !OWN_HEADERS.has(name)));
+  } catch (cause) {
+    throw new TypeError(`${what} has a name or a value that is not legal in HTTP: ${String(cause)}`, {
+      cause,
     });
   }
 }
 
-function checkNames(what: string, given: object, known: object): void {
-  for (const name of Object.keys(given)) {
-    if (!Object.hasOwn(known, name)) {
-      throw new TypeError(`There is no ${what} '${name}'. There are: ${Object.keys(known).join(", ")}.`);
+function eventDefinitions(events: unknown, what: string): unknown {
+  if (events === undefined) return undefined;
+  // From JavaScript anything may come, the schemas themselves most likely.
+  const schemas = isObject(events) ? events["schemas"] : undefined;
+  const isSchema = (schema: unknown): boolean => {
+    const standard = (schema as { readonly "~standard"?: { readonly validate?: unknown } } | null)?.[
+      "~standard"
+    ];
+    return typeof standard?.validate === "function";
+  };
+  if (isObject(schemas) && Object.values(schemas).every(isSchema)) return events;
+  throw new TypeError(`${what} must come from defineEvents() of @countersign/core.`);
+}
+
+function integer(fallback: number | undefined, min: number, max: number = Number.MAX_SAFE_INTEGER): Check {
+  return (value = fallback, what) => {
+    if (
+      value === undefined ||
+      (Number.isInteger(value) && (value as number) >= min && (value as number) <= max)
+    ) {
+      return value;
     }
-  }
+    throw new TypeError(`${what} must be a whole number from ${min} to ${max}, not ${shown(value)}.`);
+  };
 }
 
-function integer(name: string, value: unknown, min: number, max: number = Number.MAX_SAFE_INTEGER): number {
-  if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return value as number;
-  throw new TypeError(`'${name}' must be a whole number from ${min} to ${max}, not ${String(value)}.`);
-}
-
-function boolean(name: string, value: unknown = false): boolean {
+function boolean(value: unknown = false, what: string): boolean {
   if (typeof value === "boolean") return value;
-  throw new TypeError(`'${name}' must be true or false, not ${String(value)}.`);
+  throw new TypeError(`${what} must be true or false, not ${shown(value)}.`);
 }
 
-function callable<Value>(name: string, value: Value | undefined, fallback: Value): Value {
-  if (value === undefined || typeof value === "function") return value ?? fallback;
-  throw new TypeError(`'${name}' must be a function, not ${String(value)}.`);
+function callable(fallback?: () => unknown): Check {
+  return (value = fallback, what) => {
+    checkFunction(what, value);
+    return value;
+  };
 }
 
-function having<Value extends object>(name: string, value: Value, methods: (keyof Value & string)[]): Value {
-  for (const method of methods) {
-    if (typeof value[method] !== "function") throw new TypeError(`'${name}' must have a method ${method}().`);
-  }
-  return value;
+function port(fallback: () => unknown, check: (what: string, value: unknown) => void): Check {
+  return (value = fallback(), what) => {
+    check(what, value);
+    return value;
+  };
 }
 
-function policy(value: unknown): WhenFull {
-  if (value === "drop-newest" || value === "drop-oldest" || value === "wait") return value;
-  throw new TypeError(`'whenFull' must be 'drop-newest', 'drop-oldest' or 'wait', not ${String(value)}.`);
+function policy(value: unknown = "drop-newest", what: string): unknown {
+  if (["drop-newest", "drop-oldest", "wait"].includes(value as string)) return value;
+  throw new TypeError(`${what} must be 'drop-newest', 'drop-oldest' or 'wait', not ${shown(value)}.`);
+}
+
+function shown(value: unknown): string {
+  return typeof value === "number" ? String(value) : describeKind(value);
 }

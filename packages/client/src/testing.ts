@@ -1,4 +1,4 @@
+export { virtualClock } from "@countersign/protocol";
+export type { Duration, VirtualClock } from "@countersign/protocol";
 export { memoryTransport } from "./memory-transport.ts";
 export type { MemoryTransport, MessagePattern, Reply, SentBatch, SentMessage } from "./memory-transport.ts";
-export { virtualClock } from "./virtual-clock.ts";
-export type { VirtualClock } from "./virtual-clock.ts";

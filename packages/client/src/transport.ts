@@ -26,7 +26,7 @@ export interface Transport {
 }
 
 /** As much of an answer as is read, in bytes. */
-const maxResponseBytes = 16_384;
+const MAX_RESPONSE_BYTES = 16_384;
 
 /**
  * The default transport. Connections are kept alive wherever the runtime's `fetch` keeps them alive.
@@ -50,7 +50,7 @@ async function readStart(response: Response): Promise<string> {
   const reader = response.body.getReader();
   const decoder = new TextDecoder();
   let text = "";
-  for (let bytes = 0; bytes <= maxResponseBytes;) {
+  for (let bytes = 0; bytes <= MAX_RESPONSE_BYTES;) {
     const { done, value } = await reader.read();
     if (done) return text + decoder.decode();
     bytes += value.length;

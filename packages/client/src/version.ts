@@ -1,2 +1,2 @@
 /** The version this library reports in `context.library` and in `User-Agent`; a test holds it to package.json. */
-export const version: string = "0.0.0";
+export const VERSION: string = "0.0.0";

@@ -77,7 +77,7 @@ describe("a process that ends by itself", () => {
       if (failures === 0) service.answer = undefined;
       response.writeHead(503, { "retry-after": "0" }).end();
     };
-    const { code } = await start("return", service.url).ended();
+    const { code } = await start("return", service.url, 15_000).ended();
     expect(code).toBe(0);
     expect(service.messages).toHaveLength(3);
   });

@@ -76,7 +76,7 @@ describe("flush()", () => {
     const { analytics, clock } = createBench();
     analytics.track({ userId, event: "E" });
     expect(await analytics.flush(1_000)).toMatchObject({ delivered: 1 });
-    expect(clock.timers).toBe(0);
+    expect(clock.scheduled).toBe(0);
   });
 
   it("returns at its deadline with what is pending, which goes on", async () => {
@@ -123,7 +123,7 @@ describe("close()", () => {
     expect(sent.outcome).toMatchObject({ status: "dropped", reason: "deadline", mayBeStored: true });
     expect(queued.outcome).toMatchObject({ status: "dropped", reason: "deadline", mayBeStored: false });
     expect(signals.map((signal) => signal.aborted)).toEqual([true]);
-    expect(clock.timers).toBe(0);
+    expect(clock.scheduled).toBe(0);
   });
 
   it("drops what waits in line as well", async () => {

@@ -1,4 +1,4 @@
-import { ValidationError, version, type Analytics } from "@countersign/client";
+import { ValidationError, VERSION, type Analytics } from "@countersign/client";
 import { expect, it } from "vitest";
 import { createBench, type Bench } from "./support/bench.ts";
 
@@ -36,7 +36,7 @@ async function sizesOfFullBatch(extra: number): Promise<number[]> {
     analytics.identify({ userId, messageId: `m${n}`, traits: { bio: "x".repeat(length) } });
   };
   const envelope =
-    `{"batch":[],"context":{"library":{"name":"@countersign/client","version":"${version}"}},` +
+    `{"batch":[],"context":{"library":{"name":"@countersign/client","version":"${VERSION}"}},` +
     `"messageId":"batch","sentAt":"2026-01-01T00:00:00.000Z"}`;
   const empty =
     '{"type":"identify","messageId":"m0","timestamp":"2026-01-01T00:00:00.000Z","userId":"u1","traits":{"bio":""}}';
@@ -227,7 +227,7 @@ const rows: readonly Row[] = [
     check: async ({ analytics, service, clock }) => {
       await clock.advance(12_000);
       expect(service.requests).toHaveLength(0);
-      expect(clock.timers).toBe(0);
+      expect(clock.scheduled).toBe(0);
       analytics.identify({ userId });
       await clock.advance(2_999);
       expect(service.requests).toHaveLength(0);
@@ -269,7 +269,7 @@ const rows: readonly Row[] = [
     check: async (bench) => {
       await sent(bench, (c) => c.identify({ userId }));
       expect(bench.service.requests[0]).toMatchObject({
-        context: { library: { name: "@countersign/client", version } },
+        context: { library: { name: "@countersign/client", version: VERSION } },
         messageId: "id-2",
         sentAt: "2026-01-01T00:00:00.000Z",
       });

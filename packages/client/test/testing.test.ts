@@ -1,3 +1,4 @@
+import * as protocol from "@countersign/protocol";
 import { Analytics } from "@countersign/client";
 import { memoryTransport, virtualClock, type MessagePattern } from "@countersign/client/testing";
 import { describe, expect, it } from "vitest";
@@ -70,30 +71,6 @@ describe("memoryTransport()", () => {
   });
 });
 
-describe("virtualClock()", () => {
-  it("runs timers in the order of their time, each at its own time", async () => {
-    const clock = virtualClock(1_000);
-    const ran: string[] = [];
-    const at = (name: string, milliseconds: number): unknown =>
-      clock.setTimeout(() => ran.push(`${name} ${clock.now()}`), milliseconds);
-    at("b", 20);
-    at("a", 10);
-    at("c", 20);
-    clock.clearTimeout(at("d", 15));
-    clock.setTimeout(() => void at("e", 5), 12);
-    at("f", 100);
-    await clock.advance(50);
-    expect(ran).toEqual(["a 1010", "e 1017", "b 1020", "c 1020"]);
-    expect(clock.now()).toBe(1_050);
-    expect(clock.timers).toBe(1);
-  });
-
-  it("lets what a timer started finish before the next one", async () => {
-    const clock = virtualClock(0);
-    const ran: string[] = [];
-    clock.setTimeout(() => void Promise.resolve().then(() => ran.push("promise")), 1);
-    clock.setTimeout(() => ran.push("timer"), 1);
-    await clock.advance(1);
-    expect(ran).toEqual(["promise", "timer"]);
-  });
+it("virtualClock() is the clock that sender and server take, too", () => {
+  expect(virtualClock).toBe(protocol.virtualClock);
 });

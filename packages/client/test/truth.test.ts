@@ -242,7 +242,7 @@ it(
         dropped: count("dropped"),
         pending: 0,
       });
-      assert.equal(told.clock.timers, 0, "a timer was left");
+      assert.equal(told.clock.scheduled, 0, "a timer was left");
       for (const outcome of outcomes) {
         if (outcome?.status === "delivered") seen.add("delivered");
         else if (outcome) seen.add(`${outcome.status} ${outcome.reason} ${outcome.mayBeStored}`);
