@@ -195,14 +195,15 @@ function eventDefinitions(events: unknown, what: string): unknown {
   if (events === undefined) return undefined;
   // From JavaScript anything may come, the schemas themselves most likely.
   const schemas = isObject(events) ? events["schemas"] : undefined;
-  const isSchema = (schema: unknown): boolean => {
-    const standard = (schema as { readonly "~standard"?: { readonly validate?: unknown } } | null)?.[
-      "~standard"
-    ];
-    return typeof standard?.validate === "function";
-  };
   if (isObject(schemas) && Object.values(schemas).every(isSchema)) return events;
   throw new TypeError(`${what} must come from defineEvents() of @countersign/core.`);
+}
+
+function isSchema(schema: unknown): boolean {
+  const standard = (schema as { readonly "~standard"?: { readonly validate?: unknown } } | null)?.[
+    "~standard"
+  ];
+  return typeof standard?.validate === "function";
 }
 
 function integer(fallback: number | undefined, min: number, max: number = Number.MAX_SAFE_INTEGER): Check {

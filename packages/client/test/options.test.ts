@@ -117,8 +117,8 @@ it.each([
 });
 
 it("maxRetries in retry is refused naming giveUpAfter", () => {
-  expect(() => new Analytics("K", { retry: wrong({ maxRetries: 3 }) })).toThrow(
-    'unknown option "maxRetries": retries are limited by time here, with giveUpAfter.',
+  expect(() => new Analytics("K", wrong({ retry: { maxRetries: 3 } }))).toThrow(
+    'unknown option "maxRetries": retries are limited by time here, with retry.giveUpAfter.',
   );
 });
 
