@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { mutations, sampleMessages, signedRequest } from "@countersign/core/testing";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { post } from "./support/post.ts";
 
 const SECRET = "the secret of the examples";
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -97,7 +98,7 @@ const besides: Readonly<Record<string, { title: string; check: (example: Example
     title: "refuses a message that was tampered with",
     async check({ origin, lines }) {
       const tampered = mutations.tampered(signedRequest(received, SECRET));
-      expect((await fetch(`${origin}/webhooks`, tampered)).status).toBe(401);
+      expect((await post(`${origin}/webhooks`, tampered)).status).toBe(401);
       expect(lines).toEqual(printed["express"]);
     },
   },
@@ -105,19 +106,19 @@ const besides: Readonly<Record<string, { title: string; check: (example: Example
     title: "still parses JSON on its ordinary route",
     async check({ origin }) {
       const headers = { "content-type": "application/json" };
-      const answer = await fetch(`${origin}/notes`, { method: "POST", headers, body: '{"a":1}' });
-      expect(await answer.json()).toEqual({ noted: { a: 1 } });
+      const answer = await post(`${origin}/notes`, { headers, body: '{"a":1}' });
+      expect(answer.body).toEqual({ noted: { a: 1 } });
     },
   },
   koa: {
     title: "handles neither a delivery twice, nor an event that does not fit",
     async check({ origin, lines }) {
-      expect((await fetch(`${origin}/webhooks`, signedRequest(received, SECRET))).status).toBe(200);
+      expect((await post(`${origin}/webhooks`, signedRequest(received, SECRET))).status).toBe(200);
       const event = { ...received, event: "Invoice Paid", messageId: "i-1" };
       const unfit = { ...event, properties: { invoiceId: "i-1", total: "41" } };
-      expect((await fetch(`${origin}/webhooks`, signedRequest(unfit, SECRET))).status).toBe(422);
+      expect((await post(`${origin}/webhooks`, signedRequest(unfit, SECRET))).status).toBe(422);
       const fit = { ...event, properties: { invoiceId: "i-1", total: 41 } };
-      expect((await fetch(`${origin}/webhooks`, signedRequest(fit, SECRET))).status).toBe(204);
+      expect((await post(`${origin}/webhooks`, signedRequest(fit, SECRET))).status).toBe(204);
       expect(lines).toEqual([...(printed["koa"] ?? []), "invoice i-1: 41"]);
     },
   },
@@ -125,8 +126,8 @@ const besides: Readonly<Record<string, { title: string; check: (example: Example
     title: "takes a tenant's own secret, and no other",
     async check({ origin, lines }) {
       const url = `${origin}/tenants/acme/webhooks`;
-      expect((await fetch(url, signedRequest(received, "theirs"))).status).toBe(204);
-      expect((await fetch(url, signedRequest(received, SECRET))).status).toBe(401);
+      expect((await post(url, signedRequest(received, "theirs"))).status).toBe(204);
+      expect((await post(url, signedRequest(received, SECRET))).status).toBe(401);
       await vi.waitFor(() => expect(lines.join("\n")).toContain("acme: track of u-1842\nrefused: ERR_"));
     },
   },
@@ -143,7 +144,7 @@ describe.each(examples)("examples/$name, which $title", ({ name, check }) => {
 
   it("starts by npm start, and prints each of the seven messages", async () => {
     for (const message of Object.values(sampleMessages)) {
-      expect((await fetch(`${example.origin}/webhooks`, signedRequest(message, SECRET))).status).toBe(204);
+      expect((await post(`${example.origin}/webhooks`, signedRequest(message, SECRET))).status).toBe(204);
     }
     await vi.waitFor(() => expect(example.lines).toEqual(printed[name]));
   });

@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished, vi } from "vitest";
+import { post } from "./support/post.ts";
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
@@ -29,7 +30,7 @@ it("npm start runs the server beside the example receiver, says where to look, a
   await vi.waitFor(() => expect(output).toContain(`Receiving webhooks at http://127.0.0.1:${port}/webhooks`));
 
   const [, body = "", url = ""] = /Try it +curl -d '(.*)' (\S+)/.exec(output) ?? [];
-  expect(await (await fetch(url, { method: "POST", body })).json()).toEqual({ success: true });
+  expect((await post(url, { headers: {}, body })).body).toEqual({ success: true });
   await vi.waitFor(() => expect(output).toMatch(/^track +Hello/m));
   const page = await (await fetch(new URL("/", url))).text();
   expect(page).toContain("Hello");

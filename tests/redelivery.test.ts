@@ -2,7 +2,9 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { memoryDedupe, type DedupeStore } from "@countersign/core";
 import { sampleMessages, signedRequest } from "@countersign/core/testing";
+import type { Response } from "supertest";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { post } from "./support/post.ts";
 import { asWritten, wireBytes } from "./support/raw-exchange.ts";
 import { receivers, start, type RunningReceiver } from "./support/receivers.ts";
 
@@ -25,7 +27,7 @@ function heldHandler(): {
 describe.each(receivers)("$name", (receiver) => {
   let running: RunningReceiver;
   afterEach(() => running.close());
-  const deliver = (): Promise<Response> => fetch(running.url, delivery);
+  const deliver = (): Promise<Response> => post(running.url, delivery);
 
   /** Delivers over a connection that breaks while the handler runs, as a sender with a time limit does. */
   async function deliverAndHangUp(handlerRuns: () => void): Promise<void> {
@@ -51,8 +53,8 @@ describe.each(receivers)("$name", (receiver) => {
     await Promise.all(all);
     expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503, 204]);
     for (const answer of answers.filter(({ status }) => status === 503)) {
-      expect(answer.headers.get("retry-after")).toBe("5");
-      expect(await answer.json()).toMatchObject({ code: "ERR_DUPLICATE_IN_FLIGHT" });
+      expect(answer.headers["retry-after"]).toBe("5");
+      expect(answer.body).toMatchObject({ code: "ERR_DUPLICATE_IN_FLIGHT" });
     }
     expect((await deliver()).status).toBe(200);
     expect(runs).toHaveLength(1);
