@@ -9,7 +9,6 @@ import ts from "typescript";
 
 /** Folders that are still being put into this form: they fail nothing. One that has finished must leave the list. */
 const PENDING = [
-  "packages/client/",
   "packages/core/",
   "packages/express/",
   "packages/fastify/",

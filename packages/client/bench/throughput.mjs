@@ -7,12 +7,12 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-const events = 5_000;
-const rounds = 3;
+const EVENTS = 5_000;
+const ROUNDS = 3;
 
 /** The calls of a server under load: so many at a time, then the event loop gets its turn. */
 async function record(track, onTurn) {
-  for (let n = 0; n < events; n += 1) {
+  for (let n = 0; n < EVENTS; n += 1) {
     track(n);
     if (n % 100 === 99) await onTurn();
   }
@@ -58,16 +58,16 @@ const contenders = [
 const server = fork(fileURLToPath(new URL("service.mjs", import.meta.url)));
 const [url] = await once(server, "message");
 const results = contenders.map(() => []);
-for (let round = 0; round <= rounds; round += 1) {
+for (let round = 0; round <= ROUNDS; round += 1) {
   for (const [index, { name, run }] of contenders.entries()) {
     const cpu = process.cpuUsage();
     const since = performance.now();
     const delivered = await run(url);
     const seconds = (performance.now() - since) / 1_000;
     const { user, system } = process.cpuUsage(cpu);
-    if (delivered !== events) throw new Error(`${name} delivered ${delivered} of ${events}.`);
+    if (delivered !== EVENTS) throw new Error(`${name} delivered ${delivered} of ${EVENTS}.`);
     // The first round warms up.
-    if (round > 0) results[index].push({ perSecond: events / seconds, cpu: (user + system) / events });
+    if (round > 0) results[index].push({ perSecond: EVENTS / seconds, cpu: (user + system) / EVENTS });
   }
 }
 server.kill();

@@ -55,7 +55,7 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
   }
 
   /**
-   * Ties a user to who they are (spec 2.3, Identify).
+   * Ties a user to who they are (spec 2.3).
    *
    * @throws ValidationError if the call cannot be recorded.
    * @example
@@ -68,7 +68,7 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
   }
 
   /**
-   * Records something a user did (spec 2.3, Track).
+   * Records something a user did (spec 2.3).
    *
    * @throws ValidationError if the call cannot be recorded.
    * @throws TypeError if `validateEvents` is on and the event's schema is asynchronous.
@@ -87,7 +87,7 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
   }
 
   /**
-   * Records a web page a user saw (spec 2.3, Page). Its `traits` are sent as `properties`.
+   * Records a web page a user saw (spec 2.3). Its `traits` are sent as `properties`.
    *
    * @throws ValidationError if the call cannot be recorded.
    * @example
@@ -113,7 +113,7 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
   }
 
   /**
-   * Puts a user into a group (spec 2.3, Group).
+   * Puts a user into a group (spec 2.3).
    *
    * @throws ValidationError if the call cannot be recorded.
    * @example
@@ -126,7 +126,7 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
   }
 
   /**
-   * Gives a user a new id (spec 2.3, Alias).
+   * Gives a user a new id (spec 2.3).
    *
    * @throws ValidationError if the call cannot be recorded.
    * @example

@@ -27,7 +27,7 @@ const GO_WORDS: { readonly [Rule in CallRule]?: string } = {
 };
 
 /**
- * Checks a call by the rules of spec 2.3 and 8 and serialises it, once.
+ * Checks a call by its rules (spec 2.3, 8) and serialises it, once.
  *
  * @throws ValidationError naming the field at fault.
  */

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createBench } from "./support/bench.ts";
 
-const userId = "u1";
+const USER_ID = "u1";
 // What the types refuse, for callers that have none.
 const call = (value: unknown): never => value as never;
 
@@ -47,76 +47,96 @@ describe("a call that cannot be recorded says which field and why", () => {
     ],
     [
       "an object as event",
-      (c) => c.track(call({ userId, event: {} })),
+      (c) => c.track(call({ userId: USER_ID, event: {} })),
       "event",
       /must be a string, not an object/,
     ],
-    ["a number as groupId", (c) => c.group(call({ userId, groupId: 0 })), "groupId", /must be a string/],
+    [
+      "a number as groupId",
+      (c) => c.group(call({ userId: USER_ID, groupId: 0 })),
+      "groupId",
+      /must be a string/,
+    ],
     [
       "an array as traits",
-      (c) => c.identify({ userId, traits: [] }),
+      (c) => c.identify({ userId: USER_ID, traits: [] }),
       "traits",
       /must be an object, not an array/,
     ],
     [
       "a string as properties",
-      (c) => c.track(call({ userId, event: "E", properties: "x" })),
+      (c) => c.track(call({ userId: USER_ID, event: "E", properties: "x" })),
       "properties",
       /object/,
     ],
-    ["a Date as traits", (c) => c.identify({ userId, traits: new Date(0) }), "traits", /must be an object/],
+    [
+      "a Date as traits",
+      (c) => c.identify({ userId: USER_ID, traits: new Date(0) }),
+      "traits",
+      /must be an object/,
+    ],
     [
       "a string as context",
-      (c) => c.identify(call({ userId, context: "x" })),
+      (c) => c.identify(call({ userId: USER_ID, context: "x" })),
       "context",
       /must be an object/,
     ],
     [
       "a list as integrations",
-      (c) => c.identify(call({ userId, integrations: ["All"] })),
+      (c) => c.identify(call({ userId: USER_ID, integrations: ["All"] })),
       "integrations",
       /object/,
     ],
     [
       "a misspelt field",
-      (c) => c.track(call({ userId, event: "E", propertis: {} })),
+      (c) => c.track(call({ userId: USER_ID, event: "E", propertis: {} })),
       "propertis",
       /has no field/,
     ],
     [
       "another call's field",
-      (c) => c.alias(call({ userId, previousId: "a", traits: {} })),
+      (c) => c.alias(call({ userId: USER_ID, previousId: "a", traits: {} })),
       "traits",
       /has no field/,
     ],
     [
       "a messageId of 100 characters",
-      (c) => c.identify({ userId, messageId: "x".repeat(100) }),
+      (c) => c.identify({ userId: USER_ID, messageId: "x".repeat(100) }),
       "messageId",
       /99/,
     ],
-    ["circular", (c) => c.identify({ userId, traits: circular }), "traits", /circular/],
+    ["circular", (c) => c.identify({ userId: USER_ID, traits: circular }), "traits", /circular/],
     [
       "501 levels, the call itself being the first",
-      (c) => c.identify({ userId, traits: deep(499) }),
+      (c) => c.identify({ userId: USER_ID, traits: deep(499) }),
       "traits",
       /500 levels/,
     ],
-    ["a BigInt", (c) => c.identify({ userId, traits: { a: [{ b: 1n }] } }), "traits.a.0.b", /BigInt/],
-    ["a function", (c) => c.identify({ userId, traits: { f: () => 1 } }), "traits.f", /is a function/],
+    [
+      "a BigInt",
+      (c) => c.identify({ userId: USER_ID, traits: { a: [{ b: 1n }] } }),
+      "traits.a.0.b",
+      /BigInt/,
+    ],
+    [
+      "a function",
+      (c) => c.identify({ userId: USER_ID, traits: { f: () => 1 } }),
+      "traits.f",
+      /is a function/,
+    ],
     [
       "a function in an array",
-      (c) => c.identify({ userId, traits: { f: [() => 1] } }),
+      (c) => c.identify({ userId: USER_ID, traits: { f: [() => 1] } }),
       "traits.f.0",
       /function/,
     ],
-    ["a symbol", (c) => c.identify({ userId, context: { s: Symbol("s") } }), "context.s", /symbol/],
-    ["a Map", (c) => c.identify({ userId, traits: { m: new Map() } }), "traits.m", /Map or a Set/],
+    ["a symbol", (c) => c.identify({ userId: USER_ID, context: { s: Symbol("s") } }), "context.s", /symbol/],
+    ["a Map", (c) => c.identify({ userId: USER_ID, traits: { m: new Map() } }), "traits.m", /Map or a Set/],
     [
       "a getter that throws",
       (c) =>
         c.identify({
-          userId,
+          userId: USER_ID,
           traits: Object.defineProperty({}, "g", {
             enumerable: true,
             get: () => {
@@ -131,7 +151,7 @@ describe("a call that cannot be recorded says which field and why", () => {
       "a toJSON that throws",
       (c) =>
         c.identify({
-          userId,
+          userId: USER_ID,
           traits: {
             t: {
               toJSON: () => {
@@ -145,29 +165,34 @@ describe("a call that cannot be recorded says which field and why", () => {
     ],
     [
       "a toJSON that returns a BigInt",
-      (c) => c.identify({ userId, traits: { t: { toJSON: () => 1n } } }),
+      (c) => c.identify({ userId: USER_ID, traits: { t: { toJSON: () => 1n } } }),
       "message",
       /BigInt/,
     ],
     [
       "33 KB of ASCII",
-      (c) => c.identify({ userId, traits: { bio: "x".repeat(33 * 1_024) } }),
+      (c) => c.identify({ userId: USER_ID, traits: { bio: "x".repeat(33 * 1_024) } }),
       "message",
       /32768 bytes.*has 33\d{3}/,
     ],
     [
       "33 KB of four-byte characters",
-      (c) => c.identify({ userId, traits: { bio: "😀".repeat((33 * 1_024) / 4) } }),
+      (c) => c.identify({ userId: USER_ID, traits: { bio: "😀".repeat((33 * 1_024) / 4) } }),
       "message",
       /has 33\d{3}/,
     ],
     [
       "33,000 values",
-      (c) => c.identify({ userId, traits: { a: Array.from({ length: 33_000 }, () => 1) } }),
+      (c) => c.identify({ userId: USER_ID, traits: { a: Array.from({ length: 33_000 }, () => 1) } }),
       "traits",
       /32768/,
     ],
-    ["objects that share without end", (c) => c.identify({ userId, traits: doubling }), "traits", /32768/],
+    [
+      "objects that share without end",
+      (c) => c.identify({ userId: USER_ID, traits: doubling }),
+      "traits",
+      /32768/,
+    ],
   ])("%s", (_, record, field, message) => {
     const error = refusal(record);
     expect(error.field).toBe(field);
@@ -178,7 +203,7 @@ describe("a call that cannot be recorded says which field and why", () => {
 describe("what fits is sent as it was at the call", () => {
   it("32 KB in four-byte characters is measured in bytes, not in characters", async () => {
     const { analytics, service } = createBench();
-    analytics.identify({ userId, traits: { bio: "😀".repeat(8_150) } });
+    analytics.identify({ userId: USER_ID, traits: { bio: "😀".repeat(8_150) } });
     await analytics.flush();
     expect(new TextEncoder().encode(JSON.stringify(service.messages[0])).length).toBeGreaterThan(32_600);
   });
@@ -186,7 +211,7 @@ describe("what fits is sent as it was at the call", () => {
   it("changing the object after the call changes nothing", async () => {
     const { analytics, service } = createBench();
     const properties = { items: [{ price: 1 }] };
-    const message = { userId, event: "E", properties };
+    const message = { userId: USER_ID, event: "E", properties };
     analytics.track(message);
     properties.items[0] = { price: 2 };
     message.event = "F";
@@ -198,7 +223,7 @@ describe("what fits is sent as it was at the call", () => {
     const { analytics, service } = createBench();
     const json = '{"__proto__":{"a":1},"constructor":2,"toString":3}';
     analytics.page({
-      userId,
+      userId: USER_ID,
       traits: JSON.parse(json) as object & Record<string, unknown>,
       properties: { path: "/" },
     });
@@ -211,7 +236,7 @@ describe("what fits is sent as it was at the call", () => {
 
   it("a lone surrogate is legal JSON and legal UTF-8", async () => {
     const { analytics, service } = createBench();
-    analytics.identify({ userId, traits: { bio: "\ud83d" } });
+    analytics.identify({ userId: USER_ID, traits: { bio: "\ud83d" } });
     await analytics.flush();
     expect(service.messages[0]?.traits).toEqual({ bio: "\ud83d" });
   });
@@ -220,7 +245,7 @@ describe("what fits is sent as it was at the call", () => {
     const value = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 }), { maxKeys: 6 });
     const property = fc.asyncProperty(value, async (properties) => {
       const { analytics, service } = createBench();
-      analytics.track({ userId, event: "E", properties });
+      analytics.track({ userId: USER_ID, event: "E", properties });
       await analytics.flush();
       // Through JSON, which has no -0.
       expect(service.messages[0]?.properties).toEqual(JSON.parse(JSON.stringify(properties)));
@@ -241,7 +266,7 @@ describe("timestamps", () => {
     ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000Z"],
   ])("%s is %s", async (given, expected) => {
     const { analytics, service } = createBench();
-    analytics.identify({ userId, timestamp: given });
+    analytics.identify({ userId: USER_ID, timestamp: given });
     await analytics.flush();
     expect(service.messages[0]?.timestamp).toBe(expected);
   });
@@ -261,7 +286,7 @@ describe("timestamps", () => {
     {},
     true,
   ])("%s is refused", (timestamp) => {
-    const error = refusal((analytics) => analytics.identify(call({ userId, timestamp })));
+    const error = refusal((analytics) => analytics.identify(call({ userId: USER_ID, timestamp })));
     expect(error.field).toBe("timestamp");
   });
 });

@@ -2,7 +2,7 @@ import { Analytics, ValidationError, type BeforeSend, type Message } from "@coun
 import { describe, expect, it } from "vitest";
 import { createBench, type Bench } from "./support/bench.ts";
 
-const userId = "u1";
+const USER_ID = "u1";
 
 function createScreened(beforeSend: unknown): Bench & { readonly told: string[] } {
   const told: string[] = [];
@@ -23,14 +23,19 @@ describe("beforeSend", () => {
       return message;
     });
     const properties = { email: "ada@example.com" };
-    const receipt = analytics.track({ userId, event: "E", properties, context: { ip: "192.0.2.1" } });
+    const receipt = analytics.track({
+      userId: USER_ID,
+      event: "E",
+      properties,
+      context: { ip: "192.0.2.1" },
+    });
     await analytics.flush();
     expect(seen).toEqual([
       {
         type: "track",
         messageId: receipt.messageId,
         timestamp: "2026-01-01T00:00:00.000Z",
-        userId,
+        userId: USER_ID,
         event: "E",
         properties: { email: "ada@example.com" },
         context: { ip: "192.0.2.1" },
@@ -42,7 +47,7 @@ describe("beforeSend", () => {
 
   it("may return another object", async () => {
     const { analytics, service } = createScreened((message: Message) => ({ ...message, event: "Other" }));
-    const receipt = analytics.track({ userId, event: "E" });
+    const receipt = analytics.track({ userId: USER_ID, event: "E" });
     await analytics.flush();
     expect(service.messages).toMatchObject([{ event: "Other", messageId: receipt.messageId }]);
   });
@@ -51,8 +56,8 @@ describe("beforeSend", () => {
     const { analytics, service, told } = createScreened((message: Message) =>
       message.event === "Secret" ? null : message,
     );
-    const receipt = analytics.track({ userId, event: "Secret" });
-    analytics.track({ userId, event: "Public" });
+    const receipt = analytics.track({ userId: USER_ID, event: "Secret" });
+    analytics.track({ userId: USER_ID, event: "Public" });
     expect(receipt.outcome).toEqual({
       status: "dropped",
       reason: "before-send",
@@ -90,7 +95,7 @@ describe("beforeSend", () => {
     ],
   ])("that %s sends nothing, throws nothing, and onDrop is told", async (_, beforeSend, detail) => {
     const { analytics, service, told } = createScreened(beforeSend);
-    const receipt = analytics.track({ userId, event: "E" });
+    const receipt = analytics.track({ userId: USER_ID, event: "E" });
     expect(receipt.outcome).toMatchObject({
       status: "dropped",
       reason: "internal-error",
@@ -105,9 +110,9 @@ describe("beforeSend", () => {
   it("is not called for a call that cannot be recorded, nor after close()", async () => {
     let calls = 0;
     const { analytics } = createScreened((message: Message) => ((calls += 1), message));
-    expect(() => analytics.track({ userId, event: "" })).toThrow(ValidationError);
+    expect(() => analytics.track({ userId: USER_ID, event: "" })).toThrow(ValidationError);
     await analytics.close();
-    analytics.track({ userId, event: "late" });
+    analytics.track({ userId: USER_ID, event: "late" });
     expect(calls).toBe(0);
   });
 });
@@ -122,14 +127,14 @@ describe("disable", () => {
       onDrop: ({ outcome }) => told.push(outcome.reason),
       transport: { send: () => ((requests += 1), Promise.reject(new Error("sent"))) },
     });
-    const receipt = analytics.track({ userId, event: "E" });
+    const receipt = analytics.track({ userId: USER_ID, event: "E" });
     expect(await receipt).toEqual({
       status: "dropped",
       reason: "disabled",
       detail: "The client was created with disable: true.",
       mayBeStored: false,
     });
-    expect(() => analytics.track({ userId, event: "" })).toThrow(ValidationError);
+    expect(() => analytics.track({ userId: USER_ID, event: "" })).toThrow(ValidationError);
     expect(await analytics.close()).toEqual({ delivered: 0, failed: 0, dropped: 1, pending: 0 });
     expect({ requests, told }).toEqual({ requests: 0, told: [] });
   });
@@ -141,7 +146,7 @@ describe("a callback, as other clients take one", () => {
     (type) => {
       const { analytics } = createBench();
       const record = analytics[type].bind(analytics) as (call: object, callback: () => void) => unknown;
-      const call = { userId, event: "E", groupId: "g1", previousId: "a1" };
+      const call = { userId: USER_ID, event: "E", groupId: "g1", previousId: "a1" };
       expect(() => record(call, () => {})).toThrow(TypeError);
       expect(() => record(call, () => {})).toThrow(
         `${type}() takes no callback. Await the receipt that it returns: const outcome = await analytics.${type}({ ... });`,

@@ -3,13 +3,13 @@ import { createServer, type AddressInfo, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { closedEndpoint, startService, type Service } from "./support/service.ts";
 
-const userId = "u1";
-const fast: AnalyticsOptions = { retry: { minDelay: 20, maxDelay: 40, giveUpAfter: 100 } };
-const patient: AnalyticsOptions = { retry: { minDelay: 1, maxDelay: 2 } };
+const USER_ID = "u1";
+const FAST: AnalyticsOptions = { retry: { minDelay: 20, maxDelay: 40, giveUpAfter: 100 } };
+const PATIENT: AnalyticsOptions = { retry: { minDelay: 1, maxDelay: 2 } };
 
 async function deliver(service: Service, options: AnalyticsOptions = {}): Promise<Outcome> {
-  const analytics = new Analytics("WRITE_KEY", { endpoint: service.url, ...fast, ...options });
-  const receipt = analytics.track({ userId, event: "E" });
+  const analytics = new Analytics("WRITE_KEY", { endpoint: service.url, ...FAST, ...options });
+  const receipt = analytics.track({ userId: USER_ID, event: "E" });
   await analytics.close();
   return receipt;
 }
@@ -44,7 +44,7 @@ it("a batch over a real socket", async () => {
 it("a write key beyond ASCII is sent in UTF-8", async () => {
   const service = await startService();
   const analytics = new Analytics("clé", { endpoint: service.url });
-  analytics.track({ userId, event: "E" });
+  analytics.track({ userId: USER_ID, event: "E" });
   await analytics.close();
   expect(service.requests[0]?.headers.authorization).toBe(`Basic ${Buffer.from("clé:").toString("base64")}`);
 });
@@ -71,7 +71,7 @@ it("more headers, which cannot replace the protocol's own", async () => {
 it("connections are kept alive from one batch to the next", async () => {
   const service = await startService();
   const analytics = new Analytics("WRITE_KEY", { endpoint: service.url, flushAt: 1, maxInFlight: 1 });
-  for (let n = 0; n < 50; n += 1) analytics.track({ userId, event: "E" });
+  for (let n = 0; n < 50; n += 1) analytics.track({ userId: USER_ID, event: "E" });
   await analytics.close();
   expect(service.messages).toHaveLength(50);
   expect(service.requests).toHaveLength(50);
@@ -81,24 +81,24 @@ it("connections are kept alive from one batch to the next", async () => {
 
 describe("an endpoint that", () => {
   it("is down", async () => {
-    const analytics = new Analytics("K", { endpoint: await closedEndpoint(), ...fast });
-    const receipt = analytics.track({ userId, event: "E" });
+    const analytics = new Analytics("K", { endpoint: await closedEndpoint(), ...FAST });
+    const receipt = analytics.track({ userId: USER_ID, event: "E" });
     expect(await analytics.flush()).toEqual({ delivered: 0, failed: 0, dropped: 1, pending: 0 });
     expect(await receipt).toMatchObject({ reason: "retries-exhausted", mayBeStored: false });
     expect(await receipt).toHaveProperty("detail", expect.stringContaining("ECONNREFUSED"));
   });
 
   it("does not exist", async () => {
-    const analytics = new Analytics("K", { endpoint: "http://no-such-host.invalid", ...fast });
-    const receipt = analytics.track({ userId, event: "E" });
+    const analytics = new Analytics("K", { endpoint: "http://no-such-host.invalid", ...FAST });
+    const receipt = analytics.track({ userId: USER_ID, event: "E" });
     await analytics.flush();
     expect(await receipt).toMatchObject({ reason: "retries-exhausted", mayBeStored: false });
   });
 
   it("hangs", async () => {
     const endpoint = await startRaw(() => {});
-    const analytics = new Analytics("K", { endpoint, ...fast, requestTimeout: 50 });
-    const receipt = analytics.track({ userId, event: "E" });
+    const analytics = new Analytics("K", { endpoint, ...FAST, requestTimeout: 50 });
+    const receipt = analytics.track({ userId: USER_ID, event: "E" });
     await analytics.flush();
     expect(await receipt).toMatchObject({ reason: "retries-exhausted", mayBeStored: true });
     expect(await receipt).toHaveProperty("detail", expect.stringContaining("nothing within 50 ms"));
@@ -108,8 +108,8 @@ describe("an endpoint that", () => {
     const endpoint = await startRaw((socket) =>
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"succ'),
     );
-    const analytics = new Analytics("K", { endpoint, ...fast, requestTimeout: 50 });
-    const receipt = analytics.track({ userId, event: "E" });
+    const analytics = new Analytics("K", { endpoint, ...FAST, requestTimeout: 50 });
+    const receipt = analytics.track({ userId: USER_ID, event: "E" });
     await analytics.flush();
     expect(await receipt).toMatchObject({ reason: "retries-exhausted", mayBeStored: true });
   });
@@ -121,24 +121,24 @@ describe("an endpoint that", () => {
       const pour = (): boolean => !socket.destroyed && socket.write(chunk, () => setImmediate(pour));
       pour();
     });
-    const analytics = new Analytics("K", { endpoint, ...fast });
-    analytics.track({ userId, event: "E" });
+    const analytics = new Analytics("K", { endpoint, ...FAST });
+    analytics.track({ userId: USER_ID, event: "E" });
     // It is read as far as it says anything, and left.
     expect(await analytics.flush()).toMatchObject({ delivered: 1 });
   });
 
   it("resets", async () => {
     const endpoint = await startRaw((socket) => socket.once("data", () => socket.resetAndDestroy()));
-    const analytics = new Analytics("K", { endpoint, ...fast });
-    const receipt = analytics.track({ userId, event: "E" });
+    const analytics = new Analytics("K", { endpoint, ...FAST });
+    const receipt = analytics.track({ userId: USER_ID, event: "E" });
     await analytics.flush();
     expect(await receipt).toMatchObject({ reason: "retries-exhausted", mayBeStored: true });
   });
 
   it("is not HTTP", async () => {
     const endpoint = await startRaw((socket) => socket.end("SSH-2.0-OpenSSH_9.2\r\n"));
-    const analytics = new Analytics("K", { endpoint, ...fast });
-    const receipt = analytics.track({ userId, event: "E" });
+    const analytics = new Analytics("K", { endpoint, ...FAST });
+    const receipt = analytics.track({ userId: USER_ID, event: "E" });
     await analytics.flush();
     expect(await receipt).toMatchObject({ status: "dropped", reason: "retries-exhausted" });
   });
@@ -184,7 +184,7 @@ describe("an endpoint that", () => {
       response.sendDate = false;
       response.writeHead(429, { "retry-after": came.length === 1 ? "1" : date }).end();
     };
-    expect(await deliver(service, patient)).toEqual({ status: "delivered" });
+    expect(await deliver(service, PATIENT)).toEqual({ status: "delivered" });
     came.push(Date.now());
     expect((came[1] ?? 0) - (came[0] ?? 0)).toBeGreaterThanOrEqual(950);
     expect((came[2] ?? 0) - (came[1] ?? 0)).toBeGreaterThanOrEqual(950);
@@ -198,7 +198,7 @@ describe("an endpoint that", () => {
       if (failures === 0) service.answer = undefined;
       response.writeHead(500).end("<h1>Oops</h1>");
     };
-    expect(await deliver(service, patient)).toEqual({ status: "delivered" });
+    expect(await deliver(service, PATIENT)).toEqual({ status: "delivered" });
     expect(service.requests.map(({ headers }) => headers["x-retry-count"])).toEqual([
       undefined,
       "1",
@@ -219,8 +219,8 @@ it("a transport that ignores its signal, throws or returns nonsense holds no one
     () => Promise.resolve({} as never),
   ];
   for (const send of transports) {
-    const analytics = new Analytics("K", { transport: { send }, ...fast, requestTimeout: 20 });
-    const receipt = analytics.track({ userId, event: "E" });
+    const analytics = new Analytics("K", { transport: { send }, ...FAST, requestTimeout: 20 });
+    const receipt = analytics.track({ userId: USER_ID, event: "E" });
     await analytics.close();
     expect(await receipt).toMatchObject({
       status: "dropped",

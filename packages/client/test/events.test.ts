@@ -4,7 +4,7 @@ import { defineEvents } from "@countersign/core";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 
-const userId = "u1";
+const USER_ID = "u1";
 const events = defineEvents({
   "Order Completed": z.object({ orderId: z.string(), total: z.coerce.number() }),
   "Signed Up": z.object({ plan: z.enum(["free", "team"]).optional() }),
@@ -15,20 +15,20 @@ describe("at compile time", () => {
   it("track() takes the events that the receiver knows, and what their schemas take", async () => {
     const service = memoryTransport();
     const analytics = new Analytics("KEY", { events, transport: service });
-    analytics.track({ userId, event: "Order Completed", properties: { orderId: "o1", total: 9 } });
+    analytics.track({ userId: USER_ID, event: "Order Completed", properties: { orderId: "o1", total: 9 } });
     analytics.track({ anonymousId: "a1", event: "Signed Up", properties: { plan: "team" } });
-    analytics.track({ userId, event: "Signed Up" });
+    analytics.track({ userId: USER_ID, event: "Signed Up" });
 
     // @ts-expect-error The event is not defined.
-    analytics.track({ userId, event: "Order Complete", properties: { orderId: "o1", total: 9 } });
+    analytics.track({ userId: USER_ID, event: "Order Complete", properties: { orderId: "o1", total: 9 } });
     // @ts-expect-error A property is missing.
-    analytics.track({ userId, event: "Order Completed", properties: { total: 9 } });
+    analytics.track({ userId: USER_ID, event: "Order Completed", properties: { total: 9 } });
     // @ts-expect-error The properties are missing.
-    analytics.track({ userId, event: "Order Completed" });
+    analytics.track({ userId: USER_ID, event: "Order Completed" });
     // @ts-expect-error A property is of the wrong kind.
-    analytics.track({ userId, event: "Signed Up", properties: { plan: "gold" } });
+    analytics.track({ userId: USER_ID, event: "Signed Up", properties: { plan: "gold" } });
     // @ts-expect-error Properties of another event.
-    analytics.track({ userId, event: "Signed Up", properties: { orderId: "o1", total: 9 } });
+    analytics.track({ userId: USER_ID, event: "Signed Up", properties: { orderId: "o1", total: 9 } });
     // @ts-expect-error Nobody did it.
     expect(() => analytics.track({ event: "Signed Up" })).toThrow(ValidationError);
 
@@ -43,9 +43,9 @@ describe("at compile time", () => {
       total: number;
     }
     const order: Order = { total: 9 };
-    analytics.track({ userId, event: "Whatever", properties: order });
+    analytics.track({ userId: USER_ID, event: "Whatever", properties: order });
     // @ts-expect-error The event is missing.
-    expect(() => analytics.track({ userId })).toThrow("You must pass 'event'.");
+    expect(() => analytics.track({ userId: USER_ID })).toThrow("You must pass 'event'.");
   });
 
   it("calls ask for an identity, and for no field they do not know", () => {
@@ -56,13 +56,13 @@ describe("at compile time", () => {
     const nobody: IdentifyCall = { userId: maybe.id };
     expect(() => analytics.identify(nobody)).toThrow(ValidationError);
     // @ts-expect-error An alias needs both ids.
-    expect(() => analytics.alias({ userId })).toThrow("You must pass a 'previousId'.");
+    expect(() => analytics.alias({ userId: USER_ID })).toThrow("You must pass a 'previousId'.");
     // @ts-expect-error A group needs its id.
-    expect(() => analytics.group({ userId })).toThrow("You must pass a 'groupId'.");
+    expect(() => analytics.group({ userId: USER_ID })).toThrow("You must pass a 'groupId'.");
     // @ts-expect-error Misspelt.
-    expect(() => analytics.identify({ userId, trait: {} })).toThrow("no field 'trait'");
+    expect(() => analytics.identify({ userId: USER_ID, trait: {} })).toThrow("no field 'trait'");
     // @ts-expect-error The recognised properties of a page are strings.
-    analytics.page({ userId, traits: { url: 7 } });
+    analytics.page({ userId: USER_ID, traits: { url: 7 } });
   });
 });
 
@@ -74,8 +74,8 @@ describe("at run time, with validateEvents", () => {
     const service = memoryTransport();
     const analytics = new Analytics("KEY", { events, validateEvents: true, transport: service });
     // The schema would make it a number. Its input is what the receiver's schema reads again.
-    analytics.track({ userId, event: "Order Completed", properties: { orderId: "o1", total: "9" } });
-    analytics.track({ userId, event: "Signed Up" });
+    analytics.track({ userId: USER_ID, event: "Order Completed", properties: { orderId: "o1", total: "9" } });
+    analytics.track({ userId: USER_ID, event: "Signed Up" });
     await analytics.close();
     service.assertSent({ event: "Order Completed", properties: { total: "9" } });
     expect(service.messages).toHaveLength(2);
@@ -93,10 +93,10 @@ describe("at run time, with validateEvents", () => {
     ["missing properties", { event: "Order Completed" }, "properties.orderId", /and 1 more/],
     ["no event at all", {}, "event", /You must pass 'event'/],
   ])("%s is refused", (_, call, field, message) => {
-    expect(() => track({ userId, ...call })).toThrow(
+    expect(() => track({ userId: USER_ID, ...call })).toThrow(
       expect.objectContaining({ name: "ValidationError", field }),
     );
-    expect(() => track({ userId, ...call })).toThrow(message);
+    expect(() => track({ userId: USER_ID, ...call })).toThrow(message);
     expect(analytics.counts.pending).toBe(0);
   });
 
@@ -109,6 +109,6 @@ describe("at run time, with validateEvents", () => {
       events: { schemas: { E: later } },
       validateEvents: true,
     });
-    expect(() => analytics.track({ userId, event: "E", properties: {} })).toThrow(TypeError);
+    expect(() => analytics.track({ userId: USER_ID, event: "E", properties: {} })).toThrow(TypeError);
   });
 });

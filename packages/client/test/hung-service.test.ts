@@ -16,11 +16,11 @@ interface Report {
 }
 
 // Again where other processes held the core for the tenth of a second that the promise leaves.
-const patience = { timeout: 60_000, retry: 2 };
+const PATIENCE = { timeout: 60_000, retry: 2 };
 
 it(
   "a hung service and 1,000,000 calls: bounded heap, counted drops, close() in time with true counts",
-  patience,
+  PATIENCE,
   async () => {
     const sockets = new Set<Socket>();
     const server = createServer((socket) => sockets.add(socket.on("error", () => {})));

@@ -4,13 +4,13 @@ import { memoryTransport } from "@countersign/client/testing";
 import { describe, expect, it } from "vitest";
 import { createBench } from "./support/bench.ts";
 
-const userId = "u1";
+const USER_ID = "u1";
 
 describe("the log", () => {
   it("speaks the Go library's terms", async () => {
     const lines: string[] = [];
     const { analytics, service, clock } = createBench({ flushAt: 2, log: (line) => lines.push(line) });
-    const track = (messageId: string) => analytics.track({ userId, event: "E", messageId });
+    const track = (messageId: string) => analytics.track({ userId: USER_ID, event: "E", messageId });
     const json = (id: string) =>
       `{"type":"track","messageId":"${id}","timestamp":"2026-01-01T00:00:00.000Z","userId":"u1","event":"E"}`;
     track("m1");
@@ -38,7 +38,7 @@ describe("the log", () => {
     const lines: string[] = [];
     const { analytics, service, clock } = createBench({ flushAt: 1, log: (line) => lines.push(line) });
     service.reply(new Error("socket hang up"));
-    analytics.track({ userId, event: "E" });
+    analytics.track({ userId: USER_ID, event: "E" });
     await clock.advance(1_000);
     expect(lines).toContainEqual(expect.stringMatching(/^error sending request: .*socket hang up/));
   });
@@ -48,7 +48,7 @@ describe("the log", () => {
     const { analytics, service } = createBench({ log: (line) => lines.push(line) });
     const encoded = Buffer.from("WRITE_KEY:").toString("base64");
     service.reply({ status: 401, body: `No such key: WRITE_KEY (Basic ${encoded})` });
-    const receipt = analytics.track({ userId, event: "E", properties: { key: "WRITE_KEY" } });
+    const receipt = analytics.track({ userId: USER_ID, event: "E", properties: { key: "WRITE_KEY" } });
     await analytics.flush();
     expect(lines.join()).toContain("[write key]");
     expect(`${lines.join()}${JSON.stringify(receipt.outcome)}`).not.toMatch(
@@ -79,7 +79,7 @@ describe("the log", () => {
       service.reply({ status: 404, body }, { status: 301, headers: { location: form } });
       service.reply(() => new Error(`fetch ${form}`), { status: 401 });
       const receipts = Array.from({ length: 3 }, () =>
-        analytics.track({ userId, event: "E", properties: { form } }),
+        analytics.track({ userId: USER_ID, event: "E", properties: { form } }),
       );
       await analytics.close(2_000);
       const said = `${lines.join("\n")}${JSON.stringify(receipts.map(({ outcome }) => outcome))}`;
@@ -111,7 +111,7 @@ describe("the log", () => {
     const short = new Analytics("n", { transport: service, log: (line) => lines.push(line) });
     service.reply({ status: 401, body: "No such key: a.b*" });
     service.reply({ status: 401, body: "No such key: n" });
-    const receipts = [analytics, short].map((client) => client.track({ userId, event: "E" }));
+    const receipts = [analytics, short].map((client) => client.track({ userId: USER_ID, event: "E" }));
     await analytics.flush();
     await short.flush();
     for (const { outcome } of receipts) {

@@ -2,7 +2,7 @@ import type { Dropped, Undelivered, WhenFull } from "@countersign/client";
 import { describe, expect, it } from "vitest";
 import { createBench } from "./support/bench.ts";
 
-const userId = "u1";
+const USER_ID = "u1";
 
 /** A service that does not answer, and a queue of five whose first message is on its way. */
 function createFull(whenFull: WhenFull, options: object = {}) {
@@ -17,7 +17,8 @@ function createFull(whenFull: WhenFull, options: object = {}) {
     ...options,
   });
   bench.service.reply("hang");
-  const record = (n: number) => bench.analytics.track({ userId, event: `E${n}`, messageId: `m${n}` });
+  const record = (n: number) =>
+    bench.analytics.track({ userId: USER_ID, event: `E${n}`, messageId: `m${n}` });
   return { ...bench, record, dropped, ids: () => dropped.map(({ messageId }) => messageId) };
 }
 
@@ -56,7 +57,7 @@ describe("a full queue", () => {
       maxQueueSize: 1_000,
     });
     const record = (n: number, length: number) => {
-      analytics.identify({ userId, messageId: `m${n}`, traits: { bio: "x".repeat(length) } });
+      analytics.identify({ userId: USER_ID, messageId: `m${n}`, traits: { bio: "x".repeat(length) } });
     };
     record(0, 10_000);
     await clock.advance(0);
@@ -99,7 +100,7 @@ describe("a full queue", () => {
     });
     const properties = { bio: "x".repeat(30_000) };
     for (let n = 0; n < 100; n += 1) {
-      const receipt = analytics.track({ userId, event: "E", properties });
+      const receipt = analytics.track({ userId: USER_ID, event: "E", properties });
       expect(await receipt.accepted).toBe(true);
     }
     await analytics.close();
@@ -109,7 +110,7 @@ describe("a full queue", () => {
   it("wait lets no small call overtake a large one that waits", async () => {
     const { analytics, service, clock } = createFull("wait", { maxQueueBytes: 66_000 });
     const record = (messageId: string, length: number): void => {
-      analytics.identify({ userId, messageId, traits: { bio: "x".repeat(length) } });
+      analytics.identify({ userId: USER_ID, messageId, traits: { bio: "x".repeat(length) } });
     };
     record("first", 30_000);
     await clock.advance(0);
@@ -123,7 +124,7 @@ describe("a full queue", () => {
 
   it("is flushed without waiting for the interval", async () => {
     const { analytics, service, clock } = createBench({ maxQueueSize: 3 });
-    for (let n = 0; n < 4; n += 1) analytics.track({ userId, event: "E" });
+    for (let n = 0; n < 4; n += 1) analytics.track({ userId: USER_ID, event: "E" });
     await clock.advance(0);
     expect(service.messages).toHaveLength(3);
   });
@@ -133,7 +134,7 @@ it("onDrop gets the message as it would have been sent", () => {
   const { record, dropped } = createFull("drop-newest");
   for (let n = 0; n < 6; n += 1) record(n);
   expect(dropped[0]).toMatchObject({ messageId: "m5", type: "track", outcome: { reason: "queue-full" } });
-  expect(JSON.parse(dropped[0]?.json ?? "")).toMatchObject({ userId, event: "E5", messageId: "m5" });
+  expect(JSON.parse(dropped[0]?.json ?? "")).toMatchObject({ userId: USER_ID, event: "E5", messageId: "m5" });
 });
 
 it("a hook that throws keeps no other message from its outcome", async () => {
@@ -145,7 +146,7 @@ it("a hook that throws keeps no other message from its outcome", async () => {
     log: (line) => lines.push(line),
   });
   service.replyAlways({ status: 401 });
-  for (let n = 0; n < 3; n += 1) analytics.track({ userId, event: "E" });
+  for (let n = 0; n < 3; n += 1) analytics.track({ userId: USER_ID, event: "E" });
   expect(await analytics.flush()).toEqual({ delivered: 0, failed: 3, dropped: 0, pending: 0 });
   expect(lines.filter((line) => line === "onReject threw: Error: boom")).toHaveLength(3);
 });
@@ -154,7 +155,7 @@ it("requests in flight are capped, and what piles up goes out together", async (
   const { analytics, service, clock } = createBench({ maxInFlight: 2, flushAt: 2, requestTimeout: 60_000 });
   service.reply("hang", "hang");
   for (let n = 0; n < 10; n += 1) {
-    analytics.track({ userId, event: "E" });
+    analytics.track({ userId: USER_ID, event: "E" });
     await clock.advance(0);
   }
   expect(service.requests.map((request) => request.batch.length)).toEqual([2, 2]);

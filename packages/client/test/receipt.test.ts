@@ -3,14 +3,14 @@ import { memoryTransport } from "@countersign/client/testing";
 import { describe, expect, it } from "vitest";
 import { createBench } from "./support/bench.ts";
 
-const userId = "u1";
+const USER_ID = "u1";
 
 describe("a receipt", () => {
   it("has the id under which the service knows the message", async () => {
     const { analytics, service } = createBench();
     const receipts = [
-      analytics.track({ userId, event: "E" }),
-      analytics.track({ userId, event: "E", messageId: "mine" }),
+      analytics.track({ userId: USER_ID, event: "E" }),
+      analytics.track({ userId: USER_ID, event: "E", messageId: "mine" }),
     ];
     await analytics.flush();
     expect(receipts.map((receipt) => receipt.messageId)).toEqual(
@@ -21,7 +21,7 @@ describe("a receipt", () => {
 
   it("is awaited before and after its end, by many", async () => {
     const { analytics } = createBench();
-    const receipt = analytics.track({ userId, event: "E" });
+    const receipt = analytics.track({ userId: USER_ID, event: "E" });
     expect(receipt.outcome).toBeUndefined();
     const early = Promise.all([receipt, receipt.then(({ status }) => status)]);
     await analytics.flush();
@@ -35,11 +35,11 @@ describe("a receipt", () => {
     process.on("unhandledRejection", note);
     const { analytics, service, clock } = createBench({ flushAt: 1, retry: { giveUpAfter: 1_000 } });
     service.reply({ status: 401 }, new Error("reset"), "hang", { status: 500 }, { body: "<html>" });
-    for (let n = 0; n < 5; n += 1) analytics.track({ userId, event: "E" });
+    for (let n = 0; n < 5; n += 1) analytics.track({ userId: USER_ID, event: "E" });
     const closing = analytics.close(15_000);
     await clock.advance(15_000);
     await closing;
-    analytics.track({ userId, event: "late" });
+    analytics.track({ userId: USER_ID, event: "late" });
     await new Promise((resolve) => setImmediate(resolve));
     process.off("unhandledRejection", note);
     expect(unhandled).toEqual([]);
@@ -49,22 +49,22 @@ describe("a receipt", () => {
 describe("flush()", () => {
   it("waits for what was recorded before it, not for what comes after", async () => {
     const { analytics, service, clock } = createBench({ flushAt: 1, requestTimeout: 60_000 });
-    analytics.track({ userId, event: "before" });
+    analytics.track({ userId: USER_ID, event: "before" });
     const flushed = analytics.flush();
     service.reply({}, "hang");
     await clock.advance(0);
-    analytics.track({ userId, event: "after" });
+    analytics.track({ userId: USER_ID, event: "after" });
     expect(await flushed).toMatchObject({ delivered: 1 });
   });
 
   it("does not take a later call that ends sooner for one of its own", async () => {
     const { analytics, service, clock } = createBench({ flushAt: 1, requestTimeout: 60_000 });
     service.reply("hang");
-    analytics.track({ userId, event: "slow" });
+    analytics.track({ userId: USER_ID, event: "slow" });
     let flushed = false;
     const flushing = analytics.flush().finally(() => (flushed = true));
     await clock.advance(0);
-    const later = analytics.track({ userId, event: "fast" });
+    const later = analytics.track({ userId: USER_ID, event: "fast" });
     await clock.advance(0);
     expect(later.outcome).toEqual({ status: "delivered" });
     expect(flushed).toBe(false);
@@ -74,7 +74,7 @@ describe("flush()", () => {
 
   it("leaves no timer when it returns before its deadline", async () => {
     const { analytics, clock } = createBench();
-    analytics.track({ userId, event: "E" });
+    analytics.track({ userId: USER_ID, event: "E" });
     expect(await analytics.flush(1_000)).toMatchObject({ delivered: 1 });
     expect(clock.scheduled).toBe(0);
   });
@@ -82,7 +82,7 @@ describe("flush()", () => {
   it("returns at its deadline with what is pending, which goes on", async () => {
     const { analytics, service, clock } = createBench();
     service.reply({ status: 503, headers: { "retry-after": "60" } });
-    const receipt = analytics.track({ userId, event: "E" });
+    const receipt = analytics.track({ userId: USER_ID, event: "E" });
     const flushed = analytics.flush(1_000);
     await clock.advance(1_000);
     expect(await flushed).toEqual({ delivered: 0, failed: 0, dropped: 0, pending: 1 });
@@ -95,14 +95,14 @@ describe("flush()", () => {
     if (typeof deadline === "string") return;
     await expect(analytics.flush(deadline)).rejects.toThrow(TypeError);
     await expect(analytics.close(deadline)).rejects.toThrow(TypeError);
-    expect(analytics.track({ userId, event: "E" }).outcome).toBeUndefined();
+    expect(analytics.track({ userId: USER_ID, event: "E" }).outcome).toBeUndefined();
   });
 });
 
 describe("close()", () => {
   it("drains, whatever flushAt and flushAfter say", async () => {
     const { analytics, service } = createBench();
-    for (let n = 0; n < 7; n += 1) analytics.track({ userId, event: "E" });
+    for (let n = 0; n < 7; n += 1) analytics.track({ userId: USER_ID, event: "E" });
     expect(await analytics.close()).toEqual({ delivered: 7, failed: 0, dropped: 0, pending: 0 });
     expect(service.messages).toHaveLength(7);
   });
@@ -115,7 +115,10 @@ describe("close()", () => {
       requestTimeout: 60_000,
       transport: { send: ({ signal }) => (signals.push(signal), new Promise<never>(() => {})) },
     });
-    const [sent, queued] = [analytics.track({ userId, event: "E" }), analytics.track({ userId, event: "E" })];
+    const [sent, queued] = [
+      analytics.track({ userId: USER_ID, event: "E" }),
+      analytics.track({ userId: USER_ID, event: "E" }),
+    ];
     await clock.advance(0);
     const closing = analytics.close(1_000);
     await clock.advance(1_000);
@@ -129,7 +132,7 @@ describe("close()", () => {
   it("drops what waits in line as well", async () => {
     const { analytics, service, clock } = createBench({ flushAt: 1, maxQueueSize: 2, whenFull: "wait" });
     service.replyAlways({ status: 500 });
-    const receipts = [1, 2, 3, 4].map(() => analytics.track({ userId, event: "E" }));
+    const receipts = [1, 2, 3, 4].map(() => analytics.track({ userId: USER_ID, event: "E" }));
     const closing = analytics.close(1_000);
     await clock.advance(1_000);
     expect(await closing).toMatchObject({ dropped: 4, pending: 0 });
@@ -139,7 +142,7 @@ describe("close()", () => {
   it("is idempotent, and a later deadline still counts", async () => {
     const { analytics, service, clock } = createBench();
     service.replyAlways({ status: 500 });
-    analytics.track({ userId, event: "E" });
+    analytics.track({ userId: USER_ID, event: "E" });
     const all = [analytics.close(), analytics.close(), analytics.close(2_000)];
     await clock.advance(2_000);
     const expected = { delivered: 0, failed: 0, dropped: 1, pending: 0 };
@@ -150,7 +153,7 @@ describe("close()", () => {
   it("drops and counts the calls after it, without an exception", async () => {
     const { analytics, service } = createBench();
     await analytics.close();
-    const receipt = analytics.track({ userId, event: "late" });
+    const receipt = analytics.track({ userId: USER_ID, event: "late" });
     expect(receipt.outcome).toMatchObject({ status: "dropped", reason: "closed", mayBeStored: false });
     expect(analytics.counts).toEqual({ delivered: 0, failed: 0, dropped: 1, pending: 0 });
     expect(service.requests).toHaveLength(0);
@@ -159,10 +162,10 @@ describe("close()", () => {
   it("is what `await using` does", async () => {
     const service = memoryTransport();
     const analytics = new Analytics("KEY", { transport: service });
-    analytics.track({ userId, event: "E" });
+    analytics.track({ userId: USER_ID, event: "E" });
     await analytics[Symbol.asyncDispose]();
     service.assertCount(1);
-    expect(analytics.track({ userId, event: "late" }).outcome).toMatchObject({ reason: "closed" });
+    expect(analytics.track({ userId: USER_ID, event: "late" }).outcome).toMatchObject({ reason: "closed" });
   });
 });
 
@@ -173,8 +176,8 @@ it("something injected that throws is an outcome, not a crash", async () => {
     return "id";
   };
   const { analytics, clock } = createBench({ ids, maxQueueSize: 1, whenFull: "wait" });
-  const receipt = analytics.track({ userId, event: "E" });
-  const waiting = analytics.track({ userId, event: "E", properties: { bio: "x".repeat(20_000) } });
+  const receipt = analytics.track({ userId: USER_ID, event: "E" });
+  const waiting = analytics.track({ userId: USER_ID, event: "E", properties: { bio: "x".repeat(20_000) } });
   broken = true;
   const flushed = analytics.flush();
   await clock.advance(0);
@@ -187,7 +190,7 @@ it("something injected that throws is an outcome, not a crash", async () => {
 
   // The room they took is free again, and the client goes on.
   broken = false;
-  const next = analytics.track({ userId, event: "E" });
+  const next = analytics.track({ userId: USER_ID, event: "E" });
   expect(await next.accepted).toBe(true);
   expect(await analytics.flush()).toMatchObject({ delivered: 1 });
 });

@@ -3,7 +3,7 @@ import type { Reply, SentBatch } from "@countersign/client/testing";
 import { describe, expect, it } from "vitest";
 import { createBench } from "./support/bench.ts";
 
-const userId = "u1";
+const USER_ID = "u1";
 const start = Date.UTC(2026, 0, 1);
 
 describe("retries", () => {
@@ -17,7 +17,7 @@ describe("retries", () => {
       at.push(clock.now() - start);
       return { status: 500 };
     });
-    const receipt = analytics.track({ userId, event: "E" });
+    const receipt = analytics.track({ userId: USER_ID, event: "E" });
     await clock.advance(60_000);
     expect(at).toEqual([0, 1_000, 3_000, 7_000, 11_000, 15_000, 19_000, 20_000]);
     expect(receipt.outcome).toMatchObject({
@@ -40,7 +40,7 @@ describe("retries", () => {
       return { status: 502 };
     };
     service.reply(fail, fail, fail, fail, () => (at.push(clock.now() - start), {}));
-    analytics.track({ userId, event: "E" });
+    analytics.track({ userId: USER_ID, event: "E" });
     await clock.advance(60_000);
     expect(at).toEqual([0, 750, 1_625, 2_125, 9_375]);
   });
@@ -48,7 +48,7 @@ describe("retries", () => {
   it("go on for an hour by default", async () => {
     const { analytics, service, clock } = createBench({ flushAt: 1 });
     service.replyAlways({ status: 500 });
-    const receipt = analytics.track({ userId, event: "E" });
+    const receipt = analytics.track({ userId: USER_ID, event: "E" });
     await clock.advance(3_599_999);
     expect(receipt.outcome).toBeUndefined();
     await clock.advance(1);
@@ -58,7 +58,7 @@ describe("retries", () => {
   it("are not made when giveUpAfter is 0", async () => {
     const { analytics, service, clock } = createBench({ flushAt: 1, retry: { giveUpAfter: 0 } });
     service.replyAlways({ status: 429, headers: { "retry-after": "1" } });
-    const receipt = analytics.track({ userId, event: "E" });
+    const receipt = analytics.track({ userId: USER_ID, event: "E" });
     await clock.advance(0);
     expect(receipt.outcome).toMatchObject({ reason: "retries-exhausted" });
     expect(service.requests).toHaveLength(1);
@@ -67,7 +67,7 @@ describe("retries", () => {
   it("say how many went before, and the parts of a split batch begin anew", async () => {
     const { analytics, service, clock } = createBench({ flushAt: 2, headers: { "x-retry-count": "9" } });
     service.reply({ status: 500 }, { status: 429 }, { status: 400 });
-    for (let n = 0; n < 2; n += 1) analytics.track({ userId, event: "E" });
+    for (let n = 0; n < 2; n += 1) analytics.track({ userId: USER_ID, event: "E" });
     await clock.advance(60_000);
     const counts = service.requests.map(({ headers }) => headers["X-Retry-Count"]);
     expect(counts).toEqual([undefined, "1", "2", undefined, undefined]);
@@ -87,7 +87,7 @@ describe("retries", () => {
   ])("follow %s", async (_, reply) => {
     const { analytics, service, clock } = createBench({ flushAt: 1 });
     service.reply(reply);
-    const receipt = analytics.track({ userId, event: "E" });
+    const receipt = analytics.track({ userId: USER_ID, event: "E" });
     await clock.advance(30_000);
     expect(service.requests).toHaveLength(2);
     expect(receipt.outcome).toEqual({ status: "delivered" });
@@ -104,7 +104,7 @@ describe("retries", () => {
   ])("do not follow %i", async (status, reason) => {
     const { analytics, service, clock } = createBench({ flushAt: 1 });
     service.reply({ status, headers: { location: "https://elsewhere.example/" } });
-    const receipt = analytics.track({ userId, event: "E" });
+    const receipt = analytics.track({ userId: USER_ID, event: "E" });
     await clock.advance(600_000);
     expect(service.requests).toHaveLength(1);
     expect(receipt.outcome).toMatchObject({
@@ -118,7 +118,7 @@ describe("retries", () => {
   it("send the same messages and batch id again, and a new sentAt", async () => {
     const { analytics, service, clock } = createBench({ flushAt: 1 });
     service.reply({ status: 500 });
-    analytics.track({ userId, event: "E" });
+    analytics.track({ userId: USER_ID, event: "E" });
     await clock.advance(1_000);
     const [first, second] = service.requests;
     expect(second).toEqual({
@@ -131,7 +131,7 @@ describe("retries", () => {
   it("do not follow a 200 that says it failed", async () => {
     const { analytics, service, clock } = createBench({ flushAt: 1 });
     service.reply({ body: '{"success":false,"code":"no"}', stored: false });
-    const receipt = analytics.track({ userId, event: "E" });
+    const receipt = analytics.track({ userId: USER_ID, event: "E" });
     await clock.advance(600_000);
     expect(receipt.outcome).toMatchObject({ status: "rejected", reason: "refused" });
   });
@@ -161,7 +161,7 @@ describe("Retry-After", () => {
       const { analytics, service, clock } = createBench({ flushAt: 1 });
       let second = 0;
       service.reply({ status, headers }, () => ((second = clock.now()), {}));
-      analytics.track({ userId, event: "E" });
+      analytics.track({ userId: USER_ID, event: "E" });
       await clock.advance(600_000);
       expect(second - start).toBe(expected);
     }
@@ -171,7 +171,7 @@ describe("Retry-After", () => {
     const requests = async (headers: Record<string, string>): Promise<number> => {
       const { analytics, service, clock } = createBench({ flushAt: 1, random: () => 0 });
       service.replyAlways({ status: 429, headers });
-      analytics.track({ userId, event: "E" });
+      analytics.track({ userId: USER_ID, event: "E" });
       await clock.advance(60_000);
       return service.requests.length;
     };
@@ -183,7 +183,7 @@ describe("Retry-After", () => {
     const outcomeAfter = async (status: number): Promise<Outcome | undefined> => {
       const { analytics, service, clock } = createBench({ flushAt: 1, retry: { giveUpAfter: 5_000 } });
       service.reply(...Array.from({ length: 20 }, () => ({ status, headers: { "retry-after": "60" } })));
-      const receipt = analytics.track({ userId, event: "E" });
+      const receipt = analytics.track({ userId: USER_ID, event: "E" });
       await clock.advance(20 * 60_000);
       return receipt.outcome;
     };
@@ -197,7 +197,7 @@ describe("Retry-After", () => {
     service.reply(...Array.from({ length: 8 }, () => ({ status: 429, headers: { "retry-after": "2" } })));
     service.reply({ status: 500 });
     service.replyAlways(() => (at.push(clock.now() - start), {}));
-    analytics.track({ userId, event: "E" });
+    analytics.track({ userId: USER_ID, event: "E" });
     await clock.advance(60_000);
     expect(at).toEqual([8 * 2_000 + 1_000]);
   });
@@ -208,9 +208,9 @@ describe("Retry-After", () => {
     const note = (reply: Reply) => (): Reply => (at.push(clock.now() - start), reply);
     service.reply(note({ status, headers: { "retry-after": "10" } }));
     service.replyAlways(note({}));
-    analytics.track({ userId, event: "E" });
+    analytics.track({ userId: USER_ID, event: "E" });
     await clock.advance(1_000);
-    for (let n = 0; n < 5; n += 1) analytics.track({ userId, event: "E" });
+    for (let n = 0; n < 5; n += 1) analytics.track({ userId: USER_ID, event: "E" });
     await clock.advance(8_999);
     expect(at).toEqual([0]);
     await clock.advance(1);
@@ -225,7 +225,7 @@ describe("Retry-After", () => {
       { status: 429, headers: { "retry-after": "2" } },
     );
     service.replyAlways(() => (at.push(clock.now() - start), {}));
-    for (let n = 0; n < 2; n += 1) analytics.track({ userId, event: "E" });
+    for (let n = 0; n < 2; n += 1) analytics.track({ userId: USER_ID, event: "E" });
     await clock.advance(60_000);
     expect(at).toEqual([10_000, 10_000]);
   });
@@ -233,9 +233,9 @@ describe("Retry-After", () => {
   it("after 500 the other batches go on", async () => {
     const { analytics, service, clock } = createBench({ flushAt: 1 });
     service.reply({ status: 500, headers: { "retry-after": "10" } });
-    analytics.track({ userId, event: "slow" });
+    analytics.track({ userId: USER_ID, event: "slow" });
     await clock.advance(1_000);
-    analytics.track({ userId, event: "fast" });
+    analytics.track({ userId: USER_ID, event: "fast" });
     await clock.advance(0);
     expect(service.messages.map((message) => message.event)).toEqual(["fast"]);
   });
@@ -250,7 +250,7 @@ describe("a batch that is refused", () => {
     const { analytics, service } = createBench();
     service.replyAlways(picky);
     const receipts = Array.from({ length: 16 }, (_, n) =>
-      analytics.track({ userId, event: "E", messageId: `m${n}` }),
+      analytics.track({ userId: USER_ID, event: "E", messageId: `m${n}` }),
     );
     expect(await analytics.flush()).toEqual({ delivered: 14, failed: 2, dropped: 0, pending: 0 });
     const rejected = receipts.filter((receipt) => receipt.outcome?.status === "rejected");
@@ -263,7 +263,7 @@ describe("a batch that is refused", () => {
   it("as too large is bisected until it fits", async () => {
     const { analytics, service } = createBench();
     service.replyAlways(({ bytes }) => (bytes > 1_000 ? { status: 413 } : {}));
-    for (let n = 0; n < 15; n += 1) analytics.track({ userId, event: "E", properties: { n } });
+    for (let n = 0; n < 15; n += 1) analytics.track({ userId: USER_ID, event: "E", properties: { n } });
     expect(await analytics.flush()).toMatchObject({ delivered: 15, failed: 0 });
   });
 
@@ -271,7 +271,7 @@ describe("a batch that is refused", () => {
     const { analytics, service, clock } = createBench();
     let n = 0;
     service.replyAlways((batch) => ((n += 1) % 2 === 0 ? { status: 500 } : picky(batch)));
-    for (let n = 0; n < 16; n += 1) analytics.track({ userId, event: "E", messageId: `m${n}` });
+    for (let n = 0; n < 16; n += 1) analytics.track({ userId: USER_ID, event: "E", messageId: `m${n}` });
     const flushed = analytics.flush();
     await clock.advance(600_000);
     expect(await flushed).toEqual({ delivered: 14, failed: 2, dropped: 0, pending: 0 });
@@ -280,7 +280,7 @@ describe("a batch that is refused", () => {
   it("for the write key is not bisected", async () => {
     const { analytics, service } = createBench();
     service.replyAlways({ status: 401 });
-    for (let n = 0; n < 8; n += 1) analytics.track({ userId, event: "E" });
+    for (let n = 0; n < 8; n += 1) analytics.track({ userId: USER_ID, event: "E" });
     expect(await analytics.flush()).toMatchObject({ failed: 8 });
     expect(service.requests).toHaveLength(1);
   });
@@ -289,7 +289,7 @@ describe("a batch that is refused", () => {
 async function outcomeOf(...replies: Reply[]): Promise<Outcome | undefined> {
   const { analytics, service, clock } = createBench({ flushAt: 1, retry: { giveUpAfter: 1_000 } });
   service.reply(...replies);
-  const receipt = analytics.track({ userId, event: "E" });
+  const receipt = analytics.track({ userId: USER_ID, event: "E" });
   await clock.advance(600_000);
   return receipt.outcome;
 }
@@ -312,7 +312,7 @@ describe("mayBeStored", () => {
     const { analytics, service, clock } = createBench();
     service.reply({ status: 502 }, { status: 400 });
     service.replyAlways({ status: 401 });
-    const receipts = [1, 2].map(() => analytics.track({ userId, event: "E" }));
+    const receipts = [1, 2].map(() => analytics.track({ userId: USER_ID, event: "E" }));
     const flushed = analytics.flush();
     await clock.advance(10_000);
     expect(await flushed).toMatchObject({ failed: 2 });

@@ -33,7 +33,7 @@ function sends(record: (client: Analytics) => unknown, expected: object): Row["c
 async function sizesOfFullBatch(extra: number): Promise<number[]> {
   const { analytics, service } = createBench({ flushAt: 1_000, ids: () => "batch" });
   const record = (n: number, length: number): void => {
-    analytics.identify({ userId, messageId: `m${n}`, traits: { bio: "x".repeat(length) } });
+    analytics.identify({ userId: USER_ID, messageId: `m${n}`, traits: { bio: "x".repeat(length) } });
   };
   const envelope =
     `{"batch":[],"context":{"library":{"name":"@countersign/client","version":"${VERSION}"}},` +
@@ -50,32 +50,32 @@ async function sizesOfFullBatch(extra: number): Promise<number[]> {
   return service.requests.map((request) => request.bytes);
 }
 
-const either = "You must pass either an 'anonymousId' or 'userId'.";
-const userId = "u1";
+const EITHER = "You must pass either an 'anonymousId' or 'userId'.";
+const USER_ID = "u1";
 // What the types refuse, for callers that have none.
 const call = (value: object): never => value as never;
 
 const rows: readonly Row[] = [
   // 2.3, required fields, in the Go library's words
-  { rule: "2.3 identify needs an identity", check: refuses("userId", either, (c) => c.identify(call({}))) },
+  { rule: "2.3 identify needs an identity", check: refuses("userId", EITHER, (c) => c.identify(call({}))) },
   {
     rule: "2.3 identify takes an anonymousId alone",
     check: sends((c) => c.identify({ anonymousId: "a1" }), { type: "identify", anonymousId: "a1" }),
   },
   {
     rule: "2.3 identify carries traits",
-    check: sends((c) => c.identify({ userId, traits: { plan: "team", seats: 3 } }), {
-      userId,
+    check: sends((c) => c.identify({ userId: USER_ID, traits: { plan: "team", seats: 3 } }), {
+      userId: USER_ID,
       traits: { plan: "team", seats: 3 },
     }),
   },
   {
     rule: "2.3 track needs an event",
-    check: refuses("event", "You must pass 'event'.", (c) => c.track(call({ userId }))),
+    check: refuses("event", "You must pass 'event'.", (c) => c.track(call({ userId: USER_ID }))),
   },
   {
     rule: "2.3 an empty event is a missing one",
-    check: refuses("event", "You must pass 'event'.", (c) => c.track({ userId, event: "" })),
+    check: refuses("event", "You must pass 'event'.", (c) => c.track({ userId: USER_ID, event: "" })),
   },
   {
     rule: "2.3 the event is asked for before the identity",
@@ -83,11 +83,11 @@ const rows: readonly Row[] = [
   },
   {
     rule: "2.3 track needs an identity",
-    check: refuses("userId", either, (c) => c.track(call({ event: "E" }))),
+    check: refuses("userId", EITHER, (c) => c.track(call({ event: "E" }))),
   },
   {
     rule: "2.3 track carries event and properties",
-    check: sends((c) => c.track({ userId, event: "E", properties: { total: 1 } }), {
+    check: sends((c) => c.track({ userId: USER_ID, event: "E", properties: { total: 1 } }), {
       type: "track",
       event: "E",
       properties: { total: 1 },
@@ -95,11 +95,11 @@ const rows: readonly Row[] = [
   },
   {
     rule: "2.3 page needs an identity",
-    check: refuses("userId", either, (c) => c.page(call({ name: "Home" }))),
+    check: refuses("userId", EITHER, (c) => c.page(call({ name: "Home" }))),
   },
   {
     rule: "2.3 page carries name and category",
-    check: sends((c) => c.page({ userId, name: "Go", category: "Docs" }), {
+    check: sends((c) => c.page({ userId: USER_ID, name: "Go", category: "Docs" }), {
       type: "page",
       name: "Go",
       category: "Docs",
@@ -109,36 +109,39 @@ const rows: readonly Row[] = [
     rule: "2.3 page traits are sent as properties",
     check: async (bench) => {
       const traits = { url: "https://e.com/a", title: "A", referrer: "r", path: "/a", custom: 1 };
-      const message = await sent(bench, (c) => c.page({ userId, traits }));
+      const message = await sent(bench, (c) => c.page({ userId: USER_ID, traits }));
       expect(message).toMatchObject({ properties: traits });
       expect(message).not.toHaveProperty("traits");
     },
   },
   {
     rule: "2.3 page properties win over page traits",
-    check: sends((c) => c.page({ userId, traits: { path: "/a", title: "A" }, properties: { path: "/b" } }), {
-      properties: { path: "/b", title: "A" },
-    }),
+    check: sends(
+      (c) => c.page({ userId: USER_ID, traits: { path: "/a", title: "A" }, properties: { path: "/b" } }),
+      {
+        properties: { path: "/b", title: "A" },
+      },
+    ),
   },
   {
     rule: "2.3 screen needs an identity",
-    check: refuses("userId", either, (c) => c.screen(call({ name: "Cart" }))),
+    check: refuses("userId", EITHER, (c) => c.screen(call({ name: "Cart" }))),
   },
   {
     rule: "2.2 screen carries its name",
-    check: sends((c) => c.screen({ userId, name: "Cart" }), { type: "screen", name: "Cart" }),
+    check: sends((c) => c.screen({ userId: USER_ID, name: "Cart" }), { type: "screen", name: "Cart" }),
   },
   {
     rule: "2.3 group needs a groupId",
-    check: refuses("groupId", "You must pass a 'groupId'.", (c) => c.group(call({ userId }))),
+    check: refuses("groupId", "You must pass a 'groupId'.", (c) => c.group(call({ userId: USER_ID }))),
   },
   {
     rule: "2.3 group needs an identity",
-    check: refuses("userId", either, (c) => c.group(call({ groupId: "g1" }))),
+    check: refuses("userId", EITHER, (c) => c.group(call({ groupId: "g1" }))),
   },
   {
     rule: "2.3 group carries groupId and traits",
-    check: sends((c) => c.group({ userId, groupId: "g1", traits: { name: "Initech" } }), {
+    check: sends((c) => c.group({ userId: USER_ID, groupId: "g1", traits: { name: "Initech" } }), {
       type: "group",
       groupId: "g1",
       traits: { name: "Initech" },
@@ -152,37 +155,43 @@ const rows: readonly Row[] = [
   },
   {
     rule: "2.3 alias needs a previousId",
-    check: refuses("previousId", "You must pass a 'previousId'.", (c) => c.alias(call({ userId }))),
+    check: refuses("previousId", "You must pass a 'previousId'.", (c) => c.alias(call({ userId: USER_ID }))),
   },
   {
     rule: "2.3 alias carries both ids",
-    check: sends((c) => c.alias({ userId, previousId: "a1" }), { type: "alias", userId, previousId: "a1" }),
+    check: sends((c) => c.alias({ userId: USER_ID, previousId: "a1" }), {
+      type: "alias",
+      userId: USER_ID,
+      previousId: "a1",
+    }),
   },
   ...["userId", "anonymousId"].map((field) => {
     return {
       rule: `2.3 an empty ${field} is a missing one`,
-      check: refuses("userId", either, (c) => c.identify(call({ [field]: "" }))),
+      check: refuses("userId", EITHER, (c) => c.identify(call({ [field]: "" }))),
     };
   }),
   {
     rule: "2.3 a null field is an absent one",
     check: async (bench) => {
       const message = await sent(bench, (c) =>
-        c.identify({ userId, anonymousId: null, traits: null, context: null }),
+        c.identify({ userId: USER_ID, anonymousId: null, traits: null, context: null }),
       );
       expect(Object.keys(message)).toEqual(["type", "messageId", "timestamp", "userId"]);
     },
   },
   {
     rule: "2.3 context goes with the call",
-    check: sends((c) => c.page({ userId, context: { ip: "192.0.2.1" } }), { context: { ip: "192.0.2.1" } }),
+    check: sends((c) => c.page({ userId: USER_ID, context: { ip: "192.0.2.1" } }), {
+      context: { ip: "192.0.2.1" },
+    }),
   },
 
   // 4.2
   {
     rule: "4.2.1 a call makes no request itself",
     check: async ({ analytics, service }) => {
-      for (let n = 0; n < 20; n += 1) analytics.identify({ userId });
+      for (let n = 0; n < 20; n += 1) analytics.identify({ userId: USER_ID });
       expect(service.requests).toHaveLength(0);
       await analytics.flush();
       expect(service.requests).toHaveLength(1);
@@ -191,10 +200,10 @@ const rows: readonly Row[] = [
   {
     rule: "4.2.2 nothing is sent at 19 messages, all at 20",
     check: async ({ analytics, service, clock }) => {
-      for (let n = 0; n < 19; n += 1) analytics.identify({ userId });
+      for (let n = 0; n < 19; n += 1) analytics.identify({ userId: USER_ID });
       await clock.advance(4_999);
       expect(service.requests).toHaveLength(0);
-      analytics.identify({ userId });
+      analytics.identify({ userId: USER_ID });
       await clock.advance(0);
       expect(service.requests.map((request) => request.batch.length)).toEqual([20]);
     },
@@ -202,7 +211,7 @@ const rows: readonly Row[] = [
   {
     rule: "4.2.2 the 21st message is not part of that flush",
     check: async ({ analytics, service, clock }) => {
-      for (let n = 0; n < 21; n += 1) analytics.identify({ userId });
+      for (let n = 0; n < 21; n += 1) analytics.identify({ userId: USER_ID });
       await clock.advance(0);
       expect(service.requests.map((request) => request.batch.length)).toEqual([20]);
       await clock.advance(5_000);
@@ -215,7 +224,7 @@ const rows: readonly Row[] = [
       await clock.advance(3_000);
       await analytics.flush();
       await clock.advance(1_000);
-      analytics.identify({ userId });
+      analytics.identify({ userId: USER_ID });
       await clock.advance(3_999);
       expect(service.requests).toHaveLength(0);
       await clock.advance(1);
@@ -228,7 +237,7 @@ const rows: readonly Row[] = [
       await clock.advance(12_000);
       expect(service.requests).toHaveLength(0);
       expect(clock.scheduled).toBe(0);
-      analytics.identify({ userId });
+      analytics.identify({ userId: USER_ID });
       await clock.advance(2_999);
       expect(service.requests).toHaveLength(0);
       await clock.advance(1);
@@ -247,7 +256,7 @@ const rows: readonly Row[] = [
       rule: `4.2.3 ${name} 1 sends each message by itself, at once`,
       check: async () => {
         const { analytics, service, clock } = createBench({ [name]: 1 });
-        for (let n = 0; n < 9; n += 1) analytics.identify({ userId });
+        for (let n = 0; n < 9; n += 1) analytics.identify({ userId: USER_ID });
         await clock.advance(0);
         // oxlint-disable-next-line vitest/no-standalone-expect
         expect(service.requests.map((request) => request.batch.length)).toEqual(
@@ -259,7 +268,7 @@ const rows: readonly Row[] = [
   {
     rule: "5.3 the write key is the user name of Basic authentication",
     check: async (bench) => {
-      await sent(bench, (c) => c.identify({ userId }));
+      await sent(bench, (c) => c.identify({ userId: USER_ID }));
       const authorization = `Basic ${Buffer.from("WRITE_KEY:").toString("base64")}`;
       expect(bench.service.requests[0]?.headers).toMatchObject({ Authorization: authorization });
     },
@@ -267,7 +276,7 @@ const rows: readonly Row[] = [
   {
     rule: "4.2 a batch names the library, its own id and when it was sent",
     check: async (bench) => {
-      await sent(bench, (c) => c.identify({ userId }));
+      await sent(bench, (c) => c.identify({ userId: USER_ID }));
       expect(bench.service.requests[0]).toMatchObject({
         context: { library: { name: "@countersign/client", version: VERSION } },
         messageId: "id-2",
@@ -278,7 +287,7 @@ const rows: readonly Row[] = [
   {
     rule: "4.2 the endpoint is asked at /v1/batch",
     check: async (bench) => {
-      await sent(bench, (c) => c.identify({ userId }));
+      await sent(bench, (c) => c.identify({ userId: USER_ID }));
       expect(bench.service.requests[0]?.url).toBe("https://api.segment.io/v1/batch");
     },
   },
@@ -286,7 +295,7 @@ const rows: readonly Row[] = [
   // 6
   ...(["identify", "track", "page", "screen", "group", "alias"] as const).map((type) => {
     const integrations = { All: false, Webhooks: true, "Google Analytics": { clientId: "c1" } };
-    const fields = { userId, event: "E", groupId: "g1", previousId: "a1" };
+    const fields = { userId: USER_ID, event: "E", groupId: "g1", previousId: "a1" };
     const wants = { track: ["event"], group: ["groupId"], alias: ["previousId"] }[type as "track"] ?? [];
     const own = Object.fromEntries(["userId", ...wants].map((name) => [name, fields[name as "userId"]]));
     return {
@@ -299,20 +308,23 @@ const rows: readonly Row[] = [
     check: refuses(
       "integrations.Webhooks",
       "'integrations.Webhooks' must be true, false or an object, not \"no\".",
-      (c) => c.identify(call({ userId, integrations: { Webhooks: "no" } })),
+      (c) => c.identify(call({ userId: USER_ID, integrations: { Webhooks: "no" } })),
     ),
   },
   {
     rule: "6 a timestamp imports the past",
-    check: sends((c) => c.track({ userId, event: "E", timestamp: new Date("2012-02-29T10:00:00+02:00") }), {
-      timestamp: "2012-02-29T08:00:00.000Z",
-    }),
+    check: sends(
+      (c) => c.track({ userId: USER_ID, event: "E", timestamp: new Date("2012-02-29T10:00:00+02:00") }),
+      {
+        timestamp: "2012-02-29T08:00:00.000Z",
+      },
+    ),
   },
   {
     rule: "6 without a timestamp the time of the call is sent, for the service to correct by sentAt",
     check: async ({ analytics, service, clock }) => {
       await clock.advance(1_000);
-      analytics.identify({ userId });
+      analytics.identify({ userId: USER_ID });
       await clock.advance(4_000);
       expect(service.requests[0]).toMatchObject({
         sentAt: "2026-01-01T00:00:05.000Z",
@@ -325,12 +337,16 @@ const rows: readonly Row[] = [
   {
     rule: "8 a call of 32,768 bytes is sent, and one of 32,769 is refused",
     check: async (bench) => {
-      const message = await sent(bench, (c) => c.identify({ userId, traits: { bio: "" }, messageId: "m1" }));
+      const message = await sent(bench, (c) =>
+        c.identify({ userId: USER_ID, traits: { bio: "" }, messageId: "m1" }),
+      );
       const room = 32_768 - JSON.stringify(message).length;
-      await sent(bench, (c) => c.identify({ userId, traits: { bio: "x".repeat(room) }, messageId: "m2" }));
+      await sent(bench, (c) =>
+        c.identify({ userId: USER_ID, traits: { bio: "x".repeat(room) }, messageId: "m2" }),
+      );
       expect(JSON.stringify(bench.service.messages.at(-1))).toHaveLength(32_768);
       expect(() => {
-        bench.analytics.identify({ userId, traits: { bio: "x".repeat(room + 1) }, messageId: "m3" });
+        bench.analytics.identify({ userId: USER_ID, traits: { bio: "x".repeat(room + 1) }, messageId: "m3" });
       }).toThrow(ValidationError);
     },
   },
@@ -338,7 +354,8 @@ const rows: readonly Row[] = [
     rule: "8 a batch has at most 512,000 bytes, and uses them",
     check: async () => {
       const { analytics, service } = createBench({ flushAt: 1_000 });
-      for (let n = 0; n < 64; n += 1) analytics.identify({ userId, traits: { bio: "€".repeat(3_000) } });
+      for (let n = 0; n < 64; n += 1)
+        analytics.identify({ userId: USER_ID, traits: { bio: "€".repeat(3_000) } });
       await analytics.flush();
       const sizes = service.requests.map((request) => request.bytes);
       expect(Math.max(...sizes)).toBeLessThanOrEqual(512_000);
@@ -357,7 +374,7 @@ const rows: readonly Row[] = [
     rule: "8 a batch has at most 2,500 messages",
     check: async () => {
       const { analytics, service } = createBench({ flushAt: 2_500 });
-      for (let n = 0; n < 2_600; n += 1) analytics.alias({ userId, previousId: "a" });
+      for (let n = 0; n < 2_600; n += 1) analytics.alias({ userId: USER_ID, previousId: "a" });
       await analytics.flush();
       expect(service.requests.map((request) => request.batch.length)).toEqual([2_500, 100]);
     },
@@ -366,7 +383,8 @@ const rows: readonly Row[] = [
     rule: "8 as many bytes as a request may have are sent without waiting for 20 messages",
     check: async () => {
       const { analytics, service, clock } = createBench({ flushAt: 100 });
-      for (let n = 0; n < 16; n += 1) analytics.identify({ userId, traits: { bio: "x".repeat(32_500) } });
+      for (let n = 0; n < 16; n += 1)
+        analytics.identify({ userId: USER_ID, traits: { bio: "x".repeat(32_500) } });
       await clock.advance(0);
       expect(service.requests.length).toBeGreaterThan(0);
     },
