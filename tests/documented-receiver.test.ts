@@ -39,7 +39,7 @@ describe("the documented receiver", () => {
       types.push((req.body as { type: string }).type);
       res.sendStatus(200);
     });
-    const sender = await createSender({ url: await serve(app), sharedSecret: SECRET });
+    const sender = await createSender({ url: await serve(app), secret: SECRET });
     const user = { userId: "ü-1 \u{1F600}", timestamp: new Date(0) };
     await sender.page({ ...user, properties: { title: 'Ein "Titel" \\ \u2028', "12": 1, "1": 2 } });
     await sender.screen({ ...user, name: "Heim" });

@@ -13,7 +13,7 @@ const server = createServer(createApp(SECRET, (line) => received.push(line)));
 server.listen(0, "127.0.0.1");
 await once(server, "listening");
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`;
-const sender = await createSender({ url, sharedSecret: SECRET });
+const sender = await createSender({ url, secret: SECRET });
 
 const USER = { userId: "u-1842" };
 const CONTEXT = { device: { model: "Pixel 9", type: "android" }, os: { name: "Android", version: "16" } };

@@ -1,25 +1,26 @@
+import { type Duration, parseDuration, systemClock } from "@countersign/protocol";
 import { randomBytes } from "node:crypto";
-import { type Duration, parseDuration } from "./clock/duration.ts";
-import { systemClock } from "./clock/system-clock.ts";
-import { parseRetryPolicy } from "./delivery/parse-retry-policy.ts";
+import { parseRetryPolicy } from "./delivery/retry-policy.ts";
 import { CallIntake } from "./engine/call-intake.ts";
 import { Engine } from "./engine/engine.ts";
 import { EventHub } from "./engine/event-hub.ts";
-import { FaultPlan } from "./engine/fault-plan.ts";
 import { Forwarder } from "./engine/forwarder.ts";
-import { IdleWatch } from "./engine/idle-watch.ts";
-import { SettledWaiters } from "./engine/settled-waiters.ts";
-import { checkSenderOptions } from "./options/check-sender-options.ts";
-import { seededRandom } from "./random/random-source.ts";
-import type { SenderOptions } from "./sender-options.ts";
-import type { Sender } from "./sender.ts";
-import { openSettings } from "./settings/open-settings.ts";
+import { Waiters } from "./engine/waiters.ts";
+import { checkSenderOptions, type EngineOptions, type SenderOptions } from "./engine/sender-options.ts";
+import type { Transport } from "./transport/transport.ts";
+import { seededRandom } from "./engine/random-source.ts";
+import type { Sender } from "./engine/sender.ts";
+import { parseSettings } from "./settings/parse-settings.ts";
+import type { SenderSettings } from "./settings/settings.ts";
 import { sqliteStore } from "./sqlite/sqlite-store.ts";
-import { ResponseTimeRecorder } from "./stats/response-time-recorder.ts";
+import { ResponseTimeRecorder } from "./engine/stats.ts";
 import { createTransport } from "./transport/create-transport.ts";
 
-/** How long an endpoint may take to respond (spec section 8). */
-const defaultTimeout: Duration = "5s";
+/** How long an endpoint may take to respond (spec 8). */
+const DEFAULT_TIMEOUT: Duration = "5s";
+
+/** The name of the one source that the short form makes. */
+const ONLY_SOURCE = "default";
 
 /**
  * Starts a sender: it forwards calls as signed webhook messages, retries for four hours, and keeps what it accepted
@@ -30,63 +31,64 @@ const defaultTimeout: Duration = "5s";
  * @throws StoreError when the store cannot be opened
  * @example
  * ```ts
- * const sender = await createSender({ url: "https://example.com/hooks", sharedSecret: "secret" });
+ * const sender = await createSender({ url: "https://example.com/hooks", secret: "secret" });
  * const receipt = await sender.track({ userId: "u1", event: "Signed Up" });
  * const [delivery] = await receipt.settled();
  * await sender.close();
  * ```
  */
-export async function createSender(options: SenderOptions): Promise<Sender> {
+export function createSender(options: SenderOptions): Promise<Sender> {
+  return openSender("createSender", options);
+}
+
+/**
+ * Starts a sender for a function of this package.
+ *
+ * @param what The function's name, for what is said of its options.
+ */
+export async function openSender(what: string, options: SenderOptions): Promise<Sender> {
   // Everything that can be wrong with the options is found before anything is opened that would have to be closed.
-  checkSenderOptions(options);
-  const timeoutMs = parseDuration(
-    options.attemptTimeout ?? defaultTimeout,
-    "createSender({ attemptTimeout })",
-  );
-  const policy = parseRetryPolicy(options.retry);
-  const { settings, close: closeSettings } = await openSettings(options);
-  const store = options.store ?? sqliteStore();
-  const clock = options.clock ?? systemClock();
+  checkSenderOptions(what, options);
+  const timeoutMs = attemptTimeoutOf(what, options);
+  const policy = parseRetryPolicy(what, options.retry);
+  const settings = settingsOf(options);
+  parseSettings(settings);
+  const { store = sqliteStore(), clock = systemClock() } = options;
   const events = new EventHub();
-  const waiters = new SettledWaiters((id) => store.find(id));
-  const idle = new IdleWatch(() => intake.countPending(store));
-  const opening = store.open({
-    clock,
-    ended(id) {
-      waiters.ended(id);
-      idle.changed();
-    },
-    failed: (error) => events.emit("storeError", { error }),
+  const waiters = new Waiters({
+    find: (id) => store.find(id),
+    countPending: () => intake.countPending(store),
   });
-  const { generation } = await opening.catch(async (error: unknown) => {
-    await closeSettings();
-    throw error;
+  const { generation } = await store.open({
+    clock,
+    ended: (id) => waiters.ended(id),
+    failed: (error) => events.emit("storeError", { error }),
   });
   const seed = options.seed ?? randomBytes(16).toString("hex");
   // With the generation, a store that is opened again does not get the ids it has a second time.
   const random = seededRandom(`${seed} ${generation}`);
   const intake = new CallIntake(clock, random.fork("ids"));
-  const transport =
-    options.transport ??
-    createTransport({
-      blockPrivateNetworks: options.blockPrivateNetworks,
-      // No connection outlives the attempt it was made for.
-      connectTimeoutMs: Math.min(Math.max(timeoutMs, 1), 3_600_000),
-    });
+  const transport = openTransport(what, options);
   const recorder = new ResponseTimeRecorder(timeoutMs);
-  const parts = {
-    store,
-    clock,
-    transport,
-    policy,
-    timeoutMs,
-    random,
-    events,
-    recorder,
-    faults: new FaultPlan(),
-  };
-  return new Forwarder(
-    { ...parts, engine: new Engine(parts), intake, waiters, idle, closeSettings },
-    settings,
-  );
+  const parts = { store, clock, transport, policy, timeoutMs, random, events, recorder };
+  return new Forwarder({ ...parts, engine: new Engine(parts), intake, waiters }, settings);
+}
+
+/** The transport that was given, or the real one. */
+export function openTransport(what: string, options: EngineOptions): Transport {
+  const { transport, blockPrivateNetworks } = options;
+  // No connection outlives the attempt it was made for.
+  const connectTimeoutMs = Math.min(Math.max(attemptTimeoutOf(what, options), 1), 3_600_000);
+  return transport ?? createTransport({ blockPrivateNetworks, connectTimeoutMs });
+}
+
+function attemptTimeoutOf(what: string, { attemptTimeout = DEFAULT_TIMEOUT }: EngineOptions): number {
+  return parseDuration(attemptTimeout, `${what}({ attemptTimeout })`);
+}
+
+/** The settings that either form of options describes. */
+function settingsOf(options: SenderOptions): SenderSettings {
+  if ("sources" in options) return { sources: options.sources };
+  const { url, headers, ca, secret } = options;
+  return { sources: [{ name: ONLY_SOURCE, destinations: [{ endpoints: [{ url, headers, ca }], secret }] }] };
 }

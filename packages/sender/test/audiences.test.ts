@@ -1,6 +1,7 @@
-import { type Sender, type SenderSettings, sqliteStore, virtualClock } from "@countersign/sender";
+import { type Sender, type SenderSettings, sqliteStore } from "@countersign/sender";
+import { virtualClock } from "@countersign/sender/testing";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { type Received, startReceiver } from "./support/receiver.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
@@ -10,7 +11,7 @@ const users = (from: number, to: number): string[] =>
 const traitOf = ({ message }: Received): unknown => [message["userId"], message["traits"]];
 
 describe("audiences", () => {
-  test("an audience of 10,000, then 20 joining and 10 leaving, and nothing again right after a restart", async () => {
+  it("an audience of 10,000, then 20 joining and 10 leaving, and nothing again right after a restart", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const receiver = await startReceiver();
     const open = (): Promise<Sender> => openSender({ url: receiver.url, store: sqliteStore({ path }) });
@@ -45,7 +46,7 @@ describe("audiences", () => {
     expect(receiver.received.map(traitOf).at(-1)).toEqual(["user 10", { big_spenders: false }]);
   }, 60_000);
 
-  test("two syncs at once are one after the other", async () => {
+  it("two syncs at once are one after the other", async () => {
     const receiver = await startReceiver();
     const sender = await openSender({ url: receiver.url });
     const [first, second] = await Promise.all([
@@ -56,7 +57,7 @@ describe("audiences", () => {
     expect(second).toMatchObject({ changed: ["c"], removed: ["a"] });
   });
 
-  test("membership and messages are stored together or not at all", async () => {
+  it("membership and messages are stored together or not at all", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const receiver = await startReceiver();
     const small = await openSender({ url: receiver.url, store: sqliteStore({ path, maxBytes: 1_000_000 }) });
@@ -70,7 +71,7 @@ describe("audiences", () => {
     expect(receiver.received.length).toBeLessThanOrEqual(50);
   });
 
-  test("without an enabled destination nothing counts as known", async () => {
+  it("without an enabled destination nothing counts as known", async () => {
     const receiver = await startReceiver();
     const settings = (enabled: boolean): SenderSettings => ({
       sources: [{ name: "shop", destinations: [{ endpoints: [{ url: receiver.url }], enabled }] }],
@@ -84,7 +85,7 @@ describe("audiences", () => {
     expect(await sender.syncAudience("Everyone", ["a"])).toMatchObject({ changed: ["a"] });
   });
 
-  test("one that is not valid changes nothing", async () => {
+  it("one that is not valid changes nothing", async () => {
     const receiver = await startReceiver();
     const sender = await openSender({ url: receiver.url });
     await expect(sender.syncAudience("Everyone", ["a", ""])).rejects.toMatchObject({
@@ -96,7 +97,7 @@ describe("audiences", () => {
     expect(await sender.syncAudience("Everyone", ["a"])).toMatchObject({ changed: ["a"] });
   });
 
-  test.each([
+  it.each([
     ["Big Spenders", "big_spenders"],
     ["VIP Users 2024", "vip_users_2024"],
     ["highValueUSCustomer", "high_value_us_customer"],
@@ -111,7 +112,7 @@ describe("audiences", () => {
   });
 });
 
-test("users whose names differ after a NUL are told apart", async () => {
+it("users whose names differ after a NUL are told apart", async () => {
   const sender = await openSender({ url: "http://127.0.0.1:9/", clock: virtualClock() });
   const members = ["a\0b", "a\0c", "a"];
   expect((await sender.syncAudience("VIP", members)).changed).toEqual(members);
@@ -119,7 +120,7 @@ test("users whose names differ after a NUL are told apart", async () => {
 });
 
 describe("computed traits", () => {
-  test.each<[string, unknown]>([
+  it.each<[string, unknown]>([
     ["a function", () => 1],
     ["a BigInt", 1n],
   ])("%s is refused, with nothing stored", async (_, value) => {
@@ -132,7 +133,7 @@ describe("computed traits", () => {
     expect(await sender.deliveries()).toEqual([]);
   });
 
-  test("only changed values are sent; null takes a trait away; who is not named is left alone", async () => {
+  it("only changed values are sent; null takes a trait away; who is not named is left alone", async () => {
     const receiver = await startReceiver();
     const sender = await openSender({ url: receiver.url, clock: virtualClock() });
     const sync = async (values: Record<string, unknown>): Promise<unknown[]> => {

@@ -1,12 +1,11 @@
-import { CallError, SenderClosedError, type Sender, virtualClock } from "@countersign/sender";
+import { CallError, SenderClosedError, type Sender } from "@countersign/sender";
+import { virtualClock } from "@countersign/sender/testing";
 import { parseMessage, verifySignature } from "@countersign/core";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { type Receiver, startReceiver } from "./support/receiver.ts";
 
-async function single(
-  options: { sharedSecret?: string } = {},
-): Promise<{ sender: Sender; receiver: Receiver }> {
+async function single(options: { secret?: string } = {}): Promise<{ sender: Sender; receiver: Receiver }> {
   const receiver = await startReceiver();
   const sender = await openSender({
     url: receiver.url,
@@ -19,7 +18,7 @@ async function single(
 const common = { context: { ip: "192.0.2.1" }, messageId: "m1", timestamp: "2024-02-03T04:05:06Z" };
 
 describe("messages", () => {
-  test("each call becomes its message, keys in the documented order", async () => {
+  it("each call becomes its message, keys in the documented order", async () => {
     const { sender, receiver } = await single();
     await sender.identify({ ...common, userId: "u1", anonymousId: "a1", traits: { plan: "pro" } });
     await sender.track({ ...common, userId: "u1", event: "Bought", properties: { price: 1 } });
@@ -45,7 +44,7 @@ describe("messages", () => {
     for (const { message } of receiver.received) expect(parseMessage(message)).toEqual(message);
   });
 
-  test("what a call leaves out is filled in: id, time, context", async () => {
+  it("what a call leaves out is filled in: id, time, context", async () => {
     const { sender, receiver } = await single();
     const receipt = await sender.track({ userId: "u1", anonymousId: null, event: "Bought", context: null });
     await sender.idle();
@@ -61,7 +60,7 @@ describe("messages", () => {
     });
   });
 
-  test("a call is serialised when it is made: later changes to it change nothing", async () => {
+  it("a call is serialised when it is made: later changes to it change nothing", async () => {
     const { sender, receiver } = await single();
     const properties: Record<string, unknown> = { price: 1 };
     const receipt = sender.track({ userId: "u1", event: "Bought", properties });
@@ -70,7 +69,7 @@ describe("messages", () => {
     expect(receiver.received[0]?.message["properties"]).toEqual({ price: 1 });
   });
 
-  test("properties called __proto__ and constructor arrive as own properties", async () => {
+  it("properties called __proto__ and constructor arrive as own properties", async () => {
     const { sender, receiver } = await single();
     const properties = JSON.parse('{"__proto__":{"polluted":1},"constructor":2}') as Record<string, unknown>;
     await sender.track({ userId: "u1", event: "Bought", properties });
@@ -78,11 +77,11 @@ describe("messages", () => {
     expect(receiver.received[0]?.body).toContain('"properties":{"__proto__":{"polluted":1},"constructor":2}');
   });
 
-  test("the request: signature over the exact bytes, fixed headers, the endpoint's own headers", async () => {
+  it("the request: signature over the exact bytes, fixed headers, the endpoint's own headers", async () => {
     const receiver = await startReceiver();
     const sender = await openSender({
       url: `${receiver.url}hooks?x=1`,
-      sharedSecret: "söcret",
+      secret: "söcret",
       headers: { "X-Team": "data" },
     });
     await sender.track({ userId: "ünïcode", event: "Bought" });
@@ -101,7 +100,7 @@ describe("messages", () => {
     });
   });
 
-  test("without a secret there is no X-Signature header", async () => {
+  it("without a secret there is no X-Signature header", async () => {
     const { sender, receiver } = await single();
     await sender.track({ userId: "u1", event: "Bought" });
     await sender.idle();
@@ -115,7 +114,7 @@ describe("calls that are not valid", () => {
   // Callers in plain JavaScript get no help from the types.
   const invalid = <T>(call: unknown): T => call as T;
 
-  test.each<[string, (sender: Sender) => Promise<unknown>, Partial<CallError>]>([
+  it.each<[string, (sender: Sender) => Promise<unknown>, Partial<CallError>]>([
     ["no identity", (s) => s.identify({}), { code: "ERR_FIELD_MISSING", field: "userId" }],
     [
       "an empty identity",
@@ -192,7 +191,7 @@ describe("calls that are not valid", () => {
     expect(await sender.deliveries()).toEqual([]);
   });
 
-  test("a call of exactly 32 KiB is taken, one byte more is not", async () => {
+  it("a call of exactly 32 KiB is taken, one byte more is not", async () => {
     const { sender } = await single();
     const size = (filler: string): number =>
       JSON.stringify({ type: "identify", userId: "u1", traits: { filler } }).length;
@@ -203,7 +202,7 @@ describe("calls that are not valid", () => {
     });
   });
 
-  test("a closed sender takes no calls", async () => {
+  it("a closed sender takes no calls", async () => {
     const { sender } = await single();
     const receipt = await sender.track({ userId: "u1", event: "e" });
     await sender.close();

@@ -2,7 +2,7 @@ import { createSender, SenderClosedError, sqliteStore } from "@countersign/sende
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
@@ -13,7 +13,7 @@ interface Left {
 }
 
 describe("close()", () => {
-  test.runIf(process.platform === "linux")(
+  it.runIf(process.platform === "linux")(
     "leaves no listener, timer, socket or file handle, and the process ends by itself",
     async () => {
       const receiver = await startReceiver(({ path }) =>
@@ -37,7 +37,7 @@ describe("close()", () => {
     },
   );
 
-  test("attempts under way may end; what is unfinished goes on at the next start", async () => {
+  it("attempts under way may end; what is unfinished goes on at the next start", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     let answer: (() => void) | undefined;
     const answered = new Promise<void>((resolve) => (answer = resolve));
@@ -66,7 +66,7 @@ describe("close()", () => {
     expect((await second.deliveries()).map(({ attempts }) => attempts.length)).toEqual([1, 1]);
   });
 
-  test("attempts that take longer than the deadline are given up, not counted, and made again", async () => {
+  it("attempts that take longer than the deadline are given up, not counted, and made again", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const receiver = await startReceiver(() => "never");
     const first = await createSender({ url: receiver.url, store: sqliteStore({ path }) });
@@ -83,7 +83,7 @@ describe("close()", () => {
     expect(receiver.received).toHaveLength(2);
   });
 
-  test("a deadline that no timer can hold gives nothing up", async () => {
+  it("a deadline that no timer can hold gives nothing up", async () => {
     const receiver = await startReceiver(() => "never");
     const sender = await openSender({ url: receiver.url, attemptTimeout: "200ms", retry: { windowMs: 0 } });
     const receipt = await sender.track({ userId: "u1", event: "e" });
@@ -93,7 +93,7 @@ describe("close()", () => {
     expect(await settled).toMatchObject([{ state: "expired", attempts: [{ outcome: "timeout" }] }]);
   });
 
-  test("an endpoint that refused in a round that was given up is not called again", async () => {
+  it("an endpoint that refused in a round that was given up is not called again", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const receiver = await startReceiver(({ path }) => (path === "/silent" ? "never" : { status: 410 }));
     const endpoints = ["refuses", "silent"].map((path) => ({ url: receiver.url + path }));
@@ -112,7 +112,7 @@ describe("close()", () => {
     expect(receiver.received.filter(({ path }) => path === "/refuses")).toHaveLength(1);
   });
 
-  test("`await using` closes it", async () => {
+  it("`await using` closes it", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const sender = await createSender({ url: "http://127.0.0.1:9/", store: sqliteStore({ path }) });
     await sender[Symbol.asyncDispose]();
@@ -121,7 +121,7 @@ describe("close()", () => {
     ).resolves.toBeDefined();
   });
 
-  test("calls that are being stored when it closes are stored", async () => {
+  it("calls that are being stored when it closes are stored", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const receiver = await startReceiver();
     const first = await createSender({ url: receiver.url, store: sqliteStore({ path }) });

@@ -1,5 +1,6 @@
-import { type DeliveryStore, sqliteStore, virtualClock } from "@countersign/sender";
-import { describe, expect, test } from "vitest";
+import { type DeliveryStore, sqliteStore } from "@countersign/sender";
+import { virtualClock } from "@countersign/sender/testing";
+import { describe, expect, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { QueueStore } from "./support/queue-store.ts";
 import { startReceiver } from "./support/receiver.ts";
@@ -8,7 +9,7 @@ describe.each<[string, () => DeliveryStore]>([
   ["a table", () => sqliteStore()],
   ["a job queue", () => new QueueStore()],
 ])("the engine over %s", (_name, makeStore) => {
-  test("retries, ends, repeats, counts and syncs in the same way", async () => {
+  it("retries, ends, repeats, counts and syncs in the same way", async () => {
     const receiver = await startReceiver(({ path, message }) => {
       if (path === "/refuses") return { status: 410 };
       const isUp = clock.now() - start >= 60_000 || message["type"] === "identify";

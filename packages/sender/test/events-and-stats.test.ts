@@ -1,8 +1,9 @@
-import { type AttemptOutcome, type SenderEvents, virtualClock } from "@countersign/sender";
+import type { AttemptOutcome, SenderEvents } from "@countersign/sender";
+import { virtualClock } from "@countersign/sender/testing";
 import { createServer } from "node:net";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { describe, expect, expectTypeOf, onTestFinished, test } from "vitest";
+import { describe, expect, expectTypeOf, onTestFinished, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
 
@@ -17,7 +18,7 @@ async function freePort(): Promise<number> {
 }
 
 describe("events", () => {
-  test("each step of a delivery is told, in order, with what a listener needs", async () => {
+  it("each step of a delivery is told, in order, with what a listener needs", async () => {
     const answers = [503, 204];
     const receiver = await startReceiver(() => ({ status: answers.shift() ?? 500 }));
     const clock = virtualClock();
@@ -46,7 +47,7 @@ describe("events", () => {
     ]);
   });
 
-  test("a delivery that is reported as ended is stored as ended", async () => {
+  it("a delivery that is reported as ended is stored as ended", async () => {
     const receiver = await startReceiver(() => ({ status: 404 }));
     const sender = await openSender({ url: receiver.url });
     const states = new Promise((resolve) => {
@@ -59,7 +60,7 @@ describe("events", () => {
     expect(await states).toBe("failed");
   });
 
-  test("a listener that throws is an uncaught exception, and the sender goes on", async () => {
+  it("a listener that throws is an uncaught exception, and the sender goes on", async () => {
     const receiver = await startReceiver();
     const sender = await openSender({ url: receiver.url });
     const listeners = process.listeners("uncaughtException");
@@ -79,7 +80,7 @@ describe("events", () => {
     expect(caught).toEqual([mistake]);
   });
 
-  test("an event that does not exist is a TypeError, and a type error", async () => {
+  it("an event that does not exist is a TypeError, and a type error", async () => {
     const sender = await openSender({ url: "http://127.0.0.1:9/" });
     // @ts-expect-error the name is misspelt
     expect(() => sender.on("deliverd", () => {})).toThrow(/delivered/);
@@ -90,7 +91,7 @@ describe("events", () => {
 });
 
 describe("stats", () => {
-  test("deliveries by state, attempts by outcome, response times against the budget", async () => {
+  it("deliveries by state, attempts by outcome, response times against the budget", async () => {
     const receiver = await startReceiver(({ message }) => {
       const event = String(message["event"]);
       return event === "never" ? "never" : { status: Number(event) };
@@ -152,7 +153,7 @@ describe("stats", () => {
     expect(silent?.responseTimes).toMatchObject({ count: 0, overBudget: 0 });
   });
 
-  test("the last bucket ends at the five seconds of the spec unless told", async () => {
+  it("the last bucket ends at the five seconds of the spec unless told", async () => {
     const receiver = await startReceiver();
     const sender = await openSender({ url: receiver.url });
     await (await sender.track({ userId: "u1", event: "e" })).settled();

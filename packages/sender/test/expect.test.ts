@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import type { TrackMessage } from "@countersign/core";
-import { ExpectationError, virtualClock } from "@countersign/sender";
+import { ExpectationError, virtualClock } from "@countersign/sender/testing";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
@@ -363,10 +363,10 @@ describe("node:test and its assert", () => {
       `
       import assert from "node:assert/strict";
       import test from "node:test";
-      import { createSender } from ${JSON.stringify(new URL("../dist/index.js", import.meta.url))};
+      import { createTestSender } from ${JSON.stringify(new URL("../dist/testing.js", import.meta.url))};
 
       test("takes an order", async (t) => {
-        const sender = await createSender({ target: (request, response) => response.writeHead(204).end() });
+        const sender = await createTestSender({ target: (request, response) => response.writeHead(204).end() });
         t.after(() => sender.close());
         await sender.track({ userId: "u1", event: "Order Completed", properties: { total: 12 } });
         const { message } = await sender.expect({ type: "track" }).delivered();
@@ -374,7 +374,7 @@ describe("node:test and its assert", () => {
       });
 
       test("does not take a page", async (t) => {
-        const sender = await createSender({ target: (request, response) => response.writeHead(204).end() });
+        const sender = await createTestSender({ target: (request, response) => response.writeHead(204).end() });
         t.after(() => sender.close());
         await sender.expect({ type: "page" }, { within: 20 }).delivered();
       });

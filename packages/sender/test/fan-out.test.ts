@@ -1,6 +1,7 @@
-import { sqliteStore, virtualClock } from "@countersign/sender";
+import { sqliteStore } from "@countersign/sender";
+import { virtualClock } from "@countersign/sender/testing";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
 import { silentTransport } from "./support/silent-transport.ts";
@@ -25,7 +26,7 @@ function roundsOf(attempts: readonly { round: number; endpoint: string }[]): str
 }
 
 describe("fan-out", () => {
-  test("five endpoints, every combination of success, recoverable and final failure", async () => {
+  it("five endpoints, every combination of success, recoverable and final failure", async () => {
     const behaviourOf = new Map<string, readonly Behaviour[]>();
     // What may recover does so in the second round.
     const seen = new Set<string>();
@@ -65,7 +66,7 @@ describe("fan-out", () => {
     }
   });
 
-  test("which endpoints refused survives a restart", async () => {
+  it("which endpoints refused survives a restart", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const receiver = await startReceiver(({ path }) => ({ status: path === "/0" ? 410 : 503 }));
     const settings = {
@@ -94,7 +95,7 @@ describe("fan-out", () => {
     expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1);
   });
 
-  test("an endpoint that asked to be called later is left out of the rounds before", async () => {
+  it("an endpoint that asked to be called later is left out of the rounds before", async () => {
     const receiver = await startReceiver(({ path }) =>
       path === "/0" ? { status: 429, headers: { "Retry-After": "60" } } : { status: 503 },
     );
@@ -113,7 +114,7 @@ describe("fan-out", () => {
     expect(roundsOf(delivery?.attempts ?? []).slice(0, 3)).toEqual(["01", "1", "1"]);
   });
 
-  test("a message that was accepted while the machine was off for longer than the window is still sent once", async () => {
+  it("a message that was accepted while the machine was off for longer than the window is still sent once", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const clock = virtualClock();
     const receiver = await startReceiver(() => ({ status: 503 }));

@@ -2,13 +2,13 @@ import { execFile } from "node:child_process";
 import { createHmac } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { promisify } from "node:util";
+import type { Fault } from "@countersign/sender/faults";
 import {
   virtualClock,
-  type Fault,
-  type Sender,
-  type SenderOptions,
+  type TestSender,
+  type TestSenderOptions,
   type VirtualClock,
-} from "@countersign/sender";
+} from "@countersign/sender/testing";
 import { describe, expect, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { httpEndpoint, type Endpoint, type SeenRequest } from "./support/endpoints.ts";
@@ -38,14 +38,14 @@ function eventsOf({ requests }: Endpoint): unknown[] {
 
 interface Setup {
   readonly receiver: Endpoint;
-  readonly sender: Sender;
+  readonly sender: TestSender;
   readonly clock: VirtualClock;
 }
 
-async function setUp(options: Partial<SenderOptions> = {}): Promise<Setup> {
+async function setUp(options: Partial<TestSenderOptions> = {}): Promise<Setup> {
   const receiver = await verifyingReceiver();
   const clock = virtualClock();
-  const sender = await openSender({ url: receiver.url, sharedSecret: secret, clock, seed: 1, ...options });
+  const sender = await openSender({ url: receiver.url, secret, clock, seed: 1, ...options });
   return { receiver, sender, clock };
 }
 
@@ -156,7 +156,7 @@ describe("the scope of a fault", () => {
     const two = await verifyingReceiver();
     const endpoints = [{ url: one.url }, { url: two.url }];
     const sender = await openSender({
-      sources: [{ name: "web", destinations: [{ endpoints, sharedSecret: secret }] }],
+      sources: [{ name: "web", destinations: [{ endpoints, secret }] }],
     });
     sender.inject("missing_signature", { endpoint: two.url, times: Number.POSITIVE_INFINITY });
 
@@ -195,7 +195,7 @@ describe("a target", () => {
       },
       path: "/hooks?tenant=1",
       headers: { "X-Static": "yes" },
-      sharedSecret: secret,
+      secret,
     });
 
     await sender.expect(await sender.track({ ...user, event: "A" })).delivered();
@@ -221,11 +221,11 @@ describe("a target", () => {
 
   it("is let go of with the sender: nothing keeps the process open", async () => {
     const script = `
-      import { createSender } from ${JSON.stringify(new URL("../dist/index.js", import.meta.url))};
+      import { createTestSender } from ${JSON.stringify(new URL("../dist/testing.js", import.meta.url))};
       const target = (request, response) => {
         request.resume().on("end", () => response.writeHead(204).end());
       };
-      const sender = await createSender({ target });
+      const sender = await createTestSender({ target });
       await sender.expect(await sender.track({ userId: "u1", event: "A" })).delivered();
       sender.inject("reset");
       await sender.expect(await sender.track({ userId: "u1", event: "B" })).attempts(["network"]);

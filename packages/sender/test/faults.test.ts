@@ -1,11 +1,9 @@
 import { createHmac } from "node:crypto";
-import { verifySignature, verifyWebhook } from "@countersign/core";
+import { sign, verifySignature, verifyWebhook } from "@countersign/core";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { applyFault, copiesOf, holdBackMs, STALE_SECRET } from "../dist/faults/apply-fault.js";
-import { faults, isFault, type Fault } from "../dist/faults/fault.js";
-import { isWireFault } from "../dist/faults/wire-fault.js";
-import { createTransport } from "../dist/transport/create-transport.js";
-import type { AttemptRequest, AttemptResult } from "../dist/transport/transport.js";
+import { createTransport, type AttemptRequest, type AttemptResult } from "@countersign/sender";
+import { FAULTS, faultyTransport, isFault, STALE_SECRET, type Fault } from "@countersign/sender/faults";
+import { applyFault } from "../dist/faults/apply-fault.js";
 import { createAuthority } from "./support/certificates.ts";
 import { afterHead, httpEndpoint, rawEndpoint } from "./support/endpoints.ts";
 
@@ -13,20 +11,32 @@ const secret = "correct horse battery staple";
 const text = '{"version":1,"type":"track","userId":"u1","event":"Größe ☃ geändert","properties":{}}';
 const body = new TextEncoder().encode(text);
 
+const delivery = {
+  id: "01980000-0000-7000-8000-000000000001",
+  messageId: "m1",
+  type: "track",
+  source: "shop",
+  destination: "shop/webhooks",
+  identity: "u1",
+  acceptedAt: 0,
+} as const;
+
 function signedRequest(url = "http://127.0.0.1/"): AttemptRequest {
   const signature = createHmac("sha1", secret).update(body).digest("hex");
-  return { url, headers: { "Content-Type": "application/json", "X-Signature": signature }, body };
+  const headers = { "Content-Type": "application/json", "X-Signature": signature };
+  return { url, headers, body, delivery, sign: (bytes) => sign(bytes, secret) };
 }
 
 function post(url: string, fault: Fault, timeoutMs = 5_000, ca?: string): Promise<AttemptResult> {
-  const transport = createTransport();
+  const transport = faultyTransport(createTransport());
   onTestFinished(() => transport.close());
-  return transport.send({ ...applyFault(signedRequest(url), fault, { secret }), ca }, { timeoutMs });
+  transport.inject(fault);
+  return transport.send({ ...signedRequest(url), ca }, { timeoutMs });
 }
 
 describe("a signature fault", () => {
   it("bad_signature is well-formed, and matches with no secret", () => {
-    const struck = applyFault(signedRequest(), "bad_signature", { secret });
+    const struck = applyFault(signedRequest(), "bad_signature");
 
     expect(struck.headers["X-Signature"]).toMatch(/^[0-9a-f]{40}$/u);
     expect(verifySignature(struck.body, struck.headers["X-Signature"] ?? "", secret).ok).toBe(false);
@@ -52,16 +62,14 @@ describe("a signature fault", () => {
   });
 
   it("stale_secret signs the same bytes with a secret of before", () => {
-    const byDefault = applyFault(signedRequest(), "stale_secret", { secret });
-    const told = applyFault(signedRequest(), "stale_secret", { secret, staleSecret: "last year's" });
+    const struck = applyFault(signedRequest(), "stale_secret");
 
-    expect(verifySignature(body, byDefault.headers["X-Signature"] ?? "", STALE_SECRET).ok).toBe(true);
-    expect(verifySignature(body, told.headers["X-Signature"] ?? "", "last year's").ok).toBe(true);
-    expect(verifySignature(body, told.headers["X-Signature"] ?? "", secret).ok).toBe(false);
+    expect(verifySignature(body, struck.headers["X-Signature"] ?? "", STALE_SECRET).ok).toBe(true);
+    expect(verifySignature(body, struck.headers["X-Signature"] ?? "", secret).ok).toBe(false);
   });
 
   it("oversize is the same message, correctly signed, in more than 1 MiB", () => {
-    const struck = applyFault(signedRequest(), "oversize", { secret });
+    const struck = applyFault(signedRequest(), "oversize");
     const { message } = verifyWebhook({
       body: struck.body,
       signature: struck.headers["X-Signature"],
@@ -82,16 +90,64 @@ describe("a signature fault", () => {
 });
 
 describe("a fault of the order", () => {
-  it("duplicate sends twice, everything else once", () => {
-    expect(faults.filter((fault) => copiesOf(fault) === 2)).toEqual(["duplicate"]);
-    expect(copiesOf(undefined)).toBe(1);
+  /** A transport that counts what it sends. */
+  function countingTransport(): { transport: ReturnType<typeof faultyTransport>; sent: AttemptRequest[] } {
+    const sent: AttemptRequest[] = [];
+    const transport = faultyTransport({
+      send(request) {
+        sent.push(request);
+        return Promise.resolve({
+          outcome: "success",
+          status: 200,
+          durationMs: 1,
+          responseBody: new Uint8Array(),
+        });
+      },
+      close: () => Promise.resolve(),
+    });
+    return { transport, sent };
+  }
+
+  it.each(FAULTS.filter((fault) => fault !== "reorder"))(
+    "%s strikes one attempt: duplicate sends twice, the others once",
+    async (fault) => {
+      const { transport, sent } = countingTransport();
+      transport.inject(fault);
+
+      const struck = await transport.send(signedRequest(), { timeoutMs: 1_000 });
+      const next = await transport.send(signedRequest(), { timeoutMs: 1_000 });
+
+      expect(sent).toHaveLength(fault === "duplicate" ? 3 : 2);
+      expect(struck.fault).toBe(fault);
+      expect(struck.earlier?.map((one) => one.fault)).toEqual(
+        fault === "duplicate" ? ["duplicate"] : undefined,
+      );
+      expect(next.fault).toBeUndefined();
+      expect(sent.at(-1)?.fault).toBeUndefined();
+    },
+  );
+
+  it("reorder holds a delivery back for half a second to a second, once, and the same for the same id", () => {
+    const { transport } = countingTransport();
+    const ids = Array.from({ length: 100 }, (_, index) => `delivery-${index}`);
+    transport.inject("reorder", { times: 200 });
+
+    const held = ids.map((id) => transport.holdBack({ ...delivery, id }, ["http://127.0.0.1/"]));
+    const again = ids.map((id) => transport.holdBack({ ...delivery, id }, ["http://127.0.0.1/"]));
+
+    expect(Math.min(...held)).toBeGreaterThanOrEqual(500);
+    expect(Math.max(...held)).toBeLessThan(1_000);
+    expect(new Set(held).size).toBeGreaterThan(50);
+    expect(again).toEqual(held);
+    expect(transport.holdBack(delivery, ["http://127.0.0.1/"])).toBe(0);
   });
 
-  it("reorder holds back for half a second to a second, everything else not at all", () => {
-    expect(holdBackMs("reorder", () => 0)).toBe(500);
-    expect(holdBackMs("reorder", () => 0.999_999)).toBe(999);
-    expect(faults.filter((fault) => holdBackMs(fault, () => 0.5) > 0)).toEqual(["reorder"]);
-    expect(holdBackMs(undefined, () => 0.5)).toBe(0);
+  it("every other fault holds nothing back", () => {
+    const { transport } = countingTransport();
+    for (const fault of FAULTS)
+      if (fault !== "reorder") transport.inject(fault, { times: Number.POSITIVE_INFINITY });
+
+    expect(transport.holdBack(delivery, ["http://127.0.0.1/"])).toBe(0);
   });
 });
 
@@ -203,12 +259,13 @@ describe("a fault on the wire", () => {
 
   it("leaves the connections of other attempts alone", async () => {
     const endpoint = await httpEndpoint();
-    const transport = createTransport();
+    const transport = faultyTransport(createTransport());
     onTestFinished(() => transport.close());
     const request = signedRequest(endpoint.url);
 
     await transport.send(request, { timeoutMs: 5_000 });
-    await transport.send({ ...request, fault: "reset" }, { timeoutMs: 5_000 });
+    transport.inject("reset");
+    await transport.send(request, { timeoutMs: 5_000 });
     await transport.send(request, { timeoutMs: 5_000 });
 
     expect(endpoint.requests).toHaveLength(2);
@@ -218,13 +275,9 @@ describe("a fault on the wire", () => {
 
 describe("the list of faults", () => {
   it("is what isFault knows", () => {
-    expect(faults).toHaveLength(9);
-    expect(new Set(faults).size).toBe(9);
-    expect(faults.every(isFault)).toBe(true);
+    expect(FAULTS).toHaveLength(9);
+    expect(new Set(FAULTS).size).toBe(9);
+    expect(FAULTS.every(isFault)).toBe(true);
     expect([undefined, null, "", "BAD_SIGNATURE", "toString", 1].some(isFault)).toBe(false);
-  });
-
-  it("says which the transport makes", () => {
-    expect(faults.filter(isWireFault)).toEqual(["slow_body", "truncated", "reset"]);
   });
 });

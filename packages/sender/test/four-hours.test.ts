@@ -1,12 +1,12 @@
-import { virtualClock } from "@countersign/sender";
-import { describe, expect, test } from "vitest";
+import { virtualClock } from "@countersign/sender/testing";
+import { describe, expect, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
 
 const hour = 3_600_000;
 
 describe("four hours of retries", () => {
-  test("an endpoint that answers 503 all along gets the printed schedule, then the delivery is expired", async () => {
+  it("an endpoint that answers 503 all along gets the printed schedule, then the delivery is expired", async () => {
     const receiver = await startReceiver(() => ({ status: 503 }));
     const clock = virtualClock();
     const start = clock.now();
@@ -59,7 +59,7 @@ describe("four hours of retries", () => {
     expect(delivery?.endedAt).toBe(start + 4 * hour - 5_000);
   });
 
-  test("an endpoint that recovers at 3 h 59 min gets the message once", async () => {
+  it("an endpoint that recovers at 3 h 59 min gets the message once", async () => {
     const receiver = await startReceiver(() => ({
       status: clock.now() - start < 3 * hour + 59 * 60_000 ? 503 : 200,
     }));
@@ -79,7 +79,7 @@ describe("four hours of retries", () => {
     expect(delivery?.attempts.filter(({ outcome }) => outcome === "success")).toHaveLength(1);
   });
 
-  test("two deliveries run at their own times, in order", async () => {
+  it("two deliveries run at their own times, in order", async () => {
     const times: [string, number][] = [];
     const receiver = await startReceiver(({ message }) => {
       times.push([String(message["event"]), clock.now()]);
@@ -99,14 +99,19 @@ describe("four hours of retries", () => {
     expect(logged.toSorted((a, b) => a - b)).toEqual(times.map(([, at]) => at));
   });
 
-  test.each([
+  const start = virtualClock().now();
+
+  it.each([
     ["in seconds", "1800", 30 * 60_000],
-    ["as a date", new Date(virtualClock().now() + 40 * 60_000).toUTCString(), 40 * 60_000],
+    ["as a date", new Date(start + 40 * 60_000).toUTCString(), 40 * 60_000],
     ["beyond the window", "86400", 4 * hour - 5_000],
     ["that makes no sense", "soon", 5_000],
     ["in the past", new Date(0).toUTCString(), 5_000],
   ])("Retry-After %s", async (_name, header, longest) => {
-    const receiver = await startReceiver(() => ({ status: 429, headers: { "Retry-After": header } }));
+    const receiver = await startReceiver(() => ({
+      status: 429,
+      headers: { "Retry-After": header, Date: new Date(start).toUTCString() },
+    }));
     const clock = virtualClock();
     const sender = await openSender({ url: receiver.url, clock });
     const retrying = new Promise<number>((resolve) => {
@@ -116,5 +121,20 @@ describe("four hours of retries", () => {
     const delayMs = await retrying;
     expect(delayMs).toBeLessThanOrEqual(longest);
     expect(delayMs).toBeGreaterThanOrEqual(longest === 5_000 ? 2_500 : longest);
+  });
+
+  it("a Retry-After date is measured against the endpoint's own clock, which may be years off", async () => {
+    const theirs = Date.UTC(2031, 4, 1);
+    const headers = {
+      "Retry-After": new Date(theirs + 40 * 60_000).toUTCString(),
+      Date: new Date(theirs).toUTCString(),
+    };
+    const receiver = await startReceiver(() => ({ status: 503, headers }));
+    const sender = await openSender({ url: receiver.url, clock: virtualClock() });
+    const retrying = new Promise<number>((resolve) => {
+      sender.once("retrying", ({ delayMs }) => resolve(delayMs));
+    });
+    await sender.track({ userId: "u1", event: "Signed Up" });
+    expect(await retrying).toBe(40 * 60_000);
   });
 });

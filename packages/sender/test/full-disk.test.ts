@@ -3,7 +3,7 @@ import Database from "libsql";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { type Receiver, startReceiver } from "./support/receiver.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
@@ -53,7 +53,7 @@ function canLiftLimits(): boolean {
 }
 
 describe.runIf(process.platform !== "win32")("a disk that is full", () => {
-  test("refuses calls with a clear error; killed then, nothing accepted is lost", async () => {
+  it("refuses calls with a clear error; killed then, nothing accepted is lost", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const receiver = await startReceiver(() => "never");
     const { child, accepted, refused } = await fillDisk(receiver.url, path);
@@ -82,7 +82,7 @@ describe.runIf(process.platform !== "win32")("a disk that is full", () => {
     db.close();
   });
 
-  test.runIf(canLiftLimits())(
+  it.runIf(canLiftLimits())(
     "the same sender goes on when there is room, and sends nothing twice",
     async () => {
       const path = join(temporaryFolder(), "deliveries.db");

@@ -1,19 +1,20 @@
 import { verifySignature } from "@countersign/core";
-import { type Fault, faults, virtualClock } from "@countersign/sender";
-import { describe, expect, test } from "vitest";
+import { type Fault, FAULTS } from "@countersign/sender/faults";
+import { virtualClock } from "@countersign/sender/testing";
+import { describe, expect, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { type Received, startReceiver } from "./support/receiver.ts";
 
-const sharedSecret = "secret";
+const secret = "secret";
 
 function signatureOf({ headers, body }: Received): string {
   const signature = headers["x-signature"];
   if (typeof signature !== "string") return "missing";
-  return verifySignature(body, signature, sharedSecret).ok ? "good" : "bad";
+  return verifySignature(body, signature, secret).ok ? "good" : "bad";
 }
 
 describe("inject()", () => {
-  test("reorder lets later messages overtake one, once", async () => {
+  it("reorder lets later messages overtake one, once", async () => {
     const receiver = await startReceiver();
     const clock = virtualClock();
     const sender = await openSender({ url: receiver.url, clock });
@@ -27,12 +28,12 @@ describe("inject()", () => {
     await sender.idle();
   });
 
-  test("a scope limits a fault to an endpoint, a message or a delivery", async () => {
+  it("a scope limits a fault to an endpoint, a message or a delivery", async () => {
     const receiver = await startReceiver(({ path }) => ({ status: path === "/1" ? 200 : 503 }));
     const clock = virtualClock();
     const endpoints = ["0", "1"].map((path) => ({ url: receiver.url + path }));
     const sender = await openSender({
-      sources: [{ name: "shop", destinations: [{ endpoints, sharedSecret }] }],
+      sources: [{ name: "shop", destinations: [{ endpoints, secret }] }],
       clock,
     });
     sender.inject("missing_signature", { endpoint: `${receiver.url}1` });
@@ -50,10 +51,10 @@ describe("inject()", () => {
     );
   });
 
-  test("what is no fault, or no count, is a TypeError", async () => {
+  it("what is no fault, or no count, is a TypeError", async () => {
     const sender = await openSender({ url: "http://127.0.0.1:9/" });
     // Callers in plain JavaScript get no help from the types.
-    expect(() => sender.inject("explode" as Fault)).toThrow(new RegExp(faults.join(", ")));
+    expect(() => sender.inject("explode" as Fault)).toThrow(new RegExp(FAULTS.join(", ")));
     expect(() => sender.inject("reset", { times: 0 })).toThrow(TypeError);
     expect(() => sender.inject("reset", { times: 1.5 })).toThrow(TypeError);
   });

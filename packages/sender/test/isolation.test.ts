@@ -1,10 +1,10 @@
 import { type Clock, systemClock, type Transport } from "@countersign/sender";
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
 import { silentTransport } from "./support/silent-transport.ts";
 
-test("a destination that never answers takes nothing from another one", async () => {
+it("a destination that never answers takes nothing from another one", async () => {
   const receiver = await startReceiver(({ path }) => (path === "/silent" ? "never" : { status: 200 }));
   const sender = await openSender({
     attemptTimeout: "1m",
@@ -30,7 +30,7 @@ test("a destination that never answers takes nothing from another one", async ()
   expect(receiver.received.filter(({ path }) => path === "/silent")).toHaveLength(7);
 });
 
-test("no more is under way at once than allowed, when the machine's time is set back", async () => {
+it("no more is under way at once than allowed, when the machine's time is set back", async () => {
   const system = systemClock();
   let backMs = 0;
   const clock: Clock = { ...system, now: () => system.now() - backMs };

@@ -3,12 +3,12 @@ import {
   createTransport,
   type DeliveryFilter,
   SettingsError,
-  type SenderOptions,
+  type Sender,
   sqliteStore,
-  virtualClock,
 } from "@countersign/sender";
+import { createTestSender, virtualClock } from "@countersign/sender/testing";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 
 const url = "http://127.0.0.1:9/";
@@ -16,9 +16,11 @@ const target = (): void => {};
 const destinations = [{ endpoints: [{ url }] }];
 const sources = [{ name: "shop", destinations }];
 
+type Create = (options: never) => Promise<Sender>;
+
 /** What creating a sender says. JavaScript and settings files bring anything, so the types are left aside. */
-async function refusal(options: unknown): Promise<Error> {
-  const error: unknown = await createSender(options as SenderOptions).then(
+async function refusal(options: unknown, create: Create = createSender): Promise<Error> {
+  const error: unknown = await create(options as never).then(
     async (sender) => {
       await sender.close();
       return new Error("it was created");
@@ -29,52 +31,67 @@ async function refusal(options: unknown): Promise<Error> {
   return error;
 }
 
-describe("an option of createSender() that does not exist is refused, with the one that may have been meant", () => {
-  test.each<[object, string]>([
-    [{ url, secret: "x" }, 'createSender({ url }) has no option "secret": it is called sharedSecret here.'],
+describe("an unknown option is refused, and the one that was probably meant is named", () => {
+  it.each<[object, string]>([
     [
-      { url, sharedSecert: "x" },
-      'createSender({ url }) has no option "sharedSecert"; did you mean sharedSecret?',
+      { url, sharedSecret: "x" },
+      'createSender({ url }): unknown option "sharedSecret": it is called secret here.',
     ],
+    [{ url, secrt: "x" }, 'createSender({ url }): unknown option "secrt"; did you mean "secret"?'],
     [
       { url, shared_secret: "x" },
-      'createSender({ url }) has no option "shared_secret"; did you mean sharedSecret?',
+      'createSender({ url }): unknown option "shared_secret": it is called secret here.',
     ],
     [
-      { url, secret: undefined },
-      'createSender({ url }) has no option "secret": it is called sharedSecret here.',
+      { url, sharedSecret: undefined },
+      'createSender({ url }): unknown option "sharedSecret": it is called secret here.',
     ],
-    [{ url, timeout: "1s" }, 'has no option "timeout": it is called attemptTimeout here.'],
-    [{ url, blockPrivateNetwork: true }, "did you mean blockPrivateNetworks?"],
+    [{ url, timeout: "1s" }, 'unknown option "timeout": it is called attemptTimeout here.'],
+    [{ url, blockPrivateNetwork: true }, 'did you mean "blockPrivateNetworks"?'],
     [
       { url, frequency: 7 },
-      'createSender({ url }) has no option "frequency". There are url, headers, ca, sharedSecret, store,',
+      'createSender({ url }): unknown option "frequency". Known: url, headers, ca, secret, store,',
     ],
     [
-      { target, secret: "x" },
-      'createSender({ target }) has no option "secret": it is called sharedSecret here.',
-    ],
-    [{ target, Path: "/hooks" }, 'createSender({ target }) has no option "Path"; did you mean path?'],
-    [
-      { target, ca: "x" },
-      'createSender({ target }) has no option "ca". There are target, path, headers, sharedSecret,',
+      { sources, secret: "x" },
+      'unknown option "secret": a destination has it, as sources[0].destinations[0].secret.',
     ],
     [
       { sources, sharedSecret: "x" },
-      'has no option "sharedSecret": a destination has it, as sources[0].destinations[0].sharedSecret.',
+      'unknown option "sharedSecret": a destination has it, as sources[0].destinations[0].secret.',
     ],
-    [{ sources, clocks: 1 }, 'createSender({ sources }) has no option "clocks"; did you mean clock?'],
+    [{ sources, clocks: 1 }, 'createSender({ sources }): unknown option "clocks"; did you mean "clock"?'],
     [
       { url, retry: { firstDelay: 1 } },
-      'createSender({ retry }) has no option "firstDelay"; did you mean firstDelayMs?',
+      'createSender({ retry }): unknown option "firstDelay"; did you mean "firstDelayMs"?',
     ],
-    [{ url, toString: 1 }, 'createSender({ url }) has no option "toString"'],
-  ])("%j", async (options, message) => {
+    [{ url, toString: 1 }, 'createSender({ url }): unknown option "toString"'],
+    [
+      { target },
+      'createSender() has no option "target": createTestSender({ target }) of @countersign/sender/testing',
+    ],
+  ])("createSender(%j)", async (options, message) => {
     expect((await refusal(options)).message).toContain(message);
   });
 
-  test("any name but those there are, however long", async () => {
-    const names = ["url", "headers", "ca", "sharedSecret", "store", "clock", "retry", "attemptTimeout"];
+  it.each<[object, string]>([
+    [
+      { target, sharedSecret: "x" },
+      'createTestSender({ target }): unknown option "sharedSecret": it is called secret here.',
+    ],
+    [{ target, Path: "/hooks" }, 'createTestSender({ target }): unknown option "Path"; did you mean "path"?'],
+    [
+      { target, ca: "x" },
+      'createTestSender({ target }): unknown option "ca". Known: target, path, headers, secret,',
+    ],
+    [{ url, secrt: "x" }, 'createTestSender({ url }): unknown option "secrt"; did you mean "secret"?'],
+    [{ url, attemptTimeout: "soon" }, "createTestSender({ attemptTimeout }) must be milliseconds"],
+  ])("createTestSender(%j)", async (options, message) => {
+    expect((await refusal(options, createTestSender)).message).toContain(message);
+  });
+
+  it("any name but those there are, however long", async () => {
+    const names = ["url", "headers", "ca", "secret", "store", "clock", "retry", "attemptTimeout"];
     const known = new Set([...names, "seed", "blockPrivateNetworks", "transport", "target", "sources"]);
     const unknown = fc.string({ maxLength: 5_000 }).filter((name) => !known.has(name));
     await fc.assert(
@@ -85,44 +102,48 @@ describe("an option of createSender() that does not exist is refused, with the o
             [name, 1],
           ]),
         );
-        expect(message).toContain(`has no option ${JSON.stringify(name)}`);
+        expect(message).toContain(
+          `unknown option ${JSON.stringify(name.length > 40 ? `${name.slice(0, 40)}…` : name)}`,
+        );
       }),
       { numRuns: 100 },
     );
   });
 
-  test("is refused by the types too", async () => {
-    // @ts-expect-error -- it is called sharedSecret
-    await expect(createSender({ url, secret: "x" })).rejects.toThrow(TypeError);
+  it("is refused by the types too", async () => {
+    // @ts-expect-error -- it is called secret
+    await expect(createSender({ url, sharedSecret: "x" })).rejects.toThrow(TypeError);
+    // @ts-expect-error -- only a test sender takes a target
+    await expect(createSender({ target })).rejects.toThrow(TypeError);
     // @ts-expect-error -- a destination has it
-    const misplaced = createSender({ sources: [{ name: "a", destinations: [], sharedSecret: "x" }] });
+    const misplaced = createSender({ sources: [{ name: "a", destinations: [], secret: "x" }] });
     await expect(misplaced).rejects.toThrow(SettingsError);
   });
 });
 
-describe("a setting that does not exist is refused, saying where it is", () => {
-  test.each<[string, object, string]>([
+describe("an unknown setting is refused, saying where it is", () => {
+  it.each<[string, object, string]>([
     [
       "of a source",
       { sources: [{ name: "shop", destinations, blockedEvent: ["a"] }] },
-      'source "shop": sources[0].blockedEvent is no setting; did you mean blockedEvents?',
+      'source "shop": sources[0].blockedEvent is an unknown setting; did you mean "blockedEvents"?',
     ],
     [
       "of a destination",
-      { sources: [{ name: "shop", destinations: [{ endpoints: [{ url }], secret: "x" }] }] },
-      'source "shop", destination "webhooks": sources[0].destinations[0].secret is no setting: ' +
-        "it is called sharedSecret here.",
+      { sources: [{ name: "shop", destinations: [{ endpoints: [{ url }], sharedSecret: "x" }] }] },
+      'source "shop", destination "webhooks": sources[0].destinations[0].sharedSecret is an unknown setting: ' +
+        "it is called secret here.",
     ],
     [
       "of an endpoint",
-      { sources: [{ name: "shop", destinations: [{ endpoints: [{ url, sharedSecret: "x" }] }] }] },
-      'source "shop", destination "webhooks", endpoint 1: sources[0].destinations[0].endpoints[0].sharedSecret ' +
-        "is no setting: its destination has it.",
+      { sources: [{ name: "shop", destinations: [{ endpoints: [{ url, secret: "x" }] }] }] },
+      'source "shop", destination "webhooks", endpoint 1: sources[0].destinations[0].endpoints[0].secret ' +
+        "is an unknown setting: its destination has it.",
     ],
     [
-      "of an endpoint, like nothing there is",
+      "of an endpoint, near no known one",
       { sources: [{ name: "shop", destinations: [{ endpoints: [{ url, method: "PUT" }] }] }] },
-      "endpoints[0].method is no setting. There are url, headers, ca.",
+      "endpoints[0].method is an unknown setting. Known: url, headers, ca.",
     ],
   ])("%s", async (_name, settings, expected) => {
     const error = await refusal(settings);
@@ -130,15 +151,15 @@ describe("a setting that does not exist is refused, saying where it is", () => {
     expect(error.message).toContain(expected);
   });
 
-  test("by configure() too, and the old settings stay", async () => {
+  it("by configure() too, and the old settings stay", async () => {
     const sender = await openSender({ sources });
     const misspelt = { sources, source: [] };
-    expect(() => sender.configure(misspelt)).toThrow("source is no setting; did you mean sources?");
+    expect(() => sender.configure(misspelt)).toThrow('source is an unknown setting; did you mean "sources"?');
     expect(sender.settings).toEqual({ sources });
     sender.configure(sender.settings);
   });
 
-  test("all of them at once", async () => {
+  it("all of them at once", async () => {
     const endpoints = [
       { url, a: 1 },
       { url: `${url}2`, b: 2 },
@@ -151,23 +172,19 @@ describe("a setting that does not exist is refused, saying where it is", () => {
 describe("what does not say where messages go is told how to", () => {
   const example = 'createSender({ url: "https://example.com/hooks" }) for one endpoint';
 
-  test.each<[string, unknown, string]>([
-    [
-      "nothing",
-      undefined,
-      "createSender() must be told where messages go. Give it a url, a target or sources",
-    ],
+  it("a target that is null", async () => {
+    const { message } = await refusal({ target: null }, createTestSender);
+    expect(message).toContain("createTestSender() needs to know where messages go. Its target is null.");
+  });
+
+  it.each<[string, unknown, string]>([
+    ["nothing", undefined, "createSender() needs to know where messages go. Give it a url or sources"],
     ["null", null, example],
     ["an empty object", {}, example],
     ["a list", [url], example],
     ["a number", 4010, example],
-    ["a secret alone", { sharedSecret: "x" }, example],
-    [
-      "a url that is undefined",
-      { url: undefined },
-      "Its url is undefined. Give it a url, a target or sources",
-    ],
-    ["a target that is null", { target: null }, "Its target is null."],
+    ["a secret alone", { secret: "x" }, example],
+    ["a url that is undefined", { url: undefined }, "Its url is undefined. Give it a url or sources"],
     ["sources that are undefined", { sources: undefined }, "Its sources is undefined."],
     [
       "a text",
@@ -181,59 +198,59 @@ describe("what does not say where messages go is told how to", () => {
     ],
     [
       "two ways at once",
-      { url, target },
-      "createSender({ url, target }) is given 2 ways to say where messages go: leave all but one out.",
+      { url, sources },
+      "createSender({ url, sources }) says 2 times where messages go. Keep one of them.",
     ],
   ])("%s", async (_name, options, message) => {
     expect((await refusal(options)).message).toContain(message);
   });
 });
 
-describe("other options that do not exist are refused", () => {
+describe("other unknown options are refused", () => {
   // Callers in plain JavaScript get no help from the types.
   const untyped = (options: object): object => options;
 
-  test("of sqliteStore()", () => {
+  it("of sqliteStore()", () => {
     expect(() => sqliteStore(untyped({ keepfor: "1h" }))).toThrow(
-      'sqliteStore() has no option "keepfor"; did you mean keepFor?',
+      'sqliteStore(): unknown option "keepfor"; did you mean "keepFor"?',
     );
     expect(() => sqliteStore(untyped({ filename: "x" }))).toThrow("it is called path here");
     // @ts-expect-error -- no options
-    expect(() => sqliteStore("data/deliveries.db")).toThrow("sqliteStore() takes its options as an object");
+    expect(() => sqliteStore("data/deliveries.db")).toThrow("sqliteStore() takes an options object");
   });
 
-  test("of virtualClock(), which takes a time", () => {
+  it("of virtualClock(), which takes a time", () => {
     for (const start of [{ start: 0 }, null, true]) {
       // @ts-expect-error -- no time
-      expect(() => virtualClock(start)).toThrow("virtualClock() takes the time it starts at");
+      expect(() => virtualClock(start)).toThrow("virtualClock() starts at milliseconds");
     }
   });
 
-  test("of createTransport()", () => {
+  it("of createTransport()", () => {
     expect(() => createTransport(untyped({ blockPrivateNetwork: true }))).toThrow(
-      'createTransport() has no option "blockPrivateNetwork"; did you mean blockPrivateNetworks?',
+      'createTransport(): unknown option "blockPrivateNetwork"; did you mean "blockPrivateNetworks"?',
     );
   });
 
-  test("of expect(), inject(), close(), deliveries(), deleteUser() and calls", async () => {
+  it("of expect(), inject(), close(), deliveries(), deleteUser() and calls", async () => {
     const sender = await openSender({ url });
     expect(() => sender.expect({}, untyped({ timeout: 1 }))).toThrow(
-      'sender.expect() has no option "timeout": it is called within here.',
+      'sender.expect(): unknown option "timeout": it is called within here.',
     );
     expect(() => sender.inject("reset", untyped({ messageID: "m1" }))).toThrow(
-      'inject() has no option "messageID"; did you mean messageId?',
+      'inject(): unknown option "messageID"; did you mean "messageId"?',
     );
     expect(() => sender.inject("reset", untyped({ url }))).toThrow("it is called endpoint here");
     expect(() => sender.close(untyped({ timeout: 1 }))).toThrow("it is called deadline here");
     await expect(sender.deliveries(untyped({ stat: "failed" }) as DeliveryFilter)).rejects.toThrow(
-      'deliveries() has no option "stat"; did you mean state?',
+      'deliveries(): unknown option "stat"; did you mean "state"?',
     );
     await expect(sender.deliveries(untyped({ userId: "u1" }))).rejects.toThrow("it is called identity here");
     await expect(sender.deleteUser("u1", untyped({ source: "shop" }))).rejects.toThrow(
       "it is called sources here",
     );
     await expect(sender.track({ userId: "u1", event: "e" }, untyped({ sources: "shop" }))).rejects.toThrow(
-      'has no option "sources"; did you mean source?',
+      'unknown option "sources"; did you mean "source"?',
     );
     expect(await sender.deliveries()).toEqual([]);
     await sender.close({});

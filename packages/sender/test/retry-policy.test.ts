@@ -1,6 +1,6 @@
 import { defaultRetryPolicy, nextRetryAt } from "@countersign/sender";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 
 const acceptedAt = Date.UTC(2026, 0, 1);
 const { windowMs, lastRetryMarginMs } = defaultRetryPolicy;
@@ -12,7 +12,7 @@ const sinceAcceptance = fc.integer({ min: 0, max: 2 * windowMs });
 const notBefore = fc.option(fc.integer({ min: 0, max: acceptedAt * 2 }), { nil: undefined });
 
 describe("nextRetryAt", () => {
-  test.each([
+  it.each([
     [1, 2_500, 5_000],
     [2, 5_000, 10_000],
     [3, 10_000, 20_000],
@@ -26,7 +26,7 @@ describe("nextRetryAt", () => {
     expect(at(1 - Number.EPSILON)).toBe(acceptedAt + most);
   });
 
-  test("an answer is in the future and inside the window, and there is one until the last retry", () => {
+  it("an answer is in the future and inside the window, and there is one until the last retry", () => {
     fc.assert(
       fc.property(rounds, sinceAcceptance, random, notBefore, (rounds, elapsed, random, notBefore) => {
         const now = acceptedAt + elapsed;
@@ -37,7 +37,7 @@ describe("nextRetryAt", () => {
     );
   });
 
-  test("Retry-After is heeded unless the window ends before", () => {
+  it("Retry-After is heeded unless the window ends before", () => {
     fc.assert(
       fc.property(
         rounds,

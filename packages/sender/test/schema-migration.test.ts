@@ -3,7 +3,7 @@ import Database from "libsql";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, it } from "vitest";
 import { migrate } from "../dist/sqlite/schema.js";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
@@ -56,7 +56,7 @@ async function oldFile(): Promise<OldFile> {
 }
 
 describe("a file of an older version", () => {
-  test("is brought up to date step by step, each once, with everything in it", async () => {
+  it("is brought up to date step by step, each once, with everything in it", async () => {
     const { path, id, db, dump } = await oldFile();
     const before = dump();
     const steps = [
@@ -91,7 +91,7 @@ describe("a file of an older version", () => {
     expect((await sender.syncAudience("Big Spenders", ["u1"])).changed).toEqual([]);
   });
 
-  test.each<[string, string, string]>([
+  it.each<[string, string, string]>([
     ["is no SQL", "ALTER TABLE message ADD COLUMN", "incomplete input"],
     [
       "does not fit what is in the file",

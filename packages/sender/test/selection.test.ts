@@ -1,10 +1,11 @@
-import { type Sender, type SenderEvents, virtualClock } from "@countersign/sender";
-import { describe, expect, test } from "vitest";
+import type { Sender, SenderEvents } from "@countersign/sender";
+import { virtualClock } from "@countersign/sender/testing";
+import { describe, expect, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { type Receiver, startReceiver } from "./support/receiver.ts";
 
 describe("selection by integrations", () => {
-  test.each<[Record<string, unknown> | undefined, boolean]>([
+  it.each<[Record<string, unknown> | undefined, boolean]>([
     [undefined, true],
     [{}, true],
     [{ All: true }, true],
@@ -37,7 +38,7 @@ describe("selection by integrations", () => {
 });
 
 describe("events that a source blocks", () => {
-  test.each([
+  it.each([
     [false, 3],
     [true, 4],
   ])("countFiltered: %s", async (countFiltered, usage) => {
@@ -84,7 +85,7 @@ describe("sources", () => {
     return { sender, receiver };
   }
 
-  test("a call goes to every destination of its source, known by name or write key", async () => {
+  it("a call goes to every destination of its source, known by name or write key", async () => {
     const { sender, receiver } = await three();
     const receipt = await sender.track({ userId: "u1", event: "Bought" }, { source: "web" });
     await sender.track({ userId: "u1", event: "Bought" }, { writeKey: "WK2" });
@@ -96,7 +97,7 @@ describe("sources", () => {
     expect(receiver.received.map(({ path }) => path).toSorted()).toEqual(["/app", "/web", "/web-2"]);
   });
 
-  test("a delete reaches each affected source's destination once, with exactly three keys", async () => {
+  it("a delete reaches each affected source's destination once, with exactly three keys", async () => {
     const { sender, receiver } = await three();
     const receipts = await sender.deleteUser("u1");
     await sender.idle();

@@ -1,11 +1,6 @@
-import {
-  createSender,
-  SettingsError,
-  type SenderSettings,
-  sqliteStore,
-  virtualClock,
-} from "@countersign/sender";
-import { describe, expect, test } from "vitest";
+import { createSender, SettingsError, type SenderSettings, sqliteStore } from "@countersign/sender";
+import { virtualClock } from "@countersign/sender/testing";
+import { describe, expect, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
 
@@ -30,7 +25,7 @@ const where = 'source "shop", destination "webhooks"';
 const at = `${where}, endpoint 1: sources[0].destinations[0].endpoints[0]`;
 
 describe("settings that are wrong", () => {
-  test.each<[string, unknown, string]>([
+  it.each<[string, unknown, string]>([
     ["no sources", { sources: [] }, ": sources must list at least one source."],
     ["sources of another kind", { sources: {} }, ": sources must list at least one source."],
     [
@@ -56,12 +51,12 @@ describe("settings that are wrong", () => {
     [
       "the same URL twice",
       destination({ endpoints: [{ url }, { url }] }),
-      `${where}, endpoint 2: sources[0].destinations[0].endpoints[1].url is there twice`,
+      `${where}, endpoint 2: sources[0].destinations[0].endpoints[1].url is listed twice`,
     ],
     [
       "an empty secret",
-      destination({ sharedSecret: "" }),
-      `${where}: sources[0].destinations[0].sharedSecret must be a non-empty string`,
+      destination({ secret: "" }),
+      `${where}: sources[0].destinations[0].secret must be a non-empty string`,
     ],
     [
       "enabled of another kind",
@@ -113,7 +108,7 @@ describe("settings that are wrong", () => {
     [
       "a header twice",
       endpoint({ headers: { "X-A": "a", "x-a": "b" } }),
-      `${at}.headers["x-a"] is there twice`,
+      `${at}.headers["x-a"] is listed twice`,
     ],
     ["headers of another kind", endpoint({ headers: ["X-A: a"] }), `${at}.headers must be an object`],
     [
@@ -130,7 +125,7 @@ describe("settings that are wrong", () => {
           { name: "a", destinations: [], writeKey: "b" },
         ],
       },
-      'source 2: sources[1].name is "a", like another one\'s',
+      'source 2: sources[1].name is "a", which another one has already',
     ],
     [
       "two sources of one write key",
@@ -140,7 +135,7 @@ describe("settings that are wrong", () => {
           { name: "b", destinations: [], writeKey: "a" },
         ],
       },
-      'source "b": sources[1].writeKey is the write key of another source too.',
+      'source "b": sources[1].writeKey is also the write key of another source.',
     ],
     [
       "blocked events of another kind",
@@ -149,34 +144,34 @@ describe("settings that are wrong", () => {
     ],
     [
       "the short form, wrong",
-      { url: "nope", sharedSecret: "" },
-      'source "default", destination "webhooks": sources[0].destinations[0].sharedSecret',
+      { url: "nope", secret: "" },
+      'source "default", destination "webhooks": sources[0].destinations[0].secret',
     ],
   ])("%s", async (_name, settings, expected) => {
     const problems = await problemsOf(settings);
     expect(problems.find((problem) => problem.startsWith(expected))).toBeDefined();
   });
 
-  test.each(["http://Hooks.example", "http://hooks.example:80/", "http://hooks.example/#a"])(
+  it.each(["http://Hooks.example", "http://hooks.example:80/", "http://hooks.example/#a"])(
     "%s is the same endpoint as http://hooks.example/",
     async (other) => {
       const endpoints = [{ url: "http://hooks.example/" }, { url: other }];
       const settings = { sources: [{ name: "shop", destinations: [{ endpoints }] }] };
-      expect(await problemsOf(settings)).toEqual([expect.stringContaining("[1].url is there twice")]);
+      expect(await problemsOf(settings)).toEqual([expect.stringContaining("[1].url is listed twice")]);
     },
   );
 
-  test("everything that is wrong is named at once, in the message too", async () => {
+  it("everything that is wrong is named at once, in the message too", async () => {
     const wrong = {
       sources: [
-        { name: "shop", destinations: [{ sharedSecret: "", endpoints: [{ url: "ftp://x" }, { url: "y" }] }] },
+        { name: "shop", destinations: [{ secret: "", endpoints: [{ url: "ftp://x" }, { url: "y" }] }] },
       ],
     };
     expect(await problemsOf(wrong)).toHaveLength(3);
     await expect(createSender(wrong)).rejects.toThrow(/endpoint 1.*\n.*endpoint 2/);
   });
 
-  test.each<[string, object]>([
+  it.each<[string, object]>([
     ["attemptTimeout", { attemptTimeout: "soon" }],
     ["retry", { retry: { windowMs: -1 } }],
     ["retry with an unknown field", { retry: { window: 1 } }],
@@ -185,7 +180,7 @@ describe("settings that are wrong", () => {
     await expect(createSender({ url, ...option })).rejects.toThrow(TypeError);
   });
 
-  test.each<[string, () => unknown]>([
+  it.each<[string, () => unknown]>([
     ["keepFor", () => sqliteStore({ keepFor: -1 })],
     ["maxBytes", () => sqliteStore({ maxBytes: 1 })],
     ["a path that is a URL", () => sqliteStore({ path: "https://example.com/db" })],
@@ -201,13 +196,13 @@ describe("settings that change while running", () => {
     sources: [{ name: "shop", destinations: [{ endpoints: [{ url: target }], ...fields }] }],
   });
 
-  test("the next attempt goes by the new settings, with the same bytes", async () => {
+  it("the next attempt goes by the new settings, with the same bytes", async () => {
     const receiver = await startReceiver(({ path }) => ({ status: path === "/old" ? 503 : 200 }));
     const clock = virtualClock();
     const sender = await openSender({ ...to(`${receiver.url}old`), clock });
     await sender.track({ userId: "u1", event: "Signed Up" });
     await clock.advance("1s");
-    sender.configure(to(`${receiver.url}new`, { sharedSecret: "secret" }));
+    sender.configure(to(`${receiver.url}new`, { secret: "secret" }));
     await clock.advance("1m");
     await sender.idle();
     expect(receiver.received.map(({ path }) => path)).toEqual(["/old", "/new"]);
@@ -215,7 +210,7 @@ describe("settings that change while running", () => {
     expect(receiver.received[0]?.body).toBe(receiver.received[1]?.body);
   });
 
-  test("what is pending when a destination is disabled or removed waits until it is back", async () => {
+  it("what is pending when a destination is disabled or removed waits until it is back", async () => {
     const receiver = await startReceiver(() => ({ status: 503 }));
     const clock = virtualClock();
     const sender = await openSender({ ...to(receiver.url), clock });
@@ -243,7 +238,7 @@ describe("settings that change while running", () => {
     expect(receiver.received).toHaveLength(2);
   });
 
-  test("a destination that is disabled and enabled at once does not send twice what is under way", async () => {
+  it("a destination that is disabled and enabled at once does not send twice what is under way", async () => {
     let answerFirst: (() => void) | undefined;
     const held = new Promise<void>((resolve) => (answerFirst = resolve));
     const receiver = await startReceiver(async () => {
@@ -263,7 +258,7 @@ describe("settings that change while running", () => {
     expect(receiver.received.map(({ message }) => message["event"])).toEqual(["Signed Up", "Next"]);
   });
 
-  test("an endpoint added while the others refuse is tried in the next round", async () => {
+  it("an endpoint added while the others refuse is tried in the next round", async () => {
     const receiver = await startReceiver(({ path }) => {
       if (path === "/new") return { status: 200 };
       sender.configure(withEndpoints("old", "new"));
@@ -282,7 +277,7 @@ describe("settings that change while running", () => {
     expect(receiver.received.map(({ path }) => path)).toEqual(["/old", "/new"]);
   });
 
-  test("wrong settings are refused and the old ones stay", async () => {
+  it("wrong settings are refused and the old ones stay", async () => {
     const receiver = await startReceiver();
     const sender = await openSender(to(receiver.url));
     expect(() => sender.configure(to("nowhere"))).toThrow(SettingsError);

@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, it } from "vitest";
 import { startReceiver } from "./support/receiver.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
@@ -46,7 +46,7 @@ function inspect(path: string): Kept {
   return kept;
 }
 
-test(`killed ${kills} times while it accepts ${total} messages, a sender loses none of them`, async () => {
+it(`killed ${kills} times while it accepts ${total} messages, a sender loses none of them`, async () => {
   const folder = temporaryFolder();
   const path = join(folder, "deliveries.db");
   const acceptedLog = join(folder, "accepted.log");

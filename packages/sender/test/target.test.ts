@@ -1,7 +1,9 @@
 import { EventEmitter, once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
-import { createSender, virtualClock } from "@countersign/sender";
+import { faultyTransport, type Fault } from "@countersign/sender/faults";
+import { createTestSender } from "@countersign/sender/testing";
+import { virtualClock } from "@countersign/sender/testing";
 import express from "express";
 import fastify from "fastify";
 import { Hono } from "hono";
@@ -10,7 +12,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { openTarget } from "../dist/target/open-target.js";
 import type { Target } from "../dist/target/target.js";
 import { createTransport } from "../dist/transport/create-transport.js";
-import type { AttemptRequest, AttemptResult } from "../dist/transport/transport.js";
+import type { AttemptResult } from "../dist/transport/transport.js";
 import { openSender } from "./support/open-sender.ts";
 
 const body = Buffer.from('{"type":"track","event":"Größe ☃"}');
@@ -26,16 +28,16 @@ interface Seen {
 async function post(
   target: Target,
   path = "hooks?a=b",
-  request: Partial<AttemptRequest> = {},
+  fault?: Fault,
   timeoutMs = 5_000,
 ): Promise<AttemptResult & { text: string }> {
   const open = await openTarget(target);
   onTestFinished(() => open.close());
-  const transport = createTransport();
+  const transport = faultyTransport(createTransport());
   onTestFinished(() => transport.close());
+  if (fault !== undefined) transport.inject(fault);
   const headers = { "Content-Type": "application/json", "X-Signature": "abc" };
-  const full = { url: open.url + path, headers, body, ...request };
-  const result = await transport.send(full, { timeoutMs });
+  const result = await transport.send({ url: open.url + path, headers, body }, { timeoutMs });
   return { ...result, text: Buffer.from(result.responseBody).toString() };
 }
 
@@ -142,10 +144,10 @@ describe.each(kinds)("$name as a target", ({ make }) => {
     const target = make((request) => seen.push(request));
 
     for (const fault of ["truncated", "reset"] as const) {
-      expect(await post(target, "hooks", { fault })).toMatchObject({ outcome: "network" });
+      expect(await post(target, "hooks", fault)).toMatchObject({ outcome: "network" });
     }
     expect(seen).toEqual([]);
-    expect(await post(target, "hooks", { fault: "slow_body" }, 500)).toMatchObject({ outcome: "success" });
+    expect(await post(target, "hooks", "slow_body", 500)).toMatchObject({ outcome: "success" });
     expect(seen).toHaveLength(1);
   });
 });
@@ -164,11 +166,11 @@ describe("the path of a target", () => {
     42,
   ])("%j is refused: it is no path, or leads elsewhere", async (path) => {
     // @ts-expect-error -- some of them are of no kind that a path is
-    const sender = createSender({ target: () => {}, path });
+    const sender = createTestSender({ target: () => {}, path });
 
     await expect(sender).rejects.toThrow(
       new TypeError(
-        `createSender({ path }) is a path of the target and starts with one slash, such as "/hooks", but is ${JSON.stringify(path)}.`,
+        `createTestSender({ path }) must be a path of the target that starts with one slash, such as "/hooks", not ${JSON.stringify(path)}.`,
       ),
     );
   });

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { virtualClock } from "@countersign/sender";
+import { virtualClock } from "@countersign/sender/testing";
 import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createTransport } from "../dist/transport/create-transport.js";
 import type { AttemptResult } from "../dist/transport/transport.js";

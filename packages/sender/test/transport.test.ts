@@ -3,12 +3,8 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createTransport, type TransportOptions } from "../dist/transport/create-transport.js";
-import type {
-  AttemptOutcome,
-  AttemptRequest,
-  AttemptResult,
-  Transport,
-} from "../dist/transport/transport.js";
+import type { AttemptOutcome } from "../dist/delivery/attempt.js";
+import type { AttemptRequest, AttemptResult, Transport } from "../dist/transport/transport.js";
 import { afterHead, httpEndpoint, rawEndpoint } from "./support/endpoints.ts";
 
 const body = new TextEncoder().encode('{"type":"track","event":"Größe ☃"}');

@@ -1,12 +1,13 @@
-import { sqliteStore, virtualClock } from "@countersign/sender";
+import { sqliteStore } from "@countersign/sender";
+import { virtualClock } from "@countersign/sender/testing";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
 describe("virtualClock", () => {
-  test("tasks run at their own time, in order, those included that they add", async () => {
+  it("tasks run at their own time, in order, those included that they add", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 1_000 })), async (delays) => {
         const clock = virtualClock(0);
@@ -26,7 +27,7 @@ describe("virtualClock", () => {
     );
   });
 
-  test("a task that was called off does not run", async () => {
+  it("a task that was called off does not run", async () => {
     const clock = virtualClock();
     const ran: string[] = [];
     const first = clock.schedule(clock.now() + 1, () => ran.push("first"));
@@ -37,7 +38,7 @@ describe("virtualClock", () => {
     expect(ran).toEqual(["second"]);
   });
 
-  test("it does not move on while work of this instant is under way", async () => {
+  it("does not move on while work of this instant is under way", async () => {
     const clock = virtualClock(0);
     const ran: number[] = [];
     clock.schedule(5, () => ran.push(clock.now()));
@@ -52,13 +53,13 @@ describe("virtualClock", () => {
     expect([ran, clock.now()]).toEqual([[5], 10]);
   });
 
-  test("two advances at once are one after the other", async () => {
+  it("two advances at once are one after the other", async () => {
     const clock = virtualClock(0);
     await Promise.all([clock.advance("1s"), clock.advance("2s")]);
     expect(clock.now()).toBe(3_000);
   });
 
-  test.each<[Parameters<ReturnType<typeof virtualClock>["advance"]>[0], number]>([
+  it.each<[Parameters<ReturnType<typeof virtualClock>["advance"]>[0], number]>([
     [250, 250],
     ["250ms", 250],
     ["1.5s", 1_500],
@@ -71,7 +72,7 @@ describe("virtualClock", () => {
     expect(clock.now()).toBe(ms);
   });
 
-  test("what is no duration is a TypeError, and a type error", async () => {
+  it("what is no duration is a TypeError, and a type error", async () => {
     const clock = virtualClock();
     expect(() => clock.advance(-1)).toThrow(TypeError);
     // @ts-expect-error no unit
@@ -80,7 +81,7 @@ describe("virtualClock", () => {
     expect(() => clock.advance("4 hours")).toThrow(TypeError);
   });
 
-  test("it does not move past the last time there is", async () => {
+  it("does not move past the last time there is", async () => {
     const clock = virtualClock();
     const before = clock.now();
     await expect(clock.advance("100000000d")).rejects.toThrow(TypeError);
@@ -88,7 +89,7 @@ describe("virtualClock", () => {
     expect(clock.now()).toBe(before + 1);
   });
 
-  test("it starts where it is told", () => {
+  it("starts where it is told", () => {
     const time = "2024-05-06T07:08:09.010Z";
     const starts = [virtualClock(time), virtualClock(new Date(time)), virtualClock(Date.parse(time))];
     expect(starts.map((clock) => new Date(clock.now()).toISOString())).toEqual([time, time, time]);
@@ -111,7 +112,7 @@ describe("a seeded run", () => {
           destinations: [
             {
               endpoints: [{ url: `${receiver.url}good` }, { url: `${receiver.url}bad` }],
-              sharedSecret: "secret",
+              secret: "secret",
             },
           ],
         },
@@ -136,14 +137,14 @@ describe("a seeded run", () => {
     return { wire: wire.toSorted().join("\n"), log };
   }
 
-  test("repeats to the byte: ids, bodies, signatures, times of every attempt", async () => {
+  it("repeats to the byte: ids, bodies, signatures, times of every attempt", async () => {
     const [first, second, other] = [await run("a"), await run("a"), await run("b")];
     expect(first.wire.length).toBeGreaterThan(10_000);
     expect(second).toEqual(first);
     expect(other.wire).not.toBe(first.wire);
   });
 
-  test("a store that is opened again does not get the ids it has a second time", async () => {
+  it("a store that is opened again does not get the ids it has a second time", async () => {
     const receiver = await startReceiver();
     const ids: string[] = [];
     const path = `${temporaryFolder()}/deliveries.db`;

@@ -5,7 +5,8 @@ import {
   type LiveEvent,
   type ServerOptions,
 } from "@countersign/server";
-import { virtualClock, type SourceSettings } from "@countersign/sender";
+import type { SourceSettings } from "@countersign/sender";
+import { virtualClock } from "@countersign/sender/testing";
 import { loadConfig } from "../config/load-config.ts";
 import { formatEvent } from "./format-event.ts";
 import { untilToldToStop } from "../terminal/signals.ts";
@@ -121,9 +122,9 @@ function announce(
 }
 
 function routes(source: SourceSettings): readonly string[] {
-  return namedDestinations(source).map(({ name, endpoints, sharedSecret, enabled = true }) => {
+  return namedDestinations(source).map(({ name, endpoints, secret, enabled = true }) => {
     const urls = endpoints.map(({ url }) => url).join(", ");
-    const how = `${sharedSecret === undefined ? "not signed" : "signed"}${enabled ? "" : ", disabled"}`;
+    const how = `${secret === undefined ? "not signed" : "signed"}${enabled ? "" : ", disabled"}`;
     return `Forwards    ${source.name}/${name} to ${urls} (${how})`;
   });
 }

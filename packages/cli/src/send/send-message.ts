@@ -42,7 +42,7 @@ export interface SentMessage {
 export async function sendMessage({ type, call, to, secret }: SendOptions): Promise<SentMessage> {
   const sender = await createSender({
     url: to,
-    sharedSecret: secret,
+    secret,
     // A window without length: the first round is the last one.
     retry: { windowMs: 0, lastRetryMarginMs: 0 },
   });

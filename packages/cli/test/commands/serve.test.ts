@@ -195,7 +195,7 @@ describe("what serve prints", () => {
 describe("a config file", () => {
   const config = (url: string): string => `
     import type { Config } from "countersign";
-    const destination = { endpoints: [{ url: ${JSON.stringify(url)} }], sharedSecret: ${JSON.stringify(SECRET)} };
+    const destination = { endpoints: [{ url: ${JSON.stringify(url)} }], secret: ${JSON.stringify(SECRET)} };
     export default {
       sources: [
         { name: "shop", writeKey: "shop-key", destinations: [destination] },

@@ -15,7 +15,7 @@ export interface CommonFields {
 }
 
 /** Free-form names and values. Anything that JSON can carry. */
-export type Fields = Readonly<Record<string, unknown>>;
+type Fields = Readonly<Record<string, unknown>>;
 
 /** Says who a user is. */
 export interface IdentifyCall extends CommonFields {

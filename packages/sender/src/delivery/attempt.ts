@@ -1,5 +1,16 @@
-import type { Fault } from "../faults/fault.ts";
-import type { AttemptOutcome } from "../transport/transport.ts";
+/**
+ * How an attempt ended, and with it what happens next (spec sections 5.2 and 7).
+ *
+ * | outcome | meaning | next |
+ * |---|---|---|
+ * | `success` | a 2xx status | delivered |
+ * | `server_error` | 5xx, 408 or 429 | retry |
+ * | `timeout` | no status line and headers in time | retry |
+ * | `network` | refused, reset, name not found, an answer that is not HTTP | retry |
+ * | `rejected` | any other status, redirects included; or an address that may not be called | endpoint done |
+ * | `tls` | the certificate was not accepted; no request was sent | endpoint done |
+ */
+export type AttemptOutcome = "success" | "server_error" | "timeout" | "network" | "rejected" | "tls";
 
 /** One POST to one endpoint, as it is logged. */
 export interface Attempt {
@@ -21,6 +32,6 @@ export interface Attempt {
   readonly message?: string | undefined;
   /** The response's body as text, its first 16 KiB at most; empty when there was none. */
   readonly response: string;
-  /** The fault that was injected into it. */
-  readonly fault?: Fault | undefined;
+  /** Name of the fault that was injected into it (`@countersign/sender/faults`). */
+  readonly fault?: string | undefined;
 }

@@ -69,3 +69,41 @@ export interface DeliveryFilter {
   /** How many to list, up to 1,000. Default: 100. */
   readonly limit?: number | undefined;
 }
+
+/** What is known of one endpoint of a delivery that is still pending. */
+export interface EndpointProgress {
+  /** It refused the message for good. */
+  readonly refused?: true | undefined;
+  /** It asked not to be called before this time (Retry-After), in milliseconds since 1970. */
+  readonly notBefore?: number | undefined;
+}
+
+/** What is known of each endpoint, by URL. */
+export type DeliveryProgress = Readonly<Record<string, EndpointProgress>>;
+
+/** A delivery whose next round is due. */
+export interface DueDelivery extends DeliveryInfo {
+  /** Rounds that have ended so far. */
+  readonly rounds: number;
+  /** When this round fell due. */
+  readonly dueAt: number;
+  readonly progress: DeliveryProgress;
+  readonly body: Uint8Array;
+}
+
+/** The engine's answer to a due delivery: it has ended, or it is due again at a time. */
+export type Settlement =
+  | { readonly state: EndState; readonly endedAt: number; readonly attempts: readonly Attempt[] }
+  | {
+      readonly state: "pending";
+      readonly dueAt: number;
+      readonly rounds: number;
+      readonly progress: DeliveryProgress;
+      readonly attempts: readonly Attempt[];
+    };
+
+/** What identifies a delivery, and no more than that. */
+export function deliveryInfo(delivery: DeliveryInfo): DeliveryInfo {
+  const { id, messageId, type, source, destination, identity, event, acceptedAt } = delivery;
+  return { id, messageId, type, source, destination, identity, event, acceptedAt };
+}

@@ -1,3 +1,5 @@
+import { checkOptionNames } from "@countersign/protocol";
+
 /** When a delivery is tried again. Everything is in milliseconds. */
 export interface RetryPolicy {
   /** Longest delay before the first retry. Doubles with each retry. Default: 5,000. */
@@ -48,4 +50,29 @@ export function nextRetryAt(input: RetryInput, policy: RetryPolicy = defaultRetr
   const longest = Math.min(policy.firstDelayMs * 2 ** (rounds - 1), policy.maxDelayMs);
   const delay = longest * (policy.minJitter + (1 - policy.minJitter) * random);
   return Math.min(Math.max(Math.round(now + delay), notBefore), lastRetryAt);
+}
+
+/**
+ * A policy with the defaults filled in.
+ *
+ * @param what The function that was given it.
+ * @throws TypeError when a number is out of range or a field is unknown
+ */
+export function parseRetryPolicy(what: string, policy: Partial<RetryPolicy> = {}): RetryPolicy {
+  const parsed = { ...defaultRetryPolicy };
+  checkOptionNames(`${what}({ retry })`, policy, { ...defaultRetryPolicy });
+  for (const name of Object.keys(policy).filter(isPolicyField)) {
+    const value = policy[name];
+    if (value === undefined) continue;
+    if (typeof value !== "number" || !(value >= 0) || value === Number.POSITIVE_INFINITY) {
+      throw new TypeError(`${what}({ retry: { ${name} } }) must be a number, at least 0.`);
+    }
+    parsed[name] = value;
+  }
+  if (parsed.minJitter > 1) throw new TypeError(`${what}({ retry: { minJitter } }) must be at most 1.`);
+  return parsed;
+}
+
+function isPolicyField(name: string): name is keyof RetryPolicy {
+  return Object.hasOwn(defaultRetryPolicy, name);
 }

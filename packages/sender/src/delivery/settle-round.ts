@@ -1,7 +1,10 @@
-import type { DeliveryProgress, DueDelivery, EndpointProgress, Settlement } from "../store/delivery-store.ts";
+import type { DeliveryProgress, DueDelivery, EndpointProgress, Settlement } from "./delivery.ts";
 import type { Attempt } from "./attempt.ts";
-import { isFinal } from "./outcomes.ts";
+import type { AttemptOutcome } from "./attempt.ts";
 import { nextRetryAt, type RetryPolicy } from "./retry-policy.ts";
+
+/** Outcomes with which an endpoint has refused a message for good (spec 7). */
+const REFUSALS: ReadonlySet<AttemptOutcome> = new Set(["rejected", "tls"]);
 
 /** An attempt, and when its endpoint asked to be called again. */
 export interface RoundAttempt {
@@ -9,17 +12,22 @@ export interface RoundAttempt {
   readonly notBefore?: number | undefined;
 }
 
+/** Where the random number that spreads a retry comes from. */
+interface SpreadSource {
+  fork(label: string): { fraction(): number };
+}
+
 /** What a round came to. */
 export interface Round {
   readonly due: DueDelivery;
-  /** URLs of the destination's endpoints, as its settings are now. */
-  readonly endpoints: readonly string[];
+  /** The destination's endpoints, as its settings are now. */
+  readonly endpoints: readonly { readonly url: string }[];
   /** What was tried in it. */
   readonly tried: readonly RoundAttempt[];
   /** When it ended, in milliseconds since 1970. */
   readonly now: number;
-  /** A random number, at least 0 and less than 1. */
-  readonly random: number;
+  /** Spreads retries. */
+  readonly random: SpreadSource;
 }
 
 /** Whether the window of a delivery is over. The first attempt is never too late: it is not a retry. */
@@ -50,13 +58,15 @@ export function settleRound(round: Round, policy: RetryPolicy): Settlement {
     return { state: "delivered", endedAt: now, attempts };
 
   const progress = progressAfter(due, tried, policy);
-  const recoverable = endpoints.filter((url) => progress[url]?.refused !== true);
+  const recoverable = endpoints.filter(({ url }) => progress[url]?.refused !== true);
   if (recoverable.length === 0) return { state: "failed", endedAt: now, attempts };
 
   const rounds = due.rounds + 1;
-  const retries = recoverable.map((url) =>
+  // A stream of its own, so that the order in which endpoints answer does not change the run.
+  const fraction = random.fork(`${due.id} ${due.rounds}`).fraction();
+  const retries = recoverable.map(({ url }) =>
     nextRetryAt(
-      { rounds, acceptedAt: due.acceptedAt, now, random, notBefore: progress[url]?.notBefore },
+      { rounds, acceptedAt: due.acceptedAt, now, random: fraction, notBefore: progress[url]?.notBefore },
       policy,
     ),
   );
@@ -93,7 +103,7 @@ function progressAfter(
 }
 
 function progressOf({ attempt, notBefore }: RoundAttempt, lastRetryAt: number): EndpointProgress {
-  if (isFinal(attempt.outcome)) return { refused: true };
+  if (REFUSALS.has(attempt.outcome)) return { refused: true };
   // What asks for more than the window has left is called once more at its end.
   return notBefore === undefined ? {} : { notBefore: Math.min(notBefore, lastRetryAt) };
 }

@@ -1,3 +1,4 @@
+import { type Clock, timeOrderedId } from "@countersign/protocol";
 import {
   buildDeleteMessage,
   buildMessage,
@@ -7,11 +8,9 @@ import {
 import { CallError } from "../calls/call-error.ts";
 import type { CallOptions, Calls } from "../calls/calls.ts";
 import { isSelected } from "../calls/selection.ts";
-import type { Clock } from "../clock/clock.ts";
-import { checkCallOptions } from "../options/check-call-options.ts";
-import type { RandomSource } from "../random/random-source.ts";
-import { timeOrderedId } from "../random/time-ordered-id.ts";
-import type { SkipReason } from "../sender.ts";
+import { checkCallOptions } from "./check-options.ts";
+import type { RandomSource } from "./random-source.ts";
+import type { SkipReason } from "./sender.ts";
 import type { Source } from "../settings/parse-settings.ts";
 import type { Acceptance, DeliveryStore, NewDelivery, NewMessage } from "../store/delivery-store.ts";
 
@@ -55,7 +54,7 @@ export class CallIntake {
   }
 
   newId(): string {
-    return timeOrderedId(this.now(), this.#ids);
+    return timeOrderedId(this.now(), this.#ids.uint32);
   }
 
   now(): number {

@@ -1,8 +1,8 @@
+import { type Clock, parseRetryAfter } from "@countersign/protocol";
 import { setMaxListeners } from "node:events";
-import type { Clock } from "../clock/clock.ts";
+import { sign } from "@countersign/core";
 import type { Attempt } from "../delivery/attempt.ts";
-import { deliveryInfo } from "../delivery/delivery-info.ts";
-import { parseRetryAfter } from "../delivery/retry-after.ts";
+import { deliveryInfo, type DueDelivery, type Settlement } from "../delivery/delivery.ts";
 import type { RetryPolicy } from "../delivery/retry-policy.ts";
 import {
   endpointsOfRound,
@@ -11,22 +11,14 @@ import {
   type RoundAttempt,
   settleRound,
 } from "../delivery/settle-round.ts";
-import { applyFault, copiesOf, holdBackMs } from "../faults/apply-fault.ts";
-import type { RandomSource } from "../random/random-source.ts";
 import type { Destination, Source } from "../settings/parse-settings.ts";
 import type { EndpointSettings } from "../settings/settings.ts";
-import type { ResponseTimeRecorder } from "../stats/response-time-recorder.ts";
-import type {
-  Consumer,
-  DeliveryHandler,
-  DeliveryStore,
-  DueDelivery,
-  Settlement,
-} from "../store/delivery-store.ts";
+import type { Consumer, DeliveryHandler, DeliveryStore } from "../store/delivery-store.ts";
+import { resultOfRejection } from "../transport/classify.ts";
 import type { AttemptRequest, AttemptResult, Transport } from "../transport/transport.ts";
-import { buildRequest } from "./build-request.ts";
 import type { EventHub } from "./event-hub.ts";
-import type { FaultPlan } from "./fault-plan.ts";
+import type { RandomSource } from "./random-source.ts";
+import type { ResponseTimeRecorder } from "./stats.ts";
 
 /** What an engine is made of. */
 export interface EngineParts {
@@ -39,21 +31,26 @@ export interface EngineParts {
   readonly random: RandomSource;
   readonly events: EventHub;
   readonly recorder: ResponseTimeRecorder;
-  readonly faults: FaultPlan;
 }
 
-/** The code of an attempt that was given up by us. */
-const abortedCode = "ERR_ABORTED";
+/** What identifies the sender to receivers (spec 2.2). */
+const USER_AGENT = "Countersign/1.0";
+
+/** The code of an attempt that we gave up. */
+const ABORTED_CODE = "ERR_ABORTED";
 
 /** A longer timer would fire at once. */
-const longestTimerMs = 2 ** 31 - 1;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** How long what was given up at the deadline may take to wind down. */
+const WIND_DOWN_MS = 500;
 
 interface Serving {
   readonly concurrency: number;
   readonly consumer: Consumer;
 }
 
-/** Claims due deliveries of every enabled destination, attempts them, and says what becomes of them. */
+/** Claims due deliveries of every enabled destination, attempts them, and decides what becomes of them. */
 export class Engine implements DeliveryHandler {
   readonly #parts: EngineParts;
   readonly #serving = new Map<string, Serving>();
@@ -63,7 +60,7 @@ export class Engine implements DeliveryHandler {
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
-    // Every attempt under way listens.
+    // Every attempt in progress listens.
     setMaxListeners(0, this.#giveUp.signal);
   }
 
@@ -74,43 +71,45 @@ export class Engine implements DeliveryHandler {
     for (const key of new Set([...this.#serving.keys(), ...this.#destinations.keys()])) this.#reconcile(key);
   }
 
-  /** Claims no more, and resolves when nothing is under way. Attempts that take longer than that are given up. */
+  /**
+   * Stops claiming, and resolves when nothing is in progress. Attempts that take longer than the deadline are given up;
+   * a transport that ignores that is left behind.
+   */
   async stop(deadlineMs: number): Promise<void> {
-    const deadline = setTimeout(() => this.#giveUp.abort(), Math.min(deadlineMs, longestTimerMs));
+    const deadline = setTimeout(() => this.#giveUp.abort(), Math.min(deadlineMs, LONGEST_TIMER_MS));
+    let windDown: NodeJS.Timeout | undefined;
+    const tooLate = new Promise<void>((resolve) => {
+      const { signal } = this.#giveUp;
+      signal.addEventListener("abort", () => (windDown = setTimeout(resolve, WIND_DOWN_MS)), { once: true });
+    });
     this.configure([]);
-    await Promise.all(this.#leaving.values());
+    await Promise.race([Promise.all(this.#leaving.values()), tooLate]);
     clearTimeout(deadline);
     this.#giveUp.abort();
+    clearTimeout(windDown);
   }
 
   /** One round: every endpoint that has not refused, at the same time. */
   async deliver(due: DueDelivery): Promise<Settlement> {
-    const { clock, policy, random } = this.#parts;
+    const { clock, policy, random, transport } = this.#parts;
     const destination = this.#destinations.get(due.destination);
     // Its settings changed after it was claimed. It waits for the destination to come back.
     if (destination?.enabled !== true || this.#giveUp.signal.aborted) return interruptRound(due, [], policy);
-    if (isOver(due, clock.now(), policy)) return { state: "expired", endedAt: clock.now(), attempts: [] };
+    const now = clock.now();
+    if (isOver(due, now, policy)) return { state: "expired", endedAt: now, attempts: [] };
 
-    const called = endpointsOfRound(destination.endpoints, due.progress, clock.now());
-    const heldBackMs = this.#holdBack(due, called);
-    if (heldBackMs > 0) return { ...interruptRound(due, [], policy), dueAt: clock.now() + heldBackMs };
-    const results = await Promise.all(called.map((endpoint) => this.#attempts(due, destination, endpoint)));
+    const called = endpointsOfRound(destination.endpoints, due.progress, now);
+    const heldBackMs = holdBackMs(transport, due, called);
+    if (heldBackMs > 0) return { ...interruptRound(due, [], policy), dueAt: now + heldBackMs };
+    const results = await Promise.all(called.map((endpoint) => this.#attempt(due, destination, endpoint)));
     const tried = results.flatMap((result) => result ?? []);
     const wasGivenUp = results.includes(undefined);
-    const delivered = tried.some(({ attempt }) => attempt.outcome === "success");
-    if (wasGivenUp && !delivered) return interruptRound(due, tried, policy);
-
-    // An endpoint that was added meanwhile may take what the others have refused.
+    if (wasGivenUp && !tried.some(({ attempt }) => attempt.outcome === "success")) {
+      return interruptRound(due, tried, policy);
+    }
+    // An endpoint that was added meanwhile may accept what the others have refused.
     const { endpoints } = this.#destinations.get(due.destination) ?? destination;
-    const round = {
-      due,
-      endpoints: endpoints.map(({ url }) => url),
-      tried,
-      now: clock.now(),
-      // A stream of its own, so that the order in which endpoints answer does not change the run.
-      random: random.fork(`${due.id} ${due.rounds}`).fraction(),
-    };
-    return settleRound(round, policy);
+    return settleRound({ due, endpoints, tried, now: clock.now(), random }, policy);
   }
 
   settled(due: DueDelivery, settlement: Settlement): void {
@@ -125,47 +124,39 @@ export class Engine implements DeliveryHandler {
     }
   }
 
-  /** What one endpoint gets in a round: one POST, unless a fault wants more; undefined when we gave it up. */
-  async #attempts(
+  /** What one endpoint gets in a round: one POST, unless the transport makes more; undefined when we gave it up. */
+  async #attempt(
     due: DueDelivery,
     destination: Destination,
     endpoint: EndpointSettings,
   ): Promise<readonly RoundAttempt[] | undefined> {
-    const secret = destination.sharedSecret;
-    const fault = this.#parts.faults.takeForAttempt(due, endpoint.url);
-    const plain = buildRequest(due.body, endpoint, secret);
-    const request = fault === undefined ? plain : applyFault(plain, fault, { secret });
-    const tried: RoundAttempt[] = [];
-    for (let copies = copiesOf(fault); copies > 0; copies -= 1) {
-      const one = await this.#attempt(due, request);
-      if (one === undefined) return undefined;
-      tried.push(one);
-    }
-    return tried;
-  }
-
-  async #attempt(due: DueDelivery, request: AttemptRequest): Promise<RoundAttempt | undefined> {
-    const { clock, transport, timeoutMs, events, recorder } = this.#parts;
+    const { clock, events, recorder } = this.#parts;
     const startedAt = clock.now();
-    const result = await transport.send(request, { timeoutMs, signal: this.#giveUp.signal });
-    if (result.code === abortedCode) return undefined;
-    recorder.record(due.destination, request.url, result);
-    const { url: endpoint, fault } = request;
-    const attempt = attemptOf(result, { round: due.rounds + 1, endpoint, startedAt, fault });
-    events.emit("attempt", { delivery: deliveryInfo(due), attempt });
-    return { attempt, notBefore: parseRetryAfter(result.retryAfter, clock.now()) };
+    const delivery = deliveryInfo(due);
+    const request = requestOf(due.body, delivery, destination, endpoint);
+    const last = await this.#send(request);
+    const results = last.earlier === undefined ? [last] : [...last.earlier, last];
+    if (results.some(({ code }) => code === ABORTED_CODE)) return undefined;
+    return results.map((result) => {
+      recorder.record(due.destination, endpoint.url, result);
+      const attempt = attemptOf(result, due.rounds + 1, endpoint.url, startedAt);
+      events.emit("attempt", { delivery, attempt });
+      return { attempt, notBefore: notBeforeOf(result, clock.now()) };
+    });
   }
 
-  /** How long the fault `reorder` holds this delivery back, so that others overtake it. */
-  #holdBack(due: DueDelivery, called: readonly EndpointSettings[]): number {
-    const { faults, random } = this.#parts;
-    // Once: what was held back before is due later than it was accepted.
-    if (due.rounds > 0 || due.dueAt > due.acceptedAt) return 0;
-    const fault = faults.takeForDelivery(
-      due,
-      called.map(({ url }) => url),
-    );
-    return holdBackMs(fault, () => random.fork(`${due.id} held back`).fraction());
+  /** An injected transport may reject, throw or resolve to anything. */
+  async #send(request: AttemptRequest): Promise<AttemptResult> {
+    const { transport, timeoutMs } = this.#parts;
+    const startedAt = performance.now();
+    try {
+      const result: unknown = await transport.send(request, { timeoutMs, signal: this.#giveUp.signal });
+      if (isResult(result)) return result;
+      throw new TypeError("the transport resolved to something that is not a result");
+    } catch (error) {
+      const result = resultOfRejection(error, performance.now() - startedAt);
+      return this.#giveUp.signal.aborted ? { ...result, code: ABORTED_CODE } : result;
+    }
   }
 
   /** Starts or stops serving a destination, as the settings want it now. */
@@ -181,25 +172,55 @@ export class Engine implements DeliveryHandler {
       });
       this.#leaving.set(key, left);
     } else if (serving === undefined && isWanted && !this.#leaving.has(key)) {
-      // Not before the last one has left, or what it still has under way would be claimed twice.
+      // Not before the last one has left, or what it still has in progress would be claimed twice.
       const consumer = this.#parts.store.consume(key, wanted.concurrency, this);
       this.#serving.set(key, { concurrency: wanted.concurrency, consumer });
     }
   }
 }
 
-function attemptOf(
-  result: AttemptResult,
-  about: Pick<Attempt, "round" | "endpoint" | "startedAt" | "fault">,
-): Attempt {
-  const { durationMs, outcome, status, code, message, responseBody } = result;
+/** The request of one attempt: the body as it is stored, signed with the secret as it is now. */
+function requestOf(
+  body: Uint8Array,
+  delivery: AttemptRequest["delivery"],
+  { secret }: Destination,
+  { url, headers, ca }: EndpointSettings,
+): AttemptRequest {
+  const common = { "User-Agent": USER_AGENT, "Content-Type": "application/json" };
+  if (secret === undefined) return { url, headers: { ...common, ...headers }, body, ca, delivery };
   return {
-    ...about,
-    durationMs,
-    outcome,
-    status,
-    code,
-    message,
-    response: Buffer.from(responseBody).toString(),
+    url,
+    headers: { ...common, "X-Signature": sign(body, secret), ...headers },
+    body,
+    ca,
+    delivery,
+    sign: (bytes) => sign(bytes, secret),
   };
+}
+
+/** For how long the transport holds back a delivery that it has not held back before. */
+function holdBackMs(transport: Transport, due: DueDelivery, endpoints: readonly EndpointSettings[]): number {
+  // What was held back before is due later than it was accepted.
+  if (transport.holdBack === undefined || due.rounds > 0 || due.dueAt > due.acceptedAt) return 0;
+  return transport.holdBack(
+    deliveryInfo(due),
+    endpoints.map(({ url }) => url),
+  );
+}
+
+/** When the endpoint wants to be called again at the earliest (Retry-After), in milliseconds since 1970. */
+function notBeforeOf({ retryAfter, date }: AttemptResult, now: number): number | undefined {
+  if (retryAfter === undefined) return undefined;
+  const waitMs = parseRetryAfter(retryAfter, now, date);
+  return waitMs === undefined ? undefined : now + waitMs;
+}
+
+function isResult(value: unknown): value is AttemptResult {
+  return typeof value === "object" && value !== null && "outcome" in value && "responseBody" in value;
+}
+
+function attemptOf(result: AttemptResult, round: number, endpoint: string, startedAt: number): Attempt {
+  const { durationMs, outcome, status, code, message, responseBody, fault } = result;
+  const response = responseBody.length === 0 ? "" : Buffer.from(responseBody).toString();
+  return { round, endpoint, startedAt, durationMs, outcome, status, code, message, response, fault };
 }

@@ -1,3 +1,4 @@
+import { parseDuration } from "@countersign/protocol";
 import type {
   AliasCall,
   CallOptions,
@@ -8,50 +9,38 @@ import type {
   ScreenCall,
   TrackCall,
 } from "../calls/calls.ts";
-import { parseDuration } from "../clock/duration.ts";
 import type { Delivery, DeliveryFilter } from "../delivery/delivery.ts";
-import { createExpect } from "../expect/create-expect.ts";
-import type { Expect } from "../expect/expect.ts";
-import type { Fault } from "../faults/fault.ts";
-import { checkCloseOptions, checkDeleteOptions, checkDeliveryFilter } from "../options/check-call-options.ts";
+import { checkCloseOptions, checkDeleteOptions, checkDeliveryFilter } from "./check-options.ts";
 import { audienceChanges, traitChanges } from "../profiles/trait-diff.ts";
-import { SenderClosedError } from "../sender-closed-error.ts";
-import type {
-  CloseOptions,
-  DeleteOptions,
-  FaultScope,
-  InjectedFault,
-  Receipt,
-  Sender,
-  SenderEvents,
-  SyncReceipt,
-} from "../sender.ts";
+import {
+  SenderClosedError,
+  type CloseOptions,
+  type DeleteOptions,
+  type Receipt,
+  type Sender,
+  type SenderEvents,
+  type SyncReceipt,
+} from "./sender.ts";
 import { parseSettings } from "../settings/parse-settings.ts";
 import type { SenderSettings } from "../settings/settings.ts";
-import type { SenderStats } from "../stats/sender-stats.ts";
-import type { Acceptance, NewDelivery } from "../store/delivery-store.ts";
+import { type SenderStats, collectStats } from "./stats.ts";
+import type { NewDelivery } from "../store/delivery-store.ts";
 import type { CallIntake, Intake } from "./call-intake.ts";
-import { collectStats } from "./collect-stats.ts";
 import type { Engine, EngineParts } from "./engine.ts";
-import type { IdleWatch } from "./idle-watch.ts";
 import { type FindChanges, ProfileSyncer } from "./profile-sync.ts";
-import type { SettledWaiters } from "./settled-waiters.ts";
+import type { Waiters } from "./waiters.ts";
 
 /** What a forwarder is made of, besides what its engine is. */
 export interface ForwarderParts extends EngineParts {
   readonly engine: Engine;
   readonly intake: CallIntake;
-  readonly waiters: SettledWaiters;
-  readonly idle: IdleWatch;
-  /** Closes what was opened for the settings. */
-  readonly closeSettings: () => Promise<void>;
+  readonly waiters: Waiters;
 }
 
-const defaultCloseMs = 10_000;
+const DEFAULT_CLOSE_MS = 10_000;
 
 /** The sender: takes calls in, and gives everything else to the part that knows about it. */
 export class Forwarder implements Sender {
-  readonly expect: Expect;
   readonly #parts: ForwarderParts;
   readonly #profiles: ProfileSyncer;
   #settings: SenderSettings;
@@ -60,8 +49,9 @@ export class Forwarder implements Sender {
   constructor(parts: ForwarderParts, settings: SenderSettings) {
     this.#parts = parts;
     this.#settings = settings;
-    this.#profiles = new ProfileSyncer(parts.intake, parts.store, (acceptance) => this.#accept(acceptance));
-    this.expect = createExpect(this, parts.clock);
+    this.#profiles = new ProfileSyncer(parts.intake, parts.store, (acceptance) =>
+      this.#working(parts.store.accept(acceptance)),
+    );
     this.configure(settings);
   }
 
@@ -135,7 +125,7 @@ export class Forwarder implements Sender {
 
   async idle(): Promise<void> {
     this.#assertOpen();
-    await this.#parts.idle.wait();
+    await this.#parts.waiters.idle();
   }
 
   async deliveries(filter: DeliveryFilter = {}): Promise<readonly Delivery[]> {
@@ -156,7 +146,7 @@ export class Forwarder implements Sender {
     const next = { id: intake.newId(), acceptedAt: intake.now() };
     if (original === undefined || !(await this.#working(store.repeat(id, next)))) {
       throw new RangeError(
-        `There is no delivery ${JSON.stringify(id)} to send again. Ended ones are kept for a while only.`,
+        `resend(): no delivery ${JSON.stringify(id)} in the store. Finished deliveries are kept for \`keepFor\`.`,
       );
     }
     return this.#receipt(original.messageId, [next.id]);
@@ -177,16 +167,12 @@ export class Forwarder implements Sender {
     this.#settings = structuredClone({ sources: settings.sources });
     this.#parts.intake.sources = sources;
     this.#parts.engine.configure(sources);
-    this.#parts.idle.changed();
-  }
-
-  inject(fault: Fault, scope: FaultScope = {}): InjectedFault {
-    return this.#parts.faults.inject(fault, scope);
+    this.#parts.waiters.changed();
   }
 
   close(options: CloseOptions = {}): Promise<void> {
     checkCloseOptions(options);
-    const deadlineMs = parseDuration(options.deadline ?? defaultCloseMs, "close({ deadline })");
+    const deadlineMs = parseDuration(options.deadline ?? DEFAULT_CLOSE_MS, "close({ deadline })");
     this.#closing ??= this.#close(deadlineMs);
     return this.#closing;
   }
@@ -195,15 +181,17 @@ export class Forwarder implements Sender {
     return this.close();
   }
 
+  /** Everything is let go of, whatever fails or hangs; then the first failure is thrown. */
   async #close(deadlineMs: number): Promise<void> {
-    const { engine, store, transport, waiters, idle, events, closeSettings } = this.#parts;
+    const { engine, store, transport, waiters, events } = this.#parts;
     await engine.stop(deadlineMs);
-    await transport.close();
-    await store.close();
+    const problems = [
+      await problemOf("transport", () => transport.close()),
+      await problemOf("store", () => store.close()),
+    ];
     waiters.close();
-    idle.close();
     events.removeAll();
-    await closeSettings();
+    for (const problem of problems) if (problem !== undefined) throw problem;
   }
 
   async #forward<T extends keyof Calls>(type: T, call: Calls[T], options?: CallOptions): Promise<Receipt> {
@@ -212,7 +200,7 @@ export class Forwarder implements Sender {
   }
 
   async #store({ acceptance, message, source, skipped }: Intake): Promise<Receipt> {
-    await this.#accept(acceptance);
+    await this.#working(this.#parts.store.accept(acceptance));
     if (skipped !== undefined) {
       const { messageId, type } = message;
       this.#parts.events.emit("skipped", { messageId, type, source, reason: skipped });
@@ -230,37 +218,55 @@ export class Forwarder implements Sender {
     const sync = await this.#working(this.#profiles.sync(kind, name, options, findChanges));
     const { changed, removed, skipped } = sync;
     const deliveries = idsOf(sync.acceptance.deliveries);
-    return { changed, removed, deliveries, skipped, settled: () => this.#parts.waiters.wait(deliveries) };
+    return { changed, removed, deliveries, skipped, settled: () => this.#parts.waiters.settled(deliveries) };
   }
 
-  #accept(acceptance: Acceptance): Promise<void> {
-    return this.#working(this.#parts.store.accept(acceptance));
-  }
-
-  /** Neither the clock moves on nor `idle` resolves while something is being stored. */
+  /** Neither the clock advances nor `idle` resolves while something is being stored. */
   async #working<T>(storing: Promise<T>): Promise<T> {
-    const release = this.#parts.clock.hold();
-    const done = this.#parts.idle.begin();
+    const { clock, waiters } = this.#parts;
+    const release = clock.hold();
+    waiters.working();
     try {
       return await storing;
     } finally {
       release();
-      done();
+      waiters.worked();
     }
   }
 
   #receipt(messageId: string, deliveries: readonly string[], skipped?: Receipt["skipped"]): Receipt {
-    return { messageId, deliveries, skipped, settled: () => this.#parts.waiters.wait(deliveries) };
+    return { messageId, deliveries, skipped, settled: () => this.#parts.waiters.settled(deliveries) };
   }
 
   #assertOpen(): void {
     if (this.#closing === undefined) return;
     throw new SenderClosedError(
-      "The sender is closed. Create another one; a store on disk goes on where this one ended.",
+      "The sender is closed. Create a new one; a store on disk continues where this one stopped.",
     );
   }
 }
 
 function idsOf(deliveries: readonly NewDelivery[]): readonly string[] {
   return deliveries.map(({ id }) => id);
+}
+
+/** How long a transport or a store may take to close: neither may keep a sender from closing. */
+const CLOSE_PART_MS = 1_000;
+
+/** Why a part did not close; undefined when it did. */
+async function problemOf(part: string, close: () => Promise<void>): Promise<Error | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const hung = new Promise<Error>((resolve) => {
+    const error = new Error(
+      `close(): the ${part} did not close within ${CLOSE_PART_MS} ms and was left behind.`,
+    );
+    timer = setTimeout(() => resolve(error), CLOSE_PART_MS);
+  });
+  try {
+    return await Promise.race([close().then(() => undefined), hung]);
+  } catch (error) {
+    return error instanceof Error ? error : new Error(`close(): the ${part} failed: ${String(error)}`);
+  } finally {
+    clearTimeout(timer);
+  }
 }

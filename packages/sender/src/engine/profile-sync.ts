@@ -1,9 +1,8 @@
 import { buildMessage } from "../calls/build-message.ts";
 import { CallError } from "../calls/call-error.ts";
 import type { CallOptions } from "../calls/calls.ts";
-import { snakeCase } from "../profiles/snake-case.ts";
-import type { TraitChange } from "../profiles/trait-diff.ts";
-import type { SkipReason } from "../sender.ts";
+import { snakeCase, type TraitChange } from "../profiles/trait-diff.ts";
+import type { SkipReason } from "./sender.ts";
 import type { Source } from "../settings/parse-settings.ts";
 import type { Acceptance, DeliveryStore, NewDelivery, NewMessage } from "../store/delivery-store.ts";
 import type { CallIntake } from "./call-intake.ts";

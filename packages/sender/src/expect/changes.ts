@@ -1,4 +1,4 @@
-import type { Sender, SenderEvents } from "../sender.ts";
+import type { Sender, SenderEvents } from "../engine/sender.ts";
 
 /** Tells when it is worth looking again. */
 export interface Changes {

@@ -1,7 +1,11 @@
-import type { Clock } from "../clock/clock.ts";
-import { parseDuration } from "../clock/duration.ts";
-import { checkOptionNames, type Hints, type Names } from "../options/option-names.ts";
-import type { SenderEvents } from "../sender.ts";
+import {
+  type Clock,
+  parseDuration,
+  checkOptionNames,
+  type OptionHints,
+  type OptionNames,
+} from "@countersign/protocol";
+import type { SenderEvents } from "../engine/sender.ts";
 import type { Expect, Expectation, Expected, ExpectOptions } from "./expect.ts";
 import { attemptsGoal, endGoal, messageGoal, type Goal } from "./goals.ts";
 import { waitForGoal, type ExpectSource, type Search } from "./wait-for-goal.ts";
@@ -10,8 +14,8 @@ import { waitForGoal, type ExpectSource, type Search } from "./wait-for-goal.ts"
 const DEFAULT_WITHIN = "4s";
 const KEPT_SKIPS = 20;
 
-const optionNames: Names<ExpectOptions> = { within: true, destination: true };
-const optionHints: Hints = { timeout: "it is called within here" };
+const optionNames: OptionNames<ExpectOptions> = { within: true, destination: true };
+const optionHints: OptionHints = { timeout: "it is called within here" };
 
 /** The `expect()` of a sender. Listens for skipped calls from now on, so that a failure can tell of them. */
 export function createExpect(source: ExpectSource, clock: Clock): Expect {

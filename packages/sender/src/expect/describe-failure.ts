@@ -1,8 +1,8 @@
+import type { Clock } from "@countersign/protocol";
 import { inspect } from "node:util";
-import type { Clock } from "../clock/clock.ts";
 import type { Attempt } from "../delivery/attempt.ts";
 import type { Delivery } from "../delivery/delivery.ts";
-import type { SenderEvents } from "../sender.ts";
+import type { SenderEvents } from "../engine/sender.ts";
 import { isReceipt, type Expected } from "./expect.ts";
 
 /** What is known when an expectation fails. */

@@ -1,8 +1,7 @@
+import type { Duration } from "@countersign/protocol";
 import type { MessageOfType, WebhookMessage } from "@countersign/core";
-import type { Duration } from "../clock/duration.ts";
-import type { Attempt } from "../delivery/attempt.ts";
+import type { Attempt, AttemptOutcome } from "../delivery/attempt.ts";
 import type { Delivery, MessageType } from "../delivery/delivery.ts";
-import type { AttemptOutcome } from "../transport/transport.ts";
 
 /** What a call or a sync resolved to: its deliveries, and no others, are meant. */
 export interface ReceiptLike {
@@ -101,4 +100,22 @@ export function isReceipt(what: Expected): what is ReceiptLike {
   return (
     typeof what === "object" && Array.isArray(what["deliveries"]) && typeof what["settled"] === "function"
   );
+}
+
+/** What was expected did not happen in time. The message tells what was seen instead. */
+export class ExpectationError extends Error {
+  override readonly name = "ExpectationError";
+  readonly code = "ERR_EXPECTATION";
+  // Private, so that what prints errors with their fields does not bury the message under bodies.
+  readonly #deliveries: readonly Delivery[];
+
+  constructor(message: string, deliveries: readonly Delivery[]) {
+    super(message);
+    this.#deliveries = deliveries;
+  }
+
+  /** The deliveries that were meant, as they stood at the end. */
+  get deliveries(): readonly Delivery[] {
+    return this.#deliveries;
+  }
 }

@@ -1,11 +1,16 @@
+import type { Clock } from "@countersign/protocol";
 import type { WebhookMessage } from "@countersign/core";
-import type { Clock } from "../clock/clock.ts";
 import type { Delivery, DeliveryFilter } from "../delivery/delivery.ts";
-import type { Sender, SenderEvents } from "../sender.ts";
+import type { Sender, SenderEvents } from "../engine/sender.ts";
 import { watchChanges } from "./changes.ts";
 import { describeFailure } from "./describe-failure.ts";
-import { ExpectationError } from "./expectation-error.ts";
-import { isReceipt, type Expected, type ExpectedDelivery, type MessagePattern } from "./expect.ts";
+import {
+  ExpectationError,
+  isReceipt,
+  type Expected,
+  type ExpectedDelivery,
+  type MessagePattern,
+} from "./expect.ts";
 import type { Goal } from "./goals.ts";
 import { matches } from "./matches.ts";
 

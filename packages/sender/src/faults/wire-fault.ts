@@ -1,31 +1,34 @@
 import { TLSSocket } from "node:tls";
 import type { Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
+import type { AttemptResult, BodyWriter, Wire } from "../transport/transport.ts";
 import type { Fault } from "./fault.ts";
 
 /** The faults that are made on the wire, after the request has been built. */
 export type WireFault = Extract<Fault, "slow_body" | "truncated" | "reset">;
 
-/** Whether a fault is the transport's to make. */
-export function isWireFault(fault: Fault | undefined): fault is WireFault {
-  return fault === "slow_body" || fault === "truncated" || fault === "reset";
-}
+/** The code of a connection that a fault has cut: the receiver sees the same. */
+const CUT_CODE = "ECONNRESET";
 
-/** The code of a connection that a fault has cut: the one that the receiver sees as well. */
-export const CUT_CODE = "ECONNRESET";
-
-/** What to tell of a connection that a fault has cut. */
-export function cutOnPurpose(fault: WireFault): string {
+/** What the log says of a connection that a fault has cut. */
+function cutOnPurpose(fault: WireFault): string {
   return `the connection was cut on purpose (fault: ${fault})`;
 }
 
-/** The connection a fault is made on. */
-export interface Wire {
-  readonly socket: () => Socket | undefined;
-  /** Aborted when the attempt has ended: every wait ends with it. */
-  readonly over: AbortSignal;
-  /** Milliseconds the endpoint has to respond. */
-  readonly timeoutMs: number;
+/** Writes a body as a fault lets it out, ending or breaking the connection where it has to. */
+export function writeBodyOf(fault: WireFault): BodyWriter {
+  return (body, wire) => faultyBody(fault, body, wire);
+}
+
+/**
+ * A receiver that refuses half a message has not refused the message: it goes out again, as after any cut connection.
+ * A receiver that accepts half a message keeps the outcome `success`, for everyone to see.
+ */
+export function judgeCut(fault: Fault, result: AttemptResult): AttemptResult {
+  const isCut = fault === "truncated" || fault === "reset";
+  if (!isCut || result.outcome !== "rejected" || result.status === undefined) return result;
+  const message = `${cutOnPurpose(fault)}; the endpoint answered ${result.status}`;
+  return { ...result, outcome: "network", code: CUT_CODE, message };
 }
 
 const SLOW_PIECES = 20;
@@ -33,12 +36,7 @@ const SLOW_BODY_MS = 1_000;
 // A reset overtakes bytes the receiver has not read yet. The pause lets it read, so that it sees half a message.
 const BEFORE_RESET_MS = 50;
 
-/** The bytes of a body as a fault lets them out, ending or breaking the connection where it has to. */
-export async function* faultyBody(
-  fault: WireFault,
-  body: Uint8Array,
-  wire: Wire,
-): AsyncGenerator<Uint8Array> {
+async function* faultyBody(fault: WireFault, body: Uint8Array, wire: Wire): AsyncGenerator<Uint8Array> {
   if (fault === "slow_body") {
     yield* slowly(body, wire);
     return;

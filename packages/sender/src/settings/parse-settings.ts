@@ -1,22 +1,25 @@
+import { type OptionHints, nameHint, unknownNames } from "@countersign/protocol";
 import { assertCertificateAuthority } from "../transport/certificate-authority.ts";
-import { type Hints, nameHint, unknownNames } from "../options/option-names.ts";
 import { headerProblem } from "./header-rules.ts";
 import {
-  destinationHints,
-  destinationNames,
-  endpointHints,
-  endpointNames,
-  settingsNames,
-  sourceNames,
-} from "./setting-names.ts";
-import type { DestinationSettings, EndpointSettings, SenderSettings, SourceSettings } from "./settings.ts";
+  DESTINATION_HINTS,
+  DESTINATION_NAMES,
+  ENDPOINT_HINTS,
+  ENDPOINT_NAMES,
+  SETTINGS_NAMES,
+  SOURCE_NAMES,
+  type DestinationSettings,
+  type EndpointSettings,
+  type SenderSettings,
+  type SourceSettings,
+} from "./settings.ts";
 import { SettingsError, type SettingsIssue } from "./settings-error.ts";
 
 /** Most endpoints of a destination (spec section 8). */
-const maxEndpoints = 5;
+const MAX_ENDPOINTS = 5;
 
 /** Deliveries of one destination under way at once, by default. */
-const defaultConcurrency = 20;
+const DEFAULT_CONCURRENCY = 20;
 
 /** A destination with every default filled in. */
 export interface Destination {
@@ -24,7 +27,7 @@ export interface Destination {
   readonly key: string;
   readonly source: string;
   readonly endpoints: readonly EndpointSettings[];
-  readonly sharedSecret: string | undefined;
+  readonly secret: string | undefined;
   readonly enabled: boolean;
   readonly concurrency: number;
 }
@@ -61,7 +64,7 @@ class SettingsParser {
   readonly #writeKeys = new Set<string>();
 
   sources(settings: Unchecked<SenderSettings>): Source[] {
-    this.#names(settings, settingsNames, "", "");
+    this.#names(settings, SETTINGS_NAMES, "", "");
     const list = this.#list(settings?.sources, "sources", "", "must list at least one source.");
     const names = new Set<string>();
     return list.map((item, index) => {
@@ -73,12 +76,12 @@ class SettingsParser {
 
   #source(item: Unchecked<SourceSettings>, path: string, name: string): Source {
     const where = `source "${name}"`;
-    this.#names(item, sourceNames, path, where);
+    this.#names(item, SOURCE_NAMES, path, where);
     const writeKey = item?.writeKey ?? name;
     if (typeof writeKey !== "string" || writeKey === "") {
       this.#issue(`${path}.writeKey`, where, "must be a non-empty string.");
     } else if (this.#writeKeys.has(writeKey)) {
-      this.#issue(`${path}.writeKey`, where, "is the write key of another source too.");
+      this.#issue(`${path}.writeKey`, where, "is also the write key of another source.");
     } else {
       this.#writeKeys.add(writeKey);
     }
@@ -110,16 +113,16 @@ class SettingsParser {
     const here = `source "${source}"`;
     const name = this.#name(item?.name, `${path}.name`, `${here}, destination ${index + 1}`, names, fallback);
     const where = `${here}, destination "${name}"`;
-    this.#names(item, destinationNames, path, where, destinationHints);
-    const sharedSecret = item?.sharedSecret ?? undefined;
-    if (sharedSecret !== undefined && (typeof sharedSecret !== "string" || sharedSecret === "")) {
+    this.#names(item, DESTINATION_NAMES, path, where, DESTINATION_HINTS);
+    const secret = item?.secret ?? undefined;
+    if (secret !== undefined && (typeof secret !== "string" || secret === "")) {
       this.#issue(
-        `${path}.sharedSecret`,
+        `${path}.secret`,
         where,
         "must be a non-empty string; leave it out to send unsigned messages.",
       );
     }
-    const concurrency = item?.concurrency ?? defaultConcurrency;
+    const concurrency = item?.concurrency ?? DEFAULT_CONCURRENCY;
     if (!Number.isInteger(concurrency) || Number(concurrency) < 1) {
       this.#issue(`${path}.concurrency`, where, "must be a whole number, at least 1.");
     }
@@ -127,7 +130,7 @@ class SettingsParser {
       key: `${source}/${name}`,
       source,
       endpoints: this.#endpoints(item?.endpoints, `${path}.endpoints`, where),
-      sharedSecret: typeof sharedSecret === "string" ? sharedSecret : undefined,
+      secret: typeof secret === "string" ? secret : undefined,
       enabled: this.#flag(item?.enabled, `${path}.enabled`, where, true),
       concurrency: Number(concurrency),
     };
@@ -135,8 +138,8 @@ class SettingsParser {
 
   #endpoints(value: unknown, path: string, where: string): EndpointSettings[] {
     const list = this.#list(value, path, where, "must list at least one endpoint.");
-    if (list.length > maxEndpoints) {
-      this.#issue(path, where, `has ${list.length} endpoints; a destination may have ${maxEndpoints}.`);
+    if (list.length > MAX_ENDPOINTS) {
+      this.#issue(path, where, `has ${list.length} endpoints; a destination may have ${MAX_ENDPOINTS}.`);
     }
     const urls = new Set<string>();
     return list.map((item, index) =>
@@ -150,12 +153,12 @@ class SettingsParser {
     where: string,
     urls: Set<string>,
   ): EndpointSettings {
-    this.#names(item, endpointNames, path, where, endpointHints);
+    this.#names(item, ENDPOINT_NAMES, path, where, ENDPOINT_HINTS);
     const problem = urlProblem(item?.url);
     const url = String(item?.url);
     if (problem !== undefined) this.#issue(`${path}.url`, where, problem);
     else if (urls.has(calledUrl(url)))
-      this.#issue(`${path}.url`, where, "is there twice; a message goes to each URL once.");
+      this.#issue(`${path}.url`, where, "is listed twice; list each URL once.");
     if (problem === undefined) urls.add(calledUrl(url));
     const headers = this.#headers(item?.headers, `${path}.headers`, where);
     const ca = this.#ca(item?.ca, `${path}.ca`, where);
@@ -171,7 +174,7 @@ class SettingsParser {
     const names = new Set<string>();
     const entries = Object.entries(value).map(([name, content]): [string, string] => {
       const twice = names.has(name.toLowerCase())
-        ? "is there twice; upper and lower case are the same."
+        ? "is listed twice; upper and lower case are the same."
         : undefined;
       const problem = headerProblem(name, content) ?? twice;
       if (problem !== undefined) this.#issue(`${path}[${JSON.stringify(name)}]`, where, problem);
@@ -211,7 +214,7 @@ class SettingsParser {
       return typeof name === "string" ? name : "";
     }
     if (taken.has(name))
-      this.#issue(path, where, `is ${JSON.stringify(name)}, like another one's before it.`);
+      this.#issue(path, where, `is ${JSON.stringify(name)}, which another one has already.`);
     taken.add(name);
     return name;
   }
@@ -222,10 +225,10 @@ class SettingsParser {
     names: Readonly<Record<string, true>>,
     path: string,
     where: string,
-    hints: Hints = {},
+    hints: OptionHints = {},
   ): void {
     for (const name of unknownNames(item, names)) {
-      const problem = `is no setting${nameHint(name, names, hints)}`;
+      const problem = `is an unknown setting${nameHint(name, names, hints)}`;
       this.#issue(path === "" ? name : `${path}.${name}`, where, problem);
     }
   }

@@ -1,3 +1,4 @@
+import type { OptionHints, OptionNames } from "@countersign/protocol";
 /** One URL that messages are sent to (spec section 2.1). */
 export interface EndpointSettings {
   /** Full URL, `http:` or `https:`. */
@@ -15,7 +16,7 @@ export interface DestinationSettings {
   /** One to five. A message is delivered when one of them has taken it. */
   readonly endpoints: readonly EndpointSettings[];
   /** Key of the `X-Signature` header; without one, messages are not signed. */
-  readonly sharedSecret?: string | undefined;
+  readonly secret?: string | undefined;
   /** Whether messages are sent. What is pending when it is disabled waits. Default: `true`. */
   readonly enabled?: boolean | undefined;
   /** How many deliveries may be under way at once. Default: 20. */
@@ -40,3 +41,27 @@ export interface SourceSettings {
 export interface SenderSettings {
   readonly sources: readonly SourceSettings[];
 }
+
+/** The names of settings, and what to say of some that are easily taken for one. */
+export const SETTINGS_NAMES: OptionNames<SenderSettings> = { sources: true };
+export const SOURCE_NAMES: OptionNames<SourceSettings> = {
+  name: true,
+  writeKey: true,
+  destinations: true,
+  blockedEvents: true,
+  countFiltered: true,
+};
+export const DESTINATION_NAMES: OptionNames<DestinationSettings> = {
+  name: true,
+  endpoints: true,
+  secret: true,
+  enabled: true,
+  concurrency: true,
+};
+export const ENDPOINT_NAMES: OptionNames<EndpointSettings> = { url: true, headers: true, ca: true };
+
+export const DESTINATION_HINTS: OptionHints = { sharedSecret: "it is called secret here" };
+export const ENDPOINT_HINTS: OptionHints = {
+  secret: "its destination has it",
+  sharedSecret: "its destination has it, as secret",
+};

@@ -1,8 +1,12 @@
-import type { Attempt } from "../delivery/attempt.ts";
-import type { Delivery, DeliveryInfo, DeliveryState, MessageType } from "../delivery/delivery.ts";
-import { isFault } from "../faults/fault.ts";
-import type { DeliveryProgress, DueDelivery } from "../store/delivery-store.ts";
-import type { AttemptOutcome } from "../transport/transport.ts";
+import type { Attempt, AttemptOutcome } from "../delivery/attempt.ts";
+import type {
+  Delivery,
+  DeliveryInfo,
+  DeliveryState,
+  MessageType,
+  DeliveryProgress,
+  DueDelivery,
+} from "../delivery/delivery.ts";
 
 /** A row of `delivery` joined with its `message`. */
 export interface DeliveryRow {
@@ -83,7 +87,7 @@ function attemptOf(row: AttemptRow): Attempt {
     code: row.code ?? undefined,
     message: row.message ?? undefined,
     response: row.response,
-    fault: isFault(row.fault) ? row.fault : undefined,
+    fault: row.fault ?? undefined,
   };
 }
 

@@ -1,8 +1,8 @@
 import type Database from "libsql";
 import type { Attempt } from "../delivery/attempt.ts";
-import type { DueDelivery, NewDelivery, NewMessage, Settlement } from "../store/delivery-store.ts";
-import type { DeliveryRow } from "./delivery-rows.ts";
-import { dueDeliveryOf } from "./delivery-rows.ts";
+import type { DueDelivery, Settlement } from "../delivery/delivery.ts";
+import type { NewDelivery, NewMessage } from "../store/delivery-store.ts";
+import { type DeliveryRow, dueDeliveryOf } from "./delivery-rows.ts";
 import type { RoomLeft } from "./file-room.ts";
 
 type Statement = Database.Statement;

@@ -1,5 +1,6 @@
-import type { Clock, ScheduledTask } from "../clock/clock.ts";
-import type { Consumer, DeliveryHandler, DueDelivery, Settlement } from "../store/delivery-store.ts";
+import type { Clock, ScheduledTask } from "@countersign/protocol";
+import type { Consumer, DeliveryHandler } from "../store/delivery-store.ts";
+import type { DueDelivery, Settlement } from "../delivery/delivery.ts";
 import type { DeliveryTable } from "./delivery-table.ts";
 
 /** How long a lane waits before it tries a store again that failed. */

@@ -1,12 +1,10 @@
 import type Database from "libsql";
-import type { Delivery, DeliveryFilter } from "../delivery/delivery.ts";
+import type { Delivery, DeliveryFilter, DueDelivery, Settlement } from "../delivery/delivery.ts";
 import type {
   Acceptance,
   Consumer,
   DeliveryCounts,
   DeliveryHandler,
-  DueDelivery,
-  Settlement,
   StoreContext,
 } from "../store/delivery-store.ts";
 import { type DeliveryCount, DeliveryCounter } from "./delivery-counter.ts";

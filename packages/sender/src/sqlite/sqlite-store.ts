@@ -1,7 +1,12 @@
+import {
+  type Duration,
+  parseDuration,
+  checkOptionNames,
+  type OptionHints,
+  type OptionNames,
+} from "@countersign/protocol";
 import { resolve } from "node:path";
 import Database from "libsql";
-import { type Duration, parseDuration } from "../clock/duration.ts";
-import { checkOptionNames, type Hints, type Names } from "../options/option-names.ts";
 import type { DeliveryStore, StoreContext } from "../store/delivery-store.ts";
 import { StoreError } from "../store/store-error.ts";
 import { lockFile } from "./file-lock.ts";
@@ -25,8 +30,8 @@ export interface SqliteStoreOptions {
   readonly maxBytes?: number | undefined;
 }
 
-const optionNames: Names<SqliteStoreOptions> = { path: true, keepFor: true, maxBytes: true };
-const optionHints: Hints = { file: "it is called path here", filename: "it is called path here" };
+const optionNames: OptionNames<SqliteStoreOptions> = { path: true, keepFor: true, maxBytes: true };
+const optionHints: OptionHints = { file: "it is called path here", filename: "it is called path here" };
 
 interface OpenedDatabase {
   readonly db: Database.Database;

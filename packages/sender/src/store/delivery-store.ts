@@ -1,6 +1,12 @@
-import type { Clock } from "../clock/clock.ts";
-import type { Attempt } from "../delivery/attempt.ts";
-import type { Delivery, DeliveryFilter, DeliveryInfo, EndState, MessageType } from "../delivery/delivery.ts";
+import type { Clock } from "@countersign/protocol";
+import type {
+  Delivery,
+  DeliveryFilter,
+  EndState,
+  MessageType,
+  DueDelivery,
+  Settlement,
+} from "../delivery/delivery.ts";
 
 /** A message as it is kept: its exact bytes once, however many deliveries it has. */
 export interface NewMessage {
@@ -38,38 +44,6 @@ export interface Acceptance {
   /** Traits that become known together with the messages that announce them. */
   readonly traits?: TraitChanges | undefined;
 }
-
-/** What is known of one endpoint of a delivery that is still pending. */
-export interface EndpointProgress {
-  /** It refused the message for good. */
-  readonly refused?: true | undefined;
-  /** It asked not to be called before this time (Retry-After), in milliseconds since 1970. */
-  readonly notBefore?: number | undefined;
-}
-
-/** What is known of each endpoint, by URL. */
-export type DeliveryProgress = Readonly<Record<string, EndpointProgress>>;
-
-/** A delivery whose next round is due. */
-export interface DueDelivery extends DeliveryInfo {
-  /** Rounds that have ended so far. */
-  readonly rounds: number;
-  /** When this round fell due. */
-  readonly dueAt: number;
-  readonly progress: DeliveryProgress;
-  readonly body: Uint8Array;
-}
-
-/** The engine's answer to a due delivery: it has ended, or it is due again at a time. */
-export type Settlement =
-  | { readonly state: EndState; readonly endedAt: number; readonly attempts: readonly Attempt[] }
-  | {
-      readonly state: "pending";
-      readonly dueAt: number;
-      readonly rounds: number;
-      readonly progress: DeliveryProgress;
-      readonly attempts: readonly Attempt[];
-    };
 
 /** Takes the due deliveries of one destination. */
 export interface DeliveryHandler {

@@ -1,6 +1,7 @@
+import type { AttemptResult } from "./transport.ts";
 import { errors } from "undici";
 import { CertificateError, TransportError } from "./transport-error.ts";
-import type { AttemptOutcome } from "./transport.ts";
+import type { AttemptOutcome } from "../delivery/attempt.ts";
 
 /** The outcome that a response's status means (see {@link AttemptOutcome}). */
 export function outcomeOfStatus(status: number): AttemptOutcome {
@@ -35,6 +36,21 @@ export function outcomeOfError(error: unknown): Failure {
     return { outcome: "rejected", code, message };
   }
   return { outcome: code === "ETIMEDOUT" ? "timeout" : "network", code, message };
+}
+
+/**
+ * The result of an attempt whose transport threw or rejected, against its contract. It is tried again: what `fetch`
+ * rejects with when a connection fails is a TypeError too.
+ */
+export function resultOfRejection(error: unknown, durationMs: number): AttemptResult {
+  const code = codeOf(error);
+  return {
+    outcome: "network",
+    code: code === "ERR_UNKNOWN" ? "ERR_TRANSPORT" : code,
+    message: `the transport failed: ${messageOf(error)}`,
+    durationMs,
+    responseBody: new Uint8Array(),
+  };
 }
 
 const transportOutcomes = {

@@ -1,10 +1,9 @@
-import { isWireFault } from "../faults/wire-fault.ts";
-import { checkOptionNames, type Names } from "../options/option-names.ts";
+import { checkOptionNames, type OptionNames } from "@countersign/protocol";
 import type { AddressPolicyOptions } from "./address-policy.ts";
 import { Agents } from "./agents.ts";
 import { outcomeOfError } from "./classify.ts";
 import { oneQuestionPerHost, resolveBySystem, type ResolveHost } from "./connector.ts";
-import { exchangeWithFault } from "./exchange-with-fault.ts";
+import { exchangeAlone } from "./exchange-alone.ts";
 import { exchange } from "./exchange.ts";
 import { TransportError } from "./transport-error.ts";
 import type { Transport } from "./transport.ts";
@@ -23,7 +22,7 @@ export interface TransportOptions extends AddressPolicyOptions {
   readonly connectTimeoutMs?: number | undefined;
 }
 
-const optionNames: Names<TransportOptions> = {
+const optionNames: OptionNames<TransportOptions> = {
   blockPrivateNetworks: true,
   resolveHost: true,
   connectTimeoutMs: true,
@@ -59,9 +58,9 @@ export function createTransport(options: TransportOptions = {}): Transport {
         const error = new TransportError("ERR_CLOSED", "the transport has been closed");
         return { ...outcomeOfError(error), responseBody: new Uint8Array(), durationMs: 0 };
       }
-      return isWireFault(request.fault)
-        ? exchangeWithFault(request.fault, agents, request, limits)
-        : exchange(agents.of(request.ca), request, request, limits);
+      return request.writeBody === undefined
+        ? exchange(agents.of(request.ca), request, request, limits)
+        : exchangeAlone(request.writeBody, agents, request, limits);
     },
     async close() {
       closed = true;

@@ -172,13 +172,14 @@ function failureOf(error: unknown): Failure {
 
 function resultOf({ status, headers, durationMs }: Answer): Omit<AttemptResult, "responseBody"> {
   const retryAfter = firstOf(headers["retry-after"]);
+  const date = firstOf(headers.date);
   const location = firstOf(headers.location);
   const redirected = status >= 300 && status < 400 && location !== undefined;
   return {
     outcome: outcomeOfStatus(status),
     status,
     durationMs,
-    ...(retryAfter === undefined ? {} : { retryAfter }),
+    ...(retryAfter === undefined ? {} : { retryAfter, date }),
     ...(redirected ? { message: redirectMessage(status, location) } : {}),
   };
 }

@@ -1,64 +1,82 @@
-import type { Fault } from "../faults/fault.ts";
+import type { Socket } from "node:net";
+import type { AttemptOutcome } from "../delivery/attempt.ts";
+import type { DeliveryInfo } from "../delivery/delivery.ts";
 
-/** One POST to one endpoint, ready for the wire. */
+/** One POST to one endpoint, ready to send. */
 export interface AttemptRequest {
   /** Full `http:` or `https:` URL of the endpoint. */
   readonly url: string;
-  /** Every header but the framing ones (`Host`, `Content-Length`, `Connection`), which the transport writes. */
+  /** Every header except the framing ones (`Host`, `Content-Length`, `Connection`), which the transport writes. */
   readonly headers: Readonly<Record<string, string>>;
   /** The exact bytes to send. */
   readonly body: Uint8Array;
   /** Certificate authorities trusted for this endpoint instead of the system's, in PEM. */
   readonly ca?: string | readonly string[] | undefined;
-  /** Something to do wrong on purpose. */
-  readonly fault?: Fault | undefined;
+  /** The delivery that the attempt belongs to. A sender always gives it. */
+  readonly delivery?: DeliveryInfo | undefined;
+  /** Signs other bytes with the destination's secret, as hex. Absent when the destination has no secret. */
+  readonly sign?: ((body: Uint8Array) => string) | undefined;
+  /** Writes the body instead of sending {@link body} in one piece; for decorators that break requests on purpose. */
+  readonly writeBody?: BodyWriter | undefined;
+  /** Names what a decorator has changed in the request on purpose, such as a fault. */
+  readonly fault?: string | undefined;
 }
 
-/**
- * How an attempt ended, and with it what happens next (spec sections 5.2 and 7).
- *
- * | outcome | meaning | next |
- * |---|---|---|
- * | `success` | a 2xx status | delivered |
- * | `server_error` | 5xx, 408 or 429 | retry |
- * | `timeout` | no status line and headers in time | retry |
- * | `network` | refused, reset, name not found, an answer that is not HTTP | retry |
- * | `rejected` | any other status, redirects included; or an address that may not be called | endpoint done |
- * | `tls` | the certificate was not accepted; no request was sent | endpoint done |
- */
-export type AttemptOutcome = "success" | "server_error" | "timeout" | "network" | "rejected" | "tls";
+/** Yields the bytes of a body as they are to be written, over a connection that no other attempt uses. */
+export type BodyWriter = (body: Uint8Array, wire: Wire) => AsyncIterable<Uint8Array>;
 
-/** What one attempt came to. */
+/** The connection that a {@link BodyWriter} writes to. */
+export interface Wire {
+  /** The socket, once connected. */
+  readonly socket: () => Socket | undefined;
+  /** Aborted when the attempt has ended. */
+  readonly over: AbortSignal;
+  /** Milliseconds that the endpoint has to respond. */
+  readonly timeoutMs: number;
+}
+
+/** The result of one attempt. */
 export interface AttemptResult {
   readonly outcome: AttemptOutcome;
-  /** The response's status, when there was a response. */
+  /** The response's status, if there was a response. */
   readonly status?: number | undefined;
-  /** A stable code when there was none: `ECONNREFUSED`, `CERT_HAS_EXPIRED`, `ERR_ADDRESS_BLOCKED`, ... */
+  /** A stable code if there was none: `ECONNREFUSED`, `CERT_HAS_EXPIRED`, `ERR_ADDRESS_BLOCKED`, ... */
   readonly code?: string | undefined;
   /** What happened, for a person to read. */
   readonly message?: string | undefined;
-  /** The `Retry-After` header as it came. */
+  /** The response's `Retry-After` header, unchanged. */
   readonly retryAfter?: string | undefined;
+  /** The response's `Date` header: a date in `retryAfter` is measured against the endpoint's own clock. */
+  readonly date?: string | undefined;
   /** The first bytes of the response's body, 16 KiB at most. */
   readonly responseBody: Uint8Array;
   /** Milliseconds from the start of the attempt to the response's headers, or to its failure. */
   readonly durationMs: number;
+  /** Names what a decorator did wrong on purpose, for the log. */
+  readonly fault?: string | undefined;
+  /** Results of earlier POSTs that a decorator made for the same request. Each is logged as an attempt. */
+  readonly earlier?: readonly AttemptResult[] | undefined;
 }
 
 /** Limits of one attempt. */
 export interface SendOptions {
   /** Milliseconds for the endpoint to respond, counted from the start of the attempt, connect included. */
   readonly timeoutMs: number;
-  /** Gives the attempt up; it then ends as `network` with code `ERR_ABORTED`. */
+  /** Gives up the attempt; it then ends as `network` with code `ERR_ABORTED`. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * What carries attempts to endpoints. `createTransport()` makes the real one; tests may bring their own.
+ * Carries attempts to endpoints. `createTransport()` makes the real one; tests and decorators bring their own.
  */
 export interface Transport {
-  /** Makes one attempt. Never rejects: whatever happens is a result. */
+  /** Makes one attempt. Resolves to a result whatever happens; a rejection counts as the outcome `network`. */
   send(request: AttemptRequest, options: SendOptions): Promise<AttemptResult>;
-  /** Drops every connection. Attempts under way end as `network`. Idempotent. */
+  /**
+   * Holds a delivery back before its first attempt: returns for how many milliseconds of the sender's clock, 0 for
+   * not at all. Called once for each delivery, with the URLs about to be called. A transport does not need it.
+   */
+  holdBack?(delivery: DeliveryInfo, endpoints: readonly string[]): number;
+  /** Drops every connection. Attempts in progress end as `network`. Idempotent. */
   close(): Promise<void>;
 }

@@ -1,14 +1,13 @@
+import type { Delivery, DeliveryStore } from "@countersign/sender";
 import type {
   Acceptance,
   Consumer,
-  Delivery,
   DeliveryCounts,
   DeliveryHandler,
-  DeliveryStore,
   DueDelivery,
   NewMessage,
   StoreContext,
-} from "@countersign/sender";
+} from "@countersign/sender/store";
 
 interface Job {
   readonly seq: number;

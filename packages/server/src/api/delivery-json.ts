@@ -23,7 +23,7 @@ export function deliveryJson({
 /** A delivery with its exact body, its signature, and a command that sends it. */
 export function deliveryDetailJson(delivery: Delivery, settings: SenderSettings): object {
   const destination = destinationOf(settings, delivery.destination);
-  const secret = destination?.sharedSecret;
+  const secret = destination?.secret;
   const signature = secret === undefined ? undefined : sign(delivery.body, secret);
   const [endpoint] = destination?.endpoints ?? [];
   const body = Buffer.from(delivery.body).toString("utf8");

@@ -1,4 +1,4 @@
-import { faults } from "@countersign/sender";
+import { FAULTS } from "@countersign/sender/faults";
 import { REJECTION_REASONS } from "../ingest/rejection-reasons.ts";
 import { ref, type Schema } from "./operation.ts";
 
@@ -91,7 +91,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
   ),
   Fault: object({
     id: COUNT,
-    fault: { type: "string", enum: [...faults, "rate_limit"] },
+    fault: { type: "string", enum: [...FAULTS, "rate_limit"] },
     scope: { type: "object" },
     remaining: { anyOf: [COUNT, { const: "unlimited" }] },
   }),
@@ -107,14 +107,14 @@ export const bodies: Readonly<Record<BodyName, Schema>> = {
   destination: object(
     {
       endpoints: { type: "array", items: endpoint },
-      sharedSecret: {
+      secret: {
         type: ["string", "null"],
         description: "Absent: as before. null: none, so that messages are not signed.",
       },
       enabled: { type: "boolean" },
       concurrency: { type: "integer", minimum: 1 },
     },
-    ["sharedSecret", "enabled", "concurrency"],
+    ["secret", "enabled", "concurrency"],
   ),
   source: object({ writeKey: TEXT, blockedEvents: TEXTS, countFiltered: { type: "boolean" } }, [
     "writeKey",
@@ -123,7 +123,7 @@ export const bodies: Readonly<Record<BodyName, Schema>> = {
   ]),
   fault: object(
     {
-      fault: { type: "string", enum: [...faults, "rate_limit"] },
+      fault: { type: "string", enum: [...FAULTS, "rate_limit"] },
       times: {
         anyOf: [{ type: "integer", minimum: 1 }, { const: "unlimited" }],
         description: "How many times it strikes. Default: 1.",

@@ -56,20 +56,19 @@ export const settingsOperations: readonly Operation[] = [
     method: "PUT",
     path: "/sources/{source}/destinations/{destination}",
     id: "putDestination",
-    summary:
-      "Makes a destination, or replaces the settings of one. Without `sharedSecret` the old one stays.",
+    summary: "Makes a destination, or replaces the settings of one. Without `secret` the old one stays.",
     body: bodies.destination,
     answer: { status: 200, schema: ref("Source") },
     errors: { ...NO_SOURCE, ...INVALID },
     handle({ sender }, { params, body }) {
       const source = existing(sender, params["source"]);
       const name = params["destination"] ?? "";
-      const { sharedSecret, ...settings } = body as Omit<DestinationSettings, "sharedSecret"> & {
-        readonly sharedSecret?: string | null;
+      const { secret: given, ...settings } = body as Omit<DestinationSettings, "secret"> & {
+        readonly secret?: string | null;
       };
       const before = namedDestinations(source).find((destination) => destination.name === name);
-      const secret = sharedSecret === undefined ? before?.sharedSecret : (sharedSecret ?? undefined);
-      const destination = { ...settings, name, ...(secret !== undefined && { sharedSecret: secret }) };
+      const secret = given === undefined ? before?.secret : (given ?? undefined);
+      const destination = { ...settings, name, ...(secret !== undefined && { secret }) };
       sender.configure(withSource(sender.settings, withDestination(source, destination)));
       return shown(sender, source.name);
     },
@@ -108,9 +107,9 @@ function shown(sender: Sender, name: string): object {
 
 function sourceJson(source: SourceSettings): object {
   const { name, writeKey = name, blockedEvents = [], countFiltered = false } = source;
-  const destinations = namedDestinations(source).map(({ sharedSecret, enabled = true, ...destination }) => ({
+  const destinations = namedDestinations(source).map(({ secret, enabled = true, ...destination }) => ({
     ...destination,
-    signed: sharedSecret !== undefined,
+    signed: secret !== undefined,
     enabled,
   }));
   return { name, writeKey, destinations, blockedEvents, countFiltered };

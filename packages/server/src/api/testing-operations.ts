@@ -1,5 +1,5 @@
 import type { Duration } from "@countersign/protocol";
-import type { Fault } from "@countersign/sender";
+import type { Fault } from "@countersign/sender/faults";
 import type { ActiveFault } from "../live/fault-list.ts";
 import { Problem } from "./problem.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";

@@ -5,7 +5,8 @@ import {
   type OptionNames,
   type VirtualClock,
 } from "@countersign/protocol";
-import { createSender, createTransport, sqliteStore, type Sender } from "@countersign/sender";
+import { createSender, createTransport, sqliteStore, type Sender, type Transport } from "@countersign/sender";
+import { faultyTransport, type FaultyTransport } from "@countersign/sender/faults";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
@@ -65,7 +66,8 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
   const sources = sourcesOf(options);
   const clock = options.clock ?? systemClock();
   if (data !== undefined) makeDirectory(data);
-  const sender = await openSender(options, sources, clock);
+  const transport = openTransport(options, clock);
+  const sender = await openSender(options, sources, clock, transport);
   const undo: (() => unknown)[] = [() => sender.close()];
   try {
     const ledger = new Ledger(data === undefined ? ":memory:" : join(data, "server.db"));
@@ -77,7 +79,7 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
     const context = {
       sender,
       ledger,
-      faults: new FaultList(sender),
+      faults: new FaultList(transport),
       streams,
       virtualClock: asVirtual(clock),
       now,
@@ -95,15 +97,21 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
   }
 }
 
+/** What carries attempts: faults can be injected into it, and `record` writes down what it sends. */
+function openTransport(options: ServerOptions, clock: Clock): FaultyTransport {
+  const { record: file, blockPrivateNetworks, onError = () => {} } = options;
+  const direct = createTransport({ blockPrivateNetworks });
+  const now = (): number => clock.now();
+  return faultyTransport(file === undefined ? direct : recordingTransport(direct, { file, now, onError }));
+}
+
 async function openSender(
   options: ServerOptions,
   sources: NonNullable<ServerOptions["sources"]>,
   clock: Clock,
+  transport: Transport,
 ): Promise<Sender> {
-  const { data, record: file, retry, blockPrivateNetworks, onError = () => {} } = options;
-  const direct = createTransport({ blockPrivateNetworks });
-  const now = (): number => clock.now();
-  const transport = file === undefined ? direct : recordingTransport(direct, { file, now, onError });
+  const { data, retry } = options;
   const store = data === undefined ? undefined : sqliteStore({ path: join(data, "deliveries.db") });
   try {
     return await createSender({ sources, clock, retry, transport, store });

@@ -56,7 +56,7 @@ export function sourcesOf({ to, secret, writeKey, sources }: ServerOptions): rea
   if (to === undefined)
     throw new ServerOptionsError("There is nowhere to forward to: give `to`, or `sources`.");
   const endpoints = [to].flat().map((url) => ({ url }));
-  const destination = { endpoints, ...(secret !== undefined && { sharedSecret: secret }) };
+  const destination = { endpoints, ...(secret !== undefined && { secret }) };
   return [{ name: DEFAULT_SOURCE, writeKey: writeKey ?? DEFAULT_SOURCE, destinations: [destination] }];
 }
 

@@ -1,4 +1,4 @@
-import type { Fault, FaultScope, InjectedFault, Sender } from "@countersign/sender";
+import type { Fault, FaultScope, FaultyTransport, InjectedFault } from "@countersign/sender/faults";
 
 /** A fault to inject: one of the sender's, against receivers, or `rate_limit`, against clients. */
 export type FaultRequest =
@@ -15,12 +15,13 @@ export interface ActiveFault {
 
 /** The faults that were injected through the control API, and are not used up. */
 export class FaultList {
-  readonly #sender: Sender;
+  readonly #transport: Pick<FaultyTransport, "inject">;
   readonly #faults = new Map<number, { readonly request: FaultRequest; readonly injected: InjectedFault }>();
   #nextId = 1;
 
-  constructor(sender: Sender) {
-    this.#sender = sender;
+  /** `transport` makes the faults against receivers. */
+  constructor(transport: Pick<FaultyTransport, "inject">) {
+    this.#transport = transport;
   }
 
   /** Puts a fault in force. */
@@ -59,7 +60,7 @@ export class FaultList {
   }
 
   #injectIntoSender({ fault, ...scope }: { readonly fault: Fault } & FaultScope): InjectedFault {
-    return this.#sender.inject(fault, scope);
+    return this.#transport.inject(fault, scope);
   }
 }
 

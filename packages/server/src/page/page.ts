@@ -60,10 +60,10 @@ export function renderPage({ deliveries, rejections, settings }: PageContent): s
           <ul>
             ${settings.sources.flatMap((source) =>
               namedDestinations(source).map(
-                ({ name, endpoints, sharedSecret, enabled = true }) =>
+                ({ name, endpoints, secret, enabled = true }) =>
                   html`<li>
                     ${source.name}/${name}: ${endpoints.map(({ url }) => url).join(", ")}
-                    (${sharedSecret === undefined ? "not signed" : "signed"}${enabled ? "" : ", disabled"})
+                    (${secret === undefined ? "not signed" : "signed"}${enabled ? "" : ", disabled"})
                   </li>`,
               ),
             )}

@@ -1,4 +1,4 @@
-import { virtualClock } from "@countersign/sender";
+import { virtualClock } from "@countersign/sender/testing";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { createServer, type CountersignServer } from "@countersign/server";
@@ -175,7 +175,7 @@ describe("sources and destinations", () => {
     await call("PUT", "/sources/shop", { writeKey: "shop-key" });
     await call("PUT", "/sources/shop/destinations/audit", {
       endpoints: [{ url: other.url }],
-      sharedSecret: null,
+      secret: null,
     });
     expect((await call("GET", "/sources")).json()).toMatchObject([
       { name: "default", blockedEvents: ["Blocked"] },
@@ -314,7 +314,7 @@ describe("the API", () => {
       "a secret that is false",
       "PUT",
       "/sources/default/destinations/webhooks",
-      { endpoints: [{ url: "http://127.0.0.1:9/" }], sharedSecret: false },
+      { endpoints: [{ url: "http://127.0.0.1:9/" }], secret: false },
     ],
   ])("makes nothing of %s", async (_title, method, path, body) => {
     const { sender } = server;

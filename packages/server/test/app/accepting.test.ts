@@ -2,7 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { fileURLToPath } from "node:url";
-import { CallError, sqliteStore, virtualClock } from "@countersign/sender";
+import { CallError, sqliteStore } from "@countersign/sender";
+import { virtualClock } from "@countersign/sender/testing";
 import { createServer, type CountersignServer, type ServerOptions } from "@countersign/server";
 import { describe, expect, it, vi } from "vitest";
 import { startReceiver, SECRET, type Receiver } from "../support/receiver.ts";
@@ -72,7 +73,7 @@ describe("repeats", () => {
 
   it("keeps sources apart", async () => {
     const receiver = closing(await startReceiver());
-    const destinations = [{ endpoints: [{ url: receiver.url }], sharedSecret: SECRET }];
+    const destinations = [{ endpoints: [{ url: receiver.url }], secret: SECRET }];
     const sources = ["one", "two"].map((name) => ({ name, writeKey: `key-${name}`, destinations }));
     const server = closing(await createServer({ sources, port: 0 }));
     await post(server, "track", { ...track("a"), writeKey: "key-one" });

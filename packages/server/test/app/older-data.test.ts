@@ -1,6 +1,6 @@
 import { cpSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { virtualClock, type VirtualClock } from "@countersign/sender";
+import { virtualClock, type VirtualClock } from "@countersign/sender/testing";
 import { createServer, type CountersignServer } from "@countersign/server";
 import { describe, expect, it } from "vitest";
 import { send } from "../support/http.ts";

@@ -1,7 +1,6 @@
+import { checkOptionNames, type OptionHints, type OptionNames } from "@countersign/protocol";
 import type { DeliveryInfo } from "../delivery/delivery.ts";
-import { type Fault, faults, isFault } from "../faults/fault.ts";
-import { checkOptionNames, type Hints, type Names } from "../options/option-names.ts";
-import type { FaultScope, InjectedFault } from "../sender.ts";
+import { type Fault, FAULTS, type FaultScope, type InjectedFault, isFault } from "./fault.ts";
 
 interface Plan {
   readonly fault: Fault;
@@ -9,19 +8,26 @@ interface Plan {
   remaining: number;
 }
 
-const scopeNames: Names<FaultScope> = { endpoint: true, deliveryId: true, messageId: true, times: true };
-const scopeHints: Hints = { url: "it is called endpoint here", count: "it is called times here" };
+const SCOPE_NAMES: OptionNames<FaultScope> = {
+  endpoint: true,
+  deliveryId: true,
+  messageId: true,
+  times: true,
+};
+const SCOPE_HINTS: OptionHints = { url: "it is called endpoint here", count: "it is called times here" };
 
 /** The faults that are still to strike, in the order they were injected. */
 export class FaultPlan {
   #plans: Plan[] = [];
 
-  /** @throws TypeError when there is no such fault or option, or `times` is no count */
+  /** @throws TypeError when there is no such fault or option, or `times` is not a count */
   inject(fault: Fault, scope: FaultScope): InjectedFault {
-    checkOptionNames("inject()", scope, scopeNames, scopeHints);
+    checkOptionNames("inject()", scope, SCOPE_NAMES, SCOPE_HINTS);
     const times = scope.times ?? 1;
     if (!isFault(fault)) {
-      throw new TypeError(`There is no fault ${JSON.stringify(fault)}. There are: ${faults.join(", ")}.`);
+      throw new TypeError(
+        `inject(): unknown fault ${JSON.stringify(fault)}. Known faults: ${FAULTS.join(", ")}.`,
+      );
     }
     if (!(times === Number.POSITIVE_INFINITY || (Number.isInteger(times) && times > 0))) {
       throw new TypeError("inject({ times }) must be a whole number, at least 1, or Infinity.");
@@ -40,17 +46,17 @@ export class FaultPlan {
   }
 
   /** The fault that strikes this attempt, if one does. */
-  takeForAttempt(delivery: DeliveryInfo, endpoint: string): Fault | undefined {
+  takeForAttempt(delivery: DeliveryInfo | undefined, endpoint: string): Fault | undefined {
     return this.#take(delivery, [endpoint], (fault) => fault !== "reorder");
   }
 
-  /** The fault that strikes this delivery before anything of it is sent, if one does. */
-  takeForDelivery(delivery: DeliveryInfo, endpoints: readonly string[]): Fault | undefined {
-    return this.#take(delivery, endpoints, (fault) => fault === "reorder");
+  /** Whether `reorder` strikes this delivery before anything of it is sent. */
+  takeReorder(delivery: DeliveryInfo, endpoints: readonly string[]): boolean {
+    return this.#take(delivery, endpoints, (fault) => fault === "reorder") !== undefined;
   }
 
   #take(
-    delivery: DeliveryInfo,
+    delivery: DeliveryInfo | undefined,
     endpoints: readonly string[],
     isOfKind: (fault: Fault) => boolean,
   ): Fault | undefined {
@@ -58,8 +64,8 @@ export class FaultPlan {
       ({ fault, scope }) =>
         isOfKind(fault) &&
         (scope.endpoint === undefined || endpoints.includes(scope.endpoint)) &&
-        (scope.deliveryId === undefined || scope.deliveryId === delivery.id) &&
-        (scope.messageId === undefined || scope.messageId === delivery.messageId),
+        (scope.deliveryId === undefined || scope.deliveryId === delivery?.id) &&
+        (scope.messageId === undefined || scope.messageId === delivery?.messageId),
     );
     if (plan === undefined) return undefined;
     plan.remaining -= 1;

@@ -1,3 +1,4 @@
+import type { Duration } from "@countersign/protocol";
 import type {
   AliasCall,
   CallOptions,
@@ -6,14 +7,12 @@ import type {
   PageCall,
   ScreenCall,
   TrackCall,
-} from "./calls/calls.ts";
-import type { Duration } from "./clock/duration.ts";
-import type { Attempt } from "./delivery/attempt.ts";
-import type { Delivery, DeliveryFilter, DeliveryInfo, MessageType } from "./delivery/delivery.ts";
-import type { Expect } from "./expect/expect.ts";
-import type { Fault } from "./faults/fault.ts";
-import type { SenderSettings } from "./settings/settings.ts";
-import type { SenderStats } from "./stats/sender-stats.ts";
+} from "../calls/calls.ts";
+import type { Attempt } from "../delivery/attempt.ts";
+import type { Delivery, DeliveryFilter, DeliveryInfo } from "../delivery/delivery.ts";
+import type { MessageType } from "../delivery/delivery.ts";
+import type { SenderSettings } from "../settings/settings.ts";
+import type { SenderStats } from "./stats.ts";
 
 /**
  * Why a message goes to no destination.
@@ -66,24 +65,6 @@ export interface SyncReceipt {
   readonly skipped?: SkipReason | undefined;
   /** Like {@link Receipt.settled}. */
   settled(): Promise<readonly Delivery[]>;
-}
-
-/** Which deliveries a fault strikes. Everything given must match; nothing given means any delivery. */
-export interface FaultScope {
-  /** URL of an endpoint. */
-  readonly endpoint?: string | undefined;
-  readonly deliveryId?: string | undefined;
-  readonly messageId?: string | undefined;
-  /** How many attempts it strikes; `Infinity` for all until it is cancelled. Default: 1. */
-  readonly times?: number | undefined;
-}
-
-/** A fault that was injected. */
-export interface InjectedFault {
-  /** How many more attempts it will strike. */
-  readonly remaining: number;
-  /** Takes it back. */
-  cancel(): void;
 }
 
 /** The events of a sender, each with what its listeners are given. */
@@ -182,8 +163,6 @@ export interface Sender {
   delivery(id: string): Promise<Delivery | undefined>;
   /** Sends the same bytes again to the same destination, as a new delivery. */
   resend(id: string): Promise<Receipt>;
-  /** Waits for a message, its attempts or its end, in a test of any framework; see {@link Expect}. */
-  readonly expect: Expect;
   /** What was done and is left to do. */
   stats(): Promise<SenderStats>;
   /** The settings in force. */
@@ -195,14 +174,15 @@ export interface Sender {
    * @throws SettingsError naming everything that is wrong; the old settings then stay in force.
    */
   configure(settings: SenderSettings): void;
-  /**
-   * Makes something go wrong on purpose, to test a receiver.
-   *
-   * @throws TypeError when there is no such fault, or the scope has a field that does not exist or is wrong
-   */
-  inject(fault: Fault, scope?: FaultScope): InjectedFault;
   /** Lets attempts under way end, then lets go of everything. What is unfinished goes on at the next start. Idempotent. */
   close(options?: CloseOptions): Promise<void>;
   /** The same as `close()`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Something was asked of a sender that is closed, or waited for until it was. */
+export class SenderClosedError extends Error {
+  override readonly name = "SenderClosedError";
+  /** Stable, for programs. */
+  readonly code = "ERR_SENDER_CLOSED";
 }

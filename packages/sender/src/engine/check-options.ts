@@ -1,12 +1,12 @@
+import { checkOptionNames, type OptionNames } from "@countersign/protocol";
 import type { CallOptions } from "../calls/calls.ts";
 import type { DeliveryFilter } from "../delivery/delivery.ts";
-import type { CloseOptions, DeleteOptions } from "../sender.ts";
-import { checkOptionNames, type Names } from "./option-names.ts";
+import type { CloseOptions, DeleteOptions } from "./sender.ts";
 
-const callNames: Names<CallOptions> = { source: true, writeKey: true };
-const deleteNames: Names<DeleteOptions> = { sources: true, timestamp: true };
-const closeNames: Names<CloseOptions> = { deadline: true };
-const filterNames: Names<DeliveryFilter> = {
+const callNames: OptionNames<CallOptions> = { source: true, writeKey: true };
+const deleteNames: OptionNames<DeleteOptions> = { sources: true, timestamp: true };
+const closeNames: OptionNames<CloseOptions> = { deadline: true };
+const filterNames: OptionNames<DeliveryFilter> = {
   state: true,
   source: true,
   destination: true,

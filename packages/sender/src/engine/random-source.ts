@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 /** A stream of random numbers that a seed repeats. Not for secrets. */
 export interface RandomSource {
   /** The next number, at least 0 and less than 1. */
-  fraction(): number;
+  readonly fraction: () => number;
   /** The next 32 bits, as an unsigned integer. */
-  uint32(): number;
+  readonly uint32: () => number;
   /**
    * A stream of its own for `label`, the same whatever was drawn from this one. What happens concurrently must not
    * share a stream, or the order in which endpoints answer would change the run.

@@ -1,0 +1,138 @@
+import { type Clock, systemClock } from "@countersign/protocol";
+import { openSender, openTransport } from "./create-sender.ts";
+import type { CloseOptions, Sender } from "./engine/sender.ts";
+import {
+  checkSenderOptions,
+  type EngineOptions,
+  type OptionsForm,
+  SENDER_HINTS,
+  type SenderOptions,
+} from "./engine/sender-options.ts";
+import { createExpect } from "./expect/create-expect.ts";
+import type { Expect } from "./expect/expect.ts";
+import type { Fault, FaultScope, InjectedFault } from "./faults/fault.ts";
+import { type FaultyTransport, faultyTransport } from "./faults/faulty-transport.ts";
+import { type OpenTarget, openTarget } from "./target/open-target.ts";
+import type { Target } from "./target/target.ts";
+
+/** One source that delivers into an application, over a loopback port of its own. */
+export interface TargetOptions extends EngineOptions {
+  /** An Express, Koa or Node handler, a Fastify instance, or a fetch handler. */
+  readonly target: Target;
+  /** Path and query to send to. Default: `/`. */
+  readonly path?: string | undefined;
+  /** Headers sent with every request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Key of the `X-Signature` header; without one, messages are not signed. */
+  readonly secret?: string | undefined;
+}
+
+/** What `createTestSender` takes: an application, or what `createSender` takes. */
+export type TestSenderOptions = TargetOptions | SenderOptions;
+
+/** A sender for tests of a receiver. */
+export interface TestSender extends Sender {
+  /** Waits for a message, its attempts or its end, in a test of any framework; see {@link Expect}. */
+  readonly expect: Expect;
+  /**
+   * Makes something go wrong on purpose.
+   *
+   * @throws TypeError when there is no such fault, or the scope has an unknown or invalid field
+   */
+  inject(fault: Fault, scope?: FaultScope): InjectedFault;
+}
+
+/** Any port will do to check a path. */
+const ANY_BASE = "http://127.0.0.1/";
+
+/** The names that stand beside `target`: checked against the type. */
+const TARGET_FORM: OptionsForm = {
+  key: "target",
+  names: targetNames({
+    target: true,
+    path: true,
+    headers: true,
+    secret: true,
+    store: true,
+    clock: true,
+    retry: true,
+    attemptTimeout: true,
+    seed: true,
+    blockPrivateNetworks: true,
+    transport: true,
+  }),
+  hints: SENDER_HINTS,
+};
+
+/**
+ * Starts a sender for a test: like `createSender`, with `expect`, `inject` and `target`.
+ *
+ * @throws SettingsError when the settings are not valid, naming everything that is wrong
+ * @throws TypeError when another option is wrong or unknown, or the target is not an application
+ * @example
+ * ```ts
+ * const sender = await createTestSender({ target: app, path: "/hooks", secret: "secret" });
+ * const receipt = await sender.track({ userId: "u1", event: "Signed Up" });
+ * await sender.expect(receipt).delivered();
+ * await sender.close();
+ * ```
+ */
+export async function createTestSender(options: TestSenderOptions): Promise<TestSender> {
+  checkSenderOptions(WHAT, options, [TARGET_FORM]);
+  const { clock = systemClock() } = options;
+  const transport = faultyTransport(openTransport(WHAT, options));
+  if (!("target" in options)) {
+    return withTools(await openSender(WHAT, { ...options, clock, transport }), clock, transport);
+  }
+  const { target, path = "/", ...rest } = options;
+  if (options.blockPrivateNetworks === true) {
+    throw new TypeError(`${WHAT}({ target }) delivers to this machine: leave blockPrivateNetworks out.`);
+  }
+  assertPath(path);
+  const opened = await openTarget(target);
+  const url = new URL(path, opened.url).href;
+  try {
+    const sender = await openSender(WHAT, { ...rest, url, clock, transport });
+    return withTools(closingBoth(sender, opened), clock, transport);
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+const WHAT = "createTestSender";
+
+function targetNames(names: Readonly<Record<keyof TargetOptions, true>>): OptionsForm["names"] {
+  return names;
+}
+
+function withTools(sender: Sender, clock: Clock, transport: FaultyTransport): TestSender {
+  const inject: TestSender["inject"] = (fault, scope) => transport.inject(fault, scope);
+  return Object.assign(sender, { expect: createExpect(sender, clock), inject });
+}
+
+/** A sender whose `close()` closes its target too. */
+function closingBoth(sender: Sender, target: OpenTarget): Sender {
+  const closeSender = sender.close.bind(sender);
+  return Object.assign(sender, {
+    // What is wrong with the options is thrown before anything is closed.
+    close: (options?: CloseOptions): Promise<void> => closeThen(closeSender(options), target),
+  });
+}
+
+async function closeThen(closing: Promise<void>, target: OpenTarget): Promise<void> {
+  try {
+    await closing;
+  } finally {
+    await target.close();
+  }
+}
+
+/** What is sent to a target must not leave for somewhere else: URLs read a backslash as a slash, and skip a tab. */
+function assertPath(path: string): void {
+  const isPath = typeof path === "string" && /^\/(?!\/)/u.test(path);
+  if (isPath && URL.canParse(path, ANY_BASE) && new URL(path, ANY_BASE).href.startsWith(ANY_BASE)) return;
+  throw new TypeError(
+    `${WHAT}({ path }) must be a path of the target that starts with one slash, such as "/hooks", not ${JSON.stringify(path)}.`,
+  );
+}

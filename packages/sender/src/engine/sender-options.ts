@@ -1,0 +1,126 @@
+import {
+  checkOptionNames,
+  type OptionHints,
+  type OptionNames,
+  type Clock,
+  type Duration,
+} from "@countersign/protocol";
+import type { RetryPolicy } from "../delivery/retry-policy.ts";
+import type { EndpointSettings, SenderSettings } from "../settings/settings.ts";
+import type { DeliveryStore } from "../store/delivery-store.ts";
+import type { Transport } from "../transport/transport.ts";
+
+/** What every sender can be told, however its settings are given. */
+export interface EngineOptions {
+  /** Where deliveries are kept. The sender opens and closes it. Default: `sqliteStore()`, in memory. */
+  readonly store?: DeliveryStore | undefined;
+  /** Where time comes from. Default: `systemClock()`. */
+  readonly clock?: Clock | undefined;
+  /** When to try again; see {@link RetryPolicy} for the defaults. */
+  readonly retry?: Partial<RetryPolicy> | undefined;
+  /** How long an endpoint may take to respond, in physical time whatever the clock. Default: `"5s"` (spec section 8). */
+  readonly attemptTimeout?: Duration | undefined;
+  /** Makes ids and the spread of retries repeatable: the same seed and calls give the same run. */
+  readonly seed?: string | number | undefined;
+  /** Refuses endpoints on private networks and on this machine too. Default: `false`. */
+  readonly blockPrivateNetworks?: boolean | undefined;
+  /** What carries attempts to endpoints. The sender closes it. Default: `createTransport()`. */
+  readonly transport?: Transport | undefined;
+}
+
+/** One source with one endpoint: all that many need. */
+export interface SingleEndpointOptions extends EngineOptions, EndpointSettings {
+  /** Key of the `X-Signature` header; without one, messages are not signed. */
+  readonly secret?: string | undefined;
+}
+
+/** Sources and destinations in full. */
+export interface SourcesOptions extends EngineOptions, SenderSettings {}
+
+/** What `createSender` takes: one endpoint, or sources in full. */
+export type SenderOptions = SingleEndpointOptions | SourcesOptions;
+
+const ENGINE_NAMES: OptionNames<EngineOptions> = {
+  store: true,
+  clock: true,
+  retry: true,
+  attemptTimeout: true,
+  seed: true,
+  blockPrivateNetworks: true,
+  transport: true,
+};
+const SINGLE_NAMES: OptionNames<SingleEndpointOptions> = {
+  url: true,
+  headers: true,
+  ca: true,
+  secret: true,
+  ...ENGINE_NAMES,
+};
+const SOURCES_NAMES: OptionNames<SourcesOptions> = { sources: true, ...ENGINE_NAMES };
+
+export const SENDER_HINTS: OptionHints = {
+  sharedSecret: "it is called secret here",
+  shared_secret: "it is called secret here",
+  timeout: "it is called attemptTimeout here",
+};
+
+/** What the short form takes for its one endpoint belongs to one of several here. */
+const SOURCES_HINTS: OptionHints = {
+  ...SENDER_HINTS,
+  secret: "a destination has it, as sources[0].destinations[0].secret",
+  sharedSecret: "a destination has it, as sources[0].destinations[0].secret",
+  headers: "an endpoint has them, as sources[0].destinations[0].endpoints[0].headers",
+  ca: "an endpoint has it, as sources[0].destinations[0].endpoints[0].ca",
+};
+
+/** A way to say where messages go: the option that says it, the names that may stand beside it, and hints. */
+export interface OptionsForm {
+  readonly key: string;
+  readonly names: Readonly<Record<string, true>>;
+  readonly hints: OptionHints;
+}
+
+const FORMS: readonly OptionsForm[] = [
+  { key: "url", names: SINGLE_NAMES, hints: SENDER_HINTS },
+  { key: "sources", names: SOURCES_NAMES, hints: SOURCES_HINTS },
+];
+
+/**
+ * Refuses options that do not say where messages go, or say it twice, and unknown names.
+ *
+ * @param what The function that was given the options: `createSender`.
+ * @param extra Forms that only this function takes.
+ * @throws TypeError saying what to give instead
+ */
+export function checkSenderOptions(what: string, options: unknown, extra: readonly OptionsForm[] = []): void {
+  if (typeof options === "string" || options instanceof URL) {
+    throw new TypeError(`${what}() takes an object: ${what}({ url: ${JSON.stringify(String(options))} }).`);
+  }
+  const forms = [...FORMS, ...extra];
+  if (typeof options !== "object" || options === null || Array.isArray(options)) throw whereTo(what, "");
+  if ("target" in options && extra.length === 0) {
+    throw new TypeError(
+      `${what}() has no option "target": createTestSender({ target }) of @countersign/sender/testing delivers to an application.`,
+    );
+  }
+  const wanted = forms.filter(({ key }) => key in options);
+  const [form, other] = wanted;
+  if (form === undefined) throw whereTo(what, "");
+  if (other !== undefined) {
+    const keys = wanted.map(({ key }) => key).join(", ");
+    throw new TypeError(
+      `${what}({ ${keys} }) says ${wanted.length} times where messages go. Keep one of them.`,
+    );
+  }
+  const value: unknown = Reflect.get(options, form.key);
+  if (value === undefined || value === null) throw whereTo(what, ` Its ${form.key} is ${String(value)}.`);
+  checkOptionNames(`${what}({ ${form.key} })`, options, form.names, form.hints);
+}
+
+function whereTo(what: string, problem: string): TypeError {
+  return new TypeError(
+    `${what}() needs to know where messages go.${problem} Give it a url or sources: ` +
+      `${what}({ url: "https://example.com/hooks" }) for one endpoint, ` +
+      `${what}({ sources: [{ name: "shop", destinations: [{ endpoints: [{ url }] }] }] }) for several.`,
+  );
+}

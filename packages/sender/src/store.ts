@@ -1,0 +1,20 @@
+export type {
+  DeliveryProgress,
+  DueDelivery,
+  EndpointProgress,
+  EndState,
+  Settlement,
+} from "./delivery/delivery.ts";
+export type { SqliteStoreOptions } from "./sqlite/sqlite-store.ts";
+export type {
+  Acceptance,
+  Consumer,
+  DeliveryCounts,
+  DeliveryHandler,
+  DeliveryStore,
+  NewDelivery,
+  NewMessage,
+  StoreContext,
+  TraitChanges,
+} from "./store/delivery-store.ts";
+export { StoreError, type StoreErrorCode } from "./store/store-error.ts";
