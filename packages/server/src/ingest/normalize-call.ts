@@ -201,6 +201,5 @@ function readCallTime(message: JsonRecord, { receivedAt, sentAt }: CallSurroundi
     sentAt: readTimestamp(message["sentAt"] ?? sentAt),
     originalTimestamp,
   });
-  if (corrected === undefined) throw new Rejected("invalid_timestamp");
   return formatTimestamp(corrected);
 }

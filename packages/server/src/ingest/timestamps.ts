@@ -28,14 +28,13 @@ export interface ClientTimes {
 
 /**
  * When a call was made, by the server's clock: `receivedAt - (sentAt - originalTimestamp)`. A client whose clock is an hour
- * off then reports the right time. Without a `sentAt` the client's time stands; without any time, it is `receivedAt`.
- *
- * @returns `undefined` if the result is outside the years 0 to 9999.
+ * off then reports the right time. Without a `sentAt` the client's time stands, and so it does where the corrected one would
+ * leave the years 0 to 9999; without any time, it is `receivedAt`.
  */
-export function correctClockSkew(times: ClientTimes): number | undefined {
+export function correctClockSkew(times: ClientTimes): number {
   const { receivedAt, sentAt, originalTimestamp } = times;
   if (originalTimestamp === undefined) return receivedAt;
   if (sentAt === undefined) return originalTimestamp;
   const corrected = receivedAt - (sentAt - originalTimestamp);
-  return isTimestamp(corrected) ? corrected : undefined;
+  return isTimestamp(corrected) ? corrected : originalTimestamp;
 }

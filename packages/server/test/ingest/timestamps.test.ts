@@ -98,9 +98,11 @@ describe("correctClockSkew", () => {
     expect(correctClockSkew({ receivedAt, sentAt: 5 })).toBe(receivedAt);
   });
 
-  it("gives nothing when the result has no four-digit year", () => {
+  it("keeps the client's time when the result has no four-digit year, so that no call is lost over it", () => {
     const sentAt = readTimestamp("0001-01-01T00:00:00Z");
     const originalTimestamp = readTimestamp("9999-12-31T00:00:00Z");
-    expect(correctClockSkew({ receivedAt, sentAt, originalTimestamp })).toBeUndefined();
+    expect(correctClockSkew({ receivedAt, sentAt, originalTimestamp })).toBe(originalTimestamp);
+    const last = readTimestamp("9999-12-31T23:59:59.999Z");
+    expect(correctClockSkew({ receivedAt, sentAt: receivedAt - 40, originalTimestamp: last })).toBe(last);
   });
 });
