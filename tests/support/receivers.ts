@@ -2,15 +2,15 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import {
   createReceiver,
+  toProblem,
   WebhookError,
+  type ReceivedMessage,
   type ReceiverOptions,
-  type UnknownMessage,
   type VerifiedWebhook,
-  type WebhookMessage,
 } from "@countersign/core";
 import {
   readRawBody,
-  sendProblem,
+  sendResponse,
   settleWhenSent,
   toWebhookRequest,
   type NodeRequest,
@@ -33,7 +33,7 @@ import Koa2 from "koa2";
 /** What a receiver is started with: options of every adapter, and what its route does with a verified webhook. */
 export interface StartOptions extends ReceiverOptions {
   /** Answers 204 when it returns; what it throws is left to the framework. */
-  readonly handle?: (webhook: VerifiedWebhook<WebhookMessage | UnknownMessage>) => void | Promise<void>;
+  readonly handle?: (webhook: VerifiedWebhook<ReceivedMessage>) => void | Promise<void>;
 }
 
 /** A receiver that runs. */
@@ -103,14 +103,13 @@ const onNode: Receiver["mount"] = ({ handle, ...options }) => {
     receiver
       .receive(toWebhookRequest(request))
       .then(async (received) => {
-        if (received.verdict === "rejected") return sendProblem(response, received.error);
-        if (received.verdict === "duplicate") return void response.writeHead(200).end();
+        if (received.verdict !== "verified") return sendResponse(response, received.response);
         settleWhenSent(received, response);
         await handle?.(received.webhook);
         return void response.writeHead(204).end();
       })
       .catch((error: unknown) => {
-        if (error instanceof WebhookError) sendProblem(response, error);
+        if (error instanceof WebhookError) sendResponse(response, toProblem(error));
         else response.writeHead(500).end();
       });
   };

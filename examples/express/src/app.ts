@@ -1,4 +1,4 @@
-import { aliasIdentity, assertNever, type WebhookMessage } from "@countersign/core";
+import { aliasIdentity, assertNever, valueAt, type JsonValue, type WebhookMessage } from "@countersign/core";
 import { verifyWebhook } from "@countersign/express";
 import express, { type Express } from "express";
 
@@ -17,13 +17,18 @@ export function createApp(secret: string, log: (line: string) => void): Express 
   return app;
 }
 
+/** Inside properties, traits and context nothing is checked: a value may be any JSON. */
+function textOf(value: JsonValue | undefined): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
 /** Each case sees the fields of its own type; leaving one out does not compile. */
 function describe(message: WebhookMessage): string {
   switch (message.type) {
     case "page":
-      return `page      ${message.properties?.path ?? message.name ?? "?"}`;
+      return `page      ${textOf(message.properties?.path) ?? message.name ?? "?"}`;
     case "screen":
-      return `screen    ${message.name ?? "?"} on ${message.context?.device?.model ?? "a device"}`;
+      return `screen    ${message.name ?? "?"} on ${textOf(valueAt(message.context, "device", "model")) ?? "a device"}`;
     case "identify":
       return `identify  ${message.userId ?? message.anonymousId} is ${JSON.stringify(message.traits ?? {})}`;
     case "track":

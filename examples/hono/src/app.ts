@@ -9,31 +9,40 @@ export interface Settings {
   readonly TENANT_SECRETS?: string | undefined;
 }
 
+/** What the routes pass to the webhook handler besides the request. */
+interface WebhookContext {
+  readonly settings: Settings;
+  readonly tenant?: string;
+}
+
 /**
- * One route with the app's own secret, and one for tenants that each have theirs. Nothing in it depends on Node.
+ * One route with the app's own secret, and one for tenants with a secret each. Nothing in it depends on Node.
  *
  * @param log - Is given one line for each message, and for each request that is refused.
  */
 export function createApp(log: (line: string) => void): Hono<{ Bindings: Settings }> {
-  const receive = webhookHandler<[settings: Settings, tenant: string]>(
+  const receive = webhookHandler<WebhookContext>(
     {
-      secret: (_request, settings, tenant) => secretOf(settings, tenant),
-      // The hint is for whoever runs the app, and never sent.
+      secret: (_request, context) => secretOf(context),
+      // The hint is for the operator of the app. It is never sent.
       onRejected: ({ code, hint }) => log(`refused: ${code}. ${hint}`),
     },
-    ({ message }, _request, _settings, tenant) => {
-      log(`${tenant || "app"}: ${message.type} of ${message.userId ?? "someone unknown"}`);
+    ({ message }, _request, { tenant = "app" }) => {
+      log(`${tenant}: ${message.type} of ${message.userId ?? "someone unknown"}`);
       return new Response(null, { status: 204 });
     },
   );
 
   const app = new Hono<{ Bindings: Settings }>();
-  app.all("/webhooks", (c) => receive(c.req.raw, c.env, ""));
-  app.all("/tenants/:tenant/webhooks", (c) => receive(c.req.raw, c.env, c.req.param("tenant")));
+  app.all("/webhooks", (c) => receive(c.req.raw, { settings: c.env }));
+  app.all("/tenants/:tenant/webhooks", (c) =>
+    receive(c.req.raw, { settings: c.env, tenant: c.req.param("tenant") }),
+  );
   return app;
 }
 
-function secretOf({ WEBHOOK_SECRET, TENANT_SECRETS = "{}" }: Settings, tenant: string): string | undefined {
-  if (tenant === "") return WEBHOOK_SECRET;
+function secretOf({ settings, tenant }: WebhookContext): string | undefined {
+  const { WEBHOOK_SECRET, TENANT_SECRETS = "{}" } = settings;
+  if (tenant === undefined) return WEBHOOK_SECRET;
   return new Map<string, string>(Object.entries(JSON.parse(TENANT_SECRETS))).get(tenant);
 }

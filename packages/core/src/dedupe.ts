@@ -1,21 +1,22 @@
-import { checkOptionNames } from "./option-names.ts";
+import { checkFunction, checkOptionNames, type OptionNames } from "@countersign/protocol";
 
-/** What {@link DedupeStore.claim} found: a first sight of the key, one that is being handled, or one that was handled. */
+/** What {@link DedupeStore.claim} found: a new key, one whose delivery is being handled, or one that was handled. */
 export type Claim = "new" | "in-flight" | "done";
 
 /**
  * Remembers which deliveries were handled. Delivery is at least once, so a receiver sees repeats.
  *
- * A delivery is claimed before the handler runs, committed when the app answered 2xx, released when it failed. A claim
- * that is neither committed nor released (the process died) must run out by itself, so that a later repeat is handled.
+ * A receiver claims a delivery before the handler runs, commits it when the app answered 2xx, and releases it when the app
+ * failed. A claim that is neither committed nor released (the process died) must expire by itself, so that a later repeat
+ * is handled.
  *
- * Keys are message ids, so give each receiver a store, or a prefix, of its own: where two routes get the same messages
- * and share a store, each message would reach one of them alone.
+ * A key is 64 hex digits, made from the tenant and the message. Give each receiver its own store, or its own prefix: if two
+ * routes get the same messages and share a store, each message reaches only one of them.
  */
 export interface DedupeStore {
-  /** Takes the key, unless it is taken or done. Must be atomic. */
+  /** Takes the key if it is new. Must be atomic. */
   claim(key: string): Claim | Promise<Claim>;
-  /** The delivery was handled: repeats within the store's time to live are `done`. */
+  /** The delivery was handled: until the store's time to live ends, repeats are `done`. */
   commit(key: string): void | Promise<void>;
   /** The delivery failed: the next repeat is `new`. */
   release(key: string): void | Promise<void>;
@@ -23,11 +24,11 @@ export interface DedupeStore {
 
 /** Options of {@link memoryDedupe}. */
 export interface MemoryDedupeOptions {
-  /** How many keys are remembered; beyond it the oldest handled ones are forgotten. Default: 100,000. */
+  /** How many handled keys are remembered. Beyond it, the oldest are forgotten. Default: 100,000. */
   readonly max?: number;
-  /** For how long a handled delivery is remembered, in ms. Default: 5 hours; deliveries are repeated for 4. */
+  /** How long a handled delivery is remembered, in ms. Default: 5 hours. Deliveries are repeated for 4. */
   readonly ttl?: number;
-  /** After how long a claim that was neither committed nor released runs out, in ms. Default: 1 minute. */
+  /** When a claim expires that is neither committed nor released, in ms. Default: 1 minute. */
   readonly lease?: number;
   /** The time in ms. Default: `Date.now`. */
   readonly now?: () => number;
@@ -35,23 +36,26 @@ export interface MemoryDedupeOptions {
 
 const HOUR = 3_600_000;
 
+const OPTION_NAMES: OptionNames<MemoryDedupeOptions> = { max: true, ttl: true, lease: true, now: true };
+
 /**
- * A {@link DedupeStore} in this process's memory: right for one process, and forgotten when it ends.
+ * A {@link DedupeStore} in the memory of one process. It is lost when the process ends.
  *
  * @param options - Bounds on size and time.
- * @throws TypeError if a bound is not a positive number, or there is no option of a name.
+ * @throws TypeError if a bound is not a positive number, or an option is unknown.
  * @example
  * ```ts
  * const receiver = createReceiver({ secret, dedupe: memoryDedupe() });
  * ```
  */
 export function memoryDedupe(options: MemoryDedupeOptions = {}): DedupeStore {
-  checkOptionNames("memoryDedupe", options, ["max", "ttl", "lease", "now"]);
+  checkOptionNames("memoryDedupe()", options, OPTION_NAMES);
   const { max = 100_000, ttl = 5 * HOUR, lease = 60_000, now = Date.now } = options;
   for (const [name, value] of Object.entries({ max, ttl, lease })) {
     if (!(value > 0))
       throw new TypeError(`memoryDedupe: ${name} must be a positive number, but is ${value}.`);
   }
+  checkFunction("memoryDedupe({ now })", now);
   // A Map keeps the order of insertion, and every entry of one map lives equally long: the first is the oldest.
   const inFlight = new Map<string, number>();
   const done = new Map<string, number>();

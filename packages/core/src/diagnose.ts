@@ -1,9 +1,8 @@
-import { equalDigests, hmac } from "#hmac";
-import { fromHex, fromUtf8, toUtf8 } from "./bytes.ts";
-import { reserialize } from "./json.ts";
+import { equalDigests, fromHex, fromUtf8, hmac, toUtf8 } from "#platform";
+import { reserialize } from "./reserialize.ts";
 import { bodyBytes, secretList, type Secrets, type SignatureHeader } from "./signature.ts";
 
-/** What can make a signature differ; each {@link Diagnosis} says what to do about it. */
+/** What can make a signature differ. Each {@link Diagnosis} says what to do about it. */
 export type DiagnosisCode =
   | "secret-white-space"
   | "retired-secret"
@@ -14,12 +13,13 @@ export type DiagnosisCode =
   | "pretty-printed"
   | "trailing-newline"
   | "first-of-array"
-  | "empty-body";
+  | "empty-body"
+  | "parsed-before";
 
-/** One reason why a signature did not match. Several together explain a signature that differs in several ways. */
+/** One cause of a mismatch. Several together explain a signature that differs in several ways. */
 export interface Diagnosis {
   readonly code: DiagnosisCode;
-  /** One sentence for the operator: what is the case, and what to change. */
+  /** For the operator: what is wrong, and what to change. */
   readonly message: string;
 }
 
@@ -29,42 +29,51 @@ export interface DiagnoseInput {
   readonly body: string | Uint8Array;
   /** The `X-Signature` header. */
   readonly signature: SignatureHeader;
-  /** The secret, or secrets, in force. */
+  /** The secret, or the secrets, that are accepted. */
   readonly secret: Secrets;
-  /** Secrets that were in force before. They are never accepted, only recognised. */
+  /** Secrets that were used before. They are never accepted, only recognised. */
   readonly retiredSecrets?: readonly string[];
 }
 
 const DIAGNOSES: Readonly<Record<DiagnosisCode, string>> = {
   "secret-white-space":
-    "The signature matches the secret with white space around it. Trim the secret at the end that has the space.",
+    "The signature matches the secret with white space around it. Trim the secret on the side that has the space.",
   "retired-secret":
-    "The signature matches a retired secret. The sender was not given the new one, or list both while you rotate.",
+    "The signature matches a retired secret. Give the sender the new one, or list both while you rotate.",
   "prefixed-signature":
-    "The signature has an algorithm before it, such as sha1=. The header is the hex digits alone.",
+    "The signature has an algorithm before it, such as sha1=. The header must be only the hex digits.",
   sha256: "The signature is an HMAC-SHA256. The service signs with HMAC-SHA1.",
   base64: "The signature is in base64. The service sends hex digits.",
   "re-serialized":
-    "The signature matches the body written again by JSON.stringify. Something re-spaced the JSON; drop strict to accept it.",
+    "The signature matches the body written again by JSON.stringify. Something re-spaced the JSON. Without strict, it is accepted.",
   "pretty-printed":
-    "The signature matches the body pretty-printed by two spaces. The sender signs another text than it sends.",
+    "The signature matches the body indented by two spaces. The sender signs a different text than it sends.",
   "trailing-newline":
-    "The signature matches the body with a newline more or less at its end. A tool or proxy added or dropped one.",
+    "The signature matches the body with a newline added to or removed from its end. A tool or proxy changed it.",
   "first-of-array":
-    "The signature matches the first element of the array alone. Turn batching off at the sender: the rest is unsigned.",
+    "The signature matches only the first element of the array. Turn batching off at the sender: the rest is unsigned.",
   "empty-body": "The signature matches an empty body. The sender signs before it has written the body.",
+  "parsed-before":
+    "A body parser read the request before and kept only the parsed value, so the signature was compared with that value " +
+    "written again. Mount verifyWebhook() before the body parser, or let the parser keep the bytes in request.rawBody.",
+};
+
+/** Why the signature of a body that arrived parsed may not match. It cannot be told from the bytes, as the others can. */
+export const PARSED_BEFORE: Diagnosis = {
+  code: "parsed-before",
+  message: DIAGNOSES["parsed-before"],
 };
 
 // A message is 32 KB at most (spec 8). Beyond twice that, explaining would cost a forger nothing and the receiver much.
 const MAX_BYTES = 65_536;
 
 /**
- * Tells the operator why a signature does not match a body, by trying the usual causes. It is bounded in cost, and it is
- * for logs and tools: never show its answer to the caller.
+ * Explains why a signature does not match a body, by trying the usual causes. Its cost is bounded. The result is for logs
+ * and tools: never show it to the caller.
  *
  * @param input - The body, the signature and the secrets.
- * @returns The reasons that together make the signature match, fewest first found; an empty list where none does (another
- *   secret, most likely), where the signature matches as it is, or where the body is larger than 64 KiB.
+ * @returns The causes that together make the signature match. An empty list if none does (most likely the sender has
+ *   another secret), if the signature matches as it is, or if the body is larger than 64 KiB.
  * @throws TypeError for an empty secret, or a body that is neither text nor bytes.
  * @example
  * ```ts
@@ -76,7 +85,7 @@ export function diagnose(input: DiagnoseInput): Diagnosis[] {
   if (bytes.length > MAX_BYTES) return [];
   const candidate = readLoosely(input.signature);
   if (candidate === undefined) return [];
-  const secrets = secretList(input.secret).map((secret) => ({ key: toUtf8(secret), why: NOTHING }));
+  const secrets = secretList(input.secret).map((key) => ({ key, why: NOTHING }));
   const bodies = [{ bytes, why: NOTHING }, ...otherBodies(bytes)];
   const keys = [...secrets, ...otherKeys(secretList(input.secret), input.retiredSecrets ?? [])];
 
@@ -92,7 +101,7 @@ export function diagnose(input: DiagnoseInput): Diagnosis[] {
   return explain([...candidate.why, ...found.body.why, ...found.secret.why]);
 }
 
-/** What can be said of a malformed signature by its form alone, without a body to hold it against. */
+/** What the form of a malformed signature tells, without a body to compare it with. */
 export function diagnoseForm(signature: SignatureHeader): Diagnosis[] {
   return explain(readLoosely(signature)?.why ?? NOTHING);
 }
@@ -172,11 +181,11 @@ function depthOf(json: string): number {
   return deepest;
 }
 
-function otherKeys(secrets: readonly string[], retired: readonly string[]): { key: Uint8Array; why: Why }[] {
+function otherKeys(secrets: readonly string[], retired: readonly string[]): { key: string; why: Why }[] {
   const spaced = secrets.flatMap((secret) =>
     [secret.trim(), `${secret}\n`, `${secret}\r\n`, `${secret} `, ` ${secret}`]
-      .filter((variant) => variant !== secret && variant !== "")
-      .map((variant) => ({ key: toUtf8(variant), why: ["secret-white-space"] as Why })),
+      .filter((key) => key !== secret && key !== "")
+      .map((key) => ({ key, why: ["secret-white-space"] as Why })),
   );
-  return [...spaced, ...retired.map((secret) => ({ key: toUtf8(secret), why: ["retired-secret"] as Why }))];
+  return [...spaced, ...retired.map((key) => ({ key, why: ["retired-secret"] as Why }))];
 }

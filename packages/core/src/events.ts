@@ -1,6 +1,7 @@
+import type { JsonObject } from "@countersign/protocol";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { WebhookError } from "./errors.ts";
-import type { TrackMessage, UnknownMessage, WebhookMessage } from "./messages.ts";
+import type { ReceivedMessage, TrackMessage } from "./messages.ts";
 
 /** From event name to the schema of its properties: any library that implements Standard Schema. */
 export type EventSchemas = Readonly<Record<string, StandardSchemaV1>>;
@@ -25,7 +26,22 @@ export type TrackEvent<
     };
 
 /**
- * Defines the track events an app knows, once for whoever records, receives and tests them.
+ * What happens to an authentic track event whose properties do not match its schema. `"reject"`: it is refused with 422,
+ * which is final, so the sender does not repeat it. `"report"`: it is accepted as received, and `webhook.issues` says what
+ * does not match.
+ */
+export type InvalidEvents = "reject" | "report";
+
+/** One thing that a schema says against the properties of an event: a message, and the path of the property. */
+export type EventIssue = StandardSchemaV1.Issue;
+
+/** The same events with properties that may not match: what a router sees with `invalidEvents: "report"`. */
+export type UnvalidatedEvents<Schemas extends EventSchemas> = {
+  readonly [Name in keyof Schemas]: StandardSchemaV1<unknown, JsonObject | null | undefined>;
+};
+
+/**
+ * Defines the track events an app knows, once for the code that records, receives and tests them.
  *
  * @param schemas - From event name to the schema of its properties: zod, valibot, arktype or any other Standard Schema.
  * @returns Definitions for the `events` option of a receiver, a router or a client.
@@ -56,42 +72,94 @@ export function defineEvents<const Schemas extends EventSchemas>(
 }
 
 /** @throws TypeError if `events` is not what {@link defineEvents} gave: the schemas themselves, most likely. */
-export function checkEvents(events: EventDefinitions | undefined): void {
+export function checkEvents(events: EventDefinitions | undefined, invalidEvents: unknown): void {
   if (events !== undefined && typeof (events as Partial<EventDefinitions> | null)?.schemas !== "object") {
     throw new TypeError("The option events must come from defineEvents().");
   }
+  if (!INVALID_EVENTS.has(invalidEvents)) {
+    throw new TypeError('The option invalidEvents must be "reject" or "report".');
+  }
 }
 
-// A schema may transform, so its output must not be validated again when receiver and router have the same events.
-const validated = new WeakMap<object, EventDefinitions>();
+const INVALID_EVENTS: ReadonlySet<unknown> = new Set<InvalidEvents | undefined>([
+  undefined,
+  "reject",
+  "report",
+]);
+
+/** A message after the schema of its event was asked. */
+export interface ValidatedEvent<Message extends ReceivedMessage> {
+  readonly message: Message;
+  /** What the schema says against the properties, where that is only reported. */
+  readonly issues: readonly EventIssue[] | undefined;
+}
+
+// A receiver and a router may have the same events. A schema may transform, so its output must not be validated again.
+const outputs = new WeakMap<
+  object,
+  { readonly events: EventDefinitions; readonly received: ReceivedMessage }
+>();
+const reports = new WeakMap<object, Report>();
+
+interface Report {
+  readonly events: EventDefinitions;
+  readonly issues: readonly EventIssue[] | undefined;
+}
 
 /**
- * A message with its properties validated, and replaced by the schema's output, where it is a track of a defined event;
- * any other message as it is.
+ * Asks the schema of a track event, if it is defined. With `"reject"` the properties become the schema's output; with
+ * `"report"` the message stays as received, and the schema only says what is wrong. Any other message stays as it is.
  *
- * @throws WebhookError `ERR_INVALID_MESSAGE` naming the event and each property that does not fit.
+ * @throws WebhookError `ERR_INVALID_MESSAGE` naming the event and each property that does not match, with `"reject"`.
  */
-export async function validateEvent<Message extends WebhookMessage | UnknownMessage>(
+export async function validateEvent<Message extends ReceivedMessage>(
+  message: Message,
+  events: EventDefinitions,
+  mode: InvalidEvents = "reject",
+): Promise<ValidatedEvent<Message>> {
+  if (mode === "reject") return { message: await validOutput(message, events), issues: undefined };
+  const known = outputs.get(message);
+  // It comes from the same union: only its properties were replaced.
+  const received = (known?.received ?? message) as Message;
+  if (known?.events === events) return { message: received, issues: undefined };
+  const report = reports.get(received);
+  if (report?.events === events) return { message: received, issues: report.issues };
+  const issues = (await validate(received, events))?.issues;
+  reports.set(received, { events, issues });
+  return { message: received, issues };
+}
+
+async function validOutput<Message extends ReceivedMessage>(
   message: Message,
   events: EventDefinitions,
 ): Promise<Message> {
-  if (message.type !== "track" || validated.get(message) === events) return message;
-  // A message of type "track" passed the rule of TrackMessage, whatever the union around it.
-  const { event, properties } = message as TrackMessage;
-  const schema = Object.hasOwn(events.schemas, event) ? events.schemas[event] : undefined;
-  if (schema === undefined) return message;
-
-  const result = await schema["~standard"].validate(properties ?? {});
+  if (outputs.get(message)?.events === events) return message;
+  const result = await validate(message, events);
+  if (result === undefined) return message;
   if (result.issues) {
+    const { event } = message as TrackMessage;
     throw new WebhookError("ERR_INVALID_MESSAGE", {
-      message: `Event "${event}" does not fit its schema: ${describeAll(result.issues)}.`,
-      hint: "The message is authentic, but its properties are not what defineEvents() says. Fix whoever records it.",
+      message: `Event "${event}" does not match its schema: ${describeAll(result.issues)}.`,
+      hint:
+        "The message is authentic, but its properties are not what defineEvents() says. Fix the code that records it, " +
+        'or accept it with invalidEvents: "report".',
       cause: result.issues,
     });
   }
   const output = { ...message, properties: result.value };
-  validated.set(output, events);
+  outputs.set(output, { events, received: message });
   return output;
+}
+
+async function validate(
+  message: ReceivedMessage,
+  events: EventDefinitions,
+): Promise<StandardSchemaV1.Result<unknown> | undefined> {
+  if (message.type !== "track") return undefined;
+  // A message of type "track" passed the rule of TrackMessage, whatever the union around it.
+  const { event, properties } = message as TrackMessage;
+  const schema = Object.hasOwn(events.schemas, event) ? events.schemas[event] : undefined;
+  return schema?.["~standard"].validate(properties ?? {});
 }
 
 // The caller sees this text, and one bad value in a long array is as telling as all of them.

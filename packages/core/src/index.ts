@@ -1,5 +1,5 @@
 export { WebhookError, type WebhookErrorCode, type WebhookErrorOptions } from "./errors.ts";
-export type { JsonObject, JsonValue } from "./json.ts";
+export type { JsonObject, JsonValue } from "@countersign/protocol";
 export {
   aliasIdentity,
   assertNever,
@@ -11,9 +11,9 @@ export {
   isPage,
   isScreen,
   isTrack,
+  valueAt,
   type AliasMessage,
   type Context,
-  type ContextGroup,
   type DeleteMessage,
   type GroupMessage,
   type IdentifyMessage,
@@ -21,13 +21,14 @@ export {
   type MessageType,
   type PageMessage,
   type PageProperties,
+  type ReceivedMessage,
   type ScreenMessage,
   type TrackMessage,
   type UnknownMessage,
   type WebhookMessage,
 } from "./messages.ts";
 export { parseMessage } from "./parse-message.ts";
-export { toProblem, type ProblemResponse } from "./problem.ts";
+export { toProblem, type WebhookResponse } from "./response.ts";
 export { readStream } from "./read-stream.ts";
 export { requestBody } from "./request-body.ts";
 export {
@@ -40,9 +41,17 @@ export {
 } from "./signature.ts";
 export { memoryDedupe, type Claim, type DedupeStore, type MemoryDedupeOptions } from "./dedupe.ts";
 export { diagnose, type DiagnoseInput, type Diagnosis, type DiagnosisCode } from "./diagnose.ts";
-export { defineEvents, type EventDefinitions, type EventSchemas, type TrackEvent } from "./events.ts";
+export {
+  defineEvents,
+  type EventDefinitions,
+  type EventIssue,
+  type EventSchemas,
+  type InvalidEvents,
+  type TrackEvent,
+  type UnvalidatedEvents,
+} from "./events.ts";
 export { createReceiver, type Received, type Receiver } from "./receiver.ts";
-export type { ReceiverOptions, RejectedRequest, SecretFunction } from "./receiver-options.ts";
+export type { ReceiverOptions, RejectedRequest, SecretFunction, TenantSecret } from "./receiver-options.ts";
 export {
   bodyReadBefore,
   bodyTooLarge,
@@ -51,10 +60,16 @@ export {
   type WebhookHeaders,
   type WebhookRequest,
 } from "./request.ts";
-export { createRouter, type MessageOfType, type WebhookHandler, type WebhookRouter } from "./router.ts";
+export {
+  createRouter,
+  type MessageOfType,
+  type RouterOptions,
+  type WebhookHandler,
+  type WebhookRouter,
+} from "./router.ts";
 export {
   verifyWebhook,
-  type ReceivedMessage,
+  type AllowUnknownTypes,
   type VerifiedWebhook,
   type VerifyWebhookInput,
 } from "./verify-webhook.ts";

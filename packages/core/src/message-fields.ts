@@ -1,4 +1,4 @@
-import { isObject } from "./json.ts";
+import { isObject } from "@countersign/protocol";
 import type { WebhookErrorCode } from "./errors.ts";
 
 /**
@@ -6,8 +6,8 @@ import type { WebhookErrorCode } from "./errors.ts";
  * A field that is null counts as absent.
  */
 
-/** The kind of value a field holds. `page` is an object whose four documented properties are text. */
-export type FieldKind = "string" | "number" | "object" | "page";
+/** The kind of value a field holds. Nothing inside an object is checked. */
+export type FieldKind = "string" | "number" | "object";
 
 /** What is checked of one message type. */
 export interface MessageRule {
@@ -28,11 +28,11 @@ const COMMON = {
 
 const USER = ["userId", "anonymousId"];
 
+type MessageType = "page" | "screen" | "identify" | "track" | "alias" | "group" | "delete";
+
 /** The rule of each message type. */
-export const MESSAGE_RULES: Readonly<
-  Record<"page" | "screen" | "identify" | "track" | "alias" | "group" | "delete", MessageRule>
-> = {
-  page: { fields: { ...COMMON, name: "string", category: "string", properties: "page" }, required: [USER] },
+export const MESSAGE_RULES: Readonly<Record<MessageType, MessageRule>> = {
+  page: { fields: { ...COMMON, name: "string", category: "string", properties: "object" }, required: [USER] },
   screen: {
     fields: { ...COMMON, name: "string", category: "string", properties: "object" },
     required: [USER],
@@ -50,18 +50,23 @@ export const MESSAGE_RULES: Readonly<
   delete: { fields: COMMON, required: [["userId"]] },
 };
 
-/** The documented properties of a page, all of them text. */
-export const PAGE_PROPERTIES: readonly string[] = ["path", "referrer", "title", "url"];
-
 /** Why a value is not one of the seven messages: a code and a sentence that is safe to show to the caller. */
 export interface MessageFault {
   readonly code: WebhookErrorCode;
   readonly message: string;
 }
 
+type FieldEntries = readonly (readonly [name: string, kind: FieldKind])[];
+
+// Listed once: every message is checked against them.
+const COMMON_ENTRIES: FieldEntries = Object.entries(COMMON);
+const FIELD_ENTRIES: ReadonlyMap<string, FieldEntries> = new Map(
+  Object.entries(MESSAGE_RULES).map(([type, { fields }]) => [type, Object.entries(fields)]),
+);
+
 /** The first thing that is wrong with the fields that messages of every type share, or undefined where nothing is. */
 export function checkCommonFields(value: unknown): MessageFault | undefined {
-  return isObject(value) ? checkFields(value, COMMON, "the message") : undefined;
+  return isObject(value) ? checkFields(value, COMMON_ENTRIES, "the message") : undefined;
 }
 
 /** The first thing that is wrong with a value as a message, or undefined where nothing is. */
@@ -75,42 +80,31 @@ export function checkMessage(value: unknown): MessageFault | undefined {
   if (!isObject(value)) return invalid(`The message must be a JSON object, but is ${nameKind(value)}.`);
   const type = own(value, "type");
   if (typeof type !== "string") return invalid(`Field "type" must be a string, but is ${nameKind(type)}.`);
-  const rule: MessageRule | undefined = Object.hasOwn(MESSAGE_RULES, type)
-    ? MESSAGE_RULES[type as keyof typeof MESSAGE_RULES]
-    : undefined;
-  if (rule === undefined) {
+  const fields = FIELD_ENTRIES.get(type);
+  if (fields === undefined) {
     return {
       code: "ERR_UNKNOWN_TYPE",
       message: `The message type must be one of ${Object.keys(MESSAGE_RULES).join(", ")}.`,
     };
   }
-  return checkFields(value, rule.fields, type) ?? checkRequired(value, rule.required, type);
+  const { required } = MESSAGE_RULES[type as MessageType];
+  return checkFields(value, fields, type) ?? checkRequired(value, required, type);
 }
 
 function checkFields(
   message: Record<string, unknown>,
-  fields: MessageRule["fields"],
+  fields: FieldEntries,
   where: string,
 ): MessageFault | undefined {
-  for (const [name, kind] of Object.entries(fields)) {
+  for (const [name, kind] of fields) {
     const value = own(message, name);
     if (value == null) continue;
-    const fits = kind === "string" || kind === "number" ? typeof value === kind : isObject(value);
-    if (!fits) {
-      const wanted = kind === "string" ? "a string" : kind === "number" ? "a number" : "an object";
-      return invalid(`Field "${name}" of ${where} must be ${wanted}, but is ${nameKind(value)}.`);
-    }
-    if (kind === "page") {
-      const fault = checkFields(value as Record<string, unknown>, PAGE_FIELDS, `${where}.${name}`);
-      if (fault) return fault;
-    }
+    if (kind === "object" ? isObject(value) : typeof value === kind) continue;
+    const wanted = kind === "object" ? "an object" : `a ${kind}`;
+    return invalid(`Field "${name}" of ${where} must be ${wanted}, but is ${nameKind(value)}.`);
   }
   return undefined;
 }
-
-const PAGE_FIELDS: MessageRule["fields"] = Object.fromEntries(
-  PAGE_PROPERTIES.map((name) => [name, "string"]),
-);
 
 function checkRequired(
   message: Record<string, unknown>,

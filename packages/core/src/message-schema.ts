@@ -1,5 +1,5 @@
-import type { JsonObject } from "./json.ts";
-import { MESSAGE_RULES, PAGE_PROPERTIES, type FieldKind, type MessageRule } from "./message-fields.ts";
+import type { JsonObject, JsonValue } from "@countersign/protocol";
+import { MESSAGE_RULES, type FieldKind, type MessageRule } from "./message-fields.ts";
 import type { MessageType } from "./messages.ts";
 
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
@@ -19,7 +19,7 @@ const DIALECT = "https://json-schema.org/draft/2020-12/schema";
  * if (!validate(JSON.parse(text))) console.error(validate.errors);
  * ```
  */
-export function messageSchema(type?: MessageType): JsonObject {
+export function messageSchema(type?: MessageType): Record<string, JsonValue> {
   if (type === undefined) {
     return { $schema: DIALECT, ...unionSchema("#/$defs/"), $defs: typeSchemas() };
   }
@@ -74,9 +74,7 @@ function fieldSchemas(fields: MessageRule["fields"], always: readonly string[]):
 
 // A field that is null counts as absent.
 function fieldSchema(kind: FieldKind): JsonObject {
-  if (kind !== "page") return { type: [kind, "null"] };
-  const properties = PAGE_PROPERTIES.map((name) => [name, fieldSchema("string")] as const);
-  return { type: ["object", "null"], properties: Object.fromEntries(properties) };
+  return { type: [kind, "null"] };
 }
 
 function nonEmptyText(): JsonObject {
@@ -106,12 +104,13 @@ const FIELD_DESCRIPTION: Readonly<Record<string, string>> = {
   userId: "The user's id in your own system.",
   anonymousId: "An id for a user who is not known yet.",
   timestamp: "When it happened: ISO 8601, UTC, milliseconds.",
-  context: "Device, IP address and the like.",
+  context: "Device, IP address and the like. Nothing inside is checked.",
   integrations: "Which destinations the call was meant for.",
   name: "Name of the page or screen.",
   category: "Category of the page or screen.",
-  properties: "Free-form facts about the page, screen or event.",
-  traits: "Free-form facts about the user or group.",
+  properties:
+    "Free-form facts about the page, screen or event. Those of a page usually have path, referrer, title and url. Nothing inside is checked.",
+  traits: "Free-form facts about the user or group. Nothing inside is checked.",
   event: "Name of the event, such as Order Completed.",
   groupId: "Id of the group.",
   "Previous ID": "The identity up to now.",

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "./json.ts";
+import { isObject, type JsonObject, type JsonValue } from "@countersign/protocol";
 import { checkMessage } from "./message-fields.ts";
 
 /** The seven message types (spec 2.2). */
@@ -7,8 +7,8 @@ export type MessageType = WebhookMessage["type"];
 /**
  * Fields that every message but `delete` may carry.
  *
- * The types promise what {@link parseMessage} checks and no more. A field that is null counts as absent, and so is
- * typed. Fields not listed here are kept on the message as they came.
+ * The types promise only what {@link parseMessage} checks. A field that is null counts as absent, and its type says so.
+ * Inside `properties`, `traits` and `context` nothing is checked. Fields not listed here are kept as they came.
  */
 export interface MessageFields {
   /** Version of the message format: 1 (spec 9). */
@@ -90,7 +90,7 @@ export interface DeleteMessage extends MessageFields {
   userId: string;
 }
 
-/** A message that a receiver accepts: a union discriminated on `type`. */
+/** The seven messages: a union discriminated on `type`. */
 export type WebhookMessage =
   | PageMessage
   | ScreenMessage
@@ -101,53 +101,58 @@ export type WebhookMessage =
   | DeleteMessage;
 
 /**
- * An authentic message of a type this version does not know, handed on only with `allowUnknownTypes`. Its common fields
- * are checked like those of any message. Tell it from the others with {@link isMessage} or the guard of a type.
+ * An authentic message of a type that this version does not know, accepted only with `allowUnknownTypes`. Its common
+ * fields are checked like those of any message. Tell it from the others with {@link isMessage} or the guard of a type.
  */
 export interface UnknownMessage extends MessageFields {
   type: string;
   [field: string]: unknown;
 }
 
-/** Properties of a page. The four documented ones are checked to be strings; any other may come along. */
+/** A message that a receiver accepts where `allowUnknownTypes` is set: one of the seven, or of another type. */
+export type ReceivedMessage = WebhookMessage | UnknownMessage;
+
+/** Properties of a page. The service documents these four as strings. Nothing inside is checked: any may be any JSON. */
 export interface PageProperties {
-  path?: string | null;
-  referrer?: string | null;
-  title?: string | null;
-  url?: string | null;
+  path?: JsonValue;
+  referrer?: JsonValue;
+  title?: JsonValue;
+  url?: JsonValue;
   [property: string]: JsonValue | undefined;
 }
 
 /**
- * Information about the user's surroundings. It is filled by the sender's platform and varies a lot, so inside it
- * nothing is checked: the types say what the service documents, and a field not listed can be read as JSON.
+ * Information about the user's surroundings. The fields listed are those that the service documents. It is filled by the
+ * sender's platform and varies a lot, so nothing inside is checked: any field may be any JSON.
  */
 export interface Context {
-  active?: boolean | null;
-  app?: ContextGroup<"name" | "version" | "build" | "namespace"> | null;
-  campaign?: ContextGroup<"name" | "source" | "medium" | "term" | "content"> | null;
-  device?: ContextGroup<"id" | "advertisingId" | "manufacturer" | "model" | "name" | "type"> | null;
-  ip?: string | null;
-  library?: ContextGroup<"name" | "version"> | null;
-  locale?: string | null;
-  location?: ContextGroup<"city" | "country" | "region"> | null;
-  network?: ContextGroup<"carrier"> | null;
-  os?: ContextGroup<"name" | "version"> | null;
-  page?: PageProperties | null;
-  referrer?: ContextGroup<"id" | "type" | "name" | "url" | "link"> | null;
-  screen?: JsonObject | null;
-  timezone?: string | null;
-  traits?: JsonObject | null;
-  userAgent?: string | null;
-  [field: string]: unknown;
+  active?: JsonValue;
+  /** Documented: `{ name, version, build, namespace }`. */
+  app?: JsonValue;
+  /** Documented: `{ name, source, medium, term, content }`. */
+  campaign?: JsonValue;
+  /** Documented: `{ id, advertisingId, manufacturer, model, name, type }`. */
+  device?: JsonValue;
+  ip?: JsonValue;
+  /** Documented: `{ name, version }`. */
+  library?: JsonValue;
+  locale?: JsonValue;
+  /** Documented: `{ city, country, region }`. */
+  location?: JsonValue;
+  /** Documented: `{ carrier }`. */
+  network?: JsonValue;
+  /** Documented: `{ name, version }`. */
+  os?: JsonValue;
+  /** Documented: the properties of a page. */
+  page?: JsonValue;
+  /** Documented: `{ id, type, name, url, link }`. */
+  referrer?: JsonValue;
+  screen?: JsonValue;
+  timezone?: JsonValue;
+  traits?: JsonValue;
+  userAgent?: JsonValue;
+  [field: string]: JsonValue | undefined;
 }
-
-/** A group of text fields of {@link Context}; others may come along. */
-export type ContextGroup<Field extends string> = { [field in Field]?: string | null } & {
-  [other: string]: unknown;
-};
-
-type AnyMessage = WebhookMessage | UnknownMessage;
 
 /**
  * Whether a value is one of the seven messages, by the same rules as `parseMessage`.
@@ -163,37 +168,37 @@ export function isMessage(value: unknown): value is WebhookMessage {
 }
 
 /** Whether a message is a page. */
-export function isPage(message: AnyMessage): message is PageMessage {
+export function isPage(message: ReceivedMessage): message is PageMessage {
   return message.type === "page";
 }
 
 /** Whether a message is a screen. */
-export function isScreen(message: AnyMessage): message is ScreenMessage {
+export function isScreen(message: ReceivedMessage): message is ScreenMessage {
   return message.type === "screen";
 }
 
 /** Whether a message is an identify. */
-export function isIdentify(message: AnyMessage): message is IdentifyMessage {
+export function isIdentify(message: ReceivedMessage): message is IdentifyMessage {
   return message.type === "identify";
 }
 
 /** Whether a message is a track. */
-export function isTrack(message: AnyMessage): message is TrackMessage {
+export function isTrack(message: ReceivedMessage): message is TrackMessage {
   return message.type === "track";
 }
 
 /** Whether a message is an alias. */
-export function isAlias(message: AnyMessage): message is AliasMessage {
+export function isAlias(message: ReceivedMessage): message is AliasMessage {
   return message.type === "alias";
 }
 
 /** Whether a message is a group. */
-export function isGroup(message: AnyMessage): message is GroupMessage {
+export function isGroup(message: ReceivedMessage): message is GroupMessage {
   return message.type === "group";
 }
 
 /** Whether a message is a delete. */
-export function isDelete(message: AnyMessage): message is DeleteMessage {
+export function isDelete(message: ReceivedMessage): message is DeleteMessage {
   return message.type === "delete";
 }
 
@@ -216,6 +221,31 @@ export function aliasIdentity(message: AliasMessage): { previousId: string; user
     previousId: message["Previous ID"] || message.previousId || "",
     userId: message["User ID"] || message.userId || "",
   };
+}
+
+/**
+ * A value inside `properties`, `traits` or `context`, where nothing is checked, so that any part of the path may be missing
+ * or of another kind.
+ *
+ * @param from - The object to start from.
+ * @param path - The names of the fields, from the outside in.
+ * @returns The value, or undefined where there is none.
+ * @example
+ * ```ts
+ * const model = valueAt(message.context, "device", "model");
+ * if (typeof model === "string") console.log(model);
+ * ```
+ */
+export function valueAt(
+  from: Context | PageProperties | JsonObject | null | undefined,
+  ...path: readonly string[]
+): JsonValue | undefined {
+  let value: unknown = from;
+  for (const name of path) {
+    value = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  }
+  // It is inside an object of JSON.
+  return value as JsonValue | undefined;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { ERROR_CODES, WebhookError, type WebhookErrorCode } from "./errors.ts";
-import type { JsonObject } from "./json.ts";
+import type { JsonObject, JsonValue } from "@countersign/protocol";
 import { schemaName, TYPES, typeSchemas, unionSchema } from "./message-schema.ts";
-import { PROBLEM_TITLES } from "./problem.ts";
+import { PROBLEM_TITLES } from "./response.ts";
 
 /** Options of {@link openApiDocument}. */
 export interface OpenApiOptions {
@@ -21,7 +21,7 @@ export interface OpenApiOptions {
  * app.get("/openapi.json", (_request, response) => response.json(openApiDocument({ title: "Shop webhooks" })));
  * ```
  */
-export function openApiDocument(options: OpenApiOptions = {}): JsonObject {
+export function openApiDocument(options: OpenApiOptions = {}): Record<string, JsonValue> {
   const { title = "Webhook receiver", version = "1.0.0" } = options;
   const schemas = "#/components/schemas/";
   const mapping = Object.fromEntries(TYPES.map((type) => [type, schemas + schemaName(type)]));

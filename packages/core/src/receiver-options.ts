@@ -1,74 +1,82 @@
+import {
+  checkFunction,
+  checkOptionNames,
+  checkPort,
+  isObject,
+  type OptionHints,
+  type OptionNames,
+} from "@countersign/protocol";
 import type { DedupeStore } from "./dedupe.ts";
 import type { Diagnosis } from "./diagnose.ts";
 import type { WebhookError } from "./errors.ts";
-import { checkEvents, type EventDefinitions } from "./events.ts";
-import { checkOptionNames } from "./option-names.ts";
-import { environmentVariable } from "./process.ts";
+import { checkEvents, type EventDefinitions, type InvalidEvents } from "./events.ts";
+import type { ReceivedMessage, WebhookMessage } from "./messages.ts";
+import { emitWarning, environmentVariable } from "./process.ts";
 import { secretList, type Secrets } from "./signature.ts";
-import type { ReceivedMessage, VerifiedWebhook } from "./verify-webhook.ts";
+import type { AllowUnknownTypes, VerifiedWebhook } from "./verify-webhook.ts";
 
-/** Finds the secrets of a request, as for several tenants. An empty answer means that there are none: it is refused. */
-export type SecretFunction<TRequest, Context extends readonly unknown[] = readonly []> = (
-  request: TRequest,
-  ...context: Context
-) => Secrets | null | undefined | Promise<Secrets | null | undefined>;
-
-/** What {@link ReceiverOptions.onRejected} is told beside the error. */
-export interface RejectedRequest<TRequest = unknown> {
-  /** The framework's own request. */
-  readonly request: TRequest;
-  /** The exact bytes received, where they were read. */
-  readonly rawBody?: Uint8Array;
-  /** Why the signature did not match, where that is what was wrong and one of the usual causes explains it. */
-  readonly diagnoses: readonly Diagnosis[];
+/** A tenant and its secrets, from a {@link SecretFunction}. */
+export interface TenantSecret {
+  /** The tenant's secret, or a list of secrets any of which may match. None: the request is refused. */
+  readonly secret: Secrets | null | undefined;
+  /** The tenant's name. With `dedupe`, each tenant has keys of its own, which a rotation of its secret does not change. */
+  readonly tenant: string;
 }
 
 /**
- * Options of a receiver: the same for every adapter. Functions are given the framework's request, and after it what
- * else the framework has to say of it: `Context`, which is empty unless its handlers take more than a request.
+ * Finds the secrets of a request, for receivers of several tenants. An empty result refuses the request. With `dedupe`,
+ * return `{ secret, tenant }`: without a name, a tenant is known by the secret that matched.
  */
-export interface ReceiverOptions<
-  TRequest = unknown,
-  AllowUnknown extends boolean = false,
-  Context extends readonly unknown[] = readonly [],
-> {
+export type SecretFunction<TRequest> = (request: TRequest) => SecretResult | Promise<SecretResult>;
+
+type SecretResult = Secrets | TenantSecret | null | undefined;
+
+/** What {@link ReceiverOptions.onRejected} is given besides the error. */
+export interface RejectedRequest<TRequest = unknown> {
+  /** The framework's own request. */
+  readonly request: TRequest;
+  /** The bytes received, where they were read and kept. Nothing vouches for them. */
+  readonly receivedBody?: Uint8Array;
+  /** Why the signature did not match, where that was wrong and one of the usual causes explains it. */
+  readonly diagnoses: readonly Diagnosis[];
+}
+
+/** Options of a receiver: the same for every adapter. Functions are given the framework's request. */
+export interface ReceiverOptions<TRequest = unknown, Message extends ReceivedMessage = WebhookMessage> {
   /**
-   * The shared secret; a list of which any may match, to rotate without losing a message; or a function of the request.
-   * Default: the environment variable `WEBHOOK_SECRET`.
+   * The shared secret; a list of secrets any of which may match, to rotate without losing a message; or a function of
+   * the request. Default: the environment variable `WEBHOOK_SECRET`.
    */
-  readonly secret?: Secrets | SecretFunction<TRequest, Context> | undefined;
-  /** Secrets that were in force before. They are never accepted; a mismatch is explained by them. Default: none. */
+  readonly secret?: Secrets | SecretFunction<TRequest> | undefined;
+  /** Secrets that were used before. They are never accepted, but a mismatch is explained by them. Default: none. */
   readonly retiredSecrets?: readonly string[];
   /** Accept messages without checking any signature: anyone who knows the URL can send them. Default: false. */
   readonly unsigned?: boolean;
-  /** Accept a signature over the exact bytes alone. Default: false. */
+  /** Compare only the exact bytes with the signature. Default: false. */
   readonly strict?: boolean;
-  /** The largest body accepted, in bytes. Default: 1,048,576 (1 MiB); the service sends 32 KB at most. */
+  /** The largest body accepted, in bytes. Default: 1,048,576 (1 MiB). The service sends at most 32 KB. */
   readonly maxBodyBytes?: number;
-  /** Hand on messages of a type that is not one of the seven, as `UnknownMessage`. Default: false. */
-  readonly allowUnknownTypes?: AllowUnknown;
+  /** Accept messages of a type that is not one of the seven, as `UnknownMessage`. Default: false. */
+  readonly allowUnknownTypes?: AllowUnknownTypes<Message>;
   /**
-   * Track events to validate, from `defineEvents`. Default: none. Where a schema transforms, read the properties in a
-   * router's handler for the event: that is where they have the type of its output.
+   * Track events to validate, from `defineEvents`. Default: none. If a schema transforms, read the properties in a
+   * router's handler for the event, where they have the type of its output.
    */
   readonly events?: EventDefinitions;
+  /**
+   * What happens to an authentic track event that does not match its schema. `"reject"`: a 422, which is final. `"report"`:
+   * it is accepted as received, and `webhook.issues` says what does not match. Default: `"reject"`.
+   */
+  readonly invalidEvents?: InvalidEvents;
   /** Remembers which deliveries were handled, so that a repeat does not run the handler again. Default: none. */
   readonly dedupe?: DedupeStore;
-  /** Is told of every message accepted, before the handler. What it throws fails the request. */
-  readonly onVerified?: (
-    webhook: VerifiedWebhook<ReceivedMessage<AllowUnknown>>,
-    request: TRequest,
-    ...context: Context
-  ) => void | Promise<void>;
-  /** Is told of every request refused: for logs and metrics. What it throws fails the request. */
-  readonly onRejected?: (
-    error: WebhookError,
-    rejected: RejectedRequest<TRequest>,
-    ...context: Context
-  ) => void | Promise<void>;
+  /** Runs for every message accepted, before the handler. What it throws fails the request. */
+  readonly onVerified?: (webhook: VerifiedWebhook<Message>, request: TRequest) => void | Promise<void>;
+  /** Runs for every request refused: for logs and metrics. What it throws fails the request. */
+  readonly onRejected?: (error: WebhookError, rejected: RejectedRequest<TRequest>) => void | Promise<void>;
   /**
-   * For adapters: who answers a request that is refused. `'answer'`: the adapter, by `toProblem`. `'throw'`: the
-   * framework's own error handling, which is given the {@link WebhookError}. Default: `'answer'`.
+   * Who answers a request that is refused. `"answer"`: the adapter. `"throw"`: the framework's own error handling, which
+   * is given the {@link WebhookError}; `receive` rejects with it. Default: `"answer"`.
    */
   readonly onError?: "answer" | "throw";
 }
@@ -76,7 +84,7 @@ export interface ReceiverOptions<
 /** The limit where the options name none. */
 export const DEFAULT_MAX_BODY_BYTES: number = 1_048_576;
 
-const NAMES: Readonly<Record<keyof ReceiverOptions, true>> = {
+const NAMES: OptionNames<ReceiverOptions> = {
   secret: true,
   retiredSecrets: true,
   unsigned: true,
@@ -84,28 +92,40 @@ const NAMES: Readonly<Record<keyof ReceiverOptions, true>> = {
   maxBodyBytes: true,
   allowUnknownTypes: true,
   events: true,
+  invalidEvents: true,
   dedupe: true,
   onVerified: true,
   onRejected: true,
   onError: true,
 };
 
+const HINTS: OptionHints = {
+  sharedSecret: 'it is called "secret" here',
+  secrets: 'pass the list as "secret"',
+};
+
 const ON_ERROR: ReadonlySet<unknown> = new Set([undefined, "answer", "throw"]);
 
 /**
- * Refuses options that would otherwise show their mistake at the first request, or never.
+ * Refuses options whose mistake would otherwise show at the first request, or never.
  *
  * @throws TypeError naming the option.
  */
-export function checkOptions<TRequest, Context extends readonly unknown[]>(
-  options: ReceiverOptions<TRequest, boolean, Context>,
+export function checkOptions<TRequest, Message extends ReceivedMessage>(
+  options: ReceiverOptions<TRequest, Message>,
 ): void {
-  checkOptionNames("A webhook receiver", options, Object.keys(NAMES));
+  checkIsOptions(options);
+  checkOptionNames("A webhook receiver", options, NAMES, HINTS);
   for (const name of ["unsigned", "strict", "allowUnknownTypes"] as const) {
     // From an environment variable, say, "false" is a text, and would count as true.
-    checkKind(name, options[name], "boolean");
+    const kind = typeof options[name];
+    if (kind !== "undefined" && kind !== "boolean") {
+      throw new TypeError(`The option ${name} must be a boolean, but is of type ${kind}.`);
+    }
   }
-  for (const name of ["onVerified", "onRejected"] as const) checkKind(name, options[name], "function");
+  for (const name of ["onVerified", "onRejected"] as const) {
+    checkFunction(`The option ${name}`, options[name]);
+  }
   const { maxBodyBytes = DEFAULT_MAX_BODY_BYTES, retiredSecrets = [], dedupe, onError } = options;
   if (typeof maxBodyBytes !== "number" || !(maxBodyBytes > 0)) {
     throw new TypeError(
@@ -115,26 +135,33 @@ export function checkOptions<TRequest, Context extends readonly unknown[]>(
   if (!Array.isArray(retiredSecrets)) throw new TypeError("The option retiredSecrets must be a list.");
   if (retiredSecrets.length > 0) secretList(retiredSecrets);
   if (!ON_ERROR.has(onError)) throw new TypeError('The option onError must be "answer" or "throw".');
-  checkEvents(options.events);
-  if (dedupe === undefined) return;
-  for (const method of ["claim", "commit", "release"] as const) {
-    if (typeof (dedupe as Partial<DedupeStore> | null)?.[method] !== "function") {
-      throw new TypeError(
-        `The option dedupe must be a store such as memoryDedupe(), but has no ${method}().`,
-      );
-    }
+  checkEvents(options.events, options.invalidEvents);
+  if (dedupe !== undefined) {
+    checkPort("The option dedupe, a store such as memoryDedupe(),", dedupe, ["claim", "commit", "release"]);
   }
 }
 
-function checkKind(name: string, value: unknown, kind: "boolean" | "function"): void {
-  if (value === undefined || typeof value === kind) return;
-  throw new TypeError(`The option ${name} must be a ${kind}, but is of type ${typeof value}.`);
+// What is given instead of options may be the secret itself, so an error must not quote it.
+function checkIsOptions(options: unknown): void {
+  if (!isObject(options)) {
+    const kind = options === null ? "null" : typeof options;
+    throw new TypeError(
+      `A webhook receiver takes an options object such as { secret }, but was given one of type ${kind}.`,
+    );
+  }
+  // A framework calls its middleware with a request, or with a context that has a request's headers.
+  if ("headers" in options) {
+    throw new TypeError(
+      "A webhook receiver was given a request instead of options. Call the function, and mount what it returns: " +
+        "verifyWebhook({ secret }).",
+    );
+  }
 }
 
 /** The secret of the options, or of the environment; undefined where messages are accepted unsigned. */
-export function configuredSecret<TRequest, Context extends readonly unknown[]>(
-  options: Pick<ReceiverOptions<TRequest, boolean, Context>, "secret" | "unsigned">,
-): Secrets | SecretFunction<TRequest, Context> | undefined {
+export function configuredSecret<TRequest>(
+  options: Pick<ReceiverOptions<TRequest>, "secret" | "unsigned">,
+): readonly string[] | SecretFunction<TRequest> | undefined {
   if (options.unsigned) {
     if (options.secret === undefined) return undefined;
     throw new TypeError(
@@ -149,5 +176,21 @@ export function configuredSecret<TRequest, Context extends readonly unknown[]>(
         "To accept messages that anyone could have sent, say { unsigned: true }.",
     );
   }
-  return secretList(secret);
+  const secrets = usableSecrets(secret);
+  if (secrets.some((one) => one !== one.trim())) {
+    emitWarning(
+      "The webhook secret has white space around it, which counts. Trim it, unless the sender's has it, too.",
+      "COUNTERSIGN_SECRET",
+    );
+  }
+  return secrets;
+}
+
+/** The secrets as a list. @throws TypeError for an empty one, or one of white space: anyone could guess it. */
+export function usableSecrets(secret: Secrets): readonly string[] {
+  const secrets = secretList(secret);
+  if (secrets.some((one) => one.trim() === "")) {
+    throw new TypeError("The secret must not consist of white space. Set the shared secret.");
+  }
+  return secrets;
 }

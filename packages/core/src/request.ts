@@ -1,15 +1,17 @@
-import { toUtf8 } from "./bytes.ts";
+import { toUtf8 } from "#platform";
 import { WebhookError } from "./errors.ts";
+import { bodyBytes } from "./signature.ts";
+import type { ReadBody } from "./verify-webhook.ts";
 
-/** Request headers: a web-standard `Headers`, or Node's record with names in lower case. */
+/** Request headers: a web-standard `Headers`, or a record whose names may be in any case. */
 export type WebhookHeaders =
   | { get(name: string): string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * Where the body of a request is to be had.
+ * Where the body of a request comes from.
  *
- * - `stream`: nobody has read it. `read` gives its bytes, at most `maxBytes` of them, and throws a {@link WebhookError}
+ * - `stream`: nothing has read it. `read` gives its bytes, at most `maxBytes` of them, and throws a {@link WebhookError}
  *   (`ERR_BODY_TOO_LARGE`, `ERR_BODY_ABORTED`) otherwise.
  * - `raw`: something read it before and kept the bytes, or their text.
  * - `parsed`: something read and parsed it before, and kept only the value.
@@ -21,7 +23,7 @@ export type WebhookBody =
   | { readonly from: "parsed"; readonly value: unknown; readonly hint?: string }
   | { readonly from: "gone"; readonly hint?: string };
 
-/** An HTTP request as an adapter hands it to a {@link Receiver}: data, and a way to read the body. */
+/** An HTTP request as an adapter passes it to a {@link Receiver}: data, and a way to read the body. */
 export interface WebhookRequest<TRequest = unknown> {
   readonly method: string;
   readonly headers: WebhookHeaders;
@@ -36,7 +38,7 @@ export interface EarlierRead {
   readonly rawBody?: unknown;
   /** `request.body`: bytes, text or a parsed value. */
   readonly body?: unknown;
-  /** What the operator can do if nothing usable is left. */
+  /** What the operator can change, for the error where nothing usable is left. */
   readonly hint?: string;
 }
 
@@ -62,11 +64,13 @@ export function bodyReadBefore(earlier: EarlierRead): WebhookBody {
   return { from: "gone", ...hint };
 }
 
-/** One header's value. Several values of one name are joined by a comma, as HTTP says. */
+/** One header's value, whatever the case of its name. Several values are joined by a comma, as HTTP says. */
 export function headerValue(headers: WebhookHeaders, name: string): string | undefined {
   if (isHeaders(headers)) return headers.get(name) ?? undefined;
-  const value = headers[name];
-  return typeof value === "string" || value === undefined ? value : value.join(", ");
+  const values = Object.keys(headers)
+    .filter((key) => key.length === name.length && key.toLowerCase() === name)
+    .flatMap((key) => headers[key] ?? []);
+  return values.length === 0 ? undefined : values.join(", ");
 }
 
 // A record, too, may hold a header called "get", but then its value is text and not a function.
@@ -108,15 +112,8 @@ export function bodyTooLarge(maxBodyBytes: number): WebhookError {
   });
 }
 
-/** The exact bytes of a body, and the parsed value where there is nothing else. */
-export interface ReadBody {
-  readonly bytes: Uint8Array;
-  /** Set where the body came parsed: the bytes are that value written again. */
-  readonly parsed?: { readonly value: unknown };
-}
-
 /**
- * The body of a request, wherever it is to be had, within the limit.
+ * The body of a request, wherever it comes from, within the limit.
  *
  * @throws WebhookError `ERR_BODY_TOO_LARGE`, `ERR_BODY_ABORTED`, or `ERR_BODY_ALREADY_READ` where nothing is left of it or,
  *   with `strict`, nothing but a parsed value.
@@ -125,25 +122,21 @@ export async function readBody(
   body: WebhookBody,
   options: { maxBytes: number; strict: boolean },
 ): Promise<ReadBody> {
-  if (body.from === "stream") {
-    const bytes = await body.read({ maxBytes: options.maxBytes });
-    if (bytes.length > options.maxBytes) throw bodyTooLarge(options.maxBytes);
-    return { bytes };
-  }
   if (body.from === "gone") throw alreadyRead(body.hint);
   if (body.from === "parsed" && options.strict) throw alreadyRead(withStrict(body.hint));
 
-  const bytes = body.from === "raw" ? asBytes(body.value) : writtenAgain(body.value, body.hint);
+  const bytes =
+    body.from === "stream"
+      ? await body.read({ maxBytes: options.maxBytes })
+      : body.from === "raw"
+        ? bodyBytes(body.value)
+        : writtenAgain(body.value, body.hint);
   if (bytes.length > options.maxBytes) throw bodyTooLarge(options.maxBytes);
-  return body.from === "raw" ? { bytes } : { bytes, parsed: { value: body.value } };
+  return { bytes, received: body.from === "parsed" ? undefined : bytes };
 }
 
 function withStrict(hint: string | undefined): string {
-  return `A parsed body alone was kept, and with strict only the exact bytes count. ${hint ?? ""}`.trim();
-}
-
-function asBytes(value: Uint8Array | string): Uint8Array {
-  return typeof value === "string" ? toUtf8(value) : value;
+  return `Only a parsed body was kept, and with strict only the exact bytes count. ${hint ?? ""}`.trim();
 }
 
 function writtenAgain(value: unknown, hint: string | undefined): Uint8Array {

@@ -1,34 +1,39 @@
+import { checkOptionNames, type OptionNames } from "@countersign/protocol";
+import { WebhookError } from "./errors.ts";
 import {
   checkEvents,
   validateEvent,
   type EventDefinitions,
   type EventSchemas,
+  type InvalidEvents,
   type TrackEvent,
+  type UnvalidatedEvents,
 } from "./events.ts";
 import { MESSAGE_RULES } from "./message-fields.ts";
-import type { MessageType, UnknownMessage, WebhookMessage } from "./messages.ts";
-import { checkOptionNames } from "./option-names.ts";
+import type { MessageType, ReceivedMessage, WebhookMessage } from "./messages.ts";
+import { HANDLED, toProblem, type WebhookResponse } from "./response.ts";
 import type { VerifiedWebhook } from "./verify-webhook.ts";
 
 /** The message of a type. */
 export type MessageOfType<Type extends MessageType> = Extract<WebhookMessage, { type: Type }>;
 
-/** What a router calls with a message. What it throws makes the delivery fail, so that the sender repeats it. */
+/** A router's handler. What it throws makes the delivery fail, so that the sender repeats it. */
 export type WebhookHandler<Message> = (
   message: Message,
-  webhook: VerifiedWebhook<WebhookMessage | UnknownMessage>,
+  webhook: VerifiedWebhook<ReceivedMessage>,
 ) => void | Promise<void>;
 
 /** Runs the one handler that fits a message best. Made by {@link createRouter}. */
 export interface WebhookRouter<Schemas extends EventSchemas = EventSchemas> {
   /**
-   * Handles the messages of a type that no more precise handler takes.
+   * Handles the messages of a type that have no more precise handler.
    *
    * @throws TypeError if the type has a handler already, or is not one of the seven.
    */
   on<Type extends MessageType>(type: Type, handler: WebhookHandler<MessageOfType<Type>>): this;
   /**
-   * Handles one track event by its name. If `events` defines it, its properties have the schema's type.
+   * Handles one track event by its name. If `events` defines it, its properties have the type of the schema's output. With
+   * `invalidEvents: "report"` they are unvalidated JSON, and `webhook.issues` says what does not match.
    *
    * @throws TypeError if the event has a handler already.
    */
@@ -38,23 +43,34 @@ export interface WebhookRouter<Schemas extends EventSchemas = EventSchemas> {
     handler: WebhookHandler<TrackEvent<Schemas, Name>>,
   ): this;
   /**
-   * Handles whatever no other handler takes, unknown types included. Without it, such messages are ignored.
+   * Handles every message that has no other handler, including those of unknown types. Without it, they are ignored.
    *
-   * @throws TypeError if there is such a handler already.
+   * @throws TypeError if `otherwise` has a handler already.
    */
-  otherwise(handler: WebhookHandler<WebhookMessage | UnknownMessage>): this;
+  otherwise(handler: WebhookHandler<ReceivedMessage>): this;
   /**
    * Runs the handler for a verified message: by event name, else by type, else `otherwise`.
    *
-   * @throws WebhookError `ERR_INVALID_MESSAGE` if the properties do not fit the event's schema.
-   * @throws TypeError if there is no verified webhook, as where no `verifyWebhook()` ran before.
-   * @throws Whatever the handler throws.
+   * @returns The response: 204 after the handler has run, or the problem document of a {@link WebhookError}, as for
+   *   properties that do not match the event's schema (422).
+   * @throws TypeError if there is no verified webhook, because `verifyWebhook()` did not run before.
+   * @throws Whatever the handler throws: answer 5xx, so that the sender delivers again.
    */
-  dispatch(webhook: VerifiedWebhook<WebhookMessage | UnknownMessage>): Promise<void>;
+  dispatch(webhook: VerifiedWebhook<ReceivedMessage>): Promise<WebhookResponse>;
 }
 
+/** Options of {@link createRouter}. */
+export interface RouterOptions<Schemas extends EventSchemas = EventSchemas> {
+  /** From `defineEvents`: types and validates the track events it names. Default: none. */
+  readonly events?: EventDefinitions<Schemas>;
+  /** As for a receiver; give both the same. Default: `"reject"`. */
+  readonly invalidEvents?: InvalidEvents;
+}
+
+const OPTION_NAMES: OptionNames<RouterOptions> = { events: true, invalidEvents: true };
+
 /**
- * Makes a router: handlers by message type, and by event name for track messages.
+ * Creates a router: handlers by message type, and by event name for track messages.
  *
  * @param options - `events` from `defineEvents` types and validates the track events it names.
  * @throws TypeError if `events` does not come from `defineEvents`.
@@ -66,21 +82,27 @@ export interface WebhookRouter<Schemas extends EventSchemas = EventSchemas> {
  *   .otherwise(({ type }) => log.debug(`ignored ${type}`));
  * ```
  */
+export function createRouter<const Schemas extends EventSchemas>(
+  options: RouterOptions<Schemas> & { readonly invalidEvents: "report" },
+): WebhookRouter<UnvalidatedEvents<Schemas>>;
 export function createRouter<const Schemas extends EventSchemas = EventSchemas>(
-  options: { readonly events?: EventDefinitions<Schemas> } = {},
+  options?: RouterOptions<Schemas> & { readonly invalidEvents?: "reject" },
+): WebhookRouter<Schemas>;
+export function createRouter<Schemas extends EventSchemas>(
+  options: RouterOptions<Schemas> = {},
 ): WebhookRouter<Schemas> {
-  checkOptionNames("createRouter", options, ["events"]);
-  const { events } = options;
-  checkEvents(events);
+  checkOptionNames("createRouter()", options, OPTION_NAMES);
+  const { events, invalidEvents } = options;
+  checkEvents(events, invalidEvents);
   // A handler is stored for the messages its key stands for, which is all that makes these calls safe.
   const byType = new Map<string, WebhookHandler<never>>();
   const byEvent = new Map<string, WebhookHandler<never>>();
-  let fallback: WebhookHandler<WebhookMessage | UnknownMessage> | undefined;
+  let fallback: WebhookHandler<ReceivedMessage> | undefined;
 
   const router: WebhookRouter<Schemas> = {
     on(type: MessageType, ...rest: [WebhookHandler<never>] | [string, WebhookHandler<never>]) {
       if (!Object.hasOwn(MESSAGE_RULES, type))
-        throw new TypeError(`There are no messages of type "${type}". Use .otherwise().`);
+        throw new TypeError(`There are no messages of type "${type}". Use .otherwise() for other types.`);
       const [event, handler] = rest.length === 2 ? rest : [undefined, rest[0]];
       if (event !== undefined && type !== "track") {
         throw new TypeError(`Only track messages have an event name, but "${event}" was given for ${type}.`);
@@ -98,20 +120,35 @@ export function createRouter<const Schemas extends EventSchemas = EventSchemas>(
     },
     async dispatch(webhook) {
       checkWebhook(webhook);
-      const message = events === undefined ? webhook.message : await validateEvent(webhook.message, events);
-      const event = message.type === "track" ? String(message["event" as keyof typeof message]) : undefined;
-      const handler =
-        (event === undefined ? undefined : byEvent.get(event)) ?? byType.get(message.type) ?? fallback;
-      await handler?.(message as never, { ...webhook, message });
+      try {
+        await run(webhook);
+        return HANDLED;
+      } catch (error) {
+        if (error instanceof WebhookError) return toProblem(error);
+        throw error;
+      }
     },
   };
   return router;
+
+  async function run(webhook: VerifiedWebhook<ReceivedMessage>): Promise<void> {
+    let validated = webhook;
+    if (events !== undefined) {
+      const { message, issues } = await validateEvent(webhook.message, events, invalidEvents);
+      validated = { ...webhook, message, ...(issues && { issues }) };
+    }
+    const { message } = validated;
+    const event = message.type === "track" ? String(message["event" as keyof typeof message]) : undefined;
+    const handler =
+      (event === undefined ? undefined : byEvent.get(event)) ?? byType.get(message.type) ?? fallback;
+    await handler?.(message as never, validated);
+  }
 }
 
-function checkWebhook(webhook: Partial<VerifiedWebhook<WebhookMessage | UnknownMessage>> | undefined): void {
+function checkWebhook(webhook: Partial<VerifiedWebhook<ReceivedMessage>> | undefined): void {
   if (typeof webhook?.message === "object") return;
   throw new TypeError(
-    "dispatch() takes a verified webhook, not a message alone. In a framework, verifyWebhook() must run before it.",
+    "dispatch() takes a verified webhook, not only its message. In a framework, verifyWebhook() must run before it.",
   );
 }
 

@@ -1,6 +1,5 @@
-import { equalDigests, hmac } from "#hmac";
-import { fromHex, toHex, toUtf8 } from "./bytes.ts";
-import { reserialize } from "./json.ts";
+import { equalDigests, fromHex, hmac, toHex, toUtf8 } from "#platform";
+import { reserialize } from "./reserialize.ts";
 
 /** The value of an `X-Signature` header as frameworks give it: absent, one value, or several. */
 export type SignatureHeader = string | readonly string[] | null | undefined;
@@ -9,16 +8,16 @@ export type SignatureHeader = string | readonly string[] | null | undefined;
 export type Secrets = string | readonly string[];
 
 /**
- * What a signature was found to match: the exact bytes received, or their JSON written again by
- * `JSON.stringify(JSON.parse(body))`. `'none'` stands for a message accepted without a signature.
+ * What a signature matches: the exact bytes received, or their JSON written again by `JSON.stringify(JSON.parse(body))`.
+ * `'none'`: the message was accepted without a signature.
  */
 export type VerifiedOver = "bytes" | "json" | "none";
 
-/** The answer of {@link verifySignature}. */
+/** The result of {@link verifySignature}. */
 export type SignatureResult =
   | {
       readonly ok: true;
-      /** Which of the secrets matched, counted from 0. */
+      /** The index of the secret that matched. */
       readonly secretIndex: number;
       readonly verifiedOver: "bytes" | "json";
     }
@@ -30,10 +29,17 @@ export type SignatureResult =
 const HEX_DIGEST = /^[0-9a-f]{40}$/i;
 
 /**
+ * The largest body whose second form is tried, in bytes. A call is 32 KB at most (spec 8), so one that a proxy escaped or
+ * indented fits. Without a limit, 1 MiB of brackets and 40 arbitrary digits would cost a forger nothing and the receiver
+ * a tenth of a second.
+ */
+export const MAX_REWRITTEN_BYTES: number = 131_072;
+
+/**
  * Signs a body the way the service does: the hex HMAC-SHA1 of its exact bytes (spec 5.1).
  *
- * @param body - The exact body: bytes, or text that is taken as UTF-8.
- * @param secret - The shared secret, taken as UTF-8. Not empty.
+ * @param body - The exact body: bytes, or text, which is encoded as UTF-8.
+ * @param secret - The shared secret, encoded as UTF-8. Not empty.
  * @returns 40 lower-case hex digits, the value of `X-Signature`.
  * @throws TypeError if the body is neither text nor bytes, or the secret is not a non-empty string.
  * @example
@@ -43,18 +49,18 @@ const HEX_DIGEST = /^[0-9a-f]{40}$/i;
  */
 export function sign(body: string | Uint8Array, secret: string): string {
   checkSecret(secret);
-  return toHex(hmac("sha1", toUtf8(secret), bodyBytes(body)));
+  return toHex(hmac("sha1", secret, bodyBytes(body)));
 }
 
 /**
- * Tells whether a signature belongs to a body. First the exact bytes are tried; where they do not match and the
- * body is JSON, its re-serialised form, which is what the spec documents (5.1, item 4) and what saves a receiver
- * behind a proxy that re-spaces JSON.
+ * Checks a signature. It compares the exact bytes first. If they do not match and the body is JSON of at most 128 KiB, it
+ * compares `JSON.stringify(JSON.parse(body))`, which is the algorithm the service documents (spec 5.1, item 4) and what
+ * a receiver behind a proxy that re-spaces JSON needs.
  *
- * @param body - The exact body as received: bytes, or text that is taken as UTF-8.
+ * @param body - The exact body as received: bytes, or text, which is encoded as UTF-8.
  * @param signature - The `X-Signature` header. Hex digits of either case; anything else is malformed.
- * @param secret - The shared secret, or a list of which any may match.
- * @param options - `strict: true` accepts the exact bytes alone.
+ * @param secret - The shared secret, or a list of secrets any of which may match.
+ * @param options - `strict: true` compares only the exact bytes.
  * @returns Which secret matched over what, or the code of the failure. Hostile input never throws.
  * @throws TypeError if the body is neither text nor bytes, or a secret is not a non-empty string.
  * @example
@@ -69,24 +75,42 @@ export function verifySignature(
   secret: Secrets,
   options: { readonly strict?: boolean } = {},
 ): SignatureResult {
-  const keys = secretList(secret).map(toUtf8);
+  const secrets = secretList(secret);
   const bytes = bodyBytes(body);
   const header = readSignature(signature);
   if (!header.ok) return header;
-  const digest = fromHex(header.hex);
-
-  const secretIndex = matchingKey(bytes, digest, keys);
-  if (secretIndex !== -1) return { ok: true, secretIndex, verifiedOver: "bytes" };
-
-  const rewritten = options.strict ? undefined : reserialize(bytes);
-  if (rewritten !== undefined) {
-    const rewrittenIndex = matchingKey(toUtf8(rewritten), digest, keys);
-    if (rewrittenIndex !== -1) return { ok: true, secretIndex: rewrittenIndex, verifiedOver: "json" };
-  }
-  return { ok: false, code: "ERR_SIGNATURE_MISMATCH" };
+  const match = matchSignature(bytes, header.hex, secrets, options.strict ?? false);
+  if (match === undefined) return { ok: false, code: "ERR_SIGNATURE_MISMATCH" };
+  return { ok: true, secretIndex: match.secretIndex, verifiedOver: match.verifiedOver };
 }
 
-/** The one signature in the header, in lower-case hex; or why there is none. A repeated header is malformed, never "the first". */
+/** Which secret a signature matches, and the bytes it covers. */
+export interface SignatureMatch {
+  readonly secretIndex: number;
+  readonly verifiedOver: "bytes" | "json";
+  readonly covered: Uint8Array;
+}
+
+/** Compares the exact bytes and, unless `strict`, the second form of a body that is not too large for it. */
+export function matchSignature(
+  bytes: Uint8Array,
+  hex: string,
+  secrets: readonly string[],
+  strict: boolean,
+): SignatureMatch | undefined {
+  const digest = fromHex(hex);
+  const secretIndex = matchingSecret(bytes, digest, secrets);
+  if (secretIndex !== -1) return { secretIndex, verifiedOver: "bytes", covered: bytes };
+  if (strict || bytes.length > MAX_REWRITTEN_BYTES) return undefined;
+
+  const rewritten = reserialize(bytes);
+  if (rewritten === undefined) return undefined;
+  const covered = toUtf8(rewritten);
+  const rewrittenIndex = matchingSecret(covered, digest, secrets);
+  return rewrittenIndex === -1 ? undefined : { secretIndex: rewrittenIndex, verifiedOver: "json", covered };
+}
+
+/** The one signature in the header, in lower-case hex, or the code of what is wrong. A repeated header is malformed. */
 export function readSignature(
   header: SignatureHeader,
 ):
@@ -111,8 +135,8 @@ export function secretList(secret: Secrets): readonly string[] {
   return secrets;
 }
 
-function matchingKey(bytes: Uint8Array, digest: Uint8Array, keys: readonly Uint8Array[]): number {
-  return keys.findIndex((key) => equalDigests(hmac("sha1", key, bytes), digest));
+function matchingSecret(bytes: Uint8Array, digest: Uint8Array, secrets: readonly string[]): number {
+  return secrets.findIndex((secret) => equalDigests(hmac("sha1", secret, bytes), digest));
 }
 
 function checkSecret(secret: unknown): asserts secret is string {
@@ -128,6 +152,6 @@ export function bodyBytes(body: unknown): Uint8Array {
   if (body instanceof Uint8Array) return body;
   throw new TypeError(
     `The body must be the exact bytes or text that was sent, but is ${body === null ? "null" : typeof body}. ` +
-      "Pass the raw body; a parsed object no longer has the bytes that were signed.",
+      "Pass the raw body: a parsed object no longer has the bytes that were signed.",
   );
 }

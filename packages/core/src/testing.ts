@@ -1,4 +1,3 @@
-import { toUtf8 } from "./bytes.ts";
 import type {
   AliasMessage,
   DeleteMessage,
@@ -11,7 +10,9 @@ import type {
 } from "./messages.ts";
 import { sign } from "./signature.ts";
 
-const common = {
+const encoder = new TextEncoder();
+
+const COMMON = {
   version: 1,
   userId: "u-1842",
   timestamp: "2026-11-20T16:02:14.510Z",
@@ -39,10 +40,10 @@ export interface SampleMessages {
  */
 export const sampleMessages: SampleMessages = {
   page: {
-    version: common.version,
+    version: COMMON.version,
     type: "page",
     messageId: "sample-page",
-    userId: common.userId,
+    userId: COMMON.userId,
     name: "Pricing",
     properties: {
       path: "/pricing",
@@ -50,63 +51,63 @@ export const sampleMessages: SampleMessages = {
       title: "Pricing",
       url: "https://example.com/pricing",
     },
-    timestamp: common.timestamp,
-    context: common.context,
+    timestamp: COMMON.timestamp,
+    context: COMMON.context,
   },
   screen: {
-    version: common.version,
+    version: COMMON.version,
     type: "screen",
     messageId: "sample-screen",
-    userId: common.userId,
+    userId: COMMON.userId,
     name: "Home",
-    timestamp: common.timestamp,
+    timestamp: COMMON.timestamp,
     context: {
-      ...common.context,
+      ...COMMON.context,
       device: { model: "Pixel 9", type: "android" },
       os: { name: "Android", version: "16" },
       app: { build: "412", name: "Example", version: "4.1.2" },
     },
   },
   identify: {
-    version: common.version,
+    version: COMMON.version,
     type: "identify",
     messageId: "sample-identify",
-    userId: common.userId,
+    userId: COMMON.userId,
     traits: { email: "ada@example.com", plan: "pro", logins: 5 },
-    timestamp: common.timestamp,
-    context: common.context,
+    timestamp: COMMON.timestamp,
+    context: COMMON.context,
   },
   track: {
-    version: common.version,
+    version: COMMON.version,
     type: "track",
     messageId: "sample-track",
-    userId: common.userId,
+    userId: COMMON.userId,
     event: "Order Completed",
     properties: { orderId: "o-77", total: 41.5, currency: "EUR" },
-    timestamp: common.timestamp,
-    context: common.context,
+    timestamp: COMMON.timestamp,
+    context: COMMON.context,
   },
   alias: {
-    version: common.version,
+    version: COMMON.version,
     type: "alias",
     messageId: "sample-alias",
-    userId: common.userId,
+    userId: COMMON.userId,
     "Previous ID": "anonymous-3f2a",
-    "User ID": common.userId,
-    timestamp: common.timestamp,
-    context: common.context,
+    "User ID": COMMON.userId,
+    timestamp: COMMON.timestamp,
+    context: COMMON.context,
   },
   group: {
-    version: common.version,
+    version: COMMON.version,
     type: "group",
     messageId: "sample-group",
-    userId: common.userId,
+    userId: COMMON.userId,
     groupId: "g-12",
     traits: { name: "Example Ltd", industry: "Technology", employees: 329, plan: "enterprise" },
-    timestamp: common.timestamp,
-    context: common.context,
+    timestamp: COMMON.timestamp,
+    context: COMMON.context,
   },
-  delete: { type: "delete", userId: common.userId, timestamp: common.timestamp },
+  delete: { type: "delete", userId: COMMON.userId, timestamp: COMMON.timestamp },
 };
 
 /** A request as plain data: give it to any HTTP client. */
@@ -134,7 +135,7 @@ export function signedRequest(
   message: WebhookMessage | Readonly<Record<string, unknown>> | string | Uint8Array,
   secret: string,
 ): SignedRequest {
-  const body = message instanceof Uint8Array ? Uint8Array.from(message) : toUtf8(asText(message));
+  const body = message instanceof Uint8Array ? Uint8Array.from(message) : encoder.encode(asText(message));
   return {
     method: "POST",
     headers: {
@@ -176,7 +177,7 @@ export const mutations: Mutations = {
   forged: (request) => withSignature(request, sign(request.body, "not the shared secret")),
   malformed: (request) => withSignature(request, "not-a-signature"),
   upperCase: (request) => withSignature(request, (request.headers["x-signature"] ?? "").toUpperCase()),
-  reSpaced: (request) => ({ ...request, body: toUtf8(JSON.stringify(parse(request.body), null, 2)) }),
+  reSpaced: (request) => ({ ...request, body: encoder.encode(JSON.stringify(parse(request.body), null, 2)) }),
 };
 
 function asText(message: string | object): string {

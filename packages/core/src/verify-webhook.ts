@@ -1,52 +1,65 @@
-import { fromUtf8, toUtf8 } from "./bytes.ts";
+import { fromUtf8 } from "#platform";
 import { WebhookError } from "./errors.ts";
-import { reserialize } from "./json.ts";
-import type { UnknownMessage, WebhookMessage } from "./messages.ts";
+import type { EventIssue } from "./events.ts";
+import type { ReceivedMessage, WebhookMessage } from "./messages.ts";
 import { parseMessage } from "./parse-message.ts";
 import {
+  bodyBytes,
+  matchSignature,
+  MAX_REWRITTEN_BYTES,
   readSignature,
-  verifySignature,
+  secretList,
   type Secrets,
   type SignatureHeader,
   type VerifiedOver,
 } from "./signature.ts";
 
-/** The messages a receiver hands on: the seven, and {@link UnknownMessage} too where unknown types are allowed. */
-export type ReceivedMessage<AllowUnknown extends boolean = false> = AllowUnknown extends true
-  ? WebhookMessage | UnknownMessage
-  : WebhookMessage;
-
 /** A message that is authentic and well formed, and how it was verified. */
-export interface VerifiedWebhook<Message extends WebhookMessage | UnknownMessage = WebhookMessage> {
-  /** The message. Narrow it on `type`. */
+export interface VerifiedWebhook<Message extends ReceivedMessage = WebhookMessage> {
+  /** The message, read from `rawBody`. Narrow it on `type`. */
   readonly message: Message;
-  /** The exact bytes received. Where only a parsed body was to be had, that value written again. */
+  /**
+   * The bytes that the signature covers: those received where they match it, else their JSON written again
+   * (`verifiedOver: "json"`). For a message accepted without a signature, the bytes received.
+   */
   readonly rawBody: Uint8Array;
-  /** The signature, 40 lower-case hex digits; undefined for a message accepted without one. */
+  /**
+   * The bytes received, or undefined where a body parser read them before and kept only a value. With
+   * `verifiedOver: "json"` nothing vouches for them: they may say something else than the message.
+   */
+  readonly receivedBody: Uint8Array | undefined;
+  /** The signature, 40 lower-case hex digits, or undefined for a message accepted without one. */
   readonly signature: string | undefined;
-  /** Which secret matched, counted from 0; -1 for a message accepted without a signature. */
+  /** The index of the secret that matched, or -1 for a message accepted without a signature. */
   readonly secretIndex: number;
-  /** What the signature was found to match. */
+  /** What the signature matches. */
   readonly verifiedOver: VerifiedOver;
+  /** With `invalidEvents: "report"`: what the event's schema says against the properties. Absent where they match it. */
+  readonly issues?: readonly EventIssue[];
 }
 
 /** The input of {@link verifyWebhook}. */
-export interface VerifyWebhookInput<AllowUnknown extends boolean = false> {
-  /** The exact body as received: bytes, or text that is taken as UTF-8. */
+export interface VerifyWebhookInput<Message extends ReceivedMessage = WebhookMessage> {
+  /** The exact body as received: bytes, or text, which is encoded as UTF-8. */
   readonly body: string | Uint8Array;
   /** The `X-Signature` header. */
   readonly signature: SignatureHeader;
-  /** The shared secret, or a list of which any may match. */
+  /** The shared secret, or a list of secrets any of which may match. */
   readonly secret: Secrets;
-  /** Accept a signature over the exact bytes alone. Default: false. */
+  /** Compare only the exact bytes with the signature. Default: false. */
   readonly strict?: boolean;
-  /** Hand on messages of a type that is not one of the seven. Default: false. */
-  readonly allowUnknownTypes?: AllowUnknown;
+  /** Accept messages of other types, as `UnknownMessage`. Default: false. */
+  readonly allowUnknownTypes?: AllowUnknownTypes<Message>;
 }
 
+/** The option `allowUnknownTypes`: `true` only where the message may be an `UnknownMessage`. */
+export type AllowUnknownTypes<Message extends ReceivedMessage> = ReceivedMessage extends Message
+  ? boolean
+  : false;
+
 /**
- * Verifies and parses a body you have at hand, in one synchronous step. Frameworks are better served by their adapter,
- * which also reads the body and answers.
+ * Verifies and parses a body that you already have, in one synchronous step. In a framework use its adapter, which also
+ * reads the body and answers.
  *
  * @param input - The exact body, its signature and the secret.
  * @returns The typed message and how it was verified.
@@ -59,66 +72,77 @@ export interface VerifyWebhookInput<AllowUnknown extends boolean = false> {
  * if (message.type === "identify") await save(message.userId, message.traits);
  * ```
  */
-export function verifyWebhook<AllowUnknown extends boolean = false>(
-  input: VerifyWebhookInput<AllowUnknown>,
-): VerifiedWebhook<ReceivedMessage<AllowUnknown>> {
+export function verifyWebhook(
+  input: VerifyWebhookInput<ReceivedMessage> & { readonly allowUnknownTypes: true },
+): VerifiedWebhook<ReceivedMessage>;
+export function verifyWebhook(input: VerifyWebhookInput): VerifiedWebhook;
+export function verifyWebhook<Message extends ReceivedMessage>(
+  input: VerifyWebhookInput<Message>,
+): VerifiedWebhook<Message> {
   if (!("body" in input)) {
     throw new TypeError(
-      "verifyWebhook() of @countersign/core takes a body at hand: { body, signature, secret }. " +
+      "verifyWebhook() of @countersign/core takes a body that you already have: { body, signature, secret }. " +
         "The middleware of this name is in @countersign/express, /fastify, /koa and /fetch.",
     );
   }
   const { body, signature, secret, strict = false } = input;
-  const bytes = typeof body === "string" ? toUtf8(body) : body;
-  const verified = authenticate(bytes, signature, secret, strict);
-  return { ...verified, rawBody: bytes, message: parseBody(bytes, verified.verifiedOver, input) };
+  const secrets = secretList(secret);
+  const bytes = bodyBytes(body);
+  const header = readSignature(signature);
+  if (!header.ok) throw new WebhookError(header.code);
+  const verification = authenticate({ bytes, received: bytes }, header.hex, secrets, strict);
+  // Without the option, readMessage refuses unknown types.
+  return { ...verification, message: readMessage(verification.rawBody, input) as Message };
 }
 
 /** The part of a {@link VerifiedWebhook} that says how it was verified. */
-export type Verification = Pick<VerifiedWebhook, "signature" | "secretIndex" | "verifiedOver">;
+export type Verification = Omit<VerifiedWebhook, "message" | "issues">;
 
-/** How a body was verified. @throws WebhookError `ERR_SIGNATURE_*`. */
-export function authenticate(
-  bytes: Uint8Array,
-  header: SignatureHeader,
-  secret: Secrets,
-  strict: boolean,
-): Verification {
-  const result = verifySignature(bytes, header, secret, { strict });
-  if (!result.ok) throw new WebhookError(result.code);
-  const { secretIndex, verifiedOver } = result;
-  return { signature: canonicalSignature(header), secretIndex, verifiedOver };
+/** The bytes of a body, and those of them that were received: none where a parser kept only a value. */
+export interface ReadBody {
+  /** The bytes to verify: those received, or a parsed value written again. */
+  readonly bytes: Uint8Array;
+  readonly received: Uint8Array | undefined;
 }
 
-/** The signature in lower-case hex, or undefined where the header holds none. */
-function canonicalSignature(header: SignatureHeader): string | undefined {
-  const read = readSignature(header);
-  return read.ok ? read.hex : undefined;
+const TOO_LARGE_TO_REWRITE =
+  `The body has more than ${MAX_REWRITTEN_BYTES} bytes, so only its exact bytes were compared. ` +
+  "If something on the way re-spaces the JSON, the signature of such a body cannot match. Compare the secrets, then the bytes.";
+
+/**
+ * What the signature of a body covers. A value that a parser made was written again already: its one form is compared.
+ *
+ * @throws WebhookError `ERR_SIGNATURE_MISMATCH`.
+ */
+export function authenticate(
+  { bytes, received }: ReadBody,
+  signature: string,
+  secrets: readonly string[],
+  strict: boolean,
+): Verification {
+  const match = matchSignature(bytes, signature, secrets, strict || received === undefined);
+  if (match === undefined) {
+    const hint = !strict && received !== undefined && bytes.length > MAX_REWRITTEN_BYTES;
+    throw new WebhookError("ERR_SIGNATURE_MISMATCH", hint ? { hint: TOO_LARGE_TO_REWRITE } : {});
+  }
+  const { secretIndex, covered } = match;
+  const verifiedOver = received === undefined ? "json" : match.verifiedOver;
+  return { rawBody: covered, receivedBody: received, signature, secretIndex, verifiedOver };
 }
 
 /**
- * The message in a verified body, read from the very text that was verified: bytes that merely re-serialise to it can
- * differ in meaning, since `1e400` is infinite when read and null when written again.
+ * The message in a body, read from the bytes that were verified: what merely re-serialises to them can differ in
+ * meaning, since `1e400` is infinite when read and null when written again.
  *
  * @throws WebhookError naming what is wrong with it.
  */
-export function parseBody<AllowUnknown extends boolean = false>(
-  bytes: Uint8Array,
-  verifiedOver: VerifiedOver,
-  options: { readonly allowUnknownTypes?: AllowUnknown },
-): ReceivedMessage<AllowUnknown> {
-  const text = verifiedOver === "json" ? reserialize(bytes) : fromUtf8(bytes);
+export function readMessage(
+  covered: Uint8Array,
+  options: { readonly allowUnknownTypes?: boolean },
+): ReceivedMessage {
+  const text = fromUtf8(covered);
   if (text === undefined) throw new WebhookError("ERR_INVALID_UTF8");
-  return typed(parseJson(text), options);
-}
-
-/** A parsed value as a message. @throws WebhookError naming what is wrong with it. */
-export function typed<AllowUnknown extends boolean = false>(
-  value: unknown,
-  options: { readonly allowUnknownTypes?: AllowUnknown },
-): ReceivedMessage<AllowUnknown> {
-  // Without the option, parseMessage has refused unknown types.
-  return parseMessage(value, options) as ReceivedMessage<AllowUnknown>;
+  return parseMessage(parseJson(text), options);
 }
 
 function parseJson(text: string): unknown {

@@ -1,6 +1,7 @@
 import { memoryDedupe, type Claim, type DedupeStore, type MemoryDedupeOptions } from "@countersign/core";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { testDedupeStore } from "./support/dedupe-contract.ts";
 
 const HOUR = 3_600_000;
 
@@ -8,8 +9,13 @@ const HOUR = 3_600_000;
 function storeAt(options: MemoryDedupeOptions = {}): { store: DedupeStore; advance: (ms: number) => void } {
   let time = 1_000_000;
   const store = memoryDedupe({ ...options, now: () => time });
-  return { store, advance: (ms) => (time += ms) };
+  return { store, advance: (ms) => void (time += ms) };
 }
+
+testDedupeStore("memoryDedupe", () => {
+  const { store, advance } = storeAt();
+  return { store, passLease: () => advance(60_000), passTtl: () => advance(5 * HOUR) };
+});
 
 describe("memoryDedupe", () => {
   it("gives a key once, until it is released", () => {
@@ -80,7 +86,7 @@ describe("memoryDedupe", () => {
   it("throws a TypeError for an option that does not exist", () => {
     const misspelt: object = { tl: 1 };
     expect(() => memoryDedupe(misspelt)).toThrow(TypeError);
-    expect(() => memoryDedupe(misspelt)).toThrow('memoryDedupe: there is no option "tl".');
+    expect(() => memoryDedupe(misspelt)).toThrow('memoryDedupe(): unknown option "tl"; did you mean "ttl"?');
   });
 
   it("does what a list of everything that happened would say", () => {

@@ -58,7 +58,7 @@ describe.each(Object.entries(byLibrary))("events defined with %s", (_library, ev
         code: "ERR_INVALID_MESSAGE",
         status: 422,
         message: expect.stringMatching(
-          /^Event "Order Completed" does not fit its schema: properties\.total: ./,
+          /^Event "Order Completed" does not match its schema: properties\.total: ./,
         ) as string,
         cause: { length: 1, 0: { message: expect.any(String) as string } },
       },
@@ -141,7 +141,7 @@ describe("the transform of a schema", () => {
     const receiver = createReceiver({ secret, events });
     expect(await receiver.receive(webhookRequest({ message: order({ orderId: "o-1" }) }))).toMatchObject({
       error: {
-        message: 'Event "Order Completed" does not fit its schema: properties.orderId: unknown order.',
+        message: 'Event "Order Completed" does not match its schema: properties.orderId: unknown order.',
       },
     });
   });

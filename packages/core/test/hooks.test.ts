@@ -89,10 +89,28 @@ describe("onRejected", () => {
     expect(rejected.request).toBe(request.request);
   });
 
-  it("is told the exact bytes where they were read", async () => {
-    const [error, { rawBody }] = await rejection(webhookRequest({ message: '{"type":"purchase"}' }));
+  it("is given the bytes received, which nothing vouches for, and none where a parser kept only its value", async () => {
+    const [error, rejected] = await rejection(webhookRequest({ message: '{"type":"purchase"}' }));
     expect(error.code).toBe("ERR_UNKNOWN_TYPE");
-    expect(Buffer.from(rawBody ?? []).toString()).toBe('{"type":"purchase"}');
+    expect(Buffer.from(rejected.receivedBody ?? []).toString()).toBe('{"type":"purchase"}');
+    expect(rejected).not.toHaveProperty("rawBody");
+    const parsed = webhookRequest({
+      signedWith: "forger's",
+      body: { from: "parsed", value: sampleMessages.track },
+    });
+    expect((await rejection(parsed))[1]).not.toHaveProperty("receivedBody");
+  });
+
+  it("is told that a parser read the body before, where the value written again is not what was signed", async () => {
+    // A string escape that JSON.stringify writes differently: the sender signed other bytes.
+    const message = JSON.stringify(sampleMessages.track).replace("EUR", "\\u0045UR");
+    const body = { from: "parsed", value: JSON.parse(message) as unknown } as const;
+    const [error, { diagnoses }] = await rejection(webhookRequest({ message, body }));
+    expect(error.code).toBe("ERR_SIGNATURE_MISMATCH");
+    expect(diagnoses.map(({ code }) => code)).toEqual(["parsed-before"]);
+    expect(error.hint).toContain("Mount verifyWebhook() before the body parser");
+    const [, other] = await rejection(webhookRequest({ message, body, signedWith: `${secret}\n` }));
+    expect(other.diagnoses.map(({ code }) => code)).toEqual(["parsed-before"]);
   });
 
   it("is told why a signature does not match, in the hint, too", async () => {
@@ -141,11 +159,17 @@ describe("onRejected", () => {
 
   it("costs a forger's body nothing where nobody listens", async () => {
     const stringify = vi.spyOn(JSON, "stringify");
+    const parse = vi.spyOn(JSON, "parse");
     const forged = webhookRequest({ signedWith: "forger's" });
     stringify.mockClear();
     await createReceiver({ secret, strict: true }).receive(forged);
-    expect(stringify).not.toHaveBeenCalled();
+    // The problem document, and nothing of the body.
+    expect(stringify).toHaveBeenCalledExactlyOnceWith(
+      expect.objectContaining({ code: "ERR_SIGNATURE_MISMATCH" }),
+    );
+    expect(parse).not.toHaveBeenCalled();
     stringify.mockRestore();
+    parse.mockRestore();
   });
 
   it("fails the request by throwing", async () => {
@@ -211,26 +235,48 @@ describe("repeats", () => {
     await receiver.receive(webhookRequest({ message: '{"type":"purchase"}' }));
     expect(dedupe.claim).not.toHaveBeenCalled();
     expect(await settled(receiver, webhookRequest())).toBe("verified");
-    expect(dedupe.claim).toHaveBeenCalledExactlyOnceWith("sample-track");
-    expect(dedupe.commit).toHaveBeenCalledExactlyOnceWith("sample-track");
+    const [key = ""] = dedupe.claim.mock.calls[0] ?? [];
+    expect(dedupe.claim).toHaveBeenCalledOnce();
+    expect(dedupe.commit).toHaveBeenCalledExactlyOnceWith(key);
     expect(dedupe.release).not.toHaveBeenCalled();
   });
 
-  it("are known by messageId, whatever else differs", async () => {
+  it("are known by messageId and content, whatever a client that sends its queue again stamps anew", async () => {
     const receiver = createReceiver<AppRequest>({ secret, dedupe: memoryDedupe() });
-    const resent = { ...sampleMessages.track, timestamp: "2026-11-20T20:00:00.000Z" };
+    const at = "2026-11-20T20:00:00.000Z";
+    const resent = {
+      ...sampleMessages.track,
+      timestamp: at,
+      receivedAt: at,
+      sentAt: at,
+      originalTimestamp: at,
+      version: 2,
+      context: { ip: "198.51.100.1" },
+      integrations: { All: true },
+    };
     expect(await settled(receiver, webhookRequest())).toBe("verified");
     expect(await settled(receiver, webhookRequest({ message: resent }))).toBe("duplicate");
-    expect(await settled(receiver, webhookRequest({ message: { ...resent, messageId: "other" } }))).toBe(
-      "verified",
-    );
+  });
+
+  it.each<[name: string, message: object]>([
+    ["another messageId", { ...sampleMessages.track, messageId: "other" }],
+    ["another event", { ...sampleMessages.track, event: "Order Refunded" }],
+    ["other properties", { ...sampleMessages.track, properties: { total: 1 } }],
+    ["another user", { ...sampleMessages.track, userId: "u-2" }],
+    ["a field more", { ...sampleMessages.track, channel: "web" }],
+    ["another type", { ...sampleMessages.identify, messageId: sampleMessages.track.messageId }],
+  ])("are not what has a used messageId and %s: that message would be lost", async (_case, message) => {
+    const receiver = createReceiver<AppRequest>({ secret, dedupe: memoryDedupe() });
+    expect(await settled(receiver, webhookRequest())).toBe("verified");
+    const other = webhookRequest({ message: message as Record<string, unknown> });
+    expect(await settled(receiver, other)).toBe("verified");
   });
 
   it.each([
     ["none", undefined],
     ["an empty one", ""],
     ["null", null],
-  ])("are known by the signature where messageId is %s", async (_case, messageId) => {
+  ])("are known by their text where messageId is %s, never by a signature", async (_case, messageId) => {
     const receiver = createReceiver<AppRequest>({ secret, dedupe: memoryDedupe() });
     const message = { ...sampleMessages.delete, messageId };
     const { headers } = mutations.upperCase(signedRequest(message, secret));
@@ -241,7 +287,7 @@ describe("repeats", () => {
     );
   });
 
-  it("are known by their bytes where there is neither", async () => {
+  it("are known by their text where messages are accepted unsigned", async () => {
     const receiver = createReceiver<AppRequest>({ unsigned: true, dedupe: memoryDedupe() });
     const message = sampleMessages.delete;
     const unsigned = (message: object): WebhookRequest<AppRequest> =>
@@ -260,8 +306,42 @@ describe("repeats", () => {
       );
     }
     const keys = claim.mock.calls.map(([key]) => key);
-    expect(keys.every((key) => key.length <= 200)).toBe(true);
+    expect(keys).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), expect.stringMatching(/^[0-9a-f]{64}$/)]);
     expect(new Set(keys).size).toBe(2);
+  });
+
+  it("have a key even where the message is nested too deep to be written", async () => {
+    const deep = `${"[".repeat(400_000)}${"]".repeat(400_000)}`;
+    const message = `{"type":"delete","messageId":"m-1","userId":"u-1","traits":{"a":${deep}}}`;
+    const receiver = createReceiver<AppRequest>({ unsigned: true, dedupe: memoryDedupe() });
+    const request = webhookRequest({ body: { from: "raw", value: message } });
+    expect(await settled(receiver, request)).toBe("verified");
+    expect(await settled(receiver, request)).toBe("duplicate");
+  });
+
+  it("have keys of one kind that cannot be another's: no id passes for a text or a tenant", async () => {
+    const { claim, ...rest } = spiedStore();
+    const keyOf = async (
+      options: ReceiverOptions<AppRequest>,
+      parts: Parameters<typeof webhookRequest>[0],
+    ): Promise<string> => {
+      claim.mockClear();
+      await createReceiver<AppRequest>({ ...options, dedupe: { claim, ...rest } }).receive(
+        webhookRequest(parts),
+      );
+      return claim.mock.calls[0]?.[0] ?? "";
+    };
+    const text = JSON.stringify(sampleMessages.delete);
+    const idOfAnother = await keyOf({ secret }, { message: text });
+    const keys = [
+      idOfAnother,
+      await keyOf({ secret }, { message: { ...sampleMessages.delete, messageId: idOfAnother } }),
+      await keyOf({ secret }, { message: { ...sampleMessages.delete, messageId: text } }),
+      await keyOf({ secret: () => secret }, { message: text }),
+      await keyOf({ secret: () => ({ secret, tenant: "none" }) }, { message: text }),
+      await keyOf({ secret: () => ({ secret, tenant: secret }) }, { message: text }),
+    ];
+    expect(new Set(keys).size).toBe(keys.length);
   });
 
   it("of one tenant do not hide another's, though they share the store and the messageId", async () => {
@@ -276,10 +356,30 @@ describe("repeats", () => {
     expect(await settled(receiver, of("acme"))).toBe("duplicate");
   });
 
+  it("of a named tenant are still known after its secret was rotated", async () => {
+    let current: string | string[] = "old";
+    const receiver = createReceiver<AppRequest>({
+      secret: ({ tenant }) => ({ secret: current, tenant }),
+      dedupe: memoryDedupe(),
+    });
+    expect(await settled(receiver, webhookRequest({ signedWith: "old" }))).toBe("verified");
+    current = ["new", "old"];
+    expect(await settled(receiver, webhookRequest({ signedWith: "new" }))).toBe("duplicate");
+    expect(await settled(receiver, webhookRequest({ signedWith: "new", tenant: "globex" }))).toBe("verified");
+  });
+
   it("are still known after the secret was rotated in a list", async () => {
     const receiver = createReceiver<AppRequest>({ secret: ["new", "old"], dedupe: memoryDedupe() });
     expect(await settled(receiver, webhookRequest({ signedWith: "old" }))).toBe("verified");
     expect(await settled(receiver, webhookRequest({ signedWith: "new" }))).toBe("duplicate");
+  });
+
+  it("are the app's failure where the store's claim is none of the three", async () => {
+    const dedupe = { ...spiedStore(), claim: () => true } as unknown as DedupeStore;
+    const receiver = createReceiver({ secret, dedupe });
+    await expect(receiver.receive(webhookRequest())).rejects.toThrow(
+      'claim() must give "new", "in-flight" or "done", but gave true',
+    );
   });
 
   it("are the app's failure where the store fails to claim", async () => {

@@ -8,7 +8,9 @@ import {
   isPage,
   isScreen,
   isTrack,
+  valueAt,
   type AliasMessage,
+  type Context,
 } from "@countersign/core";
 import { sampleMessages } from "@countersign/core/testing";
 import { describe, expect, it } from "vitest";
@@ -61,5 +63,25 @@ describe("assertNever", () => {
     const message = { type: "purchase" } as never;
     expect(() => assertNever(message)).toThrow(TypeError);
     expect(() => assertNever(message)).toThrow('No case handles messages of type "purchase".');
+  });
+});
+
+describe("valueAt", () => {
+  const context = JSON.parse('{"device":{"model":"Pixel 9","tags":["a"]},"__proto__":{"x":1}}') as Context;
+
+  it("gives what is at a path, whatever kinds the path passes", () => {
+    expect(valueAt(context, "device", "model")).toBe("Pixel 9");
+    expect(valueAt(context, "device")).toEqual({ model: "Pixel 9", tags: ["a"] });
+    expect(valueAt(context, "__proto__", "x")).toBe(1);
+    for (const path of [
+      ["os", "name"],
+      ["device", "model", "length"],
+      ["device", "tags", "0"],
+      ["toString"],
+    ]) {
+      expect(valueAt(context, ...path)).toBeUndefined();
+    }
+    expect(valueAt(null, "device")).toBeUndefined();
+    expect(valueAt(undefined, "device", "model")).toBeUndefined();
   });
 });

@@ -2,10 +2,10 @@ import { Buffer } from "node:buffer";
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { PassThrough, Readable } from "node:stream";
-import { createReceiver, memoryDedupe, WebhookError } from "@countersign/core";
+import { createReceiver, memoryDedupe, toProblem, WebhookError } from "@countersign/core";
 import {
   readRawBody,
-  sendProblem,
+  sendResponse,
   settleWhenSent,
   toWebhookRequest,
   type NodeRequest,
@@ -103,11 +103,48 @@ describe("readRawBody", () => {
     expect((await outcome).bytes?.toString()).toBe("paused");
   });
 
-  it("reads the text of a stream that something set to UTF-8", async () => {
-    const { handler, outcome } = reading((request) => request.setEncoding("utf8"));
-    const { url } = await serve(handler);
-    await fetch(url, { method: "POST", body: "Grüße 🎉" });
-    expect((await outcome).bytes?.toString()).toBe("Grüße 🎉");
+  it.each(["utf8", "latin1"] as const)(
+    "refuses a stream that something set to %s, and says so",
+    async (encoding) => {
+      const { handler, outcome } = reading((request) => request.setEncoding(encoding));
+      const { url } = await serve(handler);
+      await fetch(url, { method: "POST", body: "Grüße 🎉" });
+      expect((await outcome).error).toMatchObject({
+        code: "ERR_BODY_ALREADY_READ",
+        hint: expect.stringContaining("setEncoding()") as string,
+      });
+    },
+  );
+
+  it("takes the text of a stream whose chunks are text", async () => {
+    const bytes = await readRawBody(Readable.from(["Grüße ", "🎉"]), { maxBytes });
+    expect(bytes.toString()).toBe("Grüße 🎉");
+  });
+
+  it("stops reading a body of too many chunks, however small it is", async () => {
+    let sent = 0;
+    const oneByteChunks = new Readable({
+      highWaterMark: 1,
+      read() {
+        sent += 1;
+        this.push(sent > 10_000 ? null : Buffer.from("x"));
+      },
+    });
+    await expect(readRawBody(oneByteChunks, { maxBytes: 1_048_576 })).rejects.toMatchObject({
+      code: "ERR_BODY_FRAGMENTED",
+      status: 400,
+      headers: { connection: "close" },
+    });
+    expect(sent).toBeLessThan(6_000);
+    expect(listeners(oneByteChunks)).toEqual(listeners(new Readable()));
+  });
+
+  it("takes a body of some thousand chunks, and more of a larger one", async () => {
+    const chunks = (count: number, size: number): Readable =>
+      Readable.from(Array.from({ length: count }, () => Buffer.alloc(size, "x")));
+    expect(await readRawBody(chunks(4_096, 1), { maxBytes: 1_048_576 })).toHaveLength(4_096);
+    const large = await readRawBody(chunks(8_000, 500), { maxBytes: 4_194_304 });
+    expect(large).toHaveLength(4_000_000);
   });
 
   it("does not wait for a stream that has ended", async () => {
@@ -266,8 +303,8 @@ describe("a receiver on node:http", () => {
     const { handler } = outcomeOf(async (request, response) => {
       const received = await receiver.receive(toWebhookRequest(request));
       if (received.verdict !== "rejected") return;
-      sendProblem(response, received.error);
-      sendProblem(response, new WebhookError("ERR_INVALID_JSON"));
+      sendResponse(response, received.response);
+      sendResponse(response, toProblem(new WebhookError("ERR_INVALID_JSON")));
     });
     const { url } = await serve(handler);
     const { headers, body } = signedRequest(sampleMessages.track, "forger's");

@@ -42,6 +42,9 @@ describe("parseMessage", () => {
       change(page, { name: null, category: null, properties: null, context: null }),
     ],
     ["null in a page's properties", change(page, { properties: { path: null, title: "t", other: 1 } })],
+    // The service keeps what clients record: a 422 would be final, and lose the message.
+    ["a page whose path is a number", change(page, { properties: { path: 7, url: {}, title: [] } })],
+    ["a context and traits of any kind", change(track, { context: { ip: 1, device: "x", traits: [] } })],
     ["a version of its own", change(screen, { version: 2.5 })],
     ["an empty name", change(screen, { name: "" })],
     ["an alias as the spec's sample spells it", { type: "alias", "Previous ID": "a", "User ID": "b" }],
@@ -193,18 +196,6 @@ describe("parseMessage", () => {
       change(page, { properties: "/" }),
       "ERR_INVALID_MESSAGE",
       'Field "properties" of page must be an object, but is a string.',
-    ],
-    [
-      "a page's path that is a number",
-      change(page, { properties: { path: 1 } }),
-      "ERR_INVALID_MESSAGE",
-      'Field "path" of page.properties must be a string, but is a number.',
-    ],
-    [
-      "a page's url that is an object",
-      change(page, { properties: { url: {} } }),
-      "ERR_INVALID_MESSAGE",
-      'Field "url" of page.properties must be a string, but is an object.',
     ],
     [
       "a page's name that is a number",

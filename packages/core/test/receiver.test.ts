@@ -1,7 +1,9 @@
 import { Buffer } from "node:buffer";
 import {
   createReceiver,
+  memoryDedupe,
   sign,
+  toProblem,
   WebhookError,
   type ReceiverOptions,
   type Secrets,
@@ -37,6 +39,37 @@ describe("a request that is right", () => {
     });
   });
 
+  it("carries no response, where every other verdict has the one to send", async () => {
+    const receiver = createReceiver({ secret, dedupe: memoryDedupe() });
+    const first = await receiver.receive(webhookRequest());
+    expect(first).not.toHaveProperty("response");
+    const during = await receiver.receive(webhookRequest());
+    if (first.verdict !== "verified" || during.verdict !== "rejected") throw new Error(during.verdict);
+    expect(during.response).toEqual(toProblem(during.error));
+    await first.settle(204);
+    expect(await receiver.receive(webhookRequest())).toMatchObject({
+      verdict: "duplicate",
+      response: { status: 200, headers: {}, body: "" },
+    });
+  });
+
+  it.each(["Content-Type", "CONTENT-TYPE", "cOntent-tYpe"])(
+    "may have headers in any case, as API Gateway and ALB send them: %s",
+    async (contentType) => {
+      const { "content-type": type = "", "x-signature": signature = "" } = signedRequest(
+        sampleMessages.track,
+        secret,
+      ).headers;
+      const headers = { [contentType]: type, "X-Signature": signature, Host: "example.com" };
+      const request = { ...webhookRequest(), headers };
+      expect(await createReceiver({ secret }).receive(request)).toMatchObject({ verdict: "verified" });
+      const twice = { ...request, headers: { ...headers, "x-signature": signature } };
+      expect(await createReceiver({ secret }).receive(twice)).toMatchObject(
+        rejected("ERR_SIGNATURE_MALFORMED"),
+      );
+    },
+  );
+
   it("may have web-standard headers", async () => {
     const request = webhookRequest();
     const headers = new Headers(Object.entries(signedRequest(sampleMessages.track, secret).headers));
@@ -64,7 +97,12 @@ describe("a request that is right", () => {
     const { body, headers } = mutations.reSpaced(signedRequest(sampleMessages.track, secret));
     const request = webhookRequest({ headers, body: { from: "raw", value: body } });
     expect(await createReceiver({ secret }).receive(request)).toMatchObject({
-      webhook: { message: sampleMessages.track, rawBody: body, verifiedOver: "json" },
+      webhook: {
+        message: sampleMessages.track,
+        rawBody: Buffer.from(JSON.stringify(sampleMessages.track)),
+        receivedBody: body,
+        verifiedOver: "json",
+      },
     });
     expect(await createReceiver({ secret, strict: true }).receive(request)).toMatchObject(
       rejected("ERR_SIGNATURE_MISMATCH"),
@@ -233,6 +271,7 @@ describe("the secret", () => {
     ["null", null],
     ["an empty text", ""],
     ["an empty list", []],
+    ["a tenant without a secret", { secret: undefined, tenant: "acme" }],
   ])("refuses a request for which the function gives %s, before its body is read", async (_case, none) => {
     const read = vi.fn<Read>();
     const receiver = createReceiver({ secret: () => none });
@@ -249,8 +288,11 @@ describe("the secret", () => {
   it("passes on what the function throws: the app's own failure is no forgery", async () => {
     const failing = createReceiver({ secret: () => Promise.reject(new Error("database down")) });
     await expect(failing.receive(webhookRequest())).rejects.toThrow("database down");
-    const wrong = createReceiver({ secret: () => [""] });
-    await expect(wrong.receive(webhookRequest())).rejects.toThrow(TypeError);
+    const wrong = [[""], " ", { secret: [" "], tenant: "acme" }, { secret, tenant: "" }];
+    for (const result of wrong) {
+      const receiving = createReceiver({ secret: () => result }).receive(webhookRequest());
+      await expect(receiving).rejects.toThrow(TypeError);
+    }
   });
 
   it("comes from WEBHOOK_SECRET by default", async () => {
@@ -305,22 +347,30 @@ describe("createReceiver", () => {
       { secret, events: { Bought: {} } },
       /events must come from defineEvents/,
     ],
-    ["a dedupe store without methods", { secret, dedupe: new Map() }, /option dedupe .* has no claim\(\)/],
+    ["a dedupe store without methods", { secret, dedupe: new Map() }, /option dedupe.*claim\(\) is missing/],
     ["a dedupe that is true", { secret, dedupe: true }, /option dedupe/],
     ["a hook that is no function", { secret, onRejected: true }, /option onRejected must be a function/],
     ["another hook that is no function", { secret, onVerified: {} }, /option onVerified must be a function/],
     [
       "an option that does not exist",
       { secret, stict: true },
-      /no option "stict"\. The options are secret, .*strict/,
+      /unknown option "stict"; did you mean "strict"\?/,
     ],
-    ["a misspelt secret", { secrets: "a" }, /no option "secrets"/],
+    [
+      "the secret under its old name",
+      { sharedSecret: secret },
+      /unknown option "sharedSecret": it is called "secret" here/,
+    ],
+    ["a secret of white space", { secret: " \t\n" }, /must not consist of white space/],
+    ["a secret of white space in a list", { secret: ["a", " "] }, /must not consist of white space/],
+    ["an invalidEvents it does not know", { secret, invalidEvents: "ignore" }, /"reject" or "report"/],
+    ["a misspelt secret", { secrets: "a" }, /unknown option "secrets": pass the list as "secret"/],
     [
       "a secret in the place of the options",
       secret,
-      /options must be an object such as \{ secret \}, but are of type string/,
+      /takes an options object such as \{ secret \}, but was given one of type string/,
     ],
-    ["null", null, /options must be an object such as \{ secret \}, but are of type null/],
+    ["null", null, /takes an options object such as \{ secret \}, but was given one of type null/],
     [
       "a request, where the middleware was not made first",
       { headers: {} },
@@ -334,6 +384,22 @@ describe("createReceiver", () => {
     const create = (): unknown => createReceiver(options as ReceiverOptions);
     expect(create).toThrow(TypeError);
     expect(create).toThrow(message);
+  });
+
+  it("never quotes what is given in the place of the options: it may be the secret", () => {
+    vi.stubEnv("WEBHOOK_SECRET", undefined);
+    for (const options of ["hush-hush", ["hush-hush"]]) {
+      const create = (): unknown => createReceiver(options as ReceiverOptions);
+      expect(create).toThrow(TypeError);
+      expect(create).not.toThrow(/hush/);
+    }
+  });
+
+  it("warns of a secret with white space around it, as a file's last newline", async () => {
+    const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
+    createReceiver({ secret: "hush-hush\n" });
+    expect(await warned).toMatchObject({ code: "COUNTERSIGN_SECRET" });
+    expect(String(await warned)).not.toContain("hush");
   });
 
   it("throws for an empty WEBHOOK_SECRET", () => {
@@ -359,13 +425,24 @@ describe("a body that was read before", () => {
     }
   });
 
-  it("verifies by the parsed value written again, and hands on that same object", async () => {
-    const value: unknown = JSON.parse(text);
-    const received = await receiver.receive(webhookRequest({ body: { from: "parsed", value } }));
+  it("verifies by the parsed value written again, and passes on what is read from that text", async () => {
+    // What JSON.stringify leaves out or writes otherwise was not signed: -0, undefined, toJSON().
+    const value = {
+      ...(JSON.parse(text) as object),
+      zero: -0,
+      unsigned: undefined,
+      time: { toJSON: () => "written" },
+    };
+    const covered = JSON.stringify(value);
+    const received = await receiver.receive(
+      webhookRequest({ message: covered, body: { from: "parsed", value } }),
+    );
     if (received.verdict !== "verified") throw new Error(received.verdict);
-    expect(received.webhook.message).toBe(value);
-    expect(received.webhook.verifiedOver).toBe("json");
-    expect(Buffer.from(received.webhook.rawBody).toString()).toBe(text);
+    const { message, rawBody, receivedBody, verifiedOver } = received.webhook;
+    expect(message).toStrictEqual({ ...sampleMessages.track, zero: 0, time: "written" });
+    expect(verifiedOver).toBe("json");
+    expect(Buffer.from(rawBody).toString()).toBe(covered);
+    expect(receivedBody).toBeUndefined();
   });
 
   it("does not take a parsed value for the bytes when strict", async () => {
@@ -374,7 +451,7 @@ describe("a body that was read before", () => {
       error: {
         code: "ERR_BODY_ALREADY_READ",
         status: 500,
-        hint: "A parsed body alone was kept, and with strict only the exact bytes count. mount it first",
+        hint: "Only a parsed body was kept, and with strict only the exact bytes count. mount it first",
       },
     });
   });

@@ -4,19 +4,26 @@ import {
   defineEvents,
   type EventDefinitions,
   type MessageType,
-  type UnknownMessage,
+  type ReceivedMessage,
   type VerifiedWebhook,
-  type WebhookMessage,
+  WebhookError,
 } from "@countersign/core";
 import { sampleMessages } from "@countersign/core/testing";
 import { describe, expect, expectTypeOf, it, vi } from "vitest";
 import { z } from "zod";
 
-type AnyMessage = WebhookMessage | UnknownMessage;
-type Handler = (message: AnyMessage, webhook: VerifiedWebhook<AnyMessage>) => void;
+type Handler = (message: ReceivedMessage, webhook: VerifiedWebhook<ReceivedMessage>) => void;
 
-function webhook<Message extends AnyMessage>(message: Message): VerifiedWebhook<Message> {
-  return { message, rawBody: new Uint8Array(), signature: "", secretIndex: 0, verifiedOver: "bytes" };
+function webhook<Message extends ReceivedMessage>(message: Message): VerifiedWebhook<Message> {
+  const body = new Uint8Array();
+  return {
+    message,
+    rawBody: body,
+    receivedBody: body,
+    signature: "",
+    secretIndex: 0,
+    verifiedOver: "bytes",
+  };
 }
 
 const types = Object.keys(sampleMessages) as MessageType[];
@@ -39,7 +46,7 @@ describe("dispatch", () => {
     const router = createRouter();
     const handlers = types.map((type) => [type, vi.fn<Handler>()] as const);
     for (const [type, handler] of handlers) router.on(type, handler);
-    const verified = webhook<AnyMessage>(sampleMessages[type]);
+    const verified = webhook<ReceivedMessage>(sampleMessages[type]);
     await router.dispatch(verified);
     for (const [other, handler] of handlers) {
       expect(handler).toHaveBeenCalledTimes(other === type ? 1 : 0);
@@ -77,7 +84,8 @@ describe("dispatch", () => {
   );
 
   it("does nothing with a message that nobody handles", async () => {
-    await expect(createRouter().dispatch(webhook(sampleMessages.page))).resolves.toBeUndefined();
+    const handled = { status: 204, headers: {}, body: "" };
+    expect(await createRouter().dispatch(webhook(sampleMessages.page))).toEqual(handled);
   });
 
   it("waits for the handler, and throws what it throws", async () => {
@@ -93,11 +101,21 @@ describe("dispatch", () => {
     const handler = vi.fn<() => void>();
     const events = defineEvents({ "Order Completed": z.object({ total: z.string() }) });
     const router = createRouter({ events }).on("track", "Order Completed", handler).otherwise(handler);
-    await expect(router.dispatch(webhook(sampleMessages.track))).rejects.toMatchObject({
-      name: "WebhookError",
-      code: "ERR_INVALID_MESSAGE",
+    const response = await router.dispatch(webhook(sampleMessages.track));
+    expect(response).toMatchObject({
+      status: 422,
+      headers: { "content-type": "application/problem+json; charset=utf-8" },
     });
+    expect(JSON.parse(response.body)).toMatchObject({ code: "ERR_INVALID_MESSAGE" });
     expect(handler).not.toHaveBeenCalled();
+  });
+
+  it("gives the problem of a WebhookError that a handler throws", async () => {
+    const router = createRouter().on("page", () => {
+      throw new WebhookError("ERR_INVALID_MESSAGE", { message: "No such page." });
+    });
+    const { status, body } = await router.dispatch(webhook(sampleMessages.page));
+    expect([status, JSON.parse(body)]).toMatchObject([422, { detail: "No such page." }]);
   });
 });
 
@@ -122,7 +140,7 @@ describe("a router's mistakes", () => {
     [
       "a type there is none of",
       () => createRouter().on("purchase" as "page", handler),
-      'There are no messages of type "purchase". Use .otherwise().',
+      'There are no messages of type "purchase". Use .otherwise() for other types.',
     ],
     [
       "no handler",
@@ -152,7 +170,7 @@ describe("a router's mistakes", () => {
     [
       "events without a name",
       () => createRouter(defineEvents({ e: z.string() }) as object),
-      "createRouter: there is no option",
+      'createRouter(): unknown option "',
     ],
   ];
 

@@ -17,6 +17,7 @@ describe("verifyWebhook", () => {
     expect(verifyWebhook({ body, signature, secret })).toEqual({
       message,
       rawBody: body,
+      receivedBody: body,
       signature,
       secretIndex: 0,
       verifiedOver: "bytes",

@@ -1,35 +1,56 @@
+// Arguments that are defaults here are not in an app that augments WebhookTypes.
+/* oxlint-disable typescript/no-unnecessary-type-arguments */
 import {
   createReceiver,
-  WebhookError,
   type ReceivedMessage,
   type ReceiverOptions,
-  type UnknownMessage,
   type VerifiedWebhook,
   type WebhookMessage,
   type WebhookRouter,
 } from "@countersign/core";
-import { sendProblem, settleWhenSent, toWebhookRequest } from "@countersign/core/node";
-import type { Request, RequestHandler } from "express";
+import { sendResponse, settleWhenSent, toWebhookRequest } from "@countersign/core/node";
+import type { NextFunction, Request, RequestHandler } from "express";
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+/**
+ * Which messages the app accepts. Express's types can be told this only once, for the whole app. If you set
+ * `allowUnknownTypes`, declare it, and `req.webhook.message` may be an `UnknownMessage`, too:
+ *
+ * @example
+ * ```ts
+ * declare module "@countersign/express" {
+ *   interface WebhookTypes { allowUnknownTypes: true }
+ * }
+ * ```
+ */
+export interface WebhookTypes {}
+
+/** A message that the app accepts; see {@link WebhookTypes}. */
+export type AppMessage = WebhookTypes extends { allowUnknownTypes: true } ? ReceivedMessage : WebhookMessage;
 
 declare global {
   // Express types are extended through this namespace, and only through it.
   // oxlint-disable-next-line typescript/no-namespace
   namespace Express {
     interface Request {
-      /** How the message in `body` was verified, and its exact bytes. Set by `verifyWebhook()`, on its routes alone. */
-      webhook: VerifiedWebhook<WebhookMessage | UnknownMessage>;
+      /** The verified webhook: its message and how it was verified. Set only on routes with `verifyWebhook()`. */
+      webhook: VerifiedWebhook<AppMessage>;
     }
   }
 }
 
 /** Options of {@link verifyWebhook}: those of every receiver. Functions are given the Express request. */
-export type VerifyWebhookOptions<AllowUnknown extends boolean = false> = ReceiverOptions<
-  Request,
-  AllowUnknown
->;
+export type VerifyWebhookOptions = ReceiverOptions<Request, AppMessage>;
 
-/** Middleware whose body type flows to the handlers behind it. */
-export type WebhookMiddleware<Message> = RequestHandler<Request["params"], unknown, Message>;
+/**
+ * Middleware that types `req.body` for the handlers after it. It names nothing else of Express's request, so that the route
+ * infers its parameters as if it were not there.
+ */
+export type WebhookMiddleware<Message extends ReceivedMessage = AppMessage> = (
+  req: IncomingMessage & { body: Message },
+  res: ServerResponse,
+  next: NextFunction,
+) => void;
 
 const ALREADY_READ =
   "A body parser read the request before verifyWebhook() and did not keep the bytes in req.rawBody or req.body. " +
@@ -38,11 +59,11 @@ const ALREADY_READ =
 /**
  * Express middleware, for Express 4 and 5, that lets only authentic, well-formed webhooks through (spec 5.1).
  *
- * `req.body` is then the typed message, to be narrowed on `type`, and `req.webhook` has the exact bytes and how they were
- * verified. Anything else is answered with a 4xx problem document and goes no further. It works before and after
+ * `req.body` is then the typed message, to be narrowed on `type`, and `req.webhook` has the signed bytes and how they were
+ * verified. Any other request is answered with a problem document and reaches no handler. It works before and after
  * `express.json()`, `express.raw()` and `express.text()`.
  *
- * @param options - See {@link ReceiverOptions}. The secret defaults to the environment variable `WEBHOOK_SECRET`.
+ * @param options - See `ReceiverOptions`. The secret defaults to the environment variable `WEBHOOK_SECRET`.
  * @throws TypeError if there is no secret.
  * @example
  * ```ts
@@ -52,23 +73,15 @@ const ALREADY_READ =
  * });
  * ```
  */
-export function verifyWebhook<AllowUnknown extends boolean = false>(
-  options: VerifyWebhookOptions<AllowUnknown> = {},
-): WebhookMiddleware<ReceivedMessage<AllowUnknown>> {
-  const receiver = createReceiver(options);
-  return (req, res, next) => {
-    const request = toWebhookRequest(req, {
-      request: req as unknown as Request,
-      alreadyReadHint: ALREADY_READ,
-    });
+export function verifyWebhook(options: VerifyWebhookOptions = {}): WebhookMiddleware {
+  const receiver = createReceiver<Request, AppMessage>(options);
+  return (incoming, res, next) => {
+    const req = incoming as Request;
     // Express 4 does not wait for promises: every failure has to reach next() by hand.
     receiver
-      .receive(request)
+      .receive(toWebhookRequest(req, { request: req, alreadyReadHint: ALREADY_READ }))
       .then((received) => {
-        if (received.verdict === "rejected") {
-          return options.onError === "throw" ? next(received.error) : sendProblem(res, received.error);
-        }
-        if (received.verdict === "duplicate") return res.status(200).end();
+        if (received.verdict !== "verified") return sendResponse(res, received.response);
         settleWhenSent(received, res);
         req.body = received.webhook.message;
         req.webhook = received.webhook;
@@ -79,9 +92,9 @@ export function verifyWebhook<AllowUnknown extends boolean = false>(
 }
 
 /**
- * Ends a route by running a router from `createRouter`: 204 when its handler returns, a 422 problem document for a
- * message that does not fit the router's events, the app's own error handling when the handler throws, so that the
- * sender delivers again.
+ * Ends a route by running a router from `createRouter`. It sends 204 after the handler has run, and a 422 problem document
+ * for a message that does not match the router's events. What the handler throws goes to the app's error handling, so that
+ * the sender delivers again.
  *
  * @param router - The handlers.
  * @example
@@ -93,7 +106,7 @@ export function dispatch(router: Pick<WebhookRouter, "dispatch">): RequestHandle
   return (req, res, next) => {
     router
       .dispatch(req.webhook)
-      .then(() => res.status(204).end())
-      .catch((error: unknown) => (error instanceof WebhookError ? sendProblem(res, error) : next(error)));
+      .then((response) => sendResponse(res, response))
+      .catch(next);
   };
 }

@@ -1,10 +1,25 @@
-import { verifyWebhook, dispatch } from "@countersign/express";
-import { createRouter, defineEvents, isTrack, assertNever } from "@countersign/core";
-import express, { type Request } from "express";
+import { assertNever, createRouter, defineEvents, type WebhookMessage } from "@countersign/core";
+import { dispatch, verifyWebhook, type VerifyWebhookOptions } from "@countersign/express";
+import express, { type Request, type Response } from "express";
 import { expect, expectTypeOf, it } from "vitest";
 import * as z from "zod";
 
 const secret = "secret";
+
+/** A controller in a file of its own, as the app's routes import it. */
+function controller(req: Request<{ tenant: string }>, res: Response): void {
+  const { message } = req.webhook;
+  if (message.type === "track") expectTypeOf(message.event).toEqualTypeOf<string>();
+  // @ts-expect-error only track has an event
+  void message.event;
+  res.sendStatus(204);
+}
+
+it("narrows req.webhook.message in a separate controller without a cast", () => {
+  const app = express();
+  app.post("/x/:tenant", verifyWebhook({ secret }), controller);
+  expect(app).toBeDefined();
+});
 
 it("narrows req.body on its type without a cast", () => {
   const app = express();
@@ -43,14 +58,23 @@ it("narrows req.body on its type without a cast", () => {
     "/t/:tenant",
     verifyWebhook({ secret: (req) => (req.params["tenant"] === "a" ? "x" : undefined) }),
     (req, res) => {
-      expectTypeOf(req.params).toEqualTypeOf<Request["params"]>();
-      void req.body.type;
+      expectTypeOf(req.params.tenant).toEqualTypeOf<string>();
+      expectTypeOf(req.body).toEqualTypeOf<WebhookMessage>();
+      // @ts-expect-error the route has no such parameter
+      void req.params.user;
       res.json({ ok: true });
     },
   );
-  app.post("/u", verifyWebhook({ secret, allowUnknownTypes: true }), (req) => {
-    if (isTrack(req.body)) expectTypeOf(req.body.event).toEqualTypeOf<string>();
-  });
+  express
+    .Router()
+    .route("/y/:id")
+    .post(verifyWebhook({ secret }), (req) => {
+      expectTypeOf(req.params.id).toEqualTypeOf<string>();
+      if (req.body.type === "track") expectTypeOf(req.body.event).toEqualTypeOf<string>();
+    });
+  // @ts-expect-error req.webhook.message would be typed wrongly: see WebhookTypes
+  const unknown: VerifyWebhookOptions = { secret, allowUnknownTypes: true };
+  expect(unknown).toBeDefined();
   const events = defineEvents({ "Order Completed": z.object({ total: z.number() }) });
   const router = createRouter({ events }).on("track", "Order Completed", ({ event, properties }) => {
     expectTypeOf(event).toEqualTypeOf<"Order Completed">();

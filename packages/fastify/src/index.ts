@@ -1,1 +1,7 @@
-export { dispatch, verifyWebhook, type VerifyWebhookOptions, type WebhookTypes } from "./verify-webhook.ts";
+export {
+  dispatch,
+  verifyWebhook,
+  type AppMessage,
+  type VerifyWebhookOptions,
+  type WebhookTypes,
+} from "./verify-webhook.ts";

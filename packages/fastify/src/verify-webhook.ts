@@ -3,11 +3,11 @@
 import { Readable } from "node:stream";
 import {
   createReceiver,
-  toProblem,
-  WebhookError,
   type ReceivedMessage,
   type ReceiverOptions,
   type VerifiedWebhook,
+  type WebhookMessage,
+  type WebhookResponse,
   type WebhookRouter,
 } from "@countersign/core";
 import { settleWhenSent, toWebhookRequest } from "@countersign/core/node";
@@ -15,8 +15,8 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from "fastify";
 import fp from "fastify-plugin";
 
 /**
- * What the messages of an app may be, which Fastify's types can only be told once for the whole app. Where you set
- * `allowUnknownTypes`, say so, and `request.webhook.message` may be an `UnknownMessage` too:
+ * Which messages the app accepts. Fastify's types can be told this only once, for the whole app. If you set
+ * `allowUnknownTypes`, declare it, and `request.webhook.message` may be an `UnknownMessage`, too:
  *
  * @example
  * ```ts
@@ -27,19 +27,20 @@ import fp from "fastify-plugin";
  */
 export interface WebhookTypes {}
 
-type AllowUnknown = WebhookTypes extends { allowUnknownTypes: true } ? true : false;
+/** A message that the app accepts; see {@link WebhookTypes}. */
+export type AppMessage = WebhookTypes extends { allowUnknownTypes: true } ? ReceivedMessage : WebhookMessage;
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The verified webhook. Set in the scopes where `verifyWebhook` is registered, and there alone. */
-    webhook: VerifiedWebhook<ReceivedMessage<AllowUnknown>>;
+    /** The verified webhook. Set only in scopes where `verifyWebhook` is registered. */
+    webhook: VerifiedWebhook<AppMessage>;
   }
 }
 
 /** Options of {@link verifyWebhook}: those of every receiver. Functions are given the Fastify request. */
-export type VerifyWebhookOptions = ReceiverOptions<FastifyRequest, AllowUnknown>;
+export type VerifyWebhookOptions = ReceiverOptions<FastifyRequest, AppMessage>;
 
-/** What register() takes for itself, and hands on among the options. */
+/** What register() takes for itself, and passes to the plugin among the options. */
 interface RegisterOptions {
   prefix?: string;
   logLevel?: string;
@@ -50,19 +51,24 @@ const ALREADY_READ =
   "Something read the request before verifyWebhook and did not keep the bytes in rawBody. " +
   "Register verifyWebhook before it, in the same scope.";
 
+const NO_REQUEST_TIMEOUT =
+  "Fastify's requestTimeout is 0, so a client that never ends its request is never cut off. Set it: " +
+  "fastify({ requestTimeout: 30_000 }).";
+
 const plugin: FastifyPluginAsync<VerifyWebhookOptions> = async (scope, given) => {
   if (typeof scope?.addHook !== "function") {
     throw new TypeError(
-      "verifyWebhook is a Fastify plugin, to be registered: await scope.register(verifyWebhook, { secret }).",
+      "verifyWebhook is a Fastify plugin. Register it: await scope.register(verifyWebhook, { secret }).",
     );
   }
   const { prefix, logLevel, logSerializers, ...options }: VerifyWebhookOptions & RegisterOptions = given;
-  const receiver = createReceiver(options);
+  const receiver = createReceiver<FastifyRequest, AppMessage>(options);
+  if (scope.server.requestTimeout === 0) scope.log.warn(NO_REQUEST_TIMEOUT);
   scope.decorateRequest("webhook");
   // Fastify's own JSON parser would refuse __proto__ and constructor keys, and answer errors its own way.
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser("*", (request, _payload, done) => done(null, request.webhook?.message));
-  // Before parsing, where every request comes past: one without a body, or of a type that no parser takes, too.
+  // Before parsing, which every request reaches: also one without a body, or of a type that no parser takes.
   scope.addHook("preParsing", async (request, reply, payload) => {
     if (request.is404) return payload;
     const received = await receiver.receive(
@@ -73,27 +79,26 @@ const plugin: FastifyPluginAsync<VerifyWebhookOptions> = async (scope, given) =>
         alreadyReadHint: ALREADY_READ,
       }),
     );
-    if (received.verdict === "rejected") {
-      if (options.onError === "throw") throw received.error;
-      return refuse(reply, received.error);
-    }
-    if (received.verdict === "duplicate") return reply.code(200).send();
+    if (received.verdict !== "verified") return send(reply, received.response);
     settleWhenSent(received, reply.raw);
     request.webhook = received.webhook;
-    // For other hooks and parsers of the scope, which would wait for the stream that has been read.
-    return Readable.from([received.webhook.rawBody], { objectMode: false });
+    // For other hooks and parsers of the scope, which would wait for the stream that has been read. What they get is what
+    // was signed, which need not have the length of what came.
+    return Object.assign(Readable.from([received.webhook.rawBody], { objectMode: false }), {
+      receivedEncodedLength: Number(request.headers["content-length"]),
+    });
   });
 };
 
 /**
- * Fastify plugin, for Fastify 4 and 5, that lets only authentic, well-formed webhooks through (spec 5.1) to every route
- * of the scope it is registered in. Other scopes keep their parsers.
+ * Fastify plugin, for Fastify 4 and 5, that lets only authentic, well-formed webhooks through (spec 5.1) to every route of
+ * the scope in which it is registered. Other scopes keep their parsers.
  *
- * `request.webhook.message`, and `request.body`, is then the typed message, to be narrowed on `type`. Anything else is
- * answered with a 4xx problem document and goes no further.
+ * `request.webhook.message` and `request.body` are then the typed message, to be narrowed on `type`. Any other request is
+ * answered with a problem document and reaches no handler.
  *
  * Options: see `ReceiverOptions`. The secret defaults to the environment variable `WEBHOOK_SECRET`. Registering rejects
- * with a TypeError if there is no secret.
+ * with a TypeError if there is no secret. It logs a warning if the server has no `requestTimeout`.
  *
  * @example
  * ```ts
@@ -113,9 +118,9 @@ export const verifyWebhook: FastifyPluginAsync<VerifyWebhookOptions> = fp(plugin
 });
 
 /**
- * A route handler that runs a router from `createRouter`: 204 when its handler returns, a 422 problem document for a
- * message that does not fit the router's events, the app's own error handling when the handler throws, so that the
- * sender delivers again.
+ * A route handler that runs a router from `createRouter`. It sends 204 after the handler has run, and a 422 problem document
+ * for a message that does not match the router's events. What the handler throws goes to the app's error handling, so that
+ * the sender delivers again.
  *
  * @param router - The handlers.
  * @example
@@ -126,18 +131,12 @@ export const verifyWebhook: FastifyPluginAsync<VerifyWebhookOptions> = fp(plugin
 export function dispatch(
   router: Pick<WebhookRouter, "dispatch">,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
-  return async (request, reply) => {
-    try {
-      await router.dispatch(request.webhook);
-      return reply.code(204).send();
-    } catch (error) {
-      if (error instanceof WebhookError) return refuse(reply, error);
-      throw error;
-    }
-  };
+  return async (request, reply) => send(reply, await router.dispatch(request.webhook));
 }
 
-function refuse(reply: FastifyReply, error: WebhookError): FastifyReply {
-  const { status, headers, body } = toProblem(error);
-  return reply.code(status).headers(headers).send(body);
+function send(reply: FastifyReply, { status, headers, body }: WebhookResponse): FastifyReply {
+  return reply
+    .code(status)
+    .headers(headers)
+    .send(body === "" ? undefined : body);
 }

@@ -145,6 +145,34 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
     expect(later.join("")).toBe(Buffer.from(track.body).toString());
   });
 
+  it("gives later hooks and parsers what was signed, and not what came", async () => {
+    const properties = (json: string): string =>
+      JSON.stringify({ ...sampleMessages.track, properties: 0 }).replace(':0,"', `:${json},"`);
+    const signed = signedRequest(properties('{"role":"user"}'), secret);
+    const sent = { ...signed, body: Buffer.from(properties('{"role":"admin","role":"user"}')) };
+    await addScope({ secret }, (scope) => {
+      scope.addContentTypeParser("application/json", { parseAs: "string" }, (_request, json, done) =>
+        done(null, json),
+      );
+      scope.post("/own", async (request) => [request.body, Buffer.from(request.webhook.rawBody).toString()]);
+    });
+    const text = Buffer.from(signed.body).toString();
+    expect((await post(sent as unknown as SignedRequest, "/own")).json()).toEqual([text, text]);
+  });
+
+  it("warns, when it is registered, that a request which never ends is never cut off", async () => {
+    const warnings = async (options: object): Promise<string[]> => {
+      const lines: string[] = [];
+      const stream = { write: (line: string) => void lines.push(line) };
+      const logging = fastify({ ...options, logger: { level: "warn", stream } });
+      await logging.register(verifyWebhook, { secret }).ready();
+      await logging.close();
+      return lines;
+    };
+    expect(await warnings({})).toEqual([expect.stringContaining("requestTimeout is 0")]);
+    expect(await warnings({ requestTimeout: 30_000 })).toEqual([]);
+  });
+
   it("verifies a body that is injected as a stream, without a length", async () => {
     await addScope();
     const payload = Readable.from([Buffer.from(track.body)]);
@@ -164,7 +192,9 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
     const options: object = { secret, prefix: "/hooks", logLevel: "warn", logSerializers: {} };
     await app.register(verifyWebhook, options).ready();
     const misspelt: object = { secret, stict: true };
-    await expect(fastify().register(verifyWebhook, misspelt).ready()).rejects.toThrow('no option "stict"');
+    await expect(fastify().register(verifyWebhook, misspelt).ready()).rejects.toThrow(
+      'unknown option "stict"; did you mean "strict"?',
+    );
   });
 
   it("says that it is to be registered, to who calls it", async () => {

@@ -5,63 +5,81 @@ import {
   WebhookError,
   type ReceivedMessage,
   type ReceiverOptions,
+  type RejectedRequest,
   type SecretFunction,
+  type Secrets,
   type VerifiedWebhook,
+  type WebhookMessage,
   type WebhookRequest,
+  type WebhookResponse,
   type WebhookRouter,
 } from "@countersign/core";
 
-/** Options of {@link verifyWebhook}: those of every receiver, without what takes an answer. */
-export interface VerifyWebhookOptions<AllowUnknown extends boolean = false> extends Omit<
-  ReceiverOptions<Request, AllowUnknown>,
+/** Options of {@link verifyWebhook}: those of every receiver, without those that need to know the response. */
+export interface VerifyWebhookOptions<Message extends ReceivedMessage = WebhookMessage> extends Omit<
+  ReceiverOptions<Request, Message>,
   "dedupe" | "onError"
 > {
   /** Only {@link webhookHandler} learns how a delivery was answered, and so whether a repeat must be handled. */
   readonly dedupe?: never;
 }
 
-/**
- * Options of {@link webhookHandler}: those of every receiver. Functions are given the `Request` and, after it, whatever
- * else the platform calls the handler with: `env` and `ctx` in a Worker, the route's parameters in Next.js.
- */
-export type WebhookHandlerOptions<
-  Context extends readonly unknown[] = readonly unknown[],
-  AllowUnknown extends boolean = false,
-> = ReceiverOptions<Request, AllowUnknown, Context>;
+type Functions = "secret" | "onVerified" | "onRejected";
 
-/** What {@link webhookHandler} runs for a verified webhook. `context` is what the platform passes after the request. */
-export type WebhookHandler<
-  Context extends readonly unknown[] = readonly unknown[],
-  AllowUnknown extends boolean = false,
-> = (
-  webhook: VerifiedWebhook<ReceivedMessage<AllowUnknown>>,
+/**
+ * Options of {@link webhookHandler}: those of every receiver. Functions are given the `Request` and the platform's second
+ * argument, `context`: `env` in a Worker, the route's parameters in Next.js, `c.env` where you pass it in Hono.
+ */
+export interface WebhookHandlerOptions<
+  Context = unknown,
+  Message extends ReceivedMessage = WebhookMessage,
+> extends Omit<ReceiverOptions<Request, Message>, Functions> {
+  /** The shared secret, a list of secrets any of which may match, or a function that finds them. */
+  readonly secret?:
+    | Secrets
+    | ((request: Request, context: Context) => ReturnType<SecretFunction<Request>>)
+    | undefined;
+  /** Runs for every message accepted, before the handler. What it throws fails the request. */
+  readonly onVerified?: (
+    webhook: VerifiedWebhook<Message>,
+    request: Request,
+    context: Context,
+  ) => void | Promise<void>;
+  /** Runs for every request refused: for logs and metrics. What it throws fails the request. */
+  readonly onRejected?: (
+    error: WebhookError,
+    rejected: RejectedRequest<Request>,
+    context: Context,
+  ) => void | Promise<void>;
+}
+
+/** What {@link webhookHandler} runs for a verified webhook. `context` is the platform's second argument. */
+export type WebhookHandler<Context = unknown, Message extends ReceivedMessage = WebhookMessage> = (
+  webhook: VerifiedWebhook<Message>,
   request: Request,
-  ...context: Context
+  context: Context,
 ) => Response | Promise<Response>;
 
 /** A fetch-style handler: what Hono, Next.js, Bun, Deno and Workers call with a request. */
-export type FetchHandler<Context extends readonly unknown[] = readonly unknown[]> = (
+export type FetchHandler<Context = unknown> = (
   request: Request,
-  ...context: Context
+  ...context: undefined extends Context ? [context?: Context] : [context: Context]
 ) => Promise<Response>;
 
-/** The context that another parameter decides. NoInfer<Context> itself would no longer count as a tuple. */
-type Fixed<Context extends readonly unknown[]> = { [Index in keyof Context]: NoInfer<Context[Index]> };
-
-function toWebhookRequest(request: Request): WebhookRequest<Request> {
+function toWebhookRequest<TRequest>(request: Request, own: TRequest): WebhookRequest<TRequest> {
   if (typeof request?.headers?.get !== "function") {
     throw new TypeError("A web-standard Request is needed. In Hono: (c) => handler(c.req.raw).");
   }
-  return { method: request.method, headers: request.headers, body: requestBody(request), request };
+  return { method: request.method, headers: request.headers, body: requestBody(request), request: own };
 }
 
 /**
- * The authentic, well-formed message of a web-standard `Request` (spec 5.1). The answer is left to you: `toProblem` of
- * `@countersign/core` makes one of an error. {@link webhookHandler} answers by itself.
+ * Verifies a web-standard `Request` and returns its typed message (spec 5.1). You send the response; `toProblem` of
+ * `@countersign/core` makes one from an error. {@link webhookHandler} answers by itself.
  *
  * @param request - A request whose body has not been read.
  * @param options - See `ReceiverOptions`. The secret defaults to the environment variable `WEBHOOK_SECRET`.
- * @returns The typed message, its exact bytes and how it was verified.
+ * @returns The typed message, the signed bytes and how they were verified.
  * @throws WebhookError naming why the request is refused.
  * @throws TypeError if there is no secret, if there is a dedupe store, or if `request` is not a `Request`.
  * @example
@@ -70,26 +88,34 @@ function toWebhookRequest(request: Request): WebhookRequest<Request> {
  * if (message.type === "track") console.log(message.event);
  * ```
  */
-export async function verifyWebhook<AllowUnknown extends boolean = false>(
+export function verifyWebhook(
   request: Request,
-  options: VerifyWebhookOptions<AllowUnknown> = {},
-): Promise<VerifiedWebhook<ReceivedMessage<AllowUnknown>>> {
-  if (options.dedupe !== undefined)
+  options: VerifyWebhookOptions<ReceivedMessage> & { readonly allowUnknownTypes: true },
+): Promise<VerifiedWebhook<ReceivedMessage>>;
+export function verifyWebhook(request: Request, options?: VerifyWebhookOptions): Promise<VerifiedWebhook>;
+export async function verifyWebhook<Message extends ReceivedMessage>(
+  request: Request,
+  options: VerifyWebhookOptions<Message> = {},
+): Promise<VerifiedWebhook<Message>> {
+  if (options.dedupe !== undefined) {
     throw new TypeError("To dedupe deliveries, use webhookHandler() instead.");
-  const received = await createReceiver(options).receive(toWebhookRequest(request));
+  }
+  const received = await createReceiver<Request, Message>(options).receive(
+    toWebhookRequest(request, request),
+  );
   if (received.verdict === "rejected") throw received.error;
   return received.webhook;
 }
 
 /**
- * A fetch-style handler, for Hono, Next.js, Bun, Deno, Workers and whatever else takes a `Request` and gives a
- * `Response`, that runs `handler` for authentic, well-formed webhooks alone (spec 5.1). Anything else is answered with
- * a 4xx problem document.
+ * Creates a fetch-style handler, for Hono, Next.js, Bun, Deno, Workers and other platforms that take a `Request` and return
+ * a `Response`. It runs `handler` only for authentic, well-formed webhooks (spec 5.1). Any other request is answered with a
+ * problem document.
  *
  * @param options - See {@link WebhookHandlerOptions}.
- * @param handler - Is given the verified webhook, the request, and what else the platform passes. What it throws is
- *   thrown on, so that the platform answers 500 and the sender delivers again; only a `WebhookError`, as of a router whose
- *   events the message does not fit, is answered like a refusal.
+ * @param handler - Is given the verified webhook, the request, and the platform's second argument. What it throws is
+ *   rethrown, so that the platform answers 500 and the sender delivers again. Only a `WebhookError` is answered like a
+ *   refusal.
  * @throws TypeError if there is no secret or no handler.
  * @example
  * ```ts
@@ -99,46 +125,77 @@ export async function verifyWebhook<AllowUnknown extends boolean = false>(
  * });
  * ```
  */
-export function webhookHandler<Context extends readonly unknown[], AllowUnknown extends boolean = false>(
-  options: WebhookHandlerOptions<Context, AllowUnknown> & { secret: SecretFunction<Request, Context> },
-  handler: WebhookHandler<Fixed<Context>, AllowUnknown>,
+export function webhookHandler<Context = unknown>(
+  options: WebhookHandlerOptions<Context, ReceivedMessage> & { readonly allowUnknownTypes: true },
+  handler: WebhookHandler<Context, ReceivedMessage>,
 ): FetchHandler<Context>;
-export function webhookHandler<Context extends readonly unknown[], AllowUnknown extends boolean = false>(
-  options: WebhookHandlerOptions<Fixed<Context>, AllowUnknown>,
-  handler: WebhookHandler<Context, AllowUnknown>,
+export function webhookHandler<Context = unknown>(
+  options: WebhookHandlerOptions<Context>,
+  handler: WebhookHandler<Context>,
 ): FetchHandler<Context>;
-export function webhookHandler<Context extends readonly unknown[], AllowUnknown extends boolean>(
-  options: WebhookHandlerOptions<Context, AllowUnknown>,
-  handler: WebhookHandler<Context, AllowUnknown>,
-): FetchHandler<Context> {
-  const receiver = createReceiver(options);
+export function webhookHandler<Context, Message extends ReceivedMessage>(
+  options: WebhookHandlerOptions<Context, Message>,
+  handler: WebhookHandler<Context, Message>,
+): (request: Request, context: Context) => Promise<Response> {
+  const receiver = createReceiver(withContext(options));
   if (typeof handler !== "function") {
     throw new TypeError(
       "webhookHandler() needs a handler: webhookHandler({ secret }, ({ message }) => ...).",
     );
   }
-  const refuse = (error: unknown): Response => {
-    if (!(error instanceof WebhookError) || options.onError === "throw") throw error;
-    const { body, ...init } = toProblem(error);
-    return new Response(body, init);
-  };
-  return async (request, ...context) => {
-    const received = await receiver.receive(toWebhookRequest(request), ...context);
-    if (received.verdict === "rejected") return refuse(received.error);
-    if (received.verdict === "duplicate") return new Response(null, { status: 200 });
+  return async (request, context) => {
+    const received = await receiver.receive(toWebhookRequest(request, { request, context }));
+    if (received.verdict !== "verified") return toResponse(received.response);
     let status = 500;
     try {
-      const response = await handler(received.webhook, request, ...context);
+      const response = await handler(received.webhook, request, context);
       assertResponse(response);
       status = response.status;
       return response;
     } catch (error) {
-      // A router with events of its own refuses what does not fit them; the other frameworks know its status, too.
-      return refuse(error);
+      // The other frameworks know the status of such an error, too.
+      if (error instanceof WebhookError && options.onError !== "throw") return toResponse(toProblem(error));
+      throw error;
     } finally {
       await received.settle(status);
     }
   };
+}
+
+/** A request, and what the platform passes with it. */
+interface Call<Context> {
+  readonly request: Request;
+  readonly context: Context;
+}
+
+/** The options as the receiver takes them: its functions are given one value for a request. */
+function withContext<Context, Message extends ReceivedMessage>(
+  options: WebhookHandlerOptions<Context, Message>,
+): ReceiverOptions<Call<Context>, Message> {
+  // The receiver refuses what is not an object, or has no function where there must be one.
+  if (typeof options !== "object" || options === null) return options;
+  const { secret, onVerified, onRejected } = options;
+  return {
+    ...options,
+    ...(typeof secret === "function" && {
+      secret: ({ request, context }: Call<Context>) => secret(request, context),
+    }),
+    ...(typeof onVerified === "function" && {
+      onVerified: (webhook: VerifiedWebhook<Message>, { request, context }: Call<Context>) =>
+        onVerified(webhook, request, context),
+    }),
+    ...(typeof onRejected === "function" && {
+      onRejected: (error: WebhookError, rejected: RejectedRequest<Call<Context>>) => {
+        const { request, context } = rejected.request;
+        return onRejected(error, { ...rejected, request }, context);
+      },
+    }),
+  } as ReceiverOptions<Call<Context>, Message>;
+}
+
+// A status such as 204 must have no body, not even an empty one.
+function toResponse({ status, headers, body }: WebhookResponse): Response {
+  return new Response(body === "" ? null : body, { status, headers });
 }
 
 // By its status, not its class: a platform's Response need not be this realm's.
@@ -151,7 +208,8 @@ function assertResponse(response: Partial<Response> | undefined): void {
 }
 
 /**
- * A handler for {@link webhookHandler} that runs a router from `createRouter`: 204 when its handler returns.
+ * A handler for {@link webhookHandler} that runs a router from `createRouter`. It answers 204 after the router's handler has
+ * run, and with a 422 problem document if the message does not match the router's events.
  *
  * @param router - The handlers.
  * @example
@@ -162,8 +220,5 @@ function assertResponse(response: Partial<Response> | undefined): void {
 export function dispatch(
   router: Pick<WebhookRouter, "dispatch">,
 ): (webhook: Parameters<WebhookRouter["dispatch"]>[0]) => Promise<Response> {
-  return async (webhook) => {
-    await router.dispatch(webhook);
-    return new Response(null, { status: 204 });
-  };
+  return async (webhook) => toResponse(await router.dispatch(webhook));
 }

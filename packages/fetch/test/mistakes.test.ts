@@ -36,7 +36,7 @@ describe("a mistake in JavaScript is a TypeError that says what to do:", () => {
 
   it("an option that does not exist", async () => {
     const misspelt: object = { secret, stict: true };
-    expect(() => webhookHandler(misspelt, () => new Response())).toThrow('no option "stict"');
-    await expect(verifyWebhook(request(), misspelt)).rejects.toThrow('no option "stict"');
+    expect(() => webhookHandler(misspelt, () => new Response())).toThrow('unknown option "stict"');
+    await expect(verifyWebhook(request(), misspelt)).rejects.toThrow('unknown option "stict"');
   });
 });

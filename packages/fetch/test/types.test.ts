@@ -61,7 +61,7 @@ it("narrows the message on its type without a cast", () => {
   expect(handler).toBeTypeOf("function");
 });
 
-it("types what each platform passes after the request", () => {
+it("types what each platform passes as its second argument", () => {
   const worker = {
     fetch: webhookHandler(
       {
@@ -71,20 +71,22 @@ it("types what each platform passes after the request", () => {
       noContent,
     ),
   };
-  expectTypeOf(worker.fetch).parameters.toEqualTypeOf<[request: Request, env: Env]>();
+  expectTypeOf(worker.fetch).parameters.toEqualTypeOf<[request: Request, context: Env]>();
 
-  const workerWithContext = webhookHandler<[Env, ExecutionContext]>(
-    { secret: (_request, env) => env.WEBHOOK_SECRET },
-    (webhook, _request, _env, ctx) => {
+  // A platform with more arguments passes them in one.
+  const handler = webhookHandler<{ env: Env; ctx: ExecutionContext }>(
+    { secret: (_request, { env }) => env.WEBHOOK_SECRET },
+    (webhook, _request, { ctx }) => {
       ctx.waitUntil(Promise.resolve(webhook.message.type));
       return noContent();
     },
   );
-  expectTypeOf(workerWithContext).toBeCallableWith(
-    new Request("http://localhost/"),
-    { WEBHOOK_SECRET: "s" },
-    { waitUntil: () => {} },
-  );
+  const workerWithContext = {
+    fetch: (request: Request, env: Env, ctx: ExecutionContext) => handler(request, { env, ctx }),
+  };
+  expectTypeOf(workerWithContext.fetch).returns.resolves.toEqualTypeOf<Response>();
+  // @ts-expect-error the context is needed
+  expect(() => handler(new Request("http://localhost/"))).toBeTypeOf("function");
 
   const POST = webhookHandler(
     { secret },

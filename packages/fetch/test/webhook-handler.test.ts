@@ -38,6 +38,7 @@ describe("verifyWebhook", () => {
       expect(await verifyWebhook(request(signed), { secret })).toStrictEqual({
         message,
         rawBody: signed.body,
+        receivedBody: signed.body,
         signature: signed.headers["x-signature"],
         secretIndex: 0,
         verifiedOver: "bytes",
@@ -180,28 +181,28 @@ describe("webhookHandler", () => {
 
   it("passes on what the platform passes, to the handler, the secret and the hooks", async () => {
     const seen: unknown[] = [];
-    const fetch = webhookHandler<[{ SECRET: string }, string]>(
+    const fetch = webhookHandler<{ SECRET: string }>(
       {
         secret: (_request, env) => env.SECRET,
-        onVerified: (_webhook, _request, ...context) => void seen.push(context),
-        onRejected: (_error, { request }, ...context) => void seen.push(request.method, context),
+        onVerified: (_webhook, { method }, env) => void seen.push(method, env),
+        onRejected: (_error, { request }, env) => void seen.push(request.method, env),
       },
-      (_webhook, _request, ...context) => {
-        seen.push(context);
+      (_webhook, { method }, env) => {
+        seen.push(method, env);
         return noContent();
       },
     );
-    const context = [{ SECRET: secret }, "ctx"] as const;
-    await fetch(request(), ...context);
-    await fetch(request(mutations.forged(track)), ...context);
-    expect(seen).toEqual([context, context, "POST", context]);
+    const env = { SECRET: secret };
+    await fetch(request(), env);
+    await fetch(request(mutations.forged(track)), env);
+    expect(seen).toEqual(["POST", env, "POST", env, "POST", env]);
   });
 
   it("tells the hooks of each verdict", async () => {
     const onVerified = vi.fn<(webhook: unknown, request: Request) => void>();
     const onRejected =
       vi.fn<
-        (error: WebhookError, rejected: { rawBody?: Uint8Array; diagnoses: readonly unknown[] }) => void
+        (error: WebhookError, rejected: { receivedBody?: Uint8Array; diagnoses: readonly unknown[] }) => void
       >();
     const POST = webhookHandler({ secret, onVerified, onRejected }, noContent);
     const good = request();
@@ -209,6 +210,7 @@ describe("webhookHandler", () => {
     expect(onVerified).toHaveBeenCalledExactlyOnceWith(
       expect.objectContaining({ message: sampleMessages.track }),
       good,
+      undefined,
     );
     const prefixed = { ...track.headers, "x-signature": `sha1=${track.headers["x-signature"]}` };
     await POST(request({ ...track, headers: prefixed }));
@@ -234,8 +236,12 @@ describe("a router with events of its own", () => {
     expect(await problem(response)).toEqual({ status: 422, code: "ERR_INVALID_MESSAGE" });
   });
 
-  it("throws it on where onError says so", async () => {
-    const POST = webhookHandler({ secret, onError: "throw" }, dispatch(router));
+  it("is answered like a refusal where the handler throws one itself, unless onError says otherwise", async () => {
+    const refuse = (): never => {
+      throw new WebhookError("ERR_INVALID_MESSAGE");
+    };
+    expect((await webhookHandler({ secret }, refuse)(request())).status).toBe(422);
+    const POST = webhookHandler({ secret, onError: "throw" }, refuse);
     await expect(POST(request())).rejects.toBeInstanceOf(WebhookError);
   });
 });

@@ -1,1 +1,8 @@
-export { dispatch, verifyWebhook, type VerifyWebhookOptions, type WebhookState } from "./verify-webhook.ts";
+export {
+  dispatch,
+  verifyWebhook,
+  type AppMessage,
+  type VerifyWebhookOptions,
+  type WebhookState,
+  type WebhookTypes,
+} from "./verify-webhook.ts";

@@ -1,36 +1,56 @@
-import { createReceiver, toProblem, WebhookError } from "@countersign/core";
-import type { ReceivedMessage, ReceiverOptions, VerifiedWebhook, WebhookRouter } from "@countersign/core";
+// Arguments that are defaults here are not in an app that augments WebhookTypes.
+/* oxlint-disable typescript/no-unnecessary-type-arguments */
+import {
+  createReceiver,
+  type ReceivedMessage,
+  type ReceiverOptions,
+  type VerifiedWebhook,
+  type WebhookMessage,
+  type WebhookResponse,
+  type WebhookRouter,
+} from "@countersign/core";
 import { settleWhenSent, toWebhookRequest } from "@countersign/core/node";
 import type { Context, Middleware } from "koa";
+
+/**
+ * Which messages the app accepts. Koa's types can be told this only once, for the whole app. If you set
+ * `allowUnknownTypes`, declare it, and `ctx.state.webhook.message` may be an `UnknownMessage`, too:
+ *
+ * @example
+ * ```ts
+ * declare module "@countersign/koa" {
+ *   interface WebhookTypes { allowUnknownTypes: true }
+ * }
+ * ```
+ */
+export interface WebhookTypes {}
+
+/** A message that the app accepts; see {@link WebhookTypes}. */
+export type AppMessage = WebhookTypes extends { allowUnknownTypes: true } ? ReceivedMessage : WebhookMessage;
+
+/** Options of {@link verifyWebhook}: those of every receiver. Functions are given the Koa context. */
+export type VerifyWebhookOptions = ReceiverOptions<Context, AppMessage>;
+
+/** What {@link verifyWebhook} puts into `ctx.state`, and so into the type of the handlers after it. */
+export interface WebhookState {
+  /** The verified webhook: its message and how it was verified. Set only on routes with `verifyWebhook()`. */
+  webhook: VerifiedWebhook<AppMessage>;
+}
+
+declare module "koa" {
+  interface DefaultState extends WebhookState {}
+}
 
 const ALREADY_READ =
   "A body parser read the request before verifyWebhook() and did not keep its text in ctx.request.rawBody. " +
   "Mount verifyWebhook() before it.";
 
-/** Options of {@link verifyWebhook}: those of every receiver. Functions are given the Koa context. */
-export type VerifyWebhookOptions<AllowUnknown extends boolean = false> = ReceiverOptions<
-  Context,
-  AllowUnknown
->;
-
-declare module "koa" {
-  interface DefaultState {
-    /** The verified webhook. Set by `verifyWebhook()`, on its routes alone. */
-    webhook: VerifiedWebhook<ReceivedMessage<true>>;
-  }
-}
-
-/** What {@link verifyWebhook} puts into `ctx.state`, and so into the type of the handlers behind it. */
-export interface WebhookState<Message extends ReceivedMessage<true> = ReceivedMessage> {
-  webhook: VerifiedWebhook<Message>;
-}
-
 /**
  * Koa middleware, for Koa 2 and 3, that lets only authentic, well-formed webhooks through (spec 5.1).
  *
- * `ctx.state.webhook` then has the typed message, to be narrowed on `type`, its exact bytes and how they were verified.
- * Anything else is answered with a 4xx problem document and goes no further. It works before and after `koa-bodyparser`
- * and `@koa/bodyparser`.
+ * `ctx.state.webhook` then has the typed message, to be narrowed on `type`, the signed bytes and how they were verified.
+ * Any other request is answered with a problem document and reaches no handler. It works before and after
+ * `koa-bodyparser` and `@koa/bodyparser`.
  *
  * @param options - See `ReceiverOptions`. The secret defaults to the environment variable `WEBHOOK_SECRET`.
  * @throws TypeError if there is no secret.
@@ -43,10 +63,8 @@ export interface WebhookState<Message extends ReceivedMessage<true> = ReceivedMe
  * });
  * ```
  */
-export function verifyWebhook<AllowUnknown extends boolean = false>(
-  options: VerifyWebhookOptions<AllowUnknown> = {},
-): Middleware<WebhookState<ReceivedMessage<AllowUnknown>>> {
-  const receiver = createReceiver(options);
+export function verifyWebhook(options: VerifyWebhookOptions = {}): Middleware<WebhookState> {
+  const receiver = createReceiver<Context, AppMessage>(options);
   return async (ctx, next) => {
     const received = await receiver.receive(
       // Koa's own type of a context has a state of its own; it is the same context.
@@ -56,14 +74,8 @@ export function verifyWebhook<AllowUnknown extends boolean = false>(
         alreadyReadHint: ALREADY_READ,
       }),
     );
-    if (received.verdict === "rejected") {
-      if (options.onError === "throw") throw received.error;
-      refuse(ctx, received.error);
-      return;
-    }
-    if (received.verdict === "duplicate") {
-      ctx.status = 200;
-      ctx.body = "";
+    if (received.verdict !== "verified") {
+      send(ctx, received.response);
       return;
     }
     ctx.state.webhook = received.webhook;
@@ -80,9 +92,9 @@ export function verifyWebhook<AllowUnknown extends boolean = false>(
 }
 
 /**
- * Ends a route by running a router from `createRouter`: 204 when its handler returns, a 422 problem document for a
- * message that does not fit the router's events, the app's own error handling when the handler throws, so that the
- * sender delivers again.
+ * Ends a route by running a router from `createRouter`. It sends 204 after the handler has run, and a 422 problem document
+ * for a message that does not match the router's events. What the handler throws goes to the app's error handling, so that
+ * the sender delivers again.
  *
  * @param router - The handlers.
  * @example
@@ -90,23 +102,13 @@ export function verifyWebhook<AllowUnknown extends boolean = false>(
  * router.post("/webhooks", verifyWebhook({ secret }), dispatch(handlers));
  * ```
  */
-export function dispatch(
-  router: Pick<WebhookRouter, "dispatch">,
-): Middleware<WebhookState<ReceivedMessage<true>>> {
-  return async (ctx) => {
-    try {
-      await router.dispatch(ctx.state.webhook);
-      ctx.status = 204;
-    } catch (error) {
-      if (!(error instanceof WebhookError)) throw error;
-      refuse(ctx, error);
-    }
-  };
+export function dispatch(router: Pick<WebhookRouter, "dispatch">): Middleware<WebhookState> {
+  return async (ctx) => send(ctx, await router.dispatch(ctx.state.webhook));
 }
 
-function refuse(ctx: Pick<Context, "status" | "set" | "body">, error: WebhookError): void {
-  const { status, headers, body } = toProblem(error);
-  ctx.status = status;
-  ctx.set(headers);
-  ctx.body = body;
+function send(ctx: Pick<Context, "status" | "set" | "body">, response: WebhookResponse): void {
+  ctx.status = response.status;
+  ctx.set(response.headers);
+  // An empty text would make Koa send a media type with a 204.
+  if (response.status !== 204) ctx.body = response.body;
 }

@@ -1,6 +1,6 @@
 import type { RequestListener } from "node:http";
 import { createReceiver } from "@countersign/core";
-import { sendProblem, settleWhenSent, toWebhookRequest } from "@countersign/core/node";
+import { sendResponse, settleWhenSent, toWebhookRequest } from "@countersign/core/node";
 import { SECRET } from "./listen.ts";
 
 /** A receiver on node:http as core's documentation has it. */
@@ -9,8 +9,8 @@ export function coreReceiver(): RequestListener {
   return (request, response) => {
     receiver.receive(toWebhookRequest(request)).then(
       (received) => {
-        if (received.verdict === "rejected") return sendProblem(response, received.error);
-        if (received.verdict === "verified") settleWhenSent(received, response);
+        if (received.verdict !== "verified") return sendResponse(response, received.response);
+        settleWhenSent(received, response);
         return response.writeHead(204).end();
       },
       () => response.writeHead(500).end(),

@@ -1,13 +1,31 @@
+import { hmac as nobleHmac } from "@noble/hashes/hmac.js";
+import { sha1 } from "@noble/hashes/legacy.js";
+import { sha256 } from "@noble/hashes/sha2.js";
+import type { HashName } from "./platform-node.ts";
+
 const encoder = new TextEncoder();
 // ignoreBOM keeps a byte order mark in the text, so that no byte of a signed body silently disappears.
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** HMAC in plain JavaScript, synchronous: for runtimes without `node:crypto` (workerd, edge, browser). */
+export function hmac(hash: HashName, key: string | Uint8Array, data: Uint8Array): Uint8Array {
+  return nobleHmac(hash === "sha1" ? sha1 : sha256, typeof key === "string" ? toUtf8(key) : key, data);
+}
+
+/** Whether two digests are equal, in time that depends only on their length. */
+export function equalDigests(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false;
+  let difference = 0;
+  for (const [index, byte] of a.entries()) difference |= byte ^ (b[index] ?? 0);
+  return difference === 0;
+}
 
 /** The UTF-8 bytes of a text. */
 export function toUtf8(text: string): Uint8Array<ArrayBuffer> {
   return encoder.encode(text);
 }
 
-/** The text of UTF-8 bytes, or undefined where they are not UTF-8. */
+/** The text of UTF-8 bytes, a byte order mark included, or undefined where they are not UTF-8. */
 export function fromUtf8(bytes: Uint8Array): string | undefined {
   try {
     return decoder.decode(bytes);

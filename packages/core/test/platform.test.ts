@@ -3,8 +3,8 @@ import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import * as viaNode from "../src/hmac-node.ts";
-import * as portable from "../src/hmac-portable.ts";
+import * as viaNode from "../src/platform-node.ts";
+import * as portable from "../src/platform-portable.ts";
 import { vectors } from "./support/vectors.ts";
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
@@ -63,7 +63,7 @@ describe("the implementation a runtime is given", () => {
         "--input-type=module",
         "--eval",
         `import { sign } from "@countersign/core";
-         console.log(import.meta.resolve("#hmac"));
+         console.log(import.meta.resolve("#platform"));
          console.log(sign("{}", "secret"));`,
       ],
       { cwd: root, encoding: "utf8" },
@@ -71,10 +71,10 @@ describe("the implementation a runtime is given", () => {
   const SIGNATURE = "5d61605c3feea9799210ddcb71307d4ba264225f";
 
   it("is node:crypto's on Node", () => {
-    expect(resolved()).toMatch(new RegExp(`/dist/hmac-node\\.js\\n${SIGNATURE}\\n$`));
+    expect(resolved()).toMatch(new RegExp(`/dist/platform-node\\.js\\n${SIGNATURE}\\n$`));
   });
 
   it.each(["workerd", "edge-light", "browser"])("is the portable one on %s", (condition) => {
-    expect(resolved(condition)).toMatch(new RegExp(`/dist/hmac-portable\\.js\\n${SIGNATURE}\\n$`));
+    expect(resolved(condition)).toMatch(new RegExp(`/dist/platform-portable\\.js\\n${SIGNATURE}\\n$`));
   });
 });

@@ -1,12 +1,19 @@
 import type { WebhookError } from "./errors.ts";
 
-/** An HTTP answer as plain data. */
-export interface ProblemResponse {
+/** An HTTP response as plain data: what an adapter writes to its framework's response. */
+export interface WebhookResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Empty where the response has no body. */
   readonly body: string;
 }
+
+/** The response to a delivery that was handled before. */
+export const ALREADY_HANDLED: WebhookResponse = { status: 200, headers: {}, body: "" };
+
+/** The response to a message whose handler has run. */
+export const HANDLED: WebhookResponse = { status: 204, headers: {}, body: "" };
 
 /** The title of each status that a {@link WebhookError} can have. */
 export const PROBLEM_TITLES: Readonly<Record<number, string>> = {
@@ -21,17 +28,17 @@ export const PROBLEM_TITLES: Readonly<Record<number, string>> = {
 };
 
 /**
- * The answer to a request that was not accepted: an RFC 9457 `application/problem+json` with the stable `code`.
+ * The response to a request that is refused: an RFC 9457 `application/problem+json` with the stable `code`.
  * It shows the error's message and nothing else of it: no hint, no digest, no stack.
  *
- * @param error - The error a receiver gave.
+ * @param error - The error of a receiver.
  * @example
  * ```ts
  * const { status, headers, body } = toProblem(error);
  * response.writeHead(status, headers).end(body);
  * ```
  */
-export function toProblem(error: WebhookError): ProblemResponse {
+export function toProblem(error: WebhookError): WebhookResponse {
   const { status, code, message } = error;
   return {
     status,
