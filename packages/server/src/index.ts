@@ -2,6 +2,11 @@ export { createServer, type CloseOptions, type CountersignServer } from "./app/c
 export { isOfKind, OPTION_HINTS, OPTION_KINDS, type OptionKind } from "./app/check-server-options.ts";
 export { ServerOptionsError, type ServerOptions } from "./app/server-options.ts";
 export { ServerError, type ServerErrorCode } from "./errors/server-error.ts";
-export { namedDestinations, type NamedDestination } from "./settings/settings-edit.ts";
+export {
+  destinationsWithoutSettings,
+  namedDestinations,
+  withoutSettingsLine,
+  type NamedDestination,
+} from "./settings/settings-edit.ts";
 export type { LiveEvent } from "./live/live-events.ts";
 export { REJECTION_REASONS, type Rejection, type RejectionReason } from "./ingest/rejection-reasons.ts";

@@ -1,6 +1,8 @@
 import {
   createServer,
+  destinationsWithoutSettings,
   namedDestinations,
+  withoutSettingsLine,
   type CountersignServer,
   type LiveEvent,
   type ServerOptions,
@@ -11,7 +13,7 @@ import { loadConfig } from "../config/load-config.ts";
 import { formatEvent } from "./format-event.ts";
 import { untilToldToStop } from "../terminal/signals.ts";
 import { printable, type Terminal } from "../terminal/terminal.ts";
-import { messageOf, UsageError } from "../errors/usage-error.ts";
+import { messageOf } from "../errors/usage-error.ts";
 
 /** The options of `countersign serve`, as commander reads them. */
 export interface ServeFlags {
@@ -38,18 +40,13 @@ export interface ServeFlags {
 export async function serve(flags: ServeFlags, terminal: Terminal): Promise<number> {
   const loaded = await loadConfig(terminal.cwd, flags.config);
   const options = merged(flags, loaded?.config ?? {});
-  if (options.to === undefined && options.sources === undefined) {
-    throw new UsageError(
-      "There is nowhere to forward to. Give --to URL, for example --to http://localhost:3000/webhooks, or write a countersign.config.json.",
-    );
-  }
   const stop = untilToldToStop();
   const server = await createServer({
     ...options,
     processMetrics: true,
     onError: (error) => terminal.complain(`countersign: ${printable(messageOf(error))}`),
   });
-  announce(server, options, loaded?.file, flags, terminal);
+  await announce(server, options, loaded?.file, flags, terminal);
   const report = (event: LiveEvent): void => {
     const line = flags.json ? JSON.stringify(event) : formatEvent(event, terminal.colors);
     if (line !== undefined) terminal.print(line);
@@ -86,13 +83,13 @@ function merged(flags: ServeFlags, { sources, ...config }: ServerOptions): Serve
   return { ...config, ...(usesSources && { sources }), ...set };
 }
 
-function announce(
+async function announce(
   server: CountersignServer,
   options: ServerOptions,
   configFile: string | undefined,
   { json = false }: ServeFlags,
   { print, colors }: Terminal,
-): void {
+): Promise<void> {
   const { url } = server;
   const sources = server.sender.settings.sources;
   if (json) {
@@ -108,6 +105,8 @@ function announce(
   }
   print(`${colors.bold("countersign")} listens on ${url}`);
   for (const source of sources) for (const line of routes(source)) print(line);
+  for (const destination of await destinationsWithoutSettings(server.sender))
+    print(`Waiting     ${printable(withoutSettingsLine(destination))}`);
   print(`Kept in     ${options.data ?? "memory; --data DIR keeps deliveries across restarts"}`);
   if (options.record !== undefined) print(`Recorded in ${options.record}`);
   if (configFile !== undefined) print(`Set up by   ${configFile}`);

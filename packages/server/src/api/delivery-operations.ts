@@ -1,4 +1,5 @@
 import type { DeliveryFilter } from "@countersign/sender";
+import { destinationOf } from "../settings/settings-edit.ts";
 import { Problem } from "./problem.ts";
 import { deliveryDetailJson, deliveryJson } from "./delivery-json.ts";
 import { ref, type Operation } from "./operation.ts";
@@ -72,9 +73,16 @@ export const deliveryOperations: readonly Operation[] = [
     path: "/stats",
     id: "getStats",
     summary:
-      "What was done and is left to do: by source, by destination, and by endpoint with response times.",
+      "What was done and is left to do: by source, by destination, and by endpoint with response times. The deliveries of a destination with `configured: false` wait until it has settings again.",
     answer: { status: 200, schema: { type: "object" } },
-    handle: ({ sender }) => sender.stats(),
+    async handle({ sender }) {
+      const stats = await sender.stats();
+      const destinations = stats.destinations.map((destination) => ({
+        ...destination,
+        configured: destinationOf(sender.settings, destination.destination) !== undefined,
+      }));
+      return { ...stats, destinations };
+    },
   },
   {
     method: "GET",

@@ -4,11 +4,13 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { EventStreams } from "../live/event-stream.ts";
 import type { FaultList } from "../live/fault-list.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import type { SettingsBook } from "../settings/settings-book.ts";
 
 /** What the operations of the control API work on. */
 export interface ApiContext {
   readonly sender: Sender;
   readonly ledger: Ledger;
+  readonly book: SettingsBook;
   readonly faults: FaultList;
   readonly streams: EventStreams;
   /** Present when time is virtual. */

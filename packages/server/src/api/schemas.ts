@@ -68,13 +68,22 @@ export const schemas: Readonly<Record<string, Schema>> = {
     },
     ["concurrency"],
   ),
-  Source: object({
-    name: TEXT,
-    writeKey: TEXT,
-    destinations: { type: "array", items: ref("Destination") },
-    blockedEvents: TEXTS,
-    countFiltered: { type: "boolean" },
-  }),
+  Source: object(
+    {
+      name: TEXT,
+      writeKey: TEXT,
+      destinations: { type: "array", items: ref("Destination") },
+      blockedEvents: TEXTS,
+      countFiltered: { type: "boolean" },
+      managedBy: { type: "string", enum: ["config", "api"] },
+      note: { type: "string", description: "Of a change: why it is gone after a restart, if it is." },
+    },
+    ["note"],
+  ),
+  Removed: object(
+    { note: { type: "string", description: "Why it comes back after a restart, if it does." } },
+    ["note"],
+  ),
   Rejection: object(
     {
       id: COUNT,

@@ -1,4 +1,6 @@
-import type { DestinationSettings, Sender, SourceSettings } from "@countersign/sender";
+import type { DestinationSettings, Sender, SenderSettings, SourceSettings } from "@countersign/sender";
+import { messageOf } from "../errors/server-error.ts";
+import type { SettingsBook } from "../settings/settings-book.ts";
 import { Problem } from "./problem.ts";
 import {
   namedDestinations,
@@ -8,13 +10,13 @@ import {
   withoutSource,
   withSource,
 } from "../settings/settings-edit.ts";
-import { ref, type Operation } from "./operation.ts";
+import { ref, type ApiContext, type Operation } from "./operation.ts";
 import { bodies } from "./schemas.ts";
 
 const NO_SOURCE = { 404: "There is no such source." };
 const INVALID = { 422: "The settings are not valid; the old ones stay in force." };
 
-/** Sources and destinations. Changes hold until the server stops; what is to stay belongs in the config file. */
+/** Sources and destinations. A change that does not outlast the server says so in its answer. */
 export const settingsOperations: readonly Operation[] = [
   {
     method: "GET",
@@ -23,44 +25,47 @@ export const settingsOperations: readonly Operation[] = [
     summary:
       "Every source with its destinations. Shared secrets are not shown: `signed` says whether there is one.",
     answer: { status: 200, schema: { type: "array", items: ref("Source") } },
-    handle: ({ sender }) => sender.settings.sources.map(sourceJson),
+    handle: ({ sender, book }) => sender.settings.sources.map((source) => sourceJson(source, book)),
   },
   {
     method: "PUT",
     path: "/sources/{source}",
     id: "putSource",
-    summary: "Makes a source, or changes one. Its destinations stay as they are.",
+    summary: "Adds a source, or changes one. Its destinations stay as they are.",
     body: bodies.source,
     answer: { status: 200, schema: ref("Source") },
     errors: INVALID,
-    handle({ sender }, { params, body }) {
+    handle(context, { params, body }) {
+      const { settings } = context.sender;
       const name = params["source"] ?? "";
-      const before = sourceOf(sender.settings, name) ?? { name, destinations: [] };
-      sender.configure(withSource(sender.settings, { ...before, ...(body as Partial<SourceSettings>) }));
-      return shown(sender, name);
+      const before = sourceOf(settings, name) ?? { name, destinations: [] };
+      change(context, withSource(settings, { ...before, ...(body as Partial<SourceSettings>) }));
+      return changed(context, name);
     },
   },
   {
     method: "DELETE",
     path: "/sources/{source}",
     id: "deleteSource",
-    summary: "Takes a source away. Its pending deliveries wait, in case it comes back.",
-    answer: { status: 204 },
-    errors: { ...NO_SOURCE, 422: "The last source cannot be taken away." },
-    handle({ sender }, { params }) {
-      const { name } = existing(sender, params["source"]);
-      sender.configure(withoutSource(sender.settings, name));
+    summary: "Removes a source. Its pending deliveries wait, in case it comes back.",
+    answer: { status: 200, schema: ref("Removed") },
+    errors: { ...NO_SOURCE, 422: "The last source cannot be removed." },
+    handle(context, { params }) {
+      const { name } = existing(context.sender, params["source"]);
+      change(context, withoutSource(context.sender.settings, name));
+      return temporary(context, name);
     },
   },
   {
     method: "PUT",
     path: "/sources/{source}/destinations/{destination}",
     id: "putDestination",
-    summary: "Makes a destination, or replaces the settings of one. Without `secret` the old one stays.",
+    summary: "Adds a destination, or replaces the settings of one. Without `secret` the old one stays.",
     body: bodies.destination,
     answer: { status: 200, schema: ref("Source") },
     errors: { ...NO_SOURCE, ...INVALID },
-    handle({ sender }, { params, body }) {
+    handle(context, { params, body }) {
+      const { sender } = context;
       const source = existing(sender, params["source"]);
       const name = params["destination"] ?? "";
       const { secret: given, ...settings } = body as Omit<DestinationSettings, "secret"> & {
@@ -69,18 +74,19 @@ export const settingsOperations: readonly Operation[] = [
       const before = namedDestinations(source).find((destination) => destination.name === name);
       const secret = given === undefined ? before?.secret : (given ?? undefined);
       const destination = { ...settings, name, ...(secret !== undefined && { secret }) };
-      sender.configure(withSource(sender.settings, withDestination(source, destination)));
-      return shown(sender, source.name);
+      change(context, withSource(sender.settings, withDestination(source, destination)));
+      return changed(context, source.name);
     },
   },
   {
     method: "DELETE",
     path: "/sources/{source}/destinations/{destination}",
     id: "deleteDestination",
-    summary: "Takes a destination away. Its pending deliveries wait, in case it comes back.",
-    answer: { status: 204 },
+    summary: "Removes a destination. Its pending deliveries wait, in case it comes back.",
+    answer: { status: 200, schema: ref("Removed") },
     errors: NO_SOURCE,
-    handle({ sender }, { params }) {
+    handle(context, { params }) {
+      const { sender } = context;
       const source = existing(sender, params["source"]);
       const name = params["destination"] ?? "";
       if (!namedDestinations(source).some((destination) => destination.name === name)) {
@@ -89,7 +95,8 @@ export const settingsOperations: readonly Operation[] = [
           `Source ${JSON.stringify(source.name)} has no destination ${JSON.stringify(name)}.`,
         );
       }
-      sender.configure(withSource(sender.settings, withoutDestination(source, name)));
+      change(context, withSource(sender.settings, withoutDestination(source, name)));
+      return temporary(context, source.name);
     },
   },
 ];
@@ -101,16 +108,34 @@ function existing(sender: Sender, name = ""): SourceSettings {
   return source;
 }
 
-function shown(sender: Sender, name: string): object {
-  return sourceJson(existing(sender, name));
+/** Puts settings in force and saves them. If they cannot be saved, the old ones stay in force. */
+function change({ sender, book }: ApiContext, settings: SenderSettings): void {
+  const before = sender.settings;
+  sender.configure(settings);
+  try {
+    book.save(settings.sources);
+  } catch (error) {
+    sender.configure(before);
+    throw new Problem(503, messageOf(error));
+  }
 }
 
-function sourceJson(source: SourceSettings): object {
+function changed(context: ApiContext, name: string): object {
+  return { ...sourceJson(existing(context.sender, name), context.book), ...temporary(context, name) };
+}
+
+/** Tells the caller if the change is gone after a restart. */
+function temporary({ book }: ApiContext, name: string): { readonly note?: string } {
+  const note = book.whyTemporary(name);
+  return note === undefined ? {} : { note };
+}
+
+function sourceJson(source: SourceSettings, book: SettingsBook): object {
   const { name, writeKey = name, blockedEvents = [], countFiltered = false } = source;
   const destinations = namedDestinations(source).map(({ secret, enabled = true, ...destination }) => ({
     ...destination,
     signed: secret !== undefined,
     enabled,
   }));
-  return { name, writeKey, destinations, blockedEvents, countFiltered };
+  return { name, writeKey, destinations, blockedEvents, countFiltered, managedBy: book.managerOf(name) };
 }

@@ -9,15 +9,18 @@ import { limitConnections } from "./connections.ts";
 import { createGuard, type GuardOptions } from "./guard.ts";
 import type { LiveEvents } from "../live/live-events.ts";
 import type { Metrics } from "../live/metrics.ts";
+import { sourceOf } from "../settings/settings-edit.ts";
 import { pageRoutes } from "../page/routes.ts";
 import { answerWithProblems } from "../api/problem.ts";
+import { readiness } from "./readiness.ts";
+import { DEFAULT_SOURCE } from "./server-options.ts";
 
 /** What the routes stand on. */
 export interface AppOptions extends GuardOptions {
   readonly context: ApiContext;
   readonly events: LiveEvents;
   readonly metrics: Metrics;
-  /** Whether any write key belongs to the first source. */
+  /** Whether a write key of no source belongs to the default one. */
   readonly anyKey: boolean;
   readonly maxConnections: number;
   readonly onError: (error: unknown) => void;
@@ -69,10 +72,9 @@ export function createApp(options: AppOptions): FastifyInstance {
       reply.type(metrics.contentType).send(await metrics.render()),
     );
     scope.get("/healthz", async () => ({ status: "ok" }));
-    // Ready is what can store: the store answers, or the request fails with 500.
-    scope.get("/readyz", async () => {
-      await context.sender.stats();
-      return { status: "ok" };
+    scope.get("/readyz", async (_request, reply) => {
+      const { ready, ...state } = await readiness(context.sender);
+      return reply.code(ready ? 200 : 503).send(state);
     });
   });
   return app;
@@ -86,8 +88,8 @@ function createIngest({ context, events, metrics, anyKey, onError }: AppOptions)
     onError,
     findSource(writeKey) {
       const { sources } = sender.settings;
-      return (anyKey ? sources[0] : sources.find((source) => (source.writeKey ?? source.name) === writeKey))
-        ?.name;
+      const exact = sources.find((source) => (source.writeKey ?? source.name) === writeKey);
+      return (exact ?? (anyKey ? sourceOf(sender.settings, DEFAULT_SOURCE) : undefined))?.name;
     },
     async accept(source, calls) {
       const acceptance = await accept(source, calls);

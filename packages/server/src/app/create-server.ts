@@ -11,6 +11,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { recordingTransport } from "../recording/recording-transport.ts";
+import { SettingsBook } from "../settings/settings-book.ts";
 import { checkServerOptions } from "./check-server-options.ts";
 import { createApp } from "./create-app.ts";
 import { EventStreams } from "../live/event-stream.ts";
@@ -45,6 +46,8 @@ export interface CloseOptions {
 }
 
 const CLOSE_OPTIONS: OptionNames<CloseOptions> = { deadlineMs: true };
+const NOWHERE =
+  "There is nowhere to forward to. Give --to URL, for example --to http://localhost:3000/webhooks, or write a countersign.config.json.";
 const DEFAULT_PORT = 4010;
 const DEFAULT_MAX_CONNECTIONS = 1_000;
 const DEFAULT_DEADLINE_MS = 10_000;
@@ -63,11 +66,13 @@ const DEFAULT_DEADLINE_MS = 10_000;
 export async function createServer(options: ServerOptions): Promise<CountersignServer> {
   checkServerOptions(options);
   const { host = "127.0.0.1", port = DEFAULT_PORT, data, token, onError = () => {} } = options;
-  const sources = sourcesOf(options);
+  const configured = sourcesOf(options);
   const clock = options.clock ?? systemClock();
   if (data !== undefined) makeDirectory(data);
+  const book = new SettingsBook(configured, data === undefined ? undefined : join(data, "settings.json"));
+  if (book.initial.length === 0) throw new ServerOptionsError(NOWHERE);
   const transport = openTransport(options, clock);
-  const sender = await openSender(options, sources, clock, transport);
+  const sender = await openSender(options, book.initial, clock, transport);
   const undo: (() => unknown)[] = [() => sender.close()];
   try {
     const ledger = new Ledger(data === undefined ? ":memory:" : join(data, "server.db"));
@@ -79,6 +84,7 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
     const context = {
       sender,
       ledger,
+      book,
       faults: new FaultList(transport),
       streams,
       virtualClock: asVirtual(clock),

@@ -38,14 +38,14 @@ export interface ServerOptions {
 }
 
 /** The name of the one source that `to` makes. */
-const DEFAULT_SOURCE = "default";
+export const DEFAULT_SOURCE = "default";
 
 /** A mistake in the options, as a sentence that says what to do. */
 export class ServerOptionsError extends TypeError {
   override readonly name = "ServerOptionsError";
 }
 
-/** The sources that options describe. The sender checks what is in them. */
+/** The sources that options describe; none if they describe none. The sender checks what is in them. */
 export function sourcesOf({ to, secret, writeKey, sources }: ServerOptions): readonly SourceSettings[] {
   if (sources !== undefined) {
     if (to !== undefined || secret !== undefined || writeKey !== undefined) {
@@ -53,8 +53,10 @@ export function sourcesOf({ to, secret, writeKey, sources }: ServerOptions): rea
     }
     return sources;
   }
-  if (to === undefined)
-    throw new ServerOptionsError("There is nowhere to forward to: give `to`, or `sources`.");
+  if (to === undefined) {
+    if (secret === undefined && writeKey === undefined) return [];
+    throw new ServerOptionsError("`secret` and `writeKey` belong to `to`, which is missing.");
+  }
   const endpoints = [to].flat().map((url) => ({ url }));
   const destination = { endpoints, ...(secret !== undefined && { secret }) };
   return [{ name: DEFAULT_SOURCE, writeKey: writeKey ?? DEFAULT_SOURCE, destinations: [destination] }];

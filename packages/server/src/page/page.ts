@@ -1,6 +1,6 @@
-import type { Delivery, SenderSettings } from "@countersign/sender";
+import type { Delivery, DestinationStats, SenderSettings } from "@countersign/sender";
 import type { KeptRejection } from "../ledger/ledger.ts";
-import { namedDestinations } from "../settings/settings-edit.ts";
+import { namedDestinations, withoutSettingsLine } from "../settings/settings-edit.ts";
 import { html, type Html } from "./html.ts";
 
 /** What the page shows. */
@@ -8,6 +8,8 @@ export interface PageContent {
   readonly deliveries: readonly Delivery[];
   readonly rejections: readonly KeptRejection[];
   readonly settings: SenderSettings;
+  /** Destinations whose deliveries wait, because they have no settings. */
+  readonly withoutSettings: readonly DestinationStats[];
 }
 
 const style = html`<style>
@@ -44,7 +46,7 @@ const style = html`<style>
 </style>`;
 
 /** The last deliveries as a plain page, complete without a script. */
-export function renderPage({ deliveries, rejections, settings }: PageContent): string {
+export function renderPage({ deliveries, rejections, settings, withoutSettings }: PageContent): string {
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -67,6 +69,7 @@ export function renderPage({ deliveries, rejections, settings }: PageContent): s
                   </li>`,
               ),
             )}
+            ${withoutSettings.map((destination) => html`<li>${withoutSettingsLine(destination)}</li>`)}
           </ul>
           ${deliveryTable(deliveries)} ${rejections.length > 0 ? rejectionTable(rejections) : ""}
           <p>

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type { ApiContext } from "../api/operation.ts";
+import { destinationsWithoutSettings } from "../settings/settings-edit.ts";
 import { renderPage } from "./page.ts";
 
 /** Nothing is loaded and nothing runs: what a message contains stays text. */
@@ -17,7 +18,12 @@ export async function pageRoutes(
   const { sender, ledger } = context;
   scope.get("/", async (_request, reply) => {
     const deliveries = await sender.deliveries({ limit: 50 });
-    const page = renderPage({ deliveries, rejections: ledger.rejections(20), settings: sender.settings });
+    const page = renderPage({
+      deliveries,
+      rejections: ledger.rejections(20),
+      settings: sender.settings,
+      withoutSettings: await destinationsWithoutSettings(sender),
+    });
     return reply
       .type("text/html; charset=utf-8")
       .header("content-security-policy", CONTENT_SECURITY_POLICY)

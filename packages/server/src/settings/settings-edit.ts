@@ -1,4 +1,10 @@
-import type { DestinationSettings, SenderSettings, SourceSettings } from "@countersign/sender";
+import type {
+  DestinationSettings,
+  DestinationStats,
+  Sender,
+  SenderSettings,
+  SourceSettings,
+} from "@countersign/sender";
 
 /** A destination with the name it goes by. */
 export type NamedDestination = DestinationSettings & { readonly name: string };
@@ -23,6 +29,19 @@ export function destinationOf(settings: SenderSettings, key: string): NamedDesti
     if (found) return found;
   }
   return undefined;
+}
+
+/** The destinations that have deliveries waiting, and no settings to send them by. */
+export async function destinationsWithoutSettings(sender: Sender): Promise<readonly DestinationStats[]> {
+  const { destinations } = await sender.stats();
+  return destinations.filter(
+    ({ destination, pending }) => pending > 0 && !destinationOf(sender.settings, destination),
+  );
+}
+
+/** What to tell about such a destination. */
+export function withoutSettingsLine({ destination, pending }: DestinationStats): string {
+  return `${destination} has no settings, so ${pending === 1 ? "1 delivery waits" : `${pending} deliveries wait`}`;
 }
 
 /** The settings with a source put in its place, or added at the end. */

@@ -1,0 +1,112 @@
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { isObject } from "@countersign/protocol";
+import type { SourceSettings } from "@countersign/sender";
+import { messageOf, ServerError } from "../errors/server-error.ts";
+
+const FORMAT_VERSION = 1;
+
+/** Who decides about a source: the flags and the config file, or the control API. */
+export type Manager = "config" | "api";
+
+/**
+ * Knows which sources come from the flags or the config file, and keeps the others in a file. At every start the flags and the
+ * config win for the sources that they name: the API can edit those until the restart.
+ */
+export class SettingsBook {
+  readonly #configured: ReadonlySet<string>;
+  readonly #path: string | undefined;
+  /** All sources to start with. */
+  readonly initial: readonly SourceSettings[];
+
+  /**
+   * @param configured The sources of the flags or the config file.
+   * @param path The file for the others; without one they are kept in memory.
+   * @throws ServerError if the file cannot be read, or is not one of these.
+   */
+  constructor(configured: readonly SourceSettings[], path?: string) {
+    this.#configured = new Set(configured.map(({ name }) => name));
+    this.#path = path;
+    const saved = path === undefined ? [] : readSources(path);
+    this.initial = [...configured, ...saved.filter(({ name }) => !this.#configured.has(name))];
+  }
+
+  /** Who decides about a source. */
+  managerOf(name: string): Manager {
+    return this.#configured.has(name) ? "config" : "api";
+  }
+
+  /** Why a change of a source does not outlast the server; `undefined` if it does. */
+  whyTemporary(name: string): string | undefined {
+    if (this.#configured.has(name)) {
+      return "This source comes from the flags or the config file. The change lasts until the server restarts; change it there to keep it.";
+    }
+    if (this.#path !== undefined) return undefined;
+    return "The server keeps its settings in memory. Start it with --data to keep them.";
+  }
+
+  /**
+   * Saves the sources that the API manages.
+   *
+   * @throws ServerError if the file cannot be written; it is then as it was.
+   */
+  save(sources: readonly SourceSettings[]): void {
+    if (this.#path === undefined) return;
+    const own = sources.filter(({ name }) => !this.#configured.has(name));
+    try {
+      replaceFile(this.#path, JSON.stringify({ version: FORMAT_VERSION, sources: own }, undefined, 2));
+    } catch (error) {
+      throw unusable(
+        this.#path,
+        `cannot be written: ${messageOf(error)}. Make room, or correct its permissions.`,
+        error,
+      );
+    }
+  }
+}
+
+function readSources(path: string): readonly SourceSettings[] {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    throw unusable(path, `cannot be read: ${messageOf(error)}. Correct its permissions.`, error);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw unusable(path, `is not JSON: ${messageOf(error)}. Correct it, or move it away.`, error);
+  }
+  const { version, sources } = isObject(value) ? value : {};
+  if (typeof version === "number" && version > FORMAT_VERSION) {
+    throw new ServerError(
+      "ERR_DATA_VERSION",
+      `${path} was written by a newer version of countersign. Use that version, or another data directory.`,
+    );
+  }
+  if (
+    !Array.isArray(sources) ||
+    !sources.every((source) => isObject(source) && typeof source["name"] === "string")
+  )
+    throw unusable(path, "holds no list of sources. Correct it, or move it away.");
+  // What is in each of them is checked by the sender, as in a config file.
+  return sources as readonly SourceSettings[];
+}
+
+/** Readable by its owner only, since it holds secrets; on disk before it takes the place of the old one. */
+function replaceFile(path: string, text: string): void {
+  const next = `${path}.new`;
+  const descriptor = openSync(next, "w", 0o600);
+  try {
+    writeSync(descriptor, text);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  renameSync(next, path);
+}
+
+function unusable(path: string, problem: string, cause?: unknown): ServerError {
+  return new ServerError("ERR_DATA_UNREADABLE", `The settings file ${path} ${problem}`, cause);
+}
