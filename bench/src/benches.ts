@@ -1,7 +1,31 @@
+import { accepts } from "./benches/accepts.ts";
 import { adapters } from "./benches/adapters.ts";
+import { backlog } from "./benches/backlog.ts";
+import { client } from "./benches/client.ts";
 import { forged } from "./benches/forged.ts";
+import { imports } from "./benches/imports.ts";
+import { ingestion } from "./benches/ingestion.ts";
+import { isolation } from "./benches/isolation.ts";
+import { latency } from "./benches/latency.ts";
+import { sender } from "./benches/sender.ts";
+import { size } from "./benches/size.ts";
+import { transport } from "./benches/transport.ts";
 import { verify } from "./benches/verify.ts";
 import type { Bench } from "./harness/bench.ts";
 
 /** Every bench, in the order of the table. */
-export const benches: readonly Bench[] = [verify, ...adapters, forged];
+export const benches: readonly Bench[] = [
+  verify,
+  ...adapters,
+  forged,
+  sender,
+  latency,
+  backlog,
+  ingestion,
+  accepts,
+  transport,
+  isolation,
+  client,
+  size,
+  imports,
+];
