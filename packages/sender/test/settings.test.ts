@@ -96,6 +96,16 @@ describe("settings that are wrong", () => {
       `${at}.headers["X-A"] must have a string as its value.`,
     ],
     [
+      "a header value that cannot be made a string",
+      endpoint({ headers: { "X-A": { toString: 1 } } }),
+      `${at}.headers["X-A"] must have a string as its value.`,
+    ],
+    [
+      "a URL that cannot be made a string",
+      endpoint({ url: { toString: 1 } }),
+      `${at}.url must be a full URL`,
+    ],
+    [
       "a reserved header",
       endpoint({ headers: { "x-SIGNATURE": "a" } }),
       `${at}.headers["x-SIGNATURE"] is set by the sender itself`,

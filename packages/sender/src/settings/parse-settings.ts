@@ -155,7 +155,7 @@ class SettingsParser {
   ): EndpointSettings {
     this.#names(item, ENDPOINT_NAMES, path, where, ENDPOINT_HINTS);
     const problem = urlProblem(item?.url);
-    const url = String(item?.url);
+    const url = typeof item?.url === "string" ? item.url : "";
     if (problem !== undefined) this.#issue(`${path}.url`, where, problem);
     else if (urls.has(calledUrl(url)))
       this.#issue(`${path}.url`, where, "is listed twice; list each URL once.");
@@ -179,7 +179,7 @@ class SettingsParser {
       const problem = headerProblem(name, content) ?? twice;
       if (problem !== undefined) this.#issue(`${path}[${JSON.stringify(name)}]`, where, problem);
       names.add(name.toLowerCase());
-      return [name, String(content)];
+      return [name, typeof content === "string" ? content : ""];
     });
     return Object.fromEntries(entries);
   }
