@@ -1,3 +1,4 @@
+import { parseDuration, type Duration } from "@countersign/protocol";
 import { InvalidArgumentError } from "commander";
 
 /** An `http:` or `https:` URL. */
@@ -44,4 +45,24 @@ export function secretArgument(value: string): string {
   throw new InvalidArgumentError(
     "It is empty. Give the secret that the receiver has, or leave the option out.",
   );
+}
+
+const UNIT_BYTES: Readonly<Record<string, number>> = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 };
+
+/** A number of bytes, with or without a unit. */
+export function bytesArgument(value: string): number {
+  const [, number, unit = "B"] = /^(\d+)([KMGT]?B)?$/i.exec(value) ?? [];
+  const bytes = Number(number) * (UNIT_BYTES[unit.toUpperCase()] ?? Number.NaN);
+  if (bytes >= 2e6 && Number.isSafeInteger(bytes)) return bytes;
+  throw new InvalidArgumentError("Give a number of bytes of 2MB or more, such as 500MB or 20GB.");
+}
+
+/** A length of time with its unit. */
+export function durationArgument(value: string): Duration {
+  try {
+    parseDuration(value as Duration, "It");
+    return value as Duration;
+  } catch {
+    throw new InvalidArgumentError("Give a length of time, such as 12h or 7d.");
+  }
 }

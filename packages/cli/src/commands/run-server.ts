@@ -8,7 +8,8 @@ import {
   type ServerOptions,
 } from "@countersign/server";
 import type { SourceSettings } from "@countersign/sender";
-import { virtualClock } from "@countersign/sender/testing";
+import { virtualClock, type Duration } from "@countersign/protocol";
+
 import { loadConfig } from "../config/load-config.ts";
 import { formatEvent } from "./format-event.ts";
 import { untilToldToStop } from "../terminal/signals.ts";
@@ -28,6 +29,8 @@ export interface ServeFlags {
   readonly token?: string;
   readonly allowHost?: readonly string[];
   readonly data?: string;
+  readonly maxBytes?: number;
+  readonly keepFor?: Duration;
   readonly record?: string;
   readonly virtualClock?: boolean;
   readonly blockPrivateNetworks?: boolean;
@@ -63,7 +66,8 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
 
 /** Options that are given win over the config file; `--to` replaces whatever it says of sources. */
 function merged(flags: ServeFlags, { sources, ...config }: ServerOptions): ServerOptions {
-  const { to, writeKey, host, port, token, data, record, blockPrivateNetworks, maxConnections } = flags;
+  const { to, writeKey, host, port, token, data, maxBytes, keepFor, record } = flags;
+  const { blockPrivateNetworks, maxConnections } = flags;
   const usesSources = to === undefined && sources !== undefined;
   const given: ServerOptions = {
     to,
@@ -74,6 +78,8 @@ function merged(flags: ServeFlags, { sources, ...config }: ServerOptions): Serve
     token,
     allowHosts: flags.allowHost,
     data,
+    maxBytes,
+    keepFor,
     record,
     blockPrivateNetworks,
     maxConnections,

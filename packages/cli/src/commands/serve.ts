@@ -1,6 +1,8 @@
 import { Command, Option } from "commander";
 import {
+  bytesArgument,
   countArgument,
+  durationArgument,
   portArgument,
   repeatedArgument,
   secondsArgument,
@@ -49,6 +51,12 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
       "--data <dir>",
       "keep everything in this directory, so that it survives a restart (default: in memory)",
     )
+    .option(
+      "--max-bytes <size>",
+      "most that deliveries may take, such as 500MB; finished ones make room, then calls get 503 (default: 8 GiB with --data, 256 MiB in memory)",
+      bytesArgument,
+    )
+    .option("--keep-for <time>", "how long finished deliveries are kept (default: 7d)", durationArgument)
     .option("--record <file>", "append each message to a file as it is sent, for countersign replay")
     .option("--virtual-clock", "let time stand still until POST /api/clock moves it on")
     .option("--block-private-networks", "refuse to forward to private networks and this machine")

@@ -13,6 +13,8 @@ export type Config = Pick<
   | "token"
   | "allowHosts"
   | "data"
+  | "maxBytes"
+  | "keepFor"
   | "record"
   | "retry"
   | "blockPrivateNetworks"

@@ -1,4 +1,10 @@
-import { checkClock, checkFunction, checkOptionNames, type OptionHints } from "@countersign/protocol";
+import {
+  checkClock,
+  checkFunction,
+  checkOptionNames,
+  parseDuration,
+  type OptionHints,
+} from "@countersign/protocol";
 import { isLoopback, ServerOptionsError, type ServerOptions } from "./server-options.ts";
 
 /** The kinds of value that an option can have. */
@@ -9,7 +15,8 @@ export type OptionKind =
   | "object"
   | "list"
   | "list of strings"
-  | "string or list";
+  | "string or list"
+  | "duration";
 
 /** The plain options and their kinds. The sender checks what is in `sources` and `retry`. */
 export const OPTION_KINDS: Readonly<Record<Exclude<keyof ServerOptions, "clock" | "onError">, OptionKind>> = {
@@ -22,12 +29,17 @@ export const OPTION_KINDS: Readonly<Record<Exclude<keyof ServerOptions, "clock" 
   token: "string",
   allowHosts: "list of strings",
   data: "string",
+  maxBytes: "number",
+  keepFor: "duration",
   record: "string",
   retry: "object",
   blockPrivateNetworks: "boolean",
   maxConnections: "number",
   processMetrics: "boolean",
 };
+
+/** Less than this holds no useful number of deliveries. */
+const LEAST_BYTES = 1_048_576;
 
 /** What to say about names that other tools use, or that this one used before. */
 export const OPTION_HINTS: OptionHints = {
@@ -42,6 +54,7 @@ export function isOfKind(value: unknown, kind: OptionKind): boolean {
   if (kind === "list of strings")
     return Array.isArray(value) && value.every((item) => typeof item === "string");
   if (kind === "string or list") return typeof value === "string" || Array.isArray(value);
+  if (kind === "duration") return typeof value === "string" || typeof value === "number";
   if (kind === "object") return typeof value === "object" && value !== null && !Array.isArray(value);
   return typeof value === kind;
 }
@@ -71,13 +84,28 @@ export function checkServerOptions(options: ServerOptions): void {
         `createServer({ ${name} }) must be ${kind === "object" ? "an" : "a"} ${kind}.`,
       );
   }
-  const { host = "127.0.0.1", token, maxConnections = 1 } = options;
+  const { host = "127.0.0.1", token, maxConnections = 1, maxBytes = LEAST_BYTES, keepFor = 0 } = options;
+  if (!Number.isInteger(maxBytes) || maxBytes < LEAST_BYTES) {
+    throw new ServerOptionsError(
+      `\`maxBytes\` must be a whole number of bytes, at least ${LEAST_BYTES}, not ${maxBytes}.`,
+    );
+  }
+  checked(() => parseDuration(keepFor, "`keepFor`"));
   if (!Number.isInteger(maxConnections) || maxConnections < 1) {
     throw new ServerOptionsError(
       `\`maxConnections\` must be a whole number, 1 or more, not ${maxConnections}.`,
     );
   }
   checkToken(host, token);
+}
+
+/** What is wrong with an option is known by one class, whoever found it. */
+function checked(check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    throw error instanceof TypeError ? new ServerOptionsError(error.message) : error;
+  }
 }
 
 function checkToken(host: string, token: string | undefined): void {

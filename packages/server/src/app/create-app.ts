@@ -1,6 +1,7 @@
 import Fastify, { type FastifyInstance } from "fastify";
-import type { Ingest } from "../ingest/ingest.ts";
+import { StoreFullError, type Ingest } from "../ingest/ingest.ts";
 import { ingestRoutes } from "../ingest/routes.ts";
+import { takeTurns } from "../ingest/take-turns.ts";
 import { createAcceptCalls } from "../ledger/accept-calls.ts";
 import type { ApiContext } from "../api/operation.ts";
 import { apiRoutes } from "../api/routes.ts";
@@ -9,6 +10,7 @@ import { limitConnections } from "./connections.ts";
 import { createGuard, type GuardOptions } from "./guard.ts";
 import type { LiveEvents } from "../live/live-events.ts";
 import type { Metrics } from "../live/metrics.ts";
+import type { StoreRoom } from "../live/store-room.ts";
 import { sourceOf } from "../settings/settings-edit.ts";
 import { pageRoutes } from "../page/routes.ts";
 import { answerWithProblems } from "../api/problem.ts";
@@ -18,6 +20,7 @@ import { DEFAULT_SOURCE } from "./server-options.ts";
 /** What the routes stand on. */
 export interface AppOptions extends GuardOptions {
   readonly context: ApiContext;
+  readonly room: StoreRoom;
   readonly events: LiveEvents;
   readonly metrics: Metrics;
   /** Whether a write key of no source belongs to the default one. */
@@ -73,14 +76,14 @@ export function createApp(options: AppOptions): FastifyInstance {
     );
     scope.get("/healthz", async () => ({ status: "ok" }));
     scope.get("/readyz", async (_request, reply) => {
-      const { ready, ...state } = await readiness(context.sender);
+      const { ready, ...state } = await readiness(context.sender, options.room);
       return reply.code(ready ? 200 : 503).send(state);
     });
   });
   return app;
 }
 
-function createIngest({ context, events, metrics, anyKey, onError }: AppOptions): Ingest {
+function createIngest({ context, room, events, metrics, anyKey, onError }: AppOptions): Ingest {
   const { sender, ledger, faults, now } = context;
   const accept = createAcceptCalls(sender, ledger, now);
   return {
@@ -92,15 +95,20 @@ function createIngest({ context, events, metrics, anyKey, onError }: AppOptions)
       return (exact ?? (anyKey ? sourceOf(sender.settings, DEFAULT_SOURCE) : undefined))?.name;
     },
     async accept(source, calls) {
-      const acceptance = await accept(source, calls);
+      const acceptance = await accept(source, calls).catch((error: unknown) => {
+        if (error instanceof StoreFullError) room.full(error.message);
+        throw error;
+      });
       metrics.accepted(source, acceptance.accepted);
       metrics.duplicates(source, acceptance.duplicates);
       return acceptance;
     },
     async keepRejections(rejections, source) {
+      const turn = takeTurns();
       for (const rejection of rejections) {
         metrics.rejected(rejection.reason);
         events.rejected(rejection, source);
+        await turn();
       }
       await ledger.keepRejections(rejections, source, now());
     },

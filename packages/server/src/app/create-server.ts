@@ -19,6 +19,7 @@ import { FaultList } from "../live/fault-list.ts";
 import { Ledger } from "../ledger/ledger.ts";
 import { LiveEvents, type LiveEvent } from "../live/live-events.ts";
 import { createMetrics } from "../live/metrics.ts";
+import { StoreRoom } from "../live/store-room.ts";
 import { messageOf, ServerError } from "../errors/server-error.ts";
 import { ServerOptionsError, sourcesOf, type ServerOptions } from "./server-options.ts";
 
@@ -51,6 +52,10 @@ const NOWHERE =
 const DEFAULT_PORT = 4010;
 const DEFAULT_MAX_CONNECTIONS = 1_000;
 const DEFAULT_DEADLINE_MS = 10_000;
+const MAX_BYTES_IN_MEMORY = 256 * 1_024 * 1_024;
+const MAX_BYTES_ON_DISK = 8 * 1_024 * 1_024 * 1_024;
+/** How much the memory for repeats may have, beside the deliveries. */
+const LEDGER_SHARE = 0.25;
 
 /**
  * Starts the server that published client libraries can talk to, and that forwards what they record as signed webhooks.
@@ -75,11 +80,15 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
   const sender = await openSender(options, book.initial, clock, transport);
   const undo: (() => unknown)[] = [() => sender.close()];
   try {
-    const ledger = new Ledger(data === undefined ? ":memory:" : join(data, "server.db"));
+    const ledger = new Ledger(
+      data === undefined ? ":memory:" : join(data, "server.db"),
+      maxBytesOf(options) * LEDGER_SHARE,
+    );
     undo.unshift(() => ledger.close());
     const now = (): number => clock.now();
     const events = new LiveEvents(sender, now);
     const streams = new EventStreams(events);
+    const room = new StoreRoom(sender, (problem) => onError(new Error(problem)));
     const metrics = createMetrics(sender, options.processMetrics ?? false);
     const context = {
       sender,
@@ -93,7 +102,17 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
     const anyKey = options.to !== undefined && options.writeKey === undefined;
     const maxConnections = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS;
     const { allowHosts } = options;
-    const app = createApp({ context, events, metrics, anyKey, maxConnections, token, allowHosts, onError });
+    const app = createApp({
+      context,
+      room,
+      events,
+      metrics,
+      anyKey,
+      maxConnections,
+      token,
+      allowHosts,
+      onError,
+    });
     undo.unshift(() => app.close());
     await listen(app, host, port);
     return running({ url: urlOf(app, host), app, sender, ledger, streams, events });
@@ -117,8 +136,9 @@ async function openSender(
   clock: Clock,
   transport: Transport,
 ): Promise<Sender> {
-  const { data, retry } = options;
-  const store = data === undefined ? undefined : sqliteStore({ path: join(data, "deliveries.db") });
+  const { data, retry, keepFor } = options;
+  const path = data === undefined ? ":memory:" : join(data, "deliveries.db");
+  const store = sqliteStore({ path, keepFor, maxBytes: maxBytesOf(options) });
   try {
     return await createSender({ sources, clock, retry, transport, store });
   } catch (error) {
@@ -127,6 +147,10 @@ async function openSender(
     const isOption = error instanceof TypeError && error.message.startsWith("createSender(");
     throw isOption ? new ServerOptionsError(error.message) : error;
   }
+}
+
+function maxBytesOf({ maxBytes, data }: ServerOptions): number {
+  return maxBytes ?? (data === undefined ? MAX_BYTES_IN_MEMORY : MAX_BYTES_ON_DISK);
 }
 
 interface Parts {

@@ -1,4 +1,4 @@
-import type { Clock, VirtualClock } from "@countersign/protocol";
+import type { Clock, Duration, VirtualClock } from "@countersign/protocol";
 import type { RetryPolicy, SourceSettings } from "@countersign/sender";
 
 /** Settings of {@link createServer}. Either `to` or `sources` says where messages go. */
@@ -21,6 +21,13 @@ export interface ServerOptions {
   readonly allowHosts?: readonly string[] | undefined;
   /** Directory for everything that must survive a restart. Default: none, in memory. */
   readonly data?: string | undefined;
+  /**
+   * Most bytes that deliveries may take, on disk or in memory; a quarter of it comes on top for the ids of repeats. Finished
+   * deliveries make room for new ones. Beyond that, calls are answered 503. Default: 8 GiB with `data`, 256 MiB without.
+   */
+  readonly maxBytes?: number | undefined;
+  /** How long finished deliveries are kept. Default: `"7d"`. */
+  readonly keepFor?: Duration | undefined;
   /** File to append each message to as it is sent, for `countersign replay`. */
   readonly record?: string | undefined;
   /** Where time comes from. With a `virtualClock()`, `POST /api/clock` moves it. Default: `systemClock()`. */

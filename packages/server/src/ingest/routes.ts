@@ -1,7 +1,7 @@
 import { CALL_TYPES, MAX_BATCH_BYTES, MAX_CALL_BYTES } from "@countersign/protocol";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { decodeBody } from "./decode-body.ts";
-import type { Ingest } from "./ingest.ts";
+import { StoreFullError, type Ingest } from "./ingest.ts";
 import { interpretRequest, rejection, type IngestRequest } from "./interpret-request.ts";
 import { ByteBudget, readBody } from "./read-body.ts";
 import type { Refusal } from "./refusal.ts";
@@ -33,8 +33,10 @@ export async function ingestRoutes(scope: FastifyInstance, { ingest }: { ingest:
     reply.header("access-control-allow-origin", "*");
   });
   scope.setErrorHandler(async (error, _request, reply) => {
-    ingest.onError(error);
-    return answer(reply, UNAVAILABLE);
+    const isFull = error instanceof StoreFullError;
+    if (isFull) ingest.countRefusal(STORE_FULL.code);
+    else ingest.onError(error);
+    return answer(reply, isFull ? STORE_FULL : UNAVAILABLE);
   });
   scope.setNotFoundHandler(async (_request, reply) => answer(reply, NOT_FOUND));
   for (const [path, kind] of PATHS) {
@@ -139,6 +141,13 @@ const UNAVAILABLE: Refusal = {
   message: "The messages could not be stored",
   detail:
     "Nothing of this request is lost if you send it again: messages that were stored are recognised by messageId.",
+};
+
+const STORE_FULL: Refusal = {
+  status: 503,
+  code: "store_full",
+  message: "The store is full",
+  detail: "There is room again when pending messages are delivered. Send the request again later.",
 };
 
 const NOT_FOUND: Refusal = {

@@ -1,6 +1,7 @@
 import type { CallType } from "@countersign/protocol";
-import { CallError, type Receipt, type Sender } from "@countersign/sender";
-import type { Acceptance } from "../ingest/ingest.ts";
+import { CallError, StoreError, type Receipt, type Sender } from "@countersign/sender";
+import { messageOf } from "../errors/server-error.ts";
+import { StoreFullError, type Acceptance } from "../ingest/ingest.ts";
 import { rejection } from "../ingest/interpret-request.ts";
 import type { IngestedCall } from "../ingest/normalize-call.ts";
 import type { Rejection } from "../ingest/rejection-reasons.ts";
@@ -8,6 +9,9 @@ import type { Ledger } from "./ledger.ts";
 
 /** Takes the calls of one request for a source. */
 export type AcceptCalls = (source: string, calls: readonly IngestedCall[]) => Promise<Acceptance>;
+
+/** Calls that are checked and stored together. */
+const CALLS_AT_ONCE = 100;
 
 /**
  * Makes the function that stores calls, each once however often its client sends it.
@@ -23,16 +27,31 @@ export function createAcceptCalls(sender: Sender, ledger: Ledger, now: () => num
   const underWay = new Map<string, Promise<boolean>>();
 
   return async (source, calls) => {
+    let accepted = 0;
+    let duplicates = 0;
+    const refused: Rejection[] = [];
+    // A part at a time, so that a large batch never holds the event loop for long.
+    for (let start = 0; start < calls.length; start += CALLS_AT_ONCE) {
+      const part = await acceptPart(source, calls.slice(start, start + CALLS_AT_ONCE));
+      accepted += part.accepted;
+      duplicates += part.duplicates;
+      refused.push(...part.refused);
+    }
+    return { accepted, duplicates, refused };
+  };
+
+  async function acceptPart(source: string, calls: readonly IngestedCall[]): Promise<Acceptance> {
+    if (!ledger.hasRoom(now())) throw new StoreFullError("The memory for repeats is full.");
     const { fresh, repeats } = sort(source, calls, seenOf(source, calls));
     const outcomes = await Promise.all(fresh.map((call) => store(source, call)));
     const failure = outcomes.find((outcome) => outcome.kind === "failed");
     const storedElsewhere = await Promise.all(repeats);
-    if (failure) throw failure.error;
+    if (failure) throw isFull(failure.error) ? new StoreFullError(messageOf(failure.error)) : failure.error;
     if (storedElsewhere.includes(false))
       throw new Error("The other request with the same message could not store it.");
     const refused = outcomes.flatMap((outcome) => (outcome.kind === "refused" ? [outcome.rejection] : []));
     return { accepted: fresh.length - refused.length, duplicates: calls.length - fresh.length, refused };
-  };
+  }
 
   /** Asked before anything is claimed: if the ledger fails, no claim is left that others would wait for. */
   function seenOf(source: string, calls: readonly IngestedCall[]): ReadonlySet<string> {
@@ -84,6 +103,10 @@ export function createAcceptCalls(sender: Sender, ledger: Ledger, now: () => num
       settle(stored);
     }
   }
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof StoreError && error.code === "ERR_STORE_FULL";
 }
 
 interface Fresh {

@@ -43,15 +43,30 @@ const SCHEMA = `
 export class Ledger {
   readonly #db: Database.Database;
   readonly #statements: Statements;
+  readonly #maxBytes: number;
   #pending: Write[] = [];
 
   /**
    * @param path A file, made when it is not there, or `:memory:`.
+   * @param maxBytes The most that it may hold.
    * @throws ServerError when the file is none of ours, or of a newer version.
    */
-  constructor(path: string) {
+  constructor(path: string, maxBytes: number = Number.POSITIVE_INFINITY) {
     this.#db = open(path);
     this.#statements = prepare(this.#db);
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Whether there is room for the ids of some thousand messages. What is out of date goes first. */
+  hasRoom(now: number): boolean {
+    if (this.#usedBytes() < this.#maxBytes) return true;
+    this.#statements.forget.run(now - DEDUPE_WINDOW_MS, FORGOTTEN_AT_ONCE);
+    return this.#usedBytes() < this.#maxBytes;
+  }
+
+  #usedBytes(): number {
+    const { bytes } = this.#statements.used.get() as { readonly bytes: number };
+    return bytes;
   }
 
   /** Whether a message was accepted within the 24 hours before `now`. */
@@ -131,7 +146,7 @@ interface Write {
 }
 
 type Statements = Readonly<
-  Record<"isSeen" | "remember" | "forget" | "keep" | "trim" | "rejections", Database.Statement>
+  Record<"isSeen" | "remember" | "forget" | "keep" | "trim" | "rejections" | "used", Database.Statement>
 >;
 
 function prepare(db: Database.Database): Statements {
@@ -143,6 +158,9 @@ function prepare(db: Database.Database): Statements {
     ),
     keep: db.prepare("INSERT INTO rejections (at, source, rejection, message) VALUES (?, ?, ?, ?)"),
     trim: db.prepare("DELETE FROM rejections WHERE id <= (SELECT max(id) FROM rejections) - ?"),
+    used: db.prepare(
+      "SELECT (page_count - freelist_count) * page_size AS bytes FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
+    ),
     rejections: db.prepare("SELECT * FROM rejections ORDER BY id DESC LIMIT ?"),
   };
 }

@@ -363,6 +363,23 @@ describe("a request", () => {
     });
   });
 
+  it("gives others their turns while it judges a large batch", async () => {
+    const properties = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`p${index}`, index]));
+    const message = { type: "track", userId: "u", event: "e", properties };
+    const body = { batch: Array.from({ length: 1_000 }, () => message) };
+    let turns = 0;
+    let judging = true;
+    const count = (): void => {
+      turns += 1;
+      if (judging) setImmediate(count);
+    };
+    count();
+    const { calls } = await accepted(interpretRequest({ kind: "batch", body, receivedAt }));
+    judging = false;
+    expect(calls).toHaveLength(1_000);
+    expect(turns).toBeGreaterThan(5);
+  });
+
   it("takes 2,500 messages and refuses 2,501", async () => {
     expect((await interpretRequest({ kind: "batch", body: junk(2_500), receivedAt })).ok).toBe(true);
     expect(await interpretRequest({ kind: "batch", body: junk(2_501), receivedAt })).toMatchObject({

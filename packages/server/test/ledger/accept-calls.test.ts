@@ -92,6 +92,21 @@ describe("createAcceptCalls", () => {
     );
   });
 
+  it("stores a batch of 2,500 calls in parts, so that none of them holds the event loop for long", async () => {
+    const { accept, track } = start();
+    let underWay = 0;
+    let most = 0;
+    track.mockImplementation(async () => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      await new Promise((resolve) => setImmediate(resolve));
+      underWay -= 1;
+    });
+    const calls = Array.from({ length: 2_500 }, (_, index) => ({ ...CALL, dedupeKey: `m${index}` }));
+    expect(await accept("shop", calls)).toEqual({ accepted: 2_500, duplicates: 0, refused: [] });
+    expect(most).toBeLessThanOrEqual(100);
+  });
+
   it("leaves nothing that others would wait for when the ledger fails", async () => {
     const { accept, ledger } = start();
     const other = { ...CALL, messageId: "b", dedupeKey: "b" };

@@ -1,0 +1,130 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { gzipSync } from "node:zlib";
+import { virtualClock, type VirtualClock } from "@countersign/protocol";
+import { createServer, type CountersignServer, type ServerOptions } from "@countersign/server";
+import { describe, expect, it } from "vitest";
+import { send, type Answer } from "../support/http.ts";
+import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
+import { closing, temporaryDirectory } from "../support/resources.ts";
+
+const MINIMAL = { type: "track", userId: "u", event: "e" };
+
+function many<T>(count: number, item: (index: number) => T): T[] {
+  return Array.from({ length: count }, (_, index) => item(index));
+}
+
+function sizeIn(data: string): number {
+  return ["deliveries.db", "deliveries.db-wal", "server.db", "server.db-wal"]
+    .map((file) => statSync(join(data, file), { throwIfNoEntry: false })?.size ?? 0)
+    .reduce((sum, size) => sum + size, 0);
+}
+
+describe("a small request cannot make much work", () => {
+  it.each([
+    [
+      "a messageId of 240 KB, which would become 2,500 keys",
+      { messageId: "x".repeat(240_000), batch: many(2_500, () => MINIMAL) },
+      200,
+    ],
+    [
+      "a context of 32 KB, which would be stored 2,500 times",
+      { context: { a: "x".repeat(32_000) }, batch: many(2_500, () => MINIMAL) },
+      400,
+    ],
+  ])(
+    "with %s: it is answered within 100 ms, and less than four times its size is stored",
+    async (_, batch, status) => {
+      const data = temporaryDirectory();
+      const server = closing(await createServer({ to: "http://127.0.0.1:9/", port: 0, data }));
+      const body = JSON.stringify({ writeKey: "any", ...batch });
+      const before = sizeIn(data);
+      const times: number[] = [];
+      for (let n = 0; n < 5; n += 1) {
+        const start = performance.now();
+        const answer = await fetch(`${server.url}/v1/batch`, {
+          method: "POST",
+          headers: { "content-encoding": "gzip" },
+          body: gzipSync(body),
+        });
+        times.push(performance.now() - start);
+        expect(answer.status).toBe(status);
+      }
+      // The quickest of five: the machine may have other things to do.
+      expect(Math.min(...times)).toBeLessThan(100);
+      expect(sizeIn(data) - before).toBeLessThan(4 * 5 * body.length);
+    },
+  );
+});
+
+interface Limited {
+  readonly server: CountersignServer;
+  readonly receiver: Receiver;
+  readonly clock: VirtualClock;
+  readonly problems: unknown[];
+}
+
+async function startLimited(options: ServerOptions): Promise<Limited> {
+  const receiver = closing(await startReceiver());
+  receiver.down = true;
+  const clock = virtualClock();
+  const problems: unknown[] = [];
+  const limits = { maxBytes: 1_048_576, onError: (error: unknown) => problems.push(error) };
+  const base = { to: receiver.url, secret: SECRET, port: 0, clock };
+  const server = closing(await createServer({ ...base, ...limits, ...options }));
+  return { server, receiver, clock, problems };
+}
+
+/** Sends batches until one is not taken. */
+async function fill(server: CountersignServer, message: (index: number) => object): Promise<Answer> {
+  for (let n = 0; n < 400; n += 1) {
+    const body = { writeKey: "any", batch: many(100, (index) => message(n * 100 + index)) };
+    const answer = await send(`${server.url}/v1/batch`, { method: "POST", body });
+    if (answer.status !== 200) return answer;
+  }
+  throw new Error("the store did not become full");
+}
+
+describe("a store that is full", () => {
+  it.each([
+    ["in memory", () => ({})],
+    ["on disk", () => ({ data: temporaryDirectory() })],
+  ])(
+    "%s answers 503, says so on /readyz once, and takes calls again when deliveries have ended",
+    async (_, where) => {
+      const { server, receiver, clock, problems } = await startLimited(where());
+      const large = { ...MINIMAL, properties: { a: "x".repeat(2_000) } };
+      const refused = await fill(server, () => large);
+      expect([refused.status, refused.json()]).toMatchObject([503, { success: false, code: "store_full" }]);
+      expect(refused.headers["retry-after"]).toBeDefined();
+      await fill(server, () => large);
+      expect(problems).toHaveLength(1);
+      const readyz = await send(`${server.url}/readyz`);
+      expect([readyz.status, readyz.json()]).toEqual([
+        503,
+        { status: "full", problems: [expect.stringContaining("full")] },
+      ]);
+      receiver.down = false;
+      await clock.advance("1h");
+      expect((await send(`${server.url}/readyz`)).status).toBe(200);
+      const body = { writeKey: "any", ...large };
+      expect((await send(`${server.url}/v1/track`, { method: "POST", body })).status).toBe(200);
+    },
+  );
+
+  it("is also one whose memory for repeats is full, until the ids are a day old", async () => {
+    const { server, receiver, clock } = await startLimited({ maxBytes: 1_048_576 });
+    receiver.down = false;
+    const message = (index: number): object => ({
+      ...MINIMAL,
+      integrations: { All: false },
+      messageId: `${index}-${"m".repeat(80)}`,
+    });
+    expect((await fill(server, message)).json()).toMatchObject({ code: "store_full" });
+    expect((await send(`${server.url}/readyz`)).json()).toMatchObject({ status: "full" });
+    await clock.advance("25h");
+    const body = { writeKey: "any", ...message(1_000_000) };
+    expect((await send(`${server.url}/v1/track`, { method: "POST", body })).status).toBe(200);
+  });
+});
