@@ -40,7 +40,8 @@ const MAX_API_BODY_BYTES = 16 * 1_024 * 1_024;
 export function createApp(options: AppOptions): FastifyInstance {
   const { context, metrics, maxConnections, onError } = options;
   const app = Fastify({
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
+    // A host that is given with a slash at its end makes `//v1/track` of a client.
+    routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, maxParamLength: 512 },
     exposeHeadRoutes: false,
     // What arrives on an open connection while the server drains is still stored, rather than refused without a code.
     return503OnClosing: false,

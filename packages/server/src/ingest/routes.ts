@@ -1,5 +1,7 @@
 import { CALL_TYPES, MAX_BATCH_BYTES, MAX_CALL_BYTES } from "@countersign/protocol";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { rudderSettings, segmentSettings } from "./bootstrap.ts";
+import { openToBrowsers } from "./cors.ts";
 import { decodeBody } from "./decode-body.ts";
 import { StoreFullError, type Ingest } from "./ingest.ts";
 import { interpretRequest, rejection, type IngestRequest } from "./interpret-request.ts";
@@ -27,11 +29,11 @@ export async function ingestRoutes(scope: FastifyInstance, { ingest }: { ingest:
   const budget = new ByteBudget(MAX_BODY_BYTES_AT_ONCE);
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser("*", (_request, _payload, done) => done(null));
-  scope.addHook("onRequest", async (request, reply) => {
+  scope.addHook("onRequest", async (request) => {
     // The body is JSON whatever the header says, and Fastify would answer 415 to a header that is none.
     delete request.raw.headers["content-type"];
-    reply.header("access-control-allow-origin", "*");
   });
+  openToBrowsers(scope);
   scope.setErrorHandler(async (error, _request, reply) => {
     const isFull = error instanceof StoreFullError;
     if (isFull) ingest.countRefusal(STORE_FULL.code);
@@ -41,13 +43,36 @@ export async function ingestRoutes(scope: FastifyInstance, { ingest }: { ingest:
   scope.setNotFoundHandler(async (_request, reply) => answer(reply, NOT_FOUND));
   for (const [path, kind] of PATHS) {
     scope.post(path, async (request, reply) => handle({ request, reply, kind, ingest, budget }));
-    scope.options(path, async (_request, reply) => allowOrigins(reply));
     scope.route({
       method: ["GET", "PUT", "PATCH", "DELETE"],
       url: path,
       handler: async (_request, reply) => answer(reply.header("allow", "POST, OPTIONS"), METHOD_NOT_ALLOWED),
     });
   }
+  addBrowserRoutes(scope, { ingest, budget });
+}
+
+/** What browser libraries ask for besides recording calls. */
+function addBrowserRoutes(
+  scope: FastifyInstance,
+  { ingest, budget }: Pick<Exchange, "ingest" | "budget">,
+): void {
+  const findSource = (writeKey: string): string | undefined => ingest.findSource(writeKey);
+  scope.get<{ Params: { writeKey: string } }>("/projects/:writeKey/settings", async (request, reply) => {
+    const found = segmentSettings(request, request.params.writeKey, findSource);
+    return found.ok ? found.settings : answer(reply, found.refusal);
+  });
+  scope.get("/sourceConfig", async (request, reply) => {
+    const found = rudderSettings(request, findSource);
+    return found.ok ? found.settings : answer(reply, found.refusal);
+  });
+  // Figures of a library about itself: taken, so that its page shows no error, and not kept.
+  scope.post("/m", async (request, reply) => {
+    const body = await readBody(request.raw, MAX_CALL_BYTES, budget);
+    if (!body.ok) return answer(reply, body.refusal);
+    body.release();
+    return { success: true };
+  });
 }
 
 interface Exchange {
@@ -119,15 +144,6 @@ function answer(reply: FastifyReply, { status, code, message, detail }: Refusal)
 function rateLimited(reply: FastifyReply, seconds: number): Refusal {
   reply.header("retry-after", String(seconds)).header("x-ratelimit-reset", String(seconds));
   return { status: 429, code: "rate_limited", message: "Too many requests", detail: "Come again later." };
-}
-
-function allowOrigins(reply: FastifyReply): FastifyReply {
-  return reply
-    .code(204)
-    .header("access-control-allow-methods", "POST")
-    .header("access-control-allow-headers", "authorization, content-type, content-encoding, x-strict-mode")
-    .header("access-control-max-age", "86400")
-    .send();
 }
 
 /** IPv4 clients of a socket that listens on both appear as `::ffff:10.0.0.1`. */
