@@ -101,10 +101,16 @@ describe.skipIf(missing)(`in ${CHROMIUM}${missing ? " (skipped: not installed)" 
   });
 });
 
-/** This library has no screen(). */
-const RUDDER_CALLS = CALLS.map((call): ClientCall =>
-  call.type === "screen" ? { ...call, type: "page" } : call,
-);
+/** This library has no screen(), and leaves out properties that are null. */
+const RUDDER_CALLS = CALLS.map((call): ClientCall => {
+  const { type, properties } = call;
+  const kept = Object.entries(properties ?? {}).filter(([, value]) => value !== null);
+  return {
+    ...call,
+    type: type === "screen" ? "page" : type,
+    ...(properties && { properties: Object.fromEntries(kept) }),
+  };
+});
 
 interface Run {
   readonly url: string;

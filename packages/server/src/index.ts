@@ -9,4 +9,9 @@ export {
   type NamedDestination,
 } from "./settings/settings-edit.ts";
 export type { LiveEvent } from "./live/live-events.ts";
-export { REJECTION_REASONS, type Rejection, type RejectionReason } from "./ingest/rejection-reasons.ts";
+export {
+  REJECTION_REASONS,
+  type Rejection,
+  type RejectionReason,
+  type Warning,
+} from "./ingest/rejection-reasons.ts";

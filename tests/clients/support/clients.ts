@@ -62,7 +62,11 @@ function makeCall(
   { type, timestamp, ...fields }: ClientCall,
   done?: (error?: unknown) => void,
 ): void {
-  const message: Message = { ...fields, ...(timestamp !== undefined && { timestamp: new Date(timestamp) }) };
+  // Clients write into the objects that they are given.
+  const message: Message = {
+    ...structuredClone(fields),
+    ...(timestamp !== undefined && { timestamp: new Date(timestamp) }),
+  };
   (client as Record<string, (message: Message, done?: (error?: unknown) => void) => void>)[type]?.(
     message,
     done,

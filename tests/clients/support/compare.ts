@@ -50,19 +50,21 @@ function labelOf(message: object): string {
 function expectIntent(call: ClientCall, message: WireMessage): void {
   const { integrations: _, timestamp, ...given } = call;
   const wanted = call.type === "alias" ? asForwarded({ ...given }) : given;
-  const arrived = Object.entries(wanted).map(([field, value]) => [
-    field,
-    typeof value === "object" ? partOf(message[field], value) : message[field],
-  ]);
-  expect(Object.fromEntries(arrived)).toEqual(wanted);
+  expect(partOf(message, wanted)).toEqual(wanted);
   expect({ call: labelOf(call), time: isTime(message["timestamp"], timestamp) }).toMatchObject({
     time: true,
   });
 }
 
-/** The members of an object that another has too. */
-function partOf(value: unknown, like: object | null): object {
-  return Object.fromEntries(Object.entries(value ?? {}).filter(([name]) => name in (like ?? {})));
+/** The members of an object that another has too, and so on within them. Anything else as it is. */
+function partOf(value: unknown, like: unknown): unknown {
+  if (!isRecord(value) || !isRecord(like)) return value;
+  const members = Object.entries(value).filter(([name]) => name in like);
+  return Object.fromEntries(members.map(([name, member]) => [name, partOf(member, like[name])]));
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isTime(arrived: unknown, given: string | undefined): boolean {

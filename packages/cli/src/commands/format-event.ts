@@ -20,6 +20,8 @@ export function formatEvent(event: LiveEvent, colors: Colors): string | undefine
       return `${time} ${colors.dim("skipped  ")} ${printable(event.type)} ${printable(event.messageId)}: ${event.reason}`;
     case "rejected":
       return `${time} ${colors.red("rejected ")} ${printable(event.rejection.type ?? "message")}: ${printable(event.rejection.detail)}`;
+    case "warned":
+      return `${time} ${colors.yellow("warning  ")} ${printable(event.warning.type)}: ${printable(event.warning.detail)}`;
     case "store_error":
       return `${time} ${colors.red("error    ")} ${printable(event.message)}`;
     default:

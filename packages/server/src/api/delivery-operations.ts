@@ -70,6 +70,16 @@ export const deliveryOperations: readonly Operation[] = [
   },
   {
     method: "GET",
+    path: "/warnings",
+    id: "listWarnings",
+    summary:
+      "What the makers of accepted messages should know, the newest first. The last thousand since the start are kept.",
+    query: { limit: { type: "integer", minimum: 1, maximum: 1_000, default: 100 } },
+    answer: { status: 200, schema: { type: "array", items: ref("Warning") } },
+    handle: ({ warnings }, { query }) => warnings.list(Number(query["limit"])),
+  },
+  {
+    method: "GET",
     path: "/stats",
     id: "getStats",
     summary:

@@ -98,6 +98,19 @@ export const schemas: Readonly<Record<string, Schema>> = {
     },
     ["source", "index", "type", "messageId"],
   ),
+  Warning: object(
+    {
+      receivedAt: DATE_TIME,
+      source: TEXT,
+      reason: { type: "string", enum: ["unsafe_integer"] },
+      detail: TEXT,
+      paths: TEXTS,
+      index: COUNT,
+      type: TEXT,
+      messageId: TEXT,
+    },
+    ["index", "messageId"],
+  ),
   Fault: object({
     id: COUNT,
     fault: { type: "string", enum: [...FAULTS, "rate_limit"] },

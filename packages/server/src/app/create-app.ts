@@ -85,7 +85,7 @@ export function createApp(options: AppOptions): FastifyInstance {
 }
 
 function createIngest({ context, room, events, metrics, anyKey, onError }: AppOptions): Ingest {
-  const { sender, ledger, faults, now } = context;
+  const { sender, ledger, faults, warnings: kept, now } = context;
   const accept = createAcceptCalls(sender, ledger, now);
   return {
     now,
@@ -112,6 +112,13 @@ function createIngest({ context, room, events, metrics, anyKey, onError }: AppOp
         await turn();
       }
       await ledger.keepRejections(rejections, source, now());
+    },
+    keepWarnings(warnings, source) {
+      kept.keep(warnings, source, now());
+      for (const warning of warnings) {
+        metrics.warned(warning.reason);
+        events.warned(warning, source);
+      }
     },
     countRefusal: (code) => metrics.refused(code),
     rateLimit: () => faults.strikeRateLimit(),

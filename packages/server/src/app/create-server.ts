@@ -20,6 +20,7 @@ import { Ledger } from "../ledger/ledger.ts";
 import { LiveEvents, type LiveEvent } from "../live/live-events.ts";
 import { createMetrics } from "../live/metrics.ts";
 import { StoreRoom } from "../live/store-room.ts";
+import { WarningList } from "../live/warning-list.ts";
 import { messageOf, ServerError } from "../errors/server-error.ts";
 import { ServerOptionsError, sourcesOf, type ServerOptions } from "./server-options.ts";
 
@@ -95,6 +96,7 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
       ledger,
       book,
       faults: new FaultList(transport),
+      warnings: new WarningList(),
       streams,
       virtualClock: asVirtual(clock),
       now,

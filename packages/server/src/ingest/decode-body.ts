@@ -1,12 +1,13 @@
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
+import { readIntegers, type ReadIntegers } from "./read-integers.ts";
 import { invalidJson, tooLarge, type Refusal } from "./refusal.ts";
 
 const inflate = promisify(gunzip);
 
 /** The JSON of a request body, or why there is none. */
 export type DecodedBody =
-  | { readonly ok: true; readonly value: unknown }
+  | ({ readonly ok: true } & ReadIntegers)
   | { readonly ok: false; readonly refusal: Refusal };
 
 /**
@@ -25,7 +26,8 @@ export async function decodeBody(
   if (!Buffer.isBuffer(plain)) return { ok: false, refusal: plain };
   if (plain.length > maxBytes) return { ok: false, refusal: tooLarge(`The limit is ${maxBytes} bytes.`) };
   try {
-    return { ok: true, value: JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(plain)) };
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(plain);
+    return { ok: true, ...readIntegers(text, JSON.parse(text)) };
   } catch (error) {
     const detail = error instanceof SyntaxError ? error.message : "The body is not valid UTF-8.";
     return { ok: false, refusal: invalidJson(detail) };

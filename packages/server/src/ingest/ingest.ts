@@ -1,5 +1,5 @@
 import type { IngestedCall } from "./normalize-call.ts";
-import type { Rejection } from "./rejection-reasons.ts";
+import type { Rejection, Warning } from "./rejection-reasons.ts";
 
 /** What became of the calls of one request. */
 export interface Acceptance {
@@ -27,6 +27,8 @@ export interface Ingest {
   accept(source: string, calls: readonly IngestedCall[]): Promise<Acceptance>;
   /** Keeps messages that were not accepted, for their maker to look at. */
   keepRejections(rejections: readonly Rejection[], source?: string): Promise<void>;
+  /** Shows what the maker of an accepted message should know. */
+  keepWarnings(warnings: readonly Warning[], source: string): void;
   /** Counts a request that was refused as a whole, by its code. */
   countRefusal(code: string): void;
   /** Seconds for which the client is to stay away: a rate limit injected as a fault. */

@@ -10,9 +10,16 @@ import {
   readSharedFields,
   type CallSurroundings,
   type IngestedCall,
+  type Verdict,
 } from "./normalize-call.ts";
 import { tooLarge, type Refusal } from "./refusal.ts";
-import { REJECTION_REASONS, type Rejection, type RejectionReason } from "./rejection-reasons.ts";
+import type { UnsafeIntegers } from "./read-integers.ts";
+import {
+  REJECTION_REASONS,
+  type Rejection,
+  type RejectionReason,
+  type Warning,
+} from "./rejection-reasons.ts";
 import { takeTurns } from "./take-turns.ts";
 
 /**
@@ -20,6 +27,11 @@ import { takeTurns } from "./take-turns.ts";
  * 132 KB on the wire would be 82 MB in the store.
  */
 const MAX_EXPANDED_BYTES = 8_388_608;
+
+/** Most warnings that one request can cause. */
+const MAX_WARNINGS = 100;
+
+const NO_INTEGERS: UnsafeIntegers = new Map();
 
 /** A request of the ingestion API, its body decoded. */
 export interface IngestRequest {
@@ -29,18 +41,27 @@ export interface IngestRequest {
   /** When it came in, in milliseconds since 1970. */
   readonly receivedAt: number;
   readonly ip?: string | undefined;
+  /** Integers in the body whose digits JavaScript does not keep. */
+  readonly unsafeIntegers?: UnsafeIntegers | undefined;
+  /** Whether what is only warned of is refused: `X-Strict-Mode: 1`. */
+  readonly strict?: boolean | undefined;
 }
 
 /** What a request asks for: calls to accept, messages to keep as rejected, or neither because it is refused whole. */
 export type Interpretation =
-  | { readonly ok: true; readonly calls: readonly IngestedCall[]; readonly rejections: readonly Rejection[] }
+  | {
+      readonly ok: true;
+      readonly calls: readonly IngestedCall[];
+      readonly rejections: readonly Rejection[];
+      readonly warnings: readonly Warning[];
+    }
   | { readonly ok: false; readonly refusal: Refusal };
 
 /** Reads the messages of a request. Each has its own verdict, so that good ones are not lost with bad ones. */
 export async function interpretRequest(request: IngestRequest): Promise<Interpretation> {
   const { kind, body, receivedAt, ip } = request;
   if (!isObject(body)) return rejectedWhole("not_an_object", body);
-  if (kind !== "batch") return interpretCall(body, { type: kind, receivedAt, ip });
+  if (kind !== "batch") return interpretCall(request, { type: kind, receivedAt, ip });
   const batch = body["batch"];
   if (!Array.isArray(batch)) return rejectedWhole("no_batch", body);
   if (batch.length > MAX_BATCH_MESSAGES) {
@@ -64,7 +85,7 @@ export async function interpretRequest(request: IngestRequest): Promise<Interpre
       `The batch has ${batch.length} messages that share ${shared.value.bytes} bytes of \`context\` and \`integrations\`. Send it in smaller batches.`,
     );
   }
-  return judge(batch, batchId, {
+  return judgeBatch(request, batch, batchId, {
     receivedAt,
     ip,
     // Older clients call the time of sending `timestamp`.
@@ -103,32 +124,65 @@ function refused(detail: string): Interpretation {
 }
 
 function rejectedWhole(reason: RejectionReason, body: unknown, detail?: string): Interpretation {
-  return { ok: true, calls: [], rejections: [rejection(reason, body, { detail })] };
+  return { ok: true, calls: [], rejections: [rejection(reason, body, { detail })], warnings: [] };
 }
 
 /** A single call that is too large is refused, as a batch is; in a batch it is one message among others. */
-function interpretCall(body: unknown, surroundings: CallSurroundings): Interpretation {
-  const verdict = normalizeCall(body, surroundings);
-  if (verdict.ok) return { ok: true, calls: [verdict.value], rejections: [] };
+function interpretCall(request: IngestRequest, surroundings: CallSurroundings): Interpretation {
+  const { body } = request;
+  const { verdict, warnings } = judge(request, body, surroundings);
+  if (verdict.ok) return { ok: true, calls: [verdict.value], rejections: [], warnings };
   const { reason, detail } = verdict;
   if (reason === "message_too_large") return refused(detail);
-  return { ok: true, calls: [], rejections: [rejection(reason, body, { detail, type: surroundings.type })] };
+  const { type } = surroundings;
+  return { ok: true, calls: [], rejections: [rejection(reason, body, { detail, type })], warnings };
 }
 
-async function judge(
+async function judgeBatch(
+  request: IngestRequest,
   messages: readonly unknown[],
   batchId: unknown,
   surroundings: CallSurroundings,
 ): Promise<Interpretation> {
   const calls: IngestedCall[] = [];
   const rejections: Rejection[] = [];
+  const warnings: Warning[] = [];
   const turn = takeTurns();
   for (const [index, message] of messages.entries()) {
     const fallbackKey = typeof batchId === "string" && batchId !== "" ? `${batchId}#${index}` : undefined;
-    const verdict = normalizeCall(message, { ...surroundings, fallbackKey });
+    const { verdict, warnings: own } = judge(request, message, { ...surroundings, fallbackKey }, index);
     if (verdict.ok) calls.push(verdict.value);
     else rejections.push(rejection(verdict.reason, message, { detail: verdict.detail, index }));
+    if (warnings.length < MAX_WARNINGS) warnings.push(...own);
     await turn();
   }
-  return { ok: true, calls, rejections };
+  return { ok: true, calls, rejections, warnings };
+}
+
+interface Judgement {
+  readonly verdict: Verdict<IngestedCall>;
+  readonly warnings: readonly Warning[];
+}
+
+/** Integers whose digits JavaScript does not keep are refused in strict mode, and warned of otherwise. */
+function judge(
+  { strict, unsafeIntegers = NO_INTEGERS }: IngestRequest,
+  message: unknown,
+  surroundings: CallSurroundings,
+  index?: number,
+): Judgement {
+  const verdict = normalizeCall(message, surroundings);
+  const shared = unsafeIntegers.get(undefined) ?? [];
+  const own = index === undefined ? [] : (unsafeIntegers.get(index) ?? []);
+  if (!verdict.ok || shared.length + own.length === 0) return { verdict, warnings: [] };
+  const paths = [...shared, ...own];
+  const detail = `\`${paths[0]}\` is an integer above 2^53 whose digits JavaScript does not keep. Send it as a string.`;
+  if (strict) return { verdict: { ok: false, reason: "unsafe_integer", detail }, warnings: [] };
+  const { type, messageId } = verdict.value;
+  const facts = {
+    ...(index !== undefined && { index }),
+    type,
+    ...(messageId !== undefined && { messageId }),
+  };
+  return { verdict, warnings: [{ reason: "unsafe_integer", detail, paths, ...facts }] };
 }

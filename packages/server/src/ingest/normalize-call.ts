@@ -10,6 +10,7 @@ import {
   type CallType,
   type RecordedCall,
 } from "@countersign/protocol";
+import { readGivenTime, readObject, readTraits, withDocumentedAll } from "./client-habits.ts";
 import { REJECTION_REASONS, type RejectionReason } from "./rejection-reasons.ts";
 import { correctClockSkew, readTimestamp } from "./timestamps.ts";
 
@@ -83,10 +84,11 @@ export function normalizeCall(message: unknown, surroundings: CallSurroundings):
 /** Reads `context` and `integrations` of a batch. Anything but an object counts as absent. */
 export function readSharedFields(batch: JsonRecord): Verdict<SharedFields> {
   return judged(() => {
-    const context = isObject(batch["context"]) ? batch["context"] : undefined;
-    const integrations = isObject(batch["integrations"]) ? batch["integrations"] : undefined;
-    if (!(context || integrations)) return { bytes: 0 };
-    assertShallow({ context, integrations });
+    const context = readObject(batch["context"]);
+    const given = readObject(batch["integrations"]);
+    if (!(context || given)) return { bytes: 0 };
+    assertShallow({ context, given });
+    const integrations = given && withDocumentedAll(given);
     return { context, integrations, bytes: measure({ context, integrations }) };
   });
 }
@@ -175,8 +177,9 @@ function readObjects(type: CallType, fields: JsonRecord, { shared, ip }: CallSur
   for (const field of OBJECT_FIELDS) {
     const value = fields[field];
     if (value === undefined || !Object.hasOwn(CALL_FIELDS[type], field)) continue;
-    if (!isObject(value)) throw new Rejected("invalid_field", `\`${field}\` must be an object.`);
-    objects[field] = value;
+    const content = readObject(value);
+    if (!content) throw new Rejected("invalid_field", `\`${field}\` must be an object.`);
+    objects[field] = content;
   }
   if (type === "page" && objects.traits) {
     // The Go library calls the properties of a page its traits (spec 2.3).
@@ -184,7 +187,10 @@ function readObjects(type: CallType, fields: JsonRecord, { shared, ip }: CallSur
     delete objects.traits;
   }
   if (shared?.context) objects.context = { ...shared.context, ...objects.context };
+  if (objects.integrations) objects.integrations = withDocumentedAll(objects.integrations);
   if (shared?.integrations) objects.integrations = { ...shared.integrations, ...objects.integrations };
+  const traits = readTraits(type, objects.traits, objects.context);
+  if (traits) objects.traits = traits;
   if (objects.context?.["direct"] === true && objects.context["ip"] == null && ip !== undefined) {
     objects.context = { ...objects.context, ip };
   }
@@ -192,7 +198,7 @@ function readObjects(type: CallType, fields: JsonRecord, { shared, ip }: CallSur
 }
 
 function readCallTime(message: JsonRecord, { receivedAt, sentAt }: CallSurroundings): string {
-  const given = message["originalTimestamp"] ?? message["timestamp"] ?? "";
+  const given = readGivenTime(message) ?? "";
   const originalTimestamp = readTimestamp(given);
   // A call whose time cannot be understood is shown to its maker, rather than dated today.
   if (given !== "" && originalTimestamp === undefined) throw new Rejected("invalid_timestamp");

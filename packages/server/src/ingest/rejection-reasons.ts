@@ -10,6 +10,7 @@ type ServerReason =
   | "no_batch"
   | "missing_type"
   | "unknown_type"
+  | "unsafe_integer"
   | "refused_by_sender";
 
 /** The code of a rejection. */
@@ -37,8 +38,21 @@ export const REJECTION_REASONS: Readonly<Record<RejectionReason, string>> = {
   message_id_too_long: "The `messageId` has 100 characters or more.",
   message_too_large: "The message is larger than 32,768 bytes of JSON.",
   nested_too_deeply: "The message nests objects or arrays more than 500 deep.",
+  unsafe_integer: "An integer is above 2^53 and JavaScript does not keep its digits. Send it as a string.",
   refused_by_sender: "The forwarding engine refused the message.",
 };
+
+/** Something about an accepted message that its maker should know. */
+export interface Warning {
+  readonly reason: "unsafe_integer";
+  readonly detail: string;
+  /** Where it is in the message, such as `properties.products.0.id`. At most ten. */
+  readonly paths: readonly string[];
+  /** The message's place in the batch, from 0. */
+  readonly index?: number;
+  readonly type: string;
+  readonly messageId?: string;
+}
 
 /** A message that was received and not accepted. */
 export interface Rejection {

@@ -5,6 +5,7 @@ import { openToBrowsers } from "./cors.ts";
 import { decodeBody } from "./decode-body.ts";
 import { StoreFullError, type Ingest } from "./ingest.ts";
 import { interpretRequest, rejection, type IngestRequest } from "./interpret-request.ts";
+import { NO_PIXEL_DATA, pixelCall, sendPixel } from "./pixel.ts";
 import { ByteBudget, readBody } from "./read-body.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Rejection } from "./rejection-reasons.ts";
@@ -66,6 +67,15 @@ function addBrowserRoutes(
     const found = rudderSettings(request, findSource);
     return found.ok ? found.settings : answer(reply, found.refusal);
   });
+  for (const kind of CALL_TYPES) {
+    scope.get(`/pixel/${kind}`, async (request, reply) => {
+      const exchange = { request, reply, kind, ingest, budget };
+      const bytes = pixelCall(request.query);
+      if (!bytes) return refuse(exchange, NO_PIXEL_DATA);
+      const maxBytes = MAX_CALL_BYTES + ENVELOPE_BYTES;
+      return record(exchange, { bytes, maxBytes, receivedAt: ingest.now() }, sendPixel);
+    });
+  }
   // Figures of a library about itself: taken, so that its page shows no error, and not kept.
   scope.post("/m", async (request, reply) => {
     const body = await readBody(request.raw, MAX_CALL_BYTES, budget);
@@ -83,30 +93,54 @@ interface Exchange {
   readonly budget: ByteBudget;
 }
 
-async function handle({ request, reply, kind, ingest, budget }: Exchange): Promise<FastifyReply> {
-  const refuse = (refusal: Refusal): FastifyReply => {
-    ingest.countRefusal(refusal.code);
-    return answer(reply, refusal);
-  };
+async function handle(exchange: Exchange): Promise<FastifyReply> {
+  const { request, kind, ingest, budget } = exchange;
   const receivedAt = ingest.now();
   const maxBytes = kind === "batch" ? MAX_BATCH_BYTES : MAX_CALL_BYTES + ENVELOPE_BYTES;
   const body = await readBody(request.raw, maxBytes, budget);
-  if (!body.ok) return refuse(body.refusal);
+  if (!body.ok) return refuse(exchange, body.refusal);
   try {
-    const wait = ingest.rateLimit();
-    if (wait !== undefined) return refuse(rateLimited(reply, wait));
-    const decoded = await decodeBody(body.bytes, request.headers["content-encoding"], maxBytes);
-    if (!decoded.ok) return refuse(decoded.refusal);
-    const source = findSource(request.headers.authorization, decoded.value, ingest);
-    if (typeof source !== "string") return await conclude(request, reply, ingest, [source]);
-    const ip = clientAddress(request.raw.socket.remoteAddress);
-    const read = await interpretRequest({ kind, body: decoded.value, receivedAt, ip });
-    if (!read.ok) return refuse(read.refusal);
-    const { refused } = await ingest.accept(source, read.calls);
-    return await conclude(request, reply, ingest, [...read.rejections, ...refused], source);
+    return await record(exchange, { bytes: body.bytes, maxBytes, receivedAt });
   } finally {
     body.release();
   }
+}
+
+interface ReceivedBody {
+  readonly bytes: Buffer;
+  readonly maxBytes: number;
+  readonly receivedAt: number;
+}
+
+async function record(
+  exchange: Exchange,
+  { bytes, maxBytes, receivedAt }: ReceivedBody,
+  succeed: (reply: FastifyReply) => FastifyReply = sendSuccess,
+): Promise<FastifyReply> {
+  const { request, reply, kind, ingest } = exchange;
+  const wait = ingest.rateLimit();
+  if (wait !== undefined) return refuse(exchange, rateLimited(reply, wait));
+  const decoded = await decodeBody(bytes, request.headers["content-encoding"], maxBytes);
+  if (!decoded.ok) return refuse(exchange, decoded.refusal);
+  const source = findSource(request.headers.authorization, decoded.value, ingest);
+  if (typeof source !== "string") return conclude(exchange, succeed, [source]);
+  const ip = clientAddress(request.raw.socket.remoteAddress);
+  const strict = isStrict(request);
+  const { value, unsafeIntegers } = decoded;
+  const read = await interpretRequest({ kind, body: value, receivedAt, ip, unsafeIntegers, strict });
+  if (!read.ok) return refuse(exchange, read.refusal);
+  const { refused } = await ingest.accept(source, read.calls);
+  ingest.keepWarnings(read.warnings, source);
+  return conclude(exchange, succeed, [...read.rejections, ...refused], source);
+}
+
+function refuse({ reply, ingest }: Exchange, refusal: Refusal): FastifyReply {
+  ingest.countRefusal(refusal.code);
+  return answer(reply, refusal);
+}
+
+function sendSuccess(reply: FastifyReply): FastifyReply {
+  return reply.send({ success: true });
 }
 
 function findSource(authorization: string | undefined, body: unknown, ingest: Ingest): string | Rejection {
@@ -115,16 +149,19 @@ function findSource(authorization: string | undefined, body: unknown, ingest: In
   return ingest.findSource(writeKey) ?? rejection("unknown_write_key", body);
 }
 
+function isStrict({ headers }: FastifyRequest): boolean {
+  return headers["x-strict-mode"] === "1";
+}
+
 async function conclude(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  ingest: Ingest,
+  { request, reply, ingest }: Exchange,
+  succeed: (reply: FastifyReply) => FastifyReply,
   rejections: readonly Rejection[],
   source?: string,
 ): Promise<FastifyReply> {
   const [first] = rejections;
   if (first) await ingest.keepRejections(rejections, source);
-  if (!first || request.headers["x-strict-mode"] !== "1") return reply.send({ success: true });
+  if (!first || !isStrict(request)) return succeed(reply);
   const aboutTheKey = first.reason === "no_write_key" || first.reason === "unknown_write_key";
   return reply.code(aboutTheKey ? 401 : 400).send({
     success: false,

@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import type { Attempt, DeliveryInfo, Sender } from "@countersign/sender";
-import type { Rejection } from "../ingest/rejection-reasons.ts";
+import type { Rejection, Warning } from "../ingest/rejection-reasons.ts";
 
 /** What happens on a server, one after the other, for pages, logs and tests to follow. */
 export type LiveEvent = { readonly id: number; readonly at: string } & (
@@ -20,6 +20,7 @@ export type LiveEvent = { readonly id: number; readonly at: string } & (
       readonly reason: string;
     }
   | { readonly event: "rejected"; readonly source?: string; readonly rejection: Omit<Rejection, "message"> }
+  | { readonly event: "warned"; readonly source: string; readonly warning: Warning }
   | { readonly event: "store_error"; readonly message: string }
 );
 
@@ -54,6 +55,11 @@ export class LiveEvents {
   /** Tells that a message was rejected at the door. */
   rejected({ message: _, ...rejection }: Rejection, source: string | undefined): void {
     this.#emit({ event: "rejected", ...(source !== undefined && { source }), rejection });
+  }
+
+  /** Tells what the maker of an accepted message should know. */
+  warned(warning: Warning, source: string): void {
+    this.#emit({ event: "warned", source, warning });
   }
 
   /** Calls `listener` with every event from now on, and first with the kept ones after `lastId`, if given. */

@@ -9,6 +9,7 @@ export interface Metrics {
   accepted(source: string, count: number): void;
   duplicates(source: string, count: number): void;
   rejected(reason: string): void;
+  warned(reason: string): void;
   refused(code: string): void;
   /** The exposition text. */
   render(): Promise<string>;
@@ -29,6 +30,7 @@ export function createMetrics(sender: Sender, withProcess: boolean): Metrics {
   const accepted = counter("calls_accepted_total", "Calls stored for forwarding.", ["source"]);
   const duplicates = counter("calls_duplicate_total", "Calls recognised as repeats.", ["source"]);
   const rejected = counter("calls_rejected_total", "Messages not accepted, by reason.", ["reason"]);
+  const warned = counter("calls_warned_total", "Calls accepted with a warning, by reason.", ["reason"]);
   const refused = counter("requests_refused_total", "Ingestion requests answered with an error, by code.", [
     "code",
   ]);
@@ -41,6 +43,7 @@ export function createMetrics(sender: Sender, withProcess: boolean): Metrics {
     accepted: (source, count) => accepted.inc({ source }, count),
     duplicates: (source, count) => duplicates.inc({ source }, count),
     rejected: (reason) => rejected.inc({ reason }),
+    warned: (reason) => warned.inc({ reason }),
     refused: (code) => refused.inc({ code }),
     render: () => registry.metrics(),
     contentType: registry.contentType,

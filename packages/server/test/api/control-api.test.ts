@@ -151,6 +151,27 @@ describe("rejected messages", () => {
   });
 });
 
+describe("warnings", () => {
+  it("are listed with the path of what they are about, the newest first, the last thousand", async () => {
+    for (let sent = 0; sent < 11; sent += 1) {
+      const items = Array.from(
+        { length: 100 },
+        (_, n) =>
+          `{"type":"track","userId":"u","event":"e","messageId":"m${sent * 100 + n}","properties":{"n":9007199254740993}}`,
+      );
+      await fetch(`${server.url}/v1/batch`, {
+        method: "POST",
+        body: `{"writeKey":"any","batch":[${items.join()}]}`,
+      });
+    }
+    const all = (await call("GET", "/warnings?limit=1000")).json() as { messageId: string }[];
+    expect([all[0]?.messageId, all.at(-1)?.messageId, all.length]).toEqual(["m1099", "m100", 1_000]);
+    expect((await call("GET", "/warnings?limit=1")).json()).toMatchObject([
+      { reason: "unsafe_integer", paths: ["properties.n"], index: 99, source: "default", type: "track" },
+    ]);
+  });
+});
+
 describe("sources and destinations", () => {
   it("are shown without secrets, and changed while running", async () => {
     expect((await call("GET", "/sources")).json()).toEqual([

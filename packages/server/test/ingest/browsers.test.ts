@@ -1,14 +1,20 @@
 import { createServer, type CountersignServer } from "@countersign/server";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { send } from "../support/http.ts";
-import { startReceiver, secret, type Receiver } from "../support/receiver.ts";
+import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
 
 let server: CountersignServer;
 let receiver: Receiver;
 
 beforeAll(async () => {
   receiver = await startReceiver();
-  server = await createServer({ to: receiver.url, secret, writeKey: "WK", port: 0, token: "a token" });
+  server = await createServer({
+    to: receiver.url,
+    secret: SECRET,
+    writeKey: "WK",
+    port: 0,
+    token: "a token",
+  });
 });
 
 afterAll(async () => {
@@ -144,6 +150,33 @@ describe("paths of browser libraries", () => {
     expect(answer.json()).toEqual({ success: true });
     await server.sender.idle();
     expect(receiver.webhooks).toEqual([]);
+  });
+
+  const base64 = (call: object): string =>
+    encodeURIComponent(Buffer.from(JSON.stringify(call)).toString("base64"));
+
+  it("takes the call of a pixel, and answers with a picture", async () => {
+    const answer = await send(
+      `${server.url}/v1/pixel/track?data=${base64({ ...event, properties: { n: "?>~é" } })}`,
+    );
+    expect(answer.status).toBe(200);
+    expect(answer.headers["content-type"]).toBe("image/gif");
+    expect(answer.text).toMatch(/^GIF89a/);
+    await server.sender.idle();
+    expect(receiver.webhooks).toMatchObject([{ type: "track", event: "Hello", properties: { n: "?>~é" } }]);
+  });
+
+  it.each([
+    ["/v1/pixel/track", "no_data"],
+    ["/v1/pixel/track?data=", "no_data"],
+    ["/v1/pixel/track?data=a&data=b", "no_data"],
+    ["/v1/pixel/track?data=e30x", "invalid_json"],
+    [`/v1/pixel/track?data=${base64({ ...event, properties: { n: "x".repeat(9_000) } })}&more`, undefined],
+    ["/v1/pixel/other?data=e30", "not_found"],
+  ])("answers %.60s in words", async (path, code) => {
+    const answer = await send(`${server.url}${path}`);
+    if (code === undefined) expect(answer.status).toBe(200);
+    else expect(answer.json()).toMatchObject({ success: false, code, detail: expect.stringMatching(/./) });
   });
 
   it.each(["/v1", "/v1/", "/v1/nothing", "/v1/projects", "/v1/projects//settings"])(

@@ -19,7 +19,7 @@ describe("decodeBody", () => {
     ["a byte order mark", Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), json]), undefined],
   ])("decodes %s", async (_title, bytes, encoding) => {
     const decoded = await decodeBody(bytes, encoding, LIMIT);
-    expect(decoded).toEqual({ ok: true, value: JSON.parse(json.toString()) });
+    expect(decoded).toMatchObject({ ok: true, value: JSON.parse(json.toString()) });
   });
 
   it.each([

@@ -172,9 +172,12 @@ describe("the messages of a batch", () => {
     );
   });
 
-  it("takes originalTimestamp over timestamp, and our time when there is neither", async () => {
-    const originalTimestamp = "2024-01-02T03:04:05.678901Z";
-    expect(await one({ type: "identify", userId: "u", originalTimestamp, timestamp: now })).toMatchObject({
+  it("takes timestamp over originalTimestamp, and our time when there is neither", async () => {
+    const timestamp = "2024-01-02T03:04:05.678901Z";
+    expect(await one({ type: "identify", userId: "u", originalTimestamp: now, timestamp })).toMatchObject({
+      timestamp: "2024-01-02T03:04:05.678Z",
+    });
+    expect(await one({ type: "identify", userId: "u", originalTimestamp: timestamp })).toMatchObject({
       timestamp: "2024-01-02T03:04:05.678Z",
     });
     expect(await one({ type: "identify", userId: "u", timestamp: "" })).toMatchObject({ timestamp: now });
@@ -230,7 +233,7 @@ describe("the messages of a batch", () => {
     ["missing_previous_id", { type: "alias", userId: "u" }],
     ["invalid_field", { type: "identify", userId: ["u"] }],
     ["invalid_field", { type: "track", userId: "u", event: { a: 1 } }],
-    ["invalid_field", { type: "identify", userId: "u", traits: [] }],
+    ["invalid_field", { type: "identify", userId: "u", traits: [1] }],
     ["invalid_field", { type: "identify", userId: "u", context: "x" }],
     ["invalid_field", { type: "identify", userId: "u", integrations: true }],
     ["invalid_field", { type: "identify", userId: "u", messageId: true }],

@@ -33,6 +33,7 @@ beforeEach(async () => {
     keepRejections: async (rejections, source) => {
       kept.push(...rejections.map((rejection) => ({ rejection, source })));
     },
+    keepWarnings: () => {},
     countRefusal: (code) => refusals.push(code),
     rateLimit: () => limit,
     onError: () => {},
