@@ -1,0 +1,117 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it, onTestFinished } from "vitest";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+const COMPILERS: readonly { readonly version: string; readonly bin: string }[] = [
+  { version: "7", bin: "node_modules/typescript/bin/tsc" },
+  { version: "5.9", bin: "tests/node_modules/typescript-5.9/bin/tsc" },
+];
+
+/** What a compiler says of files, by their paths below the root. */
+async function compile(bin: string, folder: string, files: readonly string[], paths = {}): Promise<string[]> {
+  const directory = await mkdtemp(join(root, folder, "node_modules/.types-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const compilerOptions = {
+    composite: false,
+    isolatedDeclarations: false,
+    noEmit: true,
+    paths,
+    typeRoots: [join(root, "node_modules/@types")],
+  };
+  const tsconfig = { extends: join(root, "tsconfig.base.json"), compilerOptions, files };
+  await writeFile(join(directory, "tsconfig.json"), JSON.stringify(tsconfig));
+  const output = await new Promise<string>((resolve) => {
+    const args = [join(root, bin), "-p", directory, "--pretty", "false"];
+    execFile(process.execPath, args, (_error, stdout, stderr) => resolve(stdout + stderr));
+  });
+  return output.split("\n").filter((line) => line !== "");
+}
+
+/** What a compiler says of an app of its own: the types of this one must not be augmented for every other test. */
+async function compileApp(bin: string, name: string, app: string, paths = {}): Promise<string[]> {
+  const folder = join("packages", name);
+  const directory = await mkdtemp(join(root, folder, "node_modules/.app-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const file = join(directory, "app.ts");
+  await writeFile(file, app);
+  const lines = await compile(bin, folder, [file], paths);
+  return lines.filter((line) => line.includes(": error TS")).map((line) => line.replace(/^.*app\.ts/, ""));
+}
+
+/** An app for each adapter that allows unknown types, and whose controller relies on the type being one of the seven. */
+const APPS: Readonly<Record<string, string>> = {
+  express: `
+import { isTrack } from "@countersign/core";
+import { verifyWebhook } from "@countersign/express";
+import express, { type Request } from "express";
+type Seven = "page" | "screen" | "identify" | "track" | "alias" | "group" | "delete";
+const app = express();
+app.post("/:tenant", verifyWebhook({ secret: "secret", allowUnknownTypes: true }), controller);
+function controller({ webhook }: Request): void {
+  const type: Seven = webhook.message.type;
+  void [isTrack(webhook.message) ? webhook.message.event : type];
+}`,
+  koa: `
+import { isTrack } from "@countersign/core";
+import { verifyWebhook } from "@countersign/koa";
+import Koa, { type Context } from "koa";
+type Seven = "page" | "screen" | "identify" | "track" | "alias" | "group" | "delete";
+const app = new Koa();
+app.use(verifyWebhook({ secret: "secret", allowUnknownTypes: true })).use(controller);
+function controller({ state: { webhook } }: Context): void {
+  const type: Seven = webhook.message.type;
+  void [isTrack(webhook.message) ? webhook.message.event : type];
+}`,
+  fastify: `
+import { isTrack } from "@countersign/core";
+import { verifyWebhook } from "@countersign/fastify";
+import fastify, { type FastifyRequest } from "fastify";
+type Seven = "page" | "screen" | "identify" | "track" | "alias" | "group" | "delete";
+const app = fastify();
+app.register(verifyWebhook, { secret: "secret", allowUnknownTypes: true });
+async function controller({ webhook }: FastifyRequest): Promise<void> {
+  const type: Seven = webhook.message.type;
+  void [isTrack(webhook.message) ? webhook.message.event : type];
+}
+app.post("/webhooks", controller);`,
+};
+
+const augmentation = (name: string): string => `
+declare module "@countersign/${name}" {
+  interface WebhookTypes { allowUnknownTypes: true }
+}`;
+
+describe.each(COMPILERS)("TypeScript $version", { timeout: 180_000 }, ({ bin }) => {
+  it("accepts and rejects in the type tests of core and the adapters what they say", async () => {
+    const packages = ["core", "express", "fastify", "koa", "fetch"];
+    const files = packages.map((name) => join(root, "packages", name, "test/types.test.ts"));
+    expect(await compile(bin, "tests", files)).toEqual([]);
+  });
+
+  it.each(Object.entries(APPS))(
+    "lets an app on %s allow unknown types only where it declares that, and widens its messages there",
+    async (name, app) => {
+      const [without, augmented] = await Promise.all([
+        compileApp(bin, name, app),
+        compileApp(bin, name, app + augmentation(name)),
+      ]);
+      expect(without).toEqual([expect.stringMatching(/^\(7,\d+\): error TS2(?:322|769): /)]);
+      expect(augmented).toEqual([
+        expect.stringMatching(/^\(9,\d+\): error TS2322: Type 'string' is not assignable/),
+      ]);
+    },
+  );
+
+  it("has the same types on Fastify 4", async () => {
+    const app = APPS["fastify"] ?? "";
+    const fastify4 = { fastify: [join(root, "packages/fastify/node_modules/fastify4")] };
+    const right = app.replace(", allowUnknownTypes: true", "");
+    expect(await compileApp(bin, "fastify", right, fastify4)).toEqual([]);
+    const wrong = app.replace("allowUnknownTypes: true", "secrets: []");
+    expect(await compileApp(bin, "fastify", wrong, fastify4)).toEqual([expect.stringContaining("TS2769")]);
+  });
+});
