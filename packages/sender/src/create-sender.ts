@@ -1,4 +1,11 @@
-import { type Duration, parseDuration, systemClock } from "@countersign/protocol";
+import {
+  checkClock,
+  checkPort,
+  describeKind,
+  type Duration,
+  parseDuration,
+  systemClock,
+} from "@countersign/protocol";
 import { randomBytes } from "node:crypto";
 import { parseRetryPolicy } from "./delivery/retry-policy.ts";
 import { CallIntake } from "./engine/call-intake.ts";
@@ -12,12 +19,26 @@ import { seededRandom } from "./engine/random-source.ts";
 import type { Sender } from "./engine/sender.ts";
 import { parseSettings } from "./settings/parse-settings.ts";
 import type { SenderSettings } from "./settings/settings.ts";
+import type { DeliveryStore } from "./store/delivery-store.ts";
 import { sqliteStore } from "./sqlite/sqlite-store.ts";
 import { ResponseTimeRecorder } from "./engine/stats.ts";
 import { createTransport } from "./transport/create-transport.ts";
 
 /** How long an endpoint may take to respond (spec 8). */
 const DEFAULT_TIMEOUT: Duration = "5s";
+
+const STORE_METHODS: readonly (keyof DeliveryStore)[] = [
+  "open",
+  "accept",
+  "repeat",
+  "consume",
+  "find",
+  "list",
+  "counts",
+  "usage",
+  "traits",
+  "close",
+];
 
 /** The name of the one source that the short form makes. */
 const ONLY_SOURCE = "default";
@@ -49,6 +70,7 @@ export function createSender(options: SenderOptions): Promise<Sender> {
 export async function openSender(what: string, options: SenderOptions): Promise<Sender> {
   // Everything that can be wrong with the options is found before anything is opened that would have to be closed.
   checkSenderOptions(what, options);
+  checkPorts(what, options);
   const timeoutMs = attemptTimeoutOf(what, options);
   const policy = parseRetryPolicy(what, options.retry);
   const settings = settingsOf(options);
@@ -72,6 +94,16 @@ export async function openSender(what: string, options: SenderOptions): Promise<
   const recorder = new ResponseTimeRecorder(timeoutMs);
   const parts = { store, clock, transport, policy, timeoutMs, random, events, recorder };
   return new Forwarder({ ...parts, engine: new Engine(parts), intake, waiters }, settings);
+}
+
+/** @throws TypeError when something injected lacks a method: it would fail later, in the middle of the work */
+export function checkPorts(what: string, { clock, store, transport, seed }: EngineOptions): void {
+  if (clock !== undefined) checkClock(`${what}({ clock })`, clock);
+  if (store !== undefined) checkPort(`${what}({ store })`, store, STORE_METHODS);
+  if (transport !== undefined) checkPort(`${what}({ transport })`, transport, ["send", "close"]);
+  if (seed !== undefined && typeof seed !== "string" && typeof seed !== "number") {
+    throw new TypeError(`${what}({ seed }) must be a text or a number, not ${describeKind(seed)}.`);
+  }
 }
 
 /** The transport that was given, or the real one. */

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "@countersign/protocol";
-import { openSender, openTransport } from "./create-sender.ts";
+import { checkPorts, openSender, openTransport } from "./create-sender.ts";
 import type { CloseOptions, Sender } from "./engine/sender.ts";
 import {
   checkSenderOptions,
@@ -79,6 +79,7 @@ const TARGET_FORM: OptionsForm = {
  */
 export async function createTestSender(options: TestSenderOptions): Promise<TestSender> {
   checkSenderOptions(WHAT, options, [TARGET_FORM]);
+  checkPorts(WHAT, options);
   const { clock = systemClock() } = options;
   const transport = faultyTransport(openTransport(WHAT, options));
   if (!("target" in options)) {

@@ -1,3 +1,4 @@
+export type { MessageType } from "@countersign/core";
 export { createSender } from "./create-sender.ts";
 export type {
   EngineOptions,
@@ -6,8 +7,10 @@ export type {
   SourcesOptions,
 } from "./engine/sender-options.ts";
 export type {
+  CallOptions,
   CloseOptions,
   DeleteOptions,
+  JudgedCall,
   Receipt,
   Sender,
   SenderEvents,
@@ -22,25 +25,21 @@ export type {
   SenderStats,
   SourceStats,
 } from "./engine/stats.ts";
-export type {
-  AliasCall,
-  CallOptions,
-  GroupCall,
-  IdentifyCall,
-  PageCall,
-  ScreenCall,
-  TrackCall,
-} from "./calls/calls.ts";
 export { CallError, type CallErrorCode } from "./calls/call-error.ts";
-export { type Clock, type Duration, systemClock } from "@countersign/protocol";
+export {
+  type AliasCall,
+  type Clock,
+  type Duration,
+  type GroupCall,
+  type IdentifyCall,
+  type PageCall,
+  type RecordedCall,
+  type ScreenCall,
+  systemClock,
+  type TrackCall,
+} from "@countersign/protocol";
 export type { Attempt, AttemptOutcome } from "./delivery/attempt.ts";
-export type {
-  Delivery,
-  DeliveryFilter,
-  DeliveryInfo,
-  DeliveryState,
-  MessageType,
-} from "./delivery/delivery.ts";
+export type { Delivery, DeliveryFilter, DeliveryInfo, DeliveryState } from "./delivery/delivery.ts";
 export {
   defaultRetryPolicy,
   nextRetryAt,

@@ -12,9 +12,11 @@ export type {
   DeliveryCounts,
   DeliveryHandler,
   DeliveryStore,
+  KnownTrait,
   NewDelivery,
   NewMessage,
   StoreContext,
   TraitChanges,
+  TraitOwner,
 } from "./store/delivery-store.ts";
 export { StoreError, type StoreErrorCode } from "./store/store-error.ts";

@@ -112,6 +112,179 @@ describe("audiences", () => {
   });
 });
 
+describe("members of another kind are refused, and remove nobody", () => {
+  it.each<[string, unknown]>([
+    ["undefined", undefined],
+    ["null", null],
+    ["a text, which would be a user for each letter", "u1"],
+    ["a number", 7],
+    ["an object", { u1: true }],
+  ])("%s", async (_name, members) => {
+    const sender = await openSender({ url: "http://127.0.0.1:9/", clock: virtualClock() });
+    await sender.syncAudience("VIP", ["u1", "u2"]);
+
+    await expect(sender.syncAudience("VIP", members as string[])).rejects.toThrow(
+      /^syncAudience\(\) takes the members as a list, a Set or another iterable of userIds, not .+ Pass \[\] to remove every member\.$/,
+    );
+
+    expect(await sender.syncAudience("VIP", new Set(["u1", "u2"]))).toMatchObject({
+      changed: [],
+      removed: [],
+    });
+    expect((await sender.syncAudience("VIP", [])).removed).toEqual(["u1", "u2"]);
+  });
+
+  it.each<[string, unknown]>([
+    ["undefined", undefined],
+    ["a text", "u1"],
+    ["a list", [["u1", 1]]],
+    ["a Set", new Set(["u1"])],
+  ])("values of a computed trait: %s", async (_name, values) => {
+    const sender = await openSender({ url: "http://127.0.0.1:9/", clock: virtualClock() });
+    await expect(sender.syncComputedTrait("LTV", values as Record<string, unknown>)).rejects.toThrow(
+      "syncComputedTrait() takes the values as a Map or an object of userId and value, not",
+    );
+    expect(await sender.deliveries()).toEqual([]);
+  });
+});
+
+describe("two names with one snake_case form do not overwrite each other", () => {
+  it("the second is refused and names the first, after a restart too", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const receiver = await startReceiver();
+    const open = (): Promise<Sender> => openSender({ url: receiver.url, store: sqliteStore({ path }) });
+    const first = await open();
+    await first.syncAudience("Big Spenders", ["a"]);
+    const taken = {
+      name: "CallError",
+      code: "ERR_NAME_TAKEN",
+      field: "name",
+      message:
+        'syncAudience("big-spenders"): its trait big_spenders belongs to the audience "Big Spenders". Choose another name.',
+    };
+
+    await expect(first.syncAudience("big-spenders", ["b"])).rejects.toMatchObject(taken);
+    await expect(first.syncComputedTrait("Big Spenders", { a: 1 })).rejects.toMatchObject({
+      code: "ERR_NAME_TAKEN",
+      message: expect.stringContaining('belongs to the audience "Big Spenders"') as string,
+    });
+    await first.close();
+
+    const second = await open();
+    await expect(second.syncAudience("big-spenders", ["b"])).rejects.toMatchObject(taken);
+    expect(await second.syncAudience("Big Spenders", ["a"])).toMatchObject({ changed: [], removed: [] });
+    await second.syncComputedTrait("Lifetime Value", { a: 1 });
+    await expect(second.syncAudience("lifetimeValue", ["a"])).rejects.toMatchObject({
+      message: expect.stringContaining('belongs to the computed trait "Lifetime Value"') as string,
+    });
+    await second.idle();
+    expect(receiver.received).toHaveLength(2);
+  });
+
+  it("of two at once, one is refused", async () => {
+    const sender = await openSender({ url: "http://127.0.0.1:9/", clock: virtualClock() });
+    const results = await Promise.allSettled([
+      sender.syncAudience("Big Spenders", ["a"]),
+      sender.syncAudience("BIG SPENDERS", ["b"]),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+  });
+
+  it("the same name in two sources is two names", async () => {
+    const destinations = [{ endpoints: [{ url: "http://127.0.0.1:9/" }] }];
+    const sources = ["shop", "blog"].map((name) => ({ name, destinations }));
+    const sender = await openSender({ sources, clock: virtualClock() });
+    await sender.syncAudience("Big Spenders", ["a"], { source: "shop" });
+    expect((await sender.syncAudience("big spenders", ["a"], { source: "blog" })).changed).toEqual(["a"]);
+  });
+});
+
+describe("a destination that is enabled after the first sync", () => {
+  const destination = (name: string, enabled: boolean, url: string): object => ({
+    name,
+    enabled,
+    endpoints: [{ url: `${url}${name}` }],
+  });
+  const settings = (url: string, old: boolean, late: boolean): SenderSettings =>
+    ({
+      sources: [
+        { name: "shop", destinations: [destination("old", old, url), destination("late", late, url)] },
+      ],
+    }) as SenderSettings;
+  const to = (received: readonly Received[], path: string): unknown[] =>
+    received
+      .filter((one) => one.path === path)
+      .map(({ message }) => [message["userId"], Object.values(message["traits"] as object)[0]]);
+
+  it("gets every member with the next sync, and the others get only what changed", async () => {
+    const receiver = await startReceiver();
+    const sender = await openSender(settings(receiver.url, true, false));
+    await (await sender.syncAudience("VIP", ["a", "b"])).settled();
+    sender.configure(settings(receiver.url, true, true));
+
+    const sync = await sender.syncAudience("VIP", ["b", "c"]);
+    await sync.settled();
+
+    expect(to(receiver.received, "/old").toSorted()).toEqual(
+      [
+        ["a", false],
+        ["a", true],
+        ["b", true],
+        ["c", true],
+      ].toSorted(),
+    );
+    expect(to(receiver.received, "/late").toSorted()).toEqual([
+      ["b", true],
+      ["c", true],
+    ]);
+    expect(sync.changed.toSorted()).toEqual(["b", "c"]);
+    expect(sync.removed).toEqual(["a"]);
+    expect(await sender.syncAudience("VIP", ["b", "c"])).toMatchObject({ deliveries: [] });
+  });
+
+  it("that was disabled for a while gets what it missed, removals too", async () => {
+    const receiver = await startReceiver();
+    const sender = await openSender(settings(receiver.url, true, true));
+    await (await sender.syncAudience("VIP", ["a", "b"])).settled();
+    sender.configure(settings(receiver.url, true, false));
+    await (await sender.syncAudience("VIP", ["b", "c"])).settled();
+    sender.configure(settings(receiver.url, true, true));
+    receiver.received.length = 0;
+
+    await (await sender.syncAudience("VIP", ["b", "c"])).settled();
+
+    expect(to(receiver.received, "/old")).toEqual([]);
+    expect(to(receiver.received, "/late").toSorted()).toEqual([
+      ["a", false],
+      ["c", true],
+    ]);
+  });
+
+  it("gets the values of a computed trait that the next sync names", async () => {
+    const receiver = await startReceiver();
+    const sender = await openSender(settings(receiver.url, true, false));
+    await (await sender.syncComputedTrait("LTV", { a: 1, b: 2 })).settled();
+    sender.configure(settings(receiver.url, true, true));
+    receiver.received.length = 0;
+
+    await (
+      await sender.syncComputedTrait(
+        "LTV",
+        new Map([
+          ["a", 1],
+          ["b", 3],
+        ]),
+      )
+    ).settled();
+
+    expect(to(receiver.received, "/old")).toEqual([["b", 3]]);
+    expect(to(receiver.received, "/late").toSorted()).toEqual([
+      ["a", 1],
+      ["b", 3],
+    ]);
+  });
+});
+
 it("users whose names differ after a NUL are told apart", async () => {
   const sender = await openSender({ url: "http://127.0.0.1:9/", clock: virtualClock() });
   const members = ["a\0b", "a\0c", "a"];

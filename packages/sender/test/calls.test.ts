@@ -60,6 +60,28 @@ describe("messages", () => {
     });
   });
 
+  it("the traits of a page are sent as its properties, which win", async () => {
+    const { sender, receiver } = await single();
+    await sender.page({ userId: "u1", traits: { url: "a", title: "t" }, properties: { url: "b" } });
+    await sender.idle();
+    expect(receiver.received[0]?.message).toMatchObject({ properties: { url: "b", title: "t" } });
+    expect(receiver.received[0]?.message).not.toHaveProperty("traits");
+  });
+
+  it.each([
+    ["2026-01-31T08:30:00", "2026-01-31T08:30:00.000Z"],
+    ["2026-01-31", "2026-01-31T00:00:00.000Z"],
+    ["2026-01-31T08:30:00+02", "2026-01-31T06:30:00.000Z"],
+    ["2026-01-31T08:30:00+0530", "2026-01-31T03:00:00.000Z"],
+    ["2026-01-31T08:30:00.123456Z", "2026-01-31T08:30:00.123Z"],
+  ])("the timestamp %s is %s, whatever the time zone of the machine", async (timestamp, sent) => {
+    const { sender, receiver } = await single();
+    await sender.page({ userId: "u1", timestamp });
+    await sender.deleteUser("u1", { timestamp });
+    await sender.idle();
+    expect(receiver.received.map(({ message }) => message["timestamp"])).toEqual([sent, sent]);
+  });
+
   it("a call is serialised when it is made: later changes to it change nothing", async () => {
     const { sender, receiver } = await single();
     const properties: Record<string, unknown> = { price: 1 };
@@ -111,11 +133,12 @@ describe("messages", () => {
 describe("calls that are not valid", () => {
   const circular: Record<string, unknown> = {};
   circular["self"] = circular;
+  const nested = (levels: number): object => (levels === 1 ? {} : { inner: nested(levels - 1) });
   // Callers in plain JavaScript get no help from the types.
   const invalid = <T>(call: unknown): T => call as T;
 
   it.each<[string, (sender: Sender) => Promise<unknown>, Partial<CallError>]>([
-    ["no identity", (s) => s.identify({}), { code: "ERR_FIELD_MISSING", field: "userId" }],
+    ["no identity", (s) => s.identify(invalid({})), { code: "ERR_FIELD_MISSING", field: "userId" }],
     [
       "an empty identity",
       (s) => s.track({ userId: "", event: "e" }),
@@ -154,6 +177,21 @@ describe("calls that are not valid", () => {
       { code: "ERR_FIELD_INVALID", field: "timestamp" },
     ],
     [
+      "a day that does not exist, which would become another day",
+      (s) => s.page({ userId: "u1", timestamp: "2026-02-30" }),
+      { code: "ERR_FIELD_INVALID", field: "timestamp" },
+    ],
+    [
+      "a number as text, which would become a year",
+      (s) => s.page({ userId: "u1", timestamp: "1" }),
+      { code: "ERR_FIELD_INVALID", field: "timestamp" },
+    ],
+    [
+      "a day of a deletion that does not exist",
+      (s) => s.deleteUser("u1", { timestamp: "2026-02-30" }),
+      { code: "ERR_FIELD_INVALID", field: "timestamp" },
+    ],
+    [
       "a time beyond the year 9999",
       (s) => s.page({ userId: "u1", timestamp: new Date(253_402_300_800_000) }),
       { code: "ERR_FIELD_INVALID", field: "timestamp" },
@@ -163,6 +201,36 @@ describe("calls that are not valid", () => {
       "a circular value",
       (s) => s.identify({ userId: "u1", traits: circular }),
       { code: "ERR_NOT_SERIALIZABLE" },
+    ],
+    [
+      "a function",
+      (s) => s.identify({ userId: "u1", traits: { n: [() => 1] } }),
+      { code: "ERR_NOT_SERIALIZABLE", field: "traits.n.0" },
+    ],
+    [
+      "a misspelt field",
+      (s) => s.track(invalid({ userId: "u1", event: "e", propertys: { total: 1 } })),
+      { code: "ERR_FIELD_UNKNOWN", field: "propertys" },
+    ],
+    [
+      "a field in upper case",
+      (s) => s.identify(invalid({ userId: "u1", Traits: { plan: "pro" } })),
+      { code: "ERR_FIELD_UNKNOWN", field: "Traits" },
+    ],
+    [
+      "a field of another type of call",
+      (s) => s.screen(invalid({ userId: "u1", traits: { plan: "pro" } })),
+      { code: "ERR_FIELD_UNKNOWN", field: "traits" },
+    ],
+    [
+      "a messageId of 100 characters",
+      (s) => s.page({ userId: "u1", messageId: "m".repeat(100) }),
+      { code: "ERR_FIELD_INVALID", field: "messageId" },
+    ],
+    [
+      "more than 500 levels",
+      (s) => s.identify({ userId: "u1", traits: nested(500) }),
+      { code: "ERR_NOT_SERIALIZABLE", field: "traits" },
     ],
     ["a BigInt", (s) => s.identify({ userId: "u1", traits: { n: 1n } }), { code: "ERR_NOT_SERIALIZABLE" }],
     [
@@ -200,6 +268,38 @@ describe("calls that are not valid", () => {
     await expect(sender.identify({ userId: "u1", traits: { filler: `${filler}x` } })).rejects.toMatchObject({
       code: "ERR_CALL_TOO_LARGE",
     });
+  });
+
+  it("neither the id nor the time that the sender fills in counts, whatever is merged into a page", async () => {
+    const { sender, receiver } = await single();
+    const size = (filler: string): number =>
+      JSON.stringify({ type: "page", userId: "u1", properties: { filler } }).length;
+    const filler = "x".repeat(32_768 - size(""));
+    await sender.page({ userId: "u1", traits: { filler } });
+    await sender.idle();
+    expect(receiver.received[0]?.message["properties"]).toEqual({ filler });
+    await expect(sender.page({ userId: "u1", traits: { filler: `${filler}x` } })).rejects.toMatchObject({
+      code: "ERR_CALL_TOO_LARGE",
+    });
+    const messageId = "m1";
+    await expect(sender.page({ userId: "u1", messageId, traits: { filler } })).rejects.toMatchObject({
+      code: "ERR_CALL_TOO_LARGE",
+    });
+  });
+
+  it("a callback, which would never run, is a TypeError that says what to await", async () => {
+    const { sender, receiver } = await single();
+    const callback = (): void => {};
+    await expect(sender.track({ userId: "u1", event: "e" }, invalid(callback))).rejects.toThrow(
+      new TypeError(
+        "track() takes no callback. Await the promise that it returns for the receipt, and receipt.settled() for the deliveries.",
+      ),
+    );
+    await expect(sender.syncAudience("VIP", ["a"], invalid(callback))).rejects.toThrow(
+      "syncAudience() takes no callback",
+    );
+    await sender.idle();
+    expect(receiver.received).toEqual([]);
   });
 
   it("a closed sender takes no calls", async () => {

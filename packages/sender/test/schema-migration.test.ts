@@ -1,7 +1,8 @@
-import { createSender, sqliteStore } from "@countersign/sender";
+import { createSender, type SenderSettings, sqliteStore } from "@countersign/sender";
+import { virtualClock } from "@countersign/sender/testing";
 import Database from "libsql";
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, it } from "vitest";
 import { migrate } from "../dist/sqlite/schema.js";
@@ -14,6 +15,7 @@ const url = "http://127.0.0.1:9/";
 
 /** Stands for the steps that made the file: they must not run again. */
 const made = "This is no SQL: a step that was taken is taken again.";
+const MADE = [made, made];
 
 interface OldFile {
   readonly path: string;
@@ -55,12 +57,84 @@ async function oldFile(): Promise<OldFile> {
   };
 }
 
+describe("a file that the first release wrote", () => {
+  const settings = (receiver: { readonly url: string }, ...names: string[]): SenderSettings => ({
+    sources: [
+      {
+        name: "shop",
+        destinations: names.map((name) => ({ name, endpoints: [{ url: `${receiver.url}${name}` }] })),
+      },
+    ],
+  });
+
+  function released(): string {
+    const path = join(temporaryFolder(), "deliveries.db");
+    copyFileSync(new URL("fixtures/store-658f33b/deliveries.db", import.meta.url), path);
+    return path;
+  }
+
+  it("delivers what is pending in it, with its attempts before", async () => {
+    const receiver = await startReceiver();
+    const clock = virtualClock("2026-11-21T18:01:00Z");
+    const sender = await openSender({
+      ...settings(receiver, "crm", "mail"),
+      clock,
+      store: sqliteStore({ path: released() }),
+    });
+
+    await sender.idle();
+
+    const pending = await sender.deliveries({ messageId: "pending-1" });
+    expect(pending.map(({ state, attempts }) => [state, attempts.map(({ status }) => status)])).toEqual([
+      ["delivered", [503, 503, 200]],
+      ["delivered", [503, 503, 200]],
+    ]);
+    expect(receiver.received.map(({ path }) => path).toSorted()).toEqual(["/crm", "/mail"]);
+    expect((await sender.stats()).sources).toEqual([{ source: "shop", usage: 2 }]);
+  });
+
+  it("knows the members and values of its traits, and announces none of them again", async () => {
+    const receiver = await startReceiver();
+    const path = released();
+    const sender = await openSender({
+      ...settings(receiver, "crm", "mail"),
+      clock: virtualClock("2026-11-22"),
+      store: sqliteStore({ path }),
+    });
+
+    const sync = await sender.syncAudience("Big Spenders", ["u1", "u\0three", "u4"]);
+
+    expect(sync).toMatchObject({ changed: ["u4"], removed: ["u2"] });
+    expect(sync.deliveries).toHaveLength(4);
+    expect(await sender.syncComputedTrait("Lifetime Value", { u1: 12, u2: { deep: [1] } })).toMatchObject({
+      changed: [],
+      deliveries: [],
+    });
+    // From now on the names are taken, and each destination has its own.
+    await expect(sender.syncAudience("big spenders", [])).rejects.toMatchObject({ code: "ERR_NAME_TAKEN" });
+    sender.configure(settings(receiver, "crm", "mail", "late"));
+    const late = await sender.syncAudience("Big Spenders", ["u1", "u\0three", "u4"]);
+    expect(late.changed.toSorted()).toEqual(["u\0three", "u1", "u4"]);
+    expect(late.deliveries).toHaveLength(3);
+    await sender.close({ deadline: 0 });
+
+    const again = await openSender({
+      ...settings(receiver, "crm", "mail", "late"),
+      clock: virtualClock("2026-11-22"),
+      store: sqliteStore({ path }),
+    });
+    expect(await again.syncAudience("Big Spenders", ["u1", "u\0three", "u4"])).toMatchObject({
+      deliveries: [],
+    });
+  });
+});
+
 describe("a file of an older version", () => {
   it("is brought up to date step by step, each once, with everything in it", async () => {
     const { path, id, db, dump } = await oldFile();
     const before = dump();
     const steps = [
-      made,
+      ...MADE,
       "ALTER TABLE message ADD COLUMN size INTEGER; UPDATE message SET size = length(body);",
       "CREATE TABLE extra (note TEXT); INSERT INTO extra SELECT 'largest: ' || max(size) FROM message;",
     ];
@@ -75,12 +149,12 @@ describe("a file of an older version", () => {
     for (const { size, bytes } of sizes) expect(size).toBe(bytes);
     const largest = Math.max(...sizes.map(({ size }) => size));
     expect(db.prepare("SELECT note FROM extra").all([])).toEqual([{ note: `largest: ${largest}` }]);
-    expect(db.prepare("PRAGMA user_version").all([])).toEqual([{ user_version: 3 }]);
+    expect(db.prepare("PRAGMA user_version").all([])).toEqual([{ user_version: 4 }]);
     // A second time, there is nothing left to do.
-    expect(migrate(db, [made, made, made])).toEqual({ generation: 2 });
+    expect(migrate(db, [...MADE, made, made])).toEqual({ generation: 2 });
 
     // Without what the steps added, it is the file it was; and what was pending in it is delivered.
-    db.exec("ALTER TABLE message DROP COLUMN size; DROP TABLE extra; PRAGMA user_version = 1");
+    db.exec("ALTER TABLE message DROP COLUMN size; DROP TABLE extra; PRAGMA user_version = 2");
     db.exec("UPDATE meta SET value = 1 WHERE key = 'opened'");
     expect(dump()).toEqual(before);
     const receiver = await startReceiver();
@@ -106,7 +180,7 @@ describe("a file of an older version", () => {
   ])("stays as it was when a step %s, the steps before it taken back", async (_name, failing, problem) => {
     const { db, dump, fingerprint, path } = await oldFile();
     const before = { dump: dump(), fingerprint: fingerprint() };
-    const steps = [made, "ALTER TABLE message ADD COLUMN size INTEGER; DELETE FROM trait;", failing];
+    const steps = [...MADE, "ALTER TABLE message ADD COLUMN size INTEGER; DELETE FROM known_trait;", failing];
 
     expect(() => migrate(db, steps)).toThrow(problem);
 

@@ -5,7 +5,7 @@ import { openSender } from "./support/open-sender.ts";
 import { type Receiver, startReceiver } from "./support/receiver.ts";
 
 describe("selection by integrations", () => {
-  it.each<[Record<string, unknown> | undefined, boolean]>([
+  it.each<[Record<string, boolean | object> | undefined, boolean]>([
     [undefined, true],
     [{}, true],
     [{ All: true }, true],

@@ -64,7 +64,7 @@ export async function sendMessage({ type, call, to, secret }: SendOptions): Prom
 
 /** The sender checks every field at run time, so the casts claim nothing that goes unchecked. */
 async function record(sender: Sender, type: MessageType, call: SampleCall): Promise<Receipt> {
-  if (type !== "delete") return (sender[type] as (call: SampleCall) => Promise<Receipt>)(call);
+  if (type !== "delete") return (sender[type] as unknown as (call: SampleCall) => Promise<Receipt>)(call);
   const { userId, timestamp } = call as { userId: string; timestamp?: string };
   const [receipt] = await sender.deleteUser(userId, timestamp === undefined ? {} : { timestamp });
   if (!receipt) throw new Error("The deletion was accepted and led to no message.");

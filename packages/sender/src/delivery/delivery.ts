@@ -1,8 +1,6 @@
 import type { MessageType } from "@countersign/core";
 import type { Attempt } from "./attempt.ts";
 
-export type { MessageType };
-
 /**
  * Where a delivery stands.
  *

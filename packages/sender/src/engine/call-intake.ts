@@ -1,26 +1,41 @@
-import { type Clock, timeOrderedId } from "@countersign/protocol";
 import {
-  buildDeleteMessage,
-  buildMessage,
-  type BuiltMessage,
-  type MessageDefaults,
-} from "../calls/build-message.ts";
+  CALL_TYPES,
+  type Calls,
+  type CallType,
+  type Clock,
+  isMessageId,
+  type RecordedCall,
+  timeOrderedId,
+} from "@countersign/protocol";
+import { buildDeleteMessage, buildMessage, type BuiltMessage } from "../calls/build-message.ts";
 import { CallError } from "../calls/call-error.ts";
-import type { CallOptions, Calls } from "../calls/calls.ts";
-import { isSelected } from "../calls/selection.ts";
+import { record } from "../calls/record.ts";
+import type { Source } from "../settings/parse-settings.ts";
+import type { DeliveryStore, NewDelivery, NewMessage } from "../store/delivery-store.ts";
 import { checkCallOptions } from "./check-options.ts";
 import type { RandomSource } from "./random-source.ts";
-import type { SkipReason } from "./sender.ts";
-import type { Source } from "../settings/parse-settings.ts";
-import type { Acceptance, DeliveryStore, NewDelivery, NewMessage } from "../store/delivery-store.ts";
+import type { CallOptions, JudgedCall, SkipReason } from "./sender.ts";
 
-/** A call turned into what has to be stored. */
+/** What calls become, gathered for one transaction of the store. */
 export interface Intake {
-  readonly acceptance: Acceptance;
-  readonly message: BuiltMessage;
+  readonly messages: NewMessage[];
+  readonly deliveries: NewDelivery[];
+  readonly usage: Map<string, number>;
+  readonly taken: TakenCall[];
+}
+
+/** What one call has become. */
+export interface TakenCall {
+  readonly messageId: string;
+  readonly type: BuiltMessage["type"];
   readonly source: string;
+  /** Ids of its deliveries. */
+  readonly deliveries: readonly string[];
   readonly skipped: SkipReason | undefined;
 }
+
+/** What this destination is called in a call's `integrations` (spec 1, item 4). Case matters. */
+const OWN_NAME = "Webhooks";
 
 /** Turns calls into messages and deliveries: which source, which destinations, which ids. Stores nothing. */
 export class CallIntake {
@@ -34,37 +49,62 @@ export class CallIntake {
   }
 
   /** @throws CallError when the call is not valid */
-  take<T extends keyof Calls>(type: T, call: Calls[T], options: CallOptions = {}): Intake {
+  take<T extends CallType>(type: T, call: Calls[T], options: CallOptions = {}): Intake {
+    checkCallOptions(type, options);
     const source = this.sourceOf(options);
-    const message = buildMessage(type, call, this.defaults());
-    const isBlocked = message.event !== undefined && source.blockedEvents.has(message.event);
-    const reason = isBlocked ? "blocked_event" : isSelected(call.integrations) ? undefined : "integrations";
-    const isCounted = !isBlocked || source.countFiltered;
-    return this.#intake(source, message, reason, isCounted ? 1 : 0);
+    return this.#takeAll(source, [record(type, call, { messageId: this.newId, now: this.now })]);
+  }
+
+  /** @throws CallError when something in the list is not a recorded call; nothing of the list is taken then */
+  takeJudged(calls: readonly JudgedCall[], options: CallOptions = {}): Intake {
+    checkCallOptions("accept", options);
+    const source = this.sourceOf(options);
+    if (!Array.isArray(calls)) throw new TypeError("accept() takes a list of recorded calls.");
+    calls.forEach(assertJudged);
+    return this.#takeAll(
+      source,
+      calls.map((call) => ({ ...call, messageId: call.messageId ?? this.newId() })),
+    );
   }
 
   /** @throws CallError when the user or the time is not valid */
-  takeDelete(source: Source, userId: string, timestamp: Date | string | undefined): Intake {
-    return this.#intake(source, buildDeleteMessage(userId, timestamp, this.defaults()), undefined, 0);
+  takeDelete(sources: readonly Source[], userId: string, timestamp: Date | string | undefined): Intake {
+    const intake = newIntake();
+    for (const source of sources) {
+      const message = buildDeleteMessage(userId, timestamp, { messageId: this.newId(), now: this.now() });
+      this.#add(intake, source, message, undefined);
+    }
+    return intake;
   }
 
-  /** A fresh id, and the time. */
-  defaults(): MessageDefaults {
-    return { messageId: this.newId(), now: this.now() };
+  /** Adds a message, and a delivery of it for each of these destinations; returns the deliveries' ids. */
+  addMessage(
+    intake: Pick<Intake, "messages" | "deliveries">,
+    source: Source,
+    message: BuiltMessage,
+    destinations: readonly string[],
+  ): readonly string[] {
+    if (destinations.length === 0) return [];
+    const position = intake.messages.length;
+    intake.messages.push({ ...message, source: source.name, acceptedAt: this.now() });
+    return destinations.map((destination) => {
+      const id = this.newId();
+      intake.deliveries.push({ id, destination, message: position });
+      return id;
+    });
   }
 
-  newId(): string {
-    return timeOrderedId(this.now(), this.#ids.uint32);
-  }
+  /** A fresh id. */
+  readonly newId = (): string => timeOrderedId(this.now(), this.#ids.uint32);
 
-  now(): number {
-    return Math.floor(this.#clock.now());
-  }
+  /** The time, in whole milliseconds. */
+  readonly now = (): number => Math.floor(this.#clock.now());
 
   /** @throws CallError when the options name no source, or none where there are several */
-  sourceOf(options: CallOptions): Source {
-    checkCallOptions(options);
-    const { source: name, writeKey } = options;
+  sourceOf({ source: name, writeKey }: CallOptions): Source {
+    const [only] = this.sources;
+    if (name === undefined && writeKey === undefined && only !== undefined && this.sources.length === 1)
+      return only;
     const matches = this.sources.filter(
       (source) =>
         (name === undefined || source.name === name) &&
@@ -83,31 +123,59 @@ export class CallIntake {
   /** How many deliveries are pending to destinations that are enabled. */
   async countPending(store: DeliveryStore): Promise<number> {
     const counts = await store.counts();
-    const enabled = this.sources.flatMap(({ destinations }) => destinations.filter((one) => one.enabled));
-    return enabled.reduce((sum, { key }) => sum + (counts.get(key)?.pending ?? 0), 0);
+    const enabled = this.sources.flatMap((source) => source.enabled);
+    return enabled.reduce((sum, key) => sum + (counts.get(key)?.pending ?? 0), 0);
   }
 
-  /** A message, and a delivery of it for each enabled destination of its source. */
-  deliver(
-    source: Source,
-    message: BuiltMessage,
-    position: number,
-  ): { message: NewMessage; deliveries: NewDelivery[] } {
-    const destinations = source.destinations.filter(({ enabled }) => enabled);
-    return {
-      message: { ...message, source: source.name, acceptedAt: this.now() },
-      deliveries: destinations.map(({ key }) => ({ id: this.newId(), destination: key, message: position })),
-    };
+  #takeAll(source: Source, calls: readonly RecordedCall[]): Intake {
+    const intake = newIntake();
+    let counted = 0;
+    for (const call of calls) {
+      const isBlocked = call.event !== undefined && source.blockedEvents.has(call.event);
+      const reason = isBlocked ? "blocked_event" : isSelected(call.integrations) ? undefined : "integrations";
+      this.#add(intake, source, buildMessage(call), reason);
+      if (!isBlocked || source.countFiltered) counted += 1;
+    }
+    if (counted > 0) intake.usage.set(source.name, counted);
+    return intake;
   }
 
-  #intake(source: Source, message: BuiltMessage, reason: SkipReason | undefined, calls: number): Intake {
-    const usage = new Map(calls === 0 ? [] : [[source.name, calls]]);
-    const stored = this.deliver(source, message, 0);
-    const skipped = reason ?? (stored.deliveries.length === 0 ? "no_destination" : undefined);
-    const acceptance =
-      skipped === undefined
-        ? { messages: [stored.message], deliveries: stored.deliveries, usage }
-        : { messages: [], deliveries: [], usage };
-    return { acceptance, message, source: source.name, skipped };
+  #add(intake: Intake, source: Source, message: BuiltMessage, reason: SkipReason | undefined): void {
+    const { messageId, type } = message;
+    const deliveries = this.addMessage(intake, source, message, reason === undefined ? source.enabled : []);
+    const skipped = reason ?? (deliveries.length === 0 ? "no_destination" : undefined);
+    intake.taken.push({ messageId, type, source: source.name, deliveries, skipped });
   }
+}
+
+function newIntake(): Intake {
+  return { messages: [], deliveries: [], usage: new Map(), taken: [] };
+}
+
+/**
+ * Whether a call's `integrations` let it through (spec 6): on unless it says otherwise; `All: false` turns every
+ * destination off except those turned on by name.
+ */
+function isSelected(integrations: object | undefined): boolean {
+  if (integrations === undefined) return true;
+  // Own properties only: no name can be inherited.
+  const own = new Map<string, unknown>(Object.entries(integrations));
+  const setting = own.get(OWN_NAME);
+  if (setting === false) return false;
+  // Besides true, clients send an object with a destination's options.
+  if (setting === true || (typeof setting === "object" && setting !== null)) return true;
+  return own.get("All") !== false;
+}
+
+/** A recorded call was judged before. This catches what was never one. */
+function assertJudged(call: unknown, position: number): void {
+  const fields: Partial<JudgedCall> = typeof call === "object" && call !== null ? call : {};
+  const { type, messageId, timestamp } = fields;
+  const isType = CALL_TYPES.some((known) => known === type);
+  const isId = messageId === undefined || (typeof messageId === "string" && isMessageId(messageId));
+  if (isType && isId && typeof timestamp === "string") return;
+  throw new CallError(
+    "ERR_FIELD_INVALID",
+    `accept(): item ${position} is not a recorded call. It needs a type and a timestamp, and a messageId of 1 to 99 characters if it has one.`,
+  );
 }

@@ -1,12 +1,11 @@
 import { checkOptionNames, type OptionNames } from "@countersign/protocol";
-import type { CallOptions } from "../calls/calls.ts";
 import type { DeliveryFilter } from "../delivery/delivery.ts";
-import type { CloseOptions, DeleteOptions } from "./sender.ts";
+import type { CallOptions, CloseOptions, DeleteOptions } from "./sender.ts";
 
-const callNames: OptionNames<CallOptions> = { source: true, writeKey: true };
-const deleteNames: OptionNames<DeleteOptions> = { sources: true, timestamp: true };
-const closeNames: OptionNames<CloseOptions> = { deadline: true };
-const filterNames: OptionNames<DeliveryFilter> = {
+const CALL_NAMES: OptionNames<CallOptions> = { source: true, writeKey: true };
+const DELETE_NAMES: OptionNames<DeleteOptions> = { sources: true, timestamp: true };
+const CLOSE_NAMES: OptionNames<CloseOptions> = { deadline: true };
+const FILTER_NAMES: OptionNames<DeliveryFilter> = {
   state: true,
   source: true,
   destination: true,
@@ -18,24 +17,29 @@ const filterNames: OptionNames<DeliveryFilter> = {
   limit: true,
 };
 
-/** @throws TypeError when a call is given an option that does not exist */
-export function checkCallOptions(options: CallOptions): void {
-  checkOptionNames("The second argument of a call", options, callNames);
+/** @throws TypeError when a call is given an unknown option, or a callback, which would never run */
+export function checkCallOptions(method: string, options: CallOptions): void {
+  if (typeof options === "function") {
+    throw new TypeError(
+      `${method}() takes no callback. Await the promise that it returns for the receipt, and receipt.settled() for the deliveries.`,
+    );
+  }
+  checkOptionNames(`${method}()`, options, CALL_NAMES);
 }
 
-/** @throws TypeError when `deleteUser()` is given an option that does not exist */
+/** @throws TypeError when `deleteUser()` is given an unknown option */
 export function checkDeleteOptions(options: DeleteOptions): void {
-  checkOptionNames("deleteUser()", options, deleteNames, { source: "it is called sources here, a list" });
+  checkOptionNames("deleteUser()", options, DELETE_NAMES, { source: "it is called sources here, a list" });
 }
 
-/** @throws TypeError when `close()` is given an option that does not exist */
+/** @throws TypeError when `close()` is given an unknown option */
 export function checkCloseOptions(options: CloseOptions): void {
-  checkOptionNames("close()", options, closeNames, { timeout: "it is called deadline here" });
+  checkOptionNames("close()", options, CLOSE_NAMES, { timeout: "it is called deadline here" });
 }
 
-/** @throws TypeError when `deliveries()` is given a field that does not exist: it would list what is not meant */
+/** @throws TypeError when `deliveries()` is given an unknown field: it would list what is not meant */
 export function checkDeliveryFilter(filter: DeliveryFilter): void {
   const userId = "it is called identity here, and is a userId or an anonymousId";
   const hints = { userId, anonymousId: userId, id: "delivery(id) gives one delivery" };
-  checkOptionNames("deliveries()", filter, filterNames, hints);
+  checkOptionNames("deliveries()", filter, FILTER_NAMES, hints);
 }

@@ -1,36 +1,40 @@
-import { parseDuration } from "@countersign/protocol";
-import type {
-  AliasCall,
-  CallOptions,
-  Calls,
-  GroupCall,
-  IdentifyCall,
-  PageCall,
-  ScreenCall,
-  TrackCall,
-} from "../calls/calls.ts";
-import type { Delivery, DeliveryFilter } from "../delivery/delivery.ts";
-import { checkCloseOptions, checkDeleteOptions, checkDeliveryFilter } from "./check-options.ts";
-import { audienceChanges, traitChanges } from "../profiles/trait-diff.ts";
 import {
-  SenderClosedError,
+  type AliasCall,
+  type Calls,
+  type CallType,
+  describeKind,
+  type GroupCall,
+  type IdentifyCall,
+  isObject,
+  type PageCall,
+  parseDuration,
+  type ScreenCall,
+  type TrackCall,
+} from "@countersign/protocol";
+import type { Delivery, DeliveryFilter } from "../delivery/delivery.ts";
+import { audienceChanges, traitChanges } from "../profiles/trait-diff.ts";
+import { parseSettings } from "../settings/parse-settings.ts";
+import type { SenderSettings } from "../settings/settings.ts";
+import type { TraitOwner } from "../store/delivery-store.ts";
+import type { CallIntake, Intake, TakenCall } from "./call-intake.ts";
+import { checkCloseOptions, checkDeleteOptions, checkDeliveryFilter } from "./check-options.ts";
+import type { Engine, EngineParts } from "./engine.ts";
+import { type FindChanges, ProfileSyncer } from "./profile-sync.ts";
+import {
+  type CallOptions,
   type CloseOptions,
   type DeleteOptions,
+  type JudgedCall,
   type Receipt,
   type Sender,
+  SenderClosedError,
   type SenderEvents,
   type SyncReceipt,
 } from "./sender.ts";
-import { parseSettings } from "../settings/parse-settings.ts";
-import type { SenderSettings } from "../settings/settings.ts";
-import { type SenderStats, collectStats } from "./stats.ts";
-import type { NewDelivery } from "../store/delivery-store.ts";
-import type { CallIntake, Intake } from "./call-intake.ts";
-import type { Engine, EngineParts } from "./engine.ts";
-import { type FindChanges, ProfileSyncer } from "./profile-sync.ts";
+import { collectStats, type SenderStats } from "./stats.ts";
 import type { Waiters } from "./waiters.ts";
 
-/** What a forwarder is made of, besides what its engine is. */
+/** What a forwarder is made of, besides the parts of its engine. */
 export interface ForwarderParts extends EngineParts {
   readonly engine: Engine;
   readonly intake: CallIntake;
@@ -38,6 +42,9 @@ export interface ForwarderParts extends EngineParts {
 }
 
 const DEFAULT_CLOSE_MS = 10_000;
+
+/** How long a transport or a store may take to close: neither may keep a sender from closing. */
+const CLOSE_PART_MS = 1_000;
 
 /** The sender: takes calls in, and gives everything else to the part that knows about it. */
 export class Forwarder implements Sender {
@@ -49,9 +56,7 @@ export class Forwarder implements Sender {
   constructor(parts: ForwarderParts, settings: SenderSettings) {
     this.#parts = parts;
     this.#settings = settings;
-    this.#profiles = new ProfileSyncer(parts.intake, parts.store, (acceptance) =>
-      this.#working(parts.store.accept(acceptance)),
-    );
+    this.#profiles = new ProfileSyncer(parts.intake, parts.store);
     this.configure(settings);
   }
 
@@ -79,15 +84,22 @@ export class Forwarder implements Sender {
     return this.#forward("alias", call, options);
   }
 
+  async accept(calls: readonly JudgedCall[], options?: CallOptions): Promise<readonly Receipt[]> {
+    this.#assertOpen();
+    const intake = this.#parts.intake.takeJudged(calls, options);
+    await this.#store(intake);
+    return intake.taken.map((taken) => this.#receipt(taken));
+  }
+
   async deleteUser(userId: string, options: DeleteOptions = {}): Promise<readonly Receipt[]> {
     this.#assertOpen();
     checkDeleteOptions(options);
     const { intake } = this.#parts;
     const named = options.sources?.map((source) => intake.sourceOf({ source }));
-    const intakes = [...new Set(named ?? intake.sources)]
-      .filter(({ destinations }) => destinations.some(({ enabled }) => enabled))
-      .map((source) => intake.takeDelete(source, userId, options.timestamp));
-    return Promise.all(intakes.map((one) => this.#store(one)));
+    const sources = [...new Set(named ?? intake.sources)].filter(({ enabled }) => enabled.length > 0);
+    const taken = intake.takeDelete(sources, userId, options.timestamp);
+    await this.#store(taken);
+    return taken.taken.map((one) => this.#receipt(one));
   }
 
   async syncAudience(
@@ -95,8 +107,14 @@ export class Forwarder implements Sender {
     userIds: Iterable<string>,
     options: CallOptions = {},
   ): Promise<SyncReceipt> {
+    // A text is iterable too, and would be a user for each of its letters.
+    if ((!isObject(userIds) && !Array.isArray(userIds)) || !(Symbol.iterator in userIds)) {
+      throw new TypeError(
+        `syncAudience() takes the members as a list, a Set or another iterable of userIds, not ${describeKind(userIds)}. Pass [] to remove every member.`,
+      );
+    }
     const members = new Set(userIds);
-    return this.#sync("syncAudience()", name, options, (known) => audienceChanges(known, members));
+    return this.#sync({ kind: "audience", name }, options, (known) => audienceChanges(known, members));
   }
 
   async syncComputedTrait(
@@ -104,8 +122,13 @@ export class Forwarder implements Sender {
     values: ReadonlyMap<string, unknown> | Readonly<Record<string, unknown>>,
     options: CallOptions = {},
   ): Promise<SyncReceipt> {
-    const byUser = values instanceof Map ? new Map(values) : new Map(Object.entries(values));
-    return this.#sync("syncComputedTrait()", name, options, (known) => traitChanges(known, byUser));
+    if (!isObject(values) || (Symbol.iterator in values && !(values instanceof Map))) {
+      throw new TypeError(
+        `syncComputedTrait() takes the values as a Map or an object of userId and value, not ${describeKind(values)}.`,
+      );
+    }
+    const byUser = new Map<string, unknown>(values instanceof Map ? values : Object.entries(values));
+    return this.#sync({ kind: "computed trait", name }, options, (known) => traitChanges(known, byUser));
   }
 
   on<K extends keyof SenderEvents>(event: K, listener: (payload: SenderEvents[K]) => void): this {
@@ -149,7 +172,7 @@ export class Forwarder implements Sender {
         `resend(): no delivery ${JSON.stringify(id)} in the store. Finished deliveries are kept for \`keepFor\`.`,
       );
     }
-    return this.#receipt(original.messageId, [next.id]);
+    return this.#receipt({ messageId: original.messageId, deliveries: [next.id], skipped: undefined });
   }
 
   async stats(): Promise<SenderStats> {
@@ -181,7 +204,7 @@ export class Forwarder implements Sender {
     return this.close();
   }
 
-  /** Everything is let go of, whatever fails or hangs; then the first failure is thrown. */
+  /** Everything is let go of, whatever fails or hangs. Then the first failure is thrown. */
   async #close(deadlineMs: number): Promise<void> {
     const { engine, store, transport, waiters, events } = this.#parts;
     await engine.stop(deadlineMs);
@@ -194,31 +217,26 @@ export class Forwarder implements Sender {
     for (const problem of problems) if (problem !== undefined) throw problem;
   }
 
-  async #forward<T extends keyof Calls>(type: T, call: Calls[T], options?: CallOptions): Promise<Receipt> {
+  async #forward<T extends CallType>(type: T, call: Calls[T], options?: CallOptions): Promise<Receipt> {
     this.#assertOpen();
-    return this.#store(this.#parts.intake.take(type, call, options));
+    const intake = this.#parts.intake.take(type, call, options);
+    await this.#store(intake);
+    // One call in, one out.
+    return this.#receipt(intake.taken[0] as TakenCall);
   }
 
-  async #store({ acceptance, message, source, skipped }: Intake): Promise<Receipt> {
-    await this.#working(this.#parts.store.accept(acceptance));
-    if (skipped !== undefined) {
-      const { messageId, type } = message;
+  async #sync(owner: TraitOwner, options: CallOptions, findChanges: FindChanges): Promise<SyncReceipt> {
+    this.#assertOpen();
+    const sync = await this.#working(this.#profiles.sync(owner, options, findChanges));
+    return { ...sync, settled: () => this.#parts.waiters.settled(sync.deliveries) };
+  }
+
+  async #store(intake: Intake): Promise<void> {
+    await this.#working(this.#parts.store.accept(intake));
+    for (const { messageId, type, source, skipped } of intake.taken) {
+      if (skipped === undefined) continue;
       this.#parts.events.emit("skipped", { messageId, type, source, reason: skipped });
     }
-    return this.#receipt(message.messageId, idsOf(acceptance.deliveries), skipped);
-  }
-
-  async #sync(
-    kind: string,
-    name: string,
-    options: CallOptions,
-    findChanges: FindChanges,
-  ): Promise<SyncReceipt> {
-    this.#assertOpen();
-    const sync = await this.#working(this.#profiles.sync(kind, name, options, findChanges));
-    const { changed, removed, skipped } = sync;
-    const deliveries = idsOf(sync.acceptance.deliveries);
-    return { changed, removed, deliveries, skipped, settled: () => this.#parts.waiters.settled(deliveries) };
   }
 
   /** Neither the clock advances nor `idle` resolves while something is being stored. */
@@ -234,7 +252,11 @@ export class Forwarder implements Sender {
     }
   }
 
-  #receipt(messageId: string, deliveries: readonly string[], skipped?: Receipt["skipped"]): Receipt {
+  #receipt({
+    messageId,
+    deliveries,
+    skipped,
+  }: Pick<TakenCall, "messageId" | "deliveries" | "skipped">): Receipt {
     return { messageId, deliveries, skipped, settled: () => this.#parts.waiters.settled(deliveries) };
   }
 
@@ -245,13 +267,6 @@ export class Forwarder implements Sender {
     );
   }
 }
-
-function idsOf(deliveries: readonly NewDelivery[]): readonly string[] {
-  return deliveries.map(({ id }) => id);
-}
-
-/** How long a transport or a store may take to close: neither may keep a sender from closing. */
-const CLOSE_PART_MS = 1_000;
 
 /** Why a part did not close; undefined when it did. */
 async function problemOf(part: string, close: () => Promise<void>): Promise<Error | undefined> {

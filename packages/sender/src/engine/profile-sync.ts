@@ -1,48 +1,67 @@
+import { record } from "../calls/record.ts";
 import { buildMessage } from "../calls/build-message.ts";
 import { CallError } from "../calls/call-error.ts";
-import type { CallOptions } from "../calls/calls.ts";
 import { snakeCase, type TraitChange } from "../profiles/trait-diff.ts";
-import type { SkipReason } from "./sender.ts";
 import type { Source } from "../settings/parse-settings.ts";
-import type { Acceptance, DeliveryStore, NewDelivery, NewMessage } from "../store/delivery-store.ts";
+import type {
+  Acceptance,
+  DeliveryStore,
+  NewDelivery,
+  NewMessage,
+  TraitOwner,
+} from "../store/delivery-store.ts";
 import type { CallIntake } from "./call-intake.ts";
+import { checkCallOptions } from "./check-options.ts";
+import type { CallOptions, SkipReason } from "./sender.ts";
 
-/** What a sync has to store, and what it came to. */
+/** What a sync came to. */
 export interface ProfileSync {
-  readonly acceptance: Acceptance;
   readonly changed: readonly string[];
   readonly removed: readonly string[];
+  /** Ids of the deliveries. */
+  readonly deliveries: readonly string[];
   readonly skipped?: SkipReason | undefined;
 }
 
-/** Finds the changes, given what is known of the trait: JSON text by user. */
+/** Finds the changes for a destination, given what it knows of the trait: JSON text by user. */
 export type FindChanges = (known: ReadonlyMap<string, string>) => readonly TraitChange[];
+
+const NOTHING: ReadonlyMap<string, string> = new Map();
+
+/** A change, and the destinations that do not know of it yet. */
+interface Announcement extends TraitChange {
+  readonly destinations: string[];
+}
 
 /** Syncs audiences and computed traits, one after another for each trait. */
 export class ProfileSyncer {
   readonly #intake: CallIntake;
   readonly #store: DeliveryStore;
-  readonly #accept: (acceptance: Acceptance) => Promise<void>;
   readonly #running = new Map<string, Promise<unknown>>();
 
-  constructor(intake: CallIntake, store: DeliveryStore, accept: (acceptance: Acceptance) => Promise<void>) {
+  constructor(intake: CallIntake, store: DeliveryStore) {
     this.#intake = intake;
     this.#store = store;
-    this.#accept = accept;
   }
 
-  /** @throws CallError when the name or a user is not valid */
-  sync(kind: string, name: string, options: CallOptions, findChanges: FindChanges): Promise<ProfileSync> {
+  /** @throws CallError when the name or a user is not valid, or the name is taken */
+  sync(owner: TraitOwner, options: CallOptions, findChanges: FindChanges): Promise<ProfileSync> {
+    const method = methodOf(owner);
+    checkCallOptions(method, options);
     const source = this.#intake.sourceOf(options);
-    const trait = typeof name === "string" ? snakeCase(name) : "";
+    const trait = typeof owner.name === "string" ? snakeCase(owner.name) : "";
     if (trait === "") {
-      throw new CallError("ERR_FIELD_INVALID", `${kind} needs a name with at least one letter or digit.`, {
-        field: "name",
-      });
+      throw new CallError(
+        "ERR_FIELD_INVALID",
+        `${method}() needs a name with at least one letter or digit.`,
+        {
+          field: "name",
+        },
+      );
     }
     // What is known of a trait must not change between reading it and storing the changes.
     const key = `${source.name}/${trait}`;
-    const run = (): Promise<ProfileSync> => this.#run(source, trait, findChanges);
+    const run = (): Promise<ProfileSync> => this.#run(source, trait, owner, findChanges);
     const result = (this.#running.get(key) ?? Promise.resolve()).then(run, run);
     this.#running.set(key, result);
     const forget = (): void => {
@@ -52,38 +71,76 @@ export class ProfileSyncer {
     return result;
   }
 
-  async #run(source: Source, trait: string, findChanges: FindChanges): Promise<ProfileSync> {
-    if (!source.destinations.some(({ enabled }) => enabled)) {
-      // What reaches nobody is not known by anybody: the first sync with a destination sends it all.
-      return {
-        acceptance: { messages: [], deliveries: [] },
-        changed: [],
-        removed: [],
-        skipped: "no_destination",
-      };
+  async #run(
+    source: Source,
+    trait: string,
+    owner: TraitOwner,
+    findChanges: FindChanges,
+  ): Promise<ProfileSync> {
+    // What reaches nobody is not known by anybody: the first sync with a destination sends it all.
+    if (source.enabled.length === 0) {
+      return { changed: [], removed: [], deliveries: [], skipped: "no_destination" };
     }
-    const changes = findChanges(await this.#store.traits(source.name, trait));
-    const acceptance = this.#acceptanceOf(source, trait, changes);
-    await this.#accept(acceptance);
+    const known = await this.#store.traits(source.name, trait, source.enabled);
+    assertOwner(trait, known.owner, owner);
+    // Each destination on its own: one that was enabled after the first sync knows nothing yet.
+    const byDestination = source.enabled.map((destination) => ({
+      destination,
+      changes: findChanges(known.values.get(destination) ?? NOTHING),
+    }));
+    const announcements = announcementsOf(byDestination);
+    const acceptance = this.#acceptanceOf(source, trait, announcements);
+    const values = new Map(
+      byDestination.map(({ destination, changes }) => [
+        destination,
+        new Map(changes.map(({ userId, stored }) => [userId, stored])),
+      ]),
+    );
+    await this.#store.accept({ ...acceptance, traits: { source: source.name, trait, owner, values } });
     return {
-      acceptance,
-      changed: changes.filter(({ stored }) => stored !== null).map(({ userId }) => userId),
-      removed: changes.filter(({ stored }) => stored === null).map(({ userId }) => userId),
+      changed: announcements.filter(({ stored }) => stored !== null).map(({ userId }) => userId),
+      removed: announcements.filter(({ stored }) => stored === null).map(({ userId }) => userId),
+      deliveries: acceptance.deliveries.map(({ id }) => id),
     };
   }
 
-  /** One Identify for each change, and the changes themselves: stored together, so that neither is without the other. */
-  #acceptanceOf(source: Source, trait: string, changes: readonly TraitChange[]): Acceptance {
-    const messages: NewMessage[] = [];
-    const deliveries: NewDelivery[] = [];
-    for (const { userId, value } of changes) {
-      const call = { userId, traits: { [trait]: value } };
-      const built = buildMessage("identify", call, this.#intake.defaults());
-      const stored = this.#intake.deliver(source, built, messages.length);
-      messages.push(stored.message);
-      deliveries.push(...stored.deliveries);
+  /** One Identify for each change. They are stored with the changes, so that neither is without the other. */
+  #acceptanceOf(source: Source, trait: string, announcements: readonly Announcement[]): Acceptance {
+    const gathered: { messages: NewMessage[]; deliveries: NewDelivery[] } = { messages: [], deliveries: [] };
+    const { newId: messageId, now } = this.#intake;
+    for (const { userId, value, destinations } of announcements) {
+      const call = record("identify", { userId, traits: { [trait]: value } }, { messageId, now });
+      this.#intake.addMessage(gathered, source, buildMessage(call), destinations);
     }
-    const values = new Map(changes.map(({ userId, stored }) => [userId, stored]));
-    return { messages, deliveries, traits: { source: source.name, trait, values } };
+    return gathered;
   }
+}
+
+function methodOf({ kind }: TraitOwner): string {
+  return kind === "audience" ? "syncAudience" : "syncComputedTrait";
+}
+
+/** Each user's change once. The value to send is the same for every destination that lacks it. */
+function announcementsOf(
+  byDestination: readonly { readonly destination: string; readonly changes: readonly TraitChange[] }[],
+): readonly Announcement[] {
+  const byUser = new Map<string, Announcement>();
+  for (const { destination, changes } of byDestination) {
+    for (const change of changes) {
+      const known = byUser.get(change.userId);
+      if (known === undefined) byUser.set(change.userId, { ...change, destinations: [destination] });
+      else known.destinations.push(destination);
+    }
+  }
+  return [...byUser.values()];
+}
+
+/** Two names with one snake_case form would overwrite each other's values. */
+function assertOwner(trait: string, owner: TraitOwner | undefined, wanted: TraitOwner): void {
+  if (owner === undefined || (owner.kind === wanted.kind && owner.name === wanted.name)) return;
+  throw new CallError(
+    "ERR_NAME_TAKEN",
+    `${methodOf(wanted)}(${JSON.stringify(wanted.name)}): its trait ${trait} belongs to the ${owner.kind} ${JSON.stringify(owner.name)}. Choose another name.`,
+    { field: "name" },
+  );
 }

@@ -1,18 +1,31 @@
-import type { Duration } from "@countersign/protocol";
+import type { MessageType } from "@countersign/core";
 import type {
   AliasCall,
-  CallOptions,
+  Duration,
   GroupCall,
   IdentifyCall,
   PageCall,
+  RecordedCall,
   ScreenCall,
   TrackCall,
-} from "../calls/calls.ts";
+} from "@countersign/protocol";
 import type { Attempt } from "../delivery/attempt.ts";
 import type { Delivery, DeliveryFilter, DeliveryInfo } from "../delivery/delivery.ts";
-import type { MessageType } from "../delivery/delivery.ts";
 import type { SenderSettings } from "../settings/settings.ts";
 import type { SenderStats } from "./stats.ts";
+
+/** A call that follows the rules of `@countersign/protocol`, with its time. Without an id it gets one. */
+export interface JudgedCall extends Omit<RecordedCall, "messageId"> {
+  readonly messageId?: string | undefined;
+}
+
+/** Which source a call belongs to. Needed when there are several. */
+export interface CallOptions {
+  /** Name of the source. */
+  readonly source?: string | undefined;
+  /** Write key of the source. */
+  readonly writeKey?: string | undefined;
+}
 
 /**
  * Why a message goes to no destination.
@@ -129,6 +142,19 @@ export interface Sender {
   group(call: GroupCall, options?: CallOptions): Promise<Receipt>;
   /** Says that two IDs are one user. */
   alias(call: AliasCall, options?: CallOptions): Promise<Receipt>;
+  /**
+   * Takes calls that were judged before, as an ingestion server has them, in one transaction: all are stored, or none.
+   * Their size is not counted again, so that what the server has merged into a call (up to 32 KiB) does not count.
+   *
+   * @param calls Calls that follow the rules of `@countersign/protocol`, with their time.
+   * @returns The receipts, in the order of the calls.
+   * @throws CallError when an item is not a recorded call, or no source fits the options
+   * @example
+   * ```ts
+   * const receipts = await sender.accept(calls, { writeKey: "WK1" });
+   * ```
+   */
+  accept(calls: readonly JudgedCall[], options?: CallOptions): Promise<readonly Receipt[]>;
   /** Sends a deletion notification for each affected source with an enabled destination (spec section 1, item 9). */
   deleteUser(userId: string, options?: DeleteOptions): Promise<readonly Receipt[]>;
   /**

@@ -1,7 +1,7 @@
 import type { Duration } from "@countersign/protocol";
-import type { MessageOfType, WebhookMessage } from "@countersign/core";
+import type { MessageOfType, WebhookMessage, MessageType } from "@countersign/core";
 import type { Attempt, AttemptOutcome } from "../delivery/attempt.ts";
-import type { Delivery, MessageType } from "../delivery/delivery.ts";
+import type { Delivery } from "../delivery/delivery.ts";
 
 /** What a call or a sync resolved to: its deliveries, and no others, are meant. */
 export interface ReceiptLike {

@@ -37,6 +37,8 @@ export interface Source {
   readonly name: string;
   readonly writeKey: string;
   readonly destinations: readonly Destination[];
+  /** Keys of its destinations that are enabled. */
+  readonly enabled: readonly string[];
   readonly blockedEvents: ReadonlySet<string>;
   readonly countFiltered: boolean;
 }
@@ -91,12 +93,14 @@ class SettingsParser {
     }
     const list = this.#array(item?.destinations, `${path}.destinations`, where, "must be a list.");
     const names = new Set<string>();
+    const destinations = list.map((destination, index) =>
+      this.#destination(destination, `${path}.destinations[${index}]`, name, index, names),
+    );
     return {
       name,
       writeKey: typeof writeKey === "string" ? writeKey : "",
-      destinations: list.map((destination, index) =>
-        this.#destination(destination, `${path}.destinations[${index}]`, name, index, names),
-      ),
+      destinations,
+      enabled: destinations.filter(({ enabled }) => enabled).map(({ key }) => key),
       blockedEvents: new Set(Array.isArray(blocked) ? blocked.map(String) : []),
       countFiltered: this.#flag(item?.countFiltered, `${path}.countFiltered`, where, false),
     };

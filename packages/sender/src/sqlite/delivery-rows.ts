@@ -1,9 +1,9 @@
+import type { MessageType } from "@countersign/core";
 import type { Attempt, AttemptOutcome } from "../delivery/attempt.ts";
 import type {
   Delivery,
   DeliveryInfo,
   DeliveryState,
-  MessageType,
   DeliveryProgress,
   DueDelivery,
 } from "../delivery/delivery.ts";

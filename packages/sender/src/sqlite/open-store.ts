@@ -5,6 +5,7 @@ import type {
   Consumer,
   DeliveryCounts,
   DeliveryHandler,
+  KnownTrait,
   StoreContext,
 } from "../store/delivery-store.ts";
 import { type DeliveryCount, DeliveryCounter } from "./delivery-counter.ts";
@@ -135,8 +136,8 @@ export class OpenStore {
     return this.#profiles.usage();
   }
 
-  traits(source: string, trait: string): ReadonlyMap<string, string> {
-    return this.#profiles.traits(source, trait);
+  traits(source: string, trait: string, destinations: readonly string[]): KnownTrait {
+    return this.#profiles.traits(source, trait, destinations);
   }
 
   async close(): Promise<void> {

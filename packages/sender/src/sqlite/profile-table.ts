@@ -1,7 +1,10 @@
 import type Database from "libsql";
-import type { TraitChanges } from "../store/delivery-store.ts";
+import type { KnownTrait, TraitChanges, TraitOwner } from "../store/delivery-store.ts";
 
 type Statement = Database.Statement;
+
+/** Stands for the destination in what a version wrote that knew no destinations. */
+const UNCLAIMED = "";
 
 /** What is known of sources and users beyond their deliveries: usage, and the traits that syncs made known. */
 export class ProfileTable {
@@ -10,6 +13,10 @@ export class ProfileTable {
   readonly #setTrait: Statement;
   readonly #forgetTrait: Statement;
   readonly #traits: Statement;
+  readonly #owner: Statement;
+  readonly #claim: Statement;
+  readonly #adopt: Statement;
+  readonly #forgetUnclaimed: Statement;
 
   constructor(db: Database.Database) {
     this.#addUsage = db.prepare(
@@ -17,13 +24,27 @@ export class ProfileTable {
     );
     this.#usage = db.prepare("SELECT source, calls FROM usage");
     this.#setTrait = db.prepare(
-      `INSERT INTO trait VALUES (?, ?, ?, ?)
-       ON CONFLICT (source, trait, user_id) DO UPDATE SET value = excluded.value`,
+      `INSERT INTO known_trait VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (source, trait, destination, user_id) DO UPDATE SET value = excluded.value`,
     );
-    this.#forgetTrait = db.prepare("DELETE FROM trait WHERE source = ? AND trait = ? AND user_id = ?");
+    this.#forgetTrait = db.prepare(
+      "DELETE FROM known_trait WHERE source = ? AND trait = ? AND destination = ? AND user_id = ?",
+    );
     // As bytes: libsql ends a text at its first NUL when it reads one.
     this.#traits = db.prepare(
-      "SELECT CAST(user_id AS BLOB) AS user_id, value FROM trait WHERE source = ? AND trait = ?",
+      `SELECT CAST(user_id AS BLOB) AS user_id, value FROM known_trait
+       WHERE source = ? AND trait = ? AND destination = ?`,
+    );
+    this.#owner = db.prepare(
+      "SELECT kind, CAST(name AS BLOB) AS name FROM trait_owner WHERE source = ? AND trait = ?",
+    );
+    this.#claim = db.prepare("INSERT INTO trait_owner VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING");
+    this.#adopt = db.prepare(
+      `INSERT INTO known_trait SELECT source, trait, ?, user_id, value FROM known_trait
+       WHERE source = ? AND trait = ? AND destination = '${UNCLAIMED}'`,
+    );
+    this.#forgetUnclaimed = db.prepare(
+      `DELETE FROM known_trait WHERE source = ? AND trait = ? AND destination = '${UNCLAIMED}'`,
     );
   }
 
@@ -36,15 +57,41 @@ export class ProfileTable {
     return new Map(rows.map(({ source, calls }) => [source, calls]));
   }
 
-  changeTraits({ source, trait, values }: TraitChanges): void {
-    for (const [userId, value] of values) {
-      if (value === null) this.#forgetTrait.run([source, trait, userId]);
-      else this.#setTrait.run([source, trait, userId, value]);
+  changeTraits({ source, trait, owner, values }: TraitChanges): void {
+    if (this.#claim.run([source, trait, owner.kind, owner.name]).changes > 0) {
+      for (const destination of values.keys()) this.#adopt.run([destination, source, trait]);
+      this.#forgetUnclaimed.run([source, trait]);
+    }
+    for (const [destination, byUser] of values) {
+      for (const [userId, value] of byUser) {
+        if (value === null) this.#forgetTrait.run([source, trait, destination, userId]);
+        else this.#setTrait.run([source, trait, destination, userId, value]);
+      }
     }
   }
 
-  traits(source: string, trait: string): ReadonlyMap<string, string> {
-    const rows = this.#traits.all([source, trait]) as { user_id: ArrayBuffer; value: string }[];
+  /**
+   * What these destinations know of a trait. What an older version wrote says nothing of destinations, and belongs to
+   * those of the first sync.
+   */
+  traits(source: string, trait: string, destinations: readonly string[]): KnownTrait {
+    const owner = this.#ownerOf(source, trait);
+    const values = destinations.map((destination) => {
+      const known = this.#known(source, trait, owner === undefined ? UNCLAIMED : destination);
+      return [destination, known] as const;
+    });
+    return { owner, values: new Map(values) };
+  }
+
+  #known(source: string, trait: string, destination: string): ReadonlyMap<string, string> {
+    const rows = this.#traits.all([source, trait, destination]) as { user_id: ArrayBuffer; value: string }[];
     return new Map(rows.map((row) => [Buffer.from(row.user_id).toString(), row.value]));
+  }
+
+  #ownerOf(source: string, trait: string): TraitOwner | undefined {
+    const row = this.#owner.get([source, trait]) as
+      | { kind: TraitOwner["kind"]; name: Uint8Array }
+      | undefined;
+    return row && { kind: row.kind, name: Buffer.from(row.name).toString() };
   }
 }

@@ -2,10 +2,10 @@ import type Database from "libsql";
 import { StoreError } from "../store/store-error.ts";
 
 /** "CSND": says in the file's header whose it is. */
-const applicationId = 0x43534e44;
+const APPLICATION_ID = 0x43534e44;
 
 /** Each takes a file from the version of its position to the next. Released ones are never edited. */
-const migrations: readonly string[] = [
+const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   INSERT INTO meta VALUES ('opened', 0);
@@ -64,6 +64,27 @@ const migrations: readonly string[] = [
 
   CREATE TABLE usage (source TEXT PRIMARY KEY, calls INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   `,
+  // What is known of a trait is known by destination. What older versions wrote is for the destinations of the next sync.
+  `
+  CREATE TABLE known_trait (
+    source TEXT NOT NULL,
+    trait TEXT NOT NULL,
+    destination TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (source, trait, destination, user_id)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO known_trait SELECT source, trait, '', user_id, value FROM trait;
+  DROP TABLE trait;
+
+  CREATE TABLE trait_owner (
+    source TEXT NOT NULL,
+    trait TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    PRIMARY KEY (source, trait)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /**
@@ -75,14 +96,14 @@ const migrations: readonly string[] = [
  */
 export function migrate(
   db: Database.Database,
-  steps: readonly string[] = migrations,
+  steps: readonly string[] = MIGRATIONS,
 ): { readonly generation: number } {
   // Taking the write lock first also finds out whether the file can be written.
   db.exec("BEGIN IMMEDIATE");
   try {
     const version = numberOf(db, "PRAGMA user_version");
     for (const step of steps.slice(version)) db.exec(step);
-    db.exec(`PRAGMA user_version = ${steps.length}; PRAGMA application_id = ${applicationId}`);
+    db.exec(`PRAGMA user_version = ${steps.length}; PRAGMA application_id = ${APPLICATION_ID}`);
     const generation = numberOf(db, "SELECT value FROM meta WHERE key = 'opened'");
     db.exec("UPDATE meta SET value = value + 1 WHERE key = 'opened'");
     db.exec("COMMIT");
@@ -102,16 +123,16 @@ export function assertOurs(db: Database.Database, path: string): void {
   const version = numberOf(db, "PRAGMA user_version");
   const owner = numberOf(db, "PRAGMA application_id");
   const isEmpty = numberOf(db, "SELECT count(*) FROM sqlite_schema") === 0;
-  if (owner !== applicationId && !isEmpty) {
+  if (owner !== APPLICATION_ID && !isEmpty) {
     throw new StoreError(
       "ERR_STORE_FOREIGN",
       `The file ${path} belongs to another program. Use another path.`,
     );
   }
-  if (version > migrations.length) {
+  if (version > MIGRATIONS.length) {
     throw new StoreError(
       "ERR_STORE_NEWER",
-      `The store ${path} has schema version ${version}; this version of @countersign/sender knows ${migrations.length}. Upgrade it, or use another file.`,
+      `The store ${path} has schema version ${version}; this version of @countersign/sender knows ${MIGRATIONS.length}. Upgrade it, or use another file.`,
     );
   }
 }

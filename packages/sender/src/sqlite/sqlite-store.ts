@@ -97,7 +97,7 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
     list: (filter) => attempt(() => opened().list(filter)),
     counts: () => attempt(() => opened().counts()),
     usage: () => attempt(() => opened().usage()),
-    traits: (source, trait) => attempt(() => opened().traits(source, trait)),
+    traits: (source, trait, destinations) => attempt(() => opened().traits(source, trait, destinations)),
     async close() {
       const closing = typeof state === "object" ? state.close() : undefined;
       state = "closed";

@@ -1,12 +1,6 @@
+import type { MessageType } from "@countersign/core";
 import type { Clock } from "@countersign/protocol";
-import type {
-  Delivery,
-  DeliveryFilter,
-  EndState,
-  MessageType,
-  DueDelivery,
-  Settlement,
-} from "../delivery/delivery.ts";
+import type { Delivery, DeliveryFilter, EndState, DueDelivery, Settlement } from "../delivery/delivery.ts";
 
 /** A message as it is kept: its exact bytes once, however many deliveries it has. */
 export interface NewMessage {
@@ -27,15 +21,31 @@ export interface NewDelivery {
   readonly message: number;
 }
 
-/** The known value of a trait for some users; `null` forgets the value. */
+/** Who a trait's name belongs to. Two names may have one snake_case form; only the first may use it. */
+export interface TraitOwner {
+  readonly kind: "audience" | "computed trait";
+  /** The name as it was given to the sync. */
+  readonly name: string;
+}
+
+/** What the destinations of a source know of a trait. */
+export interface KnownTrait {
+  /** Undefined while no sync has claimed the name. */
+  readonly owner: TraitOwner | undefined;
+  /** JSON text of each user's value, by destination. */
+  readonly values: ReadonlyMap<string, ReadonlyMap<string, string>>;
+}
+
+/** What becomes known of a trait together with the messages that announce it. */
 export interface TraitChanges {
   readonly source: string;
   readonly trait: string;
-  /** JSON text of each user's value. */
-  readonly values: ReadonlyMap<string, string | null>;
+  readonly owner: TraitOwner;
+  /** JSON text of each user's value, by destination; `null` forgets the value. */
+  readonly values: ReadonlyMap<string, ReadonlyMap<string, string | null>>;
 }
 
-/** What one call brings. It is stored in one piece or not at all. */
+/** What one call, or a list of them, brings. It is stored in one piece or not at all. */
 export interface Acceptance {
   readonly messages: readonly NewMessage[];
   readonly deliveries: readonly NewDelivery[];
@@ -96,8 +106,8 @@ export interface DeliveryStore {
   counts(): Promise<ReadonlyMap<string, DeliveryCounts>>;
   /** The usage of each source. */
   usage(): Promise<ReadonlyMap<string, number>>;
-  /** The known values of a trait: JSON text by user. */
-  traits(source: string, trait: string): Promise<ReadonlyMap<string, string>>;
+  /** What these destinations know of a trait. A destination that knows nothing of it may be absent. */
+  traits(source: string, trait: string, destinations: readonly string[]): Promise<KnownTrait>;
   /** Writes what is left and lets go of everything. Idempotent. */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import { checkOptionNames, type OptionNames } from "@countersign/protocol";
+import { checkFunction, checkOptionNames, type OptionNames } from "@countersign/protocol";
 import type { AddressPolicyOptions } from "./address-policy.ts";
 import { Agents } from "./agents.ts";
 import { outcomeOfError } from "./classify.ts";
@@ -22,7 +22,7 @@ export interface TransportOptions extends AddressPolicyOptions {
   readonly connectTimeoutMs?: number | undefined;
 }
 
-const optionNames: OptionNames<TransportOptions> = {
+const OPTION_NAMES: OptionNames<TransportOptions> = {
   blockPrivateNetworks: true,
   resolveHost: true,
   connectTimeoutMs: true,
@@ -44,7 +44,8 @@ const optionNames: OptionNames<TransportOptions> = {
  * ```
  */
 export function createTransport(options: TransportOptions = {}): Transport {
-  checkOptionNames("createTransport()", options, optionNames);
+  checkOptionNames("createTransport()", options, OPTION_NAMES);
+  checkFunction("createTransport({ resolveHost })", options.resolveHost);
   const agents = new Agents({
     blockPrivateNetworks: options.blockPrivateNetworks,
     resolveHost: oneQuestionPerHost(options.resolveHost ?? resolveBySystem),

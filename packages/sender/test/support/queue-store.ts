@@ -5,8 +5,11 @@ import type {
   DeliveryCounts,
   DeliveryHandler,
   DueDelivery,
+  KnownTrait,
   NewMessage,
   StoreContext,
+  TraitChanges,
+  TraitOwner,
 } from "@countersign/sender/store";
 
 interface Job {
@@ -24,6 +27,7 @@ export class QueueStore implements DeliveryStore {
   readonly #jobs = new Map<string, Job>();
   readonly #usage = new Map<string, number>();
   readonly #traits = new Map<string, Map<string, string>>();
+  readonly #owners = new Map<string, TraitOwner>();
   readonly #workers = new Map<string, () => void>();
   #context: StoreContext | undefined;
 
@@ -36,11 +40,7 @@ export class QueueStore implements DeliveryStore {
     await Promise.resolve();
     for (const [source, calls] of usage ?? [])
       this.#usage.set(source, (this.#usage.get(source) ?? 0) + calls);
-    for (const [user, value] of traits?.values ?? []) {
-      const known = this.#traitsOf(traits?.source ?? "", traits?.trait ?? "");
-      if (value === null) known.delete(user);
-      else known.set(user, value);
-    }
+    if (traits !== undefined) this.#changeTraits(traits);
     for (const { id, destination, message } of deliveries) this.#add(id, destination, messages[message]);
   }
 
@@ -103,8 +103,11 @@ export class QueueStore implements DeliveryStore {
     return Promise.resolve(this.#usage);
   }
 
-  traits(source: string, trait: string): Promise<ReadonlyMap<string, string>> {
-    return Promise.resolve(new Map(this.#traitsOf(source, trait)));
+  traits(source: string, trait: string, destinations: readonly string[]): Promise<KnownTrait> {
+    const values = destinations.map(
+      (destination) => [destination, new Map(this.#known(source, trait, destination))] as const,
+    );
+    return Promise.resolve({ owner: this.#owners.get(`${source}/${trait}`), values: new Map(values) });
   }
 
   close(): Promise<void> {
@@ -144,8 +147,19 @@ export class QueueStore implements DeliveryStore {
     this.#workers.get(destination)?.();
   }
 
-  #traitsOf(source: string, trait: string): Map<string, string> {
-    const key = `${source}/${trait}`;
+  #changeTraits({ source, trait, owner, values }: TraitChanges): void {
+    this.#owners.set(`${source}/${trait}`, owner);
+    for (const [destination, byUser] of values) {
+      const known = this.#known(source, trait, destination);
+      for (const [user, value] of byUser) {
+        if (value === null) known.delete(user);
+        else known.set(user, value);
+      }
+    }
+  }
+
+  #known(source: string, trait: string, destination: string): Map<string, string> {
+    const key = JSON.stringify([source, trait, destination]);
     const known = this.#traits.get(key) ?? new Map<string, string>();
     this.#traits.set(key, known);
     return known;

@@ -1,5 +1,4 @@
-import type { CallType } from "@countersign/protocol";
-import { CallError, StoreError, type Receipt, type Sender } from "@countersign/sender";
+import { CallError, StoreError, type Sender } from "@countersign/sender";
 import { messageOf } from "../errors/server-error.ts";
 import { StoreFullError, type Acceptance } from "../ingest/ingest.ts";
 import { rejection } from "../ingest/interpret-request.ts";
@@ -89,8 +88,8 @@ export function createAcceptCalls(sender: Sender, ledger: Ledger, now: () => num
   async function store(source: string, { call, settle }: Fresh): Promise<Outcome> {
     let stored = false;
     try {
-      const { type, dedupeKey, ...fields } = call;
-      await forwarders[type](sender, fields, source);
+      const { dedupeKey, ...judged } = call;
+      await sender.accept([judged], { source });
       if (dedupeKey !== undefined) await ledger.remember({ source, key: dedupeKey }, now());
       stored = true;
       return { kind: "stored" };
@@ -131,20 +130,3 @@ type Outcome =
   | { readonly kind: "stored" }
   | { readonly kind: "refused"; readonly rejection: Rejection }
   | { readonly kind: "failed"; readonly error: unknown };
-
-type Forward = (
-  sender: Sender,
-  call: Omit<IngestedCall, "type" | "dedupeKey">,
-  source: string,
-) => Promise<Receipt>;
-
-/** The sender checks that required fields are there, as was done here before. */
-const forwarders: Readonly<Record<CallType, Forward>> = {
-  identify: (sender, call, source) => sender.identify(call, { source }),
-  track: (sender, { event = "", ...call }, source) => sender.track({ ...call, event }, { source }),
-  page: (sender, call, source) => sender.page(call, { source }),
-  screen: (sender, call, source) => sender.screen(call, { source }),
-  group: (sender, { groupId = "", ...call }, source) => sender.group({ ...call, groupId }, { source }),
-  alias: (sender, { userId = "", previousId = "", ...call }, source) =>
-    sender.alias({ ...call, userId, previousId }, { source }),
-};

@@ -114,7 +114,7 @@ describe("repeats", () => {
 describe("what cannot be stored", () => {
   it("is answered 503, and forwarded once when the client comes again", async () => {
     const { server, receiver } = await start();
-    const failing = vi.spyOn(server.sender, "track").mockRejectedValueOnce(new Error("disk full"));
+    const failing = vi.spyOn(server.sender, "accept").mockRejectedValueOnce(new Error("disk full"));
     const batch = { batch: [track("a"), track("b")] };
     expect(await post(server, "batch", batch)).toMatchObject({ status: 503, body: { code: "unavailable" } });
     failing.mockRestore();
@@ -128,7 +128,7 @@ describe("what the engine refuses", () => {
   it("is kept as rejected, and the rest of its batch goes through", async () => {
     const { server, receiver } = await start();
     const refusal = new CallError("ERR_CALL_TOO_LARGE", "The call is too large.");
-    vi.spyOn(server.sender, "track").mockRejectedValueOnce(refusal);
+    vi.spyOn(server.sender, "accept").mockRejectedValueOnce(refusal);
     expect(await post(server, "batch", { batch: [track("a"), track("b")] })).toEqual(OK);
     await server.sender.idle();
     expect(idsOf(receiver)).toEqual(["b"]);

@@ -14,35 +14,35 @@ const CALL: IngestedCall = {
   timestamp: "2026-01-01T00:00:00.000Z",
 };
 
-type Track = (...args: unknown[]) => Promise<void>;
+type Store = (...args: unknown[]) => Promise<void>;
 
 function start(): {
   readonly accept: AcceptCalls;
   readonly ledger: Ledger;
-  readonly track: Mock<Track>;
+  readonly store: Mock<Store>;
 } {
   const ledger = closing(new Ledger(":memory:"));
-  const track = vi.fn<Track>(async () => {});
-  const accept = createAcceptCalls({ track } as unknown as Sender, ledger, () => 0);
-  return { accept, ledger, track };
+  const store = vi.fn<Store>(async () => {});
+  const accept = createAcceptCalls({ accept: store } as unknown as Sender, ledger, () => 0);
+  return { accept, ledger, store };
 }
 
 describe("createAcceptCalls", () => {
   it("lets no request answer for a call that another one fails to store", async () => {
-    const { accept, track } = start();
-    track.mockRejectedValueOnce(new Error("disk full"));
+    const { accept, store } = start();
+    store.mockRejectedValueOnce(new Error("disk full"));
     const both = await Promise.allSettled([accept("shop", [CALL]), accept("shop", [CALL, CALL])]);
     expect(both.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-    expect(track).toHaveBeenCalledTimes(1);
+    expect(store).toHaveBeenCalledTimes(1);
     expect(await accept("shop", [CALL])).toEqual({ accepted: 1, duplicates: 0, refused: [] });
     expect(await accept("shop", [CALL])).toEqual({ accepted: 0, duplicates: 1, refused: [] });
-    expect(track).toHaveBeenCalledTimes(2);
+    expect(store).toHaveBeenCalledTimes(2);
   });
 
   it("resolves only after the sender has stored the call and the ledger has remembered it", async () => {
-    const { accept, ledger, track } = start();
+    const { accept, ledger, store } = start();
     const steps: string[] = [];
-    track.mockImplementation(async () => {
+    store.mockImplementation(async () => {
       steps.push("stored");
     });
     const remember = ledger.remember.bind(ledger);
@@ -55,8 +55,8 @@ describe("createAcceptCalls", () => {
   });
 
   it("does not remember a call that could not be stored, and remembers the others of its batch", async () => {
-    const { accept, ledger, track } = start();
-    track.mockRejectedValueOnce(new Error("disk full"));
+    const { accept, ledger, store } = start();
+    store.mockRejectedValueOnce(new Error("disk full"));
     const other = { ...CALL, messageId: "b", dedupeKey: "b" };
     await expect(accept("shop", [CALL, other])).rejects.toThrow("disk full");
     expect(ledger.hasSeen({ source: "shop", key: "a" }, 1)).toBe(false);
@@ -64,16 +64,16 @@ describe("createAcceptCalls", () => {
   });
 
   it("rejects when the ledger cannot remember: better twice than never", async () => {
-    const { accept, ledger, track } = start();
+    const { accept, ledger, store } = start();
     vi.spyOn(ledger, "remember").mockRejectedValueOnce(new Error("disk full"));
     await expect(accept("shop", [CALL])).rejects.toThrow("disk full");
     await accept("shop", [CALL]);
-    expect(track).toHaveBeenCalledTimes(2);
+    expect(store).toHaveBeenCalledTimes(2);
   });
 
   it("tells what the sender finds wrong with a call, and does not ask the client to come again", async () => {
-    const { accept, track } = start();
-    track.mockRejectedValueOnce(new CallError("ERR_FIELD_INVALID", "userId is odd."));
+    const { accept, store } = start();
+    store.mockRejectedValueOnce(new CallError("ERR_FIELD_INVALID", "userId is odd."));
     const { accepted, refused } = await accept("shop", [CALL]);
     expect(accepted).toBe(0);
     expect(refused).toMatchObject([
@@ -82,21 +82,21 @@ describe("createAcceptCalls", () => {
   });
 
   it("takes calls without an identity as often as they come", async () => {
-    const { accept, track } = start();
+    const { accept, store } = start();
     const { dedupeKey: _, messageId: __, ...anonymous } = CALL;
     expect(await accept("shop", [anonymous, anonymous])).toEqual({ accepted: 2, duplicates: 0, refused: [] });
-    expect(track).toHaveBeenCalledTimes(2);
-    expect(track).toHaveBeenCalledWith(
-      { event: "Ordered", userId: "u", timestamp: CALL.timestamp },
+    expect(store).toHaveBeenCalledTimes(2);
+    expect(store).toHaveBeenCalledWith(
+      [{ type: "track", event: "Ordered", userId: "u", timestamp: CALL.timestamp }],
       { source: "shop" },
     );
   });
 
   it("stores a batch of 2,500 calls in parts, so that none of them holds the event loop for long", async () => {
-    const { accept, track } = start();
+    const { accept, store } = start();
     let underWay = 0;
     let most = 0;
-    track.mockImplementation(async () => {
+    store.mockImplementation(async () => {
       underWay += 1;
       most = Math.max(most, underWay);
       await new Promise((resolve) => setImmediate(resolve));

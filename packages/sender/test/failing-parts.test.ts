@@ -1,0 +1,201 @@
+import {
+  createSender,
+  createTransport,
+  sqliteStore,
+  type AttemptResult,
+  type Transport,
+} from "@countersign/sender";
+import { createTestSender, virtualClock } from "@countersign/sender/testing";
+import { describe, expect, it } from "vitest";
+import { openSender } from "./support/open-sender.ts";
+import { QueueStore } from "./support/queue-store.ts";
+import { silentTransport } from "./support/silent-transport.ts";
+
+const url = "http://127.0.0.1:9/";
+const user = { userId: "u1", event: "e" };
+
+/** A transport whose `send` does what it must not. */
+function brokenTransport(send: () => unknown): Transport {
+  return { send: send as Transport["send"], close: () => Promise.resolve() };
+}
+
+describe("a transport that breaks its contract gives an outcome, and the delivery is tried again", () => {
+  it.each<[string, () => unknown, string, string]>([
+    [
+      "rejects",
+      () => Promise.reject(new Error("no route")),
+      "ERR_TRANSPORT",
+      "the transport failed: no route",
+    ],
+    [
+      "rejects as fetch does",
+      () => Promise.reject(new TypeError("fetch failed")),
+      "ERR_TRANSPORT",
+      "the transport failed: fetch failed",
+    ],
+    [
+      "rejects with a code",
+      () => Promise.reject(Object.assign(new Error("refused"), { code: "ECONNREFUSED" })),
+      "ECONNREFUSED",
+      "the transport failed: refused",
+    ],
+    ["rejects with a text", () => Promise.reject("down"), "ERR_TRANSPORT", "the transport failed: down"],
+    [
+      "throws",
+      () => {
+        throw new Error("broken");
+      },
+      "ERR_TRANSPORT",
+      "the transport failed: broken",
+    ],
+    [
+      "resolves to nothing",
+      () => Promise.resolve(undefined),
+      "ERR_TRANSPORT",
+      "the transport failed: the transport resolved to something that is not a result",
+    ],
+  ])("%s", async (_name, send, code, message) => {
+    const clock = virtualClock();
+    let attempts = 0;
+    const good: AttemptResult = {
+      outcome: "success",
+      status: 200,
+      durationMs: 1,
+      responseBody: new Uint8Array(),
+    };
+    const transport = brokenTransport(() => (++attempts === 1 ? send() : Promise.resolve(good)));
+    const sender = await openSender({ url, clock, transport });
+
+    const receipt = await sender.track(user);
+    await clock.advance("1m");
+    const delivery = await sender.expect(receipt).delivered();
+
+    expect(delivery.attempts).toMatchObject([
+      { outcome: "network", code, message, response: "" },
+      { outcome: "success" },
+    ]);
+    expect((await sender.stats()).endpoints[0]?.outcomes).toMatchObject({ network: 1, success: 1 });
+  });
+});
+
+/** How long `close()` takes, in milliseconds. */
+async function closingTime(close: () => Promise<void>): Promise<{ ms: number; error: unknown }> {
+  const startedAt = performance.now();
+  const error: unknown = await close().then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  return { ms: performance.now() - startedAt, error };
+}
+
+describe("close() keeps its deadline", () => {
+  it("when an attempt never ends, even if it is told to; the delivery goes on at the next start", async () => {
+    const store = sqliteStore();
+    const transport = brokenTransport(() => new Promise(() => {}));
+    const sender = await createSender({ url, store, transport });
+    const receipt = await sender.track(user);
+    const settled = receipt.settled().catch((error: unknown) => error);
+
+    const { ms, error } = await closingTime(() => sender.close({ deadline: "200ms" }));
+
+    expect(error).toBeUndefined();
+    expect(ms).toBeGreaterThan(150);
+    expect(ms).toBeLessThan(5_000);
+    expect(await settled).toMatchObject({ code: "ERR_SENDER_CLOSED" });
+  });
+
+  it("when the transport does not close, and says so", async () => {
+    const transport: Transport = { ...silentTransport(), close: () => new Promise(() => {}) };
+    const sender = await createSender({ url, transport });
+
+    const { ms, error } = await closingTime(() => sender.close({ deadline: 0 }));
+
+    expect(error).toMatchObject({
+      message: "close(): the transport did not close within 1000 ms and was left behind.",
+    });
+    expect(ms).toBeLessThan(6_000);
+  });
+
+  it("when the store does not close, and says so; the transport is closed all the same", async () => {
+    class StuckStore extends QueueStore {
+      override close(): Promise<void> {
+        return new Promise(() => {});
+      }
+    }
+    let closed = 0;
+    const transport: Transport = {
+      ...silentTransport(),
+      close() {
+        closed += 1;
+        return Promise.resolve();
+      },
+    };
+    const sender = await createSender({ url, store: new StuckStore(), transport });
+
+    const { ms, error } = await closingTime(() => sender.close({ deadline: 0 }));
+
+    expect(error).toMatchObject({
+      message: "close(): the store did not close within 1000 ms and was left behind.",
+    });
+    expect(ms).toBeLessThan(6_000);
+    expect(closed).toBe(1);
+  });
+
+  it("when the target holds a request, whose connection is cut", async () => {
+    const sender = await createTestSender({ target: () => {} });
+    await sender.track(user);
+
+    const { ms, error } = await closingTime(() => sender.close({ deadline: "100ms" }));
+
+    expect(error).toBeUndefined();
+    expect(ms).toBeLessThan(5_000);
+  });
+
+  it("and everything else is let go of when the transport fails to close", async () => {
+    const path = ":memory:";
+    const store = sqliteStore({ path });
+    const transport: Transport = { ...silentTransport(), close: () => Promise.reject(new Error("busy")) };
+    const sender = await createSender({ url, store, transport });
+
+    await expect(sender.close()).rejects.toThrow("busy");
+
+    await expect(store.counts()).rejects.toMatchObject({ code: "ERR_STORE_CLOSED" });
+  });
+});
+
+describe("what is injected is checked for its shape when the sender is created", () => {
+  const clock = virtualClock();
+  const transport = silentTransport();
+
+  it.each<[string, object, string]>([
+    [
+      "a clock without hold()",
+      { clock: { ...clock, hold: undefined } },
+      "({ clock }) must be an object with now(), schedule(), hold(): hold() is missing.",
+    ],
+    ["a clock that is a function", { clock: Date.now }, "({ clock }) must be an object with now()"],
+    ["a clock that is null", { clock: null }, "({ clock }) must be an object with"],
+    ["a store without traits()", { store: { ...sqliteStore(), traits: undefined } }, "traits() is missing."],
+    ["a path as the store", { store: "data/deliveries.db" }, "({ store }) must be an object with open()"],
+    [
+      "a transport without close()",
+      { transport: { ...transport, close: undefined } },
+      "({ transport }) must be an object with send(), close(): close() is missing.",
+    ],
+    ["a fetch as the transport", { transport: fetch }, "send() is missing"],
+    ["a seed of another kind", { seed: {} }, "({ seed }) must be a text or a number, not an object."],
+  ])("%s", async (_name, option, message) => {
+    for (const [name, create] of Object.entries({ createSender, createTestSender })) {
+      const error: unknown = await create({ url, ...option }).catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(TypeError);
+      expect(String(error)).toContain(message.startsWith("(") ? `${name}${message}` : message);
+    }
+  });
+
+  it("of createTransport()", () => {
+    // @ts-expect-error -- a text is not a function
+    expect(() => createTransport({ resolveHost: "8.8.8.8" })).toThrow(
+      "createTransport({ resolveHost }) must be a function",
+    );
+  });
+});
