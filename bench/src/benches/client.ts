@@ -17,6 +17,7 @@ interface Figure {
   readonly what: string;
   readonly unit: string;
   readonly rounds: number;
+  readonly warmups: number;
   readonly target: Target;
 }
 
@@ -26,13 +27,15 @@ const FIGURES: readonly Figure[] = [
     what: "client, a call",
     unit: "µs",
     rounds: 9,
+    warmups: 4,
     target: atMost(0.5),
   },
   {
     ask: "out",
     what: "client, 20,000 events out",
     unit: "events/s",
-    rounds: 3,
+    rounds: 5,
+    warmups: 1,
     target: atLeast(8),
   },
   {
@@ -40,6 +43,7 @@ const FIGURES: readonly Figure[] = [
     what: "client, memory of a queued event",
     unit: "bytes",
     rounds: 3,
+    warmups: 0,
     target: atMost(0.2),
   },
 ];
@@ -70,10 +74,10 @@ export const client: Bench = {
         async (...children) => {
           const rows: Row[] = [];
           for (const figure of FIGURES) {
-            const { what, unit, target } = figure;
+            const { what, unit, target, warmups } = figure;
             progress(what);
             const contenders = contendersOf(figure, children, url);
-            const measured = await alternate(contenders, { rounds: rounds(figure.rounds) });
+            const measured = await alternate(contenders, { rounds: rounds(figure.rounds), warmups });
             for (const { library, against } of PEERS)
               rows.push(
                 compare(measured, { what, against, unit, ours: "countersign", theirs: library, target }),

@@ -1,0 +1,83 @@
+import { createSender, sqliteStore } from "@countersign/sender";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { silentTransport } from "./support/silent-transport.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+import { canTrace, type PowerCut, powerCutsOf } from "./support/traced-disk.ts";
+
+const script = join(import.meta.dirname, "support/child-acknowledging-sender.mjs");
+
+/** The ids of the messages that a sender finds in the files that a power cut left. */
+async function messagesIn({ files }: PowerCut): Promise<string[]> {
+  const folder = join(temporaryFolder(), "restored");
+  mkdirSync(folder, { mode: 0o700 });
+  for (const [name, content] of files) writeFileSync(join(folder, name), content, { mode: 0o600 });
+  const store = sqliteStore({ path: join(folder, "deliveries.db") });
+  const sender = await createSender({ url: "http://127.0.0.1:9/", store, transport: silentTransport() });
+  const deliveries = await sender.deliveries({ limit: 1_000 });
+  await sender.close({ deadline: 0 });
+  return deliveries.map(({ messageId }) => messageId);
+}
+
+/** The power cuts whose files differ: answers that share a commit share what is left. */
+function distinct(cuts: readonly PowerCut[]): PowerCut[] {
+  const bytes = ({ files }: PowerCut): number =>
+    [...files.values()].reduce((sum, { length }) => sum + length, 0);
+  // The last answer before the next sync vouches for all before it.
+  return cuts.filter(
+    (cut, index) => bytes(cut) !== bytes(cuts[index + 1] ?? { files: new Map(), acknowledged: [] }),
+  );
+}
+
+/** SQL that answers for a row when its commit has returned, whether or not that waits for the disk. */
+function rowsWritten(path: string, synchronous: string): string[] {
+  const program = `
+    import Database from "libsql";
+    import { writeSync } from "node:fs";
+    const db = new Database(${JSON.stringify(path)});
+    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}; CREATE TABLE t (id TEXT)");
+    for (const id of ["row-1", "row-2", "row-3"]) {
+      db.prepare("INSERT INTO t VALUES (?)").run([id]);
+      writeSync(1, "accepted " + id + "\\n");
+    }
+    process.exit();`;
+  return ["--input-type=module", "-e", program];
+}
+
+/** Whether the bytes of every acknowledged id are in what a power cut leaves. */
+function holdsAcknowledged({ files, acknowledged }: PowerCut): boolean {
+  const left = Buffer.concat([...files.values()]).toString("latin1");
+  return acknowledged.every((id) => left.includes(id));
+}
+
+describe.runIf(canTrace())("a power cut (needs strace)", () => {
+  it("right after any answer takes nothing back that was accepted", { timeout: 60_000 }, async () => {
+    const folder = temporaryFolder();
+    const cuts = await powerCutsOf([script, join(folder, "deliveries.db")], folder);
+    expect(cuts).toHaveLength(65);
+    // No answer came before the sync of what it vouches for.
+    expect(cuts.filter((cut) => !holdsAcknowledged(cut)).map((cut) => cut.acknowledged.at(-1))).toEqual([]);
+    // And what is left opens, with all of it.
+    const different = distinct(cuts);
+    expect(different.length).toBeGreaterThanOrEqual(8);
+    for (const cut of different) {
+      const found = await messagesIn(cut);
+      expect(cut.acknowledged.filter((id) => !found.includes(id))).toEqual([]);
+    }
+  });
+
+  it.each([
+    ["OFF", false],
+    ["FULL", true],
+  ])(
+    "of SQLite with synchronous = %s is seen for what it is: rows kept, %s",
+    { timeout: 60_000 },
+    async (mode, isKept) => {
+      const folder = temporaryFolder();
+      const cuts = await powerCutsOf(rowsWritten(join(folder, "rows.db"), mode), folder);
+      expect(cuts).toHaveLength(3);
+      expect(cuts.every(holdsAcknowledged)).toBe(isKept);
+    },
+  );
+});
