@@ -1,6 +1,6 @@
 /**
- * There was no receiver to audit: nothing listens at its URL, the name does not resolve, or its certificate is not
- * trusted.
+ * No connection to the receiver could be made: nothing listens at its URL, the name does not resolve, or its certificate is
+ * not trusted.
  *
  * @example
  * ```ts
@@ -14,12 +14,12 @@ export class ReceiverUnreachableError extends Error {
   readonly code = "ERR_RECEIVER_UNREACHABLE";
 
   /**
-   * @param url - Where the receiver should have been.
-   * @param trouble - What came of connecting, such as `connect ECONNREFUSED 127.0.0.1:3000`.
+   * @param url - Where the receiver should be.
+   * @param trouble - Why there is no connection, such as `connect ECONNREFUSED 127.0.0.1:3000`.
    */
   constructor(url: URL, trouble: string) {
     super(
-      `There is no connection to ${url.origin}${url.pathname}: ${trouble}. Start the receiver, or correct the URL.`,
+      `Cannot connect to ${url.origin}${url.pathname}: ${trouble}. Start the receiver, or correct the URL.`,
     );
   }
 }

@@ -17,7 +17,7 @@ function notPassed({ results }: Report): string[] {
   return results.filter(({ outcome }) => outcome !== "passed").map(({ id }) => id);
 }
 
-describe("a right receiver", () => {
+describe("a correct receiver", () => {
   it("made of core passes every audit", async () => {
     const report = await certifyAndClose(await serve(coreReceiver()));
     expect(report.results.filter(({ outcome }) => outcome !== "passed")).toEqual([]);
@@ -49,20 +49,35 @@ describe("the table", () => {
 
 describe.concurrent("a receiver that", () => {
   for (const [id, { what, mutation, also = [], timeoutMs = 8_000 }] of Object.entries(mutants)) {
-    it(`${what} fails ${[id, ...also].join(", ")} alone`, async () => {
+    it(`${what} fails only ${[id, ...also].join(", ")}, and what needs it is skipped`, async () => {
       const report = await certifyAndClose(await handWrittenReceiver(mutation), timeoutMs);
-      expect(notPassed(report).toSorted()).toEqual([id, ...also].toSorted());
+      const dependants = audits.filter(({ needs = [] }) => needs.includes(id)).map((audit) => audit.id);
+      expect(notPassed(report).toSorted()).toEqual([...new Set([id, ...also, ...dependants])].toSorted());
+      for (const result of report.results.filter((audited) => dependants.includes(audited.id))) {
+        expect(result).toMatchObject({
+          outcome: "skipped",
+          reason: expect.stringContaining(`${id} failed: `),
+        });
+      }
     });
   }
 
-  it("knows no track fails accepts-track and whatever else must be accepted", async () => {
+  it("knows no track fails only accepts-track, with the cause; what must be accepted is skipped", async () => {
     const receiver = await handWrittenReceiver({
       reply: ({ text }, { status }) =>
         status === 204 && text.includes('"track"') ? { status: 400 } : undefined,
     });
-    const failed = notPassed(await certifyAndClose(receiver));
-    expect(failed).toContain("accepts-track");
-    expect(failed.every((id) => /^(accepts|survives|keeps)-/.test(id))).toBe(true);
+    const { results } = await certifyAndClose(receiver);
+    const failed = results.filter(({ outcome }) => outcome === "failed");
+    const skipped = results.filter(({ outcome }) => outcome === "skipped");
+    const cause = "it accepts identify messages, and no track messages";
+    expect(failed).toMatchObject([{ id: "accepts-track", failure: { cause } }]);
+    expect(new Set(skipped.map((result) => "reason" in result && result.reason))).toEqual(
+      new Set([`accepts-track failed: ${cause}`]),
+    );
+    expect(skipped.map(({ id }) => id)).toEqual(
+      audits.filter(({ needs = [] }) => needs.includes("accepts-track")).map(({ id }) => id),
+    );
   });
 
   it("takes everything fails every audit of forgeries, and of bad requests", async () => {

@@ -5,6 +5,7 @@ import {
   createProbe,
   ReceiverUnreachableError,
   type AuditResult,
+  type CertifyOptions,
 } from "@countersign/certify";
 import { describe, expect, it, vi } from "vitest";
 import { handWrittenReceiver } from "./support/hand-written-receiver.ts";
@@ -27,12 +28,25 @@ describe("the options", () => {
       { ca: "-----BEGIN CERTIFICATE-----\nnone\n-----END CERTIFICATE-----" },
       "ca must hold certificates in PEM",
     ],
+    [{ timeout: 5 }, 'certify(): unknown option "timeout": it is called timeoutMs here, in milliseconds.'],
+    [{ deadline: 5 }, "it is called deadlineMs here"],
+    [{ sharedSecret: "s" }, "it is called secret here"],
+    [{ secrt: "s" }, 'unknown option "secrt"; did you mean "secret"?'],
+    [{ headers: "X-Tenant: acme" }, "headers must be an object of names and values"],
+    [{ headers: { "X-Tenant": 5 } }, "The header X-Tenant must be a string, not a number"],
+    [{ ca: 5 }, "ca must hold certificates in PEM"],
+    [{ language: "cobol" }, 'There is no language "cobol". Known: node, python, java, php, go, ruby.'],
+    [{ signal: {} }, "certify({ signal }) must be an object with throwIfAborted(), addEventListener()"],
+    [{ onResult: console }, "certify({ onResult }) must be a function"],
+    [{ only: "accepts-track" }, "only must be a list of audits"],
+    [{ timeoutMs: "5s" }, 'timeoutMs must be a positive number of milliseconds, but got "5s"'],
     [{ timeoutMs: 0 }, "timeoutMs must be a positive number"],
     [{ timeoutMs: Number.NaN }, "timeoutMs must be a positive number"],
     [{ deadlineMs: -1 }, "deadlineMs must be a positive number"],
     [{ only: [] }, "only is empty"],
   ])("%j is refused with a TypeError that says why", async (wrong, message) => {
-    const refusal: unknown = await certify({ ...NOWHERE, ...wrong }).catch((error: unknown) => error);
+    const options = { ...NOWHERE, ...wrong } as unknown as CertifyOptions;
+    const refusal: unknown = await certify(options).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(TypeError);
     expect(String(refusal)).toContain(message);
   });
@@ -50,11 +64,15 @@ describe("the options", () => {
 
   it("are refused by createProbe too", () => {
     expect(() => createProbe({ url: "nowhere", secret: SECRET })).toThrow(TypeError);
+    const misnamed = { ...NOWHERE, timeout: 5 };
+    expect(() => createProbe(misnamed)).toThrow(
+      'createProbe(): unknown option "timeout": it is called timeoutMs here, in milliseconds.',
+    );
   });
 });
 
 describe("certify", () => {
-  it("says at once that there is no receiver, and puts no audit", async () => {
+  it("says at once that there is no receiver, and runs no audit", async () => {
     const receiver = await handWrittenReceiver();
     await receiver.close();
     const onResult = vi.fn<(result: AuditResult) => void>();
@@ -64,7 +82,7 @@ describe("certify", () => {
     expect(refusal).toBeInstanceOf(ReceiverUnreachableError);
     expect(refusal).toMatchObject({ code: "ERR_RECEIVER_UNREACHABLE" });
     expect(String(refusal)).toMatch(
-      /no connection to http:\/\/127\.0\.0\.1:\d+\/webhooks: connect ECONNREFUSED .*\. Start the receiver/,
+      /Cannot connect to http:\/\/127\.0\.0\.1:\d+\/webhooks: connect ECONNREFUSED .*\. Start the receiver/,
     );
     expect(onResult).not.toHaveBeenCalled();
   });
@@ -128,9 +146,10 @@ describe("certify", () => {
           sent: expect.stringMatching(
             /^POST \/webhooks with a track message \(\d+ bytes, X-Signature: absent\)$/,
           ),
-          expected: "4xx: refused for good, so that it is not sent again",
+          cause: "accepted it with 200",
+          expected: "4xx: rejected for good, so that it is not sent again",
           received: expect.stringMatching(/^200 OK after \d+ ms, body: my secret is \[masked\]$/),
-          fix: "Refuse a request without X-Signature before anything else looks at it.",
+          fix: "Reject a request without X-Signature before anything else looks at it.",
         },
       },
       { outcome: "failed", failure: { expected: expect.stringContaining("without the secret") } },

@@ -4,6 +4,7 @@ import { XMLParser, XMLValidator } from "fast-xml-parser";
 import { describe, expect, it } from "vitest";
 
 const FAILURE = {
+  cause: "accepted it",
   sent: "a <track> & more",
   expected: "4xx",
   received: '200 OK, body: "\u0000\ud83d"',
@@ -67,7 +68,7 @@ describe("toJUnit", () => {
               {
                 failure: {
                   type: "MUST",
-                  message: '200 OK, body: "\uFFFD\uFFFD"; expected 4xx',
+                  message: 'accepted it: 200 OK, body: "\uFFFD\uFFFD"; expected 4xx',
                   "#text": expect.stringContaining("a <track> & more"),
                 },
               },
@@ -78,7 +79,7 @@ describe("toJUnit", () => {
             tests: "1",
             failures: "0",
             skipped: "1",
-            testcase: { skipped: { message: expect.stringMatching(/^Not met: 200 OK/) } },
+            testcase: { skipped: { message: expect.stringMatching(/^Not met: accepted it: 200 OK/) } },
           },
         ],
       },
@@ -104,12 +105,14 @@ describe("toJUnit", () => {
 });
 
 describe("formatResult", () => {
-  it("is one line for what passed, and the whole story for what failed", () => {
+  it("is one line for what passed; what failed has its cause in the first line, and the details below", () => {
     expect(formatResult(PASSED)).toBe("✓ MUST   Takes a page (accepts-page)");
     expect(formatResult(SKIPPED)).toBe("- MUST   Survives z (survives-z)\n    skipped: gone");
-    expect(formatResult({ ...rude, failure: { sent: "s", expected: "e", received: "r", fix: "f" } })).toBe(
+    expect(
+      formatResult({ ...rude, failure: { cause: "c", sent: "s", expected: "e", received: "r", fix: "f" } }),
+    ).toBe(
       [
-        "✗ SHOULD Refuses x (rejects-y)",
+        "✗ SHOULD Refuses x (rejects-y): c",
         "    sent:     s",
         "    expected: e",
         "    received: r",
@@ -120,7 +123,9 @@ describe("formatResult", () => {
 });
 
 describe("formatSummary", () => {
-  it("counts what passed of each level", () => {
-    expect(formatSummary(report)).toBe("MUST 1 of 3, SHOULD 0 of 1, in 3.1 s: failed");
+  it("counts what was skipped for each reason, and what passed of each level", () => {
+    expect(formatSummary(report)).toBe(
+      "- 1 audit skipped: gone\nMUST 1 of 3, SHOULD 0 of 1, in 3.1 s: failed",
+    );
   });
 });

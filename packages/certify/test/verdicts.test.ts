@@ -21,12 +21,12 @@ describe("a refusal", () => {
   });
 
   it.each([
-    [204, "Refuse a request without X-Signature before anything else looks at it."],
+    [204, "Reject a request without X-Signature before anything else looks at it."],
     [302, "Answer at this very URL"],
-    [408, "Refuse a request without X-Signature"],
+    [408, "Reject a request without X-Signature"],
     [429, "The receiver limits its rate."],
     [500, 'To the sender a 5xx means "try again"'],
-    [0, "Answer even what you refuse"],
+    [0, "Answer also what you reject"],
   ])("is not %i, and the fix is its own", async (status, fix) => {
     expect(await audit("rejects-missing-signature", answering(status))).toMatchObject({
       outcome: "failed",
@@ -42,11 +42,11 @@ describe("an acceptance", () => {
 
   it.each([
     [301, "the sender does not follow redirects"],
-    [401, "Make sure both sides have the same secret."],
+    [401, "Make sure that both sides have the same secret."],
     [404, "Check the path of the URL"],
     [405, "Check the path of the URL"],
     [429, "The receiver limits its rate."],
-    [503, "Make sure both sides have the same secret."],
+    [503, "Make sure that both sides have the same secret."],
   ])("is not %i, and the fix is its own", async (status, fix) => {
     expect(await audit("accepts-page", answering(status))).toMatchObject({
       outcome: "failed",

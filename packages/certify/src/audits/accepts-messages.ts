@@ -1,49 +1,66 @@
 import type { MessageType } from "@countersign/core";
+import type { Advice } from "./advice.ts";
 import type { Audit, AuditLevel } from "./audit.ts";
 import { accepted, sendEach } from "./expectations.ts";
+import { ACCEPTS_AUTHENTIC } from "./foundations.ts";
 import { freshMessage, freshText, trackWithProperties } from "./messages.ts";
 
-const TYPES: readonly MessageType[] = ["page", "screen", "identify", "track", "alias", "group", "delete"];
+/** All but `track`, which is the foundation of all audits. */
+const TYPES: readonly MessageType[] = ["page", "screen", "identify", "alias", "group", "delete"];
 
 /** The largest call that the service takes (spec 8), in bytes. */
 const LARGEST_MESSAGE = 32 * 1024;
 
-/** What authentic messages may hold. To refuse one is to lose it: after a 4xx it is not sent again. */
+/** What authentic messages may hold. A rejected one is lost: after a 4xx it is not sent again. */
 export const acceptsMessages: readonly Audit[] = [
   ...TYPES.map((type) =>
     accepts("MUST", `accepts-${type}`, `Takes ${article(type)} ${type} message`, {
       what: `${article(type)} ${type} message`,
       body: () => freshText(type),
-      fix: "Make sure both sides have the same secret. Compute HMAC-SHA1 of the exact bytes of the body, compare it with the hex digits in X-Signature, and take all seven types.",
+      fix: {
+        text: "Make sure that both sides have the same secret. Compute HMAC-SHA1 of the exact bytes of the body, compare it with the hex digits in X-Signature, and take all seven types.",
+        hint: "digest",
+      },
     }),
   ),
   accepts("MUST", "accepts-anonymous-message", "Takes a message of a user who is not known yet", {
     what: "a track message with an anonymousId, whose userId is null",
     body: () => freshText("track", { userId: null, anonymousId: "countersign-certify-visitor" }),
-    fix: "Do not require a userId: a visitor who has not signed in has an anonymousId alone.",
+    fix: { text: "Do not require a userId: a visitor who has not signed in has only an anonymousId." },
   }),
   accepts("MUST", "accepts-unknown-fields", "Takes fields it does not know, at every depth", {
     what: "a track message with fields that no documentation mentions",
     body: unknownFields,
-    fix: "Verify the body before any schema drops or refuses fields; keep what you do not know: messages grow.",
+    fix: {
+      text: "Verify the body before any schema drops or rejects fields. Keep fields that you do not know: messages grow.",
+    },
   }),
   accepts("MUST", "accepts-unicode", "Takes text of every script, and emoji", {
     what: "a track message of emoji, CJK, Arabic and combining letters in raw UTF-8",
     body: () =>
       freshText("track", { event: "Größe 東京 مرحبا e\u0301 👩‍🚀🎉", properties: { 日本: "\u2028" } }),
-    fix: "Read the body as bytes and hash those. Decode it as UTF-8, whatever the platform's default, and never write it with \\u escapes.",
+    fix: {
+      text: "Read the body as bytes and hash those. Decode it as UTF-8, whatever the platform's default, and never write it with \\u escapes.",
+      hint: "digest",
+    },
   }),
   accepts("MUST", "accepts-escapes", "Takes the escapes that JSON needs", {
     what: "a track message with quotes, backslashes, control characters and HTML in it",
     body: () =>
       freshText("track", { event: '"\\\b\f\n\r\t\u0000\u001f', properties: { html: "</script>&amp;'+" } }),
-    fix: "Hash the exact bytes of the body: another JSON writer escapes other characters (<, >, & or /).",
+    fix: {
+      text: "Hash the exact bytes of the body: another JSON writer escapes other characters (<, >, & or /).",
+      hint: "digest",
+    },
   }),
   accepts("MUST", "accepts-numbers", "Takes numbers as JSON.stringify writes them", {
     what: "a track message with numbers from 5e-324 to 1e+21",
     body: () =>
       freshText("track", { properties: { values: [0, -1.5, 0.1, 1e-7, 5e-324, 2 ** 53, 2 ** 60, 1e21] } }),
-    fix: "Hash the exact bytes of the body: another JSON writer spells 1e-7 or 1e+21 otherwise.",
+    fix: {
+      text: "Hash the exact bytes of the body: another JSON writer writes 1e-7 or 1e+21 differently.",
+      hint: "digest",
+    },
   }),
   accepts("MUST", "accepts-prototype-keys", "Takes properties called constructor and the like", {
     what: "a track message with properties called __proto__, constructor, prototype and toString",
@@ -51,44 +68,66 @@ export const acceptsMessages: readonly Audit[] = [
       trackWithProperties(
         '{"__proto__":{"a":1},"constructor":{"prototype":{"b":2}},"prototype":3,"toString":"4"}',
       ),
-    fix: "Let the JSON parser keep such keys as properties of their own: these names are the customer's own data.",
+    fix: { text: "Let the JSON parser keep such keys as ordinary properties: they are the customer's data." },
   }),
   accepts("MUST", "accepts-nesting", "Takes values nested fifty deep", {
     what: "a track message whose properties are nested 50 deep",
     body: () => trackWithProperties('{"a":'.repeat(50) + "1" + "}".repeat(50)),
-    fix: "Raise the depth limit of the JSON parser to at least 64.",
+    fix: { text: "Raise the depth limit of the JSON parser to at least 64." },
   }),
-  accepts("MUST", "accepts-largest-message", "Takes a message of 32 KiB, the largest there is", {
+  accepts("MUST", "accepts-largest-message", "Takes a message of 32 KiB, the largest that is sent", {
     what: "a track message of 32 KiB",
     body: largest,
-    fix: "Raise the size limit, in the receiver and in any proxy before it, to at least 64 KiB.",
+    fix: {
+      text: "Raise the size limit, in the receiver and in any proxy in front of it, to at least 64 KiB.",
+      hint: "limit",
+    },
   }),
   accepts("SHOULD", "accepts-lone-surrogates", "Takes half of a surrogate pair, escaped", {
-    what: 'a track message with "\\ud83d" alone in a string',
+    what: 'a track message with a single "\\ud83d" in a string',
     body: () => freshText("track", { properties: { cut: "\ud83d" } }),
-    fix: "Parse with a JSON reader that keeps or replaces lone surrogates: text cut in the middle of an emoji holds them.",
+    fix: {
+      text: "Parse with a JSON reader that keeps or replaces lone surrogates: text that was cut in the middle of an emoji has them.",
+    },
   }),
   accepts("SHOULD", "accepts-escapes-as-written", "Takes escapes that JSON allows but does not need", {
     what: "a track message with \\/, \\u00e9 and \\u003c, signed as written",
     body: () =>
       trackWithProperties(String.raw`{"path":"\/pricing","name":"Andr\u00e9","html":"\u003cb\u003e"}`),
-    fix: "Hash the exact bytes received, not JSON that was parsed and written again.",
+    fix: {
+      text: "Hash the exact bytes received, not JSON that was parsed and written again.",
+      hint: "digest",
+    },
   }),
-  accepts("SHOULD", "accepts-numbers-as-written", "Takes numbers that JSON.stringify would spell otherwise", {
-    what: "a track message with 1e21, -0, 1.0 and 1152921504606846976, signed as written",
-    body: () => trackWithProperties('{"values":[1e21,-0,1.0,1152921504606846976,1E5,0.10]}'),
-    fix: "Hash the exact bytes received, not JSON that was parsed and written again.",
-  }),
+  accepts(
+    "SHOULD",
+    "accepts-numbers-as-written",
+    "Takes numbers that JSON.stringify would write differently",
+    {
+      what: "a track message with 1e21, -0, 1.0 and 1152921504606846976, signed as written",
+      body: () => trackWithProperties('{"values":[1e21,-0,1.0,1152921504606846976,1E5,0.10]}'),
+      fix: {
+        text: "Hash the exact bytes received, not JSON that was parsed and written again.",
+        hint: "digest",
+      },
+    },
+  ),
 ];
 
 interface Sample {
   readonly what: string;
   readonly body: () => string;
-  readonly fix: string;
+  readonly fix: Advice;
 }
 
 function accepts(level: AuditLevel, id: string, title: string, { what, body, fix }: Sample): Audit {
-  return { id, level, title, run: (probe) => sendEach(probe, [{ what, body: body() }], accepted, fix) };
+  return {
+    id,
+    level,
+    title,
+    needs: ACCEPTS_AUTHENTIC,
+    run: (probe) => sendEach(probe, [{ what, body: body() }], accepted, fix),
+  };
 }
 
 function article(type: MessageType): string {

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { Advice } from "./advice.ts";
 import type { Audit, AuditLevel } from "./audit.ts";
 import { accepted, sendEach } from "./expectations.ts";
+import { ACCEPTS_AUTHENTIC } from "./foundations.ts";
 import { freshMessage, freshText } from "./messages.ts";
 import type { Delivery, Probe } from "../probe/probe.ts";
 
@@ -8,11 +10,16 @@ import type { Delivery, Probe } from "../probe/probe.ts";
 export const acceptsTransfers: readonly Audit[] = [
   accepts("MUST", "accepts-split-body", "Takes a body that arrives in pieces", {
     deliveries: () => [splitDelivery()],
-    fix: "Gather the pieces as bytes and decode them once all are there: one may end in the middle of a character.",
+    fix: {
+      text: "Collect the pieces as bytes and decode them together: one may end in the middle of a character.",
+      hint: "digest",
+    },
   }),
   accepts("MUST", "accepts-chunked-body", "Takes a chunked body", {
     deliveries: () => [chunkedDelivery()],
-    fix: "Read the body to its end rather than for Content-Length bytes: a proxy may send it chunked (RFC 9112, 7.1).",
+    fix: {
+      text: "Read the body to its end, not for Content-Length bytes: a proxy may send it chunked (RFC 9112, 7.1).",
+    },
   }),
   accepts("MUST", "accepts-expect-continue", "Takes a request that expects 100 Continue", {
     deliveries: () => [
@@ -22,12 +29,12 @@ export const acceptsTransfers: readonly Audit[] = [
         transfer: { awaitContinue: true },
       },
     ],
-    fix: "Answer 100 Continue and read the body, or ignore the header (RFC 9110, 10.1.1).",
+    fix: { text: "Answer 100 Continue and read the body, or ignore the header (RFC 9110, 10.1.1)." },
   }),
   accepts("MUST", "accepts-charset-parameter", "Takes application/json with a charset, in any case", {
     deliveries: () =>
       ["application/json; charset=utf-8", "application/json;charset=UTF-8", "Application/JSON"].map(ofType),
-    fix: "Compare the media type without its parameters and without regard to case.",
+    fix: { text: "Compare the media type without its parameters, in any case." },
   }),
   accepts("MUST", "accepts-lower-case-header-names", "Takes header names in lower case", {
     deliveries: ({ sign }) => {
@@ -41,14 +48,14 @@ export const acceptsTransfers: readonly Audit[] = [
         },
       ];
     },
-    fix: "Look headers up without regard to case: HTTP/2 and many proxies write them in lower case.",
+    fix: { text: "Look headers up in any case: HTTP/2 and many proxies write them in lower case." },
   }),
   accepts("SHOULD", "accepts-upper-case-signature", "Takes a signature in upper-case hex", {
     deliveries: ({ sign }) => {
       const body = freshText("track");
       return [{ what: "a track message", body, signature: sign(body).toUpperCase() }];
     },
-    fix: "Decode the hex digits and compare the 20 bytes, rather than the text.",
+    fix: { text: "Decode the hex digits and compare the 20 bytes, not the text.", hint: "compare" },
   }),
   accepts("SHOULD", "accepts-re-spaced-json", "Takes JSON that a proxy has written with other white space", {
     deliveries: ({ sign }) => {
@@ -62,17 +69,25 @@ export const acceptsTransfers: readonly Audit[] = [
         },
       ];
     },
-    fix: "Where the exact bytes do not match, try JSON.stringify(JSON.parse(body)), the form that the service documents.",
+    fix: {
+      text: "Ignore this unless something between the service and the receiver writes JSON again, such as a gateway. If it does: where the exact bytes do not match, try the parsed body written without white space, as JSON.stringify does, which is the form that the service documents.",
+    },
   }),
 ];
 
 interface Samples {
   readonly deliveries: (probe: Probe) => Delivery[];
-  readonly fix: string;
+  readonly fix: Advice;
 }
 
 function accepts(level: AuditLevel, id: string, title: string, { deliveries, fix }: Samples): Audit {
-  return { id, level, title, run: (probe) => sendEach(probe, deliveries(probe), accepted, fix) };
+  return {
+    id,
+    level,
+    title,
+    needs: ACCEPTS_AUTHENTIC,
+    run: (probe) => sendEach(probe, deliveries(probe), accepted, fix),
+  };
 }
 
 function ofType(type: string): Delivery {

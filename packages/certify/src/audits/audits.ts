@@ -1,6 +1,7 @@
 import type { Audit } from "./audit.ts";
 import { acceptsMessages } from "./accepts-messages.ts";
 import { acceptsTransfers } from "./accepts-transfers.ts";
+import { foundations } from "./foundations.ts";
 import { rejectsBadRequests } from "./rejects-bad-requests.ts";
 import { rejectsForgeries } from "./rejects-forgeries.ts";
 import { rejectsTooLarge } from "./rejects-too-large.ts";
@@ -8,8 +9,8 @@ import { survives } from "./survives.ts";
 import { aboutEveryAnswer, takesDeliveries } from "./takes-deliveries.ts";
 
 /**
- * Every rule that a receiver is held to, in the order in which {@link certify} puts them: what it must take, what it
- * must refuse, what it must survive, and what holds for all its answers.
+ * Every rule for receivers, in the order in which {@link certify} checks them: the foundations, what a receiver must accept,
+ * what it must reject, what it must survive, and what holds for all its answers.
  *
  * @example
  * ```ts
@@ -17,6 +18,7 @@ import { aboutEveryAnswer, takesDeliveries } from "./takes-deliveries.ts";
  * ```
  */
 export const audits: readonly Audit[] = [
+  ...foundations,
   ...acceptsMessages,
   ...acceptsTransfers,
   ...takesDeliveries,

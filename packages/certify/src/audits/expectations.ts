@@ -1,26 +1,27 @@
-import type { AuditFailure } from "./audit.ts";
 import type { Delivery, Exchange, Probe } from "../probe/probe.ts";
+import { adviceFor, type Advice } from "./advice.ts";
+import type { AuditFailure } from "./audit.ts";
 
-/** What an exchange should have been; `fix` says what to change where it was not. */
+/** What an exchange should have been; `fix` says what to change if it was not. */
 export type Expectation = (exchange: Exchange, fix: string) => AuditFailure | undefined;
 
-/** The receiver took the message: 2xx. */
+/** The receiver accepted the message: 2xx. */
 export const accepted: Expectation = (exchange, fix) => {
   const status = exchange.answer?.status;
   if (isAccepted(exchange)) return undefined;
   return failure(exchange, "2xx: the message is authentic", commonFix(status) ?? fix);
 };
 
-/** The receiver refused the request, and said so: 4xx. */
-export const refused: Expectation = (exchange, fix) => {
+/** The receiver rejected the request, and said so: 4xx. */
+export const rejected: Expectation = (exchange, fix) => {
   const status = exchange.answer?.status;
   if (status !== undefined && status >= 400 && status < 500 && !isPassing(status)) return undefined;
-  return failure(exchange, "4xx: refused for good, so that it is not sent again", refusalFix(status, fix));
+  return failure(exchange, "4xx: rejected for good, so that it is not sent again", rejectionFix(status, fix));
 };
 
 /** The receiver came to a decision, whichever: 2xx or 4xx. */
 export const decided: Expectation = (exchange, fix) =>
-  isAccepted(exchange) ? undefined : withExpected(refused(exchange, fix), "2xx or 4xx, never 5xx");
+  isAccepted(exchange) ? undefined : withExpected(rejected(exchange, fix), "2xx or 4xx, never 5xx");
 
 /** The receiver answered with one of these statuses. */
 export function answeredWith(...statuses: readonly number[]): Expectation {
@@ -36,8 +37,9 @@ export async function sendEach(
   probe: Probe,
   deliveries: Iterable<Delivery>,
   expectation: Expectation,
-  fix: string,
+  advice: Advice,
 ): Promise<AuditFailure | undefined> {
+  const fix = adviceFor(advice, probe.language);
   for (const delivery of deliveries) {
     const failed = expectation(await probe.send(delivery), fix);
     if (failed !== undefined) return failed;
@@ -46,26 +48,37 @@ export async function sendEach(
 }
 
 /** Whether the answer was 2xx. */
-function isAccepted({ answer }: Exchange): boolean {
+export function isAccepted({ answer }: Exchange): boolean {
   return answer !== undefined && answer.status >= 200 && answer.status < 300;
 }
 
-export function failure({ sent, received }: Exchange, expected: string, fix: string): AuditFailure {
-  return { sent, expected, received, fix };
+/** The failure of an exchange; `cause` says more than its answer, if something is known. */
+export function failure(
+  exchange: Exchange,
+  expected: string,
+  fix: string,
+  cause: string = causeOf(exchange),
+): AuditFailure {
+  return { cause, sent: exchange.sent, expected, received: exchange.received, fix };
+}
+
+function causeOf({ answer, error }: Exchange): string {
+  if (answer === undefined) return `no answer: ${error}`;
+  return answer.status < 300 ? `accepted it with ${answer.status}` : `answered ${answer.status}`;
 }
 
 function withExpected(failed: AuditFailure | undefined, expected: string): AuditFailure | undefined {
   return failed && { ...failed, expected };
 }
 
-/** Statuses that tell a sender to try again: no refusal. */
+/** Statuses that ask a sender to try again: these reject nothing. */
 function isPassing(status: number): boolean {
   return status === 408 || status === 425 || status === 429;
 }
 
-function refusalFix(status: number | undefined, fix: string): string {
+function rejectionFix(status: number | undefined, fix: string): string {
   if (status === undefined) {
-    return `${fix} Answer even what you refuse: without an answer the sender tries again for four hours.`;
+    return `${fix} Answer also what you reject: without an answer the sender tries again for four hours.`;
   }
   if (status >= 500) {
     return `${fix} To the sender a 5xx means "try again", and it will for four hours.`;
@@ -73,7 +86,7 @@ function refusalFix(status: number | undefined, fix: string): string {
   return commonFix(status) ?? fix;
 }
 
-/** What to do about an answer that has nothing to do with the audit at hand. */
+/** What to do about an answer that has nothing to do with the rule. */
 function commonFix(status: number | undefined): string | undefined {
   if (status === 404 || status === 405) return "Check the path of the URL, and that POST is routed there.";
   if (status === 429) return "The receiver limits its rate. Run the audits where it does not.";

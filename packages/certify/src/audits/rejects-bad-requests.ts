@@ -1,89 +1,109 @@
+import type { Advice } from "./advice.ts";
 import type { Audit, AuditLevel } from "./audit.ts";
-import { answeredWith, decided, refused, sendEach, type Expectation } from "./expectations.ts";
+import { answeredWith, decided, rejected, sendEach, type Expectation } from "./expectations.ts";
+import { ACCEPTS_AUTHENTIC, REJECTS_FORGED } from "./foundations.ts";
 import { freshText } from "./messages.ts";
+import { MADE_UP_SIGNATURE } from "./signatures.ts";
 import type { Delivery, Probe } from "../probe/probe.ts";
 
-const WRONG_SIGNATURE = "f".repeat(40);
-
-/** Requests that are no messages although their signature is right, and the statuses that tell senders why. */
+/** Requests that are correctly signed and not messages, and the statuses that tell senders why. */
 export const rejectsBadRequests: readonly Audit[] = [
-  audit("MUST", "rejects-invalid-json", "Refuses what is not JSON, rightly signed", {
+  audit("MUST", "rejects-invalid-json", "Rejects what is not JSON, correctly signed", {
     deliveries: invalidJson,
-    expectation: refused,
-    fix: "Catch the parser's error and answer 400.",
+    expectation: rejected,
+    fix: { text: "Catch the parser's error and answer 400.", hint: "json" },
+    needs: ACCEPTS_AUTHENTIC,
   }),
-  audit("SHOULD", "rejects-empty-body", "Refuses an empty body, rightly signed", {
+  audit("SHOULD", "rejects-empty-body", "Rejects an empty body, correctly signed", {
     deliveries: ({ sign }) => [
       { what: "no body", body: "" },
       { what: "no body and the signature of {}", body: "", signature: sign("{}") },
     ],
-    expectation: refused,
-    fix: "Answer 400 to a request without a body; some parsers make {} or nothing of it.",
+    expectation: rejected,
+    fix: { text: "Answer 400 to a request without a body. Some parsers make {} or nothing of it." },
+    needs: ACCEPTS_AUTHENTIC,
   }),
-  audit("SHOULD", "rejects-invalid-utf8", "Refuses bytes that are not UTF-8, rightly signed", {
+  audit("SHOULD", "rejects-invalid-utf8", "Rejects bytes that are not UTF-8, correctly signed", {
     deliveries: () => [{ what: "a track message with the bytes ff fe in a string", body: invalidUtf8() }],
-    expectation: refused,
-    fix: "Decode strictly (TextDecoder with fatal: true) and answer 400, rather than storing replacement characters.",
+    expectation: rejected,
+    fix: {
+      text: "Decode strictly and answer 400, so that no replacement characters are stored.",
+      hint: "utf8",
+    },
+    needs: ACCEPTS_AUTHENTIC,
   }),
-  audit("SHOULD", "rejects-get", "Refuses GET", {
+  audit("SHOULD", "rejects-get", "Rejects GET", {
     deliveries: () => [{ what: "no body", method: "GET", body: "", signature: null }],
-    expectation: (exchange, fix) => (exchange.answer?.status === 501 ? undefined : refused(exchange, fix)),
-    fix: "Answer 405 with Allow: POST (or 404) to methods other than POST.",
+    expectation: (exchange, fix) => (exchange.answer?.status === 501 ? undefined : rejected(exchange, fix)),
+    fix: { text: "Answer 405 with Allow: POST (or 404) to methods other than POST." },
   }),
-  audit("SHOULD", "survives-unexpected-shapes", "Decides about signed JSON that is no message", {
+  audit("SHOULD", "survives-unexpected-shapes", "Decides about signed JSON that is not a message", {
     deliveries: unexpectedShapes,
     expectation: decided,
-    fix: "Check the shape of a message before using it, and answer 422 or 400 to what is none.",
+    fix: { text: "Check the shape of a message before using it, and answer 422 or 400 to anything else." },
+    needs: ACCEPTS_AUTHENTIC,
   }),
   audit("SHOULD", "answers-401-to-forgeries", "Answers 401 or 403 to a wrong or missing signature", {
     deliveries: () => [
-      { what: "a track message", body: freshText("track"), signature: WRONG_SIGNATURE },
+      { what: "a track message", body: freshText("track"), signature: MADE_UP_SIGNATURE },
       { what: "a track message", body: freshText("track"), signature: null },
     ],
     expectation: answeredWith(401, 403),
-    fix: "Answer 401 when the signature is missing or wrong, so that it is told from a message that is wrong itself.",
+    fix: {
+      text: "Answer 401 when the signature is missing or wrong, to tell it from a message that is itself wrong.",
+    },
+    needs: [...REJECTS_FORGED, "rejects-missing-signature"],
   }),
-  audit("SHOULD", "answers-400-to-invalid-json", "Answers 400 or 422 to what is not JSON, rightly signed", {
+  audit("SHOULD", "answers-400-to-invalid-json", "Answers 400 or 422 to what is not JSON, correctly signed", {
     deliveries: invalidJson,
     expectation: answeredWith(400, 422),
-    fix: "Verify the signature first, over the raw bytes; then parse, and answer 400 when that fails.",
+    fix: {
+      text: "Verify the signature first, over the raw bytes. Then parse, and answer 400 when that fails.",
+      hint: "json",
+    },
+    needs: [...ACCEPTS_AUTHENTIC, "rejects-invalid-json"],
   }),
   audit("SHOULD", "answers-415-to-other-media-types", "Answers 415 to a body that is not declared as JSON", {
     deliveries: () => [
       { what: "a track message", body: freshText("track"), headers: { "Content-Type": "text/plain" } },
     ],
     expectation: answeredWith(415),
-    fix: "Answer 415 when Content-Type is not application/json.",
+    fix: { text: "Answer 415 when Content-Type is not application/json." },
+    needs: ACCEPTS_AUTHENTIC,
   }),
-  audit("SHOULD", "answers-415-to-content-encodings", "Answers 415 to a content encoding nobody knows", {
+  audit("SHOULD", "answers-415-to-content-encodings", "Answers 415 to an unknown content encoding", {
     deliveries: () => [
       { what: "a track message", body: freshText("track"), headers: { "Content-Encoding": "x-unheard-of" } },
     ],
     expectation: answeredWith(415),
-    fix: "Answer 415 when Content-Encoding is anything you do not decode: the bytes are not what was signed.",
+    fix: {
+      text: "Answer 415 when Content-Encoding is anything you do not decode: the bytes are not what was signed.",
+    },
+    needs: ACCEPTS_AUTHENTIC,
   }),
 ];
 
 interface Requests {
   readonly deliveries: (probe: Probe) => Delivery[];
   readonly expectation: Expectation;
-  readonly fix: string;
+  readonly fix: Advice;
+  readonly needs?: readonly string[];
 }
 
 function audit(
   level: AuditLevel,
   id: string,
   title: string,
-  { deliveries, expectation, fix }: Requests,
+  { deliveries, expectation, fix, needs = [] }: Requests,
 ): Audit {
-  return { id, level, title, run: (probe) => sendEach(probe, deliveries(probe), expectation, fix) };
+  return { id, level, title, needs, run: (probe) => sendEach(probe, deliveries(probe), expectation, fix) };
 }
 
 function invalidJson(): Delivery[] {
   const text = freshText("track");
   return [
     { what: "a track message that breaks off", body: text.slice(0, -1) },
-    { what: "a track message with text behind it", body: `${text}]` },
+    { what: "a track message followed by other text", body: `${text}]` },
     { what: "text that is not JSON", body: "type=track" },
   ];
 }

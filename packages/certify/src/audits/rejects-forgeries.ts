@@ -1,114 +1,144 @@
 import { createHmac } from "node:crypto";
+import type { Advice } from "./advice.ts";
 import type { Audit } from "./audit.ts";
-import { refused, sendEach } from "./expectations.ts";
+import { rejected, sendEach } from "./expectations.ts";
+import { REJECTS_FORGED } from "./foundations.ts";
 import { freshMessage, freshText } from "./messages.ts";
+import { MADE_UP_SIGNATURE } from "./signatures.ts";
 import type { Delivery, Probe } from "../probe/probe.ts";
 
-/** Well-formed digits that are the digest of nothing anyone sends. */
-const SOME_DIGEST = "0123456789abcdef0123456789abcdef01234567";
-
-/** Requests that do not prove knowledge of the secret in the one documented way. */
+/** Requests that do not prove, in the one documented way, that the secret is known. */
 export const rejectsForgeries: readonly Audit[] = [
-  rejects("rejects-tampered-body", "Refuses a body that was changed after it was signed", {
+  rejects("rejects-tampered-body", "Rejects a body that was changed after it was signed", {
     deliveries: tampered,
-    fix: "Compute the digest over the body that arrived, and refuse the request when it differs from X-Signature.",
+    fix: {
+      text: "Compute the digest over the body that arrived, and reject the request when it differs from X-Signature.",
+      hint: "digest",
+    },
   }),
-  rejects("rejects-wrong-secret", "Refuses a message that was signed with another secret", {
+  rejects("rejects-wrong-secret", "Rejects a message that was signed with another secret", {
     deliveries: ({ secret }) => [
       signedWith(`${secret} `, "another secret"),
       signedWith("secret-of-someone-else", "another secret"),
     ],
-    fix: "Compute the digest with your own secret, whole and untrimmed, and refuse the request when it differs.",
+    fix: {
+      text: "Compute the digest with your own secret, whole and untrimmed, and reject the request when it differs.",
+      hint: "secret",
+    },
   }),
-  rejects("rejects-well-known-secrets", "Refuses what an empty or unset secret would have signed", {
+  rejects("rejects-well-known-secrets", "Rejects what an empty or unset secret would have signed", {
     deliveries: ({ secret }) =>
       ["", "undefined", "null", "None", "secret"]
         .filter((known) => known !== secret)
         .map((known) => signedWith(known, `the secret ${JSON.stringify(known)}`)),
-    fix: "Stop at the start when the secret is not configured, rather than computing digests with an empty or default one.",
+    fix: {
+      text: "Do not start when the secret is not configured. Never compute digests with an empty or default one.",
+      hint: "secret",
+    },
   }),
-  rejects("rejects-missing-signature", "Refuses a message without a signature", {
+  rejects("rejects-missing-signature", "Rejects a message without a signature", {
     deliveries: () => [
       { what: "a track message", body: freshText("track"), signature: null },
       { what: "a track message", body: freshText("track"), signature: "" },
       { what: "no body at all", body: "", signature: null },
     ],
-    fix: "Refuse a request without X-Signature before anything else looks at it.",
+    fix: { text: "Reject a request without X-Signature before anything else looks at it." },
   }),
-  rejects("rejects-malformed-signature", "Refuses a signature that is not forty hex digits", {
+  rejects("rejects-malformed-signature", "Rejects a signature that is not forty hex digits", {
     deliveries: malformed,
-    fix: "Check X-Signature against /^[0-9a-f]{40}$/i before it is decoded or compared.",
+    fix: {
+      text: "Check that X-Signature is exactly 40 hex digits before it is decoded or compared.",
+      hint: "compare",
+    },
   }),
-  rejects("rejects-non-ascii-signature", "Refuses a signature of Latin-1 letters", {
+  rejects("rejects-non-ascii-signature", "Rejects a signature of Latin-1 letters", {
     deliveries: () => [
       { what: "a track message", body: freshText("track"), signature: "é".repeat(40) },
-      { what: "a track message", body: freshText("track"), signature: `${SOME_DIGEST.slice(1)}ÿ` },
+      { what: "a track message", body: freshText("track"), signature: `${MADE_UP_SIGNATURE.slice(1)}ÿ` },
     ],
-    fix: "Check X-Signature against /^[0-9a-f]{40}$/i first: forty characters are not forty bytes, and a comparison may throw.",
+    fix: {
+      text: "Check first that X-Signature is exactly 40 hex digits: forty characters are not forty bytes, and a comparison may throw.",
+      hint: "compare",
+    },
   }),
-  rejects("rejects-repeated-signature", "Refuses two signatures, both wrong", {
+  rejects("rejects-repeated-signature", "Rejects two signatures, both wrong", {
     deliveries: () => [
-      { what: "a track message", body: freshText("track"), signature: [SOME_DIGEST, SOME_DIGEST] },
-      { what: "a track message", body: freshText("track"), signature: ["", SOME_DIGEST.slice(1)] },
+      {
+        what: "a track message",
+        body: freshText("track"),
+        signature: [MADE_UP_SIGNATURE, MADE_UP_SIGNATURE],
+      },
+      { what: "a track message", body: freshText("track"), signature: ["", MADE_UP_SIGNATURE.slice(1)] },
     ],
-    fix: "Expect a list, or a text with a comma in it, where a header comes twice, and refuse it.",
+    fix: { text: "A header that is sent twice comes as a list, or as text with a comma in it. Reject both." },
   }),
-  rejects("rejects-partial-signature", "Refuses the first digits of the right signature", {
+  rejects("rejects-partial-signature", "Rejects the first digits of the right signature", {
     deliveries: (probe) => [1, 8, 20, 39].map((digits) => partial(probe, digits)),
-    fix: "Compare all 20 bytes in constant time (timingSafeEqual, hmac.compare_digest, hash_equals), never a prefix.",
+    fix: { text: "Compare all 20 bytes in constant time, never a prefix.", hint: "compare" },
   }),
-  rejects("rejects-sha256-signature", "Refuses HMAC-SHA256 in place of HMAC-SHA1", {
+  rejects("rejects-sha256-signature", "Rejects HMAC-SHA256 in place of HMAC-SHA1", {
     deliveries: (probe) => [
       otherForm(probe, "HMAC-SHA256", (body, secret) =>
         createHmac("sha256", secret).update(body).digest("hex"),
       ),
       otherForm(
         probe,
-        "SHA-256 under a name",
+        "HMAC-SHA256 with a prefix",
         (body, secret) => `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`,
       ),
     ],
-    fix: "Accept the one documented algorithm. A request must not choose how it is verified.",
+    fix: {
+      text: "Accept only HMAC-SHA1, the documented algorithm. A request must not choose how it is verified.",
+    },
   }),
-  rejects("rejects-base64-signature", "Refuses the right digest in base64", {
+  rejects("rejects-base64-signature", "Rejects the right digest in base64", {
     deliveries: (probe) => [
       otherForm(probe, "base64", (body, secret) => createHmac("sha1", secret).update(body).digest("base64")),
       otherForm(probe, "base64url", (body, secret) =>
         createHmac("sha1", secret).update(body).digest("base64url"),
       ),
     ],
-    fix: "Accept the one documented form, forty hex digits. Lenient decoders are how forgeries get in.",
+    fix: {
+      text: "Accept only forty hex digits, the documented form. Lenient decoders are how forgeries get in.",
+      hint: "compare",
+    },
   }),
-  rejects("rejects-prefixed-signature", "Refuses the right digest behind sha1=", {
+  rejects("rejects-prefixed-signature", "Rejects the right digest behind sha1=", {
     deliveries: (probe) => [
       otherForm(probe, "a prefix", (body) => `sha1=${probe.sign(body)}`),
-      otherForm(probe, "a list", (body) => `${SOME_DIGEST}, ${probe.sign(body)}`),
+      otherForm(probe, "a list", (body) => `${MADE_UP_SIGNATURE}, ${probe.sign(body)}`),
     ],
-    fix: "Accept the one documented form, forty hex digits and nothing else.",
+    fix: { text: "Accept only forty hex digits, the documented form.", hint: "compare" },
   }),
-  rejects("rejects-batches", "Refuses a list of messages of which only the first is signed", {
+  rejects("rejects-batches", "Rejects a list of messages of which only the first is signed", {
     deliveries: ({ sign }) => {
       const messages = [freshMessage("track"), freshMessage("delete")];
       const first = JSON.stringify(messages[0]);
       return [
         {
-          what: "a list of two messages, signed for the first alone",
+          what: "a list of two messages, of which only the first is signed",
           body: JSON.stringify(messages),
           signature: sign(first),
         },
       ];
     },
-    fix: "Refuse a body that is a JSON list: anyone can add messages to it behind the one that is signed.",
+    fix: { text: "Reject a body that is a JSON list: anyone can add messages after the one that is signed." },
   }),
 ];
 
 interface Forgeries {
   readonly deliveries: (probe: Probe) => Delivery[];
-  readonly fix: string;
+  readonly fix: Advice;
 }
 
 function rejects(id: string, title: string, { deliveries, fix }: Forgeries): Audit {
-  return { id, level: "MUST", title, run: (probe) => sendEach(probe, deliveries(probe), refused, fix) };
+  return {
+    id,
+    level: "MUST",
+    title,
+    needs: REJECTS_FORGED,
+    run: (probe) => sendEach(probe, deliveries(probe), rejected, fix),
+  };
 }
 
 function tampered({ sign }: Probe): Delivery[] {
@@ -134,15 +164,15 @@ function signedWith(secret: string, what: string): Delivery {
 function malformed(): Delivery[] {
   const values = [
     "null",
-    SOME_DIGEST.slice(1),
-    `${SOME_DIGEST}0`,
+    MADE_UP_SIGNATURE.slice(1),
+    `${MADE_UP_SIGNATURE}0`,
     "z".repeat(40),
-    `0x${SOME_DIGEST.slice(2)}`,
+    `0x${MADE_UP_SIGNATURE.slice(2)}`,
     "a".repeat(4_000),
     "%00%ff",
     '{"$ne":null}',
-    `sha1=${SOME_DIGEST}`,
-    SOME_DIGEST.repeat(2).slice(0, 64),
+    `sha1=${MADE_UP_SIGNATURE}`,
+    MADE_UP_SIGNATURE.repeat(2).slice(0, 64),
     "AAAAAAAAAAAAAAAAAAAAAAAAAAA=",
   ];
   return values.map((signature) => ({ what: "a track message", body: freshText("track"), signature }));

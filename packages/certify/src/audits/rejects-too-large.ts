@@ -1,29 +1,35 @@
+import { adviceFor, type Advice } from "./advice.ts";
 import type { Audit } from "./audit.ts";
 import { answeredWith, failure } from "./expectations.ts";
 import { freshText } from "./messages.ts";
 import type { Delivery, Exchange, Probe } from "../probe/probe.ts";
+
+const LIMIT: Advice = {
+  text: "Reject by Content-Length before reading, count the bytes while reading, and stop at a limit such as 1 MiB. Where a web server in front reads the body before the receiver runs, it decides: set its limit.",
+  hint: "limit",
+};
 
 /** Two thousand times the largest message: beyond any limit a receiver of webhooks may set on purpose. */
 const TOO_LARGE = 64 * 1024 * 1024;
 
 const PIECE = new Uint8Array(64 * 1024).fill(0x20);
 
-/** How long a receiver that decides by the head alone gets to say so, before the body is poured in. */
+/** How long a receiver that decides by the headers gets to answer, before the rest of the body is sent. */
 const HEAD_START_MS = 300;
 
-/** Bodies that no message has. Whoever reads them whole can be made to run out of memory. */
+/** Bodies that no message has. A receiver that reads all of them can be made to run out of memory. */
 export const rejectsTooLarge: readonly Audit[] = [
   {
     id: "rejects-declared-oversize",
     level: "MUST",
-    title: "Refuses a body declared as 64 MiB without reading it whole",
-    run: (probe) => refusedInTime(probe, declared(probe)),
+    title: "Rejects a body declared as 64 MiB without reading all of it",
+    run: (probe) => rejectedInTime(probe, declared(probe)),
   },
   {
     id: "rejects-chunked-oversize",
     level: "MUST",
-    title: "Refuses a chunked body of 64 MiB without reading it whole",
-    run: (probe) => refusedInTime(probe, chunked(probe)),
+    title: "Rejects a chunked body of 64 MiB without reading all of it",
+    run: (probe) => rejectedInTime(probe, chunked(probe)),
   },
   {
     id: "answers-413-to-oversize",
@@ -31,29 +37,31 @@ export const rejectsTooLarge: readonly Audit[] = [
     title: "Answers 413 to a body declared as 64 MiB",
     run: async (probe) => {
       const exchange = await probe.send(declared(probe));
-      return answeredWith(413)(
-        exchange,
-        "Answer 413 when the declared length is over the limit, before reading.",
-      );
+      const advice: Advice = {
+        text: "Answer 413 when the declared length is over the limit, before reading.",
+        hint: "limit",
+      };
+      return answeredWith(413)(exchange, adviceFor(advice, probe.language));
     },
   },
 ];
 
-async function refusedInTime(probe: Probe, delivery: Delivery): ReturnType<Audit["run"]> {
+async function rejectedInTime(probe: Probe, delivery: Delivery): ReturnType<Audit["run"]> {
   const exchange = await probe.send(delivery);
   const status = exchange.answer?.status;
-  const isRefusal = status === undefined ? !exchange.timedOut : status >= 400 && status < 500;
-  if (isRefusal && !exchange.bodyTaken) return undefined;
+  const isRejection = status === undefined ? !exchange.timedOut : status >= 400 && status < 500;
+  if (isRejection && !exchange.bodyTaken) return undefined;
   const { received } = exchange;
   return failure(
     { ...exchange, received: `${received}; it had taken ${describeBytes(exchange)} of the body by then` },
     "413, or a closed connection, before the body is read",
-    "Refuse by Content-Length before reading, count the bytes while reading, and stop at a limit such as 1 MiB.",
+    adviceFor(LIMIT, probe.language),
+    exchange.bodyTaken ? "it read all 64 MiB" : undefined,
   );
 }
 
 function describeBytes({ bytesTaken, bodyTaken }: Exchange): string {
-  return bodyTaken ? "the whole" : `${Math.round(bytesTaken / 1024)} KiB`;
+  return bodyTaken ? "all" : `${Math.round(bytesTaken / 1024)} KiB`;
 }
 
 function declared(probe: Probe): Delivery {

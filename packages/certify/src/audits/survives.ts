@@ -1,23 +1,31 @@
 import { EventEmitter, once } from "node:events";
+import { adviceFor, type Advice } from "./advice.ts";
 import type { Audit, AuditFailure } from "./audit.ts";
 import { accepted, decided } from "./expectations.ts";
+import { ACCEPTS_AUTHENTIC } from "./foundations.ts";
 import { freshText } from "./messages.ts";
+import { MADE_UP_SIGNATURE } from "./signatures.ts";
 import type { Delivery, Exchange, Probe } from "../probe/probe.ts";
+
+const DEPTH: Advice = {
+  text: "Limit the depth of what is parsed, and never walk or write it recursively before it is verified.",
+  hint: "json",
+};
 
 /** Deeper than most parsers recurse, and still within the 32 KiB that a message may have. */
 const TOO_DEEP = 15_000;
 
-/** What any stranger can send. Afterwards the receiver still answers. */
+/** What any stranger can send. The receiver must still answer afterwards. */
 export const survives: readonly Audit[] = [
   {
     id: "survives-deep-nesting",
     level: "MUST",
+    needs: ACCEPTS_AUTHENTIC,
     title: "Decides about lists nested 15,000 deep",
     run: async (probe) => {
       const body = "[".repeat(TOO_DEEP) + "]".repeat(TOO_DEEP);
-      const fix =
-        "Limit the depth of what is parsed, and never walk or write it recursively before it is verified.";
-      for (const signature of [undefined, "f".repeat(40)]) {
+      const fix = adviceFor(DEPTH, probe.language);
+      for (const signature of [undefined, MADE_UP_SIGNATURE]) {
         const what = `a track message nested ${TOO_DEEP} deep`;
         const nested = freshText("track", { properties: "@" }).replace('"@"', body);
         const exchange = await probe.send({ what, body: nested, ...(signature && { signature }) });
@@ -30,6 +38,7 @@ export const survives: readonly Audit[] = [
   {
     id: "survives-garbage",
     level: "MUST",
+    needs: ACCEPTS_AUTHENTIC,
     title: "Answers after bytes that are not HTTP",
     run: async (probe) => {
       for (const bytes of garbage()) await probe.sendBytes(bytes);
@@ -43,25 +52,31 @@ export const survives: readonly Audit[] = [
   {
     id: "survives-aborted-body",
     level: "MUST",
+    needs: ACCEPTS_AUTHENTIC,
     title: "Answers after bodies that broke off",
     run: async (probe) => {
       for (const ending of ["close", "reset", "close", "reset"] as const)
         await probe.send(abortedDelivery(ending));
-      const fix =
-        "Handle the error and the end of a request that breaks off: free what it holds, and let it go.";
+      const fix = "Handle the error and the end of a request that breaks off, and free what it holds.";
       return stillAnswers(probe, "four bodies that broke off half-way", fix);
     },
   },
   {
     id: "survives-slow-body",
     level: "MUST",
+    needs: ACCEPTS_AUTHENTIC,
     title: "Answers others while bodies arrive slowly",
     run: survivesSlowBodies,
   },
 ];
 
+const PARALLEL: Advice = {
+  text: "Serve connections in parallel, and give up on a body that takes longer than some seconds.",
+  hint: "workers",
+};
+
 async function survivesSlowBodies(probe: Probe): Promise<AuditFailure | undefined> {
-  const fix = "Serve connections side by side, and give up on a body that takes longer than some seconds.";
+  const fix = adviceFor(PARALLEL, probe.language);
   const release = new AbortController();
   const slow = Array.from({ length: 5 }, () => sendSlowly(probe, release.signal));
   try {

@@ -1,9 +1,17 @@
 import type { Audit } from "./audit.ts";
+import { adviceFor, type Advice } from "./advice.ts";
+import { seconds } from "./diagnose-rejection.ts";
 import { accepted, failure, sendEach } from "./expectations.ts";
+import { ACCEPTS_AUTHENTIC } from "./foundations.ts";
 import { freshMessage, freshText } from "./messages.ts";
 import type { Delivery, Exchange, Probe } from "../probe/probe.ts";
 
 const AT_ONCE = 20;
+
+const ANSWER_FIRST: Advice = {
+  text: "Store the message, answer, and process it afterwards: the sender gives up after five seconds and sends it again.",
+  hint: "later",
+};
 
 /** How the sender delivers: at least once, several at a time, over connections it keeps, for five seconds each. */
 export const takesDeliveries: readonly Audit[] = [
@@ -11,6 +19,7 @@ export const takesDeliveries: readonly Audit[] = [
     id: "accepts-redelivery",
     level: "MUST",
     title: "Takes the same delivery twice",
+    needs: ACCEPTS_AUTHENTIC,
     run: (probe) => {
       const body = freshText("track");
       return sendEach(
@@ -20,7 +29,9 @@ export const takesDeliveries: readonly Audit[] = [
           { what: "the same track message a second time", body },
         ],
         accepted,
-        "Answer 2xx to what you have already processed: delivery is at least once, and an error makes it come again.",
+        {
+          text: "Answer 2xx to what you have already processed: delivery is at least once, and an error makes it come again.",
+        },
       );
     },
   },
@@ -28,40 +39,49 @@ export const takesDeliveries: readonly Audit[] = [
     id: "accepts-twenty-at-once",
     level: "MUST",
     title: "Takes twenty messages at once",
+    needs: ACCEPTS_AUTHENTIC,
     run: async (probe) => {
       const deliveries = Array.from({ length: AT_ONCE }, (_, index) => ({
         what: `a track message, number ${index + 1} of ${AT_ONCE} sent at once`,
         body: freshText("track"),
       }));
       const exchanges = await Promise.all(deliveries.map((delivery) => probe.send(delivery)));
-      const fix =
-        "Serve requests side by side, or queue them: the sender does not wait for one before the next.";
+      const fix = adviceFor(
+        {
+          text: "Serve requests in parallel, or queue them: the sender does not wait for one before it sends the next.",
+          hint: "workers",
+        },
+        probe.language,
+      );
       return exchanges.map((exchange) => accepted(exchange, fix)).find((failed) => failed !== undefined);
     },
   },
   {
     id: "keeps-connections-in-step",
     level: "MUST",
-    title: "Takes a message on the connection on which it has refused one",
+    title: "Takes a message on a connection on which it has rejected one",
+    needs: ACCEPTS_AUTHENTIC,
     run: keepsInStep,
   },
 ];
 
-/** Rules about every answer: they come last, and also look back at what the other audits have got. */
+/** Rules about every answer: they come last, and also judge the answers that the other audits got. */
 export const aboutEveryAnswer: readonly Audit[] = [
   {
     id: "answers-within-5-seconds",
     level: "MUST",
     title: "Answers every request within five seconds",
     run: async (probe) => {
-      for (const delivery of ordinary(probe)) await probe.send(delivery);
-      const { late } = probe;
+      // Answers that were late already need no more of them.
+      if (probe.late.length === 0) for (const delivery of ordinary(probe)) await probe.send(delivery);
+      const [late] = probe.late;
       return (
         late &&
         failure(
           late,
           "an answer within 5 s of the start of the attempt",
-          "Store the message, answer, and process it afterwards: the sender gives up after five seconds and sends it again.",
+          adviceFor(ANSWER_FIRST, probe.language),
+          lateness(late),
         )
       );
     },
@@ -78,27 +98,33 @@ export const aboutEveryAnswer: readonly Audit[] = [
         failure(
           leak,
           "an answer without the digest that would have been right, and without the secret",
-          "Answer a refused request without the expected signature, stack trace or configuration: with it, anyone can forge.",
+          "Answer a rejected request without the expected signature, a stack trace or the configuration: with them, anyone can forge.",
         )
       );
     },
   },
 ];
 
+/** How late an answer was, in a few words. */
+export function lateness({ answer, durationMs }: Exchange): string {
+  const what = answer === undefined ? "no answer within" : "answered after";
+  return `${what} ${seconds(durationMs)}; the sender gives up at 5 s`;
+}
+
 async function keepsInStep(probe: Probe): ReturnType<Audit["run"]> {
   return probe.withConnection(async (agent) => {
     await probe.send({ ...forgedDelivery(), transfer: { agent } });
-    const what = "a track message on the connection of a refused one";
+    const what = "a track message on the connection of a rejected one";
     const delivery: Delivery = { what, body: freshText("track"), transfer: { agent } };
     const second = await probe.send(delivery);
     return accepted(
       isStaleConnection(second) ? await probe.send(delivery) : second,
-      "Read a refused request's body to its end, or answer with Connection: close, before the next request is read.",
+      "Read the body of a rejected request to its end, or answer with Connection: close, before the next request is read.",
     );
   });
 }
 
-/** A receiver may close an idle connection at any moment; a sender then tries again on another, and so do we. */
+/** A receiver may close an idle connection at any moment. A sender then tries again on another, and so does this. */
 function isStaleConnection({ answer, reusedConnection }: Exchange): boolean {
   return answer === undefined && reusedConnection;
 }

@@ -1,10 +1,19 @@
 import { X509Certificate } from "node:crypto";
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import { createSecureContext, rootCertificates, type SecureContext } from "node:tls";
+import {
+  checkOptionNames,
+  checkPort,
+  describeKind,
+  isObject,
+  type OptionHints,
+  type OptionNames,
+} from "@countersign/protocol";
 import type { Endpoint } from "../wire/exchange.ts";
+import { LANGUAGES } from "./language.ts";
 import type { ProbeOptions } from "./probe.ts";
 
-/** Set by the audits, or by HTTP itself: a static header of such a name would spoil what an audit sends. */
+/** Set by the audits, or by HTTP itself: a static header with such a name would change what an audit sends. */
 const OWN_HEADERS = new Set([
   "connection",
   "content-encoding",
@@ -16,34 +25,72 @@ const OWN_HEADERS = new Set([
   "x-signature",
 ]);
 
-/** The receiver's address, once every option has been found usable. @throws TypeError naming the option. */
-export function checkOptions({
-  url,
-  secret,
-  headers = {},
-  ca,
-  signal,
-  timeoutMs = 1,
-}: ProbeOptions): Endpoint {
+export const PROBE_OPTIONS: OptionNames<ProbeOptions> = {
+  url: true,
+  secret: true,
+  headers: true,
+  ca: true,
+  signal: true,
+  timeoutMs: true,
+  language: true,
+};
+
+/** Names that other options and other tools have for the same. */
+const HINTS: OptionHints = {
+  sharedSecret: "it is called secret here",
+  timeout: "it is called timeoutMs here, in milliseconds",
+  deadline: "it is called deadlineMs here, in milliseconds",
+  for: "it is called language here",
+};
+
+/** Rejects an unknown option. @throws TypeError naming it, and the one that was probably meant. */
+export function checkNames(what: string, options: unknown, names: Readonly<Record<string, unknown>>): void {
+  checkOptionNames(what, options, names, HINTS);
+}
+
+/**
+ * The receiver's address, once every option has been checked.
+ *
+ * @param what - What was given the options, for the error.
+ * @throws TypeError naming the option.
+ */
+export function checkOptions(what: string, options: ProbeOptions): Endpoint {
+  checkNames(what, options, PROBE_OPTIONS);
+  const { url, secret, headers = {}, ca, signal, timeoutMs = 1, language } = options;
   if (typeof secret !== "string" || secret === "") {
-    throw new TypeError("The secret must be a non-empty string: the one the receiver has too.");
+    throw new TypeError(
+      `The secret must be a non-empty string, as the receiver has it, not ${describeKind(secret)}.`,
+    );
   }
-  if (!(timeoutMs > 0 && timeoutMs < 2 ** 31)) {
-    throw new TypeError(`timeoutMs must be a positive number of milliseconds, but got ${timeoutMs}.`);
+  checkMilliseconds("timeoutMs", timeoutMs);
+  if (signal !== undefined)
+    checkPort(`${what.slice(0, -1)}{ signal })`, signal, ["throwIfAborted", "addEventListener"]);
+  if (language !== undefined && !LANGUAGES.includes(language)) {
+    throw new TypeError(`There is no language ${describeKind(language)}. Known: ${LANGUAGES.join(", ")}.`);
+  }
+  if (!isObject(headers)) {
+    throw new TypeError(`headers must be an object of names and values, not ${describeKind(headers)}.`);
   }
   for (const [name, value] of Object.entries(headers)) checkHeader(name, value);
   return { url: checkUrl(String(url)), secureContext: ca === undefined ? undefined : trust(ca), signal };
 }
 
-/** A private authority beside the public ones, as `NODE_EXTRA_CA_CERTS` would have it. Costly: made once. */
-function trust(ca: string): SecureContext {
+/** @throws TypeError naming the option. */
+export function checkMilliseconds(name: string, value: unknown): void {
+  if (typeof value === "number" && value > 0 && value < 2 ** 31) return;
+  const given = typeof value === "number" ? String(value) : describeKind(value);
+  throw new TypeError(`${name} must be a positive number of milliseconds, but got ${given}.`);
+}
+
+/** A private authority in addition to the public ones, as with `NODE_EXTRA_CA_CERTS`. Costly: made once. */
+function trust(ca: unknown): SecureContext {
   try {
-    // createSecureContext() passes over what is no certificate.
-    void new X509Certificate(ca);
+    // createSecureContext() ignores what is not a certificate.
+    void new X509Certificate(ca as string);
   } catch (cause) {
     throw new TypeError("ca must hold certificates in PEM.", { cause });
   }
-  return createSecureContext({ ca: [...rootCertificates, ca] });
+  return createSecureContext({ ca: [...rootCertificates, ca as string] });
 }
 
 function checkUrl(text: string): URL {
@@ -60,9 +107,12 @@ function checkUrl(text: string): URL {
   return url;
 }
 
-function checkHeader(name: string, value: string): void {
+function checkHeader(name: string, value: unknown): void {
   if (OWN_HEADERS.has(name.toLowerCase())) {
     throw new TypeError(`The header ${name} is set by the audits themselves. Remove it from headers.`);
+  }
+  if (typeof value !== "string") {
+    throw new TypeError(`The header ${name} must be a string, not ${describeKind(value)}.`);
   }
   validateHeaderName(name);
   validateHeaderValue(name, value);

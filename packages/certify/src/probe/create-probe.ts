@@ -10,23 +10,26 @@ import { tells, telltalesOf } from "./telltales.ts";
 /** How long the sender waits for an answer (spec 4.1), in ms. */
 const ANSWER_BUDGET_MS = 5_000;
 
+/** How many late answers are kept: more say no more. */
+const MAX_LATE_KEPT = 10;
+
 const DEFAULT_TIMEOUT_MS = 2 * ANSWER_BUDGET_MS;
 
 /**
- * Prepares to put audits to a receiver one by one, for instance each in a test of its own. {@link certify} does it all
- * at once. Nothing is sent yet.
+ * Prepares to run audits one by one, for instance each in its own test. {@link certify} runs them all. Nothing is sent yet.
  *
- * @throws TypeError if an option is not usable; the message says which and why.
+ * @throws TypeError if an option is unknown or wrong; the message says which and why.
  * @example
  * ```ts
  * const probe = createProbe({ url: "http://127.0.0.1:3000/webhooks", secret: "a shared secret" });
- * for (const audit of audits) test(audit.title, async () => expect(await audit.run(probe)).toBeUndefined());
+ * for (const audit of audits) it(audit.title, async () => expect(await audit.run(probe)).toBeUndefined());
  * ```
  */
 export function createProbe(options: ProbeOptions): Probe {
-  const endpoint = checkOptions(options);
+  const endpoint = checkOptions("createProbe()", options);
   const { secret, signal } = options;
-  const findings: { leak?: Exchange; late?: Exchange; unanswered: number } = { unanswered: 0 };
+  const findings: { leak?: Exchange; unanswered: number } = { unanswered: 0 };
+  const late: Exchange[] = [];
 
   async function send(delivery: Delivery): Promise<Exchange> {
     signal?.throwIfAborted();
@@ -41,7 +44,8 @@ export function createProbe(options: ProbeOptions): Probe {
     };
     if (done.answer === undefined && request.ending === "end") findings.unanswered += 1;
     if (tells(outcome.answer, telltales)) findings.leak ??= done;
-    if (delivery.transfer === undefined && done.durationMs > ANSWER_BUDGET_MS) findings.late ??= done;
+    const isLate = delivery.transfer === undefined && done.durationMs > ANSWER_BUDGET_MS;
+    if (isLate && late.length < MAX_LATE_KEPT) late.push(done);
     return done;
   }
 
@@ -70,9 +74,8 @@ export function createProbe(options: ProbeOptions): Probe {
     get leak() {
       return findings.leak;
     },
-    get late() {
-      return findings.late;
-    },
+    late,
+    language: options.language,
   };
 }
 

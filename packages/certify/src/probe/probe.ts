@@ -1,26 +1,29 @@
 import type { Agent } from "node:http";
+import type { Language } from "./language.ts";
 import type { Outcome } from "../wire/exchange.ts";
 
 /** Which receiver to audit, and how to reach it. */
 export interface ProbeOptions {
   /** Where the receiver takes its webhooks: http or https. */
   readonly url: string | URL;
-  /** The shared secret that the receiver has too. */
+  /** The shared secret, as the receiver has it. */
   readonly secret: string;
   /** Static headers for every request, as a destination's settings have them. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** PEM certificates of a private authority, trusted beside the public ones. TLS is always verified. */
+  /** PEM certificates of a private authority, trusted in addition to the public ones. TLS is always verified. */
   readonly ca?: string | undefined;
   /** Ends the audit early. */
   readonly signal?: AbortSignal | undefined;
   /**
    * How long an audit waits for one answer, in ms. Longer than the 5 s a sender waits, so that a slow receiver fails
-   * the audit of its slowness and no other. Default: 10,000.
+   * only the audit of its slowness. Default: 10,000.
    */
   readonly timeoutMs?: number | undefined;
+  /** What the receiver is written in: fixes then name the functions of that language. Default: none, and fixes are neutral. */
+  readonly language?: Language | undefined;
 }
 
-/** One request to the receiver. What is not given is as the sender would have it. */
+/** One request to the receiver. What is not given is as the sender would send it. */
 export interface Delivery {
   /** What this request is, for the report: "a track message whose event name holds an emoji". */
   readonly what: string;
@@ -29,7 +32,7 @@ export interface Delivery {
   readonly signature?: string | readonly string[] | null;
   /** Default: `POST`. */
   readonly method?: string;
-  /** Further headers, or others than the default ones. */
+  /** More headers, or other values of the default ones. */
   readonly headers?: Readonly<Record<string, string>>;
   /** How the body is put on the wire. Default: all at once, under its `Content-Length`. */
   readonly transfer?: Transfer;
@@ -47,7 +50,7 @@ export interface Transfer {
   readonly awaitContinue?: boolean;
   /** How long to wait for the answer, in ms. Default: as long as the probe does. */
   readonly timeoutMs?: number;
-  /** Connections to reuse, from {@link Probe.withConnection}. Default: one of its own. */
+  /** Connections to reuse, from {@link Probe.withConnection}. Default: a new connection. */
   readonly agent?: Agent;
 }
 
@@ -59,7 +62,7 @@ export interface Exchange extends Outcome {
   readonly received: string;
 }
 
-/** Sends requests to one receiver, and remembers what two audits ask of all answers. */
+/** Sends requests to one receiver, and remembers what two audits judge of all answers. */
 export interface Probe {
   readonly url: URL;
   readonly secret: string;
@@ -78,6 +81,8 @@ export interface Probe {
   readonly unanswered: number;
   /** The first exchange whose answer told the digest of what was sent, or the secret. */
   readonly leak: Exchange | undefined;
-  /** The first exchange of an ordinary request that took longer than the sender waits. */
-  readonly late: Exchange | undefined;
+  /** The exchanges of ordinary requests that took longer than the sender waits; the first ten are kept. */
+  readonly late: readonly Exchange[];
+  /** What the receiver is written in, if that is known. */
+  readonly language: Language | undefined;
 }

@@ -7,11 +7,11 @@ interface AuditedRule {
   readonly durationMs: number;
 }
 
-/** How a receiver did in one audit. */
+/** The result of one audit. */
 export type AuditResult =
   | (AuditedRule & { readonly outcome: "passed" })
   | (AuditedRule & { readonly outcome: "failed"; readonly failure: AuditFailure })
-  /** Not put to the receiver, because it had stopped answering. A skipped MUST is a MUST not met. */
+  /** Not run: it would have meant nothing after another failure, or the time was over. A skipped MUST is a MUST not met. */
   | (AuditedRule & { readonly outcome: "skipped"; readonly reason: string });
 
 /** How many audits of one level ended in which way. */
@@ -21,11 +21,11 @@ export interface Tally {
   readonly skipped: number;
 }
 
-/** What {@link certify} found out. Plain data: `JSON.stringify` writes all of it. */
+/** What {@link certify} found. Plain data: `JSON.stringify` writes all of it. */
 export interface Report {
   /** Where the receiver is, without the query. */
   readonly url: string;
-  /** Whether every MUST among the results passed. One that was skipped has not. */
+  /** Whether every MUST among the results passed. A skipped one has not. */
   readonly passed: boolean;
   /** ISO 8601, UTC. */
   readonly startedAt: string;

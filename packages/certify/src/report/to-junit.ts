@@ -2,8 +2,8 @@ import type { AuditResult, Report } from "./report.ts";
 import { formatFailure } from "./format-result.ts";
 
 /**
- * A report as JUnit XML, which CI systems show as tests. One suite for each level. A MUST that is not met is a failure;
- * a SHOULD that is not met is a skipped test with its reason, so that it is seen and breaks no build.
+ * A report as JUnit XML, which CI systems show as tests: one suite for each level. A MUST that is not met is a failure.
+ * A SHOULD that is not met is a skipped test with its reason, so that it is visible and breaks no build.
  *
  * @example
  * ```ts
@@ -43,8 +43,8 @@ function testCase(result: AuditResult): string {
 function outcomeElement(result: AuditResult): string {
   if (result.outcome === "passed") return "";
   if (result.outcome === "skipped") return `<skipped ${attributes({ message: result.reason })}/>`;
-  const { received, expected } = result.failure;
-  const message = `${received}; expected ${expected}`;
+  const { cause, received, expected } = result.failure;
+  const message = `${cause}: ${received}; expected ${expected}`;
   if (result.level === "SHOULD") return `<skipped ${attributes({ message: `Not met: ${message}` })}/>`;
   return `<failure ${attributes({ message, type: result.level })}>${escape(formatFailure(result.failure))}</failure>`;
 }

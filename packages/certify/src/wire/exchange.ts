@@ -184,7 +184,7 @@ function open(endpoint: Endpoint, outgoing: OutgoingRequest): http.ClientRequest
     headers: headers as http.OutgoingHttpHeaders,
     agent: agent ?? false,
     ...(signal && { signal }),
-    // The sender refuses certificates it cannot trust, whatever NODE_TLS_REJECT_UNAUTHORIZED says (spec 5.2).
+    // The sender rejects certificates it cannot trust, whatever NODE_TLS_REJECT_UNAUTHORIZED says (spec 5.2).
     ...(secure && { rejectUnauthorized: true, ...(secureContext && { secureContext }) }),
   });
   request.setNoDelay(true);

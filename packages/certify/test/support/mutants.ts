@@ -20,7 +20,7 @@ const BAD_REQUEST: Reply = { status: 400 };
 const UNAUTHORIZED: Reply = { status: 401 };
 const CRASH: Reply = { status: 500 };
 
-/** For each audit the mistake it is there to find. */
+/** For each audit the mistake that it must find. */
 export const mutants: Readonly<Record<string, Mutant>> = {
   // The slow ones come first, so that the others run beside them.
   "answers-within-5-seconds": {
@@ -29,6 +29,14 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   },
   "survives-slow-body": { what: "serves one request at a time", mutation: oneAtATime(), timeoutMs: 2_000 },
   "accepts-twenty-at-once": { what: "serves ten at a time", mutation: tenAtATime() },
+  "accepts-leading-zeros": {
+    what: "writes hex without leading zeros",
+    mutation: refuses(({ signature = "" }) => /^(?:..)*0./.test(signature), UNAUTHORIZED),
+  },
+  "rejects-made-up-signature": {
+    what: "accepts some digits of its own",
+    mutation: accepts(({ signature }) => signature === "0123456789abcdef0123456789abcdef01234567"),
+  },
   ...refusingTypes("page", "screen", "identify", "alias", "group", "delete"),
   "accepts-anonymous-message": {
     what: "requires a userId",
@@ -64,7 +72,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     mutation: refuses(({ bytes }) => bytes.length > 31 * 1024, { status: 413 }),
   },
   "accepts-lone-surrogates": {
-    what: "parses strings into Unicode scalars alone",
+    what: "parses strings only into Unicode scalars",
     mutation: refuses(({ text }) => text.includes(String.raw`\ud83d"`), BAD_REQUEST),
   },
   "accepts-escapes-as-written": {
@@ -104,7 +112,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     mutation: refuses(({ signature = "" }) => /[A-F]/.test(signature), UNAUTHORIZED),
   },
   "accepts-re-spaced-json": {
-    what: "signs the exact bytes alone",
+    what: "signs only the exact bytes",
     mutation: refuses(
       ({ bytes, signature }) => !verifySignature(bytes, signature, SECRET, { strict: true }).ok,
       UNAUTHORIZED,
@@ -220,7 +228,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     mutation: { readsAll: ({ headers }) => headers["content-length"] !== undefined },
   },
   "rejects-chunked-oversize": {
-    what: "limits Content-Length alone",
+    what: "limits only Content-Length",
     mutation: { readsAll: ({ headers }) => headers["content-length"] === undefined },
   },
   "answers-413-to-oversize": {

@@ -1,0 +1,105 @@
+import type { Language } from "../probe/language.ts";
+
+/** What fixes are about, where each language does it in its own way. */
+type Topic = "digest" | "secret" | "hex" | "compare" | "json" | "utf8" | "limit" | "later" | "workers";
+
+/** What to change in a receiver: a text for every language, and the topic that its language's hint is about. */
+export interface Advice {
+  readonly text: string;
+  readonly hint?: Topic;
+}
+
+const NAMES: Readonly<Record<Language, string>> = {
+  node: "Node",
+  python: "Python",
+  java: "Java",
+  php: "PHP",
+  go: "Go",
+  ruby: "Ruby",
+};
+
+/** How each language does what a fix asks for. */
+const HINTS: Readonly<Record<Topic, Readonly<Record<Language, string>>>> = {
+  digest: {
+    node: 'crypto.createHmac("sha1", secret).update(rawBody).digest("hex"), where rawBody is the Buffer from express.raw() or the request\'s chunks, not JSON.stringify(req.body)',
+    python:
+      "hmac.new(secret.encode(), raw, hashlib.sha1).hexdigest(), where raw is request.get_data() in Flask, request.body in Django, await request.body() in FastAPI, not json.dumps(...)",
+    java: 'Mac.getInstance("HmacSHA1") over the byte[] body, and HexFormat.of().formatHex(digest); take the body as byte[] in Spring, not as an object',
+    php: "hash_hmac('sha1', file_get_contents('php://input'), $secret), not json_encode($data)",
+    go: "hmac.New(sha1.New, secret) over what io.ReadAll(r.Body) returns, not over json.Marshal(v)",
+    ruby: "OpenSSL::HMAC.hexdigest('SHA1', secret, request.raw_post), not params.to_json",
+  },
+  secret: {
+    node: "process.env gives undefined for what is not set, and keeps quotes and spaces of the file it was read from",
+    python:
+      "use os.environ[NAME], which raises, rather than os.environ.get(NAME); strip() a secret read from a file",
+    java: "System.getenv gives null for what is not set; strip() a secret read from a file",
+    php: "getenv gives false for what is not set, which hash_hmac takes for an empty key; trim() a secret read from a file",
+    go: "os.Getenv gives an empty string for what is not set; use os.LookupEnv, and strings.TrimSpace for a file",
+    ruby: "use ENV.fetch(NAME), which raises, rather than ENV[NAME]; strip a secret read from a file",
+  },
+  hex: {
+    node: 'digest("hex"), or byte.toString(16).padStart(2, "0")',
+    python: 'hexdigest(), or "%02x" % byte',
+    java: 'HexFormat.of().formatHex(digest), or String.format("%02x", b); Integer.toHexString(b & 0xff) and BigInteger.toString(16) drop zeros',
+    php: "hash_hmac without its fourth argument, or bin2hex; dechex drops zeros",
+    go: 'hex.EncodeToString(sum), or "%02x"; "%x" of a single byte drops zeros',
+    ruby: "OpenSSL::HMAC.hexdigest, or unpack1('H*'); to_s(16) drops zeros",
+  },
+  compare: {
+    node: "/^[0-9a-f]{40}$/i.test(header), then crypto.timingSafeEqual of the two Buffers, which throws where lengths differ",
+    python:
+      "re.fullmatch('[0-9a-fA-F]{40}', header), then hmac.compare_digest, which raises for text that is not ASCII",
+    java: 'header.matches("[0-9a-fA-F]{40}"), then MessageDigest.isEqual of the two byte[]',
+    php: "preg_match('/^[0-9a-f]{40}$/iD', $header), then hash_equals($digest, strtolower($header))",
+    go: "hex.DecodeString, then a length of 20, then hmac.Equal",
+    ruby: "header.match?(/\\A\\h{40}\\z/), then OpenSSL.fixed_length_secure_compare",
+  },
+  json: {
+    node: "JSON.parse throws a SyntaxError",
+    python: "json.loads raises ValueError, and RecursionError for deep nesting",
+    java: "Jackson throws JsonProcessingException, and StackOverflowError or StreamConstraintsException for deep nesting",
+    php: "json_decode($raw, true, 512, JSON_THROW_ON_ERROR) throws JsonException, also where it is nested deeper than 512",
+    go: "json.Unmarshal returns an error, also for nesting deeper than 10,000",
+    ruby: "JSON.parse raises JSON::ParserError, also for nesting deeper than max_nesting",
+  },
+  utf8: {
+    node: 'new TextDecoder("utf-8", { fatal: true }).decode(rawBody)',
+    python: 'raw.decode("utf-8"), without errors="replace"',
+    java: "StandardCharsets.UTF_8.newDecoder().decode(buffer), which throws; new String(bytes, UTF_8) does not",
+    php: "mb_check_encoding($raw, 'UTF-8')",
+    go: "utf8.Valid(raw)",
+    ruby: "raw.force_encoding('UTF-8').valid_encoding?",
+  },
+  limit: {
+    node: 'express.raw({ limit: "1mb" }), or count the bytes in the "data" events',
+    python:
+      "MAX_CONTENT_LENGTH in Flask, DATA_UPLOAD_MAX_MEMORY_SIZE in Django; the web server in front decides first: client_max_body_size in nginx, --limit-request-* or a proxy before gunicorn",
+    java: "the limit of the web server: server.tomcat.max-swallow-size and a Content-Length check in a filter, or client_max_body_size in nginx",
+    php: "the web server reads the whole body before PHP runs, so only it can reject: client_max_body_size 1m in nginx, LimitRequestBody 1048576 in Apache. It answers 413 by Content-Length. PHP's built-in server has no such limit: ignore this there",
+    go: "http.MaxBytesReader(w, r.Body, 1<<20)",
+    ruby: "Rack reads the body through the web server, so the limit belongs there: client_max_body_size in nginx, http_content_length_limit in Puma",
+  },
+  later: {
+    node: "put the message into a queue such as BullMQ, or into a table, and answer before the work",
+    python: "hand the message to Celery, RQ or a table, and answer before the work",
+    java: "hand the message to an executor backed by a queue or a table, and answer before the work",
+    php: "insert the message into a queue or a table; fastcgi_finish_request() answers before the work under PHP-FPM",
+    go: "send the message to a queue or a table, and answer before the work; a goroutine alone loses it at a crash",
+    ruby: "SomeJob.perform_later(message) with Active Job or Sidekiq, and answer before the work",
+  },
+  workers: {
+    node: "await instead of blocking calls such as readFileSync or execSync",
+    python: "threads or several workers: ThreadingHTTPServer, gunicorn --workers 4 --threads 8, uvicorn",
+    java: "the thread pool of the web server",
+    php: "PHP-FPM with several children; for the built-in server PHP_CLI_SERVER_WORKERS=8",
+    go: "net/http already does, unless a mutex is held over the request",
+    ruby: "Puma with threads, or several workers; WEBrick only for development",
+  },
+};
+
+/** A fix as text, in words of the receiver's language where that is known. */
+export function adviceFor(advice: Advice, language: Language | undefined): string {
+  if (language === undefined || advice.hint === undefined) return advice.text;
+  return `${advice.text} In ${NAMES[language]}: ${HINTS[advice.hint][language]}.`;
+}

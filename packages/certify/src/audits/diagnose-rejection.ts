@@ -1,0 +1,206 @@
+import { createHash, createHmac } from "node:crypto";
+import type { Delivery, Exchange, Probe } from "../probe/probe.ts";
+import type { Advice } from "./advice.ts";
+import { isAccepted } from "./expectations.ts";
+import { freshMessage, freshText } from "./messages.ts";
+import { MADE_UP_SIGNATURE } from "./signatures.ts";
+
+/** Why a receiver does not accept a correctly signed message, and what to do. */
+export interface Diagnosis {
+  readonly cause: string;
+  readonly advice: Advice;
+}
+
+interface Suspicion extends Diagnosis {
+  /** A message that only a receiver with this fault accepts. */
+  readonly delivery: Delivery;
+}
+
+const DIGEST: Advice = {
+  text: "Compute HMAC-SHA1 of the exact bytes of the body, keyed with the secret as UTF-8, and compare it with the 40 hex digits in X-Signature.",
+  hint: "digest",
+};
+const SAME_SECRET: Advice = {
+  text: "Give both sides the same secret, to the last character.",
+  hint: "secret",
+};
+
+/**
+ * Finds out why a plain, correctly signed track message is not accepted: it sends the same in the forms that receivers with a
+ * known fault accept.
+ *
+ * @param rejection - The exchange in which it was not accepted.
+ */
+export async function diagnoseRejection(probe: Probe, rejection: Exchange): Promise<Diagnosis | undefined> {
+  const status = rejection.answer?.status;
+  if (status === undefined) return diagnoseSilence(rejection);
+  const routing = diagnoseStatus(probe, status);
+  if (routing !== undefined) return routing;
+  for (const { delivery, ...diagnosis } of suspicions(probe)) {
+    if (isAccepted(await probe.send(delivery))) return diagnosis;
+  }
+  if (status >= 500) return undefined;
+  const forged = await probe.send({
+    what: "a track message with a made-up signature",
+    body: freshText("track"),
+    signature: MADE_UP_SIGNATURE,
+  });
+  if (forged.answer?.status !== status) {
+    return {
+      cause: `the signature is right, and the message is rejected with ${status}`,
+      advice: {
+        text: "Accept every track message of the documented form: after a 4xx it is not sent again. The body of the answer may say what it lacks.",
+      },
+    };
+  }
+  const mayBeMessage = status === 401 || status === 403 ? "" : `, or it answers ${status} to every message`;
+  return {
+    cause: `its secret is a different one, or it signs something other than the body${mayBeMessage}`,
+    advice: {
+      ...SAME_SECRET,
+      text: `${SAME_SECRET.text} If they are the same: ${DIGEST.text}`,
+      hint: "digest",
+    },
+  };
+}
+
+function diagnoseSilence({ timedOut, error, durationMs }: Exchange): Diagnosis {
+  if (!timedOut) {
+    return {
+      cause: `the connection ends without an answer: ${error}`,
+      advice: { text: "Look for a crash in the receiver's log, and answer every request." },
+    };
+  }
+  return {
+    cause: `no answer within ${seconds(durationMs)}; the sender gives up at 5 s`,
+    advice: {
+      text: "Answer within five seconds: store the message, answer, and process it afterwards.",
+      hint: "later",
+    },
+  };
+}
+
+function diagnoseStatus({ url }: Probe, status: number): Diagnosis | undefined {
+  if (status === 404 || status === 405) {
+    return {
+      cause: `nothing takes POST at ${url.pathname} (${status})`,
+      advice: { text: "Check the path of the URL, and that POST is routed there." },
+    };
+  }
+  if (status === 413) {
+    return {
+      cause: "messages of a few hundred bytes are too large for it (413)",
+      advice: {
+        text: "Raise the size limit, in the receiver and in any proxy before it, to at least 64 KiB.",
+        hint: "limit",
+      },
+    };
+  }
+  if (status === 415) {
+    return {
+      cause: "it does not take Content-Type: application/json (415)",
+      advice: { text: "Take application/json: the sender sends nothing else." },
+    };
+  }
+  if (status === 429) {
+    return {
+      cause: "it limits the rate of requests (429)",
+      advice: { text: "Run the audits where the receiver does not limit its rate." },
+    };
+  }
+  if (status >= 300 && status < 400) {
+    return {
+      cause: `it redirects (${status}), and the sender does not follow`,
+      advice: { text: "Answer at this very URL, or audit the one it redirects to." },
+    };
+  }
+  return undefined;
+}
+
+function suspicions(probe: Probe): Suspicion[] {
+  return [...rewrittenBodies(), ...otherForms(probe), ...otherSecrets(probe), ...otherTypes()];
+}
+
+/** Bodies that another language's JSON writer leaves as they are, when it writes them again. */
+function rewrittenBodies(): Suspicion[] {
+  const cause = "it signs JSON that it has written again, not the bytes it received";
+  const plain = {
+    type: "track",
+    event: "Hello",
+    userId: "countersign-certify",
+    messageId: String(freshMessage("track")["messageId"]),
+  };
+  const sorted = Object.fromEntries(Object.entries(plain).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  return [JSON.stringify(plain), spaced(plain), JSON.stringify(sorted), spaced(sorted)].map((body) => ({
+    cause,
+    advice: DIGEST,
+    delivery: { what: "a track message in the form of another JSON writer", body },
+  }));
+}
+
+/** JSON with a space after each comma and colon, as Python's json.dumps writes it. */
+function spaced(value: object): string {
+  const pairs = Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}: ${JSON.stringify(item)}`);
+  return `{${pairs.join(", ")}}`;
+}
+
+function sha1(text: string): string {
+  return createHash("sha1").update(text).digest("hex");
+}
+
+function otherForms({ secret, sign }: Probe): Suspicion[] {
+  const hmac = (algorithm: string, body: string) => createHmac(algorithm, secret).update(body);
+  const forms: readonly (readonly [string, (body: string) => string])[] = [
+    ["it expects the signature in upper-case hex", (body) => sign(body).toUpperCase()],
+    ["it expects sha1= before the signature", (body) => `sha1=${sign(body)}`],
+    ["it expects the signature in base64, not in hex", (body) => hmac("sha1", body).digest("base64")],
+    ["it computes HMAC-SHA256, not HMAC-SHA1", (body) => hmac("sha256", body).digest("hex")],
+    ["it computes HMAC-SHA256, not HMAC-SHA1", (body) => `sha256=${hmac("sha256", body).digest("hex")}`],
+    ["it computes HMAC-SHA256, not HMAC-SHA1", (body) => hmac("sha256", body).digest("base64")],
+    ["it computes HMAC-SHA512, not HMAC-SHA1", (body) => hmac("sha512", body).digest("hex")],
+    ["it computes HMAC-MD5, not HMAC-SHA1", (body) => hmac("md5", body).digest("hex")],
+    ["it hashes secret and body with SHA-1, which is no HMAC", (body) => sha1(secret + body)],
+    ["it hashes body and secret with SHA-1, which is no HMAC", (body) => sha1(body + secret)],
+    ["it hashes the body without the secret, so anyone can sign", sha1],
+  ];
+  return forms.map(([cause, signature]) => suspicion(cause, DIGEST, signature));
+}
+
+function otherSecrets({ secret }: Probe): Suspicion[] {
+  const unset = "its secret is not set: it takes";
+  const keys: readonly (readonly [string, string | Buffer])[] = [
+    [`${unset} an empty one`, ""],
+    ...["undefined", "null", "None", "nil", "false"].map((word) => [`${unset} "${word}"`, word] as const),
+    ["its secret ends with a line break", `${secret}\n`],
+    ["its secret ends with a line break", `${secret}\r\n`],
+    ["its secret ends with a space", `${secret} `],
+    ["its secret stands in quotes", `"${secret}"`],
+    ["its secret stands in quotes", `'${secret}'`],
+    ["its secret has no white space around it, and the one given to certify has", secret.trim()],
+    ["it decodes the secret from hex", Buffer.from(secret, "hex")],
+    ["it decodes the secret from base64", Buffer.from(secret, "base64")],
+  ];
+  return keys
+    .filter(([, key]) => key !== secret)
+    .map(([cause, key]) =>
+      suspicion(cause, SAME_SECRET, (body) => createHmac("sha1", key).update(body).digest("hex")),
+    );
+}
+
+function otherTypes(): Suspicion[] {
+  return (["identify", "page"] as const).map((type) => ({
+    cause: `it accepts ${type} messages, and no track messages`,
+    advice: { text: "Take all seven types of message: after a 4xx a message is not sent again." },
+    delivery: { what: `the ${type} message`, body: freshText(type) },
+  }));
+}
+
+function suspicion(cause: string, advice: Advice, signature: (body: string) => string): Suspicion {
+  const body = freshText("track");
+  return { cause, advice, delivery: { what: "a track message", body, signature: signature(body) } };
+}
+
+/** Milliseconds as text: `6.0 s`. */
+export function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(1)} s`;
+}

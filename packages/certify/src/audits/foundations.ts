@@ -1,0 +1,96 @@
+import type { Audit, AuditFailure } from "./audit.ts";
+import { adviceFor } from "./advice.ts";
+import { diagnoseRejection } from "./diagnose-rejection.ts";
+import { accepted, failure, rejected, sendEach } from "./expectations.ts";
+import { freshText } from "./messages.ts";
+import { hasLeadingZero, MADE_UP_SIGNATURE, trackSignedSo } from "./signatures.ts";
+import type { Probe } from "../probe/probe.ts";
+
+/** The audits that a receiver must pass before those that send authentic messages mean anything. */
+export const ACCEPTS_AUTHENTIC = ["accepts-track", "accepts-leading-zeros"] as const;
+
+/** The audit that a receiver must pass before those that send other forgeries mean anything. */
+export const REJECTS_FORGED = ["rejects-made-up-signature"] as const;
+
+/** What all other audits stand on. */
+export const foundations: readonly Audit[] = [
+  {
+    id: "accepts-track",
+    level: "MUST",
+    title: "Takes a track message",
+    run: acceptsTrack,
+  },
+  {
+    id: "accepts-leading-zeros",
+    level: "MUST",
+    title: "Takes a signature that has a byte below 0x10",
+    needs: ["accepts-track"],
+    run: acceptsLeadingZeros,
+  },
+  {
+    id: "rejects-made-up-signature",
+    level: "MUST",
+    title: "Rejects a signature that somebody made up",
+    run: rejectsMadeUpSignature,
+  },
+];
+
+async function acceptsTrack(probe: Probe): Promise<AuditFailure | undefined> {
+  // Without the digits that only the next audit is about.
+  const body = trackSignedSo(probe, (signature) => !hasLeadingZero(signature));
+  const exchange = await probe.send({ what: "a track message", body });
+  const failed = accepted(
+    exchange,
+    adviceFor(
+      {
+        text: "Make sure that both sides have the same secret. Compute HMAC-SHA1 of the exact bytes of the body, and compare it with the hex digits in X-Signature.",
+        hint: "digest",
+      },
+      probe.language,
+    ),
+  );
+  if (failed === undefined) return undefined;
+  const diagnosis = await diagnoseRejection(probe, exchange);
+  if (diagnosis === undefined) return failed;
+  return { ...failed, cause: diagnosis.cause, fix: adviceFor(diagnosis.advice, probe.language) };
+}
+
+async function acceptsLeadingZeros(probe: Probe): Promise<AuditFailure | undefined> {
+  const first = trackSignedSo(probe, (signature) => signature.startsWith("0"));
+  const inner = trackSignedSo(probe, (signature) => !signature.startsWith("0") && hasLeadingZero(signature));
+  const failed = await sendEach(
+    probe,
+    [
+      { what: "a track message whose signature has a byte below 0x10 inside", body: inner },
+      { what: "a track message whose signature begins with 0", body: first },
+    ],
+    accepted,
+    { text: "Write each byte of the digest as two hex digits.", hint: "hex" },
+  );
+  return failed && { ...failed, cause: "it writes hex without leading zeros" };
+}
+
+async function rejectsMadeUpSignature(probe: Probe): Promise<AuditFailure | undefined> {
+  const exchange = await probe.send({
+    what: "a track message with a made-up signature",
+    body: freshText("track"),
+    signature: MADE_UP_SIGNATURE,
+  });
+  const failed = rejected(
+    exchange,
+    adviceFor(
+      {
+        text: "Compute HMAC-SHA1 of the body with the secret, and reject the request if it differs from X-Signature: as it is, anyone can forge messages.",
+        hint: "digest",
+      },
+      probe.language,
+    ),
+  );
+  if (failed === undefined || (exchange.answer?.status ?? 500) >= 300) return failed;
+  return failure(
+    exchange,
+    failed.expected,
+    failed.fix,
+    "it accepts forged messages: X-Signature is not checked",
+  );
+}

@@ -1,0 +1,5 @@
+/** The languages that {@link AuditFailure.fix} can speak of. */
+export const LANGUAGES = ["node", "python", "java", "php", "go", "ruby"] as const;
+
+/** What a receiver is written in. `node` stands for JavaScript and TypeScript. */
+export type Language = (typeof LANGUAGES)[number];
