@@ -73,7 +73,7 @@ describe("countersign certify", () => {
     const port = await listen(documentedReceiver(SECRET));
     const { code, output, junit } = await certify(`http://127.0.0.1:${port}/webhooks`);
     expect(output).toMatch(
-      /^✗ MUST +.*\(rejects-declared-oversize\)\n +sent: .*\n +expected: .*\n +received: .*\n +fix: /m,
+      /^✗ MUST +.*\(rejects-declared-oversize\): it read all 64 MiB\n +sent: .*\n +expected: .*\n +received: .*\n +fix: /m,
     );
     expect(output).toMatch(/: failed$/m);
     expect(junit).toContain("<failure ");

@@ -4,7 +4,7 @@ export { certify, type CertifyOptions } from "./certify.ts";
 export type { Answer } from "./wire/exchange.ts";
 export { formatResult, formatSummary } from "./report/format-result.ts";
 export { createProbe } from "./probe/create-probe.ts";
-export type { Language } from "./probe/language.ts";
+export { LANGUAGES, type Language } from "./probe/language.ts";
 export type { Delivery, Exchange, Probe, ProbeOptions, Transfer } from "./probe/probe.ts";
 export { ReceiverUnreachableError } from "./receiver-unreachable-error.ts";
 export type { AuditResult, Report, Tally } from "./report/report.ts";

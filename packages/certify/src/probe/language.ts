@@ -1,4 +1,4 @@
-/** The languages that {@link AuditFailure.fix} can speak of. */
+/** The languages that fixes can be written for. */
 export const LANGUAGES = ["node", "python", "java", "php", "go", "ruby"] as const;
 
 /** What a receiver is written in. `node` stands for JavaScript and TypeScript. */

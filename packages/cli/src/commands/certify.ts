@@ -1,4 +1,5 @@
 import { writeFile } from "node:fs/promises";
+import type { AuditResult, Language } from "@countersign/certify";
 import { Command, Option } from "commander";
 import { repeatedArgument, secretArgument, urlArgument } from "./arguments.ts";
 import { examples } from "./examples.ts";
@@ -8,7 +9,9 @@ import { messageOf, UsageError } from "../errors/usage-error.ts";
 
 interface CertifyFlags {
   readonly secret: string;
+  readonly for?: string;
   readonly only?: readonly string[];
+  readonly verbose?: boolean;
   readonly junit?: string;
   readonly json?: boolean;
 }
@@ -18,7 +21,7 @@ export function certifyCommand(terminal: Terminal, exit: (code: number) => void)
   return new Command("certify")
     .summary("audit a receiver, in any language")
     .description(
-      "Audits a receiver, in any language: forged and broken messages, odd JSON, slow and aborted requests and more. It sends well over a hundred messages of a user called countersign-certify. Exits 1 when a MUST is not met.",
+      "Audits a receiver, in any language: forged and broken messages, odd JSON, slow and aborted requests and more. Prints what failed, the cause first. It sends well over a hundred messages of a user called countersign-certify. Exits 1 when a MUST is not met.",
     )
     .argument("<url>", "the receiver", urlArgument)
     .addOption(
@@ -27,7 +30,12 @@ export function certifyCommand(terminal: Terminal, exit: (code: number) => void)
         .argParser(secretArgument)
         .makeOptionMandatory(),
     )
+    .option(
+      "--for <language>",
+      "what the receiver is written in, for its fixes: node, python, java, php, go, ruby",
+    )
     .option("--only <audit>", "run only this audit; repeatable", repeatedArgument)
+    .option("--verbose", "print the audits that passed or were skipped, too")
     .option("--junit <file>", "write a JUnit report")
     .option("--json", "print a JSON line for each audit, and the report as the last one")
     .addHelpText("after", examples("certify"))
@@ -36,13 +44,11 @@ export function certifyCommand(terminal: Terminal, exit: (code: number) => void)
     });
 }
 
-async function run(
-  url: string,
-  { secret, only, junit, json = false }: CertifyFlags,
-  terminal: Terminal,
-): Promise<number> {
-  const { audits, certify, formatResult, formatSummary, ReceiverUnreachableError, toJUnit } =
+async function run(url: string, flags: CertifyFlags, terminal: Terminal): Promise<number> {
+  const { secret, only, junit, json = false, verbose = false } = flags;
+  const { audits, certify, formatResult, formatSummary, LANGUAGES, ReceiverUnreachableError, toJUnit } =
     await import("@countersign/certify");
+  const language = languageOf(flags.for, LANGUAGES);
   const unknown = only?.find((id) => !audits.some((audit) => audit.id === id));
   if (unknown !== undefined) {
     throw new UsageError(
@@ -55,10 +61,14 @@ async function run(
     url,
     secret,
     only,
+    language,
     onResult(result) {
       done += 1;
       if (json) terminal.print(JSON.stringify(result));
-      else progress.print(coloured(formatResult(result), result.outcome, terminal));
+      // What was skipped is counted at the end, once for each reason.
+      else if (verbose || result.outcome === "failed") {
+        progress.print(coloured(formatResult(result), result.outcome, terminal));
+      }
       progress.update(done);
     },
   })
@@ -71,14 +81,27 @@ async function run(
     terminal.complain(`countersign: ${printable(report.message)}`);
     return 1;
   }
-  terminal.print(json ? JSON.stringify(report) : formatSummary(report));
+  terminal.print(json ? JSON.stringify(report) : printableLines(formatSummary(report)));
   if (junit !== undefined) await write(junit, toJUnit(report));
   return report.passed ? 0 : 1;
 }
 
+function languageOf(given: string | undefined, languages: readonly Language[]): Language | undefined {
+  if (given === undefined) return undefined;
+  const language = languages.find((known) => known === given);
+  if (language !== undefined) return language;
+  throw new UsageError(
+    `There are no fixes for \`${given}\`. Give --for one of ${languages.join(", ")}, or leave it out.`,
+  );
+}
+
 /** What a receiver answered stands in the text, so it is made safe line by line. */
-function coloured(text: string, outcome: "passed" | "failed" | "skipped", { colors }: Terminal): string {
-  const [first = "", ...rest] = text.split("\n").map(printable);
+function printableLines(text: string): string {
+  return text.split("\n").map(printable).join("\n");
+}
+
+function coloured(text: string, outcome: AuditResult["outcome"], { colors }: Terminal): string {
+  const [first = "", ...rest] = printableLines(text).split("\n");
   const color = { passed: colors.green, failed: colors.red, skipped: colors.yellow }[outcome];
   return [color(first), ...rest].join("\n");
 }

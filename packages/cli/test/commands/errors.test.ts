@@ -405,7 +405,7 @@ describe("certify", () => {
       "s",
     ]);
     expect(stderr).toBe(
-      "countersign: There is no connection to http://127.0.0.1:9/hooks: connect ECONNREFUSED 127.0.0.1:9. Start the receiver, or correct the URL.\n",
+      "countersign: Cannot connect to http://127.0.0.1:9/hooks: connect ECONNREFUSED 127.0.0.1:9. Start the receiver, or correct the URL.\n",
     );
     expect(stdout).toBe("");
     expect(code).toBe(1);
