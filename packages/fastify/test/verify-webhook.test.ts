@@ -3,8 +3,9 @@ import { buffer } from "node:stream/consumers";
 import { createRouter, memoryDedupe, WebhookError, type VerifiedWebhook } from "@countersign/core";
 import { mutations, sampleMessages, signedRequest, type SignedRequest } from "@countersign/core/testing";
 import { dispatch, verifyWebhook, type VerifyWebhookOptions } from "@countersign/fastify";
-import fastify5, { type FastifyInstance, type LightMyRequestResponse } from "fastify";
+import fastify5, { type FastifyInstance } from "fastify";
 import fastify4 from "fastify4";
+import request, { type Response } from "supertest";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 const secret = "secret";
@@ -42,11 +43,17 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
     });
   }
 
-  function post({ headers, body }: SignedRequest, url = "/webhooks"): Promise<LightMyRequestResponse> {
-    return app.inject({ method: "POST", url, headers, payload: Buffer.from(body) });
+  async function post({ headers, body }: SignedRequest, path = "/webhooks"): Promise<Response> {
+    await app.ready();
+    // Bytes go out as they are, where SuperAgent would write them as JSON.
+    return request(app.server)
+      .post(path)
+      .set(headers)
+      .serialize((bytes: unknown) => bytes as string)
+      .send(Buffer.from(body));
   }
 
-  it("hands on each of the seven messages, and its exact bytes", async () => {
+  it("passes on each of the seven messages, and its exact bytes", async () => {
     await addScope();
     const messages = Object.values(sampleMessages);
     for (const message of messages) {
@@ -81,14 +88,14 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
       });
     });
     expect((await app.inject("/status")).json()).toMatchObject({ code: "ERR_METHOD_NOT_ALLOWED" });
-    expect((await post(track, "/inner")).body).toBe("track");
+    expect((await post(track, "/inner")).text).toBe("track");
     expect((await post(mutations.forged(track), "/inner")).statusCode).toBe(401);
   });
 
   it("can be registered for the whole app, whose unknown URLs stay 404", async () => {
     await app.register(verifyWebhook, { secret });
     app.post("/webhooks", async (request) => request.webhook.message.type);
-    expect((await post(track)).body).toBe("track");
+    expect((await post(track)).text).toBe("track");
     expect((await post(track, "/nowhere")).statusCode).toBe(404);
     expect((await app.inject("/nowhere")).statusCode).toBe(404);
   });
@@ -99,8 +106,8 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
       scope.post("/identify", { schema }, async (request) => request.body);
     });
     const identify = await post(signedRequest(sampleMessages.identify, secret), "/identify");
-    expect(identify.json()).toEqual(sampleMessages.identify);
-    expect((await post(track, "/identify")).json()).toMatchObject({ code: "FST_ERR_VALIDATION" });
+    expect(identify.body).toEqual(sampleMessages.identify);
+    expect((await post(track, "/identify")).body).toMatchObject({ code: "FST_ERR_VALIDATION" });
   });
 
   it("keeps keys that Fastify's own parser refuses, as own properties", async () => {
@@ -121,7 +128,7 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
     expect(track.body.length).toBeGreaterThan(100);
     expect((await post(track)).statusCode).toBe(204);
     const large = { ...sampleMessages.track, properties: { text: "x".repeat(1_000) } };
-    expect((await post(signedRequest(large, secret))).json()).toMatchObject({ code: "ERR_BODY_TOO_LARGE" });
+    expect((await post(signedRequest(large, secret))).body).toMatchObject({ code: "ERR_BODY_TOO_LARGE" });
   });
 
   it("reads what an earlier preParsing hook gives, and gives later ones the body to read again", async () => {
@@ -141,7 +148,7 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
       scope.post("/own", async (request) => request.body);
     });
     const encoded = { ...track, body: track.body.map(flip) };
-    expect((await post(encoded, "/own")).body).toBe(`parsed ${track.body.length}`);
+    expect((await post(encoded, "/own")).text).toBe(`parsed ${track.body.length}`);
     expect(later.join("")).toBe(Buffer.from(track.body).toString());
   });
 
@@ -157,7 +164,7 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
       scope.post("/own", async (request) => [request.body, Buffer.from(request.webhook.rawBody).toString()]);
     });
     const text = Buffer.from(signed.body).toString();
-    expect((await post(sent as unknown as SignedRequest, "/own")).json()).toEqual([text, text]);
+    expect((await post(sent as unknown as SignedRequest, "/own")).body).toEqual([text, text]);
   });
 
   it("warns, when it is registered, that a request which never ends is never cut off", async () => {
@@ -211,7 +218,7 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
     await addScope({ secret, onError: "throw" });
     const answer = await post(mutations.forged(track));
     expect(answer.statusCode).toBe(401);
-    expect(answer.json()).toMatchObject({ code: "ERR_SIGNATURE_MISMATCH" });
+    expect(answer.body).toMatchObject({ code: "ERR_SIGNATURE_MISMATCH" });
     expect(seen[0]).toBeInstanceOf(WebhookError);
   });
 
@@ -238,7 +245,7 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
     await addScope({ secret }, (scope) => void scope.post("/routed", dispatch(router)));
     expect((await post(track, "/routed")).statusCode).toBe(204);
     const unfit = await post(signedRequest(sampleMessages.screen, secret), "/routed");
-    expect([unfit.statusCode, unfit.json()]).toMatchObject([422, { code: "ERR_INVALID_MESSAGE" }]);
+    expect([unfit.statusCode, unfit.body]).toMatchObject([422, { code: "ERR_INVALID_MESSAGE" }]);
     expect((await post(signedRequest(sampleMessages.identify, secret), "/routed")).statusCode).toBe(500);
   });
 
