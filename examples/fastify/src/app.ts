@@ -3,7 +3,7 @@ import { verifyWebhook } from "@countersign/fastify";
 import fastify, { type FastifyInstance } from "fastify";
 
 /**
- * A JSON API, and beside it a scope whose every route takes verified webhooks alone.
+ * A JSON API, and a scope in which every route accepts only verified webhooks.
  *
  * @param secret - The secret shared with the sender.
  * @param log - Is given one line for each message.

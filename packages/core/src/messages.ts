@@ -21,7 +21,7 @@ export interface MessageFields {
   anonymousId?: string | null;
   /** When it happened: ISO 8601, UTC, milliseconds, such as `2026-11-20T16:02:14.510Z`. */
   timestamp?: string | null;
-  /** Device, IP address and the like (spec 1, item 6). */
+  /** Device, IP address and the like (spec 1). */
   context?: Context | null;
   /** Which destinations the call was meant for. */
   integrations?: JsonObject | null;
@@ -83,7 +83,7 @@ export interface GroupMessage extends MessageFields {
   traits?: JsonObject | null;
 }
 
-/** A user's data is to be deleted (spec 1, item 9). Carries no version and no context. */
+/** A user's data is to be deleted (spec 1). Carries no version and no context. */
 export interface DeleteMessage extends MessageFields {
   type: "delete";
   /** Whose data. Not empty. */
@@ -229,7 +229,7 @@ export function aliasIdentity(message: AliasMessage): { previousId: string; user
  *
  * @param from - The object to start from.
  * @param path - The names of the fields, from the outside in.
- * @returns The value, or undefined where there is none.
+ * @returns The value, or undefined if there is none.
  * @example
  * ```ts
  * const model = valueAt(message.context, "device", "model");

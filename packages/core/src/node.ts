@@ -71,7 +71,7 @@ function nodeBody(request: NodeRequest, options: ToWebhookRequestOptions<unknown
   return { from: "stream", read: (limits) => readRawBody(stream, limits) };
 }
 
-// Parsers leave {}, null or nothing of an empty body. HTTP/1 says for certain that there is none.
+// Parsers turn an empty body into {}, null or nothing. Only HTTP/1 says for certain that a request has no body.
 function isEmpty({ headers, httpVersionMajor }: NodeRequest): boolean {
   const length = Number(headers["content-length"] ?? 0);
   return httpVersionMajor < 2 && headers["transfer-encoding"] === undefined && length === 0;

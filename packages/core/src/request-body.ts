@@ -3,11 +3,11 @@ import { readStream } from "./read-stream.ts";
 import type { WebhookBody } from "./request.ts";
 
 const ALREADY_READ =
-  "Something read request.body before verifyWebhook(), and a body can be read once. Verify first, read request.clone() " +
-  "before, or pass new Request(request, { body: bytes }) with the bytes that were read.";
+  "Something read request.body before verifyWebhook(), and a body can be read only once. Verify first, read " +
+  "request.clone() instead, or pass new Request(request, { body: bytes }) with the bytes that were read.";
 
 /**
- * Where the body of a web-standard `Request` is to be had. For Node requests there is `toWebhookRequest` in
+ * Where the body of a web-standard `Request` comes from. For Node requests use `toWebhookRequest` of
  * `@countersign/core/node`.
  *
  * @param request - A request. If its body was read before, the answer is `gone`.

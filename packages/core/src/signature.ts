@@ -54,7 +54,7 @@ export function sign(body: string | Uint8Array, secret: string): string {
 
 /**
  * Checks a signature. It compares the exact bytes first. If they do not match and the body is JSON of at most 128 KiB, it
- * compares `JSON.stringify(JSON.parse(body))`, which is the algorithm the service documents (spec 5.1, item 4) and what
+ * compares `JSON.stringify(JSON.parse(body))`, which is the algorithm the service documents (spec 5.1) and what
  * a receiver behind a proxy that re-spaces JSON needs.
  *
  * @param body - The exact body as received: bytes, or text, which is encoded as UTF-8.

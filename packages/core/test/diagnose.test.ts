@@ -5,60 +5,60 @@ import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { diagnoseForm } from "../src/diagnose.ts";
 
-const secret = "s3cret";
-const body = '{"type":"track","userId":"u-1","event":"e","properties":{"n":1}}';
-const sha256 = (text: string, key = secret): Buffer => createHmac("sha256", key).update(text).digest();
+const SECRET = "s3cret";
+const BODY = '{"type":"track","userId":"u-1","event":"e","properties":{"n":1}}';
+const sha256 = (text: string, key = SECRET): Buffer => createHmac("sha256", key).update(text).digest();
 const codes = (input: Partial<DiagnoseInput>): DiagnosisCode[] =>
-  diagnose({ body, signature: undefined, secret, ...input }).map(({ code }) => code);
+  diagnose({ body: BODY, signature: undefined, secret: SECRET, ...input }).map(({ code }) => code);
 
 const named: [code: DiagnosisCode, how: string, input: Partial<DiagnoseInput>][] = [
   [
     "secret-white-space",
     "the receiver's secret ends in a newline",
-    { secret: `${secret}\n`, signature: sign(body, secret) },
+    { secret: `${SECRET}\n`, signature: sign(BODY, SECRET) },
   ],
   [
     "secret-white-space",
     "the receiver's secret is indented",
-    { secret: `  ${secret}`, signature: sign(body, secret) },
+    { secret: `  ${SECRET}`, signature: sign(BODY, SECRET) },
   ],
-  ["secret-white-space", "the sender's secret ends in a newline", { signature: sign(body, `${secret}\n`) }],
-  ["secret-white-space", "the sender's secret ends in CRLF", { signature: sign(body, `${secret}\r\n`) }],
-  ["secret-white-space", "the sender's secret ends in a space", { signature: sign(body, `${secret} `) }],
-  ["secret-white-space", "the sender's secret begins with a space", { signature: sign(body, ` ${secret}`) }],
+  ["secret-white-space", "the sender's secret ends in a newline", { signature: sign(BODY, `${SECRET}\n`) }],
+  ["secret-white-space", "the sender's secret ends in CRLF", { signature: sign(BODY, `${SECRET}\r\n`) }],
+  ["secret-white-space", "the sender's secret ends in a space", { signature: sign(BODY, `${SECRET} `) }],
+  ["secret-white-space", "the sender's secret begins with a space", { signature: sign(BODY, ` ${SECRET}`) }],
   [
     "secret-white-space",
     "the second secret of a list has it",
-    { secret: ["a", `${secret} `], signature: sign(body, secret) },
+    { secret: ["a", `${SECRET} `], signature: sign(BODY, SECRET) },
   ],
   [
     "retired-secret",
     "the sender has an older secret",
-    { retiredSecrets: ["older", "old"], signature: sign(body, "old") },
+    { retiredSecrets: ["older", "old"], signature: sign(BODY, "old") },
   ],
-  ["prefixed-signature", "sha1=", { signature: `sha1=${sign(body, secret)}` }],
-  ["prefixed-signature", "SHA-1: and a space", { signature: `SHA-1: ${sign(body, secret)}` }],
-  ["prefixed-signature", "white space around all of it", { signature: ` sha1=${sign(body, secret)}\n` }],
-  ["prefixed-signature", "hmac-sha1=", { signature: `hmac-sha1=${sign(body, secret)}` }],
-  ["sha256", "hex", { signature: sha256(body).toString("hex") }],
-  ["base64", "padded", { signature: Buffer.from(sign(body, secret), "hex").toString("base64") }],
-  ["base64", "for URLs", { signature: Buffer.from(sign(body, secret), "hex").toString("base64url") }],
+  ["prefixed-signature", "sha1=", { signature: `sha1=${sign(BODY, SECRET)}` }],
+  ["prefixed-signature", "SHA-1: and a space", { signature: `SHA-1: ${sign(BODY, SECRET)}` }],
+  ["prefixed-signature", "white space around all of it", { signature: ` sha1=${sign(BODY, SECRET)}\n` }],
+  ["prefixed-signature", "hmac-sha1=", { signature: `hmac-sha1=${sign(BODY, SECRET)}` }],
+  ["sha256", "hex", { signature: sha256(BODY).toString("hex") }],
+  ["base64", "padded", { signature: Buffer.from(sign(BODY, SECRET), "hex").toString("base64") }],
+  ["base64", "for URLs", { signature: Buffer.from(sign(BODY, SECRET), "hex").toString("base64url") }],
   [
     "re-serialized",
     "the body was re-spaced",
-    { body: JSON.stringify(JSON.parse(body), null, 1), signature: sign(body, secret) },
+    { body: JSON.stringify(JSON.parse(BODY), null, 1), signature: sign(BODY, SECRET) },
   ],
   [
     "pretty-printed",
     "the sender signs it pretty",
-    { signature: sign(JSON.stringify(JSON.parse(body), null, 2), secret) },
+    { signature: sign(JSON.stringify(JSON.parse(BODY), null, 2), SECRET) },
   ],
-  ["trailing-newline", "the sender signs one more", { signature: sign(`${body}\n`, secret) }],
-  ["trailing-newline", "the sender signs one more, of Windows", { signature: sign(`${body}\r\n`, secret) }],
-  ["trailing-newline", "the body has one more", { body: "not JSON\n", signature: sign("not JSON", secret) }],
-  ["first-of-array", "a batch", { body: `[${body},{"type":"page"}]`, signature: sign(body, secret) }],
-  ["empty-body", "the sender signs nothing", { signature: sign("", secret) }],
-  ["empty-body", "the body is not UTF-8", { body: Uint8Array.of(0xff), signature: sign("", secret) }],
+  ["trailing-newline", "the sender signs one more", { signature: sign(`${BODY}\n`, SECRET) }],
+  ["trailing-newline", "the sender signs one more, of Windows", { signature: sign(`${BODY}\r\n`, SECRET) }],
+  ["trailing-newline", "the body has one more", { body: "not JSON\n", signature: sign("not JSON", SECRET) }],
+  ["first-of-array", "a batch", { body: `[${BODY},{"type":"page"}]`, signature: sign(BODY, SECRET) }],
+  ["empty-body", "the sender signs nothing", { signature: sign("", SECRET) }],
+  ["empty-body", "the body is not UTF-8", { body: Uint8Array.of(0xff), signature: sign("", SECRET) }],
 ];
 
 describe("diagnose", () => {
@@ -70,27 +70,27 @@ describe("diagnose", () => {
     const all = new Set(named.map(([code]) => code));
     expect(all.size).toBe(10);
     for (const [, , input] of named) {
-      const [diagnosis] = diagnose({ body, signature: undefined, secret, ...input });
+      const [diagnosis] = diagnose({ body: BODY, signature: undefined, secret: SECRET, ...input });
       expect(diagnosis?.message).toMatch(/^The signature .+\. .+\.$|^The signature .+, such as .+\. .+\.$/);
-      expect(diagnosis?.message).not.toContain(secret);
+      expect(diagnosis?.message).not.toContain(SECRET);
     }
   });
 
   it.each([
     [
       "prefix and SHA-256",
-      { signature: `sha256=${sha256(body).toString("hex")}` },
+      { signature: `sha256=${sha256(BODY).toString("hex")}` },
       ["prefixed-signature", "sha256"],
     ],
-    ["SHA-256 and base64", { signature: sha256(body).toString("base64") }, ["sha256", "base64"]],
+    ["SHA-256 and base64", { signature: sha256(BODY).toString("base64") }, ["sha256", "base64"]],
     [
       "SHA-256 over pretty JSON",
-      { signature: sha256(JSON.stringify(JSON.parse(body), null, 2)).toString("hex") },
+      { signature: sha256(JSON.stringify(JSON.parse(BODY), null, 2)).toString("hex") },
       ["sha256", "pretty-printed"],
     ],
     [
       "prefix and an old secret",
-      { retiredSecrets: ["old"], signature: `sha1=${sign(body, "old")}` },
+      { retiredSecrets: ["old"], signature: `sha1=${sign(BODY, "old")}` },
       ["prefixed-signature", "retired-secret"],
     ],
   ] as [string, Partial<DiagnoseInput>, DiagnosisCode[]][])(
@@ -101,16 +101,16 @@ describe("diagnose", () => {
   );
 
   it.each([
-    ["a signature that matches", sign(body, secret)],
-    ["the same in capitals", sign(body, secret).toUpperCase()],
-    ["another secret", sign(body, "another")],
-    ["another body", sign("{}", secret)],
+    ["a signature that matches", sign(BODY, SECRET)],
+    ["the same in capitals", sign(BODY, SECRET).toUpperCase()],
+    ["another secret", sign(BODY, "another")],
+    ["another body", sign("{}", SECRET)],
     ["no signature", undefined],
     ["an empty one", ""],
     ["an empty list", []],
     ["no signature at all", "hello"],
     ["40 KB", "a".repeat(40_960)],
-    ["something that is no text", { toString: () => sign(body, secret) } as unknown as string],
+    ["something that is no text", { toString: () => sign(BODY, SECRET) } as unknown as string],
     ["a list of something that is no text", [42] as unknown as string[]],
   ])("names nothing for %s", (_case, signature) => {
     expect(codes({ signature })).toEqual([]);
@@ -126,7 +126,7 @@ describe("diagnose", () => {
     fc.assert(
       fc.property(fc.json(), digest, encoding, prefix, (body, digest, encoding, prefix) => {
         const signature = prefix + Buffer.from(digest).toString(encoding);
-        expect(diagnose({ body, signature, secret, retiredSecrets: ["old"] })).toEqual([]);
+        expect(diagnose({ body, signature, secret: SECRET, retiredSecrets: ["old"] })).toEqual([]);
       }),
     );
   });
@@ -145,7 +145,7 @@ describe("diagnose", () => {
     ["an empty secret", { secret: "" }],
     ["a parsed body", { body: {} as string }],
   ])("throws a TypeError for %s", (_case, input) => {
-    expect(() => codes({ signature: sign(body, secret), ...input })).toThrow(TypeError);
+    expect(() => codes({ signature: sign(BODY, SECRET), ...input })).toThrow(TypeError);
   });
 });
 
@@ -154,11 +154,11 @@ describe("the cost of a diagnosis", () => {
 
   it("is nothing for a body beyond 64 KiB", () => {
     const large = `"${"a".repeat(65_536)}"`;
-    expect(codes({ body: large, signature: sign(JSON.stringify(JSON.parse(large)), `${secret} `) })).toEqual(
+    expect(codes({ body: large, signature: sign(JSON.stringify(JSON.parse(large)), `${SECRET} `) })).toEqual(
       [],
     );
     const within = `"${"a".repeat(65_534)}"`;
-    expect(codes({ body: within, signature: sign(within, `${secret} `) })).toEqual(["secret-white-space"]);
+    expect(codes({ body: within, signature: sign(within, `${SECRET} `) })).toEqual(["secret-white-space"]);
   });
 
   it.each([33, 1_000, 3_000, 30_000])(

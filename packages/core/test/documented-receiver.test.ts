@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 /**
- * The receiver that the service documents (spec 5.1, item 4): the body parsed by the framework, written again, its hex
+ * The receiver that the service documents (spec 5.1): the body parsed by the framework, written again, its hex
  * HMAC-SHA1 compared with the header. Many apps do this.
  */
 function documentedDigest(body: string, secret: string): string {

@@ -49,7 +49,7 @@ describe("WebhookError", () => {
     expect(error).toMatchObject({ message: "what", hint: "do this", cause });
   });
 
-  it("has no cause where there is none", () => {
+  it("has no cause property without a cause", () => {
     expect("cause" in new WebhookError("ERR_INVALID_JSON")).toBe(false);
     expect(inspect(new WebhookError("ERR_INVALID_JSON"))).not.toContain("cause");
   });

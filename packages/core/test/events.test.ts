@@ -11,7 +11,7 @@ import { type } from "arktype";
 import * as v from "valibot";
 import { describe, expect, expectTypeOf, it, vi } from "vitest";
 import { z } from "zod";
-import { secret, webhookRequest } from "./support/requests.ts";
+import { SECRET, webhookRequest } from "./support/requests.ts";
 
 /** The same event, by each library: `total` must be a number, and `placed` becomes a Date. */
 const byLibrary = {
@@ -32,26 +32,28 @@ const byLibrary = {
   }),
   arktype: defineEvents({ "Order Completed": type({ total: "number", placed: "string.date.parse" }) }),
 };
-const placed = "2026-11-20T16:02:14.510Z";
+const PLACED = "2026-11-20T16:02:14.510Z";
 
 function order(properties: object | null | undefined, event = "Order Completed"): Record<string, unknown> {
   return { ...sampleMessages.track, event, properties };
 }
 
 describe.each(Object.entries(byLibrary))("events defined with %s", (_library, events: EventDefinitions) => {
-  const receiver = createReceiver({ secret, events });
+  const receiver = createReceiver({ secret: SECRET, events });
 
   it("give the handler the schema's output, and keep the rest of the message", async () => {
-    const message = order({ total: 41.5, placed });
+    const message = order({ total: 41.5, placed: PLACED });
     const received = await receiver.receive(webhookRequest({ message }));
     expect(received).toMatchObject({
       verdict: "verified",
-      webhook: { message: { ...message, properties: { total: 41.5, placed: new Date(placed) } } },
+      webhook: { message: { ...message, properties: { total: 41.5, placed: new Date(PLACED) } } },
     });
   });
 
   it("refuse properties that do not fit, naming the event and the property", async () => {
-    const received = await receiver.receive(webhookRequest({ message: order({ total: "a lot", placed }) }));
+    const received = await receiver.receive(
+      webhookRequest({ message: order({ total: "a lot", placed: PLACED }) }),
+    );
     expect(received).toMatchObject({
       verdict: "rejected",
       error: {
@@ -78,7 +80,7 @@ describe.each(Object.entries(byLibrary))("events defined with %s", (_library, ev
     const optional = defineEvents({ "Cart Viewed": z.object({ coupon: z.string().optional() }) });
     for (const properties of [undefined, null]) {
       const request = webhookRequest({ message: order(properties, "Cart Viewed") });
-      expect(await createReceiver({ secret, events: optional }).receive(request)).toMatchObject({
+      expect(await createReceiver({ secret: SECRET, events: optional }).receive(request)).toMatchObject({
         verdict: "verified",
         webhook: { message: { properties: {} } },
       });
@@ -98,7 +100,7 @@ describe.each(Object.entries(byLibrary))("events defined with %s", (_library, ev
 
 describe("the transform of a schema", () => {
   const webhookOf = async (events: EventDefinitions, properties: object): Promise<VerifiedWebhook> => {
-    const received = await createReceiver({ secret, events }).receive(
+    const received = await createReceiver({ secret: SECRET, events }).receive(
       webhookRequest({ message: order(properties) }),
     );
     if (received.verdict !== "verified") throw new Error(received.verdict);
@@ -138,7 +140,7 @@ describe("the transform of a schema", () => {
     expect(await webhookOf(events, { orderId: "o-77" })).toMatchObject({
       message: { event: "Order Completed" },
     });
-    const receiver = createReceiver({ secret, events });
+    const receiver = createReceiver({ secret: SECRET, events });
     expect(await receiver.receive(webhookRequest({ message: order({ orderId: "o-1" }) }))).toMatchObject({
       error: {
         message: 'Event "Order Completed" does not match its schema: properties.orderId: unknown order.',
@@ -159,7 +161,7 @@ describe("a refusal", () => {
   it("names the first five properties and counts the rest", async () => {
     const events = defineEvents({ "Order Completed": z.object({ items: z.array(z.number()) }) });
     const items = Array.from({ length: 1_000 }, () => "x");
-    const received = await createReceiver({ secret, events }).receive(
+    const received = await createReceiver({ secret: SECRET, events }).receive(
       webhookRequest({ message: order({ items }) }),
     );
     if (received.verdict !== "rejected") throw new Error(received.verdict);

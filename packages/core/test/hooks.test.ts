@@ -9,7 +9,7 @@ import {
 } from "@countersign/core";
 import { mutations, sampleMessages, signedRequest } from "@countersign/core/testing";
 import { describe, expect, it, vi, type Mock } from "vitest";
-import { secret, webhookRequest, type AppRequest } from "./support/requests.ts";
+import { SECRET, webhookRequest, type AppRequest } from "./support/requests.ts";
 
 type OnRejected = NonNullable<ReceiverOptions<AppRequest>["onRejected"]>;
 type OnVerified = NonNullable<ReceiverOptions<AppRequest>["onVerified"]>;
@@ -23,13 +23,13 @@ function spiedStore(): { [method in keyof DedupeStore]: Mock<DedupeStore[method]
   };
 }
 
-const body = (message: object): Uint8Array => signedRequest(message as never, secret).body;
+const body = (message: object): Uint8Array => signedRequest(message as never, SECRET).body;
 
 describe("onVerified", () => {
-  it("is told of a message accepted: the webhook and the framework's request", async () => {
+  it("gets the webhook and the framework's request of an accepted message", async () => {
     const onVerified = vi.fn<OnVerified>();
     const request = webhookRequest();
-    const received = await createReceiver<AppRequest>({ secret, onVerified }).receive(request);
+    const received = await createReceiver<AppRequest>({ secret: SECRET, onVerified }).receive(request);
     if (received.verdict !== "verified") throw new Error(received.verdict);
     expect(onVerified).toHaveBeenCalledExactlyOnceWith(received.webhook, request.request);
   });
@@ -40,14 +40,14 @@ describe("onVerified", () => {
       await Promise.resolve();
       steps.push("hook");
     };
-    await createReceiver({ secret, onVerified }).receive(webhookRequest());
+    await createReceiver({ secret: SECRET, onVerified }).receive(webhookRequest());
     steps.push("verdict");
     expect(steps).toEqual(["hook", "verdict"]);
   });
 
-  it("is not told of a request refused, nor of a repeat", async () => {
+  it("does not run for a refused request or a repeat", async () => {
     const onVerified = vi.fn<OnVerified>();
-    const receiver = createReceiver<AppRequest>({ secret, onVerified, dedupe: memoryDedupe() });
+    const receiver = createReceiver<AppRequest>({ secret: SECRET, onVerified, dedupe: memoryDedupe() });
     await receiver.receive(webhookRequest({ signedWith: "other" }));
     expect(onVerified).not.toHaveBeenCalled();
     const first = await receiver.receive(webhookRequest());
@@ -58,7 +58,7 @@ describe("onVerified", () => {
 
   it("fails the request by throwing, and lets the delivery come again", async () => {
     const onVerified = vi.fn<OnVerified>().mockRejectedValueOnce(new Error("log full"));
-    const receiver = createReceiver<AppRequest>({ secret, onVerified, dedupe: memoryDedupe() });
+    const receiver = createReceiver<AppRequest>({ secret: SECRET, onVerified, dedupe: memoryDedupe() });
     await expect(receiver.receive(webhookRequest())).rejects.toThrow("log full");
     expect(await receiver.receive(webhookRequest())).toMatchObject({ verdict: "verified" });
   });
@@ -70,7 +70,7 @@ describe("onRejected", () => {
     options: Partial<ReceiverOptions<AppRequest>> = {},
   ): Promise<Parameters<OnRejected>> {
     const onRejected = vi.fn<OnRejected>();
-    const receiver = createReceiver<AppRequest>({ secret, ...options, onRejected });
+    const receiver = createReceiver<AppRequest>({ secret: SECRET, ...options, onRejected });
     const received = await receiver.receive(request);
     if (received.verdict !== "rejected") throw new Error(received.verdict);
     expect(onRejected).toHaveBeenCalledOnce();
@@ -80,7 +80,7 @@ describe("onRejected", () => {
     return call;
   }
 
-  it("is told the error and the request; of a body that was not read, nothing", async () => {
+  it("gets the error and the request, and no body if none was read", async () => {
     const request = webhookRequest({ method: "GET" });
     const [error, rejected] = await rejection(request);
     expect(error).toBeInstanceOf(WebhookError);
@@ -89,7 +89,7 @@ describe("onRejected", () => {
     expect(rejected.request).toBe(request.request);
   });
 
-  it("is given the bytes received, which nothing vouches for, and none where a parser kept only its value", async () => {
+  it("gets the bytes received, which nothing vouches for, or none if a parser kept only its value", async () => {
     const [error, rejected] = await rejection(webhookRequest({ message: '{"type":"purchase"}' }));
     expect(error.code).toBe("ERR_UNKNOWN_TYPE");
     expect(Buffer.from(rejected.receivedBody ?? []).toString()).toBe('{"type":"purchase"}');
@@ -101,7 +101,7 @@ describe("onRejected", () => {
     expect((await rejection(parsed))[1]).not.toHaveProperty("receivedBody");
   });
 
-  it("is told that a parser read the body before, where the value written again is not what was signed", async () => {
+  it("gets parsed-before if a parser kept only a value that is not what was signed", async () => {
     // A string escape that JSON.stringify writes differently: the sender signed other bytes.
     const message = JSON.stringify(sampleMessages.track).replace("EUR", "\\u0045UR");
     const body = { from: "parsed", value: JSON.parse(message) as unknown } as const;
@@ -109,19 +109,19 @@ describe("onRejected", () => {
     expect(error.code).toBe("ERR_SIGNATURE_MISMATCH");
     expect(diagnoses.map(({ code }) => code)).toEqual(["parsed-before"]);
     expect(error.hint).toContain("Mount verifyWebhook() before the body parser");
-    const [, other] = await rejection(webhookRequest({ message, body, signedWith: `${secret}\n` }));
+    const [, other] = await rejection(webhookRequest({ message, body, signedWith: `${SECRET}\n` }));
     expect(other.diagnoses.map(({ code }) => code)).toEqual(["parsed-before"]);
   });
 
-  it("is told why a signature does not match, in the hint, too", async () => {
-    const [error, { diagnoses }] = await rejection(webhookRequest({ signedWith: `${secret}\n` }));
+  it("gets the cause of a mismatch, also in the hint", async () => {
+    const [error, { diagnoses }] = await rejection(webhookRequest({ signedWith: `${SECRET}\n` }));
     expect(error.code).toBe("ERR_SIGNATURE_MISMATCH");
     expect(diagnoses.map(({ code }) => code)).toEqual(["secret-white-space"]);
     expect(error.hint).toBe(diagnoses[0]?.message);
     expect(error.message).toBe("The X-Signature header does not match the body.");
   });
 
-  it("is told that a secret was retired, which is never accepted", async () => {
+  it("gets the cause that a secret was retired, which is never accepted", async () => {
     const [error, { diagnoses }] = await rejection(webhookRequest({ signedWith: "last year's" }), {
       retiredSecrets: ["older", "last year's"],
     });
@@ -129,40 +129,40 @@ describe("onRejected", () => {
     expect(diagnoses.map(({ code }) => code)).toEqual(["retired-secret"]);
   });
 
-  it("is told what form a malformed signature has", async () => {
-    const { headers } = signedRequest(sampleMessages.track, secret);
+  it("gets the form of a malformed signature", async () => {
+    const { headers } = signedRequest(sampleMessages.track, SECRET);
     const prefixed = { "x-signature": `sha1=${headers["x-signature"]}` };
     const [error, { diagnoses }] = await rejection(webhookRequest({ headers: prefixed }));
     expect(error.code).toBe("ERR_SIGNATURE_MALFORMED");
     expect(diagnoses.map(({ code }) => code)).toEqual(["prefixed-signature"]);
   });
 
-  it("is told that strict alone refuses the re-spaced body", async () => {
-    const { headers, body: value } = mutations.reSpaced(signedRequest(sampleMessages.track, secret));
+  it("gets the cause that only strict refuses a re-spaced body", async () => {
+    const { headers, body: value } = mutations.reSpaced(signedRequest(sampleMessages.track, SECRET));
     const request = webhookRequest({ headers, body: { from: "raw", value } });
     const [, { diagnoses }] = await rejection(request, { strict: true });
     expect(diagnoses.map(({ code }) => code)).toEqual(["re-serialized"]);
   });
 
-  it("is told of a plain forgery that none of the usual causes explains it", async () => {
+  it("gets no cause of a plain forgery, and a hint that says so", async () => {
     const [error, { diagnoses }] = await rejection(webhookRequest({ signedWith: "forger's" }));
     expect(diagnoses).toEqual([]);
     expect(error.hint).toMatch(/^None of the usual causes explains it/);
   });
 
-  it("is told of a repeat that came while the first is handled", async () => {
+  it("runs for a repeat that arrives while the first is handled", async () => {
     const dedupe = memoryDedupe();
-    await createReceiver({ secret, dedupe }).receive(webhookRequest());
+    await createReceiver({ secret: SECRET, dedupe }).receive(webhookRequest());
     const [error] = await rejection(webhookRequest(), { dedupe });
     expect(error.code).toBe("ERR_DUPLICATE_IN_FLIGHT");
   });
 
-  it("costs a forger's body nothing where nobody listens", async () => {
+  it("makes no work for a forger's body where it is not set", async () => {
     const stringify = vi.spyOn(JSON, "stringify");
     const parse = vi.spyOn(JSON, "parse");
     const forged = webhookRequest({ signedWith: "forger's" });
     stringify.mockClear();
-    await createReceiver({ secret, strict: true }).receive(forged);
+    await createReceiver({ secret: SECRET, strict: true }).receive(forged);
     // The problem document, and nothing of the body.
     expect(stringify).toHaveBeenCalledExactlyOnceWith(
       expect.objectContaining({ code: "ERR_SIGNATURE_MISMATCH" }),
@@ -174,11 +174,11 @@ describe("onRejected", () => {
 
   it("fails the request by throwing", async () => {
     const onRejected = (): Promise<never> => Promise.reject(new Error("log full"));
-    const receiver = createReceiver({ secret, onRejected });
+    const receiver = createReceiver({ secret: SECRET, onRejected });
     await expect(receiver.receive(webhookRequest({ method: "GET" }))).rejects.toThrow("log full");
   });
 
-  it("is not told of the app's own failures", async () => {
+  it("does not run for the app's own failures", async () => {
     const onRejected = vi.fn<OnRejected>();
     const failing = (): never => {
       throw new Error("database down");
@@ -200,8 +200,8 @@ describe("repeats", () => {
     return received.verdict === "rejected" ? received.error.code : received.verdict;
   };
 
-  it("run the handler once: in flight they are put off, done they are passed over", async () => {
-    const receiver = createReceiver<AppRequest>({ secret, dedupe: memoryDedupe() });
+  it("run the handler once: 503 while it runs, 200 afterwards", async () => {
+    const receiver = createReceiver<AppRequest>({ secret: SECRET, dedupe: memoryDedupe() });
     const first = await receiver.receive(webhookRequest());
     if (first.verdict !== "verified") throw new Error(first.verdict);
     const during = await receiver.receive(webhookRequest());
@@ -216,21 +216,21 @@ describe("repeats", () => {
     });
   });
 
-  it.each([200, 202, 204, 299])("are passed over once the app answered %i", async (status) => {
-    const receiver = createReceiver<AppRequest>({ secret, dedupe: memoryDedupe() });
+  it.each([200, 202, 204, 299])("are answered 200 after the app answered %i", async (status) => {
+    const receiver = createReceiver<AppRequest>({ secret: SECRET, dedupe: memoryDedupe() });
     expect(await settled(receiver, webhookRequest(), status)).toBe("verified");
     expect(await settled(receiver, webhookRequest())).toBe("duplicate");
   });
 
-  it.each([199, 302, 404, 500, 503])("run the handler again once the app answered %i", async (status) => {
-    const receiver = createReceiver<AppRequest>({ secret, dedupe: memoryDedupe() });
+  it.each([199, 302, 404, 500, 503])("run the handler again after the app answered %i", async (status) => {
+    const receiver = createReceiver<AppRequest>({ secret: SECRET, dedupe: memoryDedupe() });
     expect(await settled(receiver, webhookRequest(), status)).toBe("verified");
     expect(await settled(receiver, webhookRequest())).toBe("verified");
   });
 
-  it("claim nothing while they are not verified and well formed", async () => {
+  it("claim a key only if they are verified and well formed", async () => {
     const dedupe = spiedStore();
-    const receiver = createReceiver<AppRequest>({ secret, dedupe });
+    const receiver = createReceiver<AppRequest>({ secret: SECRET, dedupe });
     await receiver.receive(webhookRequest({ signedWith: "forger's" }));
     await receiver.receive(webhookRequest({ message: '{"type":"purchase"}' }));
     expect(dedupe.claim).not.toHaveBeenCalled();
@@ -242,7 +242,7 @@ describe("repeats", () => {
   });
 
   it("are known by messageId and content, whatever a client that sends its queue again stamps anew", async () => {
-    const receiver = createReceiver<AppRequest>({ secret, dedupe: memoryDedupe() });
+    const receiver = createReceiver<AppRequest>({ secret: SECRET, dedupe: memoryDedupe() });
     const at = "2026-11-20T20:00:00.000Z";
     const resent = {
       ...sampleMessages.track,
@@ -266,7 +266,7 @@ describe("repeats", () => {
     ["a field more", { ...sampleMessages.track, channel: "web" }],
     ["another type", { ...sampleMessages.identify, messageId: sampleMessages.track.messageId }],
   ])("are not what has a used messageId and %s: that message would be lost", async (_case, message) => {
-    const receiver = createReceiver<AppRequest>({ secret, dedupe: memoryDedupe() });
+    const receiver = createReceiver<AppRequest>({ secret: SECRET, dedupe: memoryDedupe() });
     expect(await settled(receiver, webhookRequest())).toBe("verified");
     const other = webhookRequest({ message: message as Record<string, unknown> });
     expect(await settled(receiver, other)).toBe("verified");
@@ -277,9 +277,9 @@ describe("repeats", () => {
     ["an empty one", ""],
     ["null", null],
   ])("are known by their text where messageId is %s, never by a signature", async (_case, messageId) => {
-    const receiver = createReceiver<AppRequest>({ secret, dedupe: memoryDedupe() });
+    const receiver = createReceiver<AppRequest>({ secret: SECRET, dedupe: memoryDedupe() });
     const message = { ...sampleMessages.delete, messageId };
-    const { headers } = mutations.upperCase(signedRequest(message, secret));
+    const { headers } = mutations.upperCase(signedRequest(message, SECRET));
     expect(await settled(receiver, webhookRequest({ message }))).toBe("verified");
     expect(await settled(receiver, webhookRequest({ message, headers }))).toBe("duplicate");
     expect(await settled(receiver, webhookRequest({ message: { ...message, userId: "u-2" } }))).toBe(
@@ -299,7 +299,7 @@ describe("repeats", () => {
 
   it("have short keys, however long the messageId", async () => {
     const { claim, ...rest } = spiedStore();
-    const receiver = createReceiver({ secret, dedupe: { claim, ...rest } });
+    const receiver = createReceiver({ secret: SECRET, dedupe: { claim, ...rest } });
     for (const end of ["a", "b"]) {
       await receiver.receive(
         webhookRequest({ message: { ...sampleMessages.track, messageId: "x".repeat(9_000) + end } }),
@@ -332,14 +332,14 @@ describe("repeats", () => {
       return claim.mock.calls[0]?.[0] ?? "";
     };
     const text = JSON.stringify(sampleMessages.delete);
-    const idOfAnother = await keyOf({ secret }, { message: text });
+    const idOfAnother = await keyOf({ secret: SECRET }, { message: text });
     const keys = [
       idOfAnother,
-      await keyOf({ secret }, { message: { ...sampleMessages.delete, messageId: idOfAnother } }),
-      await keyOf({ secret }, { message: { ...sampleMessages.delete, messageId: text } }),
-      await keyOf({ secret: () => secret }, { message: text }),
-      await keyOf({ secret: () => ({ secret, tenant: "none" }) }, { message: text }),
-      await keyOf({ secret: () => ({ secret, tenant: secret }) }, { message: text }),
+      await keyOf({ secret: SECRET }, { message: { ...sampleMessages.delete, messageId: idOfAnother } }),
+      await keyOf({ secret: SECRET }, { message: { ...sampleMessages.delete, messageId: text } }),
+      await keyOf({ secret: () => SECRET }, { message: text }),
+      await keyOf({ secret: () => ({ secret: SECRET, tenant: "none" }) }, { message: text }),
+      await keyOf({ secret: () => ({ secret: SECRET, tenant: SECRET }) }, { message: text }),
     ];
     expect(new Set(keys).size).toBe(keys.length);
   });
@@ -374,28 +374,28 @@ describe("repeats", () => {
     expect(await settled(receiver, webhookRequest({ signedWith: "new" }))).toBe("duplicate");
   });
 
-  it("are the app's failure where the store's claim is none of the three", async () => {
+  it("fail the request if the store's claim is not one of the three", async () => {
     const dedupe = { ...spiedStore(), claim: () => true } as unknown as DedupeStore;
-    const receiver = createReceiver({ secret, dedupe });
+    const receiver = createReceiver({ secret: SECRET, dedupe });
     await expect(receiver.receive(webhookRequest())).rejects.toThrow(
       'claim() must give "new", "in-flight" or "done", but gave true',
     );
   });
 
-  it("are the app's failure where the store fails to claim", async () => {
+  it("fail the request if the store fails to claim", async () => {
     const dedupe = spiedStore();
     dedupe.claim.mockRejectedValue(new Error("store down"));
-    const receiver = createReceiver({ secret, dedupe });
+    const receiver = createReceiver({ secret: SECRET, dedupe });
     await expect(receiver.receive(webhookRequest())).rejects.toThrow("store down");
   });
 
-  it("do not make an answered webhook fail where the store fails to commit: a process warning tells", async () => {
+  it("do not fail an answered webhook if the store fails to commit: a process warning tells", async () => {
     const warning = new Promise<NodeJS.ErrnoException>((resolve) => {
       process.once("warning", resolve);
     });
     const dedupe = spiedStore();
     dedupe.commit.mockRejectedValue(new Error("store down"));
-    const receiver = createReceiver<AppRequest>({ secret, dedupe });
+    const receiver = createReceiver<AppRequest>({ secret: SECRET, dedupe });
     expect(await settled(receiver, webhookRequest())).toBe("verified");
     expect(await warning).toMatchObject({
       code: "COUNTERSIGN_DEDUPE",

@@ -9,7 +9,7 @@ import {
 import { sampleMessages } from "@countersign/core/testing";
 import { describe, expect, expectTypeOf, it, vi } from "vitest";
 import { z } from "zod";
-import { secret, webhookRequest } from "./support/requests.ts";
+import { SECRET, webhookRequest } from "./support/requests.ts";
 
 const events = defineEvents({
   "Order Completed": z.object({ orderId: z.string(), total: z.number().transform((total) => total * 100) }),
@@ -19,7 +19,7 @@ const invalid = { ...valid, properties: { orderId: 7, total: "41.5" } };
 
 async function receive(message: object, options: ReceiverOptions): Promise<VerifiedWebhook> {
   const request = webhookRequest({ message: message as Record<string, unknown> });
-  const received = await createReceiver({ secret, events, ...options }).receive(request);
+  const received = await createReceiver({ secret: SECRET, events, ...options }).receive(request);
   if (received.verdict !== "verified") throw new Error(received.verdict);
   return received.webhook;
 }

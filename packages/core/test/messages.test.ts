@@ -40,11 +40,11 @@ describe("aliasIdentity", () => {
     ["camel case", { previousId: "before", userId: "after" }],
     ["one of each", { "Previous ID": "before", userId: "after" }],
     [
-      "the sample's beside nulls",
+      "the sample's spelling with the other one null",
       { "Previous ID": "before", previousId: null, "User ID": "after", userId: null },
     ],
     [
-      "camel case beside empty texts",
+      "camel case with the other spelling empty",
       { "Previous ID": "", previousId: "before", "User ID": "", userId: "after" },
     ],
     [

@@ -16,7 +16,7 @@ import { describe, expect, it, vi } from "vitest";
 import { createBodyBuffer } from "../src/body-buffer.ts";
 import { openRequest, outcomeOf, serve } from "./support/serve.ts";
 
-const maxBytes = 1_000;
+const MAX_BYTES = 1_000;
 const EVENTS = ["data", "end", "error", "close", "aborted", "readable"];
 const listeners = (stream: NodeJS.ReadableStream): number[] =>
   EVENTS.map((event) => stream.listenerCount(event));
@@ -34,7 +34,7 @@ function reading(prepare: (request: IncomingMessage) => void = () => {}): Return
   return outcomeOf(async (request) => {
     prepare(request);
     const before = listeners(request);
-    const result = await readRawBody(request, { maxBytes }).then(
+    const result = await readRawBody(request, { maxBytes: MAX_BYTES }).then(
       (bytes) => ({ bytes }),
       (error: unknown) => ({ error }),
     );
@@ -47,7 +47,7 @@ describe("readRawBody", () => {
     ["nothing", new Uint8Array(0)],
     ["one byte", Uint8Array.of(0xff)],
     ["every byte", Uint8Array.from({ length: 256 }, (_, index) => index)],
-    ["exactly the limit", new Uint8Array(maxBytes).fill(0x61)],
+    ["exactly the limit", new Uint8Array(MAX_BYTES).fill(0x61)],
   ])("gives the exact bytes of %s, and leaves no listener", async (_case, body) => {
     const { handler, outcome } = reading();
     const { url } = await serve(handler);
@@ -68,7 +68,7 @@ describe("readRawBody", () => {
   });
 
   it.each([
-    ["declared", { "content-length": "1000000" }, "x".repeat(maxBytes + 1)],
+    ["declared", { "content-length": "1000000" }, "x".repeat(MAX_BYTES + 1)],
     ["undeclared", { "transfer-encoding": "chunked" }, `7d0\r\n${"x".repeat(2_000)}\r\n`],
   ])("refuses a body beyond the limit at once, %s: the rest never comes", async (_case, headers, body) => {
     const { handler, outcome } = reading();
@@ -117,7 +117,7 @@ describe("readRawBody", () => {
   );
 
   it("takes the text of a stream whose chunks are text", async () => {
-    const bytes = await readRawBody(Readable.from(["Grüße ", "🎉"]), { maxBytes });
+    const bytes = await readRawBody(Readable.from(["Grüße ", "🎉"]), { maxBytes: MAX_BYTES });
     expect(bytes.toString()).toBe("Grüße 🎉");
   });
 
@@ -149,8 +149,8 @@ describe("readRawBody", () => {
 
   it("does not wait for a stream that has ended", async () => {
     const { handler, outcome } = outcomeOf(async (request) => {
-      await readRawBody(request, { maxBytes });
-      return readRawBody(request, { maxBytes }).catch((error: unknown) => error);
+      await readRawBody(request, { maxBytes: MAX_BYTES });
+      return readRawBody(request, { maxBytes: MAX_BYTES }).catch((error: unknown) => error);
     });
     const { url } = await serve(handler);
     await fetch(url, { method: "POST", body: "once" });
@@ -160,14 +160,18 @@ describe("readRawBody", () => {
   it("does not wait for a stream that is destroyed", async () => {
     const stream = new PassThrough();
     stream.destroy();
-    await expect(readRawBody(stream, { maxBytes })).rejects.toMatchObject({ code: "ERR_BODY_ABORTED" });
+    await expect(readRawBody(stream, { maxBytes: MAX_BYTES })).rejects.toMatchObject({
+      code: "ERR_BODY_ABORTED",
+    });
     await once(stream, "close");
-    await expect(readRawBody(stream, { maxBytes })).rejects.toMatchObject({ code: "ERR_BODY_ABORTED" });
+    await expect(readRawBody(stream, { maxBytes: MAX_BYTES })).rejects.toMatchObject({
+      code: "ERR_BODY_ABORTED",
+    });
   });
 
   it("fails when the stream is destroyed without an error", async () => {
     const stream = new PassThrough();
-    const read = readRawBody(stream, { maxBytes });
+    const read = readRawBody(stream, { maxBytes: MAX_BYTES });
     stream.write("half of it");
     stream.destroy();
     await expect(read).rejects.toMatchObject({ code: "ERR_BODY_ABORTED" });
@@ -181,7 +185,7 @@ describe("readRawBody", () => {
         this.destroy(cause);
       },
     });
-    await expect(readRawBody(stream, { maxBytes })).rejects.toMatchObject({
+    await expect(readRawBody(stream, { maxBytes: MAX_BYTES })).rejects.toMatchObject({
       code: "ERR_BODY_ABORTED",
       cause,
     });
@@ -250,12 +254,14 @@ describe("toWebhookRequest", () => {
 
   it.each(precedence)("takes %s", async (_case, wasRead, left, expected) => {
     const { handler, outcome } = outcomeOf(async (request: NodeRequest) => {
-      if (wasRead) await readRawBody(request, { maxBytes });
+      if (wasRead) await readRawBody(request, { maxBytes: MAX_BYTES });
       Object.assign(request, left);
       const { body, method, request: own } = toWebhookRequest(request, { alreadyReadHint: hint });
       expect(own).toBe(request);
       expect(method).toBe("POST");
-      return body.from === "stream" ? { from: body.from, bytes: await body.read({ maxBytes }) } : body;
+      return body.from === "stream"
+        ? { from: body.from, bytes: await body.read({ maxBytes: MAX_BYTES }) }
+        : body;
     });
     const { url } = await serve(handler);
     await fetch(url, { method: "POST", body: text });
@@ -283,7 +289,11 @@ describe("toWebhookRequest", () => {
       const stream = Readable.from([Buffer.from("payload")], { objectMode: false });
       const { body } = toWebhookRequest(request, { stream });
       if (body.from !== "stream") throw new Error(body.from);
-      return { own: kept.request === own, kept: kept.body, payload: await body.read({ maxBytes }) };
+      return {
+        own: kept.request === own,
+        kept: kept.body,
+        payload: await body.read({ maxBytes: MAX_BYTES }),
+      };
     });
     const { url } = await serve(handler);
     await fetch(url, { method: "POST", body: "other" });

@@ -51,7 +51,7 @@ describe("parseMessage", () => {
     ["an alias in camel case", { type: "alias", previousId: "a", userId: "b" }],
     ["an alias in one spelling each", { type: "alias", previousId: "a", "User ID": "b" }],
     [
-      "an alias with an empty spelling beside a full one",
+      "an alias with one spelling empty and the other set",
       change(alias, { "Previous ID": "", previousId: "a" }),
     ],
   ])("accepts %s", (_case, message) => {
@@ -252,7 +252,7 @@ describe("parseMessage", () => {
       'Field "Previous ID" of alias must be a string, but is a number.',
     ],
     [
-      "a delete with an anonymousId alone",
+      "a delete with only an anonymousId",
       change(deletion, { userId: undefined, anonymousId: "a" }),
       "ERR_INVALID_MESSAGE",
       'A message of type delete must have a non-empty "userId".',
@@ -270,7 +270,7 @@ describe("parseMessage", () => {
     expect(isMessage(value)).toBe(false);
   });
 
-  it("reads a message's own fields alone, not what it inherits", () => {
+  it("reads only a message's own fields, not what it inherits", () => {
     const inherited: unknown = Object.create({ type: "track", userId: "u-1", event: "e" });
     expect(caught(() => parseMessage(inherited))).toMatchObject({ code: "ERR_INVALID_MESSAGE" });
     const lent = JSON.parse('{"type":"track","__proto__":{"userId":"u-1","event":"e"}}') as unknown;
@@ -278,7 +278,7 @@ describe("parseMessage", () => {
   });
 });
 
-/** Spec 2.2, and nothing taken from the table in the source: what each type's fields hold. */
+/** What the fields of each type hold (spec 2.2). Nothing is taken from the table in the source. */
 const KINDS: Record<string, Record<string, "string" | "number" | "object">> = {
   page: { name: "string", category: "string", properties: "object" },
   screen: { name: "string", category: "string", properties: "object" },

@@ -3,7 +3,7 @@ import { readStream } from "@countersign/core";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 
-const maxBytes = 1_000;
+const MAX_BYTES = 1_000;
 
 function streamOf(chunks: readonly Uint8Array[], cancel: () => void = () => {}): ReadableStream<Uint8Array> {
   const rest = [...chunks];
@@ -23,8 +23,8 @@ describe("readStream", () => {
     await fc.assert(
       fc.asyncProperty(chunks, async (chunks) => {
         const whole = Buffer.concat(chunks);
-        const read = readStream(streamOf(chunks), { maxBytes });
-        if (whole.length > maxBytes) {
+        const read = readStream(streamOf(chunks), { maxBytes: MAX_BYTES });
+        if (whole.length > MAX_BYTES) {
           await expect(read).rejects.toMatchObject({ code: "ERR_BODY_TOO_LARGE" });
         } else {
           expect(Buffer.from(await read).equals(whole)).toBe(true);
@@ -36,19 +36,26 @@ describe("readStream", () => {
   it("cancels the rest of a body beyond the limit", async () => {
     const cancel = vi.fn<() => void>();
     const stream = streamOf([new Uint8Array(600), new Uint8Array(600), new Uint8Array(600)], cancel);
-    await expect(readStream(stream, { maxBytes })).rejects.toMatchObject({ code: "ERR_BODY_TOO_LARGE" });
+    await expect(readStream(stream, { maxBytes: MAX_BYTES })).rejects.toMatchObject({
+      code: "ERR_BODY_TOO_LARGE",
+    });
     expect(cancel).toHaveBeenCalledOnce();
   });
 
   it("names what broke the stream", async () => {
     const cause = new Error("connection reset");
     const stream = new ReadableStream<Uint8Array>({ pull: (controller) => controller.error(cause) });
-    await expect(readStream(stream, { maxBytes })).rejects.toMatchObject({ code: "ERR_BODY_ABORTED", cause });
+    await expect(readStream(stream, { maxBytes: MAX_BYTES })).rejects.toMatchObject({
+      code: "ERR_BODY_ABORTED",
+      cause,
+    });
   });
 
   it("does not wait for a stream that something else holds", async () => {
     const stream = streamOf([]);
     stream.getReader();
-    await expect(readStream(stream, { maxBytes })).rejects.toMatchObject({ code: "ERR_BODY_ALREADY_READ" });
+    await expect(readStream(stream, { maxBytes: MAX_BYTES })).rejects.toMatchObject({
+      code: "ERR_BODY_ALREADY_READ",
+    });
   });
 });

@@ -12,7 +12,7 @@ import {
 import { mutations, sampleMessages, signedRequest } from "@countersign/core/testing";
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { secret, webhookRequest, type AppRequest } from "./support/requests.ts";
+import { SECRET, webhookRequest, type AppRequest } from "./support/requests.ts";
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -23,10 +23,10 @@ type Read = Extract<WebhookRequest["body"], { from: "stream" }>["read"];
 
 const rejected = (code: string): object => ({ verdict: "rejected", error: { code } });
 
-describe("a request that is right", () => {
+describe("a correct request", () => {
   it.each(Object.values(sampleMessages))("is verified, its $type typed", async (message) => {
-    const received = await createReceiver({ secret }).receive(webhookRequest({ message }));
-    const { headers, body } = signedRequest(message, secret);
+    const received = await createReceiver({ secret: SECRET }).receive(webhookRequest({ message }));
+    const { headers, body } = signedRequest(message, SECRET);
     expect(received).toMatchObject({
       verdict: "verified",
       webhook: {
@@ -39,8 +39,8 @@ describe("a request that is right", () => {
     });
   });
 
-  it("carries no response, where every other verdict has the one to send", async () => {
-    const receiver = createReceiver({ secret, dedupe: memoryDedupe() });
+  it("carries no response; every other verdict has the one to send", async () => {
+    const receiver = createReceiver({ secret: SECRET, dedupe: memoryDedupe() });
     const first = await receiver.receive(webhookRequest());
     expect(first).not.toHaveProperty("response");
     const during = await receiver.receive(webhookRequest());
@@ -58,13 +58,15 @@ describe("a request that is right", () => {
     async (contentType) => {
       const { "content-type": type = "", "x-signature": signature = "" } = signedRequest(
         sampleMessages.track,
-        secret,
+        SECRET,
       ).headers;
       const headers = { [contentType]: type, "X-Signature": signature, Host: "example.com" };
       const request = { ...webhookRequest(), headers };
-      expect(await createReceiver({ secret }).receive(request)).toMatchObject({ verdict: "verified" });
+      expect(await createReceiver({ secret: SECRET }).receive(request)).toMatchObject({
+        verdict: "verified",
+      });
       const twice = { ...request, headers: { ...headers, "x-signature": signature } };
-      expect(await createReceiver({ secret }).receive(twice)).toMatchObject(
+      expect(await createReceiver({ secret: SECRET }).receive(twice)).toMatchObject(
         rejected("ERR_SIGNATURE_MALFORMED"),
       );
     },
@@ -72,8 +74,8 @@ describe("a request that is right", () => {
 
   it("may have web-standard headers", async () => {
     const request = webhookRequest();
-    const headers = new Headers(Object.entries(signedRequest(sampleMessages.track, secret).headers));
-    expect(await createReceiver({ secret }).receive({ ...request, headers })).toMatchObject({
+    const headers = new Headers(Object.entries(signedRequest(sampleMessages.track, SECRET).headers));
+    expect(await createReceiver({ secret: SECRET }).receive({ ...request, headers })).toMatchObject({
       verdict: "verified",
     });
   });
@@ -85,18 +87,18 @@ describe("a request that is right", () => {
     ["a JSON suffix", "application/cloudevents+json"],
   ])("may have %s in its media type", async (_case, type) => {
     const request = webhookRequest({ headers: { "content-type": type } });
-    expect(await createReceiver({ secret }).receive(request)).toMatchObject({ verdict: "verified" });
+    expect(await createReceiver({ secret: SECRET }).receive(request)).toMatchObject({ verdict: "verified" });
   });
 
   it("may say that it has no content encoding", async () => {
     const request = webhookRequest({ headers: { "content-encoding": " Identity " } });
-    expect(await createReceiver({ secret }).receive(request)).toMatchObject({ verdict: "verified" });
+    expect(await createReceiver({ secret: SECRET }).receive(request)).toMatchObject({ verdict: "verified" });
   });
 
   it("verifies re-spaced JSON, unless strict", async () => {
-    const { body, headers } = mutations.reSpaced(signedRequest(sampleMessages.track, secret));
+    const { body, headers } = mutations.reSpaced(signedRequest(sampleMessages.track, SECRET));
     const request = webhookRequest({ headers, body: { from: "raw", value: body } });
-    expect(await createReceiver({ secret }).receive(request)).toMatchObject({
+    expect(await createReceiver({ secret: SECRET }).receive(request)).toMatchObject({
       webhook: {
         message: sampleMessages.track,
         rawBody: Buffer.from(JSON.stringify(sampleMessages.track)),
@@ -104,14 +106,14 @@ describe("a request that is right", () => {
         verifiedOver: "json",
       },
     });
-    expect(await createReceiver({ secret, strict: true }).receive(request)).toMatchObject(
+    expect(await createReceiver({ secret: SECRET, strict: true }).receive(request)).toMatchObject(
       rejected("ERR_SIGNATURE_MISMATCH"),
     );
   });
 });
 
 describe("the order of checks", () => {
-  it("is cheapest first: each fault shows only when those before it are mended", async () => {
+  it("is cheapest first: each fault shows only after those before it are fixed", async () => {
     const read = vi.fn<Read>(() => Promise.resolve(Uint8Array.of(0xff)));
     const secretFor = vi.fn<() => string>(() => "secret");
     const receiver = createReceiver({ secret: secretFor, maxBodyBytes: 1_000 });
@@ -164,20 +166,20 @@ describe("the order of checks", () => {
   it("parses nothing that is not verified", async () => {
     const parse = vi.spyOn(JSON, "parse");
     const forged = webhookRequest({ signedWith: "another secret" });
-    expect(await createReceiver({ secret, strict: true }).receive(forged)).toMatchObject(
+    expect(await createReceiver({ secret: SECRET, strict: true }).receive(forged)).toMatchObject(
       rejected("ERR_SIGNATURE_MISMATCH"),
     );
     expect(parse).not.toHaveBeenCalled();
 
-    expect(await createReceiver({ secret, strict: true }).receive(webhookRequest())).toMatchObject({
+    expect(await createReceiver({ secret: SECRET, strict: true }).receive(webhookRequest())).toMatchObject({
       verdict: "verified",
     });
     expect(parse).toHaveBeenCalledOnce();
   });
 
-  it("parses nothing beyond the limit, even where it is at hand", async () => {
+  it("parses nothing beyond the limit, even if the body was read before", async () => {
     const parse = vi.spyOn(JSON, "parse");
-    const receiver = createReceiver({ secret, maxBodyBytes: 100 });
+    const receiver = createReceiver({ secret: SECRET, maxBodyBytes: 100 });
     const value = JSON.stringify(sampleMessages.track);
     for (const body of [
       { from: "raw", value },
@@ -189,7 +191,7 @@ describe("the order of checks", () => {
   });
 });
 
-describe("what is refused by the head alone", () => {
+describe("a request refused by its head", () => {
   it.each([
     ["a method", { method: "GET" }, "ERR_METHOD_NOT_ALLOWED"],
     ["no media type", { headers: { "content-type": undefined } }, "ERR_MEDIA_TYPE"],
@@ -219,13 +221,13 @@ describe("what is refused by the head alone", () => {
   ])("%s", async (_case, parts, code) => {
     const read = vi.fn<Read>();
     const request = webhookRequest({ ...parts, body: { from: "stream", read } });
-    expect(await createReceiver({ secret }).receive(request)).toMatchObject(rejected(code));
+    expect(await createReceiver({ secret: SECRET }).receive(request)).toMatchObject(rejected(code));
     expect(read).not.toHaveBeenCalled();
   });
 
   it("counts a length of exactly the limit as within it", async () => {
     const request = webhookRequest({ headers: { "content-length": "1048576" } });
-    expect(await createReceiver({ secret }).receive(request)).toMatchObject({ verdict: "verified" });
+    expect(await createReceiver({ secret: SECRET }).receive(request)).toMatchObject({ verdict: "verified" });
   });
 
   it("never rejects, whatever the headers hold", async () => {
@@ -234,7 +236,7 @@ describe("what is refused by the head alone", () => {
     await fc.assert(
       fc.asyncProperty(fc.tuple(header, header, header, header), async (values) => {
         const headers = Object.fromEntries(names.map((name, index) => [name, values[index]]));
-        const received = await createReceiver({ secret }).receive(webhookRequest({ headers }));
+        const received = await createReceiver({ secret: SECRET }).receive(webhookRequest({ headers }));
         expect(received.verdict).toBe("rejected");
       }),
     );
@@ -285,10 +287,10 @@ describe("the secret", () => {
     expect(read).not.toHaveBeenCalled();
   });
 
-  it("passes on what the function throws: the app's own failure is no forgery", async () => {
+  it("rejects with what the function throws: the app's own failure is not a forgery", async () => {
     const failing = createReceiver({ secret: () => Promise.reject(new Error("database down")) });
     await expect(failing.receive(webhookRequest())).rejects.toThrow("database down");
-    const wrong = [[""], " ", { secret: [" "], tenant: "acme" }, { secret, tenant: "" }];
+    const wrong = [[""], " ", { secret: [" "], tenant: "acme" }, { secret: SECRET, tenant: "" }];
     for (const result of wrong) {
       const receiving = createReceiver({ secret: () => result }).receive(webhookRequest());
       await expect(receiving).rejects.toThrow(TypeError);
@@ -302,7 +304,7 @@ describe("the secret", () => {
     expect(await verdictOf("from the option", "from the environment")).toBe("ERR_SIGNATURE_MISMATCH");
   });
 
-  it("may be left out where messages are accepted unsigned", async () => {
+  it("may be left out with unsigned", async () => {
     vi.stubEnv("WEBHOOK_SECRET", "ignored");
     const receiver = createReceiver({ unsigned: true });
     const request = webhookRequest({ headers: { "x-signature": undefined } });
@@ -325,49 +327,69 @@ describe("createReceiver", () => {
     ["an empty list", { secret: [] }, /non-empty list/],
     ["an empty secret in a list", { secret: ["a", ""] }, /non-empty string, but is empty/],
     ["a secret that is a number", { secret: 42 }, /non-empty string/],
-    ["unsigned beside a secret", { unsigned: true, secret }, /contradict/],
+    ["unsigned together with a secret", { unsigned: true, secret: SECRET }, /contradict/],
     ["unsigned as text", { unsigned: "false" }, /option unsigned must be a boolean, but is of type string/],
-    ["strict as text", { secret, strict: "false" }, /option strict must be a boolean/],
+    ["strict as text", { secret: SECRET, strict: "false" }, /option strict must be a boolean/],
     [
       "allowUnknownTypes as text",
-      { secret, allowUnknownTypes: "no" },
+      { secret: SECRET, allowUnknownTypes: "no" },
       /option allowUnknownTypes must be a boolean/,
     ],
     [
       "a size as text",
-      { secret, maxBodyBytes: "1mb" },
+      { secret: SECRET, maxBodyBytes: "1mb" },
       /option maxBodyBytes must be a positive number of bytes, but is 1mb/,
     ],
-    ["a size of zero", { secret, maxBodyBytes: 0 }, /option maxBodyBytes/],
-    ["a size that is no number", { secret, maxBodyBytes: Number.NaN }, /option maxBodyBytes/],
-    ["an empty retired secret", { secret, retiredSecrets: [""] }, /non-empty string/],
-    ["retired secrets that are no list", { secret, retiredSecrets: "old" }, /retiredSecrets must be a list/],
+    ["a size of zero", { secret: SECRET, maxBodyBytes: 0 }, /option maxBodyBytes/],
+    ["a size that is no number", { secret: SECRET, maxBodyBytes: Number.NaN }, /option maxBodyBytes/],
+    ["an empty retired secret", { secret: SECRET, retiredSecrets: [""] }, /non-empty string/],
+    [
+      "retired secrets that are no list",
+      { secret: SECRET, retiredSecrets: "old" },
+      /retiredSecrets must be a list/,
+    ],
     [
       "schemas that are not defined as events",
-      { secret, events: { Bought: {} } },
+      { secret: SECRET, events: { Bought: {} } },
       /events must come from defineEvents/,
     ],
-    ["a dedupe store without methods", { secret, dedupe: new Map() }, /option dedupe.*claim\(\) is missing/],
-    ["a dedupe that is true", { secret, dedupe: true }, /option dedupe/],
-    ["a hook that is no function", { secret, onRejected: true }, /option onRejected must be a function/],
-    ["another hook that is no function", { secret, onVerified: {} }, /option onVerified must be a function/],
+    [
+      "a dedupe store without methods",
+      { secret: SECRET, dedupe: new Map() },
+      /option dedupe.*claim\(\) is missing/,
+    ],
+    ["a dedupe that is true", { secret: SECRET, dedupe: true }, /option dedupe/],
+    [
+      "a hook that is no function",
+      { secret: SECRET, onRejected: true },
+      /option onRejected must be a function/,
+    ],
+    [
+      "another hook that is no function",
+      { secret: SECRET, onVerified: {} },
+      /option onVerified must be a function/,
+    ],
     [
       "an option that does not exist",
-      { secret, stict: true },
+      { secret: SECRET, stict: true },
       /unknown option "stict"; did you mean "strict"\?/,
     ],
     [
       "the secret under its old name",
-      { sharedSecret: secret },
+      { sharedSecret: SECRET },
       /unknown option "sharedSecret": it is called "secret" here/,
     ],
     ["a secret of white space", { secret: " \t\n" }, /must not consist of white space/],
     ["a secret of white space in a list", { secret: ["a", " "] }, /must not consist of white space/],
-    ["an invalidEvents it does not know", { secret, invalidEvents: "ignore" }, /"reject" or "report"/],
+    [
+      "an invalidEvents it does not know",
+      { secret: SECRET, invalidEvents: "ignore" },
+      /"reject" or "report"/,
+    ],
     ["a misspelt secret", { secrets: "a" }, /unknown option "secrets": pass the list as "secret"/],
     [
       "a secret in the place of the options",
-      secret,
+      SECRET,
       /takes an options object such as \{ secret \}, but was given one of type string/,
     ],
     ["null", null, /takes an options object such as \{ secret \}, but was given one of type null/],
@@ -376,7 +398,11 @@ describe("createReceiver", () => {
       { headers: {} },
       /Call the function, and mount what it/,
     ],
-    ["an onError it does not know", { secret, onError: "next" }, /onError must be "answer" or "throw"/],
+    [
+      "an onError it does not know",
+      { secret: SECRET, onError: "next" },
+      /onError must be "answer" or "throw"/,
+    ],
   ];
 
   it.each(cases)("throws a TypeError for %s", (_case, options, message) => {
@@ -410,8 +436,8 @@ describe("createReceiver", () => {
 
 describe("a body that was read before", () => {
   const text = JSON.stringify(sampleMessages.track);
-  const receiver = createReceiver({ secret });
-  const strict = createReceiver({ secret, strict: true });
+  const receiver = createReceiver({ secret: SECRET });
+  const strict = createReceiver({ secret: SECRET, strict: true });
 
   it.each([
     ["bytes", Buffer.from(text)],
@@ -456,7 +482,7 @@ describe("a body that was read before", () => {
     });
   });
 
-  it("says what to change where nothing is left", async () => {
+  it("says what to change if nothing is left", async () => {
     const named = webhookRequest({ body: { from: "gone", hint: "mount it first" } });
     expect(await receiver.receive(named)).toMatchObject({
       error: { code: "ERR_BODY_ALREADY_READ", hint: "mount it first" },
@@ -467,7 +493,7 @@ describe("a body that was read before", () => {
     });
   });
 
-  it("is the app's mistake where the value cannot be written again", async () => {
+  it("is the app's mistake if the value cannot be written again", async () => {
     const circular: Record<string, unknown> = {};
     circular["self"] = circular;
     for (const value of [circular, { big: 1n }]) {
@@ -477,7 +503,7 @@ describe("a body that was read before", () => {
     }
   });
 
-  it("refuses a value too deep to be written again, and blames nobody's app", async () => {
+  it("refuses a value too deep to be written again, as a mismatch", async () => {
     const value: unknown = JSON.parse("[".repeat(500_000) + "]".repeat(500_000));
     expect(await receiver.receive(webhookRequest({ body: { from: "parsed", value } }))).toMatchObject(
       rejected("ERR_SIGNATURE_MISMATCH"),
@@ -492,7 +518,7 @@ describe("a body that was read before", () => {
     expect(await receiver.receive(request)).toMatchObject(rejected("ERR_SIGNATURE_MISMATCH"));
   });
 
-  it("passes on what ends the reading", async () => {
+  it("refuses with the error that ended the reading", async () => {
     const read = (): Promise<never> => Promise.reject(new WebhookError("ERR_BODY_ABORTED"));
     expect(await receiver.receive(webhookRequest({ body: { from: "stream", read } }))).toMatchObject(
       rejected("ERR_BODY_ABORTED"),

@@ -30,7 +30,7 @@ const types = Object.keys(sampleMessages) as MessageType[];
 
 describe("dispatch", () => {
   it.each([
-    ["a message alone", sampleMessages.track],
+    ["only a message", sampleMessages.track],
     ["nothing, where verifyWebhook() did not run", undefined],
   ])("is a TypeError for %s", async (_case, given) => {
     const handler = vi.fn<Handler>();
@@ -138,7 +138,7 @@ describe("a router's mistakes", () => {
       "There is a handler of .otherwise() already.",
     ],
     [
-      "a type there is none of",
+      "an unknown type",
       () => createRouter().on("purchase" as "page", handler),
       'There are no messages of type "purchase". Use .otherwise() for other types.',
     ],

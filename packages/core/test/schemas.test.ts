@@ -30,7 +30,7 @@ describe("messageSchema", () => {
     expect(count.refused).toBeGreaterThan(1_000);
   });
 
-  it.each(types)("has a schema for %s alone, which accepts no other type", (type) => {
+  it.each(types)("has a schema for %s, which accepts no other type", (type) => {
     const validateType = ajv.compile(messageSchema(type));
     const accepted = types.filter((other) => validateType(sampleMessages[other]));
     expect(accepted).toEqual([type]);
@@ -61,7 +61,7 @@ describe("messageSchema", () => {
     expect(messageSchema()["oneOf"]).toHaveLength(7);
   });
 
-  it("refuses a type there is no message of", () => {
+  it("refuses an unknown type", () => {
     expect(() => messageSchema("constructor" as MessageType)).toThrow(TypeError);
   });
 });

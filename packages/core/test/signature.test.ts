@@ -4,16 +4,16 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { vectors } from "./support/vectors.ts";
 
-const secret = "secret";
-const body = '{"type":"track","userId":"u-1","event":"Order Completed"}';
-const signature = sign(body, secret);
+const SECRET = "secret";
+const BODY = '{"type":"track","userId":"u-1","event":"Order Completed"}';
+const signature = sign(BODY, SECRET);
 const aSecret = fc.string({ minLength: 1, unit: "binary" });
 const aBody = fc.oneof(fc.uint8Array(), fc.string({ unit: "binary" }));
 
-const mismatch = { ok: false, code: "ERR_SIGNATURE_MISMATCH" };
-const malformed = { ok: false, code: "ERR_SIGNATURE_MALFORMED" };
-const missing = { ok: false, code: "ERR_SIGNATURE_MISSING" };
-const matches = { ok: true, secretIndex: 0, verifiedOver: "bytes" };
+const MISMATCH = { ok: false, code: "ERR_SIGNATURE_MISMATCH" };
+const MALFORMED = { ok: false, code: "ERR_SIGNATURE_MALFORMED" };
+const MISSING = { ok: false, code: "ERR_SIGNATURE_MISSING" };
+const MATCHES = { ok: true, secretIndex: 0, verifiedOver: "bytes" };
 
 describe("sign", () => {
   const texts = vectors.filter(({ secret }) => secret !== undefined);
@@ -21,24 +21,24 @@ describe("sign", () => {
   it.each(texts)("$name", ({ secret = "", body, text, signature }) => {
     expect(sign(body, secret)).toBe(signature);
     if (text !== undefined) expect(sign(text, secret)).toBe(signature);
-    expect(verifySignature(body, signature, secret)).toEqual(matches);
+    expect(verifySignature(body, signature, secret)).toEqual(MATCHES);
   });
 
   it("takes the exact bytes of a view into a larger buffer", () => {
-    const larger = Buffer.from(`before${body}after`);
-    expect(sign(larger.subarray(6, 6 + body.length), secret)).toBe(signature);
+    const larger = Buffer.from(`before${BODY}after`);
+    expect(sign(larger.subarray(6, 6 + BODY.length), SECRET)).toBe(signature);
   });
 
   it.each([
-    ["an empty secret", body, "", "The secret must be a non-empty string, but is empty."],
-    ["no secret", body, undefined, "The secret must be a non-empty string, but is undefined."],
+    ["an empty secret", BODY, "", "The secret must be a non-empty string, but is empty."],
+    ["no secret", BODY, undefined, "The secret must be a non-empty string, but is undefined."],
     [
       "a parsed body",
       { type: "track" },
-      secret,
+      SECRET,
       "The body must be the exact bytes or text that was sent, but is object.",
     ],
-    ["no body", null, secret, "The body must be the exact bytes or text that was sent, but is null."],
+    ["no body", null, SECRET, "The body must be the exact bytes or text that was sent, but is null."],
   ])("refuses %s with a TypeError", (_case, body, secret, message) => {
     // What JavaScript may pass; the types forbid it.
     const call = (): string => sign(body as string, secret as string);
@@ -51,8 +51,8 @@ describe("verifySignature", () => {
   it("accepts whatever sign made, for any secret and body", () => {
     fc.assert(
       fc.property(aBody, aSecret, (body, secret) => {
-        expect(verifySignature(body, sign(body, secret), secret)).toEqual(matches);
-        expect(verifySignature(body, sign(body, secret), secret, { strict: true })).toEqual(matches);
+        expect(verifySignature(body, sign(body, secret), secret)).toEqual(MATCHES);
+        expect(verifySignature(body, sign(body, secret), secret, { strict: true })).toEqual(MATCHES);
       }),
     );
   });
@@ -64,7 +64,7 @@ describe("verifySignature", () => {
         const changed = Uint8Array.from(body);
         const bit = anyBit % (body.length * 8);
         changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-        expect(verifySignature(changed, sign(body, secret), secret, { strict: true })).toEqual(mismatch);
+        expect(verifySignature(changed, sign(body, secret), secret, { strict: true })).toEqual(MISMATCH);
       }),
     );
   });
@@ -73,7 +73,7 @@ describe("verifySignature", () => {
     for (let bit = 0; bit < 160; bit++) {
       const changed = Buffer.from(signature, "hex");
       changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-      expect(verifySignature(body, changed.toString("hex"), secret)).toEqual(mismatch);
+      expect(verifySignature(BODY, changed.toString("hex"), SECRET)).toEqual(MISMATCH);
     }
   });
 
@@ -95,7 +95,7 @@ describe("the X-Signature header", () => {
     ["mixed case", signature.slice(0, 20).toUpperCase() + signature.slice(20)],
     ["a list of one", [signature]],
   ])("may be in %s", (_case, header) => {
-    expect(verifySignature(body, header, secret)).toEqual(matches);
+    expect(verifySignature(BODY, header, SECRET)).toEqual(MATCHES);
   });
 
   it.each([
@@ -105,7 +105,7 @@ describe("the X-Signature header", () => {
     ["an empty list", []],
     ["a list of an empty text", [""]],
   ])("is missing when %s", (_case, header) => {
-    expect(verifySignature(body, header, secret)).toEqual(missing);
+    expect(verifySignature(BODY, header, SECRET)).toEqual(MISSING);
   });
 
   it.each([
@@ -124,20 +124,20 @@ describe("the X-Signature header", () => {
     ["repeated", [signature, signature]],
     ["repeated and joined", `${signature}, ${signature}`],
   ])("is malformed when %s", (_case, header) => {
-    expect(verifySignature(body, header, secret)).toEqual(malformed);
+    expect(verifySignature(BODY, header, SECRET)).toEqual(MALFORMED);
   });
 
   it("never throws for anything a platform may put there", () => {
     fc.assert(
       fc.property(fc.anything(), (header) => {
-        const result = verifySignature(body, header as string, secret);
+        const result = verifySignature(BODY, header as string, SECRET);
         expect(result.ok).toBe(false);
       }),
     );
     // An object that would read as the right digits, if it were taken for text.
     const lookalike = { toString: () => signature, length: 1, 0: signature };
-    expect(verifySignature(body, lookalike as unknown as string, secret)).toEqual(malformed);
-    expect(verifySignature(body, [[signature]] as unknown as string, secret)).toEqual(malformed);
+    expect(verifySignature(BODY, lookalike as unknown as string, SECRET)).toEqual(MALFORMED);
+    expect(verifySignature(BODY, [[signature]] as unknown as string, SECRET)).toEqual(MALFORMED);
   });
 });
 
@@ -145,14 +145,14 @@ describe("several secrets", () => {
   it("tells which of them matched", () => {
     const secrets = ["new", "current", "old"];
     for (const [secretIndex, secret] of secrets.entries()) {
-      expect(verifySignature(body, sign(body, secret), secrets)).toEqual({ ...matches, secretIndex });
+      expect(verifySignature(BODY, sign(BODY, secret), secrets)).toEqual({ ...MATCHES, secretIndex });
     }
-    expect(verifySignature(body, sign(body, "retired"), secrets)).toEqual(mismatch);
+    expect(verifySignature(BODY, sign(BODY, "retired"), secrets)).toEqual(MISMATCH);
   });
 
   it("prefers the exact bytes by any of them to the re-serialised body by an earlier one", () => {
     const spaced = "{ }";
-    expect(verifySignature(spaced, sign(spaced, "b"), ["a", "b"])).toEqual({ ...matches, secretIndex: 1 });
+    expect(verifySignature(spaced, sign(spaced, "b"), ["a", "b"])).toEqual({ ...MATCHES, secretIndex: 1 });
     expect(verifySignature(spaced, sign("{}", "b"), ["a", "b"])).toEqual({
       ok: true,
       secretIndex: 1,
@@ -167,8 +167,8 @@ describe("several secrets", () => {
     ["no list at all", 42],
     ["nothing", undefined],
   ])("refuses %s with a TypeError, before it looks at the signature", (_case, secrets) => {
-    expect(() => verifySignature(body, undefined, secrets as string[])).toThrow(TypeError);
-    expect(() => verifySignature(body, sign(body, "good"), secrets as string[])).toThrow(/secret must be/);
+    expect(() => verifySignature(BODY, undefined, secrets as string[])).toThrow(TypeError);
+    expect(() => verifySignature(BODY, sign(BODY, "good"), secrets as string[])).toThrow(/secret must be/);
   });
 });
 
@@ -176,12 +176,12 @@ describe("re-serialised JSON", () => {
   const viaJson = { ok: true, secretIndex: 0, verifiedOver: "json" };
 
   it.each([
-    ["re-spaced", JSON.stringify(JSON.parse(body), null, 2)],
-    ["followed by a newline", `${body}\n`],
-    ["escaped where it need not be", body.replace("track", "\\u0074rack")],
+    ["re-spaced", JSON.stringify(JSON.parse(BODY), null, 2)],
+    ["followed by a newline", `${BODY}\n`],
+    ["escaped where it need not be", BODY.replace("track", "\\u0074rack")],
   ])("verifies when %s, unless strict", (_case, received) => {
-    expect(verifySignature(received, signature, secret)).toEqual(viaJson);
-    expect(verifySignature(received, signature, secret, { strict: true })).toEqual(mismatch);
+    expect(verifySignature(received, signature, SECRET)).toEqual(viaJson);
+    expect(verifySignature(received, signature, SECRET, { strict: true })).toEqual(MISMATCH);
   });
 
   it("verifies any JSON that was re-spaced on its way", () => {
@@ -189,14 +189,14 @@ describe("re-serialised JSON", () => {
     fc.assert(
       fc.property(fc.jsonValue({ noUnicodeString: false }), space, (value, space) => {
         const sent = JSON.stringify(value);
-        expect(verifySignature(JSON.stringify(value, null, space), sign(sent, secret), secret).ok).toBe(true);
+        expect(verifySignature(JSON.stringify(value, null, space), sign(sent, SECRET), SECRET).ok).toBe(true);
       }),
     );
   });
 
   it("keeps a key named __proto__ where it is", () => {
     const sent = '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}';
-    expect(verifySignature(sent.replaceAll(":", " : "), sign(sent, secret), secret)).toEqual(viaJson);
+    expect(verifySignature(sent.replaceAll(":", " : "), sign(sent, SECRET), SECRET)).toEqual(viaJson);
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
   });
 
@@ -206,7 +206,7 @@ describe("re-serialised JSON", () => {
     ["keys reordered", '{"a":1,"b":2}', '{"b":2,"a":1}'],
     ["a byte order mark before it", "{}", "\ufeff{}"],
   ])("does not verify with %s", (_case, sent, received) => {
-    expect(verifySignature(received, sign(sent, secret), secret)).toEqual(mismatch);
+    expect(verifySignature(received, sign(sent, SECRET), SECRET)).toEqual(MISMATCH);
   });
 });
 
@@ -220,14 +220,14 @@ describe("a hostile body", () => {
     ["not UTF-8", Uint8Array.of(0xc3, 0x28)],
     ["empty", ""],
   ])("%s is a mismatch, and no exception", (_case, body) => {
-    expect(verifySignature(body, signature, secret)).toEqual(mismatch);
-    expect(verifySignature(body, sign(body, secret), secret)).toEqual(matches);
+    expect(verifySignature(body, signature, SECRET)).toEqual(MISMATCH);
+    expect(verifySignature(body, sign(body, SECRET), SECRET)).toEqual(MATCHES);
   });
 
   it("never throws, whatever the bytes", () => {
     fc.assert(
       fc.property(aBody, (body) => {
-        expect(verifySignature(body, signature, secret)).toEqual(mismatch);
+        expect(verifySignature(body, signature, SECRET)).toEqual(MISMATCH);
       }),
     );
   });

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { createReceiver, sign, verifySignature, type VerifiedWebhook } from "@countersign/core";
 import { sampleMessages } from "@countersign/core/testing";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { secret, webhookRequest } from "./support/requests.ts";
+import { SECRET, webhookRequest } from "./support/requests.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -11,9 +11,9 @@ const text = (bytes: Uint8Array | undefined): string => Buffer.from(bytes ?? [])
 
 /** The webhook of a body whose signature covers another text. */
 async function verified(received: string, signed: string): Promise<VerifiedWebhook> {
-  const headers = { "x-signature": sign(signed, secret) };
+  const headers = { "x-signature": sign(signed, SECRET) };
   const request = webhookRequest({ headers, body: { from: "raw", value: received } });
-  const result = await createReceiver({ secret }).receive(request);
+  const result = await createReceiver({ secret: SECRET }).receive(request);
   if (result.verdict !== "verified") throw new Error(result.verdict);
   return result.webhook;
 }
@@ -56,30 +56,30 @@ describe("work for a request of anyone", () => {
   it("parses nothing beyond 128 KiB before it is verified", async () => {
     const parse = vi.spyOn(JSON, "parse");
     const brackets = "[".repeat(64 * KIB + 1) + "]".repeat(64 * KIB + 1);
-    expect(verifySignature(brackets, forged, secret).ok).toBe(false);
+    expect(verifySignature(brackets, forged, SECRET).ok).toBe(false);
     const request = webhookRequest({
       headers: { "x-signature": forged },
       body: { from: "raw", value: brackets },
     });
-    expect(await createReceiver({ secret }).receive(request)).toMatchObject({
+    expect(await createReceiver({ secret: SECRET }).receive(request)).toMatchObject({
       error: { code: "ERR_SIGNATURE_MISMATCH", hint: expect.stringContaining("131072 bytes") as string },
     });
     expect(parse).not.toHaveBeenCalled();
-    expect(verifySignature("[".repeat(128 * KIB), forged, secret).ok).toBe(false);
+    expect(verifySignature("[".repeat(128 * KIB), forged, SECRET).ok).toBe(false);
     expect(parse).toHaveBeenCalledOnce();
   });
 
   it("names the limit to onRejected, too, where the bytes of a large body do not match", async () => {
     const hints: string[] = [];
-    const receiver = createReceiver({ secret, onRejected: ({ hint }) => void hints.push(hint) });
+    const receiver = createReceiver({ secret: SECRET, onRejected: ({ hint }) => void hints.push(hint) });
     const body = indented(200 * KIB);
-    const headers = { "x-signature": sign(JSON.stringify(JSON.parse(body)), secret) };
+    const headers = { "x-signature": sign(JSON.stringify(JSON.parse(body)), SECRET) };
     expect(
       await receiver.receive(webhookRequest({ headers, body: { from: "raw", value: body } })),
     ).toMatchObject({ verdict: "rejected" });
     expect(hints).toEqual([expect.stringContaining("131072 bytes")]);
     // When strict, the second form is not tried at all.
-    const strict = createReceiver({ secret, strict: true });
+    const strict = createReceiver({ secret: SECRET, strict: true });
     expect(
       await strict.receive(webhookRequest({ headers, body: { from: "raw", value: body } })),
     ).toMatchObject({ error: { hint: expect.not.stringContaining("131072") as string } });
@@ -94,13 +94,13 @@ describe("work for a request of anyone", () => {
 
   it("accepts a body that arrived parsed up to maxBodyBytes: it was parsed already", async () => {
     const value: unknown = JSON.parse(indented(500 * KIB));
-    const headers = { "x-signature": sign(JSON.stringify(value), secret) };
+    const headers = { "x-signature": sign(JSON.stringify(value), SECRET) };
     const request = webhookRequest({ headers, body: { from: "parsed", value } });
-    expect(await createReceiver({ secret }).receive(request)).toMatchObject({
+    expect(await createReceiver({ secret: SECRET }).receive(request)).toMatchObject({
       verdict: "verified",
       webhook: { verifiedOver: "json" },
     });
-    expect(await createReceiver({ secret, maxBodyBytes: 400 * KIB }).receive(request)).toMatchObject({
+    expect(await createReceiver({ secret: SECRET, maxBodyBytes: 400 * KIB }).receive(request)).toMatchObject({
       error: { code: "ERR_BODY_TOO_LARGE" },
     });
   });

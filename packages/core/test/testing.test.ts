@@ -4,19 +4,19 @@ import { mutations, sampleMessages, signedRequest, type SignedRequest } from "@c
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-const secret = "secret";
-const types: readonly MessageType[] = ["page", "screen", "identify", "track", "alias", "group", "delete"];
+const SECRET = "secret";
+const TYPES: readonly MessageType[] = ["page", "screen", "identify", "track", "alias", "group", "delete"];
 
 async function verdictOn({ method, headers, body }: SignedRequest): Promise<string> {
   const request = { method, headers, body: { from: "raw", value: body }, request: undefined } as const;
-  const received = await createReceiver({ secret }).receive(request);
+  const received = await createReceiver({ secret: SECRET }).receive(request);
   return received.verdict === "rejected" ? received.error.code : received.webhook.verifiedOver;
 }
 
 describe("sampleMessages", () => {
   it("has one well-formed message of each type", () => {
-    expect(Object.keys(sampleMessages)).toEqual(types);
-    for (const type of types) {
+    expect(Object.keys(sampleMessages)).toEqual(TYPES);
+    for (const type of TYPES) {
       expect(sampleMessages[type].type).toBe(type);
       expect(isMessage(sampleMessages[type])).toBe(true);
     }
@@ -46,7 +46,7 @@ describe("sampleMessages", () => {
 
 describe("signedRequest", () => {
   it("is the documented request: the body once, its signature, the headers (spec 4.1)", () => {
-    expect(signedRequest({}, secret)).toEqual({
+    expect(signedRequest({}, SECRET)).toEqual({
       method: "POST",
       headers: {
         "content-type": "application/json",
@@ -60,7 +60,7 @@ describe("signedRequest", () => {
   it("takes text and bytes as they are", async () => {
     const spaced = '{ "type": "delete", "userId": "u-1" }';
     for (const body of [spaced, Buffer.from(spaced)]) {
-      const request = signedRequest(body, secret);
+      const request = signedRequest(body, SECRET);
       expect(Buffer.from(request.body).toString()).toBe(spaced);
       expect(await verdictOn(request)).toBe("bytes");
     }
@@ -80,7 +80,7 @@ describe("mutations", () => {
   it.each(verdicts)("%s comes to %s, for every message type", async (name, verdict) => {
     expect(verdicts.map(([name]) => name)).toEqual(Object.keys(mutations));
     for (const message of Object.values(sampleMessages)) {
-      const request = signedRequest(message, secret);
+      const request = signedRequest(message, SECRET);
       const copy = structuredClone(request);
       expect(await verdictOn(mutations[name](request))).toBe(verdict);
       expect(request).toEqual(copy);
@@ -90,11 +90,11 @@ describe("mutations", () => {
   it("tampered changes one byte of any body, and keeps JSON JSON where it can", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1 }), (bytes) => {
-        const { body } = mutations.tampered(signedRequest(bytes, secret));
+        const { body } = mutations.tampered(signedRequest(bytes, SECRET));
         expect(body.filter((byte, index) => byte !== bytes[index])).toHaveLength(1);
       }),
     );
-    const { body } = mutations.tampered(signedRequest(sampleMessages.track, secret));
+    const { body } = mutations.tampered(signedRequest(sampleMessages.track, SECRET));
     expect(isMessage(JSON.parse(Buffer.from(body).toString()))).toBe(true);
   });
 });

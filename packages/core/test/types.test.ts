@@ -76,7 +76,7 @@ describe("a switch over the type", () => {
     expect(() => incomplete(sampleMessages.delete)).toThrow('No case handles messages of type "delete".');
   });
 
-  it("does not compile with a type there is none of", () => {
+  it("does not compile with an unknown type", () => {
     function mistaken(message: WebhookMessage): boolean {
       // @ts-expect-error: no such type
       return message.type === "purchase";
@@ -96,7 +96,7 @@ describe("a field of another type", () => {
     expect(message.groupId).toBeUndefined();
   });
 
-  it("is told apart by the guards", () => {
+  it("is recognised by the guards", () => {
     const message: WebhookMessage | UnknownMessage = parseMessage(sampleMessages.track, {
       allowUnknownTypes: true,
     });

@@ -4,17 +4,17 @@ import { mutations, sampleMessages, signedRequest } from "@countersign/core/test
 import { describe, expect, it } from "vitest";
 import { caught } from "./support/caught.ts";
 
-const secret = "secret";
+const SECRET = "secret";
 
 function signed(body: string | Uint8Array): Parameters<typeof verifyWebhook>[0] {
-  return { body, signature: sign(body, secret), secret };
+  return { body, signature: sign(body, SECRET), secret: SECRET };
 }
 
 describe("verifyWebhook", () => {
   it.each(Object.values(sampleMessages))("verifies and types a $type", (message) => {
-    const { body, headers } = signedRequest(message, secret);
+    const { body, headers } = signedRequest(message, SECRET);
     const signature = headers["x-signature"];
-    expect(verifyWebhook({ body, signature, secret })).toEqual({
+    expect(verifyWebhook({ body, signature, secret: SECRET })).toEqual({
       message,
       rawBody: body,
       receivedBody: body,
@@ -30,12 +30,12 @@ describe("verifyWebhook", () => {
   });
 
   it("gives the signature in lower case, whatever came", () => {
-    const { body, headers } = mutations.upperCase(signedRequest(sampleMessages.track, secret));
-    const { signature } = verifyWebhook({ body, signature: headers["x-signature"], secret });
+    const { body, headers } = mutations.upperCase(signedRequest(sampleMessages.track, SECRET));
+    const { signature } = verifyWebhook({ body, signature: headers["x-signature"], secret: SECRET });
     expect(signature).toBe(headers["x-signature"]?.toLowerCase());
   });
 
-  it("hands on an unknown type only when asked", () => {
+  it("accepts an unknown type only with allowUnknownTypes", () => {
     const input = signed('{"type":"purchase"}');
     expect(caught(() => verifyWebhook(input))).toMatchObject({ code: "ERR_UNKNOWN_TYPE" });
     expect(verifyWebhook({ ...input, allowUnknownTypes: true }).message).toEqual({ type: "purchase" });
@@ -63,11 +63,11 @@ describe("verifyWebhook", () => {
     ["a parsed body", { ...signed("{}"), body: {} as string }],
     ["an empty secret", { ...signed("{}"), secret: "" }],
     ["an empty list of secrets", { ...signed("{}"), secret: [] }],
-  ])("takes %s for the programmer's mistake", (_case, input) => {
+  ])("throws a TypeError for %s", (_case, input) => {
     expect(() => verifyWebhook(input)).toThrow(TypeError);
   });
 
-  it("says where the middleware is, to who takes it for one", () => {
+  it("says where the middleware is if it is called like one", () => {
     const options = { secret: "secret" } as VerifyWebhookInput;
     expect(() => verifyWebhook(options)).toThrow(/The middleware of this name is in @countersign\/express/);
   });
@@ -75,7 +75,11 @@ describe("verifyWebhook", () => {
   it("reads a re-serialised body as it was signed: 1e400 does not pass for the null that is written of it", () => {
     const sent = '{"type":"track","userId":"u-1","event":"Refund","properties":{"limit":null}}';
     const forged = sent.replace("null", "1e400");
-    const { message, verifiedOver } = verifyWebhook({ body: forged, signature: sign(sent, secret), secret });
+    const { message, verifiedOver } = verifyWebhook({
+      body: forged,
+      signature: sign(sent, SECRET),
+      secret: SECRET,
+    });
     expect(verifiedOver).toBe("json");
     expect(message).toEqual(JSON.parse(sent));
   });

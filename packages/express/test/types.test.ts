@@ -4,7 +4,7 @@ import express, { type Request, type Response } from "express";
 import { expect, expectTypeOf, it } from "vitest";
 import * as z from "zod";
 
-const secret = "secret";
+const SECRET = "secret";
 
 /** A controller in a file of its own, as the app's routes import it. */
 function controller(req: Request<{ tenant: string }>, res: Response): void {
@@ -17,13 +17,13 @@ function controller(req: Request<{ tenant: string }>, res: Response): void {
 
 it("narrows req.webhook.message in a separate controller without a cast", () => {
   const app = express();
-  app.post("/x/:tenant", verifyWebhook({ secret }), controller);
+  app.post("/x/:tenant", verifyWebhook({ secret: SECRET }), controller);
   expect(app).toBeDefined();
 });
 
 it("narrows req.body on its type without a cast", () => {
   const app = express();
-  app.post("/webhooks", verifyWebhook({ secret }), (req, res) => {
+  app.post("/webhooks", verifyWebhook({ secret: SECRET }), (req, res) => {
     switch (req.body.type) {
       case "track":
         expectTypeOf(req.body.event).toEqualTypeOf<string>();
@@ -45,7 +45,7 @@ it("narrows req.body on its type without a cast", () => {
     void req.webhook.rawBody.length;
     res.sendStatus(204);
   });
-  app.post("/forgotten", verifyWebhook({ secret }), (req) => {
+  app.post("/forgotten", verifyWebhook({ secret: SECRET }), (req) => {
     switch (req.body.type) {
       case "track":
         break;
@@ -68,19 +68,19 @@ it("narrows req.body on its type without a cast", () => {
   express
     .Router()
     .route("/y/:id")
-    .post(verifyWebhook({ secret }), (req) => {
+    .post(verifyWebhook({ secret: SECRET }), (req) => {
       expectTypeOf(req.params.id).toEqualTypeOf<string>();
       if (req.body.type === "track") expectTypeOf(req.body.event).toEqualTypeOf<string>();
     });
   // @ts-expect-error req.webhook.message would be typed wrongly: see WebhookTypes
-  const unknown: VerifyWebhookOptions = { secret, allowUnknownTypes: true };
+  const unknown: VerifyWebhookOptions = { secret: SECRET, allowUnknownTypes: true };
   expect(unknown).toBeDefined();
   const events = defineEvents({ "Order Completed": z.object({ total: z.number() }) });
   const router = createRouter({ events }).on("track", "Order Completed", ({ event, properties }) => {
     expectTypeOf(event).toEqualTypeOf<"Order Completed">();
     expectTypeOf(properties).toEqualTypeOf<{ total: number }>();
   });
-  app.post("/r", verifyWebhook({ secret, events }), dispatch(router));
+  app.post("/r", verifyWebhook({ secret: SECRET, events }), dispatch(router));
   // @ts-expect-error not defined
   expect(() => createRouter({ events }).on("track", "Order Complete", () => {})).not.toThrow();
   expect(app).toBeDefined();

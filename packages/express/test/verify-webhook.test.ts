@@ -6,8 +6,8 @@ import express4 from "express4";
 import request, { type Test } from "supertest";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
-const secret = "secret";
-const track = signedRequest(sampleMessages.track, secret);
+const SECRET = "secret";
+const track = signedRequest(sampleMessages.track, SECRET);
 const noContent: RequestHandler = (_req, res) => void res.sendStatus(204);
 
 const versions = [
@@ -32,7 +32,7 @@ describe.each(versions)("verifyWebhook on Express $version", ({ express }) => {
 
   it("passes on each of the seven messages as req.body, and its exact bytes", async () => {
     const bodies: unknown[] = [];
-    app.post("/webhooks", verifyWebhook({ secret }), (req, res) => {
+    app.post("/webhooks", verifyWebhook({ secret: SECRET }), (req, res) => {
       bodies.push(req.body);
       expect(req.webhook.message).toBe(req.body);
       expect(req.webhook.rawBody.toString()).toBe(JSON.stringify(req.body));
@@ -40,14 +40,14 @@ describe.each(versions)("verifyWebhook on Express $version", ({ express }) => {
     });
     const messages = Object.values(sampleMessages);
     for (const message of messages) {
-      expect((await post(signedRequest(message, secret))).status).toBe(204);
+      expect((await post(signedRequest(message, SECRET))).status).toBe(204);
     }
     expect(bodies).toEqual(messages);
   });
 
-  it("refuses by its own answer, and leaves other routes alone", async () => {
+  it("answers a refusal itself, and does not touch other routes", async () => {
     const handler = vi.fn<RequestHandler>(noContent);
-    app.post("/webhooks", verifyWebhook({ secret }), handler);
+    app.post("/webhooks", verifyWebhook({ secret: SECRET }), handler);
     app.post("/json", express.json(), (req, res) => void res.json(req.body));
     const refused = await post(mutations.unsigned(track));
     expect(refused.status).toBe(401);
@@ -63,7 +63,7 @@ describe.each(versions)("verifyWebhook on Express $version", ({ express }) => {
       req.body.properties.total = -0;
       next();
     });
-    app.post("/webhooks", verifyWebhook({ secret }), (req, res) => {
+    app.post("/webhooks", verifyWebhook({ secret: SECRET }), (req, res) => {
       const { verifiedOver, rawBody, receivedBody, message } = req.webhook;
       expect(verifiedOver).toBe("json");
       expect(receivedBody).toBeUndefined();
@@ -73,17 +73,17 @@ describe.each(versions)("verifyWebhook on Express $version", ({ express }) => {
       res.sendStatus(204);
     });
     const free = { ...sampleMessages.track, properties: { ...sampleMessages.track.properties, total: 0 } };
-    expect((await post(signedRequest(free, secret))).status).toBe(204);
+    expect((await post(signedRequest(free, SECRET))).status).toBe(204);
   });
 
   it("keeps __proto__ and constructor as own properties", async () => {
     const text =
       '{"type":"track","event":"e","userId":"u","properties":{"__proto__":{"polluted":1},"constructor":{"prototype":2}}}';
-    app.post("/webhooks", verifyWebhook({ secret }), (req, res) => {
+    app.post("/webhooks", verifyWebhook({ secret: SECRET }), (req, res) => {
       expect(JSON.stringify(req.body)).toBe(text);
       res.sendStatus(204);
     });
-    expect((await post(signedRequest(text, secret))).status).toBe(204);
+    expect((await post(signedRequest(text, SECRET))).status).toBe(204);
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
   });
 
@@ -92,11 +92,11 @@ describe.each(versions)("verifyWebhook on Express $version", ({ express }) => {
     expect(() => verifyWebhook({ secret: "" })).toThrow(TypeError);
   });
 
-  it("hands a refusal to the app's error handling where onError says so", async () => {
+  it("passes a refusal to the app's error handling with onError: throw", async () => {
     const handleError = vi.fn<ErrorRequestHandler>((error: WebhookError, _req, res) => {
       res.status(error.status).send(error.code);
     });
-    app.post("/webhooks", verifyWebhook({ secret, onError: "throw" }), noContent);
+    app.post("/webhooks", verifyWebhook({ secret: SECRET, onError: "throw" }), noContent);
     // Express knows an error handler by its four parameters.
     app.use(((error, req, res, next) => handleError(error, req, res, next)) satisfies ErrorRequestHandler);
     const answer = await post(mutations.forged(track));
@@ -117,33 +117,33 @@ describe.each(versions)("verifyWebhook on Express $version", ({ express }) => {
     expect(onRejected.mock.calls[0]?.[1].request.path).toBe("/webhooks/other");
   });
 
-  it("answers 500 where a hook throws", async () => {
-    const failing = { secret, onVerified: () => Promise.reject(new Error("log down")) };
+  it("answers 500 if a hook throws", async () => {
+    const failing = { secret: SECRET, onVerified: () => Promise.reject(new Error("log down")) };
     app.post("/webhooks", verifyWebhook(failing), noContent);
     expect((await post(track)).status).toBe(500);
   });
 
-  it("runs a router, and answers 204, 422 for what does not fit it, or 500 where its handler throws", async () => {
+  it("runs a router, and answers 204, 422 for what does not match it, or 500 if its handler throws", async () => {
     const router = createRouter()
       .on("track", ({ event }) => expect(event).toBe("Order Completed"))
       .on("screen", () => Promise.reject(new WebhookError("ERR_INVALID_MESSAGE")))
       .on("identify", () => Promise.reject(new Error("database down")));
-    app.post("/webhooks", verifyWebhook({ secret }), dispatch(router));
+    app.post("/webhooks", verifyWebhook({ secret: SECRET }), dispatch(router));
     expect((await post(track)).status).toBe(204);
-    const unfit = await post(signedRequest(sampleMessages.screen, secret));
+    const unfit = await post(signedRequest(sampleMessages.screen, SECRET));
     expect([unfit.status, unfit.body]).toMatchObject([422, { code: "ERR_INVALID_MESSAGE" }]);
-    expect((await post(signedRequest(sampleMessages.identify, secret))).status).toBe(500);
+    expect((await post(signedRequest(sampleMessages.identify, SECRET))).status).toBe(500);
   });
 
   it("answers as the handler did even if the store fails after it", async () => {
     const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
     const dedupe: DedupeStore = { ...memoryDedupe(), commit: () => Promise.reject(new Error("store down")) };
-    app.post("/webhooks", verifyWebhook({ secret, dedupe }), noContent);
+    app.post("/webhooks", verifyWebhook({ secret: SECRET, dedupe }), noContent);
     expect((await post(track)).status).toBe(204);
     expect(await warned).toMatchObject({ code: "COUNTERSIGN_DEDUPE" });
   });
 });
 
 function tenantSecret({ params }: { params: Record<string, string | string[]> }): string | undefined {
-  return params["tenant"] === "acme" ? secret : undefined;
+  return params["tenant"] === "acme" ? SECRET : undefined;
 }

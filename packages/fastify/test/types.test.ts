@@ -4,12 +4,12 @@ import fastify from "fastify";
 import { expect, expectTypeOf, it } from "vitest";
 import * as z from "zod";
 
-const secret = "secret";
+const SECRET = "secret";
 
 it("narrows request.webhook.message on its type without a cast", async () => {
   const app = fastify();
   await app.register(async (scope) => {
-    await scope.register(verifyWebhook, { secret });
+    await scope.register(verifyWebhook, { secret: SECRET });
     scope.post("/webhooks", async (request, reply) => {
       const { message } = request.webhook;
       switch (message.type) {
@@ -41,7 +41,7 @@ it("narrows request.webhook.message on its type without a cast", async () => {
           assertNever(webhook.message);
       }
     });
-    // A route with types of its own keeps them beside the webhook.
+    // A route with its own types keeps them.
     scope.post<{ Params: { tenant: string } }>("/t/:tenant", async (request) => {
       expectTypeOf(request.params.tenant).toEqualTypeOf<string>();
       expectTypeOf(request.webhook).toEqualTypeOf<VerifiedWebhook>();
@@ -66,8 +66,8 @@ it("types events, and options by the whole app's WebhookTypes", () => {
   app.post("/webhooks", dispatch(router));
 
   // @ts-expect-error request.webhook.message would be typed wrongly: see app-types.test.ts
-  const unknown: VerifyWebhookOptions = { secret, allowUnknownTypes: true };
+  const unknown: VerifyWebhookOptions = { secret: SECRET, allowUnknownTypes: true };
   // @ts-expect-error not an option
-  app.register(verifyWebhook, { secret, secrets: [] });
+  app.register(verifyWebhook, { secret: SECRET, secrets: [] });
   expect(unknown).toBeDefined();
 });

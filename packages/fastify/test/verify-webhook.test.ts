@@ -8,8 +8,8 @@ import fastify4 from "fastify4";
 import request, { type Response } from "supertest";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-const secret = "secret";
-const track = signedRequest(sampleMessages.track, secret);
+const SECRET = "secret";
+const track = signedRequest(sampleMessages.track, SECRET);
 
 const flip = (byte: number): number => byte ^ 1;
 
@@ -30,7 +30,7 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
 
   /** A verified scope with one route, and whatever `more` puts into the scope after it. */
   async function addScope(
-    options: VerifyWebhookOptions = { secret },
+    options: VerifyWebhookOptions = { secret: SECRET },
     more: (scope: FastifyInstance) => void = () => {},
   ): Promise<void> {
     await app.register(async (scope) => {
@@ -57,13 +57,13 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
     await addScope();
     const messages = Object.values(sampleMessages);
     for (const message of messages) {
-      expect((await post(signedRequest(message, secret))).statusCode).toBe(204);
+      expect((await post(signedRequest(message, SECRET))).statusCode).toBe(204);
     }
     expect(received.map(({ message }) => message)).toEqual(messages);
     expect(Buffer.from(received[0]?.rawBody ?? []).toString()).toBe(JSON.stringify(messages[0]));
   });
 
-  it("leaves the routes beside the scope their parser, their methods and their errors", async () => {
+  it("leaves routes outside the scope their parser, methods and errors", async () => {
     await addScope();
     app.post("/json", async (request) => request.body);
     app.get("/health", async () => "ok");
@@ -80,8 +80,8 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
     expect((await app.inject("/nowhere")).statusCode).toBe(404);
   });
 
-  it("guards every route of its scope, scopes within it too, but not what is no route", async () => {
-    await addScope({ secret }, (scope) => {
+  it("guards every route of its scope and of scopes inside it, but not unknown URLs", async () => {
+    await addScope({ secret: SECRET }, (scope) => {
       scope.get("/status", async () => "never");
       scope.register(async (inner) => {
         inner.post("/inner", async (request) => request.webhook.message.type);
@@ -93,7 +93,7 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
   });
 
   it("can be registered for the whole app, whose unknown URLs stay 404", async () => {
-    await app.register(verifyWebhook, { secret });
+    await app.register(verifyWebhook, { secret: SECRET });
     app.post("/webhooks", async (request) => request.webhook.message.type);
     expect((await post(track)).text).toBe("track");
     expect((await post(track, "/nowhere")).statusCode).toBe(404);
@@ -101,11 +101,11 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
   });
 
   it("gives request.body the message, to be checked by a schema of the route", async () => {
-    await addScope({ secret }, (scope) => {
+    await addScope({ secret: SECRET }, (scope) => {
       const schema = { body: { type: "object", properties: { type: { const: "identify" } } } };
       scope.post("/identify", { schema }, async (request) => request.body);
     });
-    const identify = await post(signedRequest(sampleMessages.identify, secret), "/identify");
+    const identify = await post(signedRequest(sampleMessages.identify, SECRET), "/identify");
     expect(identify.body).toEqual(sampleMessages.identify);
     expect((await post(track, "/identify")).body).toMatchObject({ code: "FST_ERR_VALIDATION" });
   });
@@ -114,7 +114,7 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
     await addScope();
     const json =
       '{"type":"track","event":"e","userId":"u","properties":{"__proto__":{"polluted":1},"constructor":{"prototype":2}}}';
-    expect((await post(signedRequest(json, secret))).statusCode).toBe(204);
+    expect((await post(signedRequest(json, SECRET))).statusCode).toBe(204);
     const [webhook] = received;
     const properties = webhook?.message.type === "track" ? webhook.message.properties : undefined;
     expect(Object.keys(properties ?? {})).toEqual(["__proto__", "constructor"]);
@@ -122,13 +122,13 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
   });
 
-  it("takes its own limit for Fastify's", async () => {
+  it("uses its own limit instead of Fastify's", async () => {
     app = fastify({ bodyLimit: 100 });
-    await addScope({ secret, maxBodyBytes: 1_000 });
+    await addScope({ secret: SECRET, maxBodyBytes: 1_000 });
     expect(track.body.length).toBeGreaterThan(100);
     expect((await post(track)).statusCode).toBe(204);
     const large = { ...sampleMessages.track, properties: { text: "x".repeat(1_000) } };
-    expect((await post(signedRequest(large, secret))).body).toMatchObject({ code: "ERR_BODY_TOO_LARGE" });
+    expect((await post(signedRequest(large, SECRET))).body).toMatchObject({ code: "ERR_BODY_TOO_LARGE" });
   });
 
   it("reads what an earlier preParsing hook gives, and gives later ones the body to read again", async () => {
@@ -137,7 +137,7 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
       return Readable.from([decoded], { objectMode: false });
     });
     const later: string[] = [];
-    await addScope({ secret }, (scope) => {
+    await addScope({ secret: SECRET }, (scope) => {
       scope.addHook("preParsing", async (_request, _reply, payload) => {
         for await (const chunk of payload) later.push(String(chunk));
         return Readable.from(later);
@@ -155,9 +155,9 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
   it("gives later hooks and parsers what was signed, and not what came", async () => {
     const properties = (json: string): string =>
       JSON.stringify({ ...sampleMessages.track, properties: 0 }).replace(':0,"', `:${json},"`);
-    const signed = signedRequest(properties('{"role":"user"}'), secret);
+    const signed = signedRequest(properties('{"role":"user"}'), SECRET);
     const sent = { ...signed, body: Buffer.from(properties('{"role":"admin","role":"user"}')) };
-    await addScope({ secret }, (scope) => {
+    await addScope({ secret: SECRET }, (scope) => {
       scope.addContentTypeParser("application/json", { parseAs: "string" }, (_request, json, done) =>
         done(null, json),
       );
@@ -167,12 +167,12 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
     expect((await post(sent as unknown as SignedRequest, "/own")).body).toEqual([text, text]);
   });
 
-  it("warns, when it is registered, that a request which never ends is never cut off", async () => {
+  it("warns at registration if requests that never end are never cut off", async () => {
     const warnings = async (options: object): Promise<string[]> => {
       const lines: string[] = [];
       const stream = { write: (line: string) => void lines.push(line) };
       const logging = fastify({ ...options, logger: { level: "warn", stream } });
-      await logging.register(verifyWebhook, { secret }).ready();
+      await logging.register(verifyWebhook, { secret: SECRET }).ready();
       await logging.close();
       return lines;
     };
@@ -190,32 +190,32 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
   it("rejects with a TypeError, when it is registered, without a secret or a second time", async () => {
     await expect(app.register(verifyWebhook, {}).ready()).rejects.toThrow(TypeError);
     app = fastify();
-    app.register(verifyWebhook, { secret });
-    app.register(verifyWebhook, { secret });
+    app.register(verifyWebhook, { secret: SECRET });
+    app.register(verifyWebhook, { secret: SECRET });
     await expect(app.ready()).rejects.toMatchObject({ code: "FST_ERR_DEC_ALREADY_PRESENT" });
   });
 
-  it("rejects an option that does not exist, and takes those of register()", async () => {
-    const options: object = { secret, prefix: "/hooks", logLevel: "warn", logSerializers: {} };
+  it("rejects an unknown option, and accepts those of register()", async () => {
+    const options: object = { secret: SECRET, prefix: "/hooks", logLevel: "warn", logSerializers: {} };
     await app.register(verifyWebhook, options).ready();
-    const misspelt: object = { secret, stict: true };
+    const misspelt: object = { secret: SECRET, stict: true };
     await expect(fastify().register(verifyWebhook, misspelt).ready()).rejects.toThrow(
       'unknown option "stict"; did you mean "strict"?',
     );
   });
 
-  it("says that it is to be registered, to who calls it", async () => {
-    const called = (verifyWebhook as unknown as (options: object) => Promise<void>)({ secret });
+  it("says that it must be registered if it is called instead", async () => {
+    const called = (verifyWebhook as unknown as (options: object) => Promise<void>)({ secret: SECRET });
     await expect(called).rejects.toThrow("await scope.register(verifyWebhook, { secret })");
   });
 
-  it("hands a refusal to Fastify's error handling where onError says so", async () => {
+  it("passes a refusal to Fastify's error handling with onError: throw", async () => {
     const seen: unknown[] = [];
     app.setErrorHandler((error, _request, reply) => {
       seen.push(error);
       return reply.send(error);
     });
-    await addScope({ secret, onError: "throw" });
+    await addScope({ secret: SECRET, onError: "throw" });
     const answer = await post(mutations.forged(track));
     expect(answer.statusCode).toBe(401);
     expect(answer.body).toMatchObject({ code: "ERR_SIGNATURE_MISMATCH" });
@@ -226,7 +226,7 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
     const onVerified = vi.fn<NonNullable<VerifyWebhookOptions["onVerified"]>>();
     const onRejected = vi.fn<NonNullable<VerifyWebhookOptions["onRejected"]>>();
     await addScope({
-      secret: (request) => (request.url === "/webhooks" ? secret : undefined),
+      secret: (request) => (request.url === "/webhooks" ? SECRET : undefined),
       onVerified,
       onRejected,
     });
@@ -237,20 +237,20 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
     expect(onRejected.mock.calls[0]?.[1].request.url).toBe("/webhooks");
   });
 
-  it("runs a router, and answers 204, 422 for what does not fit it, or 500 where its handler throws", async () => {
+  it("runs a router, and answers 204, 422 for what does not match it, or 500 if its handler throws", async () => {
     const router = createRouter()
       .on("track", ({ event }) => expect(event).toBe("Order Completed"))
       .on("screen", () => Promise.reject(new WebhookError("ERR_INVALID_MESSAGE")))
       .on("identify", () => Promise.reject(new Error("database down")));
-    await addScope({ secret }, (scope) => void scope.post("/routed", dispatch(router)));
+    await addScope({ secret: SECRET }, (scope) => void scope.post("/routed", dispatch(router)));
     expect((await post(track, "/routed")).statusCode).toBe(204);
-    const unfit = await post(signedRequest(sampleMessages.screen, secret), "/routed");
+    const unfit = await post(signedRequest(sampleMessages.screen, SECRET), "/routed");
     expect([unfit.statusCode, unfit.body]).toMatchObject([422, { code: "ERR_INVALID_MESSAGE" }]);
-    expect((await post(signedRequest(sampleMessages.identify, secret), "/routed")).statusCode).toBe(500);
+    expect((await post(signedRequest(sampleMessages.identify, SECRET), "/routed")).statusCode).toBe(500);
   });
 
   it("settles a delivery whose reply was hijacked by the status that it was given", async () => {
-    await addScope({ secret, dedupe: memoryDedupe() }, (scope) => {
+    await addScope({ secret: SECRET, dedupe: memoryDedupe() }, (scope) => {
       scope.post("/hijacked", (_request, reply) => {
         reply.hijack();
         reply.raw.writeHead(202).end();

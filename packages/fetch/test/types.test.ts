@@ -4,7 +4,7 @@ import { Hono } from "hono";
 import { expect, expectTypeOf, it } from "vitest";
 import * as z from "zod";
 
-const secret = "secret";
+const SECRET = "secret";
 const noContent = (): Response => new Response(null, { status: 204 });
 
 const log = (webhook: unknown, request: Request): void => void [webhook, request];
@@ -18,7 +18,7 @@ interface ExecutionContext {
 }
 
 it("narrows the message on its type without a cast", () => {
-  const handler = webhookHandler({ secret }, ({ message }) => {
+  const handler = webhookHandler({ secret: SECRET }, ({ message }) => {
     switch (message.type) {
       case "track":
         expectTypeOf(message.event).toEqualTypeOf<string>();
@@ -39,7 +39,7 @@ it("narrows the message on its type without a cast", () => {
     }
     return noContent();
   });
-  webhookHandler({ secret }, ({ message }) => {
+  webhookHandler({ secret: SECRET }, ({ message }) => {
     switch (message.type) {
       case "track":
         break;
@@ -49,14 +49,14 @@ it("narrows the message on its type without a cast", () => {
     }
     return noContent();
   });
-  webhookHandler({ secret, allowUnknownTypes: true }, ({ message }) => {
+  webhookHandler({ secret: SECRET, allowUnknownTypes: true }, ({ message }) => {
     if (isTrack(message)) expectTypeOf(message.event).toEqualTypeOf<string>();
     // @ts-expect-error the type may be none of the seven
     if (message.type === "track") message.event satisfies string;
     return noContent();
   });
   // @ts-expect-error a handler answers
-  webhookHandler({ secret }, () => {});
+  webhookHandler({ secret: SECRET }, () => {});
   expectTypeOf(handler).toBeCallableWith(new Request("http://localhost/"));
   expect(handler).toBeTypeOf("function");
 });
@@ -89,7 +89,7 @@ it("types what each platform passes as its second argument", () => {
   expect(() => handler(new Request("http://localhost/"))).toBeTypeOf("function");
 
   const POST = webhookHandler(
-    { secret },
+    { secret: SECRET },
     async (_webhook, _request, { params }: { params: Promise<{ tenant: string }> }) => {
       expectTypeOf(await params).toEqualTypeOf<{ tenant: string }>();
       return noContent();
@@ -97,7 +97,7 @@ it("types what each platform passes as its second argument", () => {
   );
   expectTypeOf(POST).returns.resolves.toEqualTypeOf<Response>();
 
-  const declared = webhookHandler({ secret: () => secret, onVerified: log }, answer);
+  const declared = webhookHandler({ secret: () => SECRET, onVerified: log }, answer);
   expectTypeOf(declared).toBeCallableWith(new Request("http://localhost/"));
 
   const app = new Hono<{ Bindings: Env }>();
@@ -111,11 +111,11 @@ it("types events, and refuses options that nothing could honour", () => {
     expectTypeOf(event).toEqualTypeOf<"Order Completed">();
     expectTypeOf(properties).toEqualTypeOf<{ total: number }>();
   });
-  webhookHandler({ secret, events }, dispatch(router));
+  webhookHandler({ secret: SECRET, events }, dispatch(router));
   // @ts-expect-error not defined
   createRouter({ events }).on("track", "Order Complete", () => {});
 
-  const shared: ReceiverOptions<Request> = { secret };
+  const shared: ReceiverOptions<Request> = { secret: SECRET };
   webhookHandler(shared, noContent);
   // @ts-expect-error it may have a store, which nothing would settle
   expect(() => verifyWebhook(new Request("http://localhost/"), shared)).toBeTypeOf("function");

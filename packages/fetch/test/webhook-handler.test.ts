@@ -12,8 +12,8 @@ import { Hono } from "hono";
 import { describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 
-const secret = "secret";
-const track = signedRequest(sampleMessages.track, secret);
+const SECRET = "secret";
+const track = signedRequest(sampleMessages.track, SECRET);
 const noContent = (): Response => new Response(null, { status: 204 });
 
 function request(init: RequestInit & { duplex?: "half" } = track): Request {
@@ -34,8 +34,8 @@ async function problem(response: Response): Promise<unknown> {
 describe("verifyWebhook", () => {
   it("gives each of the seven messages, its exact bytes and how it was verified", async () => {
     for (const message of Object.values(sampleMessages)) {
-      const signed = signedRequest(message, secret);
-      expect(await verifyWebhook(request(signed), { secret })).toStrictEqual({
+      const signed = signedRequest(message, SECRET);
+      expect(await verifyWebhook(request(signed), { secret: SECRET })).toStrictEqual({
         message,
         rawBody: signed.body,
         receivedBody: signed.body,
@@ -47,20 +47,20 @@ describe("verifyWebhook", () => {
   });
 
   it("throws the error to answer with", async () => {
-    const error = await verifyWebhook(request(mutations.tampered(track)), { secret }).catch(
+    const error = await verifyWebhook(request(mutations.tampered(track)), { secret: SECRET }).catch(
       (error: unknown) => error,
     );
     expect(error).toBeInstanceOf(WebhookError);
     expect(toProblem(error as WebhookError)).toMatchObject({ status: 401 });
   });
 
-  it("rejects with a TypeError where there is no secret", async () => {
+  it("rejects with a TypeError without a secret", async () => {
     await expect(verifyWebhook(request())).rejects.toThrow(TypeError);
     await expect(verifyWebhook(request(), { secret: "" })).rejects.toThrow(TypeError);
   });
 
-  it("rejects with a TypeError where there is a store that it could never settle", async () => {
-    const options: object = { secret, dedupe: memoryDedupe() };
+  it("rejects with a TypeError for a store that it could never settle", async () => {
+    const options: object = { secret: SECRET, dedupe: memoryDedupe() };
     await expect(verifyWebhook(request(), options)).rejects.toThrow(TypeError);
   });
 
@@ -71,7 +71,7 @@ describe("verifyWebhook", () => {
     const lockedToo = streamed(new Blob([track.body]).stream(), track.body.length);
     for (const { body } of [locked, lockedToo]) body?.getReader();
     for (const gone of [read, locked, lockedToo]) {
-      await expect(verifyWebhook(gone, { secret })).rejects.toMatchObject({
+      await expect(verifyWebhook(gone, { secret: SECRET })).rejects.toMatchObject({
         code: "ERR_BODY_ALREADY_READ",
         hint: expect.stringContaining("request.clone()") as string,
       });
@@ -82,12 +82,12 @@ describe("verifyWebhook", () => {
     const first = request();
     const bytes = await first.arrayBuffer();
     const again = new Request(first, { method: "POST", body: bytes });
-    expect((await verifyWebhook(again, { secret })).message.type).toBe("track");
+    expect((await verifyWebhook(again, { secret: SECRET })).message.type).toBe("track");
   });
 
-  it("takes an empty body for what it is", async () => {
-    const empty = { ...signedRequest("", secret), body: null };
-    await expect(verifyWebhook(request(empty), { secret })).rejects.toMatchObject({
+  it("refuses an empty body as invalid JSON", async () => {
+    const empty = { ...signedRequest("", SECRET), body: null };
+    await expect(verifyWebhook(request(empty), { secret: SECRET })).rejects.toMatchObject({
       code: "ERR_INVALID_JSON",
     });
   });
@@ -103,13 +103,17 @@ describe("the body of a request", () => {
           controller.close();
         },
       });
-      expect((await verifyWebhook(streamed(body, length), { secret })).rawBody).toStrictEqual(track.body);
+      expect((await verifyWebhook(streamed(body, length), { secret: SECRET })).rawBody).toStrictEqual(
+        track.body,
+      );
     },
   );
 
   it("is refused beyond the limit, even if its declared length lies", async () => {
     const large = new Blob([new Uint8Array(20_000)]).stream();
-    await expect(verifyWebhook(streamed(large, 5), { secret, maxBodyBytes: 10_000 })).rejects.toMatchObject({
+    await expect(
+      verifyWebhook(streamed(large, 5), { secret: SECRET, maxBodyBytes: 10_000 }),
+    ).rejects.toMatchObject({
       code: "ERR_BODY_TOO_LARGE",
     });
   });
@@ -124,7 +128,9 @@ describe("the body of a request", () => {
       },
       cancel,
     });
-    await expect(verifyWebhook(streamed(endless), { secret, maxBodyBytes: 10_000 })).rejects.toMatchObject({
+    await expect(
+      verifyWebhook(streamed(endless), { secret: SECRET, maxBodyBytes: 10_000 }),
+    ).rejects.toMatchObject({
       code: "ERR_BODY_TOO_LARGE",
       message: "The body is larger than the 10000 bytes this receiver accepts.",
     });
@@ -141,7 +147,7 @@ describe("the body of a request", () => {
           controller.error(cause);
         },
       });
-      await expect(verifyWebhook(streamed(broken, length), { secret })).rejects.toMatchObject({
+      await expect(verifyWebhook(streamed(broken, length), { secret: SECRET })).rejects.toMatchObject({
         code: "ERR_BODY_ABORTED",
         cause,
       });
@@ -157,13 +163,13 @@ describe("webhookHandler", () => {
 
   it("runs the handler for an authentic message and gives its response", async () => {
     const response = new Response("kept", { status: 202 });
-    const POST = webhookHandler({ secret }, () => response);
+    const POST = webhookHandler({ secret: SECRET }, () => response);
     expect(await POST(request())).toBe(response);
   });
 
   it("answers a refusal with a problem document, and does not run the handler", async () => {
     const handler = vi.fn<() => Response>(noContent);
-    const POST = webhookHandler({ secret }, handler);
+    const POST = webhookHandler({ secret: SECRET }, handler);
     const response = await POST(request(mutations.forged(track)));
     expect(await problem(response)).toEqual({ status: 401, code: "ERR_SIGNATURE_MISMATCH" });
     const get = await POST(request({ method: "GET" }));
@@ -172,14 +178,14 @@ describe("webhookHandler", () => {
     expect(handler).not.toHaveBeenCalled();
   });
 
-  it("throws a refusal on where onError says so", async () => {
-    const POST = webhookHandler({ secret, onError: "throw" }, noContent);
+  it("throws a refusal with onError: throw", async () => {
+    const POST = webhookHandler({ secret: SECRET, onError: "throw" }, noContent);
     await expect(POST(request(mutations.unsigned(track)))).rejects.toMatchObject({
       code: "ERR_SIGNATURE_MISSING",
     });
   });
 
-  it("passes on what the platform passes, to the handler, the secret and the hooks", async () => {
+  it("passes the platform's second argument to the handler, the secret and the hooks", async () => {
     const seen: unknown[] = [];
     const fetch = webhookHandler<{ SECRET: string }>(
       {
@@ -192,19 +198,19 @@ describe("webhookHandler", () => {
         return noContent();
       },
     );
-    const env = { SECRET: secret };
+    const env = { SECRET: SECRET };
     await fetch(request(), env);
     await fetch(request(mutations.forged(track)), env);
     expect(seen).toEqual(["POST", env, "POST", env, "POST", env]);
   });
 
-  it("tells the hooks of each verdict", async () => {
+  it("runs the hook of each verdict", async () => {
     const onVerified = vi.fn<(webhook: unknown, request: Request) => void>();
     const onRejected =
       vi.fn<
         (error: WebhookError, rejected: { receivedBody?: Uint8Array; diagnoses: readonly unknown[] }) => void
       >();
-    const POST = webhookHandler({ secret, onVerified, onRejected }, noContent);
+    const POST = webhookHandler({ secret: SECRET, onVerified, onRejected }, noContent);
     const good = request();
     await POST(good);
     expect(onVerified).toHaveBeenCalledExactlyOnceWith(
@@ -221,7 +227,7 @@ describe("webhookHandler", () => {
   it("runs a router, and answers 204", async () => {
     const events: string[] = [];
     const router = createRouter().on("track", ({ event }) => void events.push(event));
-    const response = await webhookHandler({ secret }, dispatch(router))(request());
+    const response = await webhookHandler({ secret: SECRET }, dispatch(router))(request());
     expect(response.status).toBe(204);
     expect(events).toEqual(["Order Completed"]);
   });
@@ -231,17 +237,17 @@ describe("a router with events of its own", () => {
   const events = defineEvents({ "Order Completed": z.object({ total: z.string() }) });
   const router = createRouter({ events });
 
-  it("refuses what does not fit them as the other frameworks do, by 422", async () => {
-    const response = await webhookHandler({ secret }, dispatch(router))(request());
+  it("answers 422 to what does not match them, as the other frameworks do", async () => {
+    const response = await webhookHandler({ secret: SECRET }, dispatch(router))(request());
     expect(await problem(response)).toEqual({ status: 422, code: "ERR_INVALID_MESSAGE" });
   });
 
-  it("is answered like a refusal where the handler throws one itself, unless onError says otherwise", async () => {
+  it("answers a WebhookError that the handler throws, unless onError is throw", async () => {
     const refuse = (): never => {
       throw new WebhookError("ERR_INVALID_MESSAGE");
     };
-    expect((await webhookHandler({ secret }, refuse)(request())).status).toBe(422);
-    const POST = webhookHandler({ secret, onError: "throw" }, refuse);
+    expect((await webhookHandler({ secret: SECRET }, refuse)(request())).status).toBe(422);
+    const POST = webhookHandler({ secret: SECRET, onError: "throw" }, refuse);
     await expect(POST(request())).rejects.toBeInstanceOf(WebhookError);
   });
 });
@@ -256,7 +262,7 @@ describe("a repeated delivery", () => {
       await finished;
       return noContent();
     });
-    const POST = webhookHandler({ secret, dedupe: memoryDedupe() }, handler);
+    const POST = webhookHandler({ secret: SECRET, dedupe: memoryDedupe() }, handler);
     const first = POST(request());
     const others = await Promise.all([1, 2, 3, 4].map(() => POST(request())));
     for (const other of others) {
@@ -276,7 +282,7 @@ describe("a repeated delivery", () => {
         throw new Error("database down");
       })
       .mockImplementationOnce(() => new Response(null, { status: 503 }));
-    const POST = webhookHandler({ secret, dedupe: memoryDedupe() }, handler);
+    const POST = webhookHandler({ secret: SECRET, dedupe: memoryDedupe() }, handler);
     await expect(POST(request())).rejects.toThrow("database down");
     expect((await POST(request())).status).toBe(503);
     expect((await POST(request())).status).toBe(204);
@@ -287,7 +293,7 @@ describe("a repeated delivery", () => {
   it("is answered as the handler did even if the store fails after it", async () => {
     const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
     const dedupe: DedupeStore = { ...memoryDedupe(), commit: () => Promise.reject(new Error("store down")) };
-    const response = await webhookHandler({ secret, dedupe }, noContent)(request());
+    const response = await webhookHandler({ secret: SECRET, dedupe }, noContent)(request());
     expect(response.status).toBe(204);
     expect(await warned).toMatchObject({ code: "COUNTERSIGN_DEDUPE" });
   });
@@ -296,7 +302,7 @@ describe("a repeated delivery", () => {
 describe("the platforms", () => {
   it("are served by their own error handling when a handler throws: Hono's 500", async () => {
     const app = new Hono();
-    const POST = webhookHandler({ secret }, () => {
+    const POST = webhookHandler({ secret: SECRET }, () => {
       throw new Error("database down");
     });
     app.post("/webhooks", (c) => POST(c.req.raw));
@@ -306,9 +312,9 @@ describe("the platforms", () => {
     expect(await response.text()).toBe("caught database down");
   });
 
-  it("Hono: a body that c.req.json() took before is verified when handed on as text", async () => {
+  it("Hono: a body that c.req.json() read before is verified if it is passed as text", async () => {
     const app = new Hono();
-    const POST = webhookHandler({ secret }, ({ verifiedOver }) => new Response(verifiedOver));
+    const POST = webhookHandler({ secret: SECRET }, ({ verifiedOver }) => new Response(verifiedOver));
     app.use(async (c, next) => {
       await c.req.json();
       await next();
@@ -326,7 +332,7 @@ describe("the platforms", () => {
 
   it("Next.js: a route handler sees its parameters", async () => {
     const POST = webhookHandler(
-      { secret },
+      { secret: SECRET },
       async (_webhook, _request, { params }: { params: Promise<{ tenant: string }> }) =>
         new Response((await params).tenant),
     );
@@ -342,7 +348,7 @@ describe("the platforms", () => {
       isBase64Encoded: boolean;
       requestContext: { domainName: string; http: { method: string } };
     }
-    const POST = webhookHandler({ secret }, ({ message }) => new Response(message.type));
+    const POST = webhookHandler({ secret: SECRET }, ({ message }) => new Response(message.type));
     const handler = async (event: LambdaEvent) => {
       const { domainName, http } = event.requestContext;
       const response = await POST(

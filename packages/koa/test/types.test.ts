@@ -5,7 +5,7 @@ import Koa, { type Context } from "koa";
 import { expect, expectTypeOf, it } from "vitest";
 import * as z from "zod";
 
-const secret = "secret";
+const SECRET = "secret";
 
 /** A controller in a file of its own, as the app's routes import it. */
 function controller(ctx: Context): void {
@@ -18,7 +18,7 @@ function controller(ctx: Context): void {
 
 it("narrows ctx.state.webhook.message on its type without a cast", () => {
   const router = new Router();
-  router.post("/webhooks", verifyWebhook({ secret }), (ctx) => {
+  router.post("/webhooks", verifyWebhook({ secret: SECRET }), (ctx) => {
     const { message, rawBody } = ctx.state.webhook;
     switch (message.type) {
       case "track":
@@ -41,7 +41,7 @@ it("narrows ctx.state.webhook.message on its type without a cast", () => {
     expectTypeOf(rawBody).toExtend<Uint8Array>();
     ctx.status = 204;
   });
-  router.post("/forgotten", verifyWebhook({ secret }), (ctx) => {
+  router.post("/forgotten", verifyWebhook({ secret: SECRET }), (ctx) => {
     const { message } = ctx.state.webhook;
     switch (message.type) {
       case "track":
@@ -59,16 +59,16 @@ it("narrows ctx.state.webhook.message on its type without a cast", () => {
       void ctx.state.webhook.message.type;
     },
   );
-  router.post("/u", verifyWebhook({ secret }), controller);
+  router.post("/u", verifyWebhook({ secret: SECRET }), controller);
   // @ts-expect-error ctx.state.webhook.message would be typed wrongly: see WebhookTypes
-  const unknown: VerifyWebhookOptions = { secret, allowUnknownTypes: true };
+  const unknown: VerifyWebhookOptions = { secret: SECRET, allowUnknownTypes: true };
   expect(unknown).toBeDefined();
   const events = defineEvents({ "Order Completed": z.object({ total: z.number() }) });
   const handlers = createRouter({ events }).on("track", "Order Completed", ({ event, properties }) => {
     expectTypeOf(event).toEqualTypeOf<"Order Completed">();
     expectTypeOf(properties).toEqualTypeOf<{ total: number }>();
   });
-  router.post("/r", verifyWebhook({ secret, events }), dispatch(handlers));
+  router.post("/r", verifyWebhook({ secret: SECRET, events }), dispatch(handlers));
   // @ts-expect-error not defined
   createRouter({ events }).on("track", "Order Complete", () => {});
   expect(router.stack).toHaveLength(5);
@@ -76,7 +76,7 @@ it("narrows ctx.state.webhook.message on its type without a cast", () => {
 
 it("flows through app.use", () => {
   const app = new Koa();
-  app.use(verifyWebhook({ secret })).use((ctx) => {
+  app.use(verifyWebhook({ secret: SECRET })).use((ctx) => {
     if (ctx.state.webhook.message.type === "track") {
       expectTypeOf(ctx.state.webhook.message.event).toEqualTypeOf<string>();
     }

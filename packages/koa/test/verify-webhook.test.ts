@@ -9,8 +9,8 @@ import Koa2 from "koa2";
 import request, { type Test } from "supertest";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
-const secret = "secret";
-const track = signedRequest(sampleMessages.track, secret);
+const SECRET = "secret";
+const track = signedRequest(sampleMessages.track, SECRET);
 
 const versions = [
   { version: 3, Koa: Koa3 },
@@ -26,8 +26,8 @@ describe.each(versions)("verifyWebhook on Koa $version", ({ Koa }) => {
     received = [];
   });
 
-  /** A route that is verified, and one beside it that is not. */
-  function addRoutes(options: VerifyWebhookOptions = { secret }): void {
+  /** A route that is verified, and one that is not. */
+  function addRoutes(options: VerifyWebhookOptions = { secret: SECRET }): void {
     const router = new Router();
     router.post("/webhooks", verifyWebhook(options), (ctx) => {
       received.push(ctx.state.webhook);
@@ -54,13 +54,13 @@ describe.each(versions)("verifyWebhook on Koa $version", ({ Koa }) => {
     addRoutes();
     const messages = Object.values(sampleMessages);
     for (const message of messages) {
-      expect((await post(signedRequest(message, secret))).status).toBe(204);
+      expect((await post(signedRequest(message, SECRET))).status).toBe(204);
     }
     expect(received.map(({ message }) => message)).toEqual(messages);
     expect(Buffer.from(received[0]?.rawBody ?? []).toString()).toBe(JSON.stringify(messages[0]));
   });
 
-  it("refuses by its own answer, and leaves other routes alone", async () => {
+  it("answers a refusal itself, and does not touch other routes", async () => {
     addRoutes();
     const refused = await post(mutations.unsigned(track));
     expect(refused.status).toBe(401);
@@ -70,7 +70,7 @@ describe.each(versions)("verifyWebhook on Koa $version", ({ Koa }) => {
     expect((await post(mutations.unsigned(track), "/health")).text).toBe("ok");
   });
 
-  it("verifies the text that koa-bodyparser keeps, where that is mounted before", async () => {
+  it("verifies the text that koa-bodyparser keeps, if it is mounted before", async () => {
     app.use(koaBodyParser());
     addRoutes();
     expect((await post(track)).status).toBe(204);
@@ -83,10 +83,10 @@ describe.each(versions)("verifyWebhook on Koa $version", ({ Koa }) => {
     expect(() => verifyWebhook({ secret: "" })).toThrow(TypeError);
   });
 
-  it("hands a refusal to Koa's error handling where onError says so", async () => {
+  it("passes a refusal to Koa's error handling with onError: throw", async () => {
     const seen = vi.fn<(error: { code: string }) => void>();
     app.on("error", seen);
-    addRoutes({ secret, onError: "throw" });
+    addRoutes({ secret: SECRET, onError: "throw" });
     const answer = await post(mutations.forged(track));
     expect(answer.status).toBe(401);
     expect(answer.text).toBe("The X-Signature header does not match the body.");
@@ -97,7 +97,7 @@ describe.each(versions)("verifyWebhook on Koa $version", ({ Koa }) => {
   it("gives the secret function and the hooks the Koa context", async () => {
     const onVerified = vi.fn<NonNullable<VerifyWebhookOptions["onVerified"]>>();
     const onRejected = vi.fn<NonNullable<VerifyWebhookOptions["onRejected"]>>();
-    addRoutes({ secret: (ctx) => (ctx.path === "/webhooks" ? secret : undefined), onVerified, onRejected });
+    addRoutes({ secret: (ctx) => (ctx.path === "/webhooks" ? SECRET : undefined), onVerified, onRejected });
     await post(track);
     await post(mutations.tampered(track));
     expect(onVerified.mock.calls[0]?.[1].path).toBe("/webhooks");
@@ -105,16 +105,16 @@ describe.each(versions)("verifyWebhook on Koa $version", ({ Koa }) => {
     expect(onRejected.mock.calls[0]?.[1].request.path).toBe("/webhooks");
   });
 
-  it("runs a router, and answers 204, 422 for what does not fit it, or 500 where its handler throws", async () => {
+  it("runs a router, and answers 204, 422 for what does not match it, or 500 if its handler throws", async () => {
     const handlers = createRouter()
       .on("track", ({ event }) => expect(event).toBe("Order Completed"))
       .on("screen", () => Promise.reject(new WebhookError("ERR_INVALID_MESSAGE")))
       .on("identify", () => Promise.reject(new Error("database down")));
-    app.use(verifyWebhook({ secret })).use(dispatch(handlers));
+    app.use(verifyWebhook({ secret: SECRET })).use(dispatch(handlers));
     expect((await post(track)).status).toBe(204);
-    const unfit = await post(signedRequest(sampleMessages.screen, secret));
+    const unfit = await post(signedRequest(sampleMessages.screen, SECRET));
     expect([unfit.status, unfit.body]).toMatchObject([422, { code: "ERR_INVALID_MESSAGE" }]);
-    expect((await post(signedRequest(sampleMessages.identify, secret))).status).toBe(500);
+    expect((await post(signedRequest(sampleMessages.identify, SECRET))).status).toBe(500);
   });
 
   it("settles a delivery by the status that was sent, whoever set it", async () => {
@@ -123,7 +123,7 @@ describe.each(versions)("verifyWebhook on Koa $version", ({ Koa }) => {
       await next();
       if (refuse) ctx.status = 503;
     });
-    addRoutes({ secret, dedupe: memoryDedupe() });
+    addRoutes({ secret: SECRET, dedupe: memoryDedupe() });
     expect((await post(track)).status).toBe(503);
     refuse = false;
     expect((await post(track)).status).toBe(204);
@@ -132,7 +132,7 @@ describe.each(versions)("verifyWebhook on Koa $version", ({ Koa }) => {
   });
 
   it("settles a delivery whose handler answers by itself", async () => {
-    app.use(verifyWebhook({ secret, dedupe: memoryDedupe() }));
+    app.use(verifyWebhook({ secret: SECRET, dedupe: memoryDedupe() }));
     app.use((ctx) => {
       ctx.respond = false;
       setImmediate(() => ctx.res.writeHead(202).end());

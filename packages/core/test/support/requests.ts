@@ -1,7 +1,7 @@
 import type { WebhookMessage, WebhookRequest } from "@countersign/core";
 import { sampleMessages, signedRequest } from "@countersign/core/testing";
 
-export const secret = "secret";
+export const SECRET = "secret";
 
 /** What a framework would hand to the hooks. */
 export interface AppRequest {
@@ -17,9 +17,9 @@ export interface RequestParts {
   readonly body?: WebhookRequest["body"];
 }
 
-/** A request as an adapter makes it, with a rightly signed body in its stream; parts of it replaced. */
+/** A request as an adapter makes it, with a correctly signed body in its stream; parts of it can be replaced. */
 export function webhookRequest(parts: RequestParts = {}): WebhookRequest<AppRequest> {
-  const { message = sampleMessages.track, signedWith = secret, tenant = "one" } = parts;
+  const { message = sampleMessages.track, signedWith = SECRET, tenant = "one" } = parts;
   const { headers, body } = signedRequest(message, signedWith);
   return {
     method: parts.method ?? "POST",

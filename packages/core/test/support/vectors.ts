@@ -12,7 +12,7 @@ interface StoredVector {
 
 export interface Vector {
   readonly name: string;
-  /** Undefined where the key is no UTF-8 text: such a vector is for the hash function alone. */
+  /** Undefined if the key is not UTF-8 text: such a vector tests only the hash function. */
   readonly secret: string | undefined;
   readonly key: Uint8Array;
   /** Undefined where the body is not UTF-8. */
