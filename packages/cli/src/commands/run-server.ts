@@ -42,6 +42,7 @@ export interface ServeFlags {
 /** Runs the server until it is told to stop. Resolves to the exit code. */
 export async function serve(flags: ServeFlags, terminal: Terminal): Promise<number> {
   const loaded = await loadConfig(terminal.cwd, flags.config);
+  if (loaded?.warning !== undefined) terminal.complain(`countersign: ${printable(loaded.warning)}`);
   const options = merged(flags, loaded?.config ?? {});
   const stop = untilToldToStop();
   const server = await createServer({
@@ -104,6 +105,7 @@ async function announce(
         event: "listening",
         url,
         data: options.data ?? null,
+        config: configFile ?? null,
         sources: sources.map(({ name }) => name),
       }),
     );

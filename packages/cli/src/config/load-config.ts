@@ -1,13 +1,16 @@
-import { parse, dirname, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { createJiti } from "jiti";
-import { lilconfig } from "lilconfig";
+import { lilconfig, type Loader } from "lilconfig";
 import { configProblem, type Config } from "./config.ts";
 import { messageOf } from "../errors/usage-error.ts";
+import { searchEnd, trustProblem } from "./trusted-folders.ts";
 
 /** A config file that was found and read. */
 export interface LoadedConfig {
   readonly file: string;
   readonly config: Config;
+  /** What could not be checked about the file. */
+  readonly warning?: string | undefined;
 }
 
 /** A config file cannot be used. The message names it and says why. */
@@ -17,15 +20,16 @@ export class ConfigError extends Error {
 
 const CORRECT_IT = "Correct it, or name another file with --config.";
 
-const names = ["ts", "mts", "js", "mjs", "json"].map((extension) => `countersign.config.${extension}`);
+const NAMES = ["ts", "mts", "js", "mjs", "json"].map((extension) => `countersign.config.${extension}`);
 
 /**
- * Finds and reads a config file.
+ * Finds and reads a config file. A config file is code, so the search stays where the project is: it ends at the folder with
+ * `.git`, else at the topmost `package.json` below the home directory. A file that somebody else could have written is refused.
  *
- * @param directory Where to begin; every directory above it is searched too.
- * @param file Read this one, instead of searching.
+ * @param directory Where to begin.
+ * @param file Read this one instead of searching. It is trusted.
  * @returns `undefined` when there is none.
- * @throws ConfigError when it cannot be read, or something in it is wrong.
+ * @throws ConfigError when it cannot be read or trusted, or something in it is wrong.
  * @example
  * ```ts
  * import { createServer } from "@countersign/server";
@@ -35,17 +39,19 @@ const names = ["ts", "mts", "js", "mjs", "json"].map((extension) => `countersign
  * ```
  */
 export async function loadConfig(directory: string, file?: string): Promise<LoadedConfig | undefined> {
+  let warning: string | undefined;
+  const trusted =
+    (load: Loader): Loader =>
+    (path, content) => {
+      if (file === undefined) warning = assertTrusted(path);
+      return load(path, content) as unknown;
+    };
+  const [ofModule, ofJson] = [trusted(loadModule), trusted(loadJson)];
   const explorer = lilconfig("countersign", {
-    searchPlaces: names,
-    stopDir: parse(resolve(directory)).root,
+    searchPlaces: NAMES,
+    stopDir: searchEnd(resolve(directory)),
     cache: false,
-    loaders: {
-      ".ts": loadModule,
-      ".mts": loadModule,
-      ".js": loadModule,
-      ".mjs": loadModule,
-      ".json": loadJson,
-    },
+    loaders: { ".ts": ofModule, ".mts": ofModule, ".js": ofModule, ".mjs": ofModule, ".json": ofJson },
   });
   const found = await (
     file === undefined ? explorer.search(directory) : explorer.load(resolve(directory, file))
@@ -59,7 +65,18 @@ export async function loadConfig(directory: string, file?: string): Promise<Load
   const problem = configProblem(found.config);
   if (problem !== undefined)
     throw new ConfigError(`The config file ${found.filepath} ${problem} ${CORRECT_IT}`);
-  return { file: found.filepath, config: withAbsolutePaths(found.config as Config, dirname(found.filepath)) };
+  const config = withAbsolutePaths(found.config as Config, dirname(found.filepath));
+  return { file: found.filepath, config, warning };
+}
+
+/** Returns a warning where ownership means nothing. */
+function assertTrusted(file: string): string | undefined {
+  if (process.getuid === undefined) return `Who may write ${file} cannot be checked on this system.`;
+  const problem = trustProblem(file, process.getuid());
+  if (problem === undefined) return undefined;
+  throw new ConfigError(
+    `The config file ${file} was found and not run: ${problem}. Correct that, or name the file with --config.`,
+  );
 }
 
 function withAbsolutePaths(config: Config, directory: string): Config {

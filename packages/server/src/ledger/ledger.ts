@@ -1,3 +1,4 @@
+import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 import Database from "libsql";
 import type { Rejection } from "../ingest/rejection-reasons.ts";
 import { messageOf, ServerError } from "../errors/server-error.ts";
@@ -174,6 +175,7 @@ interface RejectionRow {
 }
 
 function open(path: string): Database.Database {
+  if (path !== ":memory:") makePrivate(path);
   const db = new Database(path);
   try {
     // FULL: what is answered 200 must survive the power going, not the process alone.
@@ -193,6 +195,20 @@ function open(path: string): Database.Database {
     throw new ServerError(
       "ERR_DATA_UNREADABLE",
       `${path} cannot be used: ${messageOf(error)}. Move it away, or use another data directory.`,
+      error,
+    );
+  }
+}
+
+/** Readable by its owner only, since it holds what was rejected. SQLite gives its other files the mode of this one. */
+function makePrivate(path: string): void {
+  try {
+    closeSync(openSync(path, "a", 0o600));
+    for (const file of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(file)) chmodSync(file, 0o600);
+  } catch (error) {
+    throw new ServerError(
+      "ERR_DATA_UNREADABLE",
+      `${path} cannot be used: ${messageOf(error)}. Correct its permissions, or use another data directory.`,
       error,
     );
   }

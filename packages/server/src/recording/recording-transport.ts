@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { closeSync, openSync, writeSync } from "node:fs";
+import { closeSync, fchmodSync, fstatSync, openSync, writeSync } from "node:fs";
 import type { Transport } from "@countersign/sender";
 import { messageOf, ServerError } from "../errors/server-error.ts";
 import { formatRecordedRequest } from "./recording.ts";
@@ -63,7 +63,10 @@ export function recordingTransport(
 function openForAppending(file: string): number {
   try {
     // What is recorded is about people, and its headers may hold credentials.
-    return openSync(file, "a", 0o600);
+    const descriptor = openSync(file, "a", 0o600);
+    // A device such as /dev/stdout keeps its mode.
+    if (fstatSync(descriptor).isFile()) fchmodSync(descriptor, 0o600);
+    return descriptor;
   } catch (error) {
     throw new ServerError(
       "ERR_RECORD_FILE",

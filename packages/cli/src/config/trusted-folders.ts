@@ -1,0 +1,43 @@
+import { existsSync, realpathSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join, sep } from "node:path";
+
+const WORLD_WRITABLE = 0o002;
+
+/**
+ * The last folder to search for a config file: the nearest one with `.git`, else the topmost one with a `package.json` that is
+ * below the home directory, else the first one.
+ *
+ * @param directory The folder to begin in, as an absolute path.
+ */
+export function searchEnd(directory: string, home: string = homedir()): string {
+  const upwards = [...ancestors(directory)];
+  const repository = upwards.find((folder) => existsSync(join(folder, ".git")));
+  if (repository !== undefined) return repository;
+  const ofProject = upwards.filter(
+    (folder) =>
+      folder.startsWith(home.endsWith(sep) ? home : home + sep) && existsSync(join(folder, "package.json")),
+  );
+  return ofProject.at(-1) ?? directory;
+}
+
+function* ancestors(directory: string): Generator<string> {
+  yield directory;
+  const parent = dirname(directory);
+  if (parent !== directory) yield* ancestors(parent);
+}
+
+/**
+ * Why a file is not to be run: somebody besides this user and root may have written it, or put it there.
+ *
+ * @param uid The user that would run it.
+ */
+export function trustProblem(file: string, uid: number): string | undefined {
+  const real = realpathSync(file);
+  for (const path of new Set([real, dirname(real), dirname(file)])) {
+    const { uid: owner, mode } = statSync(path);
+    if (owner !== uid && owner !== 0) return `${path} belongs to another user`;
+    if ((mode & WORLD_WRITABLE) !== 0) return `everyone may write to ${path}`;
+  }
+  return undefined;
+}
