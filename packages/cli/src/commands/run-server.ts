@@ -72,7 +72,8 @@ function merged(flags: ServeFlags, { sources, ...config }: ServerOptions): Serve
   const usesSources = to === undefined && sources !== undefined;
   const given: ServerOptions = {
     to,
-    secret: usesSources && flags.secretFromEnvironment ? undefined : flags.secret,
+    // A variable that was set for another command says nothing about sources with secrets of their own.
+    secret: (to ?? config.to) === undefined && flags.secretFromEnvironment ? undefined : flags.secret,
     writeKey,
     host,
     port,

@@ -294,7 +294,7 @@ describe("send", () => {
     [
       "a field of the wrong kind",
       ["--set", "userId=[]"],
-      "userId must be a string, not an array. Correct it with --set, for example --set userId=u1",
+      "'userId' must be a string, not an array. Correct it with --set, for example --set userId=u1",
     ],
   ])("%s", async (_title, args, message) => {
     const { code, stderr } = await runCommand(["send", "track", "--to", TO, ...args]);

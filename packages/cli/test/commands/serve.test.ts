@@ -205,10 +205,11 @@ describe("a config file", () => {
     } satisfies Config;
   `;
 
-  it("in TypeScript is found by walking up, its paths are relative to it, and options win", async () => {
+  it("in TypeScript is found above, inside the repository; its paths are relative to it, and options win", async () => {
     const receiver = closing(await startReceiver());
     const directory = temporaryDirectory();
     writeFileSync(join(directory, "countersign.config.ts"), config(receiver.url));
+    await mkdir(join(directory, ".git"));
     const cwd = join(directory, "a", "b");
     await mkdir(cwd, { recursive: true });
     const server = await startServe([], { cwd, env: { COUNTERSIGN_SECRET: "of something else" } });

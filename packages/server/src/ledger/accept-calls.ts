@@ -18,8 +18,8 @@ const CALLS_AT_ONCE = 100;
  * The order is: the sender stores the call, the ledger remembers its `messageId`, the client is answered. A crash in between
  * can make a retried call go out twice, which receivers must bear anyway; it cannot lose one that was answered.
  *
- * The returned function rejects when any of its calls could not be stored. The others are remembered, so that the
- * client's retry of the whole batch repeats none of them.
+ * The returned function rejects when any of its calls could not be stored. The parts before are remembered, so that the
+ * client's retry of the whole batch repeats none of them. Calls of one part are stored together or not at all.
  */
 export function createAcceptCalls(sender: Sender, ledger: Ledger, now: () => number): AcceptCalls {
   /** Calls that another request, or an earlier message of the same batch, is storing right now. */
@@ -42,7 +42,7 @@ export function createAcceptCalls(sender: Sender, ledger: Ledger, now: () => num
   async function acceptPart(source: string, calls: readonly IngestedCall[]): Promise<Acceptance> {
     if (!ledger.hasRoom(now())) throw new StoreFullError("The memory for repeats is full.");
     const { fresh, repeats } = sort(source, calls, seenOf(source, calls));
-    const outcomes = await Promise.all(fresh.map((call) => store(source, call)));
+    const outcomes = await store(source, fresh);
     const failure = outcomes.find((outcome) => outcome.kind === "failed");
     const storedElsewhere = await Promise.all(repeats);
     if (failure) throw isFull(failure.error) ? new StoreFullError(messageOf(failure.error)) : failure.error;
@@ -85,23 +85,40 @@ export function createAcceptCalls(sender: Sender, ledger: Ledger, now: () => num
     };
   }
 
-  async function store(source: string, { call, settle }: Fresh): Promise<Outcome> {
-    let stored = false;
+  /** In one transaction. If the sender finds fault with one of the calls, each gets one of its own. */
+  async function store(source: string, fresh: readonly Fresh[]): Promise<readonly Outcome[]> {
+    const [first, ...others] = fresh;
+    if (!first) return [];
     try {
-      const { dedupeKey, ...judged } = call;
-      await sender.accept([judged], { source });
-      if (dedupeKey !== undefined) await ledger.remember({ source, key: dedupeKey }, now());
-      stored = true;
-      return { kind: "stored" };
+      await sender.accept(
+        fresh.map(({ call: { dedupeKey: _, ...judged } }) => judged),
+        { source },
+      );
+      await remember(source, fresh);
     } catch (error) {
-      // A CallError is the message's fault: trying again would change nothing.
-      if (!(error instanceof CallError)) return { kind: "failed", error };
-      stored = true;
-      return { kind: "refused", rejection: rejection("refused_by_sender", call, { detail: error.message }) };
-    } finally {
-      settle(stored);
+      if (!(error instanceof CallError)) {
+        settle(fresh, false);
+        return [{ kind: "failed", error }];
+      }
+      if (others.length > 0) return (await Promise.all(fresh.map((one) => store(source, [one])))).flat();
+      // It is the message's fault: trying again would change nothing.
+      settle(fresh, true);
+      return [
+        { kind: "refused", rejection: rejection("refused_by_sender", first.call, { detail: error.message }) },
+      ];
     }
+    settle(fresh, true);
+    return [];
   }
+
+  async function remember(source: string, fresh: readonly Fresh[]): Promise<void> {
+    const keys = fresh.flatMap(({ call }) => call.dedupeKey ?? []);
+    await Promise.all(keys.map((key) => ledger.remember({ source, key }, now())));
+  }
+}
+
+function settle(fresh: readonly Fresh[], stored: boolean): void {
+  for (const one of fresh) one.settle(stored);
 }
 
 function isFull(error: unknown): boolean {
@@ -126,7 +143,7 @@ interface Sorted {
   readonly repeats: readonly Promise<boolean>[];
 }
 
+/** What went otherwise than well. */
 type Outcome =
-  | { readonly kind: "stored" }
   | { readonly kind: "refused"; readonly rejection: Rejection }
   | { readonly kind: "failed"; readonly error: unknown };

@@ -128,7 +128,8 @@ describe("what the engine refuses", () => {
   it("is kept as rejected, and the rest of its batch goes through", async () => {
     const { server, receiver } = await start();
     const refusal = new CallError("ERR_CALL_TOO_LARGE", "The call is too large.");
-    vi.spyOn(server.sender, "accept").mockRejectedValueOnce(refusal);
+    // Once for the batch, once for the first of its calls.
+    vi.spyOn(server.sender, "accept").mockRejectedValueOnce(refusal).mockRejectedValueOnce(refusal);
     expect(await post(server, "batch", { batch: [track("a"), track("b")] })).toEqual(OK);
     await server.sender.idle();
     expect(idsOf(receiver)).toEqual(["b"]);

@@ -54,13 +54,14 @@ describe("createAcceptCalls", () => {
     expect(steps).toEqual(["stored", "remembered"]);
   });
 
-  it("does not remember a call that could not be stored, and remembers the others of its batch", async () => {
+  it("does not remember calls that could not be stored, and remembers the parts of the batch before them", async () => {
     const { accept, ledger, store } = start();
-    store.mockRejectedValueOnce(new Error("disk full"));
-    const other = { ...CALL, messageId: "b", dedupeKey: "b" };
-    await expect(accept("shop", [CALL, other])).rejects.toThrow("disk full");
-    expect(ledger.hasSeen({ source: "shop", key: "a" }, 1)).toBe(false);
-    expect(ledger.hasSeen({ source: "shop", key: "b" }, 1)).toBe(true);
+    store.mockResolvedValueOnce().mockRejectedValueOnce(new Error("disk full"));
+    const calls = Array.from({ length: 150 }, (_, index) => ({ ...CALL, dedupeKey: `m${index}` }));
+    await expect(accept("shop", calls)).rejects.toThrow("disk full");
+    const seen = calls.filter(({ dedupeKey: key }) => ledger.hasSeen({ source: "shop", key }, 1));
+    expect(seen).toEqual(calls.slice(0, 100));
+    expect(await accept("shop", calls)).toEqual({ accepted: 50, duplicates: 100, refused: [] });
   });
 
   it("rejects when the ledger cannot remember: better twice than never", async () => {
@@ -85,26 +86,28 @@ describe("createAcceptCalls", () => {
     const { accept, store } = start();
     const { dedupeKey: _, messageId: __, ...anonymous } = CALL;
     expect(await accept("shop", [anonymous, anonymous])).toEqual({ accepted: 2, duplicates: 0, refused: [] });
-    expect(store).toHaveBeenCalledTimes(2);
-    expect(store).toHaveBeenCalledWith(
-      [{ type: "track", event: "Ordered", userId: "u", timestamp: CALL.timestamp }],
-      { source: "shop" },
-    );
+    const stored = { type: "track", event: "Ordered", userId: "u", timestamp: CALL.timestamp };
+    expect(store.mock.calls).toEqual([[[stored, stored], { source: "shop" }]]);
   });
 
   it("stores a batch of 2,500 calls in parts, so that none of them holds the event loop for long", async () => {
     const { accept, store } = start();
-    let underWay = 0;
-    let most = 0;
-    store.mockImplementation(async () => {
-      underWay += 1;
-      most = Math.max(most, underWay);
-      await new Promise((resolve) => setImmediate(resolve));
-      underWay -= 1;
-    });
     const calls = Array.from({ length: 2_500 }, (_, index) => ({ ...CALL, dedupeKey: `m${index}` }));
     expect(await accept("shop", calls)).toEqual({ accepted: 2_500, duplicates: 0, refused: [] });
-    expect(most).toBeLessThanOrEqual(100);
+    const sizes = store.mock.calls.map(([part]) => (part as unknown[]).length);
+    expect(sizes).toEqual(Array.from({ length: 25 }, () => 100));
+  });
+
+  it("stores the others of a batch when the sender finds fault with one of its calls", async () => {
+    const { accept, store } = start();
+    store.mockImplementation(async (part) => {
+      if ((part as IngestedCall[]).some(({ event }) => event === "odd"))
+        throw new CallError("ERR_FIELD_INVALID", "event is odd.");
+    });
+    const calls = ["a", "odd", "b"].map((event) => ({ ...CALL, event, dedupeKey: event }));
+    const { accepted, refused } = await accept("shop", calls);
+    expect([accepted, refused.map(({ detail }) => detail)]).toEqual([2, ["event is odd."]]);
+    expect(await accept("shop", calls)).toMatchObject({ accepted: 0, duplicates: 2 });
   });
 
   it("leaves nothing that others would wait for when the ledger fails", async () => {

@@ -1,0 +1,95 @@
+import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { loadConfig } from "countersign";
+import { beforeEach, describe, expect, it } from "vitest";
+import { searchEnd } from "../../src/config/trusted-folders.ts";
+import { temporaryDirectory } from "../../../server/test/support/resources.ts";
+
+const CONFIG = { to: "http://127.0.0.1:9/" };
+
+let root: string;
+
+beforeEach(() => {
+  root = temporaryDirectory();
+});
+
+/** Writes a file below the test's folder, and the folders it is in. */
+function put(path: string, text = ""): string {
+  const file = join(root, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+  return file;
+}
+
+/** A config file that leaves a trace when it is run. */
+function putTrap(path: string): { readonly file: string; readonly hasRun: () => boolean } {
+  const trace = join(root, "trace");
+  const text = `import { writeFileSync } from "node:fs"; writeFileSync(${JSON.stringify(trace)}, ""); export default ${JSON.stringify(CONFIG)};`;
+  return { file: put(path, text), hasRun: () => existsSync(trace) };
+}
+
+describe("the search for a config file", () => {
+  it("ends at the folder with .git, so that a file in a shared folder above is not run", async () => {
+    const trap = putTrap("countersign.config.mjs");
+    mkdirSync(join(root, "repository/.git"), { recursive: true });
+    mkdirSync(join(root, "repository/packages/app"), { recursive: true });
+    expect(await loadConfig(join(root, "repository/packages/app"))).toBeUndefined();
+    const file = put("repository/countersign.config.json", JSON.stringify(CONFIG));
+    expect(await loadConfig(join(root, "repository/packages/app"))).toMatchObject({ file, config: CONFIG });
+    expect(trap.hasRun()).toBe(false);
+  });
+
+  it("without a repository ends at the topmost package.json below home, else where it began", () => {
+    put("home/work/package.json");
+    put("home/work/app/package.json");
+    put("home/work/app/src/index.ts");
+    put("package.json");
+    const home = join(root, "home");
+    expect(searchEnd(join(home, "work/app/src"), home)).toBe(join(home, "work"));
+    expect(searchEnd(join(home, "work"), home)).toBe(join(home, "work"));
+    put("home/package.json");
+    expect(searchEnd(join(home, "other"), home)).toBe(join(home, "other"));
+    expect(searchEnd(join(root, "elsewhere/app"), home)).toBe(join(root, "elsewhere/app"));
+  });
+});
+
+describe.skipIf(process.getuid === undefined)("a config file that others may have written", () => {
+  it.each([
+    ["is world-writable", (file: string) => chmodSync(file, 0o666), "everyone may write to"],
+    [
+      "is in a world-writable folder",
+      (file: string) => chmodSync(dirname(file), 0o777),
+      "everyone may write to",
+    ],
+  ])("is found and not run when it %s", async (_, open, words) => {
+    const trap = putTrap("app/countersign.config.mjs");
+    open(trap.file);
+    await expect(loadConfig(join(root, "app"))).rejects.toThrow(
+      `The config file ${trap.file} was found and not run: ${words}`,
+    );
+    expect(trap.hasRun()).toBe(false);
+  });
+
+  // Only root can give a file to somebody else.
+  it.runIf(process.getuid?.() === 0)(
+    "is found and not run when it, or its folder, belongs to another user",
+    async () => {
+      const trap = putTrap("app/countersign.config.mjs");
+      chownSync(trap.file, 12_345, 12_345);
+      await expect(loadConfig(join(root, "app"))).rejects.toThrow(`${trap.file} belongs to another user`);
+      chownSync(trap.file, 0, 0);
+      chownSync(dirname(trap.file), 12_345, 12_345);
+      await expect(loadConfig(join(root, "app"))).rejects.toThrow(
+        `${dirname(trap.file)} belongs to another user`,
+      );
+      expect(trap.hasRun()).toBe(false);
+    },
+  );
+
+  it("is run when it is named with --config", async () => {
+    const trap = putTrap("app/countersign.config.mjs");
+    chmodSync(dirname(trap.file), 0o777);
+    expect(await loadConfig(root, trap.file)).toMatchObject({ file: trap.file, config: CONFIG });
+    expect(trap.hasRun()).toBe(true);
+  });
+});

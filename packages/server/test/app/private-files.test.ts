@@ -1,0 +1,44 @@
+import { mkdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createServer } from "@countersign/server";
+import { describe, expect, it } from "vitest";
+import { send } from "../support/http.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { closing, temporaryDirectory } from "../support/resources.ts";
+
+function modeOf(path: string): string {
+  return (statSync(path).mode & 0o777).toString(8);
+}
+
+describe.skipIf(process.platform === "win32")("files about people can be read by their owner only", () => {
+  it.each([
+    ["new", []],
+    ["left readable by an earlier version", ["server.db", "traffic.jsonl"]],
+  ])("when they are %s: the ledger with its log, the settings and recordings", async (_, existing) => {
+    const folder = temporaryDirectory();
+    const data = join(folder, "data");
+    if (existing.length > 0) mkdirSync(data, { mode: 0o700 });
+    for (const file of existing) writeFileSync(join(data, file), "", { mode: 0o644 });
+    const record = join(existing.length > 0 ? data : folder, "traffic.jsonl");
+    const receiver = closing(await startReceiver());
+    const server = closing(await createServer({ to: receiver.url, port: 0, data, record }));
+    await send(`${server.url}/api/sources/shop`, { method: "PUT", body: {} });
+    const body = { writeKey: "any", userId: "u", event: "e", messageId: "m" };
+    await send(`${server.url}/v1/track`, { method: "POST", body });
+    await server.sender.idle();
+    const files = ["server.db", "server.db-wal", "server.db-shm", "settings.json"].map((name) =>
+      join(data, name),
+    );
+    expect([...files, record].map((file) => [file, modeOf(file)])).toEqual(
+      [...files, record].map((file) => [file, "600"]),
+    );
+    expect(modeOf(data)).toBe("700");
+  });
+
+  it("and an existing folder keeps its mode", async () => {
+    const data = join(temporaryDirectory(), "data");
+    mkdirSync(data, { mode: 0o755 });
+    closing(await createServer({ to: "http://127.0.0.1:9/", port: 0, data }));
+    expect(modeOf(data)).toBe("755");
+  });
+});
