@@ -3,7 +3,6 @@ import {
   recordCall,
   serializeCall,
   type CallDefaults,
-  type CallRule,
   type CallType,
 } from "@countersign/protocol";
 import { ValidationError } from "./validation-error.ts";
@@ -17,15 +16,6 @@ export interface SerializedCall {
   readonly bytes: number;
 }
 
-/** What the Go library says of a required field that is absent. */
-const GO_WORDS: { readonly [Rule in CallRule]?: string } = {
-  missing_event: "You must pass 'event'.",
-  missing_group_id: "You must pass a 'groupId'.",
-  missing_user_id: "You must pass a 'userId'.",
-  missing_previous_id: "You must pass a 'previousId'.",
-  no_user_anon_id: "You must pass either an 'anonymousId' or 'userId'.",
-};
-
 /**
  * Checks a call by its rules (spec 2.3, 8) and serialises it, once.
  *
@@ -38,11 +28,7 @@ export function serialize(type: CallType, call: unknown, defaults: CallDefaults)
     return { type, messageId: recorded.messageId, json, bytes };
   } catch (error) {
     if (!(error instanceof CallIssue)) throw error;
-    const { rule, field, message, cause } = error;
-    throw new ValidationError(
-      field ?? "message",
-      GO_WORDS[rule] ?? message,
-      cause === undefined ? {} : { cause },
-    );
+    const { field, message, cause } = error;
+    throw new ValidationError(field ?? "message", message, cause === undefined ? {} : { cause });
   }
 }

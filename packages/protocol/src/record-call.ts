@@ -26,6 +26,8 @@ const COMMON_FIELDS: FieldNames = {
   messageId: true,
 };
 
+const OBJECT_FIELDS = ["properties", "traits", "context", "integrations"] as const;
+
 /** The fields of each type of call (spec 2.3), as the keys of an object. */
 export const CALL_FIELDS: Readonly<Record<CallType, FieldNames>> = {
   identify: { ...COMMON_FIELDS, traits: true },
@@ -62,30 +64,26 @@ export function recordCall(type: CallType, call: unknown, defaults: CallDefaults
 
 function readFields(type: CallType, call: Fields, defaults: CallDefaults): RecordedCall {
   checkNames(type, call);
-  const userId = text(call, "userId");
-  const anonymousId = text(call, "anonymousId");
-  const event = text(call, "event");
-  const groupId = text(call, "groupId");
-  const previousId = text(call, "previousId");
-  const missing = missingField(type, { userId, anonymousId, event, groupId, previousId });
-  if (missing !== undefined) throw new CallIssue(missing.rule, missing.field, `${type}() ${missing.words}`);
   // The order of the keys is the order they are sent in; JSON leaves out what is undefined.
-  return {
+  const recorded: RecordedCall = {
     type,
-    messageId: messageIdOf(call, defaults),
-    timestamp: timestampOf(call, defaults),
-    userId,
-    anonymousId,
-    event,
-    groupId,
-    previousId,
-    name: text(call, "name"),
-    category: text(call, "category"),
+    messageId: messageIdOf(call["messageId"], defaults),
+    timestamp: timestampOf(call["timestamp"], defaults),
+    userId: text(call["userId"], "userId"),
+    anonymousId: text(call["anonymousId"], "anonymousId"),
+    event: text(call["event"], "event"),
+    groupId: text(call["groupId"], "groupId"),
+    previousId: text(call["previousId"], "previousId"),
+    name: text(call["name"], "name"),
+    category: text(call["category"], "category"),
     properties: propertiesOf(type, call),
-    traits: type === "page" ? undefined : object(call, "traits"),
-    context: object(call, "context"),
-    integrations: integrationsOf(call),
+    traits: type === "page" ? undefined : object(call["traits"], "traits"),
+    context: object(call["context"], "context"),
+    integrations: integrationsOf(call["integrations"]),
   };
+  const missing = missingField(type, recorded);
+  if (missing !== undefined) throw new CallIssue(missing.rule, missing.field, missing.words);
+  return recorded;
 }
 
 /** A call as JSON. */
@@ -123,6 +121,7 @@ function unwritable(type: CallType, cause: unknown): CallIssue {
 export interface MissingField {
   readonly rule: Extract<CallRule, `missing_${string}` | "no_user_anon_id">;
   readonly field: string;
+  /** What the Go library says of it. */
   readonly words: string;
 }
 
@@ -131,48 +130,50 @@ type RequiredFields = Pick<RecordedCall, "userId" | "anonymousId" | "event" | "g
 /** The first required field that is absent, in the order of the Go library (spec 2.3), or `undefined`. */
 export function missingField(type: CallType, fields: RequiredFields): MissingField | undefined {
   if (type === "alias") {
-    if (fields.userId === undefined) return MISSING_USER_ID;
-    return fields.previousId === undefined ? MISSING_PREVIOUS_ID : undefined;
+    if (fields.userId === undefined) return missing("missing_user_id", "userId", "a 'userId'");
+    if (fields.previousId !== undefined) return undefined;
+    return missing("missing_previous_id", "previousId", "a 'previousId'");
   }
-  if (type === "track" && fields.event === undefined) return MISSING_EVENT;
-  if (type === "group" && fields.groupId === undefined) return MISSING_GROUP_ID;
-  return fields.userId === undefined && fields.anonymousId === undefined ? NO_IDENTITY : undefined;
+  if (type === "track" && fields.event === undefined) return missing("missing_event", "event", "'event'");
+  if (type === "group" && fields.groupId === undefined) {
+    return missing("missing_group_id", "groupId", "a 'groupId'");
+  }
+  if (fields.userId !== undefined || fields.anonymousId !== undefined) return undefined;
+  return missing("no_user_anon_id", "userId", "either an 'anonymousId' or 'userId'");
 }
 
-const MISSING_USER_ID = missing("missing_user_id", "userId", "needs a userId");
-const MISSING_PREVIOUS_ID = missing("missing_previous_id", "previousId", "needs a previousId");
-const MISSING_EVENT = missing("missing_event", "event", "needs an event");
-const MISSING_GROUP_ID = missing("missing_group_id", "groupId", "needs a groupId");
-const NO_IDENTITY = missing("no_user_anon_id", "userId", "needs a userId or an anonymousId");
-
-function missing(rule: MissingField["rule"], field: string, needs: string): MissingField {
-  return { rule, field, words: `${needs}, as a non-empty string.` };
+function missing(rule: MissingField["rule"], field: string, what: string): MissingField {
+  return { rule, field, words: `You must pass ${what}.` };
 }
 
 /** A misspelt field would otherwise be lost without a word. */
 function checkNames(type: CallType, call: Fields): void {
   const known = CALL_FIELDS[type];
   for (const name of Object.keys(call)) {
-    if (Object.hasOwn(known, name) || call[name] === undefined) continue;
+    if (known[name] === true || call[name] === undefined) continue;
     throw new CallIssue("unknown_field", name, `${type}() has no field '${name}'${nameHint(name, known)}`);
   }
 }
 
 /** A text field; an empty text counts as absent. */
-function text(call: Fields, field: string): string | undefined {
-  const value = call[field] ?? "";
+function text(value: unknown, field: string): string | undefined {
   if (typeof value === "string") return value === "" ? undefined : value;
-  throw new CallIssue("invalid_field", field, `'${field}' must be a string, not ${describeKind(value)}.`);
+  if (value == null) return undefined;
+  throw invalid(field, "a string", value);
 }
 
-function object(call: Fields, field: string): object | undefined {
-  const value = call[field] ?? undefined;
-  if (value === undefined || (isObject(value) && !(value instanceof Date))) return value;
-  throw new CallIssue("invalid_field", field, `'${field}' must be an object, not ${describeKind(value)}.`);
+function object(value: unknown, field: string): object | undefined {
+  if (value == null) return undefined;
+  if (isObject(value) && !(value instanceof Date)) return value;
+  throw invalid(field, "an object", value);
 }
 
-function messageIdOf(call: Fields, defaults: CallDefaults): string {
-  const messageId: unknown = text(call, "messageId") ?? defaults.messageId();
+function invalid(field: string, wanted: string, value: unknown, rule: CallRule = "invalid_field"): CallIssue {
+  return new CallIssue(rule, field, `'${field}' must be ${wanted}, not ${describeKind(value)}.`);
+}
+
+function messageIdOf(given: unknown, defaults: CallDefaults): string {
+  const messageId: unknown = text(given, "messageId") ?? defaults.messageId();
   if (typeof messageId === "string" && isMessageId(messageId)) return messageId;
   throw new CallIssue(
     "message_id_too_long",
@@ -181,45 +182,35 @@ function messageIdOf(call: Fields, defaults: CallDefaults): string {
   );
 }
 
-function timestampOf(call: Fields, defaults: CallDefaults): string {
-  const given = call["timestamp"] ?? undefined;
-  const time = given === undefined || given === "" ? defaults.now() : parseTimestamp(given);
+function timestampOf(given: unknown, defaults: CallDefaults): string {
+  const time = given == null || given === "" ? defaults.now() : parseTimestamp(given);
   if (time !== undefined) return formatTimestamp(time);
-  throw new CallIssue(
-    "invalid_timestamp",
-    "timestamp",
-    `'timestamp' must be a valid Date or ISO 8601 text such as '2026-01-31T08:30:00.000Z', not ${describeKind(given)}.`,
-  );
+  const wanted = "a valid Date or ISO 8601 text such as '2026-01-31T08:30:00.000Z'";
+  throw invalid("timestamp", wanted, given, "invalid_timestamp");
 }
 
 /** The Go library calls the properties of a page its traits (spec 2.3). */
 function propertiesOf(type: CallType, call: Fields): object | undefined {
-  const properties = object(call, "properties");
-  const traits = type === "page" ? object(call, "traits") : undefined;
+  const properties = object(call["properties"], "properties");
+  const traits = type === "page" ? object(call["traits"], "traits") : undefined;
   return properties && traits ? { ...traits, ...properties } : (properties ?? traits);
 }
 
-function integrationsOf(call: Fields): object | undefined {
-  const integrations = object(call, "integrations");
-  if (integrations === undefined) return undefined;
-  for (const [name, value] of Object.entries(integrations)) {
-    if (value == null || typeof value === "boolean" || typeof value === "object") continue;
-    const field = `integrations.${name}`;
-    throw new CallIssue(
-      "invalid_field",
-      field,
-      `'${field}' must be true, false or an object, not ${describeKind(value)}.`,
-    );
+function integrationsOf(given: unknown): object | undefined {
+  const integrations = object(given, "integrations");
+  for (const [name, value] of Object.entries(integrations ?? {})) {
+    if (typeof value === "boolean" || typeof value === "object" || value === undefined) continue;
+    throw invalid(`integrations.${name}`, "true, false or an object", value);
   }
   return integrations;
 }
 
 /** Whether a field writes itself; see {@link assertJson}. */
-function assertFields({ properties, traits, context, integrations }: RecordedCall): boolean {
+function assertFields(call: RecordedCall): boolean {
   let writesItself = false;
-  if (properties !== undefined) writesItself = assertJson(properties, "properties");
-  if (traits !== undefined) writesItself = assertJson(traits, "traits") || writesItself;
-  if (context !== undefined) writesItself = assertJson(context, "context") || writesItself;
-  if (integrations !== undefined) writesItself = assertJson(integrations, "integrations") || writesItself;
+  for (const field of OBJECT_FIELDS) {
+    const value = call[field];
+    if (value !== undefined && assertJson(value, field)) writesItself = true;
+  }
   return writesItself;
 }
