@@ -2,6 +2,7 @@ import { accepts } from "./benches/accepts.ts";
 import { adapters } from "./benches/adapters.ts";
 import { backlog } from "./benches/backlog.ts";
 import { client } from "./benches/client.ts";
+import { curves } from "./benches/curves.ts";
 import { forged } from "./benches/forged.ts";
 import { imports } from "./benches/imports.ts";
 import { ingestion } from "./benches/ingestion.ts";
@@ -9,6 +10,7 @@ import { isolation } from "./benches/isolation.ts";
 import { latency } from "./benches/latency.ts";
 import { sender } from "./benches/sender.ts";
 import { size } from "./benches/size.ts";
+import { soak } from "./benches/soak.ts";
 import { transport } from "./benches/transport.ts";
 import { verify } from "./benches/verify.ts";
 import type { Bench } from "./harness/bench.ts";
@@ -28,4 +30,6 @@ export const benches: readonly Bench[] = [
   client,
   size,
   imports,
+  ...curves,
+  soak,
 ];

@@ -4,12 +4,12 @@ import { atLeast, type Row } from "../src/harness/row.ts";
 import { runBenches } from "../src/harness/run-benches.ts";
 
 function benchOf(name: string, median: number, more: Partial<Bench> & Partial<Row> = {}): Bench {
-  const { onlyByName, ...row } = more;
+  const { kind, ...row } = more;
   const ratio = { median, low: median, high: median };
   return {
     name,
     about: `measures ${name}`,
-    ...(onlyByName === undefined ? {} : { onlyByName }),
+    ...(kind === undefined ? {} : { kind }),
     run: ({ rounds }) =>
       Promise.resolve({
         rows: [{ what: name, against: `${rounds(7)} rounds`, unit: "", ratio, target: atLeast(1), ...row }],
@@ -30,7 +30,7 @@ async function run(args: readonly string[], benches: readonly Bench[]) {
 
 const good = benchOf("good", 2);
 const bad = benchOf("bad", 0.5);
-const soak = benchOf("soak", 0.1, { onlyByName: true });
+const soak = benchOf("soak", 0.1, { kind: "soak" });
 
 describe("the exit code", () => {
   it.each<[string, string[], Bench[], number]>([
@@ -64,17 +64,27 @@ describe("the command", () => {
     expect(printed.split("\n").map((line) => line.split(" ")[0])).toEqual(["what", "----", "good", "bad"]);
   });
 
-  it("leaves long benches out unless they are named", async () => {
+  it("measures curves when they are named, or when the page is written", async () => {
+    const curve = benchOf("curve", 1, { kind: "curve" });
+    expect((await run([], [good, curve])).printed).not.toContain("curve");
+    expect((await run(["curve"], [good, curve])).printed).toContain("curve");
+    expect((await run(["--write"], [good, curve, soak])).kept).toEqual(["good", "curve"]);
+  });
+
+  it("leaves the soak out unless it is named", async () => {
     expect((await run([], [good, soak])).printed).not.toContain("soak");
     expect((await run(["soak"], [good, soak])).printed).toContain("soak");
   });
 
   it("prints JSON that holds each row with its bench and verdict", async () => {
     const { printed } = await run(["--json"], [good, bad]);
-    expect(JSON.parse(printed)).toMatchObject([
-      { bench: "good", what: "good", verdict: "met", ratio: { median: 2 } },
-      { bench: "bad", verdict: "MISSED" },
-    ]);
+    expect(JSON.parse(printed)).toMatchObject({
+      rows: [
+        { bench: "good", what: "good", verdict: "met", ratio: { median: 2 } },
+        { bench: "bad", verdict: "MISSED" },
+      ],
+      charts: [],
+    });
   });
 
   it("gives benches the rounds asked for, else lets each have its own", async () => {

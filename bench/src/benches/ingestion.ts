@@ -22,7 +22,11 @@ export const ingestion: Bench = {
       withTemporaryFolder(async (folder) => {
         const to = `http://127.0.0.1:${ready as number}/`;
         const server = await createServer({ to, secret: SECRET, port: 0, data: join(folder, "server") });
-        const sender = await openSender([to], join(folder, "sender.db"), CONCURRENCY);
+        const sender = await openSender({
+          urls: [to],
+          path: join(folder, "sender.db"),
+          concurrency: CONCURRENCY,
+        });
         try {
           return await withChildren([startChild("poster", [server.url])], async (poster) => {
             progress("ingestion, in batches of 20");

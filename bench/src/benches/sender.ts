@@ -72,8 +72,8 @@ function postWithFetch(url: string): Post {
 /** The sender against a loop that keeps nothing. */
 async function againstBareLoop(url: string, folder: string, rounds: number): Promise<Row[]> {
   const pool = openPool(url);
-  const inFile = await openSender([url], join(folder, "sender.db"));
-  const inMemory = await openSender([url]);
+  const inFile = await openSender({ urls: [url], path: join(folder, "sender.db") });
+  const inMemory = await openSender({ urls: [url] });
   try {
     const contenders = [
       forwarding("file", inFile, MESSAGES),
@@ -101,7 +101,7 @@ async function againstBullMq(url: string, folder: string, rounds: number): Promi
   if (redis === undefined)
     return peers.map((against) => ({ what, against, unit: "msg/s", skipped: NO_REDIS, target: atLeast(3) }));
   const pool = openPool(url);
-  const sender = await openSender([url], join(folder, "beside-redis.db"));
+  const sender = await openSender({ urls: [url], path: join(folder, "beside-redis.db") });
   const workers = [
     bullWorker(peers[0], redis.path, postWithUndici(pool)),
     bullWorker(peers[1], redis.path, postWithFetch(url)),

@@ -21,7 +21,9 @@ export interface Bench {
   readonly name: string;
   /** What it measures, in a sentence. */
   readonly about: string;
-  /** Whether it runs only when it is named. Default: false. */
-  readonly onlyByName?: boolean;
+  /**
+   * When it runs without being named: `"rows"` always, `"curve"` with `--write`, `"soak"` never. Default: `"rows"`.
+   */
+  readonly kind?: "rows" | "curve" | "soak";
   readonly run: (context: BenchContext) => Promise<BenchResult>;
 }

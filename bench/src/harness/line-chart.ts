@@ -80,6 +80,15 @@ export function drawChart(chart: Chart): string {
   ].join("\n")}\n`;
 }
 
+/** The points of the chart as text. */
+export function textChart({ title, x, y, series }: Chart): string {
+  const lines = series.map(({ name, points }) => {
+    const values = points.map(([at, value]) => `${formatTick(at)}: ${formatNumber(value)}`);
+    return `  ${name}: ${values.join(", ")}`;
+  });
+  return [`${title} (${y.label}, by ${x.label})`, ...lines].join("\n");
+}
+
 function legend(series: readonly Series[]): string[] {
   const width = (PLOT.right - PLOT.left) / series.length;
   return series.map(({ name }, index) => {

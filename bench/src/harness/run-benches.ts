@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import type { Bench, BenchContext, BenchResult } from "./bench.ts";
+import { textChart, type Chart } from "./line-chart.ts";
 import { verdictOf, type Row } from "./row.ts";
 import { textTable } from "./table.ts";
 
@@ -16,12 +17,12 @@ export interface RunEnvironment {
 
 const USAGE = `Usage: pnpm bench [NAME...] [--check] [--json] [--write] [--rounds N] [--list]
 
-Runs the benches named, or all, one after another, and prints one table.
+Runs the benches named, or all but curves and the soak, one after another, and prints one table.
 
   --check     exit with 1 when a row misses its target
-  --json      print the rows as JSON instead of a table
-  --write     write docs/performance.md and its charts
-  --rounds N  measure N rounds instead of what each bench asks for
+  --json      print rows and curves as JSON
+  --write     write docs/performance.md and its charts; without names, measure the curves, too
+  --rounds N  measure N rounds instead of what each bench asks for; a round of the soak is a minute
   --list      print the names of the benches`;
 
 const OPTIONS = {
@@ -67,15 +68,20 @@ export async function runBenches(args: readonly string[], environment: RunEnviro
     progress: (what) => report(`... ${what}`),
   };
   const rows: (Row & { readonly bench: string })[] = [];
+  const charts: Chart[] = [];
   for (const bench of command.chosen) {
     report(`${bench.name}: ${bench.about}`);
     const result = await bench.run(context);
     rows.push(...result.rows.map((row) => ({ bench: bench.name, ...row })));
+    charts.push(...(result.charts ?? []));
     if (command.write) await keep(bench.name, result);
   }
-  print(
-    command.json ? JSON.stringify(rows.map((row) => ({ ...row, verdict: verdictOf(row) }))) : textTable(rows),
-  );
+  if (command.json) {
+    print(JSON.stringify({ rows: rows.map((row) => ({ ...row, verdict: verdictOf(row) })), charts }));
+  } else {
+    if (rows.length > 0) print(textTable(rows));
+    for (const chart of charts) print(textChart(chart));
+  }
   const missed = rows.filter((row) => verdictOf(row) === "MISSED");
   const measured = rows.filter((row) => row.skipped === undefined);
   report(`${rows.length} rows, ${missed.length} missed, ${rows.length - measured.length} skipped`);
@@ -91,9 +97,9 @@ function parseCommand(args: readonly string[], benches: readonly Bench[]): Comma
   const rounds = values.rounds === undefined ? undefined : Number(values.rounds);
   if (rounds !== undefined && !(Number.isInteger(rounds) && rounds > 0))
     throw new TypeError(`--rounds takes a whole number above zero, not ${values.rounds}.`);
-  const chosen = benches.filter(({ name, onlyByName = false }) =>
-    positionals.length === 0 ? !onlyByName : positionals.includes(name),
-  );
   const { check, json, write, list, help } = values;
+  const chosen = benches.filter(({ name, kind = "rows" }) =>
+    positionals.length === 0 ? kind === "rows" || (write && kind === "curve") : positionals.includes(name),
+  );
   return { chosen, check, json, write, list, help, rounds };
 }

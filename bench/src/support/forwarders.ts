@@ -1,4 +1,4 @@
-import { createSender, sqliteStore, type DestinationSettings, type Sender } from "@countersign/sender";
+import { createSender, sqliteStore, type Duration, type RetryPolicy, type Sender } from "@countersign/sender";
 import { Pool } from "undici";
 import type { Contender } from "../harness/contest.ts";
 import { deliveredBy, orderMessage, signedPost, trackMany, trackOrder } from "./calls.ts";
@@ -7,20 +7,26 @@ import { SECRET } from "./messages.ts";
 /** Connections to the endpoint, for each contender. */
 export const CONNECTIONS = 50;
 
-/** A sender that signs, with one destination. Without a path, its store is in memory. */
-export function openSender(
-  urls: readonly string[],
-  path?: string,
-  concurrency: number = CONNECTIONS,
-): Promise<Sender> {
-  const destination: DestinationSettings = {
-    endpoints: urls.map((url) => ({ url })),
-    secret: SECRET,
-    concurrency,
-  };
+/** What a sender of a bench may differ in. */
+interface SenderUnderLoad {
+  /** One to five endpoints of its one destination. */
+  readonly urls: readonly string[];
+  /** The file of its store. Default: none, in memory. */
+  readonly path?: string;
+  /** Default: {@link CONNECTIONS}. */
+  readonly concurrency?: number;
+  readonly retry?: Partial<RetryPolicy>;
+  readonly keepFor?: Duration;
+}
+
+/** A sender that signs, with one destination. */
+export function openSender(options: SenderUnderLoad): Promise<Sender> {
+  const { urls, path, concurrency = CONNECTIONS, retry, keepFor } = options;
+  const endpoints = urls.map((url) => ({ url }));
   return createSender({
-    sources: [{ name: "bench", destinations: [destination] }],
-    store: sqliteStore(path === undefined ? {} : { path }),
+    sources: [{ name: "bench", destinations: [{ endpoints, secret: SECRET, concurrency }] }],
+    store: sqliteStore({ path, keepFor }),
+    retry,
   });
 }
 
