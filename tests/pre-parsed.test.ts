@@ -31,6 +31,7 @@ describe.each(behindRaw)("$name", (receiver) => {
       expect(status).toBe(204);
       expect(webhook?.verifiedOver).toBe("bytes");
       expect(Buffer.from(webhook?.rawBody ?? [])).toEqual(Buffer.from(track.body));
+      expect(webhook?.receivedBody).toEqual(webhook?.rawBody);
     }
   });
 
@@ -48,12 +49,15 @@ describe.each(behindParsed)("$name", (receiver) => {
     expect(status).toBe(204);
     expect(webhook?.verifiedOver).toBe("json");
     expect(webhook?.message).toEqual(JSON.parse(Buffer.from(track.body).toString()));
+    expect(Buffer.from(webhook?.rawBody ?? [])).toEqual(Buffer.from(track.body));
+    expect(webhook?.receivedBody).toBeUndefined();
   });
 
   it("takes no forgery for a message", async () => {
     for (const forgery of [mutations.tampered(track), mutations.forged(track)]) {
       const { status, error } = await postTo(receiver, forgery);
       expect({ status, code: error?.code }).toEqual({ status: 401, code: "ERR_SIGNATURE_MISMATCH" });
+      expect(error?.hint).toContain("Mount verifyWebhook() before the body parser");
     }
   });
 

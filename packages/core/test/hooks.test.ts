@@ -338,6 +338,8 @@ describe("repeats", () => {
       await keyOf({ secret: SECRET }, { message: { ...sampleMessages.delete, messageId: idOfAnother } }),
       await keyOf({ secret: SECRET }, { message: { ...sampleMessages.delete, messageId: text } }),
       await keyOf({ secret: () => SECRET }, { message: text }),
+      // A secret that is also the key of what has none.
+      await keyOf({ secret: () => "dedupe" }, { message: text, signedWith: "dedupe" }),
       await keyOf({ secret: () => ({ secret: SECRET, tenant: "none" }) }, { message: text }),
       await keyOf({ secret: () => ({ secret: SECRET, tenant: SECRET }) }, { message: text }),
     ];

@@ -92,6 +92,17 @@ describe("work for a request of anyone", () => {
     expect((await verified(large, large)).verifiedOver).toBe("bytes");
   });
 
+  it("parses nothing again of a forged body that arrived parsed", async () => {
+    const value = sampleMessages.track;
+    const request = webhookRequest({
+      headers: { "x-signature": forged },
+      body: { from: "parsed", value },
+    });
+    const parse = vi.spyOn(JSON, "parse");
+    expect(await createReceiver({ secret: SECRET }).receive(request)).toMatchObject({ verdict: "rejected" });
+    expect(parse).not.toHaveBeenCalled();
+  });
+
   it("accepts a body that arrived parsed up to maxBodyBytes: it was parsed already", async () => {
     const value: unknown = JSON.parse(indented(500 * KIB));
     const headers = { "x-signature": sign(JSON.stringify(value), SECRET) };
