@@ -184,10 +184,10 @@ function extraHeaders(headers: unknown = {}, what: string): Record<string, strin
     // Refuses what is not legal in HTTP.
     const checked = [...new Headers(headers as Record<string, string>)];
     return Object.fromEntries(checked.filter(([name]) => !OWN_HEADERS.has(name)));
-  } catch (cause) {
-    throw new TypeError(`${what} has a name or a value that is not legal in HTTP: ${String(cause)}`, {
-      cause,
-    });
+  } catch {
+    // Without the values, nor the cause that quotes them: they may be credentials.
+    const names = Object.keys(Object(headers)).join(", ");
+    throw new TypeError(`${what} (${names}) has a name or a value that is not legal in HTTP.`);
   }
 }
 

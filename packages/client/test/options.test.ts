@@ -149,6 +149,17 @@ it.each([
   expect(service.requests.map((request) => request.url)).toEqual([url]);
 });
 
+it("an illegal header is refused without its value, which may be a credential", () => {
+  let error: unknown;
+  try {
+    new Analytics("K", { headers: { "x-token": "SECRET\u0000" } });
+  } catch (thrown) {
+    error = thrown;
+  }
+  expect(inspect(error)).toContain("'headers' (x-token) has a name or a value that is not legal in HTTP.");
+  expect(inspect(error)).not.toContain("SECRET");
+});
+
 it("inspecting a client does not show its write key", () => {
   expect(inspect(new Analytics("SECRET"), { depth: 9, showHidden: true })).not.toContain("SECRET");
   expect(JSON.stringify(new Analytics("SECRET"))).not.toContain("SECRET");

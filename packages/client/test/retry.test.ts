@@ -179,6 +179,20 @@ describe("Retry-After", () => {
     expect(await requests({})).toBe(121);
   });
 
+  it("makes a delay longer and never shorter", async () => {
+    const at: number[] = [];
+    const { analytics, service, clock } = createBench({ flushAt: 1 });
+    const fail = (): Reply => (
+      at.push(clock.now() - start),
+      { status: 503, headers: { "retry-after": "3" } }
+    );
+    service.reply(fail, fail, fail, fail, () => (at.push(clock.now() - start), {}));
+    analytics.track({ userId: USER_ID, event: "E" });
+    await clock.advance(60_000);
+    // The client's own delays are 1, 2, 4 and 8 s.
+    expect(at).toEqual([0, 3_000, 6_000, 10_000, 18_000]);
+  });
+
   it("of a 429 does not use giveUpAfter up, and that of a 503 does", async () => {
     const outcomeAfter = async (status: number): Promise<Outcome | undefined> => {
       const { analytics, service, clock } = createBench({ flushAt: 1, retry: { giveUpAfter: 5_000 } });
