@@ -77,13 +77,10 @@ export async function openSender(what: string, options: SenderOptions): Promise<
   parseSettings(settings);
   const { store = sqliteStore(), clock = systemClock() } = options;
   const events = new EventHub();
-  const waiters = new Waiters({
-    find: (id) => store.find(id),
-    countPending: () => intake.countPending(store),
-  });
+  const waiters = new Waiters(store);
   const { generation } = await store.open({
     clock,
-    ended: (id) => waiters.ended(id),
+    ended: waiters.ended,
     failed: (error) => events.emit("storeError", { error }),
   });
   const seed = options.seed ?? randomBytes(16).toString("hex");

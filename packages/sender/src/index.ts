@@ -52,6 +52,7 @@ export type {
   SenderSettings,
   SourceSettings,
 } from "./settings/settings.ts";
+export { maskSettings } from "./settings/mask-settings.ts";
 export { SettingsError, type SettingsIssue } from "./settings/settings-error.ts";
 export { sqliteStore } from "./sqlite/sqlite-store.ts";
 export type { DeliveryStore } from "./store/delivery-store.ts";

@@ -52,7 +52,7 @@ describe("a transport that breaks its contract gives an outcome, and the deliver
       "resolves to nothing",
       () => Promise.resolve(undefined),
       "ERR_TRANSPORT",
-      "the transport failed: the transport resolved to something that is not a result",
+      "the transport failed: the result has no outcome or no responseBody",
     ],
   ])("%s", async (_name, send, code, message) => {
     const clock = virtualClock();

@@ -41,12 +41,24 @@ const neverCalled: readonly string[] = [
   "64:ff9b::169.254.169.254",
   "64:ff9b::6464:64c8",
   "64:ff9b:1::169.254.169.254",
+  // ISATAP: 169.254.169.254 in the interface identifier, in any network.
+  "2001:db8::5efe:a9fe:a9fe",
+  "2620:0:1::200:5efe:169.254.169.254",
+  "fd12::200:5efe:100.100.100.200",
+  // NAT64 with a local prefix of 48, 56 and 64 bits.
+  "64:ff9b:1:a9fe:a9:fe00::",
+  "64:ff9b:1:12a9:fe:a9fe::",
+  "64:ff9b:1:1234:a9:fea9:fe00:0",
   "2002:a9fe:a9fe::1",
   "2001:0:a9fe:a9fe::1",
   "2001:0:808:808::5601:5601",
 ];
 
 const notPublic: readonly string[] = [
+  "2620:0:1::5efe:8.8.8.8",
+  "2620:0:1::200:5efe:10.0.0.1",
+  "64:ff9b:1::8.8.8.8",
+  "64:ff9b:1:808:8:800::",
   "0.0.0.0",
   "0.1.2.3",
   "10.0.0.1",

@@ -80,7 +80,8 @@ export interface EndpointProgress {
 export type DeliveryProgress = Readonly<Record<string, EndpointProgress>>;
 
 /** A delivery whose next round is due. */
-export interface DueDelivery extends DeliveryInfo {
+export interface DueDelivery {
+  readonly delivery: DeliveryInfo;
   /** Rounds that have ended so far. */
   readonly rounds: number;
   /** When this round fell due. */
@@ -99,9 +100,3 @@ export type Settlement =
       readonly progress: DeliveryProgress;
       readonly attempts: readonly Attempt[];
     };
-
-/** What identifies a delivery, and no more than that. */
-export function deliveryInfo(delivery: DeliveryInfo): DeliveryInfo {
-  const { id, messageId, type, source, destination, identity, event, acceptedAt } = delivery;
-  return { id, messageId, type, source, destination, identity, event, acceptedAt };
-}

@@ -32,7 +32,7 @@ export interface Round {
 
 /** Whether the window of a delivery is over. The first attempt is never too late: it is not a retry. */
 export function isOver(due: DueDelivery, now: number, policy: RetryPolicy): boolean {
-  return due.rounds > 0 && now > due.acceptedAt + policy.windowMs;
+  return due.rounds > 0 && now > due.delivery.acceptedAt + policy.windowMs;
 }
 
 /** Endpoints that a round calls: those that did not refuse, and do not want to be called later. */
@@ -63,10 +63,16 @@ export function settleRound(round: Round, policy: RetryPolicy): Settlement {
 
   const rounds = due.rounds + 1;
   // A stream of its own, so that the order in which endpoints answer does not change the run.
-  const fraction = random.fork(`${due.id} ${due.rounds}`).fraction();
+  const fraction = random.fork(`${due.delivery.id} ${due.rounds}`).fraction();
   const retries = recoverable.map(({ url }) =>
     nextRetryAt(
-      { rounds, acceptedAt: due.acceptedAt, now, random: fraction, notBefore: progress[url]?.notBefore },
+      {
+        rounds,
+        acceptedAt: due.delivery.acceptedAt,
+        now,
+        random: fraction,
+        notBefore: progress[url]?.notBefore,
+      },
       policy,
     ),
   );
@@ -97,7 +103,7 @@ function progressAfter(
   tried: readonly RoundAttempt[],
   policy: RetryPolicy,
 ): DeliveryProgress {
-  const lastRetryAt = due.acceptedAt + policy.windowMs - policy.lastRetryMarginMs;
+  const lastRetryAt = due.delivery.acceptedAt + policy.windowMs - policy.lastRetryMarginMs;
   const learnt = tried.map((one) => [one.attempt.endpoint, progressOf(one, lastRetryAt)] as const);
   return { ...due.progress, ...Object.fromEntries(learnt) };
 }

@@ -7,11 +7,10 @@ import {
   type RecordedCall,
   timeOrderedId,
 } from "@countersign/protocol";
-import { buildDeleteMessage, buildMessage, type BuiltMessage } from "../calls/build-message.ts";
+import { buildDeleteMessage, buildMessage, type BuiltMessage, record } from "../calls/message.ts";
 import { CallError } from "../calls/call-error.ts";
-import { record } from "../calls/record.ts";
 import type { Source } from "../settings/parse-settings.ts";
-import type { DeliveryStore, NewDelivery, NewMessage } from "../store/delivery-store.ts";
+import type { NewDelivery, NewMessage } from "../store/delivery-store.ts";
 import { checkCallOptions } from "./check-options.ts";
 import type { RandomSource } from "./random-source.ts";
 import type { CallOptions, JudgedCall, SkipReason } from "./sender.ts";
@@ -49,8 +48,8 @@ export class CallIntake {
   }
 
   /** @throws CallError when the call is not valid */
-  take<T extends CallType>(type: T, call: Calls[T], options: CallOptions = {}): Intake {
-    checkCallOptions(type, options);
+  take<T extends CallType>(type: T, call: Calls[T], options: CallOptions | undefined): Intake {
+    if (options !== undefined) checkCallOptions(type, options);
     const source = this.sourceOf(options);
     return this.#takeAll(source, [record(type, call, { messageId: this.newId, now: this.now })]);
   }
@@ -101,7 +100,7 @@ export class CallIntake {
   readonly now = (): number => Math.floor(this.#clock.now());
 
   /** @throws CallError when the options name no source, or none where there are several */
-  sourceOf({ source: name, writeKey }: CallOptions): Source {
+  sourceOf({ source: name, writeKey }: CallOptions = {}): Source {
     const [only] = this.sources;
     if (name === undefined && writeKey === undefined && only !== undefined && this.sources.length === 1)
       return only;
@@ -120,19 +119,14 @@ export class CallIntake {
     });
   }
 
-  /** How many deliveries are pending to destinations that are enabled. */
-  async countPending(store: DeliveryStore): Promise<number> {
-    const counts = await store.counts();
-    const enabled = this.sources.flatMap((source) => source.enabled);
-    return enabled.reduce((sum, key) => sum + (counts.get(key)?.pending ?? 0), 0);
-  }
-
   #takeAll(source: Source, calls: readonly RecordedCall[]): Intake {
     const intake = newIntake();
     let counted = 0;
     for (const call of calls) {
-      const isBlocked = call.event !== undefined && source.blockedEvents.has(call.event);
-      const reason = isBlocked ? "blocked_event" : isSelected(call.integrations) ? undefined : "integrations";
+      const { event, integrations } = call;
+      const isBlocked = event !== undefined && source.blockedEvents.has(event);
+      const isOff = integrations !== undefined && !isSelected(integrations);
+      const reason = isBlocked ? "blocked_event" : isOff ? "integrations" : undefined;
       this.#add(intake, source, buildMessage(call), reason);
       if (!isBlocked || source.countFiltered) counted += 1;
     }
@@ -156,8 +150,7 @@ function newIntake(): Intake {
  * Whether a call's `integrations` let it through (spec 6): on unless it says otherwise; `All: false` turns every
  * destination off except those turned on by name.
  */
-function isSelected(integrations: object | undefined): boolean {
-  if (integrations === undefined) return true;
+function isSelected(integrations: object): boolean {
   // Own properties only: no name can be inherited.
   const own = new Map<string, unknown>(Object.entries(integrations));
   const setting = own.get(OWN_NAME);

@@ -1,8 +1,8 @@
-import { type Clock, parseRetryAfter } from "@countersign/protocol";
+import { isObject, type Clock, parseRetryAfter } from "@countersign/protocol";
 import { setMaxListeners } from "node:events";
 import { sign } from "@countersign/core";
 import type { Attempt } from "../delivery/attempt.ts";
-import { deliveryInfo, type DueDelivery, type Settlement } from "../delivery/delivery.ts";
+import type { DueDelivery, Settlement } from "../delivery/delivery.ts";
 import type { RetryPolicy } from "../delivery/retry-policy.ts";
 import {
   endpointsOfRound,
@@ -92,14 +92,14 @@ export class Engine implements DeliveryHandler {
   /** One round: every endpoint that has not refused, at the same time. */
   async deliver(due: DueDelivery): Promise<Settlement> {
     const { clock, policy, random, transport } = this.#parts;
-    const destination = this.#destinations.get(due.destination);
+    const destination = this.#destinations.get(due.delivery.destination);
     // Its settings changed after it was claimed. It waits for the destination to come back.
     if (destination?.enabled !== true || this.#giveUp.signal.aborted) return interruptRound(due, [], policy);
     const now = clock.now();
     if (isOver(due, now, policy)) return { state: "expired", endedAt: now, attempts: [] };
 
     const called = endpointsOfRound(destination.endpoints, due.progress, now);
-    const heldBackMs = holdBackMs(transport, due, called);
+    const heldBackMs = transport.holdBack === undefined ? 0 : holdBackMs(transport.holdBack, due, called);
     if (heldBackMs > 0) return { ...interruptRound(due, [], policy), dueAt: now + heldBackMs };
     const results = await Promise.all(called.map((endpoint) => this.#attempt(due, destination, endpoint)));
     const tried = results.flatMap((result) => result ?? []);
@@ -108,13 +108,13 @@ export class Engine implements DeliveryHandler {
       return interruptRound(due, tried, policy);
     }
     // An endpoint that was added meanwhile may accept what the others have refused.
-    const { endpoints } = this.#destinations.get(due.destination) ?? destination;
+    const { endpoints } = this.#destinations.get(due.delivery.destination) ?? destination;
     return settleRound({ due, endpoints, tried, now: clock.now(), random }, policy);
   }
 
   settled(due: DueDelivery, settlement: Settlement): void {
     const { events, clock } = this.#parts;
-    const delivery = deliveryInfo(due);
+    const { delivery } = due;
     const { attempts } = settlement;
     if (settlement.state !== "pending") {
       events.emit(settlement.state, { delivery, attempts });
@@ -132,16 +132,18 @@ export class Engine implements DeliveryHandler {
   ): Promise<readonly RoundAttempt[] | undefined> {
     const { clock, events, recorder } = this.#parts;
     const startedAt = clock.now();
-    const delivery = deliveryInfo(due);
-    const request = requestOf(due.body, delivery, destination, endpoint);
+    const { delivery } = due;
+    const request = requestOf(due, destination, endpoint);
     const last = await this.#send(request);
     const results = last.earlier === undefined ? [last] : [...last.earlier, last];
     if (results.some(({ code }) => code === ABORTED_CODE)) return undefined;
     return results.map((result) => {
-      recorder.record(due.destination, endpoint.url, result);
+      recorder.record(due.delivery.destination, endpoint.url, result);
       const attempt = attemptOf(result, due.rounds + 1, endpoint.url, startedAt);
       events.emit("attempt", { delivery, attempt });
-      return { attempt, notBefore: notBeforeOf(result, clock.now()) };
+      return result.retryAfter === undefined
+        ? { attempt }
+        : { attempt, notBefore: notBeforeOf(result, clock.now()) };
     });
   }
 
@@ -150,9 +152,9 @@ export class Engine implements DeliveryHandler {
     const { transport, timeoutMs } = this.#parts;
     const startedAt = performance.now();
     try {
-      const result: unknown = await transport.send(request, { timeoutMs, signal: this.#giveUp.signal });
-      if (isResult(result)) return result;
-      throw new TypeError("the transport resolved to something that is not a result");
+      const result = await transport.send(request, { timeoutMs, signal: this.#giveUp.signal });
+      if (isObject(result) && "outcome" in result && "responseBody" in result) return result;
+      throw new TypeError("the result has no outcome or no responseBody");
     } catch (error) {
       const result = resultOfRejection(error, performance.now() - startedAt);
       return this.#giveUp.signal.aborted ? { ...result, code: ABORTED_CODE } : result;
@@ -181,8 +183,7 @@ export class Engine implements DeliveryHandler {
 
 /** The request of one attempt: the body as it is stored, signed with the secret as it is now. */
 function requestOf(
-  body: Uint8Array,
-  delivery: AttemptRequest["delivery"],
+  { delivery, body }: DueDelivery,
   { secret }: Destination,
   { url, headers, ca }: EndpointSettings,
 ): AttemptRequest {
@@ -198,25 +199,24 @@ function requestOf(
   };
 }
 
-/** For how long the transport holds back a delivery that it has not held back before. */
-function holdBackMs(transport: Transport, due: DueDelivery, endpoints: readonly EndpointSettings[]): number {
+/** For how long a transport holds back a delivery that it has not held back before. */
+function holdBackMs(
+  holdBack: NonNullable<Transport["holdBack"]>,
+  { delivery, rounds, dueAt }: DueDelivery,
+  endpoints: readonly EndpointSettings[],
+): number {
   // What was held back before is due later than it was accepted.
-  if (transport.holdBack === undefined || due.rounds > 0 || due.dueAt > due.acceptedAt) return 0;
-  return transport.holdBack(
-    deliveryInfo(due),
+  if (rounds > 0 || dueAt > delivery.acceptedAt) return 0;
+  return holdBack(
+    delivery,
     endpoints.map(({ url }) => url),
   );
 }
 
 /** When the endpoint wants to be called again at the earliest (Retry-After), in milliseconds since 1970. */
 function notBeforeOf({ retryAfter, date }: AttemptResult, now: number): number | undefined {
-  if (retryAfter === undefined) return undefined;
   const waitMs = parseRetryAfter(retryAfter, now, date);
   return waitMs === undefined ? undefined : now + waitMs;
-}
-
-function isResult(value: unknown): value is AttemptResult {
-  return typeof value === "object" && value !== null && "outcome" in value && "responseBody" in value;
 }
 
 function attemptOf(result: AttemptResult, round: number, endpoint: string, startedAt: number): Attempt {

@@ -31,7 +31,7 @@ export class EventHub {
   }
 
   emit<K extends EventName>(event: K, payload: SenderEvents[K]): void {
-    const listeners = this.#of(event);
+    const listeners: Listeners[K] = this.#listeners[event];
     for (const [listener, { once }] of listeners) {
       if (once) listeners.delete(listener);
       try {

@@ -13,6 +13,7 @@ import {
 } from "@countersign/protocol";
 import type { Delivery, DeliveryFilter } from "../delivery/delivery.ts";
 import { audienceChanges, traitChanges } from "../profiles/trait-diff.ts";
+import { shownMasked } from "../settings/mask-settings.ts";
 import { parseSettings } from "../settings/parse-settings.ts";
 import type { SenderSettings } from "../settings/settings.ts";
 import type { TraitOwner } from "../store/delivery-store.ts";
@@ -187,9 +188,10 @@ export class Forwarder implements Sender {
   configure(settings: SenderSettings): void {
     this.#assertOpen();
     const sources = parseSettings(settings);
-    this.#settings = structuredClone({ sources: settings.sources });
+    this.#settings = shownMasked(structuredClone({ sources: settings.sources }));
     this.#parts.intake.sources = sources;
     this.#parts.engine.configure(sources);
+    this.#parts.waiters.destinations = sources.flatMap(({ enabled }) => enabled);
     this.#parts.waiters.changed();
   }
 

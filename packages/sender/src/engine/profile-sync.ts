@@ -1,5 +1,4 @@
-import { record } from "../calls/record.ts";
-import { buildMessage } from "../calls/build-message.ts";
+import { buildMessage, record } from "../calls/message.ts";
 import { CallError } from "../calls/call-error.ts";
 import { snakeCase, type TraitChange } from "../profiles/trait-diff.ts";
 import type { Source } from "../settings/parse-settings.ts";

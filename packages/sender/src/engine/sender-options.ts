@@ -94,7 +94,9 @@ const FORMS: readonly OptionsForm[] = [
  */
 export function checkSenderOptions(what: string, options: unknown, extra: readonly OptionsForm[] = []): void {
   if (typeof options === "string" || options instanceof URL) {
-    throw new TypeError(`${what}() takes an object: ${what}({ url: ${JSON.stringify(String(options))} }).`);
+    throw new TypeError(
+      `${what}() takes an object: ${what}({ url: ${JSON.stringify(withoutCredentials(options))} }).`,
+    );
   }
   const forms = [...FORMS, ...extra];
   if (typeof options !== "object" || options === null || Array.isArray(options)) throw whereTo(what, "");
@@ -115,6 +117,16 @@ export function checkSenderOptions(what: string, options: unknown, extra: readon
   const value: unknown = Reflect.get(options, form.key);
   if (value === undefined || value === null) throw whereTo(what, ` Its ${form.key} is ${String(value)}.`);
   checkOptionNames(`${what}({ ${form.key} })`, options, form.names, form.hints);
+}
+
+/** What is logged of a URL must not give away a password in it. */
+function withoutCredentials(text: string | URL): string {
+  if (!URL.canParse(String(text))) return String(text);
+  const url = new URL(text);
+  if (url.username === "" && url.password === "") return String(text);
+  url.username = "";
+  url.password = "";
+  return url.href;
 }
 
 function whereTo(what: string, problem: string): TypeError {

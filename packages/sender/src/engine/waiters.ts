@@ -1,4 +1,5 @@
 import type { Delivery } from "../delivery/delivery.ts";
+import type { DeliveryStore } from "../store/delivery-store.ts";
 import { SenderClosedError } from "./sender.ts";
 
 interface Waiter {
@@ -6,26 +7,24 @@ interface Waiter {
   readonly fail: (error: Error) => void;
 }
 
-/** What the waiters look up in the store. */
-export interface WaiterSource {
-  find(id: string): Promise<Delivery | undefined>;
-  /** How many deliveries are pending to enabled destinations. */
-  countPending(): Promise<number>;
-}
+/** What is looked up in the store. */
+type Lookup = Pick<DeliveryStore, "find" | "counts">;
 
 /**
  * Callers that wait for deliveries to end, or for the sender to be idle. Costs nothing for a delivery that nobody waits
  * for.
  */
 export class Waiters {
-  readonly #source: WaiterSource;
+  readonly #store: Lookup;
+  /** Keys of the destinations that are enabled: what is pending to others does not keep the sender from being idle. */
+  destinations: readonly string[] = [];
   readonly #byDelivery = new Map<string, Set<Waiter>>();
   #forIdle: Waiter[] = [];
   #working = 0;
   #isClosed = false;
 
-  constructor(source: WaiterSource) {
-    this.#source = source;
+  constructor(store: Lookup) {
+    this.#store = store;
   }
 
   /** Resolves to the deliveries when all have ended. */
@@ -39,20 +38,20 @@ export class Waiters {
       // Registered before counting, or a change between the two would be missed.
       const change = new Promise<void>((wake, fail) => this.#forIdle.push({ wake, fail }));
       change.catch(() => {});
-      if (this.#working === 0 && (await this.#source.countPending()) === 0 && this.#working === 0) return;
+      if (this.#working === 0 && (await this.#countPending()) === 0 && this.#working === 0) return;
       await change;
     }
   }
 
   /** Wakes those who wait for a delivery that has ended. */
-  ended(id: string): void {
+  readonly ended = (id: string): void => {
     const waiters = this.#byDelivery.get(id);
     if (waiters !== undefined) {
       this.#byDelivery.delete(id);
       for (const { wake } of waiters) wake();
     }
     if (this.#forIdle.length > 0) this.changed();
-  }
+  };
 
   /** Something may have become idle. */
   changed(): void {
@@ -78,6 +77,11 @@ export class Waiters {
     for (const { fail } of this.#forIdle.splice(0)) fail(notIdle);
   }
 
+  async #countPending(): Promise<number> {
+    const counts = await this.#store.counts();
+    return this.destinations.reduce((sum, key) => sum + (counts.get(key)?.pending ?? 0), 0);
+  }
+
   async #settledOne(id: string): Promise<Delivery> {
     if (this.#isClosed) throw closedError(id);
     let waiter: Waiter | undefined;
@@ -89,10 +93,10 @@ export class Waiters {
     });
     // The sender may close while the store is asked, when nobody listens to this promise yet.
     end.catch(() => {});
-    let delivery = await this.#source.find(id);
+    let delivery = await this.#store.find(id);
     if (delivery?.state === "pending") {
       await end;
-      delivery = await this.#source.find(id);
+      delivery = await this.#store.find(id);
     } else if (waiter !== undefined) {
       this.#forget(id, waiter);
     }

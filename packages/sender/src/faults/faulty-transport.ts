@@ -13,7 +13,7 @@ export interface FaultyTransport extends Transport {
    */
   inject(fault: Fault, scope?: FaultScope): InjectedFault;
   /** Holds back the deliveries that `reorder` strikes. */
-  holdBack: NonNullable<Transport["holdBack"]>;
+  readonly holdBack: NonNullable<Transport["holdBack"]>;
 }
 
 /**

@@ -181,7 +181,9 @@ class SettingsParser {
         ? "is listed twice; upper and lower case are the same."
         : undefined;
       const problem = headerProblem(name, content) ?? twice;
-      if (problem !== undefined) this.#issue(`${path}[${JSON.stringify(name)}]`, where, problem);
+      // A header written as "Authorization: Bearer ..." is a name with a credential in it.
+      const shown = name.replace(/:.*$/su, ":…");
+      if (problem !== undefined) this.#issue(`${path}[${JSON.stringify(shown)}]`, where, problem);
       names.add(name.toLowerCase());
       return [name, typeof content === "string" ? content : ""];
     });

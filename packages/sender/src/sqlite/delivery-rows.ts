@@ -43,7 +43,7 @@ export interface AttemptRow {
 
 export function dueDeliveryOf(row: DeliveryRow): DueDelivery {
   return {
-    ...infoOf(row),
+    delivery: infoOf(row),
     rounds: row.rounds,
     dueAt: row.due_at ?? row.accepted_at,
     // Written by `settle`, from a DeliveryProgress.

@@ -2,6 +2,7 @@ import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import Database from "libsql";
 import { StoreError } from "../store/store-error.ts";
+import { createPrivately } from "./private-files.ts";
 import { storeErrorOf } from "./sqlite-error.ts";
 
 /**
@@ -38,6 +39,7 @@ export function lockFile(path: string): () => void {
 
 function open(path: string): Database.Database {
   try {
+    createPrivately(path);
     return new Database(path);
   } catch (cause) {
     throw storeErrorOf(cause, path);
@@ -45,7 +47,7 @@ function open(path: string): Database.Database {
 }
 
 /** The file that a path leads to, there or not yet: one file has one lock, whatever links lead to it. */
-function fileOf(path: string): string {
+export function fileOf(path: string): string {
   try {
     return realpathSync(path);
   } catch (error) {

@@ -19,10 +19,9 @@ export class FileRoom {
   readonly #maxPages: number;
   readonly #used: Database.Statement;
 
-  /** `maxBytes` undefined: the file may grow without limit. */
-  constructor(db: Database.Database, path: string, maxBytes: number | undefined) {
-    const maxPages = maxBytes === undefined ? Number.POSITIVE_INFINITY : Math.floor(maxBytes / pageBytes);
-    if (maxBytes !== undefined) db.exec(`PRAGMA max_page_count = ${maxPages}`);
+  constructor(db: Database.Database, path: string, maxBytes: number) {
+    const maxPages = Math.floor(maxBytes / pageBytes);
+    db.exec(`PRAGMA max_page_count = ${maxPages}`);
     this.#path = path;
     this.#maxPages = maxPages;
     this.#used = db
@@ -31,7 +30,6 @@ export class FileRoom {
   }
 
   left(): RoomLeft {
-    if (this.#maxPages === Number.POSITIVE_INFINITY) return "ample";
     const row: unknown = this.#used.get([]);
     const share = Array.isArray(row) ? Number(row[0]) / this.#maxPages : 0;
     if (share <= shareOfCalls) return "ample";

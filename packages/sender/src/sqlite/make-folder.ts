@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { StoreError } from "../store/store-error.ts";
 
 /**
- * Makes the folder of a store's file, and those it is in.
+ * Makes the folder of a store's file, and those it is in, for their owner only.
  *
  * @throws StoreError `ERR_STORE_OPEN` when it cannot be made
  */
@@ -27,7 +27,7 @@ function makeFolder(path: string): void {
   const parent = dirname(path);
   if (parent !== path) makeFolder(parent);
   try {
-    mkdirSync(path);
+    mkdirSync(path, { mode: 0o700 });
   } catch (error) {
     // Another process may have made it meanwhile.
     if (!isFolder(path)) throw error;

@@ -36,7 +36,8 @@ export class OpenStore {
   readonly #profiles: ProfileTable;
   readonly #counter: DeliveryCounter;
   readonly #retention: Retention;
-  readonly #room: FileRoom;
+  /** Undefined: the file may grow without limit. */
+  readonly #room: FileRoom | undefined;
   readonly #writes: WriteQueue;
   readonly #lanes = new Map<string, Lane>();
   /** Calls of the present transaction by source, so that it counts them in one write. */
@@ -52,7 +53,8 @@ export class OpenStore {
     this.#profiles = new ProfileTable(db);
     this.#counter = new DeliveryCounter(db);
     this.#retention = new Retention(db, options.keepForMs);
-    this.#room = new FileRoom(db, options.path, options.maxBytes);
+    const { path, maxBytes } = options;
+    this.#room = maxBytes === undefined ? undefined : new FileRoom(db, path, maxBytes);
     this.#writes = new WriteQueue(db, options.path, {
       begin: () => this.#usage.clear(),
       finish: () => this.#profiles.addUsage(this.#usage),
@@ -75,12 +77,13 @@ export class OpenStore {
       for (const [source, calls] of usage ?? [])
         this.#usage.set(source, (this.#usage.get(source) ?? 0) + calls);
       if (traits !== undefined) this.#profiles.changeTraits(traits);
-      removed = this.#makeRoom();
+      if (this.#room === undefined) return;
+      removed = this.#makeRoom(this.#room);
       this.#room.assertRoom();
     };
     return this.#writes.add(run, () => {
       for (const { destination } of deliveries) this.#added(destination);
-      this.#counter.forget(removed);
+      if (removed.length > 0) this.#counter.forget(removed);
     });
   }
 
@@ -162,25 +165,25 @@ export class OpenStore {
     let removed: readonly DeliveryCount[] = [];
     return this.#writes.add(
       () => {
-        removed = this.#makeRoom();
-        this.#table.settle(seq, settlement, this.#room.left());
+        if (this.#room !== undefined) removed = this.#makeRoom(this.#room);
+        this.#table.settle(seq, settlement, this.#room?.left() ?? "ample");
       },
       () => {
         committed();
-        this.#counter.forget(removed);
-        this.#stirred.add(due.destination);
+        if (removed.length > 0) this.#counter.forget(removed);
+        this.#stirred.add(due.delivery.destination);
         handler.settled(due, settlement);
         if (settlement.state === "pending") return;
-        this.#counter.ended(due.destination, settlement.state);
-        this.#options.context.ended(due.id);
+        this.#counter.ended(due.delivery.destination, settlement.state);
+        this.#options.context.ended(due.delivery.id);
       },
     );
   }
 
   /** In a file of limited size, removes what ended first until there is room or nothing more to remove. */
-  #makeRoom(): readonly DeliveryCount[] {
+  #makeRoom(room: FileRoom): readonly DeliveryCount[] {
     const removed: DeliveryCount[] = [];
-    while (this.#room.left() !== "ample") {
+    while (room.left() !== "ample") {
       const few = this.#retention.removeOldest();
       if (few.length === 0) break;
       removed.push(...few);

@@ -9,9 +9,10 @@ import { resolve } from "node:path";
 import Database from "libsql";
 import type { DeliveryStore, StoreContext } from "../store/delivery-store.ts";
 import { StoreError } from "../store/store-error.ts";
-import { lockFile } from "./file-lock.ts";
+import { fileOf, lockFile } from "./file-lock.ts";
 import { makeFolderOf } from "./make-folder.ts";
 import { OpenStore } from "./open-store.ts";
+import { createPrivately, makePrivate, warnOfSharedFolder } from "./private-files.ts";
 import { releaseNativeHandles } from "./release-native-handles.ts";
 import { assertOurs, migrate } from "./schema.ts";
 import { storeErrorOf } from "./sqlite-error.ts";
@@ -30,8 +31,8 @@ export interface SqliteStoreOptions {
   readonly maxBytes?: number | undefined;
 }
 
-const optionNames: OptionNames<SqliteStoreOptions> = { path: true, keepFor: true, maxBytes: true };
-const optionHints: OptionHints = { file: "it is called path here", filename: "it is called path here" };
+const OPTION_NAMES: OptionNames<SqliteStoreOptions> = { path: true, keepFor: true, maxBytes: true };
+const OPTION_HINTS: OptionHints = { file: "it is called path here", filename: "it is called path here" };
 
 interface OpenedDatabase {
   readonly db: Database.Database;
@@ -39,10 +40,10 @@ interface OpenedDatabase {
   readonly generation: number;
 }
 
-const memoryPath = ":memory:";
-const defaultKeepFor: Duration = "7d";
+const MEMORY_PATH = ":memory:";
+const DEFAULT_KEEP_FOR: Duration = "7d";
 /** Smaller than this, the schema itself does not fit. */
-const leastBytes = 262_144;
+const LEAST_BYTES = 262_144;
 
 /**
  * Keeps deliveries in an SQLite file of its own (libsql; WAL, synchronous=FULL, group commit), for one sender at a time.
@@ -57,9 +58,9 @@ const leastBytes = 262_144;
  * ```
  */
 export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
-  checkOptionNames("sqliteStore()", options, optionNames, optionHints);
-  const path = parsePath(options.path ?? memoryPath);
-  const keepForMs = parseDuration(options.keepFor ?? defaultKeepFor, "sqliteStore({ keepFor })");
+  checkOptionNames("sqliteStore()", options, OPTION_NAMES, OPTION_HINTS);
+  const path = parsePath(options.path ?? MEMORY_PATH);
+  const keepForMs = parseDuration(options.keepFor ?? DEFAULT_KEEP_FOR, "sqliteStore({ keepFor })");
   const maxBytes = parseMaxBytes(options.maxBytes);
   let state: "new" | OpenStore | "closed" = "new";
 
@@ -67,7 +68,7 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
     if (typeof state === "object") return state;
     throw new StoreError(
       "ERR_STORE_CLOSED",
-      `The store ${path} is not open: createSender() opens it, close() closes it.`,
+      `The store ${path} is not open: createSender() opens it, and close() closes it.`,
     );
   };
 
@@ -82,7 +83,7 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
 
   const open = (context: StoreContext): { readonly generation: number } => {
     if (state !== "new")
-      throw new StoreError("ERR_STORE_CLOSED", "A store serves one sender, once: make another one.");
+      throw new StoreError("ERR_STORE_CLOSED", "A store can be opened only once. Create a new one.");
     const { db, unlock, generation } = openDatabase(path);
     state = new OpenStore(db, { path, keepForMs, maxBytes, context, unlock });
     return { generation };
@@ -103,20 +104,26 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
       state = "closed";
       await closing;
       // Nothing refers to the open store any more, so that its statements can be collected.
-      if (closing !== undefined && path !== memoryPath) await releaseNativeHandles();
+      if (closing !== undefined && path !== MEMORY_PATH) await releaseNativeHandles();
     },
   };
 }
 
 function openDatabase(path: string): OpenedDatabase {
-  if (path !== memoryPath) makeFolderOf(path);
-  const unlock = path === memoryPath ? () => {} : lockFile(path);
+  if (path !== MEMORY_PATH) {
+    makeFolderOf(path);
+    warnOfSharedFolder(path);
+  }
+  const unlock = path === MEMORY_PATH ? () => {} : lockFile(path);
   let db: Database.Database | undefined;
   try {
+    if (path !== MEMORY_PATH) createPrivately(path);
     db = new Database(path);
     db.exec("PRAGMA busy_timeout = 250");
     // First: the journal mode is written into the file, and another program may need the one it has.
     assertOurs(db, path);
+    // Before the log is made, which has the permissions of the database.
+    if (path !== MEMORY_PATH) makePrivate(fileOf(path));
     // FULL: a commit is on the disk when it returns, so that neither a kill nor a power cut takes it back.
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY");
     return { db, unlock, ...migrate(db) };
@@ -128,7 +135,7 @@ function openDatabase(path: string): OpenedDatabase {
 }
 
 function parsePath(path: string): string {
-  if (path === memoryPath) return path;
+  if (path === MEMORY_PATH) return path;
   if (typeof path !== "string" || path === "" || /^[a-z][a-z+.-]+:/i.test(path)) {
     throw new TypeError(
       `sqliteStore({ path }) must be the path of a file, or ":memory:", not ${JSON.stringify(path)}.`,
@@ -138,6 +145,6 @@ function parsePath(path: string): string {
 }
 
 function parseMaxBytes(maxBytes: number | undefined): number | undefined {
-  if (maxBytes === undefined || (Number.isInteger(maxBytes) && maxBytes >= leastBytes)) return maxBytes;
-  throw new TypeError(`sqliteStore({ maxBytes }) must be a whole number of bytes, at least ${leastBytes}.`);
+  if (maxBytes === undefined || (Number.isInteger(maxBytes) && maxBytes >= LEAST_BYTES)) return maxBytes;
+  throw new TypeError(`sqliteStore({ maxBytes }) must be a whole number of bytes, at least ${LEAST_BYTES}.`);
 }

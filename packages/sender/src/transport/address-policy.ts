@@ -11,7 +11,7 @@ export interface AddressPolicyOptions {
 
 // Metadata and control services of cloud hosts outside the link-local ranges. What answers there hands out the
 // machine's credentials to whoever asks from it.
-const metadataRanges: readonly string[] = [
+const METADATA_RANGES: readonly string[] = [
   "100.100.100.200/32", // Alibaba
   "168.63.129.16/32", // Azure
   "192.0.0.192/32", // Oracle
@@ -20,8 +20,9 @@ const metadataRanges: readonly string[] = [
   "fd20:ce::254/128", // Google
 ];
 
-const metadata = metadataRanges.map((range) => ipaddr.parseCIDR(range));
+const metadata = METADATA_RANGES.map((range) => ipaddr.parseCIDR(range));
 const nat64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96");
+const localNat64 = ipaddr.IPv6.parseCIDR("64:ff9b:1::/48");
 const globalUnicast = ipaddr.IPv6.parseCIDR("2000::/3");
 
 // Where IPv6 forms carry an IPv4 address that a translator, tunnel or the kernel will call: the offset of its bytes.
@@ -30,10 +31,17 @@ const embeddings: readonly { range: [ipaddr.IPv6, number]; offset: number; inver
   { range: ipaddr.IPv6.parseCIDR("::ffff:0:0/96"), offset: 12 }, // IPv4-mapped
   { range: ipaddr.IPv6.parseCIDR("::ffff:0:0:0/96"), offset: 12 }, // stateless translation
   { range: nat64, offset: 12 },
-  { range: ipaddr.IPv6.parseCIDR("64:ff9b:1::/48"), offset: 12 }, // NAT64 with a local prefix
+  { range: localNat64, offset: 12 }, // NAT64 with a local prefix (RFC 8215), of /96
   { range: ipaddr.IPv6.parseCIDR("2002::/16"), offset: 2 }, // 6to4
   { range: ipaddr.IPv6.parseCIDR("2001::/32"), offset: 4 }, // Teredo: its server,
   { range: ipaddr.IPv6.parseCIDR("2001::/32"), offset: 12, inverted: true }, // and its client
+];
+
+// A local NAT64 prefix may be shorter. Its address then lies around byte 8, which is not used (RFC 6052, 2.2).
+const SHORT_NAT64_OFFSETS: readonly (readonly number[])[] = [
+  [6, 7, 9, 10], // /48
+  [7, 9, 10, 11], // /56
+  [9, 10, 11, 12], // /64
 ];
 
 /**
@@ -64,6 +72,21 @@ function embeddedAddresses(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4[] {
     return [];
   }
   const bytes = address.toByteArray();
+  const short = address.match(localNat64) ? SHORT_NAT64_OFFSETS : [];
+  const inShortPrefixes = short.map(
+    (offsets) => new ipaddr.IPv4(offsets.map((offset) => bytes[offset] ?? 0)),
+  );
+  const inTunnel = isIsatap(bytes) ? [new ipaddr.IPv4(bytes.slice(12))] : [];
+  return [...inShortPrefixes, ...inTunnel, ...embeddedAtOffset(address, bytes)];
+}
+
+/** An ISATAP interface identifier (RFC 5214, 6.1), in whatever network: the kernel tunnels to the IPv4 address in it. */
+function isIsatap(bytes: readonly number[]): boolean {
+  const [first = 0, second, third, fourth] = bytes.slice(8, 12);
+  return (first & 0xfd) === 0 && second === 0 && third === 0x5e && fourth === 0xfe;
+}
+
+function embeddedAtOffset(address: ipaddr.IPv6, bytes: readonly number[]): ipaddr.IPv4[] {
   return embeddings
     .filter(({ range }) => address.match(range))
     .map(({ offset, inverted }) => {
@@ -90,7 +113,7 @@ function isPublic(
   if (address.match(nat64)) {
     return forms.every((form) => form === address || form.range() === "unicast");
   }
-  return address.range() === "unicast" && address.match(globalUnicast);
+  return address.range() === "unicast" && address.match(globalUnicast) && !isIsatap(address.toByteArray());
 }
 
 function isIPv6(address: ipaddr.IPv4 | ipaddr.IPv6): address is ipaddr.IPv6 {

@@ -3,17 +3,6 @@ import { errors } from "undici";
 import { CertificateError, TransportError } from "./transport-error.ts";
 import type { AttemptOutcome } from "../delivery/attempt.ts";
 
-/** The outcome that a response's status means (see {@link AttemptOutcome}). */
-export function outcomeOfStatus(status: number): AttemptOutcome {
-  if (status >= 200 && status < 300) {
-    return "success";
-  }
-  if ((status >= 500 && status < 600) || status === 408 || status === 429) {
-    return "server_error";
-  }
-  return "rejected";
-}
-
 /** What kept a response from coming, as {@link AttemptOutcome} with the code and the words to log. */
 export interface Failure {
   readonly outcome: AttemptOutcome;

@@ -76,7 +76,7 @@ export interface Transport {
    * Holds a delivery back before its first attempt: returns for how many milliseconds of the sender's clock, 0 for
    * not at all. Called once for each delivery, with the URLs about to be called. A transport does not need it.
    */
-  holdBack?(delivery: DeliveryInfo, endpoints: readonly string[]): number;
+  readonly holdBack?: ((delivery: DeliveryInfo, endpoints: readonly string[]) => number) | undefined;
   /** Drops every connection. Attempts in progress end as `network`. Idempotent. */
   close(): Promise<void>;
 }

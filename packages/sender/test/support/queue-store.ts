@@ -137,11 +137,11 @@ export class QueueStore implements DeliveryStore {
   #add(id: string, destination: string, message: NewMessage | undefined): void {
     if (message === undefined) throw new TypeError("A delivery names no message.");
     const { messageId, type, source, identity, event, acceptedAt, body } = message;
-    const info = { id, destination, messageId, type, source, identity, event, acceptedAt, body };
+    const info = { id, destination, messageId, type, source, identity, event, acceptedAt };
     this.#jobs.set(id, {
       seq: this.#jobs.size,
-      due: { ...info, rounds: 0, dueAt: acceptedAt, progress: {} },
-      delivery: { ...info, state: "pending", dueAt: acceptedAt, attempts: [] },
+      due: { delivery: info, rounds: 0, dueAt: acceptedAt, progress: {}, body },
+      delivery: { ...info, body, state: "pending", dueAt: acceptedAt, attempts: [] },
       isActive: false,
     });
     this.#workers.get(destination)?.();

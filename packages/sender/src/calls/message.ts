@@ -1,12 +1,17 @@
 import {
+  type CallDefaults,
+  CallIssue,
+  type Calls,
   type CallType,
   describeKind,
   formatTimestamp,
   parseTimestamp,
+  recordCall,
   type RecordedCall,
+  serializeCall,
 } from "@countersign/protocol";
 import type { MessageType } from "@countersign/core";
-import { CallError } from "./call-error.ts";
+import { CallError, callErrorOf } from "./call-error.ts";
 
 /** A message ready to be stored: what it is about, and its exact bytes. */
 export interface BuiltMessage {
@@ -26,6 +31,21 @@ const OWN_FIELDS: { readonly [T in CallType]: (call: RecordedCall) => Readonly<R
   group: ({ groupId, traits = {} }) => ({ groupId, traits }),
   alias: ({ previousId, userId }) => ({ "Previous ID": previousId, "User ID": userId }),
 };
+
+/**
+ * Checks a call of a program and fills in its id and time. What is filled in does not count towards its size.
+ *
+ * @throws CallError naming the field at fault
+ */
+export function record<T extends CallType>(type: T, call: Calls[T], defaults: CallDefaults): RecordedCall {
+  try {
+    const recorded = recordCall(type, call, defaults);
+    assertFits(recorded, call);
+    return recorded;
+  } catch (error) {
+    throw callErrorOf(error);
+  }
+}
 
 /**
  * The message of a recorded call (spec 2.2): version, type, messageId, userId, anonymousId, the type's own fields,
@@ -84,5 +104,20 @@ function serialize(type: MessageType, message: unknown): Uint8Array {
     const reason = cause instanceof Error ? cause.message : String(cause);
     const text = `This ${type} message cannot be written as JSON: ${reason}`;
     throw new CallError("ERR_NOT_SERIALIZABLE", text, { cause });
+  }
+}
+
+function assertFits(recorded: RecordedCall, { messageId, timestamp }: Calls[CallType]): void {
+  try {
+    serializeCall(recorded);
+  } catch (error) {
+    if (!(error instanceof CallIssue) || error.rule !== "message_too_large") throw error;
+    const given: Partial<RecordedCall> = {
+      ...recorded,
+      messageId: messageId ? recorded.messageId : undefined,
+      timestamp: timestamp ? recorded.timestamp : undefined,
+    } as Partial<RecordedCall>;
+    // The absent fields are left out of the JSON that is measured.
+    serializeCall(given as RecordedCall);
   }
 }

@@ -1,0 +1,65 @@
+import { chmodSync, closeSync, openSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+
+/** What SQLite and the lock keep beside a database. */
+const SUFFIXES: readonly string[] = ["", "-wal", "-shm", "-lock"];
+
+/** Read or written by anyone but the owner. */
+const NOT_PRIVATE = 0o077;
+
+/** Listed or read by anyone but the owner. */
+const READABLE_BY_OTHERS = 0o044;
+
+const warned = new Set<string>();
+
+/** Makes a file that only its owner can read, if there is none: what is in it is about people. */
+export function createPrivately(path: string): void {
+  try {
+    closeSync(openSync(path, "a", 0o600));
+  } catch {
+    // SQLite finds the same, and says more of it.
+  }
+}
+
+/**
+ * Takes a database and what belongs to it away from everyone but its owner. Earlier versions left that to the umask.
+ * A file of another owner stays as it is.
+ */
+export function makePrivate(path: string): void {
+  for (const suffix of SUFFIXES) {
+    const file = path + suffix;
+    const mode = modeOf(file);
+    if (mode === undefined || (mode & NOT_PRIVATE) === 0) continue;
+    try {
+      chmodSync(file, mode & 0o700);
+    } catch {
+      warnOnce(
+        file,
+        `The file ${file} can be read by other users, and its permissions cannot be changed. It holds data about people.`,
+      );
+    }
+  }
+}
+
+/** Warns of a folder whose listing others can read. It is never changed: it may be shared on purpose. */
+export function warnOfSharedFolder(path: string): void {
+  const folder = dirname(path);
+  const mode = modeOf(folder);
+  if (mode === undefined || (mode & READABLE_BY_OTHERS) === 0) return;
+  warnOnce(
+    folder,
+    `The folder ${folder} of the store can be read by other users. The files of the store cannot, but give it mode 0700 unless it is shared on purpose.`,
+  );
+}
+
+function warnOnce(path: string, message: string): void {
+  if (warned.has(path)) return;
+  warned.add(path);
+  process.emitWarning(message, { type: "SecurityWarning", code: "COUNTERSIGN_NOT_PRIVATE" });
+}
+
+/** The permissions of a file; undefined where there is none, or they mean nothing. */
+function modeOf(path: string): number | undefined {
+  if (process.platform === "win32") return undefined;
+  return statSync(path, { throwIfNoEntry: false })?.mode;
+}
