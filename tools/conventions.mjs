@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import ts from "typescript";
 
 /** Folders that are still being put into this form: they fail nothing. One that has finished must leave the list. */
-const PENDING = ["packages/protocol/", "packages/sender/"];
+const PENDING = ["packages/protocol/"];
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const SOURCES =

@@ -41,7 +41,7 @@ export {
 export type { Attempt, AttemptOutcome } from "./delivery/attempt.ts";
 export type { Delivery, DeliveryFilter, DeliveryInfo, DeliveryState } from "./delivery/delivery.ts";
 export {
-  defaultRetryPolicy,
+  DEFAULT_RETRY_POLICY,
   nextRetryAt,
   type RetryInput,
   type RetryPolicy,

@@ -5,11 +5,11 @@ import { openSender } from "./support/open-sender.ts";
 import { type Receiver, startReceiver } from "./support/receiver.ts";
 import { silentTransport } from "./support/silent-transport.ts";
 
-const timestamp = "2026-01-31T08:30:00.000Z";
+const TIMESTAMP = "2026-01-31T08:30:00.000Z";
 const track = (messageId: string, fields: Partial<RecordedCall> = {}): RecordedCall => ({
   type: "track",
   messageId,
-  timestamp,
+  timestamp: TIMESTAMP,
   userId: "u1",
   event: "Bought",
   ...fields,
@@ -25,8 +25,8 @@ describe("accept()", () => {
     const { sender, receiver } = await single();
     const calls: RecordedCall[] = [
       track("m1", { properties: { total: 12 }, context: { ip: "192.0.2.1" } }),
-      { type: "alias", messageId: "m2", timestamp, userId: "new", previousId: "old" },
-      { type: "page", messageId: "m3", timestamp, anonymousId: "a1", name: "Home" },
+      { type: "alias", messageId: "m2", timestamp: TIMESTAMP, userId: "new", previousId: "old" },
+      { type: "page", messageId: "m3", timestamp: TIMESTAMP, anonymousId: "a1", name: "Home" },
     ];
 
     const receipts = await sender.accept(calls, { source: "default" });
@@ -36,9 +36,9 @@ describe("accept()", () => {
     expect(deliveries.map(([delivery]) => delivery?.messageId)).toEqual(["m1", "m2", "m3"]);
     expect(receiver.received.map(({ body }) => body).toSorted()).toEqual(
       [
-        `{"version":1,"type":"track","messageId":"m1","userId":"u1","event":"Bought","properties":{"total":12},"timestamp":"${timestamp}","context":{"ip":"192.0.2.1"}}`,
-        `{"version":1,"type":"alias","messageId":"m2","userId":"new","Previous ID":"old","User ID":"new","timestamp":"${timestamp}","context":{}}`,
-        `{"version":1,"type":"page","messageId":"m3","anonymousId":"a1","name":"Home","properties":{},"timestamp":"${timestamp}","context":{}}`,
+        `{"version":1,"type":"track","messageId":"m1","userId":"u1","event":"Bought","properties":{"total":12},"timestamp":"${TIMESTAMP}","context":{"ip":"192.0.2.1"}}`,
+        `{"version":1,"type":"alias","messageId":"m2","userId":"new","Previous ID":"old","User ID":"new","timestamp":"${TIMESTAMP}","context":{}}`,
+        `{"version":1,"type":"page","messageId":"m3","anonymousId":"a1","name":"Home","properties":{},"timestamp":"${TIMESTAMP}","context":{}}`,
       ].toSorted(),
     );
     expect((await sender.stats()).sources).toEqual([{ source: "default", usage: 3 }]);
@@ -108,11 +108,14 @@ describe("accept()", () => {
   it.each<[string, unknown]>([
     ["null", null],
     ["a text", "track"],
-    ["no type", { messageId: "m2", timestamp, userId: "u1" }],
-    ["a type of no call", { type: "delete", messageId: "m2", timestamp, userId: "u1" }],
-    ["an id of 100 characters", { type: "page", timestamp, userId: "u1", messageId: "m".repeat(100) }],
+    ["no type", { messageId: "m2", timestamp: TIMESTAMP, userId: "u1" }],
+    ["a type of no call", { type: "delete", messageId: "m2", timestamp: TIMESTAMP, userId: "u1" }],
+    [
+      "an id of 100 characters",
+      { type: "page", timestamp: TIMESTAMP, userId: "u1", messageId: "m".repeat(100) },
+    ],
     ["no time", { type: "page", messageId: "m2", userId: "u1" }],
-    ["no identity", { type: "page", messageId: "m2", timestamp }],
+    ["no identity", { type: "page", messageId: "m2", timestamp: TIMESTAMP }],
     ["a BigInt", track("m2", { properties: { n: 1n } })],
   ])("refuses a list with %s in it, and keeps nothing of it", async (_name, item) => {
     const { sender, receiver } = await single();

@@ -15,17 +15,17 @@ async function single(options: { secret?: string } = {}): Promise<{ sender: Send
   return { sender, receiver };
 }
 
-const common = { context: { ip: "192.0.2.1" }, messageId: "m1", timestamp: "2024-02-03T04:05:06Z" };
+const COMMON = { context: { ip: "192.0.2.1" }, messageId: "m1", timestamp: "2024-02-03T04:05:06Z" };
 
 describe("messages", () => {
   it("each call becomes its message, keys in the documented order", async () => {
     const { sender, receiver } = await single();
-    await sender.identify({ ...common, userId: "u1", anonymousId: "a1", traits: { plan: "pro" } });
-    await sender.track({ ...common, userId: "u1", event: "Bought", properties: { price: 1 } });
-    await sender.page({ ...common, userId: "u1", name: "Home", category: "Docs", properties: { url: "x" } });
-    await sender.screen({ ...common, anonymousId: "a1", name: "Home" });
-    await sender.group({ ...common, userId: "u1", groupId: "g1", traits: { name: "I" } });
-    await sender.alias({ ...common, userId: "new", previousId: "old" });
+    await sender.identify({ ...COMMON, userId: "u1", anonymousId: "a1", traits: { plan: "pro" } });
+    await sender.track({ ...COMMON, userId: "u1", event: "Bought", properties: { price: 1 } });
+    await sender.page({ ...COMMON, userId: "u1", name: "Home", category: "Docs", properties: { url: "x" } });
+    await sender.screen({ ...COMMON, anonymousId: "a1", name: "Home" });
+    await sender.group({ ...COMMON, userId: "u1", groupId: "g1", traits: { name: "I" } });
+    await sender.alias({ ...COMMON, userId: "new", previousId: "old" });
     await sender.deleteUser("u1");
     await sender.idle();
     const context = `"timestamp":"2024-02-03T04:05:06.000Z","context":{"ip":"192.0.2.1"}}`;

@@ -8,7 +8,7 @@ import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
-const user = { userId: "u1" };
+const USER = { userId: "u1" };
 
 /** The error that a promise rejects with. */
 async function failureOf(promise: Promise<unknown>): Promise<ExpectationError> {
@@ -28,8 +28,8 @@ describe("sender.expect()", () => {
     const sender = await openSender({ url });
 
     const expected = sender.expect({ type: "track", properties: { total: 12 } }).message();
-    await sender.track({ ...user, event: "Order Started", properties: { total: 3 } });
-    await sender.track({ ...user, event: "Order Completed", properties: { total: 12, currency: "EUR" } });
+    await sender.track({ ...USER, event: "Order Started", properties: { total: 3 } });
+    await sender.track({ ...USER, event: "Order Completed", properties: { total: 12, currency: "EUR" } });
     const message = await expected;
 
     expect(message.event).toBe("Order Completed");
@@ -40,7 +40,7 @@ describe("sender.expect()", () => {
     const { url } = await startReceiver();
     const sender = await openSender({ url });
 
-    const receipt = await sender.identify({ ...user, traits: { plan: "pro" } });
+    const receipt = await sender.identify({ ...USER, traits: { plan: "pro" } });
     const delivery = await sender.expect(receipt).delivered();
 
     expect(delivery).toMatchObject({
@@ -56,7 +56,7 @@ describe("sender.expect()", () => {
     const { url } = await startReceiver(() => ({ status: statuses.shift() ?? 500 }));
     const clock = virtualClock();
     const sender = await openSender({ url, clock });
-    const receipt = await sender.track({ ...user, event: "Signed Up" });
+    const receipt = await sender.track({ ...USER, event: "Signed Up" });
 
     const all = sender.expect(receipt).attempts([503, { status: 429, outcome: "server_error" }, "success"]);
     const two = sender.expect(receipt).attempts(2);
@@ -78,7 +78,7 @@ describe("sender.expect()", () => {
     const ended = sender.expect({ event: "400" }).ended();
 
     for (const event of ["503", "400", "200"]) {
-      await sender.track({ ...user, event });
+      await sender.track({ ...USER, event });
     }
     await clock.advance("5h");
 
@@ -102,8 +102,8 @@ describe("sender.expect()", () => {
         },
       ],
     });
-    await sender.track({ ...user, event: "A", properties: { n: 1 } });
-    await sender.track({ ...user, event: "A", properties: { n: 2 } });
+    await sender.track({ ...USER, event: "A", properties: { n: 1 } });
+    await sender.track({ ...USER, event: "A", properties: { n: 2 } });
 
     const oldest = await sender.expect({ type: "track", event: "A" }).message();
     const two = await sender.expect({ event: "A" }, { destination: "web/two" }).delivered();
@@ -116,7 +116,7 @@ describe("sender.expect()", () => {
     const { url } = await startReceiver();
     const sender = await openSender({ url });
     await sender.track({
-      ...user,
+      ...USER,
       event: "Order Completed",
       properties: { items: [{ id: 1 }, { id: 2 }], total: 12 },
     });
@@ -159,9 +159,9 @@ describe("an expectation that fails", () => {
   it("shows the latest messages when none fits, and the calls that were skipped", async () => {
     const { url } = await startReceiver();
     const sender = await openSender({ url });
-    await sender.track({ ...user, event: "Order Started" });
+    await sender.track({ ...USER, event: "Order Started" });
     await sender.track({
-      ...user,
+      ...USER,
       event: "Order Completed",
       integrations: { Webhooks: false },
       messageId: "m1",
@@ -181,7 +181,7 @@ describe("an expectation that fails", () => {
     const { url } = await startReceiver(() => ({ status: 503, body: "too\n  busy" }));
     const clock = virtualClock();
     const sender = await openSender({ url, clock });
-    const receipt = await sender.track({ ...user, event: "Signed Up" });
+    const receipt = await sender.track({ ...USER, event: "Signed Up" });
     await clock.advance(0);
 
     const error = await failureOf(sender.expect(receipt, { within: 30 }).delivered());
@@ -205,7 +205,7 @@ describe("an expectation that fails", () => {
     const { url } = await startReceiver(() => ({ status: 503 }));
     const clock = virtualClock();
     const sender = await openSender({ url, clock });
-    const receipt = await sender.track({ ...user, event: "Signed Up" });
+    const receipt = await sender.track({ ...USER, event: "Signed Up" });
     await clock.advance(0);
     let hasSettled = false;
     const settled = receipt.settled().finally(() => (hasSettled = true));
@@ -221,8 +221,8 @@ describe("an expectation that fails", () => {
   it("does not wait for what cannot happen any more", async () => {
     const { url } = await startReceiver(() => ({ status: 400 }));
     const sender = await openSender({ url });
-    const receipt = await sender.track({ ...user, event: "Signed Up" });
-    const skipped = await sender.track({ ...user, event: "Signed Up", integrations: { All: false } });
+    const receipt = await sender.track({ ...USER, event: "Signed Up" });
+    const skipped = await sender.track({ ...USER, event: "Signed Up", integrations: { All: false } });
     const hour = { within: "1h" } as const;
 
     const late = await failureOf(sender.expect(receipt, hour).delivered());
@@ -243,7 +243,7 @@ describe("an expectation that fails", () => {
     const { url } = await startReceiver(() => ({ status: 503 }));
     const clock = virtualClock();
     const sender = await openSender({ url, clock });
-    const receipt = await sender.track({ ...user, event: "Signed Up" });
+    const receipt = await sender.track({ ...USER, event: "Signed Up" });
     await clock.advance(0);
 
     const error = await failureOf(sender.expect(receipt, { within: "1h" }).attempts([500, 200]));
@@ -257,7 +257,7 @@ describe("an expectation that fails", () => {
     const clock = virtualClock();
     const sender = await openSender({ url, clock });
     for (let n = 0; n < 8; n++) {
-      await sender.track({ ...user, event: `Event ${n}` });
+      await sender.track({ ...USER, event: `Event ${n}` });
     }
     await clock.advance("3h");
 
@@ -305,14 +305,14 @@ describe("an expectation that fails", () => {
   it("leaves no listener and no timer behind", async () => {
     const { url } = await startReceiver();
     const sender = await openSender({ url });
-    await sender.track({ ...user, event: "A" });
+    await sender.track({ ...USER, event: "A" });
     await sender.idle();
     const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
     const before = timers();
 
     await failureOf(sender.expect({ event: "B" }, { within: 30 }).message());
     const waiting = sender.expect({ event: "C" }).delivered();
-    await sender.track({ ...user, event: "C" });
+    await sender.track({ ...USER, event: "C" });
     await waiting;
 
     expect(timers()).toBeLessThanOrEqual(before);
@@ -332,7 +332,7 @@ describe("a mistake in an expectation", () => {
 
   it("is one of the types' when a call is not awaited", async () => {
     const sender = await openSender({ url: "http://127.0.0.1:9/" });
-    const call = sender.track({ ...user, event: "A" });
+    const call = sender.track({ ...USER, event: "A" });
 
     // @ts-expect-error -- a promise of a receipt
     expect(() => sender.expect(call)).toThrow(TypeError);

@@ -11,8 +11,8 @@ import { openSender } from "./support/open-sender.ts";
 import { QueueStore } from "./support/queue-store.ts";
 import { silentTransport } from "./support/silent-transport.ts";
 
-const url = "http://127.0.0.1:9/";
-const user = { userId: "u1", event: "e" };
+const ENDPOINT_URL = "http://127.0.0.1:9/";
+const USER = { userId: "u1", event: "e" };
 
 /** A transport whose `send` does what it must not. */
 function brokenTransport(send: () => unknown): Transport {
@@ -64,9 +64,9 @@ describe("a transport that breaks its contract gives an outcome, and the deliver
       responseBody: new Uint8Array(),
     };
     const transport = brokenTransport(() => (++attempts === 1 ? send() : Promise.resolve(good)));
-    const sender = await openSender({ url, clock, transport });
+    const sender = await openSender({ url: ENDPOINT_URL, clock, transport });
 
-    const receipt = await sender.track(user);
+    const receipt = await sender.track(USER);
     await clock.advance("1m");
     const delivery = await sender.expect(receipt).delivered();
 
@@ -92,8 +92,8 @@ describe("close() keeps its deadline", () => {
   it("when an attempt never ends, even if it is told to; the delivery goes on at the next start", async () => {
     const store = sqliteStore();
     const transport = brokenTransport(() => new Promise(() => {}));
-    const sender = await createSender({ url, store, transport });
-    const receipt = await sender.track(user);
+    const sender = await createSender({ url: ENDPOINT_URL, store, transport });
+    const receipt = await sender.track(USER);
     const settled = receipt.settled().catch((error: unknown) => error);
 
     const { ms, error } = await closingTime(() => sender.close({ deadline: "200ms" }));
@@ -106,7 +106,7 @@ describe("close() keeps its deadline", () => {
 
   it("when the transport does not close, and says so", async () => {
     const transport: Transport = { ...silentTransport(), close: () => new Promise(() => {}) };
-    const sender = await createSender({ url, transport });
+    const sender = await createSender({ url: ENDPOINT_URL, transport });
 
     const { ms, error } = await closingTime(() => sender.close({ deadline: 0 }));
 
@@ -130,7 +130,7 @@ describe("close() keeps its deadline", () => {
         return Promise.resolve();
       },
     };
-    const sender = await createSender({ url, store: new StuckStore(), transport });
+    const sender = await createSender({ url: ENDPOINT_URL, store: new StuckStore(), transport });
 
     const { ms, error } = await closingTime(() => sender.close({ deadline: 0 }));
 
@@ -143,7 +143,7 @@ describe("close() keeps its deadline", () => {
 
   it("when the target holds a request, whose connection is cut", async () => {
     const sender = await createTestSender({ target: () => {} });
-    await sender.track(user);
+    await sender.track(USER);
 
     const { ms, error } = await closingTime(() => sender.close({ deadline: "100ms" }));
 
@@ -155,7 +155,7 @@ describe("close() keeps its deadline", () => {
     const path = ":memory:";
     const store = sqliteStore({ path });
     const transport: Transport = { ...silentTransport(), close: () => Promise.reject(new Error("busy")) };
-    const sender = await createSender({ url, store, transport });
+    const sender = await createSender({ url: ENDPOINT_URL, store, transport });
 
     await expect(sender.close()).rejects.toThrow("busy");
 
@@ -186,7 +186,9 @@ describe("what is injected is checked for its shape when the sender is created",
     ["a seed of another kind", { seed: {} }, "({ seed }) must be a text or a number, not an object."],
   ])("%s", async (_name, option, message) => {
     for (const [name, create] of Object.entries({ createSender, createTestSender })) {
-      const error: unknown = await create({ url, ...option }).catch((reason: unknown) => reason);
+      const error: unknown = await create({ url: ENDPOINT_URL, ...option }).catch(
+        (reason: unknown) => reason,
+      );
       expect(error).toBeInstanceOf(TypeError);
       expect(String(error)).toContain(message.startsWith("(") ? `${name}${message}` : message);
     }

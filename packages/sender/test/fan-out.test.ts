@@ -8,15 +8,15 @@ import { silentTransport } from "./support/silent-transport.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
 type Behaviour = "success" | "recoverable" | "final";
-const behaviours: readonly Behaviour[] = ["success", "recoverable", "final"];
-const statuses: Readonly<Record<Behaviour, number>> = { success: 204, recoverable: 503, final: 404 };
+const BEHAVIOURS: readonly Behaviour[] = ["success", "recoverable", "final"];
+const STATUSES: Readonly<Record<Behaviour, number>> = { success: 204, recoverable: 503, final: 404 };
 
 /** Every way that five endpoints can behave: 3^5. */
 const combinations: readonly (readonly Behaviour[])[] = Array.from({ length: 3 ** 5 }, (_, number) =>
-  Array.from({ length: 5 }, (_, endpoint) => behaviours[Math.floor(number / 3 ** endpoint) % 3] ?? "final"),
+  Array.from({ length: 5 }, (_, endpoint) => BEHAVIOURS[Math.floor(number / 3 ** endpoint) % 3] ?? "final"),
 );
 
-const paths = ["0", "1", "2", "3", "4"];
+const PATHS = ["0", "1", "2", "3", "4"];
 
 /** Which endpoints were called in each round. */
 function roundsOf(attempts: readonly { round: number; endpoint: string }[]): string[] {
@@ -35,10 +35,10 @@ describe("fan-out", () => {
       const behaviour = behaviourOf.get(String(message["messageId"]))?.[Number(path.slice(1))] ?? "final";
       const isSecond = seen.has(key);
       seen.add(key);
-      return { status: behaviour === "recoverable" && isSecond ? 200 : statuses[behaviour] };
+      return { status: behaviour === "recoverable" && isSecond ? 200 : STATUSES[behaviour] };
     });
     const clock = virtualClock();
-    const endpoints = paths.map((path) => ({ url: receiver.url + path }));
+    const endpoints = PATHS.map((path) => ({ url: receiver.url + path }));
     const sender = await openSender({ sources: [{ name: "shop", destinations: [{ endpoints }] }], clock });
 
     const receipts = await Promise.all(
@@ -54,7 +54,7 @@ describe("fan-out", () => {
     expect(outcomes).toHaveLength(243);
     for (const [index, [delivery]] of outcomes.entries()) {
       const combination = combinations[index] ?? [];
-      const recoverable = paths.filter((_, endpoint) => combination[endpoint] === "recoverable").join("");
+      const recoverable = PATHS.filter((_, endpoint) => combination[endpoint] === "recoverable").join("");
       const hasSuccess = combination.includes("success");
       const expected = hasSuccess || recoverable === "" ? ["01234"] : ["01234", recoverable];
       const state = hasSuccess || recoverable !== "" ? "delivered" : "failed";

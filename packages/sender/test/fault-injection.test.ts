@@ -13,11 +13,11 @@ import { describe, expect, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { httpEndpoint, type Endpoint, type SeenRequest } from "./support/endpoints.ts";
 
-const secret = "correct horse battery staple";
-const user = { userId: "u1" };
+const SECRET = "correct horse battery staple";
+const USER = { userId: "u1" };
 
 function signatureIsRight({ body, headers }: SeenRequest): boolean {
-  return headers["x-signature"] === createHmac("sha1", secret).update(body).digest("hex");
+  return headers["x-signature"] === createHmac("sha1", SECRET).update(body).digest("hex");
 }
 
 function verdictOn(request: SeenRequest): number {
@@ -45,7 +45,7 @@ interface Setup {
 async function setUp(options: Partial<TestSenderOptions> = {}): Promise<Setup> {
   const receiver = await verifyingReceiver();
   const clock = virtualClock();
-  const sender = await openSender({ url: receiver.url, secret, clock, seed: 1, ...options });
+  const sender = await openSender({ url: receiver.url, secret: SECRET, clock, seed: 1, ...options });
   return { receiver, sender, clock };
 }
 
@@ -59,9 +59,9 @@ describe("an injected fault", () => {
     const { receiver, sender } = await setUp();
     sender.inject(fault);
 
-    const receipt = await sender.track({ ...user, event: "A" });
+    const receipt = await sender.track({ ...USER, event: "A" });
     const struck = await sender.expect(receipt).failed();
-    const next = await sender.expect(await sender.track({ ...user, event: "B" })).delivered();
+    const next = await sender.expect(await sender.track({ ...USER, event: "B" })).delivered();
 
     expect(struck.attempts).toMatchObject([{ outcome: "rejected", status, fault }]);
     expect(next.attempts).toMatchObject([{ outcome: "success" }]);
@@ -75,7 +75,7 @@ describe("an injected fault", () => {
       const { receiver, sender, clock } = await setUp();
       sender.inject(fault);
 
-      const receipt = await sender.track({ ...user, event: "A" });
+      const receipt = await sender.track({ ...USER, event: "A" });
       await clock.advance("1m");
       const delivery = await sender.expect(receipt).delivered();
 
@@ -90,7 +90,7 @@ describe("an injected fault", () => {
     const { receiver, sender } = await setUp({ attemptTimeout: "1s" });
     sender.inject("slow_body");
 
-    const delivery = await sender.expect(await sender.track({ ...user, event: "Größe ☃" })).delivered();
+    const delivery = await sender.expect(await sender.track({ ...USER, event: "Größe ☃" })).delivered();
 
     expect(delivery.attempts).toMatchObject([{ outcome: "success", fault: "slow_body" }]);
     expect(receiver.requests.every(signatureIsRight)).toBe(true);
@@ -100,7 +100,7 @@ describe("an injected fault", () => {
     const { receiver, sender } = await setUp();
     sender.inject("duplicate");
 
-    const delivery = await sender.expect(await sender.track({ ...user, event: "A" })).delivered();
+    const delivery = await sender.expect(await sender.track({ ...USER, event: "A" })).delivered();
 
     expect(delivery.attempts).toMatchObject([
       { round: 1, outcome: "success", fault: "duplicate" },
@@ -115,8 +115,8 @@ describe("an injected fault", () => {
     const { receiver, sender, clock } = await setUp();
     sender.inject("reorder");
 
-    await sender.track({ ...user, event: "first" });
-    await sender.track({ ...user, event: "second" });
+    await sender.track({ ...USER, event: "first" });
+    await sender.track({ ...USER, event: "second" });
     await clock.advance(0);
     expect(eventsOf(receiver)).toEqual(["second"]);
     await clock.advance("1s");
@@ -130,7 +130,7 @@ describe("an injected fault", () => {
     const events = Array.from({ length: 12 }, (_, n) => `event ${n}`);
 
     for (const event of events) {
-      await sender.track({ ...user, event });
+      await sender.track({ ...USER, event });
     }
     await clock.advance("1s");
 
@@ -146,9 +146,9 @@ describe("the scope of a fault", () => {
     const fault = sender.inject("bad_signature");
 
     expect(fault.remaining).toBe(1);
-    await sender.expect(await sender.track({ ...user, event: "A" })).failed();
+    await sender.expect(await sender.track({ ...USER, event: "A" })).failed();
     expect(fault.remaining).toBe(0);
-    await sender.expect(await sender.track({ ...user, event: "B" })).delivered();
+    await sender.expect(await sender.track({ ...USER, event: "B" })).delivered();
   });
 
   it("can be one endpoint of several", async () => {
@@ -156,11 +156,11 @@ describe("the scope of a fault", () => {
     const two = await verifyingReceiver();
     const endpoints = [{ url: one.url }, { url: two.url }];
     const sender = await openSender({
-      sources: [{ name: "web", destinations: [{ endpoints, secret }] }],
+      sources: [{ name: "web", destinations: [{ endpoints, secret: SECRET }] }],
     });
     sender.inject("missing_signature", { endpoint: two.url, times: Number.POSITIVE_INFINITY });
 
-    const delivery = await sender.expect(await sender.track({ ...user, event: "A" })).delivered();
+    const delivery = await sender.expect(await sender.track({ ...USER, event: "A" })).delivered();
 
     const outcomes = new Map(delivery.attempts.map(({ endpoint, outcome }) => [endpoint, outcome]));
     expect(outcomes.get(one.url)).toBe("success");
@@ -174,7 +174,7 @@ describe("the scope of a fault", () => {
     fault.cancel();
 
     for (const messageId of ["m1", "m2", "m3"]) {
-      await sender.track({ ...user, event: "A", messageId });
+      await sender.track({ ...USER, event: "A", messageId });
     }
 
     await sender.expect({ messageId: "m1" }).delivered();
@@ -195,10 +195,10 @@ describe("a target", () => {
       },
       path: "/hooks?tenant=1",
       headers: { "X-Static": "yes" },
-      secret,
+      secret: SECRET,
     });
 
-    await sender.expect(await sender.track({ ...user, event: "A" })).delivered();
+    await sender.expect(await sender.track({ ...USER, event: "A" })).delivered();
 
     expect(seen).toMatchObject([{ url: "/hooks?tenant=1", static: "yes" }]);
     expect(seen[0]?.signature).toMatch(/^[0-9a-f]{40}$/u);

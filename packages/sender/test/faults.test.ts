@@ -7,11 +7,11 @@ import { applyFault } from "../dist/faults/apply-fault.js";
 import { createAuthority } from "./support/certificates.ts";
 import { afterHead, httpEndpoint, rawEndpoint } from "./support/endpoints.ts";
 
-const secret = "correct horse battery staple";
-const text = '{"version":1,"type":"track","userId":"u1","event":"Größe ☃ geändert","properties":{}}';
-const body = new TextEncoder().encode(text);
+const SECRET = "correct horse battery staple";
+const TEXT = '{"version":1,"type":"track","userId":"u1","event":"Größe ☃ geändert","properties":{}}';
+const body = new TextEncoder().encode(TEXT);
 
-const delivery = {
+const DELIVERY = {
   id: "01980000-0000-7000-8000-000000000001",
   messageId: "m1",
   type: "track",
@@ -22,9 +22,9 @@ const delivery = {
 } as const;
 
 function signedRequest(url = "http://127.0.0.1/"): AttemptRequest {
-  const signature = createHmac("sha1", secret).update(body).digest("hex");
+  const signature = createHmac("sha1", SECRET).update(body).digest("hex");
   const headers = { "Content-Type": "application/json", "X-Signature": signature };
-  return { url, headers, body, delivery, sign: (bytes) => sign(bytes, secret) };
+  return { url, headers, body, delivery: DELIVERY, sign: (bytes) => sign(bytes, SECRET) };
 }
 
 function post(url: string, fault: Fault, timeoutMs = 5_000, ca?: string): Promise<AttemptResult> {
@@ -39,7 +39,7 @@ describe("a signature fault", () => {
     const struck = applyFault(signedRequest(), "bad_signature");
 
     expect(struck.headers["X-Signature"]).toMatch(/^[0-9a-f]{40}$/u);
-    expect(verifySignature(struck.body, struck.headers["X-Signature"] ?? "", secret).ok).toBe(false);
+    expect(verifySignature(struck.body, struck.headers["X-Signature"] ?? "", SECRET).ok).toBe(false);
     expect(struck.body).toBe(body);
   });
 
@@ -65,7 +65,7 @@ describe("a signature fault", () => {
     const struck = applyFault(signedRequest(), "stale_secret");
 
     expect(verifySignature(body, struck.headers["X-Signature"] ?? "", STALE_SECRET).ok).toBe(true);
-    expect(verifySignature(body, struck.headers["X-Signature"] ?? "", secret).ok).toBe(false);
+    expect(verifySignature(body, struck.headers["X-Signature"] ?? "", SECRET).ok).toBe(false);
   });
 
   it("oversize is the same message, correctly signed, in more than 1 MiB", () => {
@@ -73,11 +73,11 @@ describe("a signature fault", () => {
     const { message } = verifyWebhook({
       body: struck.body,
       signature: struck.headers["X-Signature"],
-      secret,
+      secret: SECRET,
     });
 
     expect(struck.body.length).toBeGreaterThan(1_048_576);
-    expect(message).toEqual(JSON.parse(text));
+    expect(message).toEqual(JSON.parse(TEXT));
   });
 
   it("oversize leaves a message unsigned where there is no secret, and a larger one as large as it is", () => {
@@ -132,14 +132,14 @@ describe("a fault of the order", () => {
     const ids = Array.from({ length: 100 }, (_, index) => `delivery-${index}`);
     transport.inject("reorder", { times: 200 });
 
-    const held = ids.map((id) => transport.holdBack({ ...delivery, id }, ["http://127.0.0.1/"]));
-    const again = ids.map((id) => transport.holdBack({ ...delivery, id }, ["http://127.0.0.1/"]));
+    const held = ids.map((id) => transport.holdBack({ ...DELIVERY, id }, ["http://127.0.0.1/"]));
+    const again = ids.map((id) => transport.holdBack({ ...DELIVERY, id }, ["http://127.0.0.1/"]));
 
     expect(Math.min(...held)).toBeGreaterThanOrEqual(500);
     expect(Math.max(...held)).toBeLessThan(1_000);
     expect(new Set(held).size).toBeGreaterThan(50);
     expect(again).toEqual(held);
-    expect(transport.holdBack(delivery, ["http://127.0.0.1/"])).toBe(0);
+    expect(transport.holdBack(DELIVERY, ["http://127.0.0.1/"])).toBe(0);
   });
 
   it("every other fault holds nothing back", () => {
@@ -147,7 +147,7 @@ describe("a fault of the order", () => {
     for (const fault of FAULTS)
       if (fault !== "reorder") transport.inject(fault, { times: Number.POSITIVE_INFINITY });
 
-    expect(transport.holdBack(delivery, ["http://127.0.0.1/"])).toBe(0);
+    expect(transport.holdBack(DELIVERY, ["http://127.0.0.1/"])).toBe(0);
   });
 });
 
@@ -159,7 +159,7 @@ describe("a fault on the wire", () => {
       socket.on("data", (chunk: Buffer) => {
         pieces.push(chunk.length);
         seen += chunk.toString("latin1");
-        if (seen.endsWith(Buffer.from(text).toString("latin1"))) {
+        if (seen.endsWith(Buffer.from(TEXT).toString("latin1"))) {
           socket.write("HTTP/1.1 204 No Content\r\n\r\n");
         }
       });
@@ -177,7 +177,7 @@ describe("a fault on the wire", () => {
     const endpoint = await httpEndpoint();
 
     expect(await post(endpoint.url, "slow_body", 500)).toMatchObject({ outcome: "success" });
-    expect(endpoint.requests.map((request) => request.body.toString())).toEqual([text]);
+    expect(endpoint.requests.map((request) => request.body.toString())).toEqual([TEXT]);
     expect(endpoint.requests[0]?.headers["content-length"]).toBe(String(body.length));
     await vi.waitFor(() => expect(endpoint.open.size).toBe(0));
   });

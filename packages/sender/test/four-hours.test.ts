@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
 
-const hour = 3_600_000;
+const HOUR = 3_600_000;
 
 describe("four hours of retries", () => {
   it("an endpoint that answers 503 all along gets the printed schedule, then the delivery is expired", async () => {
@@ -54,14 +54,14 @@ describe("four hours of retries", () => {
     expect(receiver.received).toHaveLength(minutes?.length ?? 0);
     expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1);
     expect(Math.max(...(delivery?.attempts ?? []).map(({ startedAt }) => startedAt - start))).toBe(
-      4 * hour - 5_000,
+      4 * HOUR - 5_000,
     );
-    expect(delivery?.endedAt).toBe(start + 4 * hour - 5_000);
+    expect(delivery?.endedAt).toBe(start + 4 * HOUR - 5_000);
   });
 
   it("an endpoint that recovers at 3 h 59 min gets the message once", async () => {
     const receiver = await startReceiver(() => ({
-      status: clock.now() - start < 3 * hour + 59 * 60_000 ? 503 : 200,
+      status: clock.now() - start < 3 * HOUR + 59 * 60_000 ? 503 : 200,
     }));
     const clock = virtualClock();
     const start = clock.now();
@@ -104,7 +104,7 @@ describe("four hours of retries", () => {
   it.each([
     ["in seconds", "1800", 30 * 60_000],
     ["as a date", new Date(start + 40 * 60_000).toUTCString(), 40 * 60_000],
-    ["beyond the window", "86400", 4 * hour - 5_000],
+    ["beyond the window", "86400", 4 * HOUR - 5_000],
     ["that makes no sense", "soon", 5_000],
     ["in the past", new Date(0).toUTCString(), 5_000],
   ])("Retry-After %s", async (_name, header, longest) => {

@@ -5,12 +5,12 @@ import { describe, expect, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { type Received, startReceiver } from "./support/receiver.ts";
 
-const secret = "secret";
+const SECRET = "secret";
 
 function signatureOf({ headers, body }: Received): string {
   const signature = headers["x-signature"];
   if (typeof signature !== "string") return "missing";
-  return verifySignature(body, signature, secret).ok ? "good" : "bad";
+  return verifySignature(body, signature, SECRET).ok ? "good" : "bad";
 }
 
 describe("inject()", () => {
@@ -33,7 +33,7 @@ describe("inject()", () => {
     const clock = virtualClock();
     const endpoints = ["0", "1"].map((path) => ({ url: receiver.url + path }));
     const sender = await openSender({
-      sources: [{ name: "shop", destinations: [{ endpoints, secret }] }],
+      sources: [{ name: "shop", destinations: [{ endpoints, secret: SECRET }] }],
       clock,
     });
     sender.inject("missing_signature", { endpoint: `${receiver.url}1` });

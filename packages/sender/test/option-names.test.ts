@@ -11,10 +11,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 
-const url = "http://127.0.0.1:9/";
+const ENDPOINT_URL = "http://127.0.0.1:9/";
 const target = (): void => {};
-const destinations = [{ endpoints: [{ url }] }];
-const sources = [{ name: "shop", destinations }];
+const DESTINATIONS = [{ endpoints: [{ url: ENDPOINT_URL }] }];
+const SOURCES = [{ name: "shop", destinations: DESTINATIONS }];
 
 type Create = (options: never) => Promise<Sender>;
 
@@ -34,38 +34,44 @@ async function refusal(options: unknown, create: Create = createSender): Promise
 describe("an unknown option is refused, and the one that was probably meant is named", () => {
   it.each<[object, string]>([
     [
-      { url, sharedSecret: "x" },
+      { url: ENDPOINT_URL, sharedSecret: "x" },
       'createSender({ url }): unknown option "sharedSecret": it is called secret here.',
     ],
-    [{ url, secrt: "x" }, 'createSender({ url }): unknown option "secrt"; did you mean "secret"?'],
     [
-      { url, shared_secret: "x" },
+      { url: ENDPOINT_URL, secrt: "x" },
+      'createSender({ url }): unknown option "secrt"; did you mean "secret"?',
+    ],
+    [
+      { url: ENDPOINT_URL, shared_secret: "x" },
       'createSender({ url }): unknown option "shared_secret": it is called secret here.',
     ],
     [
-      { url, sharedSecret: undefined },
+      { url: ENDPOINT_URL, sharedSecret: undefined },
       'createSender({ url }): unknown option "sharedSecret": it is called secret here.',
     ],
-    [{ url, timeout: "1s" }, 'unknown option "timeout": it is called attemptTimeout here.'],
-    [{ url, blockPrivateNetwork: true }, 'did you mean "blockPrivateNetworks"?'],
+    [{ url: ENDPOINT_URL, timeout: "1s" }, 'unknown option "timeout": it is called attemptTimeout here.'],
+    [{ url: ENDPOINT_URL, blockPrivateNetwork: true }, 'did you mean "blockPrivateNetworks"?'],
     [
-      { url, frequency: 7 },
+      { url: ENDPOINT_URL, frequency: 7 },
       'createSender({ url }): unknown option "frequency". Known: url, headers, ca, secret, store,',
     ],
     [
-      { sources, secret: "x" },
+      { sources: SOURCES, secret: "x" },
       'unknown option "secret": a destination has it, as sources[0].destinations[0].secret.',
     ],
     [
-      { sources, sharedSecret: "x" },
+      { sources: SOURCES, sharedSecret: "x" },
       'unknown option "sharedSecret": a destination has it, as sources[0].destinations[0].secret.',
     ],
-    [{ sources, clocks: 1 }, 'createSender({ sources }): unknown option "clocks"; did you mean "clock"?'],
     [
-      { url, retry: { firstDelay: 1 } },
+      { sources: SOURCES, clocks: 1 },
+      'createSender({ sources }): unknown option "clocks"; did you mean "clock"?',
+    ],
+    [
+      { url: ENDPOINT_URL, retry: { firstDelay: 1 } },
       'createSender({ retry }): unknown option "firstDelay"; did you mean "firstDelayMs"?',
     ],
-    [{ url, toString: 1 }, 'createSender({ url }): unknown option "toString"'],
+    [{ url: ENDPOINT_URL, toString: 1 }, 'createSender({ url }): unknown option "toString"'],
     [
       { target },
       'createSender() has no option "target": createTestSender({ target }) of @countersign/sender/testing',
@@ -84,8 +90,14 @@ describe("an unknown option is refused, and the one that was probably meant is n
       { target, ca: "x" },
       'createTestSender({ target }): unknown option "ca". Known: target, path, headers, secret,',
     ],
-    [{ url, secrt: "x" }, 'createTestSender({ url }): unknown option "secrt"; did you mean "secret"?'],
-    [{ url, attemptTimeout: "soon" }, "createTestSender({ attemptTimeout }) must be milliseconds"],
+    [
+      { url: ENDPOINT_URL, secrt: "x" },
+      'createTestSender({ url }): unknown option "secrt"; did you mean "secret"?',
+    ],
+    [
+      { url: ENDPOINT_URL, attemptTimeout: "soon" },
+      "createTestSender({ attemptTimeout }) must be milliseconds",
+    ],
   ])("createTestSender(%j)", async (options, message) => {
     expect((await refusal(options, createTestSender)).message).toContain(message);
   });
@@ -98,7 +110,7 @@ describe("an unknown option is refused, and the one that was probably meant is n
       fc.asyncProperty(unknown, async (name) => {
         const { message } = await refusal(
           Object.fromEntries([
-            ["url", url],
+            ["url", ENDPOINT_URL],
             [name, 1],
           ]),
         );
@@ -112,7 +124,7 @@ describe("an unknown option is refused, and the one that was probably meant is n
 
   it("is refused by the types too", async () => {
     // @ts-expect-error -- it is called secret
-    await expect(createSender({ url, sharedSecret: "x" })).rejects.toThrow(TypeError);
+    await expect(createSender({ url: ENDPOINT_URL, sharedSecret: "x" })).rejects.toThrow(TypeError);
     // @ts-expect-error -- only a test sender takes a target
     await expect(createSender({ target })).rejects.toThrow(TypeError);
     // @ts-expect-error -- a destination has it
@@ -125,24 +137,28 @@ describe("an unknown setting is refused, saying where it is", () => {
   it.each<[string, object, string]>([
     [
       "of a source",
-      { sources: [{ name: "shop", destinations, blockedEvent: ["a"] }] },
+      { sources: [{ name: "shop", destinations: DESTINATIONS, blockedEvent: ["a"] }] },
       'source "shop": sources[0].blockedEvent is an unknown setting; did you mean "blockedEvents"?',
     ],
     [
       "of a destination",
-      { sources: [{ name: "shop", destinations: [{ endpoints: [{ url }], sharedSecret: "x" }] }] },
+      {
+        sources: [
+          { name: "shop", destinations: [{ endpoints: [{ url: ENDPOINT_URL }], sharedSecret: "x" }] },
+        ],
+      },
       'source "shop", destination "webhooks": sources[0].destinations[0].sharedSecret is an unknown setting: ' +
         "it is called secret here.",
     ],
     [
       "of an endpoint",
-      { sources: [{ name: "shop", destinations: [{ endpoints: [{ url, secret: "x" }] }] }] },
+      { sources: [{ name: "shop", destinations: [{ endpoints: [{ url: ENDPOINT_URL, secret: "x" }] }] }] },
       'source "shop", destination "webhooks", endpoint 1: sources[0].destinations[0].endpoints[0].secret ' +
         "is an unknown setting: its destination has it.",
     ],
     [
       "of an endpoint, near no known one",
-      { sources: [{ name: "shop", destinations: [{ endpoints: [{ url, method: "PUT" }] }] }] },
+      { sources: [{ name: "shop", destinations: [{ endpoints: [{ url: ENDPOINT_URL, method: "PUT" }] }] }] },
       "endpoints[0].method is an unknown setting. Known: url, headers, ca.",
     ],
   ])("%s", async (_name, settings, expected) => {
@@ -152,17 +168,17 @@ describe("an unknown setting is refused, saying where it is", () => {
   });
 
   it("by configure() too, and the old settings stay", async () => {
-    const sender = await openSender({ sources });
-    const misspelt = { sources, source: [] };
+    const sender = await openSender({ sources: SOURCES });
+    const misspelt = { sources: SOURCES, source: [] };
     expect(() => sender.configure(misspelt)).toThrow('source is an unknown setting; did you mean "sources"?');
-    expect(sender.settings).toEqual({ sources });
+    expect(sender.settings).toEqual({ sources: SOURCES });
     sender.configure(sender.settings);
   });
 
   it("all of them at once", async () => {
     const endpoints = [
-      { url, a: 1 },
-      { url: `${url}2`, b: 2 },
+      { url: ENDPOINT_URL, a: 1 },
+      { url: `${ENDPOINT_URL}2`, b: 2 },
     ];
     const error = await refusal({ sources: [{ name: "shop", destinations: [{ endpoints, c: 3 }], d: 4 }] });
     expect(error).toMatchObject({ issues: { length: 4 } });
@@ -181,7 +197,7 @@ describe("what does not say where messages go is told how to", () => {
     ["nothing", undefined, "createSender() needs to know where messages go. Give it a url or sources"],
     ["null", null, example],
     ["an empty object", {}, example],
-    ["a list", [url], example],
+    ["a list", [ENDPOINT_URL], example],
     ["a number", 4010, example],
     ["a secret alone", { secret: "x" }, example],
     ["a url that is undefined", { url: undefined }, "Its url is undefined. Give it a url or sources"],
@@ -198,7 +214,7 @@ describe("what does not say where messages go is told how to", () => {
     ],
     [
       "two ways at once",
-      { url, sources },
+      { url: ENDPOINT_URL, sources: SOURCES },
       "createSender({ url, sources }) says 2 times where messages go. Keep one of them.",
     ],
   ])("%s", async (_name, options, message) => {
@@ -233,14 +249,16 @@ describe("other unknown options are refused", () => {
   });
 
   it("of expect(), inject(), close(), deliveries(), deleteUser() and calls", async () => {
-    const sender = await openSender({ url });
+    const sender = await openSender({ url: ENDPOINT_URL });
     expect(() => sender.expect({}, untyped({ timeout: 1 }))).toThrow(
       'sender.expect(): unknown option "timeout": it is called within here.',
     );
     expect(() => sender.inject("reset", untyped({ messageID: "m1" }))).toThrow(
       'inject(): unknown option "messageID"; did you mean "messageId"?',
     );
-    expect(() => sender.inject("reset", untyped({ url }))).toThrow("it is called endpoint here");
+    expect(() => sender.inject("reset", untyped({ url: ENDPOINT_URL }))).toThrow(
+      "it is called endpoint here",
+    );
     expect(() => sender.close(untyped({ timeout: 1 }))).toThrow("it is called deadline here");
     await expect(sender.deliveries(untyped({ stat: "failed" }) as DeliveryFilter)).rejects.toThrow(
       'deliveries(): unknown option "stat"; did you mean "state"?',

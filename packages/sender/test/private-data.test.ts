@@ -15,7 +15,7 @@ import { openSender } from "./support/open-sender.ts";
 import { silentTransport } from "./support/silent-transport.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
-const url = "http://127.0.0.1:9/";
+const ENDPOINT_URL = "http://127.0.0.1:9/";
 const isWindows = process.platform === "win32";
 
 function modes(folder: string): Record<string, string> {
@@ -26,7 +26,7 @@ function modes(folder: string): Record<string, string> {
   return Object.fromEntries(files) as Record<string, string>;
 }
 
-const allPrivate = {
+const ALL_PRIVATE = {
   "deliveries.db": "600",
   "deliveries.db-lock": "600",
   "deliveries.db-shm": "600",
@@ -41,7 +41,7 @@ describe.skipIf(isWindows)("nobody but the owner reads what a store keeps about 
       process.umask(0);
       const { createSender, sqliteStore } = await import(${JSON.stringify(new URL("../dist/index.js", import.meta.url))});
       const { readdirSync, statSync } = await import("node:fs");
-      const sender = await createSender({ url: "${url}", store: sqliteStore({ path: ${JSON.stringify(path)} }) });
+      const sender = await createSender({ url: "${ENDPOINT_URL}", store: sqliteStore({ path: ${JSON.stringify(path)} }) });
       await sender.track({ userId: "u1", event: "A" });
       const mode = (name) => (statSync(name).mode & 0o777).toString(8);
       const files = readdirSync(${JSON.stringify(join(folder, "data", "deep"))});
@@ -56,7 +56,7 @@ describe.skipIf(isWindows)("nobody but the owner reads what a store keeps about 
       "--eval",
       script,
     ]);
-    expect(JSON.parse(stdout)).toEqual(["700", "700", allPrivate]);
+    expect(JSON.parse(stdout)).toEqual(["700", "700", ALL_PRIVATE]);
     expect(stderr).toBe("");
   });
 
@@ -64,18 +64,22 @@ describe.skipIf(isWindows)("nobody but the owner reads what a store keeps about 
     const folder = temporaryFolder();
     const path = join(folder, "deliveries.db");
     await (
-      await createSender({ url, store: sqliteStore({ path }), transport: silentTransport() })
+      await createSender({ url: ENDPOINT_URL, store: sqliteStore({ path }), transport: silentTransport() })
     ).close({ deadline: 0 });
     for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o644);
-    const sender = await openSender({ url, store: sqliteStore({ path }), transport: silentTransport() });
+    const sender = await openSender({
+      url: ENDPOINT_URL,
+      store: sqliteStore({ path }),
+      transport: silentTransport(),
+    });
     await sender.track({ userId: "u1", event: "A" });
-    expect(modes(folder)).toEqual(allPrivate);
+    expect(modes(folder)).toEqual(ALL_PRIVATE);
   });
 
   it("a file of another program keeps its permissions", async () => {
     const path = join(temporaryFolder(), "notes.txt");
     writeFileSync(path, "x".repeat(10_000), { mode: 0o644 });
-    await expect(createSender({ url, store: sqliteStore({ path }) })).rejects.toMatchObject({
+    await expect(createSender({ url: ENDPOINT_URL, store: sqliteStore({ path }) })).rejects.toMatchObject({
       code: "ERR_STORE_CORRUPT",
     });
     expect((statSync(path).mode & 0o777).toString(8)).toBe("644");
@@ -88,7 +92,7 @@ describe.skipIf(isWindows)("nobody but the owner reads what a store keeps about 
     const script = `
       const { createSender, sqliteStore } = await import(${JSON.stringify(new URL("../dist/index.js", import.meta.url))});
       for (const name of ["a.db", "b.db"]) {
-        const sender = await createSender({ url: "${url}", store: sqliteStore({ path: ${JSON.stringify(folder)} + "/" + name }) });
+        const sender = await createSender({ url: "${ENDPOINT_URL}", store: sqliteStore({ path: ${JSON.stringify(folder)} + "/" + name }) });
         await sender.close({ deadline: 0 });
       }
     `;
@@ -110,7 +114,7 @@ describe("credentials are not shown", () => {
           {
             endpoints: [
               {
-                url,
+                url: ENDPOINT_URL,
                 headers: { Authorization: "Bearer canary-1", "X-Api-Key": "canary-2", "X-Team": "data" },
               },
             ],
@@ -147,9 +151,11 @@ describe("credentials are not shown", () => {
     ["a header written into its name", { headers: { "Authorization: Bearer canary": "" } }],
     ["a header of another kind", { headers: { Authorization: ["canary"] } }],
     ["a password in the URL", { url: "https://user:canary@example.com/" }],
-    ["a setting that is a secret", { url, secret: { canary: true } }],
+    ["a setting that is a secret", { url: ENDPOINT_URL, secret: { canary: true } }],
   ])("in what is said of %s", async (_name, wrong) => {
-    const error: unknown = await createSender({ url, ...wrong }).catch((reason: unknown) => reason);
+    const error: unknown = await createSender({ url: ENDPOINT_URL, ...wrong }).catch(
+      (reason: unknown) => reason,
+    );
     expect(error).toBeInstanceOf(SettingsError);
     expect(inspect(error, { depth: 10 })).not.toContain("canary");
   });

@@ -1,9 +1,9 @@
-import { defaultRetryPolicy, nextRetryAt } from "@countersign/sender";
+import { DEFAULT_RETRY_POLICY, nextRetryAt } from "@countersign/sender";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 const acceptedAt = Date.UTC(2026, 0, 1);
-const { windowMs, lastRetryMarginMs } = defaultRetryPolicy;
+const { windowMs, lastRetryMarginMs } = DEFAULT_RETRY_POLICY;
 const lastRetryAt = acceptedAt + windowMs - lastRetryMarginMs;
 
 const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });

@@ -11,11 +11,11 @@ import { startReceiver } from "./support/receiver.ts";
 import { silentTransport } from "./support/silent-transport.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
-const url = "http://127.0.0.1:9/";
+const ENDPOINT_URL = "http://127.0.0.1:9/";
 
 /** Stands for the steps that made the file: they must not run again. */
-const made = "This is no SQL: a step that was taken is taken again.";
-const MADE = [made, made];
+const TAKEN = "This is no SQL: a step that was taken is taken again.";
+const MADE = [TAKEN, TAKEN];
 
 interface OldFile {
   readonly path: string;
@@ -31,7 +31,7 @@ interface OldFile {
 async function oldFile(): Promise<OldFile> {
   const path = join(temporaryFolder(), "deliveries.db");
   const sender = await createSender({
-    url,
+    url: ENDPOINT_URL,
     store: sqliteStore({ path }),
     transport: silentTransport(),
     attemptTimeout: 0,
@@ -151,7 +151,7 @@ describe("a file of an older version", () => {
     expect(db.prepare("SELECT note FROM extra").all([])).toEqual([{ note: `largest: ${largest}` }]);
     expect(db.prepare("PRAGMA user_version").all([])).toEqual([{ user_version: 4 }]);
     // A second time, there is nothing left to do.
-    expect(migrate(db, [...MADE, made, made])).toEqual({ generation: 2 });
+    expect(migrate(db, [...MADE, TAKEN, TAKEN])).toEqual({ generation: 2 });
 
     // Without what the steps added, it is the file it was; and what was pending in it is delivered.
     db.exec("ALTER TABLE message DROP COLUMN size; DROP TABLE extra; PRAGMA user_version = 2");
@@ -188,7 +188,11 @@ describe("a file of an older version", () => {
     expect({ dump: dump(), fingerprint: fingerprint() }).toEqual(before);
     db.close();
     expect(fingerprint()).toBe(before.fingerprint);
-    const sender = await openSender({ url, store: sqliteStore({ path }), transport: silentTransport() });
+    const sender = await openSender({
+      url: ENDPOINT_URL,
+      store: sqliteStore({ path }),
+      transport: silentTransport(),
+    });
     expect(await sender.deliveries({ state: "pending" })).toHaveLength(2);
   });
 });

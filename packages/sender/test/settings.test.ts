@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
 
-const url = "https://example.com/hooks";
+const ENDPOINT_URL = "https://example.com/hooks";
 
 /** What is said of settings that are wrong. Files and forms bring anything, so the types are left aside. */
 async function problemsOf(settings: unknown): Promise<readonly string[]> {
@@ -16,13 +16,13 @@ async function problemsOf(settings: unknown): Promise<readonly string[]> {
 }
 
 const endpoint = (fields: object): unknown => ({
-  sources: [{ name: "shop", destinations: [{ endpoints: [{ url, ...fields }] }] }],
+  sources: [{ name: "shop", destinations: [{ endpoints: [{ url: ENDPOINT_URL, ...fields }] }] }],
 });
 const destination = (fields: object): unknown => ({
-  sources: [{ name: "shop", destinations: [{ endpoints: [{ url }], ...fields }] }],
+  sources: [{ name: "shop", destinations: [{ endpoints: [{ url: ENDPOINT_URL }], ...fields }] }],
 });
-const where = 'source "shop", destination "webhooks"';
-const at = `${where}, endpoint 1: sources[0].destinations[0].endpoints[0]`;
+const WHERE = 'source "shop", destination "webhooks"';
+const at = `${WHERE}, endpoint 1: sources[0].destinations[0].endpoints[0]`;
 
 describe("settings that are wrong", () => {
   it.each<[string, unknown, string]>([
@@ -41,32 +41,32 @@ describe("settings that are wrong", () => {
     [
       "no endpoint",
       destination({ endpoints: [] }),
-      `${where}: sources[0].destinations[0].endpoints must list at least one endpoint.`,
+      `${WHERE}: sources[0].destinations[0].endpoints must list at least one endpoint.`,
     ],
     [
       "a sixth URL",
-      destination({ endpoints: [1, 2, 3, 4, 5, 6].map((n) => ({ url: url + n })) }),
-      `${where}: sources[0].destinations[0].endpoints has 6 endpoints; a destination may have 5.`,
+      destination({ endpoints: [1, 2, 3, 4, 5, 6].map((n) => ({ url: ENDPOINT_URL + n })) }),
+      `${WHERE}: sources[0].destinations[0].endpoints has 6 endpoints; a destination may have 5.`,
     ],
     [
       "the same URL twice",
-      destination({ endpoints: [{ url }, { url }] }),
-      `${where}, endpoint 2: sources[0].destinations[0].endpoints[1].url is listed twice`,
+      destination({ endpoints: [{ url: ENDPOINT_URL }, { url: ENDPOINT_URL }] }),
+      `${WHERE}, endpoint 2: sources[0].destinations[0].endpoints[1].url is listed twice`,
     ],
     [
       "an empty secret",
       destination({ secret: "" }),
-      `${where}: sources[0].destinations[0].secret must be a non-empty string`,
+      `${WHERE}: sources[0].destinations[0].secret must be a non-empty string`,
     ],
     [
       "enabled of another kind",
       destination({ enabled: "yes" }),
-      `${where}: sources[0].destinations[0].enabled must be true or false.`,
+      `${WHERE}: sources[0].destinations[0].enabled must be true or false.`,
     ],
     [
       "a concurrency of 0",
       destination({ concurrency: 0 }),
-      `${where}: sources[0].destinations[0].concurrency must be a whole number`,
+      `${WHERE}: sources[0].destinations[0].concurrency must be a whole number`,
     ],
     ["no URL", endpoint({ url: undefined }), `${at}.url must be a full URL`],
     ["a relative URL", endpoint({ url: "/hooks" }), `${at}.url must be a full URL`],
@@ -187,7 +187,7 @@ describe("settings that are wrong", () => {
     ["retry with an unknown field", { retry: { window: 1 } }],
     ["retry with too much jitter", { retry: { minJitter: 2 } }],
   ])("an option that is wrong is a TypeError: %s", async (_name, option) => {
-    await expect(createSender({ url, ...option })).rejects.toThrow(TypeError);
+    await expect(createSender({ url: ENDPOINT_URL, ...option })).rejects.toThrow(TypeError);
   });
 
   it.each<[string, () => unknown]>([

@@ -7,8 +7,8 @@ import { expect, onTestFinished, it } from "vitest";
 import { startReceiver } from "./support/receiver.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
-const kills = 50;
-const total = 10_000;
+const KILLS = 50;
+const TOTAL = 10_000;
 
 /** A process that waits to be told to start: starting Node takes longer than what is tested. */
 function prepare(): { readonly child: ChildProcess; readonly ready: Promise<unknown> } {
@@ -46,7 +46,7 @@ function inspect(path: string): Kept {
   return kept;
 }
 
-it(`killed ${kills} times while it accepts ${total} messages, a sender loses none of them`, async () => {
+it(`killed ${KILLS} times while it accepts ${TOTAL} messages, a sender loses none of them`, async () => {
   const folder = temporaryFolder();
   const path = join(folder, "deliveries.db");
   const acceptedLog = join(folder, "accepted.log");
@@ -57,13 +57,13 @@ it(`killed ${kills} times while it accepts ${total} messages, a sender loses non
   const pendingAtKills: number[] = [];
   let next = prepare();
 
-  for (let run = 0; run < kills; run += 1) {
+  for (let run = 0; run < KILLS; run += 1) {
     const { child, ready } = next;
     next = prepare();
     await ready;
-    child.send({ url, path, acceptedLog, run, quota: total });
+    child.send({ url, path, acceptedLog, run, quota: TOTAL });
     // Some are killed before their first message, some in the middle of hundreds.
-    const enough = Math.floor((Math.random() * 2 * total) / kills);
+    const enough = Math.floor((Math.random() * 2 * TOTAL) / KILLS);
     await new Promise<void>((resolve) => {
       child.on("message", ({ accepted }: { accepted: number }) => {
         if (accepted >= enough) resolve();
@@ -86,7 +86,7 @@ it(`killed ${kills} times while it accepts ${total} messages, a sender loses non
   const { child, ready } = next;
   await ready;
   const acceptedBefore = linesOf(acceptedLog).length;
-  child.send({ url, path, acceptedLog, run: kills, quota: Math.max(total - acceptedBefore, 1) });
+  child.send({ url, path, acceptedLog, run: KILLS, quota: Math.max(TOTAL - acceptedBefore, 1) });
   await new Promise<void>((resolve) => {
     child.on("message", (message) => {
       if (message === "idle") resolve();
@@ -98,12 +98,12 @@ it(`killed ${kills} times while it accepts ${total} messages, a sender loses non
   const accepted = linesOf(acceptedLog);
   const received = receivedIds();
   const { integrity, states } = inspect(path);
-  expect(accepted.length).toBeGreaterThanOrEqual(total);
+  expect(accepted.length).toBeGreaterThanOrEqual(TOTAL);
   expect(accepted.filter((id) => !received.has(id))).toEqual([]);
   expect([...states.values()].filter((state) => state !== "delivered")).toEqual([]);
   expect(integrity).toBe("ok");
   process.stdout.write(
-    `SIGKILL: ${kills} kills, ${accepted.length} accepted, ${received.size} delivered at least once, ` +
+    `SIGKILL: ${KILLS} kills, ${accepted.length} accepted, ${received.size} delivered at least once, ` +
       `${receiver.received.length - received.size} of them again, 0 lost, ` +
       `${Math.min(...pendingAtKills)} to ${Math.max(...pendingAtKills)} pending at a kill, integrity ok\n`,
   );

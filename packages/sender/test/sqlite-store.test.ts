@@ -19,7 +19,7 @@ import { startReceiver } from "./support/receiver.ts";
 import { silentTransport } from "./support/silent-transport.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
-const url = "http://127.0.0.1:9/";
+const ENDPOINT_URL = "http://127.0.0.1:9/";
 
 function rowsOf(path: string, sql: string): readonly Record<string, unknown>[] {
   const db = new Database(path);
@@ -44,7 +44,7 @@ function openElsewhere(path: string, options: { readonly asNobody: boolean }): E
       process.setuid(65_534);
     }
     const store = sqliteStore({ path: ${JSON.stringify(path)} });
-    const outcome = await createSender({ url: ${JSON.stringify(url)}, store }).then(() => "opened", (error) => error.code);
+    const outcome = await createSender({ url: ${JSON.stringify(ENDPOINT_URL)}, store }).then(() => "opened", (error) => error.code);
     console.log(outcome);
     setInterval(() => {}, 60_000);`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
@@ -63,7 +63,7 @@ function openElsewhere(path: string, options: { readonly asNobody: boolean }): E
 
 describe("a store that cannot be used is refused with a clear error", () => {
   const refusal = async (path: string): Promise<unknown> => {
-    const error: unknown = await createSender({ url, store: sqliteStore({ path }) }).catch(
+    const error: unknown = await createSender({ url: ENDPOINT_URL, store: sqliteStore({ path }) }).catch(
       (error: unknown) => error,
     );
     expect(error).toBeInstanceOf(StoreError);
@@ -80,7 +80,7 @@ describe("a store that cannot be used is refused with a clear error", () => {
 
   it("damaged", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
-    await (await createSender({ url, store: sqliteStore({ path }) })).close();
+    await (await createSender({ url: ENDPOINT_URL, store: sqliteStore({ path }) })).close();
     const bytes = readFileSync(path);
     bytes.fill(7, 4096);
     writeFileSync(path, bytes);
@@ -97,7 +97,7 @@ describe("a store that cannot be used is refused with a clear error", () => {
 
   it("from a newer version", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
-    await (await createSender({ url, store: sqliteStore({ path }) })).close();
+    await (await createSender({ url: ENDPOINT_URL, store: sqliteStore({ path }) })).close();
     rowsOf(path, "PRAGMA user_version = 1000");
     const error = await refusal(path);
     expect(error).toMatchObject({ code: "ERR_STORE_NEWER" });
@@ -138,10 +138,10 @@ describe("a store that cannot be used is refused with a clear error", () => {
 
   it("open in this process", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
-    const first = await openSender({ url, store: sqliteStore({ path }) });
+    const first = await openSender({ url: ENDPOINT_URL, store: sqliteStore({ path }) });
     expect(await refusal(path)).toMatchObject({ code: "ERR_STORE_LOCKED" });
     await first.close();
-    await openSender({ url, store: sqliteStore({ path }) });
+    await openSender({ url: ENDPOINT_URL, store: sqliteStore({ path }) });
   });
 
   it.each(["first", "afterwards"])("open by another path: a link to it, made %s", async (made) => {
@@ -149,10 +149,12 @@ describe("a store that cannot be used is refused with a clear error", () => {
     const path = join(folder, "deliveries.db");
     const link = join(folder, "link.db");
     if (made === "first") symlinkSync("deliveries.db", link);
-    await openSender({ url, store: sqliteStore({ path: made === "first" ? link : path }) });
+    await openSender({ url: ENDPOINT_URL, store: sqliteStore({ path: made === "first" ? link : path }) });
     if (made === "afterwards") symlinkSync("deliveries.db", link);
     const other = sqliteStore({ path: made === "first" ? path : link });
-    await expect(createSender({ url, store: other })).rejects.toMatchObject({ code: "ERR_STORE_LOCKED" });
+    await expect(createSender({ url: ENDPOINT_URL, store: other })).rejects.toMatchObject({
+      code: "ERR_STORE_LOCKED",
+    });
   });
 
   it("open in another process, until that one is killed", async () => {
@@ -161,14 +163,14 @@ describe("a store that cannot be used is refused with a clear error", () => {
     expect(await other.opened).toBe("opened");
     expect(await refusal(path)).toMatchObject({ code: "ERR_STORE_LOCKED" });
     await other.kill();
-    await openSender({ url, store: sqliteStore({ path }) });
+    await openSender({ url: ENDPOINT_URL, store: sqliteStore({ path }) });
   });
 
   it("read-only", async () => {
     const folder = temporaryFolder();
     chmodSync(folder, 0o777);
     const path = join(folder, "deliveries.db");
-    await (await createSender({ url, store: sqliteStore({ path }) })).close();
+    await (await createSender({ url: ENDPOINT_URL, store: sqliteStore({ path }) })).close();
     chmodSync(path, 0o444);
     chmodSync(`${path}-lock`, 0o666);
     expect(await openElsewhere(path, { asNobody: true }).opened).toBe("ERR_STORE_READ_ONLY");
@@ -177,8 +179,10 @@ describe("a store that cannot be used is refused with a clear error", () => {
   it("a store serves one sender", async () => {
     const store = sqliteStore();
     await expect(store.find("x")).rejects.toMatchObject({ code: "ERR_STORE_CLOSED" });
-    const sender = await openSender({ url, store });
-    await expect(createSender({ url, store })).rejects.toMatchObject({ code: "ERR_STORE_CLOSED" });
+    const sender = await openSender({ url: ENDPOINT_URL, store });
+    await expect(createSender({ url: ENDPOINT_URL, store })).rejects.toMatchObject({
+      code: "ERR_STORE_CLOSED",
+    });
     await sender.close();
     await expect(store.find("x")).rejects.toMatchObject({ code: "ERR_STORE_CLOSED" });
   });
@@ -344,7 +348,11 @@ describe("a store that fails for a while", () => {
 describe("a store that another program writes to", () => {
   it("calls that come at once wait once, all together", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
-    const sender = await openSender({ url, transport: silentTransport(), store: sqliteStore({ path }) });
+    const sender = await openSender({
+      url: ENDPOINT_URL,
+      transport: silentTransport(),
+      store: sqliteStore({ path }),
+    });
     const other = new Database(path);
     other.exec("BEGIN IMMEDIATE");
     const startedAt = performance.now();
@@ -462,7 +470,7 @@ describe("what is kept", () => {
   });
 
   it("a long list can be read page by page, and searched to its end", async () => {
-    const sender = await openSender({ url, transport: silentTransport() });
+    const sender = await openSender({ url: ENDPOINT_URL, transport: silentTransport() });
     const receipts = await Promise.all(
       Array.from({ length: 6_000 }, (_, index) => sender.identify({ userId: `user ${index}` })),
     );
@@ -493,7 +501,7 @@ describe("what is kept", () => {
 
   it("a folder that does not exist is made; nothing but the database and its lock stays", async () => {
     const path = join(temporaryFolder(), "a", "b", "deliveries.db");
-    const sender = await createSender({ url, store: sqliteStore({ path }) });
+    const sender = await createSender({ url: ENDPOINT_URL, store: sqliteStore({ path }) });
     await sender.close();
     expect(existsSync(path)).toBe(true);
     expect(existsSync(`${path}-wal`)).toBe(false);

@@ -19,7 +19,7 @@ const at = (...addresses: string[]): (() => Promise<LookupAddress[]>) => {
   return async () => addresses.map((address) => ({ address, family: isIPv4(address) ? 4 : 6 }));
 };
 
-const neverCalled: readonly string[] = [
+const NEVER_CALLED: readonly string[] = [
   "169.254.169.254",
   "169.254.0.1",
   "169.254.255.255",
@@ -54,7 +54,7 @@ const neverCalled: readonly string[] = [
   "2001:0:808:808::5601:5601",
 ];
 
-const notPublic: readonly string[] = [
+const NOT_PUBLIC: readonly string[] = [
   "2620:0:1::5efe:8.8.8.8",
   "2620:0:1::200:5efe:10.0.0.1",
   "64:ff9b:1::8.8.8.8",
@@ -100,7 +100,7 @@ const notPublic: readonly string[] = [
   "100::1",
 ];
 
-const publicOnes: readonly string[] = [
+const PUBLIC_ONES: readonly string[] = [
   "1.1.1.1",
   "8.8.8.8",
   "93.184.216.34",
@@ -117,17 +117,17 @@ const publicOnes: readonly string[] = [
 ];
 
 describe("the address policy", () => {
-  it.each(neverCalled)("refuses %s always", (address) => {
+  it.each(NEVER_CALLED)("refuses %s always", (address) => {
     expect(refusedAddress(address)).toContain("never called");
     expect(refusedAddress(address, { blockPrivateNetworks: true })).toContain("never called");
   });
 
-  it.each(notPublic)("refuses %s with blockPrivateNetworks alone", (address) => {
+  it.each(NOT_PUBLIC)("refuses %s with blockPrivateNetworks alone", (address) => {
     expect(refusedAddress(address)).toBeUndefined();
     expect(refusedAddress(address, { blockPrivateNetworks: true })).toContain("not a public address");
   });
 
-  it.each(publicOnes)("lets %s through", (address) => {
+  it.each(PUBLIC_ONES)("lets %s through", (address) => {
     expect(refusedAddress(address, { blockPrivateNetworks: true })).toBeUndefined();
   });
 

@@ -1,5 +1,5 @@
 /**
- * How an attempt ended, and with it what happens next (spec sections 5.2 and 7).
+ * How an attempt ended, and with it what happens next (spec 5.2, 7).
  *
  * | outcome | meaning | next |
  * |---|---|---|

@@ -8,14 +8,14 @@ export interface RetryPolicy {
   readonly maxDelayMs: number;
   /** Each delay is multiplied by a random number between this and 1. Default: 0.5. */
   readonly minJitter: number;
-  /** How long after acceptance the last retry must have ended. Default: 14,400,000 (4 h, spec section 8). */
+  /** How long after acceptance the last retry must have ended. Default: 14,400,000, four hours (spec 8). */
   readonly windowMs: number;
   /** How long before the end of the window the last retry starts, so that it ends inside. Default: 5,000, an attempt's time. */
   readonly lastRetryMarginMs: number;
 }
 
-/** The default policy (spec 7 and 8): 5 s doubling to 15 min, times 0.5 to 1, for four hours from acceptance. */
-export const defaultRetryPolicy: RetryPolicy = {
+/** The default policy (spec 7, 8): 5 s doubling to 15 min, times 0.5 to 1, for four hours from acceptance. */
+export const DEFAULT_RETRY_POLICY: RetryPolicy = {
   firstDelayMs: 5_000,
   maxDelayMs: 900_000,
   minJitter: 0.5,
@@ -43,7 +43,10 @@ export interface RetryInput {
  * A retry that would fall outside the window is moved to its end: an endpoint that recovers in the last minute still
  * gets the message. Pure: the same input gives the same answer.
  */
-export function nextRetryAt(input: RetryInput, policy: RetryPolicy = defaultRetryPolicy): number | undefined {
+export function nextRetryAt(
+  input: RetryInput,
+  policy: RetryPolicy = DEFAULT_RETRY_POLICY,
+): number | undefined {
   const { rounds, acceptedAt, now, random, notBefore = 0 } = input;
   const lastRetryAt = acceptedAt + policy.windowMs - policy.lastRetryMarginMs;
   if (now >= lastRetryAt) return undefined;
@@ -59,8 +62,8 @@ export function nextRetryAt(input: RetryInput, policy: RetryPolicy = defaultRetr
  * @throws TypeError when a number is out of range or a field is unknown
  */
 export function parseRetryPolicy(what: string, policy: Partial<RetryPolicy> = {}): RetryPolicy {
-  const parsed = { ...defaultRetryPolicy };
-  checkOptionNames(`${what}({ retry })`, policy, { ...defaultRetryPolicy });
+  const parsed = { ...DEFAULT_RETRY_POLICY };
+  checkOptionNames(`${what}({ retry })`, policy, { ...DEFAULT_RETRY_POLICY });
   for (const name of Object.keys(policy).filter(isPolicyField)) {
     const value = policy[name];
     if (value === undefined) continue;
@@ -74,5 +77,5 @@ export function parseRetryPolicy(what: string, policy: Partial<RetryPolicy> = {}
 }
 
 function isPolicyField(name: string): name is keyof RetryPolicy {
-  return Object.hasOwn(defaultRetryPolicy, name);
+  return Object.hasOwn(DEFAULT_RETRY_POLICY, name);
 }

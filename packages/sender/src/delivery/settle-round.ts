@@ -48,7 +48,7 @@ export function endpointsOfRound<T extends { readonly url: string }>(
 }
 
 /**
- * What becomes of a delivery after a round (spec 4.1 and 7): one success delivers it; it fails when
+ * What becomes of a delivery after a round (spec 4.1, 7): one success delivers it; it fails when
  * every endpoint has refused; else those that may recover are tried again while the window lasts. Pure.
  */
 export function settleRound(round: Round, policy: RetryPolicy): Settlement {

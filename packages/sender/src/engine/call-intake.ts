@@ -33,7 +33,7 @@ export interface TakenCall {
   readonly skipped: SkipReason | undefined;
 }
 
-/** What this destination is called in a call's `integrations` (spec 1, item 4). Case matters. */
+/** What this destination is called in a call's `integrations` (spec 1). Case matters. */
 const OWN_NAME = "Webhooks";
 
 /** Turns calls into messages and deliveries: which source, which destinations, which ids. Stores nothing. */

@@ -18,7 +18,7 @@ export interface EngineOptions {
   readonly clock?: Clock | undefined;
   /** When to try again; see {@link RetryPolicy} for the defaults. */
   readonly retry?: Partial<RetryPolicy> | undefined;
-  /** How long an endpoint may take to respond, in physical time whatever the clock. Default: `"5s"` (spec section 8). */
+  /** How long an endpoint may take to respond, in physical time whatever the clock. Default: `"5s"` (spec 8). */
   readonly attemptTimeout?: Duration | undefined;
   /** Makes ids and the spread of retries repeatable: the same seed and calls give the same run. */
   readonly seed?: string | number | undefined;

@@ -123,7 +123,7 @@ export interface DeleteOptions {
 }
 
 /**
- * Forwards calls as signed webhook messages (spec sections 1, 2 and 6). Made by `createSender`.
+ * Forwards calls as signed webhook messages (spec 1, 2, 6). Made by `createSender`.
  *
  * Every call resolves once the message and its deliveries are stored, and rejects with a `CallError` when it is not
  * valid or a `StoreError` when it could not be stored; then nothing of it is kept. An option that does not exist is a
@@ -155,7 +155,7 @@ export interface Sender {
    * ```
    */
   accept(calls: readonly JudgedCall[], options?: CallOptions): Promise<readonly Receipt[]>;
-  /** Sends a deletion notification for each affected source with an enabled destination (spec section 1, item 9). */
+  /** Sends a deletion notification for each affected source with an enabled destination (spec 1). */
   deleteUser(userId: string, options?: DeleteOptions): Promise<readonly Receipt[]>;
   /**
    * Makes an audience's members known: one Identify for each user who joined or left since the last sync (spec

@@ -49,7 +49,7 @@ export interface SenderStats {
   readonly endpoints: readonly EndpointStats[];
 }
 
-const innerBounds: readonly number[] = [5, 10, 25, 50, 100, 250, 500, 1_000, 2_500];
+const INNER_BOUNDS: readonly number[] = [5, 10, 25, 50, 100, 250, 500, 1_000, 2_500];
 
 type Outcomes = { -readonly [K in keyof EndpointStats["outcomes"]]: number };
 
@@ -69,7 +69,7 @@ export class ResponseTimeRecorder {
 
   /** `budgetMs`: how long an endpoint may take to respond. */
   constructor(budgetMs: number) {
-    this.#bounds = [...innerBounds.filter((bound) => bound < budgetMs), budgetMs];
+    this.#bounds = [...INNER_BOUNDS.filter((bound) => bound < budgetMs), budgetMs];
   }
 
   record(destination: string, url: string, { outcome, status, durationMs }: AttemptResult): void {
@@ -110,7 +110,7 @@ export class ResponseTimeRecorder {
   }
 }
 
-const none = { pending: 0, delivered: 0, failed: 0, expired: 0 };
+const NONE = { pending: 0, delivered: 0, failed: 0, expired: 0 };
 
 /** Puts together what settings, store and recorder know. */
 export async function collectStats(
@@ -128,7 +128,7 @@ export async function collectStats(
     destinations: [...keys].map((key) => ({
       destination: key,
       enabled: enabled.has(key),
-      ...(counts.get(key) ?? none),
+      ...(counts.get(key) ?? NONE),
     })),
     endpoints: recorder.snapshot(),
   };

@@ -8,7 +8,7 @@ export interface Changes {
   stop(): void;
 }
 
-const events: readonly (keyof SenderEvents)[] = [
+const EVENTS: readonly (keyof SenderEvents)[] = [
   "attempt",
   "delivered",
   "retrying",
@@ -25,7 +25,7 @@ export function watchChanges(sender: Pick<Sender, "on" | "off">): Changes {
     changed = true;
     wake?.();
   };
-  for (const event of events) {
+  for (const event of EVENTS) {
     sender.on(event, onChange);
   }
   return {
@@ -42,7 +42,7 @@ export function watchChanges(sender: Pick<Sender, "on" | "off">): Changes {
       changed = false;
     },
     stop() {
-      for (const event of events) {
+      for (const event of EVENTS) {
         sender.off(event, onChange);
       }
     },

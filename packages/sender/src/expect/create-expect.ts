@@ -14,8 +14,8 @@ import { waitForGoal, type ExpectSource, type Search } from "./wait-for-goal.ts"
 const DEFAULT_WITHIN = "4s";
 const KEPT_SKIPS = 20;
 
-const optionNames: OptionNames<ExpectOptions> = { within: true, destination: true };
-const optionHints: OptionHints = { timeout: "it is called within here" };
+const OPTION_NAMES: OptionNames<ExpectOptions> = { within: true, destination: true };
+const OPTION_HINTS: OptionHints = { timeout: "it is called within here" };
 
 /** The `expect()` of a sender. Listens for skipped calls from now on, so that a failure can tell of them. */
 export function createExpect(source: ExpectSource, clock: Clock): Expect {
@@ -30,7 +30,7 @@ export function createExpect(source: ExpectSource, clock: Clock): Expect {
         "sender.expect() takes the receipt of a call (awaited), fields of a message, or a function of a message",
       );
     }
-    checkOptionNames("sender.expect()", options, optionNames, optionHints);
+    checkOptionNames("sender.expect()", options, OPTION_NAMES, OPTION_HINTS);
     const withinMs = parseDuration(options.within ?? DEFAULT_WITHIN, "sender.expect({ within })");
     return expectation({ source, clock, what, withinMs, destination: options.destination, skipped });
   };

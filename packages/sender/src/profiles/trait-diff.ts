@@ -58,7 +58,7 @@ function jsonOf(value: unknown, userId: string): string {
 }
 
 /**
- * A name in snake_case, as audiences and computed traits are sent (spec section 6): `"Big Spenders"` is
+ * A name in snake_case, as audiences and computed traits are sent (spec 6): `"Big Spenders"` is
  * `big_spenders`, `"highValueUSCustomer"` is `high_value_us_customer`. Letters and digits of every script are kept.
  */
 export function snakeCase(name: string): string {

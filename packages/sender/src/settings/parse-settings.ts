@@ -15,7 +15,7 @@ import {
 } from "./settings.ts";
 import { SettingsError, type SettingsIssue } from "./settings-error.ts";
 
-/** Most endpoints of a destination (spec section 8). */
+/** Most endpoints of a destination (spec 8). */
 const MAX_ENDPOINTS = 5;
 
 /** Deliveries of one destination under way at once, by default. */

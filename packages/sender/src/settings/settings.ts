@@ -1,5 +1,5 @@
 import type { OptionHints, OptionNames } from "@countersign/protocol";
-/** One URL that messages are sent to (spec section 2.1). */
+/** One URL that messages are sent to (spec 2.1). */
 export interface EndpointSettings {
   /** Full URL, `http:` or `https:`. */
   readonly url: string;

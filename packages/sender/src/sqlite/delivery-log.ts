@@ -3,16 +3,16 @@ import type Database from "libsql";
 import type { Delivery, DeliveryFilter } from "../delivery/delivery.ts";
 import { type AttemptRow, type DeliveryRow, deliveryOf } from "./delivery-rows.ts";
 
-const defaultLimit = 100;
-const maxLimit = 1_000;
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 1_000;
 
 /** Rows looked at in one turn of the event loop: some ten milliseconds. */
-const stretch = 5_000;
+const STRETCH = 5_000;
 
 type Statement = Database.Statement;
 
 /** Which column each field of a filter is compared with. */
-const columns = {
+const COLUMNS = {
   state: "d.state",
   source: "m.source",
   destination: "d.destination",
@@ -53,7 +53,7 @@ export class DeliveryLog {
    * filter that hardly anything matches does not hold up sending.
    */
   async list(filter: DeliveryFilter): Promise<readonly Delivery[]> {
-    const limit = Math.min(Math.max(Math.trunc(filter.limit ?? defaultLimit), 0), maxLimit);
+    const limit = Math.min(Math.max(Math.trunc(filter.limit ?? DEFAULT_LIMIT), 0), MAX_LIMIT);
     const { conditions, values } = conditionsOf(filter);
     const statement = this.#db.prepare(
       `SELECT m.*, d.* FROM delivery AS d JOIN message AS m ON m.seq = d.message
@@ -61,9 +61,9 @@ export class DeliveryLog {
     );
     const [first, last] = this.#range(filter.before);
     const found: Delivery[] = [];
-    for (let end = last; end > first && found.length < limit; end -= stretch) {
+    for (let end = last; end > first && found.length < limit; end -= STRETCH) {
       if (end !== last) await nextTurn();
-      const rows = statement.all([end - stretch, end, ...values, limit - found.length]) as DeliveryRow[];
+      const rows = statement.all([end - STRETCH, end, ...values, limit - found.length]) as DeliveryRow[];
       found.push(...rows.map((row) => this.#withAttempts(row)));
     }
     return found;
@@ -86,9 +86,9 @@ function conditionsOf(filter: DeliveryFilter): {
   readonly conditions: string;
   readonly values: readonly string[];
 } {
-  const given = (Object.keys(columns) as (keyof typeof columns)[]).flatMap((field) => {
+  const given = (Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]).flatMap((field) => {
     const value = filter[field];
-    return value === undefined ? [] : [{ condition: ` AND ${columns[field]} = ?`, value }];
+    return value === undefined ? [] : [{ condition: ` AND ${COLUMNS[field]} = ?`, value }];
   });
   return {
     conditions: given.map(({ condition }) => condition).join(""),

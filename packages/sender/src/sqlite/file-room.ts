@@ -2,13 +2,13 @@ import type Database from "libsql";
 import { StoreError } from "../store/store-error.ts";
 
 /** SQLite's, unless a file says otherwise. */
-const pageBytes = 4096;
+const PAGE_BYTES = 4096;
 
 /** The part of a limited file that calls may fill. The rest is for recording what becomes of them. */
-const shareOfCalls = 0.8;
+const SHARE_OF_CALLS = 0.8;
 
 /** The part beyond which nothing may be recorded that makes the file grow. */
-const shareOfLog = 0.9;
+const SHARE_OF_LOG = 0.9;
 
 /** `ample`: calls are taken. `short`: they are refused. `none`: the file should not grow at all. */
 export type RoomLeft = "ample" | "short" | "none";
@@ -20,7 +20,7 @@ export class FileRoom {
   readonly #used: Database.Statement;
 
   constructor(db: Database.Database, path: string, maxBytes: number) {
-    const maxPages = Math.floor(maxBytes / pageBytes);
+    const maxPages = Math.floor(maxBytes / PAGE_BYTES);
     db.exec(`PRAGMA max_page_count = ${maxPages}`);
     this.#path = path;
     this.#maxPages = maxPages;
@@ -32,8 +32,8 @@ export class FileRoom {
   left(): RoomLeft {
     const row: unknown = this.#used.get([]);
     const share = Array.isArray(row) ? Number(row[0]) / this.#maxPages : 0;
-    if (share <= shareOfCalls) return "ample";
-    return share <= shareOfLog ? "short" : "none";
+    if (share <= SHARE_OF_CALLS) return "ample";
+    return share <= SHARE_OF_LOG ? "short" : "none";
   }
 
   /** @throws StoreError when calls have filled their part */

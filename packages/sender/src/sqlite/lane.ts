@@ -4,7 +4,7 @@ import type { DueDelivery, Settlement } from "../delivery/delivery.ts";
 import type { DeliveryTable } from "./delivery-table.ts";
 
 /** How long a lane waits before it tries a store again that failed. */
-const recoveryMs = 1_000;
+const RECOVERY_MS = 1_000;
 
 /** What a lane needs of its store. */
 export interface LaneOptions {
@@ -57,7 +57,7 @@ export class Lane implements Consumer {
       if (due.length < room) this.#wakeAt(table.nextDueAt(destination, now));
     } catch (error) {
       this.#report(error);
-      this.#wakeAt(clock.now() + recoveryMs);
+      this.#wakeAt(clock.now() + RECOVERY_MS);
     }
   }
 
@@ -108,7 +108,7 @@ export class Lane implements Consumer {
         this.#pauses.delete(resume);
         resolve();
       };
-      const task = clock.schedule(clock.now() + recoveryMs, resume);
+      const task = clock.schedule(clock.now() + RECOVERY_MS, resume);
       this.#pauses.add(resume);
     });
   }

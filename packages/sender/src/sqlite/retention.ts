@@ -2,13 +2,13 @@ import type Database from "libsql";
 import type { DeliveryCount } from "./delivery-counter.ts";
 
 /** Deliveries removed at a time, so that removing never holds up sending for long. */
-const sweepSize = 500;
+const SWEEP_SIZE = 500;
 
 /** The same, when it is done to make room. */
-const fewAtATime = 20;
+const FEW_AT_A_TIME = 20;
 
 /** How often to look for something to remove. */
-const sweepIntervalMs = 60_000;
+const SWEEP_INTERVAL_MS = 60_000;
 
 type Statement = Database.Statement;
 
@@ -49,22 +49,22 @@ export class Retention {
     if (now < this.#nextSweepAt) return [];
     this.#db.exec("BEGIN IMMEDIATE");
     try {
-      const removed = this.#remove(now - this.#keepForMs, sweepSize);
+      const removed = this.#remove(now - this.#keepForMs, SWEEP_SIZE);
       this.#db.exec("COMMIT");
       const total = removed.reduce((sum, { count }) => sum + count, 0);
       // A full sweep leaves more to remove, with the next commit.
-      if (total < sweepSize) this.#nextSweepAt = now + Math.min(sweepIntervalMs, this.#keepForMs);
+      if (total < SWEEP_SIZE) this.#nextSweepAt = now + Math.min(SWEEP_INTERVAL_MS, this.#keepForMs);
       return removed;
     } catch (error) {
       if (this.#db.inTransaction) this.#db.exec("ROLLBACK");
-      this.#nextSweepAt = now + sweepIntervalMs;
+      this.#nextSweepAt = now + SWEEP_INTERVAL_MS;
       throw error;
     }
   }
 
   /** Removes a few of those that ended first, outdated or not, inside of the present transaction. */
   removeOldest(): readonly DeliveryCount[] {
-    return this.#remove(Number.MAX_SAFE_INTEGER, fewAtATime);
+    return this.#remove(Number.MAX_SAFE_INTEGER, FEW_AT_A_TIME);
   }
 
   #remove(endedBefore: number, limit: number): readonly DeliveryCount[] {

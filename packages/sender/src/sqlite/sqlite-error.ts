@@ -1,6 +1,6 @@
 import { StoreError, type StoreErrorCode } from "../store/store-error.ts";
 
-const meanings: readonly (readonly [prefix: string, code: StoreErrorCode, problem: string])[] = [
+const MEANINGS: readonly (readonly [prefix: string, code: StoreErrorCode, problem: string])[] = [
   ["SQLITE_FULL", "ERR_STORE_FULL", "is full. Make room for it, or raise its maxBytes."],
   [
     "SQLITE_READONLY",
@@ -24,7 +24,7 @@ export function storeErrorOf(cause: unknown, path: string): StoreError {
   if (cause instanceof StoreError) return cause;
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
   const message = cause instanceof Error ? cause.message : String(cause);
-  const meaning = meanings.find(([prefix]) => code.startsWith(prefix));
+  const meaning = MEANINGS.find(([prefix]) => code.startsWith(prefix));
   if (meaning !== undefined)
     return new StoreError(meaning[1], `The store ${path} ${meaning[2]} (${message})`, cause);
   if (message.startsWith("ConnectionFailed")) {

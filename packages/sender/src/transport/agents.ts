@@ -11,7 +11,7 @@ type Authorities = AttemptRequest["ca"];
 // connections of those used longest ago are then opened anew.
 const MAX_AUTHORITIES = 256;
 
-const http: Agent.Options = {
+const HTTP: Agent.Options = {
   allowH2: false,
   pipelining: 1,
   maxHeaderSize: 16_384,
@@ -66,7 +66,7 @@ export class Agents {
   }
 
   #open(connect: buildConnector.connector): Agent {
-    const agent = new Agent({ ...http, connect });
+    const agent = new Agent({ ...HTTP, connect });
     this.#live.add(agent);
     return agent;
   }

@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { createSecureContext, type SecureContext } from "node:tls";
 import { TransportError } from "./transport-error.ts";
 
-const certificateBlock = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/gu;
+const CERTIFICATE_BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/gu;
 
 /**
  * Refuses what cannot serve as an endpoint's `ca`. Node itself takes any text and then trusts nobody, which would
@@ -35,7 +35,7 @@ function certificatesIn(ca: string | readonly string[]): string[] {
     throw new TypeError("ca is an empty list: leave it out to trust the system's certificate authorities");
   }
   return texts.flatMap((text) => {
-    const blocks = text.match(certificateBlock);
+    const blocks = text.match(CERTIFICATE_BLOCK);
     if (blocks === null) {
       throw new TypeError("ca holds no PEM certificate: pass the text of the file, not its path");
     }

@@ -13,15 +13,15 @@ export interface Failure {
 /** The outcome that an error means: of the connector, the operating system or the HTTP parser. */
 export function outcomeOfError(error: unknown): Failure {
   const code = codeOf(error);
-  const message = clearerMessages[code] ?? messageOf(error);
+  const message = CLEARER_MESSAGES[code] ?? messageOf(error);
   if (error instanceof CertificateError) {
     return { outcome: "tls", code, message };
   }
   if (error instanceof TransportError) {
-    return { outcome: transportOutcomes[error.code], code, message };
+    return { outcome: TRANSPORT_OUTCOMES[error.code], code, message };
   }
   // What the request itself is wrong in does not pass with time: it would fail in every retry for four hours.
-  if (error instanceof TypeError || permanentCodes.has(code)) {
+  if (error instanceof TypeError || PERMANENT_CODES.has(code)) {
     return { outcome: "rejected", code, message };
   }
   return { outcome: code === "ETIMEDOUT" ? "timeout" : "network", code, message };
@@ -42,7 +42,7 @@ export function resultOfRejection(error: unknown, durationMs: number): AttemptRe
   };
 }
 
-const transportOutcomes = {
+const TRANSPORT_OUTCOMES = {
   ERR_ADDRESS_BLOCKED: "rejected",
   ERR_ABORTED: "network",
   ERR_CLOSED: "network",
@@ -51,9 +51,9 @@ const transportOutcomes = {
   ERR_TIMEOUT: "timeout",
 } as const;
 
-const permanentCodes: ReadonlySet<string> = new Set(["UND_ERR_INVALID_ARG", "UND_ERR_NOT_SUPPORTED"]);
+const PERMANENT_CODES: ReadonlySet<string> = new Set(["UND_ERR_INVALID_ARG", "UND_ERR_NOT_SUPPORTED"]);
 
-const clearerMessages: Readonly<Record<string, string>> = {
+const CLEARER_MESSAGES: Readonly<Record<string, string>> = {
   UND_ERR_SOCKET: "the endpoint closed the connection before its response",
   UND_ERR_HEADERS_OVERFLOW: "the response's headers are larger than 16 KiB",
   UND_ERR_DESTROYED: "the transport was closed before the response",

@@ -24,11 +24,11 @@ export interface CertificateSubject {
   readonly startsIn?: number;
 }
 
-const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 const DAY = 86_400_000;
 
 function newKeys(): Promise<webcrypto.CryptoKeyPair> {
-  return webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
+  return webcrypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
 }
 
 function validity({ startsIn = -DAY, expiresIn = DAY }: Partial<CertificateSubject>): {
@@ -55,7 +55,7 @@ export async function createAuthority(name = "Test Authority"): Promise<Authorit
   const root = await x509.X509CertificateGenerator.createSelfSigned({
     name: `CN=${name}`,
     keys,
-    signingAlgorithm: algorithm,
+    signingAlgorithm: ALGORITHM,
     ...validity({}),
     extensions: [
       new x509.BasicConstraintsExtension(true, 1, true),
@@ -71,7 +71,7 @@ export async function createAuthority(name = "Test Authority"): Promise<Authorit
         issuer: root.subject,
         publicKey: subjectKeys.publicKey,
         signingKey: keys.privateKey,
-        signingAlgorithm: algorithm,
+        signingAlgorithm: ALGORITHM,
         ...validity(subject),
         extensions: [alternativeNames(subject.names)],
       });
@@ -86,7 +86,7 @@ export async function selfSigned(subject: CertificateSubject): Promise<Certifica
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     name: "CN=endpoint",
     keys,
-    signingAlgorithm: algorithm,
+    signingAlgorithm: ALGORITHM,
     ...validity(subject),
     extensions: [alternativeNames(subject.names)],
   });
