@@ -12,19 +12,19 @@ import { virtualClock, type Duration } from "@countersign/protocol";
 
 import { loadConfig } from "../config/load-config.ts";
 import { formatEvent } from "./format-event.ts";
+import { openTls, type ServeTls, type TlsFlags } from "../tls/serve-tls.ts";
 import { untilToldToStop } from "../terminal/signals.ts";
 import { printable, type Terminal } from "../terminal/terminal.ts";
 import { messageOf } from "../errors/usage-error.ts";
 
 /** The options of `countersign serve`, as commander reads them. */
-export interface ServeFlags {
+export interface ServeFlags extends TlsFlags {
   readonly to?: readonly string[];
   readonly secret?: string;
   /** Then it is no reason to refuse a config file whose sources have secrets of their own. */
   readonly secretFromEnvironment?: boolean;
   readonly writeKey?: string;
   readonly config?: string;
-  readonly host?: string;
   readonly port?: number;
   readonly token?: string;
   readonly allowHost?: readonly string[];
@@ -44,13 +44,16 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
   const loaded = await loadConfig(terminal.cwd, flags.config);
   if (loaded?.warning !== undefined) terminal.complain(`countersign: ${printable(loaded.warning)}`);
   const options = merged(flags, loaded?.config ?? {});
+  const tls = await openTls(flags, options.data, terminal.cwd);
   const stop = untilToldToStop();
   const server = await createServer({
     ...options,
+    ...(tls && { tls: tls.tls }),
     processMetrics: true,
     onError: (error) => terminal.complain(`countersign: ${printable(messageOf(error))}`),
   });
-  await announce(server, options, loaded?.file, flags, terminal);
+  await announce(server, options, loaded?.file, flags, terminal, tls?.trust);
+  if (tls?.trust && !flags.json) for (const line of trustLines(server.url, tls.trust)) terminal.print(line);
   const report = (event: LiveEvent): void => {
     const line = flags.json ? JSON.stringify(event) : formatEvent(event, terminal.colors);
     if (line !== undefined) terminal.print(line);
@@ -62,7 +65,19 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
     `countersign: ${signal}: letting what is under way end, for ${flags.drain / 1_000} s at most. A second one leaves at once.`,
   );
   await server.close({ deadlineMs: flags.drain });
+  await tls?.dispose?.();
   return 0;
+}
+
+/** What to tell a client of a certificate that nobody trusts yet. */
+function trustLines(url: string, { file, fingerprint }: NonNullable<ServeTls["trust"]>): readonly string[] {
+  return [
+    `Trust       ${file}`,
+    `            SHA-256 ${fingerprint}`,
+    `  Node.js   NODE_EXTRA_CA_CERTS=${file}`,
+    `  others    SSL_CERT_FILE=${file} (PHP and Ruby with OpenSSL, Go); REQUESTS_CA_BUNDLE=${file} (Python)`,
+    `  curl      curl --cacert ${file} ${url}/v1/track\n`,
+  ];
 }
 
 /** Options that are given win over the config file; `--to` replaces whatever it says of sources. */
@@ -97,6 +112,7 @@ async function announce(
   configFile: string | undefined,
   { json = false }: ServeFlags,
   { print, colors }: Terminal,
+  trust?: ServeTls["trust"],
 ): Promise<void> {
   const { url } = server;
   const sources = server.sender.settings.sources;
@@ -107,6 +123,7 @@ async function announce(
         url,
         data: options.data ?? null,
         config: configFile ?? null,
+        ...(trust && { trust }),
         sources: sources.map(({ name }) => name),
       }),
     );

@@ -37,6 +37,12 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
       "listen on this address (default: 127.0.0.1); others than this machine's own need --token",
     )
     .option("--port <number>", "listen on this port (default: 4010)", portArgument)
+    .option("--tls-cert <file>", "speak TLS with this certificate in PEM")
+    .option("--tls-key <file>", "the private key of the certificate, in PEM without a passphrase")
+    .option(
+      "--tls-self-signed",
+      "speak TLS with a certificate made for this machine, and print what to trust",
+    )
     .addOption(
       new Option("--token <token>", "ask for this token everywhere but under /v1")
         .env("COUNTERSIGN_TOKEN")

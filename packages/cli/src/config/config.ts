@@ -10,6 +10,7 @@ export type Config = Pick<
   | "sources"
   | "host"
   | "port"
+  | "tls"
   | "token"
   | "allowHosts"
   | "data"

@@ -27,3 +27,12 @@ export function answerMalformedUrl(response: ServerResponse): void {
   const body = JSON.stringify({ success: false, code: "malformed_url", message: "Malformed URL" });
   response.writeHead(400, { "content-type": "application/json" }).end(body);
 }
+
+/** What is said of a client that speaks TLS to a server that does not. */
+export const TLS_EXPECTED =
+  "A client spoke TLS to a server without it. Give the client an http: address, or start the server with --tls-self-signed or a certificate.";
+
+/** Whether what could not be read as HTTP is the beginning of a TLS handshake. */
+export function isTlsHello(error: Error): boolean {
+  return "rawPacket" in error && Buffer.isBuffer(error.rawPacket) && error.rawPacket[0] === 0x16;
+}

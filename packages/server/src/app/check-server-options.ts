@@ -5,6 +5,7 @@ import {
   parseDuration,
   type OptionHints,
 } from "@countersign/protocol";
+import { checkTls } from "./check-tls.ts";
 import { isLoopback, ServerOptionsError, type ServerOptions } from "./server-options.ts";
 
 /** The kinds of value that an option can have. */
@@ -26,6 +27,7 @@ export const OPTION_KINDS: Readonly<Record<Exclude<keyof ServerOptions, "clock" 
   sources: "list",
   host: "string",
   port: "number",
+  tls: "object",
   token: "string",
   allowHosts: "list of strings",
   data: "string",
@@ -97,6 +99,7 @@ export function checkServerOptions(options: ServerOptions): void {
     );
   }
   checkToken(host, token);
+  if (options.tls !== undefined) checkTls(options.tls);
 }
 
 /** What is wrong with an option is known by one class, whoever found it. */

@@ -9,28 +9,37 @@ import type { Socket } from "node:net";
  */
 export function limitConnections(server: Server, max: number): void {
   /** In order of arrival; a connection is in here while its next request is not complete. */
-  const waiting = new Set<Socket>();
-  let open = 0;
+  const waiting = new Map<string, Socket>();
+  /** By peer, because a request over TLS knows another socket than the one that was accepted. */
+  const open = new Map<string, Socket>();
   server.on("connection", (socket: Socket) => {
-    open += 1;
-    waiting.add(socket);
+    const peer = peerOf(socket);
+    open.set(peer, socket);
+    waiting.set(peer, socket);
     socket.once("close", () => {
-      open -= 1;
-      waiting.delete(socket);
+      if (open.get(peer) !== socket) return;
+      open.delete(peer);
+      waiting.delete(peer);
     });
-    if (open <= max) return;
-    const [longest = socket] = waiting;
+    if (open.size <= max) return;
+    const [longest = peer] = waiting.keys();
+    const dropped = open.get(longest);
     waiting.delete(longest);
-    longest.destroy();
+    dropped?.destroy();
   });
   server.on("request", (request, response) => {
-    const { socket } = request;
-    if (hasBody(request)) request.once("end", () => waiting.delete(socket));
-    else waiting.delete(socket);
+    const peer = peerOf(request.socket);
+    if (hasBody(request)) request.once("end", () => waiting.delete(peer));
+    else waiting.delete(peer);
     response.once("close", () => {
-      if (!socket.destroyed) waiting.add(socket);
+      const socket = open.get(peer);
+      if (socket && !socket.destroyed) waiting.set(peer, socket);
     });
   });
+}
+
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }
 
 /** Without one, a request never emits `end` while nobody reads it. */

@@ -5,9 +5,10 @@ import { takeTurns } from "../ingest/take-turns.ts";
 import { createAcceptCalls } from "../ledger/accept-calls.ts";
 import type { ApiContext } from "../api/operation.ts";
 import { apiRoutes } from "../api/routes.ts";
-import { answerBrokenRequest, answerMalformedUrl } from "./broken-request.ts";
+import { answerBrokenRequest, answerMalformedUrl, isTlsHello, TLS_EXPECTED } from "./broken-request.ts";
 import { limitConnections } from "./connections.ts";
 import { createGuard, type GuardOptions } from "./guard.ts";
+import type { TlsOptions } from "./server-options.ts";
 import type { LiveEvents } from "../live/live-events.ts";
 import type { Metrics } from "../live/metrics.ts";
 import type { StoreRoom } from "../live/store-room.ts";
@@ -26,6 +27,7 @@ export interface AppOptions extends GuardOptions {
   /** Whether a write key of no source belongs to the default one. */
   readonly anyKey: boolean;
   readonly maxConnections: number;
+  readonly tls?: TlsOptions | undefined;
   readonly onError: (error: unknown) => void;
 }
 
@@ -38,7 +40,12 @@ const MAX_API_BODY_BYTES = 16 * 1_024 * 1_024;
 
 /** Composes the routes: `/v1` open to every client, everything else behind the guard. */
 export function createApp(options: AppOptions): FastifyInstance {
-  const { context, metrics, maxConnections, onError } = options;
+  const { context, metrics, maxConnections, tls, onError } = options;
+  const limits = {
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    connectionsCheckingInterval: 1_000,
+  };
   const app = Fastify({
     // A host that is given with a slash at its end makes `//v1/track` of a client.
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, maxParamLength: 512 },
@@ -47,12 +54,13 @@ export function createApp(options: AppOptions): FastifyInstance {
     return503OnClosing: false,
     bodyLimit: MAX_API_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    http: {
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      maxHeaderSize: MAX_HEADER_BYTES,
-      connectionsCheckingInterval: 1_000,
+    http: limits,
+    // As an object of any kind, because the types make another server of it; at run time both have the same interface.
+    ...(tls && ({ https: { ...limits, ...tls, handshakeTimeout: HEADERS_TIMEOUT_MS } } as object)),
+    clientErrorHandler(error, socket) {
+      if (isTlsHello(error)) onError(new Error(TLS_EXPECTED));
+      answerBrokenRequest(error, socket);
     },
-    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket),
     frameworkErrors: (_error, _request, reply) => {
       reply.hijack();
       answerMalformedUrl(reply.raw);

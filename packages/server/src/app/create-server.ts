@@ -103,7 +103,7 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
     };
     const anyKey = options.to !== undefined && options.writeKey === undefined;
     const maxConnections = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS;
-    const { allowHosts } = options;
+    const { allowHosts, tls } = options;
     const app = createApp({
       context,
       room,
@@ -111,13 +111,14 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
       metrics,
       anyKey,
       maxConnections,
+      tls,
       token,
       allowHosts,
       onError,
     });
     undo.unshift(() => app.close());
     await listen(app, host, port);
-    return running({ url: urlOf(app, host), app, sender, ledger, streams, events });
+    return running({ url: urlOf(app, host, tls ? "https" : "http"), app, sender, ledger, streams, events });
   } catch (error) {
     for (const step of undo) await step();
     throw error;
@@ -227,10 +228,10 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
   }
 }
 
-function urlOf(app: FastifyInstance, host: string): string {
+function urlOf(app: FastifyInstance, host: string, scheme: "http" | "https"): string {
   const address = app.server.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 function asVirtual(clock: Clock): VirtualClock | undefined {

@@ -15,6 +15,8 @@ export interface ServerOptions {
   readonly host?: string | undefined;
   /** Port to listen on; 0 takes any that is free. Default: 4010. */
   readonly port?: number | undefined;
+  /** Speaks TLS with this certificate. Default: plain HTTP. */
+  readonly tls?: TlsOptions | undefined;
   /** Asked of everyone who uses anything but the ingestion API, as a Bearer token. */
   readonly token?: string | undefined;
   /** Host names that requests outside `/v1` may be addressed to, besides `localhost` and IP addresses. */
@@ -42,6 +44,14 @@ export interface ServerOptions {
   readonly processMetrics?: boolean | undefined;
   /** Told of what went wrong where no caller could be told. Nothing is printed. */
   readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+/** The certificate of a server that speaks TLS. */
+export interface TlsOptions {
+  /** The certificate in PEM, followed by those that it depends on. */
+  readonly cert: string | Buffer;
+  /** Its private key in PEM, without a passphrase. */
+  readonly key: string | Buffer;
 }
 
 /** The name of the one source that `to` makes. */

@@ -1,0 +1,99 @@
+import { once } from "node:events";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { request } from "node:https";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { temporaryDirectory } from "../../../server/test/support/resources.ts";
+import { runCommand, startCommand, type RunningCommand } from "../support/command.ts";
+
+const fixture = (name: string): string =>
+  fileURLToPath(new URL(`../../../server/test/fixtures/tls/${name}`, import.meta.url));
+const TO = ["--to", "http://127.0.0.1:9/webhooks", "--drain", "1"];
+
+async function startTls(
+  args: readonly string[],
+  cwd: string,
+): Promise<{ command: RunningCommand; url: string; trust: string }> {
+  const command = startCommand(["serve", "--port", "0", ...TO, ...args], { cwd });
+  const [, url = ""] = await command.printed(/listens on (https:\S+)/);
+  const [, trust = ""] = args.includes("--tls-self-signed") ? await command.printed(/Trust +(\S+)/) : [];
+  return { command, url, trust };
+}
+
+async function post(url: string, ca: string): Promise<number> {
+  const call = request(`${url}/v1/track`, { method: "POST", ca: readFileSync(ca), agent: false });
+  call.end('{"writeKey":"any","userId":"u","event":"E"}');
+  const [answer] = await once(call, "response");
+  answer.resume();
+  return answer.statusCode;
+}
+
+async function stop(command: RunningCommand): Promise<void> {
+  command.process.kill("SIGTERM");
+  expect(await command.ended).toBe(0);
+}
+
+describe("serve --tls-self-signed", () => {
+  it("prints what to trust, and a client that trusts it is heard at every local address", async () => {
+    const { command, url, trust } = await startTls(["--tls-self-signed"], temporaryDirectory());
+    expect(await post(url, trust)).toBe(200);
+    expect(await post(url.replace("127.0.0.1", "localhost"), trust)).toBe(200);
+    expect(command.stdout()).toContain(`NODE_EXTRA_CA_CERTS=${trust}`);
+    expect(command.stdout()).toMatch(/SHA-256 (?:[0-9A-F]{2}:){31}/);
+    await stop(command);
+    expect(existsSync(trust)).toBe(false);
+  });
+
+  it("keeps the certificate in --data, so that clients trust the next run too, and its key from others", async () => {
+    const cwd = temporaryDirectory();
+    const first = await startTls(["--tls-self-signed", "--data", "data"], cwd);
+    const certificate = readFileSync(first.trust, "utf8");
+    expect(statSync(join(cwd, "data", "tls-key.pem")).mode & 0o777).toBe(0o600);
+    await stop(first.command);
+    const second = await startTls(["--tls-self-signed", "--data", "data"], cwd);
+    expect(readFileSync(second.trust, "utf8")).toBe(certificate);
+    expect(await post(second.url, second.trust)).toBe(200);
+    await stop(second.command);
+    writeFileSync(join(cwd, "data", "tls-key.pem"), "damaged");
+    writeFileSync(join(cwd, "data", "tls-cert.pem"), "damaged");
+    const third = await startTls(["--tls-self-signed", "--data", "data"], cwd);
+    expect(await post(third.url, third.trust)).toBe(200);
+  });
+});
+
+describe("serve --tls-cert --tls-key", () => {
+  it("listens with the certificate of a file", async () => {
+    const args = ["--tls-cert", fixture("cert.pem"), "--tls-key", fixture("key.pem")];
+    const { url } = await startTls(args, temporaryDirectory());
+    expect(await post(url, fixture("cert.pem"))).toBe(200);
+  });
+
+  it.each<[string[], RegExp]>([
+    [["--tls-cert", fixture("cert.pem")], /--tls-cert needs --tls-key/],
+    [["--tls-key", fixture("key.pem")], /--tls-key needs --tls-cert/],
+    [["--tls-self-signed", "--tls-cert", fixture("cert.pem")], /either --tls-self-signed or --tls-cert/],
+    [
+      ["--tls-cert", "missing.pem", "--tls-key", fixture("key.pem")],
+      /--tls-cert: .*missing\.pem cannot be read/,
+    ],
+    [
+      ["--tls-cert", fixture("key.pem"), "--tls-key", fixture("key.pem")],
+      /not a certificate: it is a private key/,
+    ],
+    [
+      ["--tls-cert", fixture("cert.pem"), "--tls-key", fixture("cert.pem")],
+      /not a private key: it is a certificate/,
+    ],
+    [
+      ["--tls-cert", fixture("cert.pem"), "--tls-key", fixture("other-key.pem")],
+      /not the key of the certificate/,
+    ],
+  ])("%j ends with 2 and says what is wrong", async (args, message) => {
+    const { code, stderr } = await runCommand(["serve", "--port", "0", ...TO, ...args], {
+      cwd: temporaryDirectory(),
+    });
+    expect(stderr).toMatch(message);
+    expect(code).toBe(2);
+  });
+});
