@@ -45,7 +45,8 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
       return 2;
     }
     const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    terminal.complain(`countersign: This should not happen, please report it: ${stack}`);
+    const lines = stack.split("\n").map(printable).join("\n");
+    terminal.complain(`countersign: This should not happen, please report it: ${lines}`);
     return 1;
   }
 }

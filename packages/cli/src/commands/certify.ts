@@ -4,7 +4,7 @@ import { Command, Option } from "commander";
 import { repeatedArgument, secretArgument, urlArgument } from "./arguments.ts";
 import { examples } from "./examples.ts";
 import { createProgress } from "../terminal/progress.ts";
-import { printable, type Terminal } from "../terminal/terminal.ts";
+import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
 import { messageOf, UsageError } from "../errors/usage-error.ts";
 
 interface CertifyFlags {
@@ -64,7 +64,7 @@ async function run(url: string, flags: CertifyFlags, terminal: Terminal): Promis
     language,
     onResult(result) {
       done += 1;
-      if (json) terminal.print(JSON.stringify(result));
+      if (json) terminal.print(jsonLine(result));
       // What was skipped is counted at the end, once for each reason.
       else if (verbose || result.outcome === "failed") {
         progress.print(coloured(formatResult(result), result.outcome, terminal));
@@ -81,7 +81,7 @@ async function run(url: string, flags: CertifyFlags, terminal: Terminal): Promis
     terminal.complain(`countersign: ${printable(report.message)}`);
     return 1;
   }
-  terminal.print(json ? JSON.stringify(report) : printableLines(formatSummary(report)));
+  terminal.print(json ? jsonLine(report) : printableLines(formatSummary(report)));
   if (junit !== undefined) await write(junit, toJUnit(report));
   return report.passed ? 0 : 1;
 }

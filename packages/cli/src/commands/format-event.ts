@@ -17,7 +17,7 @@ export function formatEvent(event: LiveEvent, colors: Colors): string | undefine
     case "expired":
       return `${time} ${colors.red("expired  ")} ${what(event.delivery)}: no endpoint took it in time`;
     case "skipped":
-      return `${time} ${colors.dim("skipped  ")} ${printable(event.type)} ${printable(event.messageId)}: ${event.reason}`;
+      return `${time} ${colors.dim("skipped  ")} ${printable(event.type)} ${printable(event.messageId)}: ${printable(event.reason)}`;
     case "rejected":
       return `${time} ${colors.red("rejected ")} ${printable(event.rejection.type ?? "message")}: ${printable(event.rejection.detail)}`;
     case "warned":

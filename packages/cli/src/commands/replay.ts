@@ -3,11 +3,12 @@ import type { ReplayedRequest } from "../replay/replay.ts";
 import { secretArgument, urlArgument } from "./arguments.ts";
 import { examples } from "./examples.ts";
 import { createProgress } from "../terminal/progress.ts";
-import { printable, type Terminal } from "../terminal/terminal.ts";
+import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
 
 interface ReplayFlags {
   readonly to: string;
   readonly secret?: string;
+  readonly keepHeaders?: boolean;
   readonly json?: boolean;
 }
 
@@ -26,6 +27,7 @@ export function replayCommand(terminal: Terminal, exit: (code: number) => void):
         "sign anew with this secret (default: the recorded signature)",
       ).argParser(secretArgument),
     )
+    .option("--keep-headers", "send recorded static headers, such as Authorization, to another receiver too")
     .option("--json", "print a JSON line for each message")
     .addHelpText("after", examples("replay"))
     .action(async (file: string, flags: ReplayFlags) => {
@@ -35,21 +37,26 @@ export function replayCommand(terminal: Terminal, exit: (code: number) => void):
 
 async function run(
   file: string,
-  { to, secret, json = false }: ReplayFlags,
+  { to, secret, keepHeaders, json = false }: ReplayFlags,
   terminal: Terminal,
 ): Promise<number> {
   const { replay } = await import("../replay/replay.ts");
   const progress = createProgress(terminal, json ? undefined : "Replaying", 100);
   const onResult = (replayed: ReplayedRequest): void => {
     progress.update(Math.floor(replayed.progress * 100));
-    if (json) terminal.print(jsonLine(replayed));
+    if (json) terminal.print(resultLine(replayed));
     else if (replayed.result.outcome !== "success") progress.print(failureLine(replayed));
   };
   try {
-    const { sent, succeeded, failed } = await replay({ file, to, secret, onResult });
+    const { sent, succeeded, failed, withheld } = await replay({ file, to, secret, keepHeaders, onResult });
     progress.stop();
-    if (json) terminal.print(JSON.stringify({ sent, succeeded, failed }));
+    if (json) terminal.print(jsonLine({ sent, succeeded, failed }));
     else terminal.print(`${sent} sent, ${succeeded} answered 2xx, ${failed} not.`);
+    if (withheld.length > 0) {
+      terminal.complain(
+        `countersign: Not sent: ${printable(withheld.join(", "))}, recorded for another receiver. Give --keep-headers to send ${withheld.length === 1 ? "it" : "them"} to ${to}.`,
+      );
+    }
     if (sent === 0)
       terminal.complain(
         `countersign: ${file} has no messages. Record some with countersign serve --record ${file}`,
@@ -60,8 +67,8 @@ async function run(
   }
 }
 
-function jsonLine({ line, result: { outcome, status, code, durationMs } }: ReplayedRequest): string {
-  return JSON.stringify({ line, outcome, status, code, durationMs });
+function resultLine({ line, result: { outcome, status, code, durationMs } }: ReplayedRequest): string {
+  return jsonLine({ line, outcome, status, code, durationMs });
 }
 
 function failureLine({ line, result: { outcome, status, code, message } }: ReplayedRequest): string {

@@ -14,7 +14,7 @@ import { loadConfig } from "../config/load-config.ts";
 import { formatEvent } from "./format-event.ts";
 import { openTls, type ServeTls, type TlsFlags } from "../tls/serve-tls.ts";
 import { untilToldToStop } from "../terminal/signals.ts";
-import { printable, type Terminal } from "../terminal/terminal.ts";
+import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
 import { messageOf } from "../errors/usage-error.ts";
 
 /** The options of `countersign serve`, as commander reads them. */
@@ -55,7 +55,7 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
   await announce(server, options, loaded?.file, flags, terminal, tls?.trust);
   if (tls?.trust && !flags.json) for (const line of trustLines(server.url, tls.trust)) terminal.print(line);
   const report = (event: LiveEvent): void => {
-    const line = flags.json ? JSON.stringify(event) : formatEvent(event, terminal.colors);
+    const line = flags.json ? jsonLine(event) : formatEvent(event, terminal.colors);
     if (line !== undefined) terminal.print(line);
   };
   // From the first event on: deliveries of an earlier run go out as soon as the data directory is open.
@@ -118,7 +118,7 @@ async function announce(
   const sources = server.sender.settings.sources;
   if (json) {
     print(
-      JSON.stringify({
+      jsonLine({
         event: "listening",
         url,
         data: options.data ?? null,
@@ -133,9 +133,11 @@ async function announce(
   for (const source of sources) for (const line of routes(source)) print(line);
   for (const destination of await destinationsWithoutSettings(server.sender))
     print(`Waiting     ${printable(withoutSettingsLine(destination))}`);
-  print(`Kept in     ${options.data ?? "memory; --data DIR keeps deliveries across restarts"}`);
-  if (options.record !== undefined) print(`Recorded in ${options.record}`);
-  if (configFile !== undefined) print(`Set up by   ${configFile}`);
+  print(
+    `Kept in     ${options.data === undefined ? "memory; --data DIR keeps deliveries across restarts" : printable(options.data)}`,
+  );
+  if (options.record !== undefined) print(`Recorded in ${printable(options.record)}`);
+  if (configFile !== undefined) print(`Set up by   ${printable(configFile)}`);
   const anyKey = options.to !== undefined && options.writeKey === undefined;
   print(
     `Clients     take ${url} as their host, and ${anyKey ? "any write key" : "the write key of a source"}`,
@@ -143,13 +145,13 @@ async function announce(
   print(`Look at     ${url}/ for deliveries, ${url}/api/openapi.json for the control API`);
   const [first] = sources;
   const call = { writeKey: anyKey ? "any" : (first?.writeKey ?? first?.name), userId: "u1", event: "Hello" };
-  print(`Try it      curl -d '${JSON.stringify(call)}' ${url}/v1/track\n`);
+  print(`Try it      curl -d '${jsonLine(call)}' ${url}/v1/track\n`);
 }
 
 function routes(source: SourceSettings): readonly string[] {
   return namedDestinations(source).map(({ name, endpoints, secret, enabled = true }) => {
     const urls = endpoints.map(({ url }) => url).join(", ");
     const how = `${secret === undefined ? "not signed" : "signed"}${enabled ? "" : ", disabled"}`;
-    return `Forwards    ${source.name}/${name} to ${urls} (${how})`;
+    return `Forwards    ${printable(`${source.name}/${name} to ${urls}`)} (${how})`;
   });
 }

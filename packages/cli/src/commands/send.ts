@@ -3,7 +3,7 @@ import type { Attempt, MessageType } from "@countersign/sender";
 import { MESSAGE_TYPES, sampleCall, setField } from "../send/sample-call.ts";
 import { repeatedArgument, secretArgument, urlArgument } from "./arguments.ts";
 import { examples } from "./examples.ts";
-import { printable, type Terminal } from "../terminal/terminal.ts";
+import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
 import { UsageError } from "../errors/usage-error.ts";
 
 interface SendFlags {
@@ -53,16 +53,14 @@ async function send(
     throw new UsageError(`${error.message} Correct it with --set, for example --set userId=u1`);
   });
   if (json) {
-    terminal.print(
-      JSON.stringify({ ok, ...attempt, messageId: delivery.messageId, body: text(delivery.body) }),
-    );
+    terminal.print(jsonLine({ ok, ...attempt, messageId: delivery.messageId, body: text(delivery.body) }));
     return ok ? 0 : 1;
   }
   const { colors } = terminal;
   const mark = ok ? colors.green("delivered") : colors.red("not delivered");
   terminal.print(`${mark}: ${type} to ${to}: ${answer(attempt)} in ${Math.round(attempt.durationMs)} ms`);
   if (ok) return 0;
-  if (attempt.response !== "") terminal.print(printable(attempt.response.slice(0, 1_000)));
+  if (attempt.response !== "") terminal.print(printable(attempt.response).slice(0, 1_000));
   terminal.complain(`countersign: ${advice(attempt, to)}`);
   return 1;
 }

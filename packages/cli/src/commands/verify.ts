@@ -4,7 +4,7 @@ import { Command, Option } from "commander";
 import { explainSignature } from "../verify/explain-signature.ts";
 import { secretArgument } from "./arguments.ts";
 import { examples } from "./examples.ts";
-import type { Terminal } from "../terminal/terminal.ts";
+import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
 import { messageOf, UsageError } from "../errors/usage-error.ts";
 
 interface VerifyFlags {
@@ -34,7 +34,7 @@ export function verifyCommand(terminal: Terminal, exit: (code: number) => void):
       const body = await readBody(file, terminal);
       const { matches, sentence, diagnoses } = explainSignature({ body, signature, secret });
       const mark = matches ? terminal.colors.green("match") : terminal.colors.red("no match");
-      terminal.print(json ? JSON.stringify({ matches, sentence, diagnoses }) : `${mark}: ${sentence}`);
+      terminal.print(json ? jsonLine({ matches, sentence, diagnoses }) : `${mark}: ${printable(sentence)}`);
       exit(matches ? 0 : 1);
     });
 }

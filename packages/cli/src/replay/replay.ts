@@ -1,6 +1,7 @@
 import { createReadStream, type ReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { sign } from "@countersign/core";
+import { checkOptionNames, type OptionNames } from "@countersign/protocol";
 import { createTransport, type AttemptResult } from "@countersign/sender";
 import { parseRecordedRequest, RecordingError, type RecordedRequest } from "@countersign/server/recording";
 import { messageOf } from "../errors/usage-error.ts";
@@ -8,12 +9,29 @@ import { readLines } from "./read-lines.ts";
 
 const ATTEMPT_TIMEOUT_MS = 5_000;
 
+/** What the sender itself writes; every other header is a static one of the endpoint. */
+const OWN_HEADERS: ReadonlySet<string> = new Set(["content-type", "user-agent", "x-signature"]);
+
+const OPTION_NAMES: OptionNames<ReplayOptions> = {
+  file: true,
+  to: true,
+  secret: true,
+  keepHeaders: true,
+  onResult: true,
+  signal: true,
+};
+
 /** Settings of {@link replay}. */
 export interface ReplayOptions {
   /** A recording, as `countersign serve --record` writes it. */
   readonly file: string;
   /** URL of the receiver; the recorded one does not count. */
   readonly to: string;
+  /**
+   * Sends the static headers of the recording to any receiver. Default: only to the origin they were recorded for, since they
+   * are often credentials.
+   */
+  readonly keepHeaders?: boolean | undefined;
   /** Signs anew with this secret. Default: none, the recorded signature is sent. */
   readonly secret?: string | undefined;
   /** Called after each request. */
@@ -37,6 +55,8 @@ export interface ReplayReport {
   /** How many the receiver answered with 2xx. */
   readonly succeeded: number;
   readonly failed: number;
+  /** Names of the headers that were not sent, because they were recorded for another origin. */
+  readonly withheld: readonly string[];
 }
 
 /**
@@ -48,16 +68,22 @@ export interface ReplayReport {
  * const { sent, failed } = await replay({ file: "traffic.jsonl", to: "http://localhost:3000/webhooks" });
  * ```
  */
-export async function replay({ file, to, secret, onResult, signal }: ReplayOptions): Promise<ReplayReport> {
+export async function replay(options: ReplayOptions): Promise<ReplayReport> {
+  checkOptionNames("replay()", options, OPTION_NAMES);
+  const { file, to, secret, keepHeaders = false, onResult, signal } = options;
   const { size } = await stat(file).catch(unreadable(file));
   const transport = createTransport();
   let sent = 0;
   let succeeded = 0;
+  const withheld = new Set<string>();
   try {
     for await (const { number, text, end } of readLines(open(file))) {
       if (signal?.aborted) break;
-      const { headers, body } = parseRecordedRequest(text, number);
-      const request = { url: to, headers: signed(headers, body, secret), body };
+      const recorded = parseRecordedRequest(text, number);
+      const { body } = recorded;
+      const { kept, left } = split(recorded, keepHeaders ? recorded.url : to);
+      for (const name of left) withheld.add(name);
+      const request = { url: to, headers: signed(kept, body, secret), body };
       const result = await transport.send(request, { timeoutMs: ATTEMPT_TIMEOUT_MS });
       sent += 1;
       if (result.outcome === "success") succeeded += 1;
@@ -71,7 +97,28 @@ export async function replay({ file, to, secret, onResult, signal }: ReplayOptio
   } finally {
     await transport.close();
   }
-  return { sent, succeeded, failed: sent - succeeded };
+  return { sent, succeeded, failed: sent - succeeded, withheld: [...withheld] };
+}
+
+/** The headers for a URL, and the names of those that were recorded for another origin. */
+function split(
+  { url, headers }: RecordedRequest,
+  to: string,
+): { readonly kept: RecordedRequest["headers"]; readonly left: readonly string[] } {
+  if (originOf(url) === originOf(to)) return { kept: headers, left: [] };
+  const entries = Object.entries(headers);
+  return {
+    kept: Object.fromEntries(entries.filter(isOwn)),
+    left: entries.filter((entry) => !isOwn(entry)).map(([name]) => name),
+  };
+}
+
+function isOwn([name]: readonly [string, string]): boolean {
+  return OWN_HEADERS.has(name.toLowerCase());
+}
+
+function originOf(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).origin : undefined;
 }
 
 function open(file: string): ReadStream {

@@ -29,10 +29,26 @@ export function terminalOf(host: NodeJS.Process): Terminal {
   };
 }
 
+/** Control and format characters, and the line breaks of Unicode. Bidirectional marks are format characters. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+
 /** Text of others, made safe for a terminal: control characters could move the cursor or worse. */
 export function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => {
+  return text.replaceAll(UNPRINTABLE, (character) => {
     const code = (character.codePointAt(0) ?? 0).toString(16);
     return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, "0")}`;
   });
+}
+
+/**
+ * A value as one line of JSON that is safe for a terminal. `JSON.stringify` leaves the C1 controls and bidirectional marks as
+ * they are; here they are escaped, which JSON readers undo.
+ */
+export function jsonLine(value: unknown): string {
+  return JSON.stringify(value).replaceAll(UNPRINTABLE, (character) =>
+    character
+      .split("")
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+      .join(""),
+  );
 }

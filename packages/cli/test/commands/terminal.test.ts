@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { run } from "../../src/run.ts";
-import { printable, terminalOf, type Terminal } from "../../src/terminal/terminal.ts";
-import { runCommand } from "../support/command.ts";
+import { jsonLine, printable, terminalOf, type Terminal } from "../../src/terminal/terminal.ts";
+import { runCommand, startServe } from "../support/command.ts";
+import { send } from "../../../server/test/support/http.ts";
 import { SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
 import { closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
 
@@ -85,7 +86,7 @@ describe("the progress bar", () => {
   });
 
   it("is not there elsewhere, nor with --json, and each audit is printed all the same", async () => {
-    const plain = await certifyOn(false);
+    const plain = await certifyOn(false, "--verbose");
     expect(plain.split("\n")).toHaveLength(4);
     expect(plain).toMatch(/^✓ MUST +.*\(accepts-redelivery\)$/m);
     const json = await certifyOn(true, "--json");
@@ -120,5 +121,36 @@ describe("printable", () => {
     expect(printable("\u001B[2J\u0007\n\r\u009B\u202E\u2028\u{E0001}")).toBe(
       "\\u001b[2J\\u0007\\u000a\\u000d\\u009b\\u202e\\u2028\\u{e0001}",
     );
+  });
+});
+
+describe("what others sent", () => {
+  /** An escape sequence in seven and in eight bits, a deletion, marks that turn the direction, and one beyond the 16 bits. */
+  const hostile = "a\u001B[31m\u009B2J\u007F\u202E\u2066\u200F\u2028\u{E0001}b";
+  const unprintable = /[^\P{C}\n]|[\u2028\u2029]/u;
+
+  it.each([["--json"], []])(
+    "reaches no terminal as control or bidirectional characters (%s)",
+    async (...flags) => {
+      const receiver = closing(await startReceiver());
+      const server = await startServe(["--to", receiver.url, "--secret", SECRET, ...flags]);
+      const body = { writeKey: "any", userId: hostile, event: hostile, messageId: hostile };
+      await send(`${server.url}/v1/track`, { method: "POST", body });
+      await send(`${server.url}/v1/track`, { method: "POST", body: { ...body, userId: [hostile] } });
+      await send(`${server.url}/v1/track`, {
+        method: "POST",
+        body: { ...body, messageId: "off", integrations: { All: false } },
+      });
+      await server.printed(/delivered/);
+      await server.printed(/rejected/);
+      await server.printed(/skipped/);
+      expect(server.stdout() + server.stderr()).not.toMatch(unprintable);
+    },
+  );
+
+  it("is the same again when its JSON is read", () => {
+    const line = jsonLine({ hostile });
+    expect(line).not.toMatch(unprintable);
+    expect(JSON.parse(line)).toEqual({ hostile });
   });
 });

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { sign } from "@countersign/core";
-import { replay } from "countersign";
+import { replay, type ReplayOptions } from "countersign";
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { formatRecordedRequest } from "@countersign/server/recording";
@@ -52,9 +52,39 @@ describe("replay", () => {
       Buffer.from([0xff, 0x00, 0xc3]),
       Buffer.from("☕\u2028"),
     ];
-    expect(await replay({ file: recording(bodies), to })).toEqual({ sent: 3, succeeded: 3, failed: 0 });
+    const report = await replay({ file: recording(bodies), to, keepHeaders: true });
+    expect(report).toEqual({ sent: 3, succeeded: 3, failed: 0, withheld: [] });
     expect(received.map(({ body }) => body)).toEqual(bodies);
     expect(received[0]?.headers).toMatchObject({ "x-signature": "recorded", "x-team": "a" });
+  });
+
+  it("sends recorded credentials to the origin they were recorded for only, unless it is told to", async () => {
+    const file = join(temporaryDirectory(), "traffic.jsonl");
+    const headers = {
+      "Content-Type": "application/json",
+      "X-Signature": "recorded",
+      Authorization: "Bearer canary",
+    };
+    const line = (url: string): string =>
+      formatRecordedRequest({ at: "", url, headers, body: Buffer.from("{}") });
+    writeFileSync(file, line("http://elsewhere/hooks") + line(new URL("/other/path", to).href));
+    expect(await replay({ file, to })).toMatchObject({ sent: 2, withheld: ["Authorization"] });
+    expect(await replay({ file, to, keepHeaders: true })).toMatchObject({ sent: 2, withheld: [] });
+    const seen = received.map(({ headers: { authorization, ...others } }) => [
+      authorization,
+      others["x-signature"],
+    ]);
+    expect(seen).toEqual([
+      [undefined, "recorded"],
+      ["Bearer canary", "recorded"],
+      ["Bearer canary", "recorded"],
+      ["Bearer canary", "recorded"],
+    ]);
+  });
+
+  it("does not take an option that does not exist", async () => {
+    const options = { file: recording([]), to, keepheaders: true } as ReplayOptions;
+    await expect(replay(options)).rejects.toThrow('did you mean "keepHeaders"?');
   });
 
   it.each(["X-Signature", "x-signature"])(

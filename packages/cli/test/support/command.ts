@@ -71,6 +71,6 @@ export async function startServe(
   options?: CommandOptions,
 ): Promise<RunningCommand & { readonly url: string }> {
   const command = startCommand(["serve", "--port", "0", ...args], options);
-  const [, url = ""] = await command.printed(/listens on (http:\S+)/);
+  const [, url = ""] = await command.printed(/(?:listens on |"url":")(http:[^\s"]+)/);
   return { ...command, url };
 }

@@ -1,5 +1,6 @@
 import { sign } from "@countersign/core";
 import type { Attempt, Delivery, SenderSettings } from "@countersign/sender";
+import { withHiddenHeaders } from "../settings/hidden-headers.ts";
 import { destinationOf } from "../settings/settings-edit.ts";
 
 /** A delivery as the control API shows it: times as ISO 8601, without the body. */
@@ -25,7 +26,7 @@ export function deliveryDetailJson(delivery: Delivery, settings: SenderSettings)
   const destination = destinationOf(settings, delivery.destination);
   const secret = destination?.secret;
   const signature = secret === undefined ? undefined : sign(delivery.body, secret);
-  const [endpoint] = destination?.endpoints ?? [];
+  const [endpoint] = (destination?.endpoints ?? []).map(withHiddenHeaders);
   const body = Buffer.from(delivery.body).toString("utf8");
   const headers = {
     "Content-Type": "application/json",

@@ -10,6 +10,7 @@ import {
   withoutSource,
   withSource,
 } from "../settings/settings-edit.ts";
+import { withHiddenHeaders, withKnownHeaders } from "../settings/hidden-headers.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
 import { bodies } from "./schemas.ts";
 
@@ -23,7 +24,7 @@ export const settingsOperations: readonly Operation[] = [
     path: "/sources",
     id: "listSources",
     summary:
-      "Every source with its destinations. Shared secrets are not shown: `signed` says whether there is one.",
+      "Every source with its destinations. Secrets and the values of static headers are not shown: `signed` says whether there is a secret.",
     answer: { status: 200, schema: { type: "array", items: ref("Source") } },
     handle: ({ sender, book }) => sender.settings.sources.map((source) => sourceJson(source, book)),
   },
@@ -73,7 +74,14 @@ export const settingsOperations: readonly Operation[] = [
       };
       const before = namedDestinations(source).find((destination) => destination.name === name);
       const secret = given === undefined ? before?.secret : (given ?? undefined);
-      const destination = { ...settings, name, ...(secret !== undefined && { secret }) };
+      const endpoints = withKnownHeaders(settings.endpoints, before?.endpoints ?? []);
+      if (typeof endpoints === "string") {
+        throw new Problem(
+          422,
+          `The value of the header ${JSON.stringify(endpoints)} is hidden, and this URL had no such header. Give its value.`,
+        );
+      }
+      const destination = { ...settings, endpoints, name, ...(secret !== undefined && { secret }) };
       change(context, withSource(sender.settings, withDestination(source, destination)));
       return changed(context, source.name);
     },
@@ -134,6 +142,7 @@ function sourceJson(source: SourceSettings, book: SettingsBook): object {
   const { name, writeKey = name, blockedEvents = [], countFiltered = false } = source;
   const destinations = namedDestinations(source).map(({ secret, enabled = true, ...destination }) => ({
     ...destination,
+    endpoints: destination.endpoints.map(withHiddenHeaders),
     signed: secret !== undefined,
     enabled,
   }));

@@ -4,17 +4,49 @@ import { tooLarge, type Refusal } from "./refusal.ts";
 /** Beyond the limit, this many times the limit is still read and dropped: many clients only listen once they have written. */
 const DRAIN_FACTOR = 10;
 
-/** How many bytes all requests together may hold in memory. */
+/** A body may hold its bytes for this long before others may have them. */
+const GRACE_MS = 1_000;
+
+/** Somebody who holds bytes of the budget while the rest of a body is awaited. */
+interface Holder {
+  readonly since: number;
+  /** Gives up: the bytes go back to the budget. */
+  readonly dismiss: () => void;
+}
+
+/**
+ * How many bytes all requests together may hold in memory. When they are used up, the body goes that has been awaited for
+ * longest: clients that send slowly cannot keep those out that send their bodies at once.
+ */
 export class ByteBudget {
   #left: number;
+  readonly #now: () => number;
+  /** In order of arrival. */
+  readonly #waiting = new Set<Holder>();
 
-  /** @param bytes The most that may be taken at any time. */
-  constructor(bytes: number) {
+  /**
+   * @param bytes The most that may be taken at any time.
+   * @param now A clock in milliseconds.
+   */
+  constructor(bytes: number, now: () => number = () => performance.now()) {
     this.#left = bytes;
+    this.#now = now;
   }
 
-  /** Takes `bytes` if they are left. */
+  /** Adds a body that is awaited. Returns what ends that. */
+  wait(dismiss: () => void): () => void {
+    const holder = { since: this.#now(), dismiss };
+    this.#waiting.add(holder);
+    return () => this.#waiting.delete(holder);
+  }
+
+  /** Takes `bytes` if they are left, or can be had from slow ones. */
   take(bytes: number): boolean {
+    for (const holder of this.#waiting) {
+      if (bytes <= this.#left || this.#now() - holder.since < GRACE_MS) break;
+      this.#waiting.delete(holder);
+      holder.dismiss();
+    }
     if (bytes > this.#left) return false;
     this.#left -= bytes;
     return true;
@@ -45,9 +77,21 @@ export function readBody(stream: Readable, maxBytes: number, budget: ByteBudget)
       held = 0;
     };
     const settle = (): void => {
+      stopWaiting();
       stream.off("data", onData).off("end", settle).off("error", onBroken).off("close", onBroken);
       const release = (): void => budget.give(held);
       resolve(refusal ? { ok: false, refusal } : { ok: true, bytes: Buffer.concat(chunks, held), release });
+    };
+    const stopWaiting = budget.wait(() => {
+      drop(TOO_SLOW);
+      settle();
+    });
+    const keep = (chunk: Buffer): void => {
+      if (!budget.take(chunk.length)) return drop(OVERLOADED);
+      chunks.push(chunk);
+      held += chunk.length;
+      // This very body was the one that had been awaited for longest.
+      if (refusal !== undefined) drop(refusal);
     };
     const onBroken = (): void => {
       drop(ABORTED);
@@ -56,16 +100,20 @@ export function readBody(stream: Readable, maxBytes: number, budget: ByteBudget)
     const onData = (chunk: Buffer): void => {
       seen += chunk.length;
       if (seen > maxBytes) drop(tooLarge(`The limit is ${maxBytes} bytes.`));
-      else if (!refusal && !budget.take(chunk.length)) drop(OVERLOADED);
-      else if (!refusal) {
-        chunks.push(chunk);
-        held += chunk.length;
-      }
+      else if (refusal === undefined) keep(chunk);
       if (seen > maxBytes * DRAIN_FACTOR) settle();
     };
     stream.on("data", onData).on("end", settle).on("error", onBroken).on("close", onBroken);
   });
 }
+
+const TOO_SLOW: Refusal = {
+  status: 503,
+  code: "overloaded",
+  message: "The body took too long",
+  detail:
+    "The server holds as many unfinished request bodies as it allows itself, and this one was the oldest. Send it again.",
+};
 
 const ABORTED: Refusal = {
   status: 400,

@@ -11,7 +11,7 @@ export interface KeptRejection extends Omit<Rejection, "message"> {
   readonly receivedAt: string;
   /** The source it was for, when its write key was known. */
   readonly source?: string;
-  /** The message as JSON, cut after 32,768 characters. */
+  /** The message as JSON, without its write key, cut after 32,768 characters. */
   readonly message: string;
 }
 
@@ -217,8 +217,13 @@ function makePrivate(path: string): void {
 /** Whatever could not be serialised was too deep; then its kind must do. */
 function printed(message: unknown): string {
   try {
-    return (JSON.stringify(message) ?? "").slice(0, MAX_MESSAGE_CHARACTERS);
+    return (JSON.stringify(message, withoutWriteKey) ?? "").slice(0, MAX_MESSAGE_CHARACTERS);
   } catch {
     return "(nested too deeply to print)";
   }
+}
+
+/** A write key is a credential; which one it was shows by the source. Left out before the text is cut. */
+function withoutWriteKey(name: string, value: unknown): unknown {
+  return name === "writeKey" ? undefined : value;
 }

@@ -1,13 +1,14 @@
 import { statSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { gzipSync } from "node:zlib";
 import { virtualClock, type VirtualClock } from "@countersign/protocol";
 import { createServer, type CountersignServer, type ServerOptions } from "@countersign/server";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { send, type Answer } from "../support/http.ts";
 import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
-import { closing, temporaryDirectory } from "../support/resources.ts";
+import { cleanUp, closing, temporaryDirectory } from "../support/resources.ts";
 
 const MINIMAL = { type: "track", userId: "u", event: "e" };
 
@@ -56,6 +57,24 @@ describe("a small request cannot make much work", () => {
       expect(sizeIn(data) - before).toBeLessThan(4 * 5 * body.length);
     },
   );
+});
+
+it("bodies that are sent slowly keep nobody out, though they take all the memory there is for bodies", async () => {
+  const server = closing(await createServer({ to: "http://127.0.0.1:9/", port: 0 }));
+  const head = "POST /v1/batch HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500000\r\n\r\n";
+  const part = Buffer.concat([Buffer.from(head), Buffer.alloc(490_000, "x")]);
+  const sockets = many(150, () => connect(Number(new URL(server.url).port), "127.0.0.1"));
+  cleanUp(() => sockets.forEach((socket) => socket.destroy()));
+  const sent = sockets.map(
+    (socket) => new Promise((resolve) => socket.on("error", resolve).write(part, resolve)),
+  );
+  await Promise.all(sent);
+  const body = { writeKey: "any", ...MINIMAL, context: { a: "x".repeat(30_000) } };
+  const record = async (): Promise<number> =>
+    (await send(`${server.url}/v1/track`, { method: "POST", body })).status;
+  // Far sooner than the 30 s after which unfinished requests are closed.
+  await vi.waitFor(async () => expect(await record()).toBe(200), { timeout: 8_000, interval: 100 });
+  expect(await Promise.all(many(20, record))).toEqual(many(20, () => 200));
 });
 
 interface Limited {

@@ -31,6 +31,34 @@ describe("readBody", () => {
     expect(codeOf(await readBody(ended("ijkl"), 4, budget))).toBeUndefined();
   });
 
+  it("takes the room of the body that has been awaited for longest, so that slow ones keep nobody out", async () => {
+    let now = 0;
+    const budget = new ByteBudget(10, () => now);
+    const slow = new PassThrough();
+    const reading = readBody(slow, 10, budget);
+    slow.write("12345678");
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(codeOf(await readBody(ended("abcd"), 4, budget))).toBe("overloaded");
+    now = 1_000;
+    const quick = await readBody(ended("abcd"), 4, budget);
+    expect([codeOf(quick), codeOf(await reading)]).toEqual([undefined, "overloaded"]);
+    if (quick.ok) quick.release();
+    expect(budget.take(10)).toBe(true);
+  });
+
+  it("gives all bytes back of a body that had to give up its own room", async () => {
+    let now = 0;
+    const budget = new ByteBudget(10, () => now);
+    const slow = new PassThrough();
+    const reading = readBody(slow, 100, budget);
+    slow.write("12345678");
+    await new Promise((resolve) => setImmediate(resolve));
+    now = 5_000;
+    slow.write("12345678");
+    expect(codeOf(await reading)).toBe("overloaded");
+    expect(budget.take(10)).toBe(true);
+  });
+
   it("refuses a body that breaks off, and holds nothing then", async () => {
     const budget = new ByteBudget(4);
     const stream = new PassThrough();

@@ -1,0 +1,88 @@
+import { createServer, type CountersignServer } from "@countersign/server";
+import { beforeEach, describe, expect, it } from "vitest";
+import { send, type Answer } from "../support/http.ts";
+import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
+import { closing } from "../support/resources.ts";
+
+const TOKEN = "Bearer canary-token";
+const PATH = "/api/sources/default/destinations/webhooks";
+
+let receiver: Receiver;
+let server: CountersignServer;
+
+beforeEach(async () => {
+  receiver = closing(await startReceiver());
+  const endpoints = [{ url: receiver.url, headers: { Authorization: TOKEN, "X-Team": "a" } }];
+  const destinations = [{ name: "webhooks", endpoints, secret: SECRET }];
+  const sources = [{ name: "default", writeKey: "canary-key", destinations }];
+  server = closing(await createServer({ sources, port: 0 }));
+});
+
+function put(body: object): Promise<Answer> {
+  return send(server.url + PATH, { method: "PUT", body });
+}
+
+async function track(fields: object = {}): Promise<void> {
+  const body = { writeKey: "canary-key", userId: "u", event: "e", ...fields };
+  await send(`${server.url}/v1/track`, { method: "POST", body });
+  await server.sender.idle();
+}
+
+describe("credentials", () => {
+  it("are in nothing that is shown: static headers, secrets and tokens", async () => {
+    await track();
+    expect(receiver.webhooks).toHaveLength(1);
+    const [delivery] = (await send(`${server.url}/api/deliveries`)).json() as { id: string }[];
+    const paths = [
+      "/",
+      "/api/sources",
+      "/api/deliveries",
+      `/api/deliveries/${delivery?.id}`,
+      "/api/stats",
+      "/metrics",
+    ];
+    for (const path of paths) {
+      const { text } = await send(server.url + path);
+      expect(text).not.toContain("canary-token");
+      expect(text).not.toContain(SECRET);
+    }
+    expect((await send(`${server.url}/api/sources`)).json()).toMatchObject([
+      { destinations: [{ endpoints: [{ headers: { Authorization: "(hidden)", "X-Team": "(hidden)" } }] }] },
+    ]);
+    expect((await send(`${server.url}/api/deliveries/${delivery?.id}`)).text).toContain(
+      "-H 'Authorization: (hidden)'",
+    );
+  });
+
+  it("stay when what was read is changed and sent back, and are not taken for their placeholder", async () => {
+    const [source] = (await send(`${server.url}/api/sources`)).json() as {
+      destinations: { endpoints: { url: string; headers: object }[] }[];
+    }[];
+    const endpoints = source?.destinations[0]?.endpoints ?? [];
+    const added = endpoints.map((endpoint) => ({
+      ...endpoint,
+      headers: { ...endpoint.headers, "X-New": "b" },
+    }));
+    expect((await put({ endpoints: added })).status).toBe(200);
+    expect(server.sender.settings.sources[0]?.destinations[0]?.endpoints).toEqual([
+      { url: receiver.url, headers: { Authorization: TOKEN, "X-Team": "a", "X-New": "b" } },
+    ]);
+    const elsewhere = endpoints.map((endpoint) => ({ ...endpoint, url: "http://127.0.0.1:9/other" }));
+    const refused = await put({ endpoints: elsewhere });
+    expect([refused.status, refused.json()]).toMatchObject([
+      422,
+      { detail: expect.stringContaining('The value of the header "Authorization" is hidden') },
+    ]);
+  });
+
+  it("are not kept with a rejected message: its write key, wherever it stood", async () => {
+    await track({ event: "" });
+    await track({ writeKey: "canary-key-misspelt" });
+    const batch = { writeKey: "canary-key", batch: [{ type: "track", writeKey: "canary-key" }] };
+    await send(`${server.url}/v1/batch`, { method: "POST", body: batch });
+    await send(`${server.url}/v1/batch`, { method: "POST", body: { writeKey: "canary-key", batch: {} } });
+    const kept = await send(`${server.url}/api/rejections`);
+    expect(kept.json()).toHaveLength(4);
+    expect(kept.text).not.toContain("canary-key");
+  });
+});
