@@ -1,6 +1,6 @@
 /** Collects the bytes of a body. Made by {@link createBodyBuffer}. */
 export interface BodyBuffer {
-  /** Takes a chunk in; false where the body would pass the limit with it. */
+  /** Adds a chunk. False if it would take the body over the limit. */
   append(chunk: Uint8Array): boolean;
   /** The bytes so far. */
   bytes(): Uint8Array;
@@ -13,7 +13,7 @@ const SMALLEST_GROWTH = 16_384;
  * hundred times its body.
  */
 export function createBodyBuffer(maxBytes: number): BodyBuffer {
-  // Most bodies come in one chunk, which is then used as it is: a buffer for each would cost more than its signature.
+  // Most bodies come in one chunk, which is used as it is: a buffer for each would cost more than its signature.
   let buffer: Uint8Array = new Uint8Array();
   let length = 0;
   return {

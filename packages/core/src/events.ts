@@ -6,14 +6,14 @@ import type { ReceivedMessage, TrackMessage } from "./messages.ts";
 /** From event name to the schema of its properties: any library that implements Standard Schema. */
 export type EventSchemas = Readonly<Record<string, StandardSchemaV1>>;
 
-/** Track events whose properties are typed and checked, as {@link defineEvents} gives them. */
+/** Track events whose properties are typed and checked, made by {@link defineEvents}. */
 export interface EventDefinitions<Schemas extends EventSchemas = EventSchemas> {
   readonly schemas: Schemas;
 }
 
 /**
- * A track message of a defined event: its name as a literal type, its properties as the schema's output. Where no events
- * are defined, a {@link TrackMessage}.
+ * A track message of a defined event: its name as a literal type, its properties as the schema's output. A {@link TrackMessage} if no events
+ * are defined.
  */
 export type TrackEvent<
   Schemas extends EventSchemas,
@@ -32,7 +32,7 @@ export type TrackEvent<
  */
 export type InvalidEvents = "reject" | "report";
 
-/** One thing that a schema says against the properties of an event: a message, and the path of the property. */
+/** One way in which properties do not match a schema: a message, and the path of the property. */
 export type EventIssue = StandardSchemaV1.Issue;
 
 /** The same events with properties that may not match: what a router sees with `invalidEvents: "report"`. */
@@ -71,7 +71,7 @@ export function defineEvents<const Schemas extends EventSchemas>(
   return { schemas };
 }
 
-/** @throws TypeError if `events` is not what {@link defineEvents} gave: the schemas themselves, most likely. */
+/** @throws TypeError if `events` does not come from {@link defineEvents}. Most likely it is the schemas themselves. */
 export function checkEvents(events: EventDefinitions | undefined, invalidEvents: unknown): void {
   if (events !== undefined && typeof (events as Partial<EventDefinitions> | null)?.schemas !== "object") {
     throw new TypeError("The option events must come from defineEvents().");
@@ -87,10 +87,10 @@ const INVALID_EVENTS: ReadonlySet<unknown> = new Set<InvalidEvents | undefined>(
   "report",
 ]);
 
-/** A message after the schema of its event was asked. */
+/** A message after validation by the schema of its event. */
 export interface ValidatedEvent<Message extends ReceivedMessage> {
   readonly message: Message;
-  /** What the schema says against the properties, where that is only reported. */
+  /** What does not match, if that is only reported. */
   readonly issues: readonly EventIssue[] | undefined;
 }
 
@@ -107,8 +107,8 @@ interface Report {
 }
 
 /**
- * Asks the schema of a track event, if it is defined. With `"reject"` the properties become the schema's output; with
- * `"report"` the message stays as received, and the schema only says what is wrong. Any other message stays as it is.
+ * Validates a track event by its schema, if it has one. With `"reject"` the properties become the schema's output; with
+ * `"report"` the message stays as received, and only the issues are returned. Any other message stays as it is.
  *
  * @throws WebhookError `ERR_INVALID_MESSAGE` naming the event and each property that does not match, with `"reject"`.
  */

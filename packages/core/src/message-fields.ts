@@ -2,7 +2,7 @@ import { isObject } from "@countersign/protocol";
 import type { WebhookErrorCode } from "./errors.ts";
 
 /**
- * What is checked of a message, as data: parsing and the published JSON Schema both come from this one table (spec 2.2).
+ * What is checked of a message, as data. Parsing and the published JSON Schema both use this table (spec 2.2).
  * A field that is null counts as absent.
  */
 
@@ -12,7 +12,7 @@ export type FieldKind = "string" | "number" | "object";
 /** What is checked of one message type. */
 export interface MessageRule {
   readonly fields: Readonly<Record<string, FieldKind>>;
-  /** Each list holds the spellings of one thing that must be there, as non-empty text, in at least one of them. */
+  /** Each list has the spellings of one required field. At least one of them must be non-empty text. */
   readonly required: readonly (readonly string[])[];
 }
 
@@ -58,18 +58,18 @@ export interface MessageFault {
 
 type FieldEntries = readonly (readonly [name: string, kind: FieldKind])[];
 
-// Listed once: every message is checked against them.
+// Listed once, because every message is checked against them.
 const COMMON_ENTRIES: FieldEntries = Object.entries(COMMON);
 const FIELD_ENTRIES: ReadonlyMap<string, FieldEntries> = new Map(
   Object.entries(MESSAGE_RULES).map(([type, { fields }]) => [type, Object.entries(fields)]),
 );
 
-/** The first thing that is wrong with the fields that messages of every type share, or undefined where nothing is. */
+/** The first thing that is wrong with the fields that messages of every type share, or undefined if nothing is. */
 export function checkCommonFields(value: unknown): MessageFault | undefined {
   return isObject(value) ? checkFields(value, COMMON_ENTRIES, "the message") : undefined;
 }
 
-/** The first thing that is wrong with a value as a message, or undefined where nothing is. */
+/** The first thing that is wrong with a value as a message, or undefined if nothing is. */
 export function checkMessage(value: unknown): MessageFault | undefined {
   if (Array.isArray(value)) {
     return {

@@ -5,11 +5,11 @@ import type { MessageType } from "./messages.ts";
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 
 /**
- * The JSON Schema (2020-12) of the messages, made from the same table that `parseMessage` checks by: both accept and
- * refuse the same messages. Fields that are not named are accepted, as there.
+ * The JSON Schema (2020-12) of the messages, made from the table by which `parseMessage` checks: both accept and refuse the
+ * same messages. Both accept fields that are not listed.
  *
  * @param type - One message type. Default: any of the seven, as `oneOf` over `$defs`.
- * @returns A schema of your own: you may change it.
+ * @returns A new schema: you may change it.
  * @throws TypeError if the type is not one of the seven.
  * @example
  * ```ts

@@ -12,10 +12,10 @@ export interface OpenApiOptions {
 }
 
 /**
- * An OpenAPI 3.1 document of what a receiver is sent, as `webhooks`, and of what it answers.
+ * An OpenAPI 3.1 document of what a receiver gets, as `webhooks`, and of what it answers.
  *
  * @param options - Title and version of the document.
- * @returns A document of your own: you may change it, or serve it with `JSON.stringify`.
+ * @returns A new document: you may change it, or serve it with `JSON.stringify`.
  * @example
  * ```ts
  * app.get("/openapi.json", (_request, response) => response.json(openApiDocument({ title: "Shop webhooks" })));

@@ -3,9 +3,10 @@ import { checkCommonFields, checkMessage } from "./message-fields.ts";
 import type { UnknownMessage, WebhookMessage } from "./messages.ts";
 
 /**
- * The message a parsed JSON value is: the same object, now typed. Nothing is copied, dropped or renamed (spec 2.2).
+ * Checks that a parsed JSON value is a message, and types it. The result is the same object: nothing is copied, dropped or
+ * renamed (spec 2.2).
  *
- * @param value - What `JSON.parse` gave.
+ * @param value - A result of `JSON.parse`.
  * @throws WebhookError `ERR_BATCH_UNSUPPORTED` for an array, `ERR_UNKNOWN_TYPE` for a type that is not one of the seven,
  *   `ERR_INVALID_MESSAGE` naming the field that is wrong.
  * @example
@@ -15,7 +16,7 @@ import type { UnknownMessage, WebhookMessage } from "./messages.ts";
  * ```
  */
 export function parseMessage(value: unknown): WebhookMessage;
-/** As above; with `allowUnknownTypes`, an object of another type is an {@link UnknownMessage}. */
+/** The same. With `allowUnknownTypes`, an object of another type is an {@link UnknownMessage}. */
 export function parseMessage(
   value: unknown,
   options: { readonly allowUnknownTypes?: boolean },

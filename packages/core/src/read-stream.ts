@@ -3,13 +3,13 @@ import { WebhookError } from "./errors.ts";
 import { bodyTooLarge } from "./request.ts";
 
 /**
- * Reads the exact bytes of a web stream, such as the `body` of a `Request`, never more than `maxBytes` of them. For Node
- * streams there is `readRawBody` in `@countersign/core/node`.
+ * Reads the exact bytes of a web stream, such as the `body` of a `Request`, at most `maxBytes` of them. For Node streams use
+ * `readRawBody` of `@countersign/core/node`.
  *
- * @param stream - The stream, which nothing has read or locked before.
+ * @param stream - A stream that nothing has read or locked.
  * @param options - `maxBytes`: the largest body accepted, in bytes.
- * @throws WebhookError `ERR_BODY_TOO_LARGE` as soon as the limit is passed, the rest cancelled; `ERR_BODY_ABORTED` when
- *   the stream fails before its end; `ERR_BODY_ALREADY_READ` when something else holds it.
+ * @throws WebhookError `ERR_BODY_TOO_LARGE` as soon as the limit is passed, the rest cancelled; `ERR_BODY_ABORTED` if
+ *   the stream fails before its end; `ERR_BODY_ALREADY_READ` if something else has locked it.
  * @example
  * ```ts
  * const bytes = await readStream(stream, { maxBytes: 1_048_576 });
@@ -28,7 +28,7 @@ export async function readStream(
     });
     if (done) return body.bytes();
     if (body.append(value)) continue;
-    // Not awaited: what the source does with it must not keep the answer waiting, nor change it.
+    // Not awaited: the source must neither delay nor change the answer.
     reader.cancel().catch(() => {});
     throw bodyTooLarge(options.maxBytes);
   }

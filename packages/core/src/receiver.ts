@@ -90,7 +90,8 @@ export function createReceiver<TRequest, Message extends ReceivedMessage>(
       const header = readSignature(progress.header);
       if (!header.ok) throw new WebhookError(header.code);
       progress.signature = header.hex;
-      await findSecrets(secret, request.request, progress);
+      if (typeof secret === "function") await findSecrets(secret, request.request, progress);
+      else progress.secrets = secret;
     }
     const body = await readBody(request.body, { maxBytes, strict });
     progress.body = body;
@@ -173,14 +174,10 @@ interface Progress {
 }
 
 async function findSecrets<TRequest>(
-  secret: readonly string[] | SecretFunction<TRequest>,
+  secret: SecretFunction<TRequest>,
   request: TRequest,
   progress: Progress,
 ): Promise<void> {
-  if (typeof secret !== "function") {
-    progress.secrets = secret;
-    return;
-  }
   const result = await secret(request);
   const named = typeof result === "object" && result !== null && "tenant" in result;
   if (named && (typeof result.tenant !== "string" || result.tenant === "")) {

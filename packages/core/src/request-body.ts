@@ -10,7 +10,7 @@ const ALREADY_READ =
  * Where the body of a web-standard `Request` comes from. For Node requests use `toWebhookRequest` of
  * `@countersign/core/node`.
  *
- * @param request - A request. If its body was read before, the answer is `gone`.
+ * @param request - A request. If its body was read before, the result is `gone`.
  * @example
  * ```ts
  * async function verdictOn(request: Request) {
@@ -26,8 +26,8 @@ export function requestBody(request: Request): WebhookBody {
 
 async function readRequest(request: Request, maxBytes: number): Promise<Uint8Array> {
   try {
-    // A declared length has been checked by now, and HTTP servers hold a body to it. The stream, which most runtimes make
-    // only for whoever asks, costs several times as much.
+    // A declared length has been checked by now, and HTTP servers hold a body to it. The stream, which most runtimes create
+    // only on demand, costs several times as much.
     if (Number(request.headers.get("content-length")) > 0) return new Uint8Array(await request.arrayBuffer());
     return request.body === null ? new Uint8Array() : await readStream(request.body, { maxBytes });
   } catch (cause) {

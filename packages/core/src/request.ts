@@ -28,7 +28,7 @@ export interface WebhookRequest<TRequest = unknown> {
   readonly method: string;
   readonly headers: WebhookHeaders;
   readonly body: WebhookBody;
-  /** The framework's own request, passed on to the `secret` function and to the hooks. */
+  /** The framework's own request, passed to the `secret` function and to the hooks. */
   readonly request: TRequest;
 }
 
@@ -67,21 +67,25 @@ export function bodyReadBefore(earlier: EarlierRead): WebhookBody {
 /** One header's value, whatever the case of its name. Several values are joined by a comma, as HTTP says. */
 export function headerValue(headers: WebhookHeaders, name: string): string | undefined {
   if (isHeaders(headers)) return headers.get(name) ?? undefined;
-  const values = Object.keys(headers)
-    .filter((key) => key.length === name.length && key.toLowerCase() === name)
-    .flatMap((key) => headers[key] ?? []);
-  return values.length === 0 ? undefined : values.join(", ");
+  let found: string | undefined;
+  for (const key of Object.keys(headers)) {
+    const value = key.length === name.length && key.toLowerCase() === name ? headers[key] : undefined;
+    if (value === undefined) continue;
+    const text = typeof value === "string" ? value : value.join(", ");
+    found = found === undefined ? text : `${found}, ${text}`;
+  }
+  return found;
 }
 
-// A record, too, may hold a header called "get", but then its value is text and not a function.
+// A record may have a header called "get", too, but its value is text and not a function.
 function isHeaders(headers: WebhookHeaders): headers is { get(name: string): string | null } {
   return typeof headers["get" as keyof WebhookHeaders] === "function";
 }
 
 /**
- * What can be refused before the body is read: method, media type, content encoding, declared length.
+ * Checks what can be checked before the body is read: method, media type, content encoding, declared length.
  *
- * @throws WebhookError naming the first that is wrong.
+ * @throws WebhookError for the first that is wrong.
  */
 export function checkHead(request: WebhookRequest, maxBodyBytes: number): void {
   if (request.method !== "POST") throw new WebhookError("ERR_METHOD_NOT_ALLOWED");
@@ -95,7 +99,7 @@ export function checkHead(request: WebhookRequest, maxBodyBytes: number): void {
 }
 
 /**
- * The error for a body beyond the limit, for whoever writes a `read` of {@link WebhookBody}.
+ * The error for a body beyond the limit, for your own `read` of a {@link WebhookBody}.
  *
  * @param maxBodyBytes - The limit, in bytes.
  * @example
@@ -115,8 +119,8 @@ export function bodyTooLarge(maxBodyBytes: number): WebhookError {
 /**
  * The body of a request, wherever it comes from, within the limit.
  *
- * @throws WebhookError `ERR_BODY_TOO_LARGE`, `ERR_BODY_ABORTED`, or `ERR_BODY_ALREADY_READ` where nothing is left of it or,
- *   with `strict`, nothing but a parsed value.
+ * @throws WebhookError `ERR_BODY_TOO_LARGE`, `ERR_BODY_ABORTED`, or `ERR_BODY_ALREADY_READ` if nothing is left of it or,
+ *   with `strict`, only a parsed value.
  */
 export async function readBody(
   body: WebhookBody,
@@ -165,8 +169,9 @@ function alreadyRead(hint: string | undefined, cause?: unknown): WebhookError {
 const JSON_TYPE = /^application\/(?:[\w.!#$&^-]+\+)?json$/i;
 const UTF8_CHARSET = /^charset\s*=\s*"?utf-?8"?$/i;
 
-/** Whether a Content-Type means JSON in UTF-8: parameters other than the charset do not matter. */
+/** Whether a Content-Type means JSON in UTF-8. Parameters other than the charset do not matter. */
 function isJson(contentType: string | undefined): boolean {
+  if (contentType === "application/json") return true;
   const [type = "", ...parameters] = (contentType ?? "").split(";").map((part) => part.trim());
   return (
     JSON_TYPE.test(type) && parameters.every((part) => !/^charset\s*=/i.test(part) || UTF8_CHARSET.test(part))

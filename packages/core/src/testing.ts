@@ -19,7 +19,7 @@ const COMMON = {
   context: { ip: "203.0.113.7", library: { name: "countersign", version: "1.0" } },
 } as const;
 
-/** One well-formed message of each of the seven types, with the fields and key order the sender uses. */
+/** One well-formed message of each of the seven types, with the fields and the key order of the sender. */
 export interface SampleMessages {
   readonly page: PageMessage;
   readonly screen: ScreenMessage;
@@ -115,13 +115,12 @@ export interface SignedRequest {
   readonly method: "POST";
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Memory of its own, which is what `fetch` wants of a body. */
+  /** In its own memory, as `fetch` requires of a body. */
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
 /**
- * The request the service would send for a message: the body serialised once, its signature, the documented headers
- * (spec 4.1).
+ * The request that the service would send for a message: the body, its signature and the documented headers (spec 4.1).
  *
  * @param message - A message, or the exact text or bytes of a body.
  * @param secret - The shared secret.
@@ -147,13 +146,13 @@ export function signedRequest(
   };
 }
 
-/** Ways to spoil a signed request, or to change it harmlessly; each returns a new request. */
+/** Ways to break a signed request, or to change it without breaking it. Each returns a new request. */
 export interface Mutations {
   /** A digit of the body is changed after it was signed. A receiver must refuse it. */
   readonly tampered: (request: SignedRequest) => SignedRequest;
   /** The signature is removed. A receiver must refuse it. */
   readonly unsigned: (request: SignedRequest) => SignedRequest;
-  /** The body is signed with a secret the receiver does not have. A receiver must refuse it. */
+  /** The body is signed with a secret that the receiver does not have. A receiver must refuse it. */
   readonly forged: (request: SignedRequest) => SignedRequest;
   /** The signature is not hex HMAC-SHA1 at all. A receiver must refuse it, and not with a 5xx. */
   readonly malformed: (request: SignedRequest) => SignedRequest;
@@ -164,7 +163,7 @@ export interface Mutations {
 }
 
 /**
- * Ways to change a signed request, for testing what a receiver says to it.
+ * Ways to change a signed request, to test what a receiver answers.
  *
  * @example
  * ```ts

@@ -25,7 +25,7 @@ export interface VerifiedWebhook<Message extends ReceivedMessage = WebhookMessag
   readonly rawBody: Uint8Array;
   /**
    * The bytes received, or undefined where a body parser read them before and kept only a value. With
-   * `verifiedOver: "json"` nothing vouches for them: they may say something else than the message.
+   * `verifiedOver: "json"` nothing vouches for them: they may differ from the message.
    */
   readonly receivedBody: Uint8Array | undefined;
   /** The signature, 40 lower-case hex digits, or undefined for a message accepted without one. */
@@ -34,7 +34,7 @@ export interface VerifiedWebhook<Message extends ReceivedMessage = WebhookMessag
   readonly secretIndex: number;
   /** What the signature matches. */
   readonly verifiedOver: VerifiedOver;
-  /** With `invalidEvents: "report"`: what the event's schema says against the properties. Absent where they match it. */
+  /** With `invalidEvents: "report"`: where the properties do not match the event's schema. Absent if they match. */
   readonly issues?: readonly EventIssue[];
 }
 
