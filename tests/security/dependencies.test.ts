@@ -59,7 +59,7 @@ describe("the software bill of materials", () => {
     folder = await mkdtemp(join(tmpdir(), "countersign-sbom-"));
     const { packageManager = "" } = await readJson<Manifest>("package.json");
     const { scripts } = await readJson<{ scripts: Record<string, string> }>("package.json");
-    const [, ...command] = (scripts["sbom"] ?? "").replaceAll('"', "").split(" ");
+    const [, ...command] = (scripts["run:sbom"] ?? "").replaceAll('"', "").split(" ");
     const args = command.map((word) => word.replace(/^sbom\//, `${folder}/`));
     await run("npx", ["-y", packageManager, ...args], { cwd: root });
     for (const file of await readdir(folder)) {

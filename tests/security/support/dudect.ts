@@ -45,7 +45,7 @@ export function measureLeak({ inputs, run }: LeakOptions): Leak {
 }
 
 /** Welch's t of two samples. */
-export function welch(a: readonly number[], b: readonly number[]): number {
+function welch(a: readonly number[], b: readonly number[]): number {
   const [one, other] = [moments(a), moments(b)];
   const error = Math.sqrt(one.variance / a.length + other.variance / b.length);
   return error === 0 ? 0 : (one.mean - other.mean) / error;
