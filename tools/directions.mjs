@@ -25,7 +25,7 @@ export const ALLOWED_DIRECTIONS = {
 export const LAYERS = {
   certify: ["wire", "probe", "audits", "report"],
   server: ["errors", "settings", "ingest", "ledger", "live", "recording", "api", "page", "app"],
-  cli: ["errors", "terminal", "config", "send", "verify", "replay", "commands"],
+  cli: ["errors", "tls", "terminal", "config", "send", "verify", "replay", "commands"],
   sender: [
     "delivery",
     "calls",

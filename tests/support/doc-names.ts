@@ -96,12 +96,12 @@ export const FREE_NAMES: Readonly<Record<string, string | undefined>> = {
     }`,
   certify: `
     import type { Report } from "@countersign/certify";
-    import type { expect as vitestExpect, test as vitestTest } from "vitest";
+    import type { expect as vitestExpect, it as vitestIt } from "vitest";
     declare global {
       const url: string;
       const secret: string;
       const report: Report;
-      const test: typeof vitestTest;
+      const it: typeof vitestIt;
       const expect: typeof vitestExpect;
       const writeFile: typeof import("node:fs/promises").writeFile;
     }`,

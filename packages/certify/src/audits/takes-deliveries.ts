@@ -99,6 +99,7 @@ export const aboutEveryAnswer: readonly Audit[] = [
           leak,
           "an answer without the digest that would have been right, and without the secret",
           "Answer a rejected request without the expected signature, a stack trace or the configuration: with them, anyone can forge.",
+          "an answer tells the digest that would have been right, or the secret",
         )
       );
     },

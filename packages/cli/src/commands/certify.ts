@@ -21,7 +21,7 @@ export function certifyCommand(terminal: Terminal, exit: (code: number) => void)
   return new Command("certify")
     .summary("audit a receiver, in any language")
     .description(
-      "Audits a receiver, in any language: forged and broken messages, odd JSON, slow and aborted requests and more. Prints what failed, the cause first. It sends well over a hundred messages of a user called countersign-certify. Exits 1 when a MUST is not met.",
+      "Audits a receiver, in any language: forged and broken messages, odd JSON, slow and aborted requests and more. Prints what failed: first each MUST, its cause in the first line. It sends well over a hundred messages of a user called countersign-certify. Exits 1 when a MUST is not met.",
     )
     .argument("<url>", "the receiver", urlArgument)
     .addOption(
@@ -35,7 +35,7 @@ export function certifyCommand(terminal: Terminal, exit: (code: number) => void)
       "what the receiver is written in, for its fixes: node, python, java, php, go, ruby",
     )
     .option("--only <audit>", "run only this audit; repeatable", repeatedArgument)
-    .option("--verbose", "print the audits that passed or were skipped, too")
+    .option("--verbose", "print every audit as it ends, also those that passed or were skipped")
     .option("--junit <file>", "write a JUnit report")
     .option("--json", "print a JSON line for each audit, and the report as the last one")
     .addHelpText("after", examples("certify"))
@@ -56,6 +56,10 @@ async function run(url: string, flags: CertifyFlags, terminal: Terminal): Promis
     );
   }
   const progress = createProgress(terminal, json ? undefined : "Auditing", only?.length ?? audits.length);
+  const print = (result: AuditResult): void =>
+    progress.print(coloured(formatResult(result), result.outcome, terminal));
+  // Printed after everything that is more urgent.
+  const manners: AuditResult[] = [];
   let done = 0;
   const report = await certify({
     url,
@@ -65,16 +69,20 @@ async function run(url: string, flags: CertifyFlags, terminal: Terminal): Promis
     onResult(result) {
       done += 1;
       if (json) terminal.print(jsonLine(result));
+      else if (verbose) print(result);
+      else if (result.outcome === "failed" && result.level === "SHOULD") manners.push(result);
       // What was skipped is counted at the end, once for each reason.
-      else if (verbose || result.outcome === "failed") {
-        progress.print(coloured(formatResult(result), result.outcome, terminal));
-      }
+      else if (result.outcome === "failed") print(result);
       progress.update(done);
     },
   })
     .catch((error: unknown) => {
       if (error instanceof ReceiverUnreachableError) return error;
       throw error;
+    })
+    .then((ended) => {
+      for (const result of manners) print(result);
+      return ended;
     })
     .finally(() => progress.stop());
   if (report instanceof ReceiverUnreachableError) {

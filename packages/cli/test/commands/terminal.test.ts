@@ -85,7 +85,8 @@ describe("the progress bar", () => {
     expect(shown).toContain("2/2");
   });
 
-  it("is not there elsewhere, nor with --json, and each audit is printed all the same", async () => {
+  it("is not there elsewhere, nor with --json, and with --verbose each audit is printed all the same", async () => {
+    expect((await certifyOn(false)).split("\n")).toHaveLength(2);
     const plain = await certifyOn(false, "--verbose");
     expect(plain.split("\n")).toHaveLength(4);
     expect(plain).toMatch(/^✓ MUST +.*\(accepts-redelivery\)$/m);
