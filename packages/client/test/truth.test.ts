@@ -54,7 +54,7 @@ const fault: fc.Arbitrary<Fault> = fc.oneof(
 );
 
 type Step =
-  | { readonly kind: "record"; readonly poison: boolean; readonly bytes: number }
+  | { readonly kind: "record"; readonly fate: "good" | "poison" | "screened"; readonly bytes: number }
   | { readonly kind: "advance"; readonly milliseconds: number }
   | { readonly kind: "flush"; readonly deadline: number };
 
@@ -63,7 +63,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 6,
     arbitrary: fc.record({
       kind: fc.constant("record" as const),
-      poison: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
+      fate: fc.constantFrom("good", "good", "good", "good", "good", "good", "good", "poison", "screened"),
       bytes: fc.constantFrom(0, 10, 5_000, 30_000),
     }),
   },
@@ -173,6 +173,8 @@ function createWorld({ faults, steps: _steps, closeAfter: _closeAfter, tooMany, 
     transport: service,
     random: () => 0.5,
     requestTimeout: 2_000,
+    // A copy of what it got, or nothing.
+    beforeSend: (message) => (message.messageId.startsWith("screened") ? null : { ...message }),
     onDrop: tell,
     onReject: tell,
   });
@@ -188,7 +190,7 @@ async function play({ analytics, clock }: Told, { steps, closeAfter }: World): P
   for (const step of steps) {
     if (step.kind === "advance") await clock.advance(step.milliseconds);
     if (step.kind === "record") {
-      const messageId = `${step.poison ? "poison" : "good"}-${receipts.length}`;
+      const messageId = `${step.fate}-${receipts.length}`;
       receipts.push(analytics.identify({ userId: "u1", messageId, traits: { bio: "x".repeat(step.bytes) } }));
     }
     if (step.kind === "flush") {
@@ -212,8 +214,10 @@ function lieOf(
 ): string | undefined {
   const stored = keptInSecret.has(messageId) || service.messages.some((each) => each.messageId === messageId);
   if (outcome === undefined) return `${messageId} never ended`;
-  if (hooks.get(messageId) !== (outcome.status === "delivered" ? undefined : outcome))
-    return `${messageId}: wrong hook`;
+  const isScreened = outcome.status === "dropped" && outcome.reason === "before-send";
+  if (isScreened !== messageId.startsWith("screened")) return `${messageId}: not what beforeSend said`;
+  const told = outcome.status === "delivered" || isScreened ? undefined : outcome;
+  if (hooks.get(messageId) !== told) return `${messageId}: wrong hook`;
   if (outcome.status === "delivered") return stored ? undefined : `${messageId} delivered, but not stored`;
   if (!outcome.mayBeStored)
     return stored ? `${messageId} ${outcome.status} for certain, but stored` : undefined;
@@ -259,6 +263,7 @@ it(
     ];
     const expected = [
       "delivered",
+      "dropped before-send false",
       "dropped queue-full false",
       ...both.flatMap((end) => [`${end} false`, `${end} true`]),
     ];
