@@ -37,7 +37,7 @@ const ACCEPTED: Accepted = { kind: "accepted" };
 
 /**
  * Reads an answer. Only a success that looks like the service's own counts: a proxy's or a captive portal's page with
- * status 200 is no proof that the service has anything.
+ * status 200 does not prove that the service has anything.
  *
  * @param now - Milliseconds since 1970, for a Retry-After that is a date.
  * @param sanitize - Makes what the endpoint said fit for a log.

@@ -138,7 +138,7 @@ export class Dispatcher {
     const paced = isPaced(answer);
     if (!paced) batch.failures += 1;
     const delay = retryDelay(batch, answer, retry, random());
-    // The others must hear of it even when this batch gives up.
+    // The others must wait even when this batch gives up.
     const until = clock.now() + (delay ?? Math.min(answer.retryAfter ?? 0, retry.maxRetryAfter));
     if (answer.pausesAll) this.#pausedUntil = Math.max(this.#pausedUntil, until);
     if (paced) this.#pacedUntil = Math.max(this.#pacedUntil, until);

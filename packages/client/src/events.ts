@@ -23,7 +23,7 @@ export interface StandardSchema<Input = unknown, Output = unknown> {
 /** From event name to the schema of its properties. */
 export type EventSchemas = Readonly<Record<string, StandardSchema>>;
 
-/** What `defineEvents()` of `@countersign/core` returns; an object of this shape written by hand does as well. */
+/** What `defineEvents()` of `@countersign/core` returns; an object of the same shape works too. */
 export interface EventDefinitions<Schemas extends EventSchemas = EventSchemas> {
   readonly schemas: Schemas;
 }

@@ -110,7 +110,7 @@ export class MessageQueue {
     return taken;
   }
 
-  /** Takes out everything, due or not, waiting in line or not, to be given up: none of it is held any more. */
+  /** Removes everything, due or not, waiting in line or not, to be dropped: it no longer counts towards the bounds. */
   takeAll(): QueuedMessage[] {
     this.flush();
     const taken: QueuedMessage[] = [];

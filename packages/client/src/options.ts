@@ -29,12 +29,12 @@ export interface AnalyticsOptions<Schemas extends EventSchemas = EventSchemas> {
    */
   readonly maxQueueBytes?: number | undefined;
   /**
-   * What to do with a call that finds no room. `drop-newest` drops it; `drop-oldest` drops the oldest ones that
+   * What to do with a call when the queue is full. `drop-newest` drops it; `drop-oldest` drops the oldest ones that
    * are not on their way; `wait` lets it stand in line, in a line with the same bounds again, and the receipt's `accepted`
    * tells when it was taken. Default: `drop-newest`.
    */
   readonly whenFull?: WhenFull | undefined;
-  /** Called with each message that was given up. What it throws is logged and ignored. */
+  /** Called with each message that was dropped. What it throws is logged and ignored. */
   readonly onDrop?: ((undelivered: Undelivered<Dropped>) => void) | undefined;
   /** Called with each message that the service rejected. What it throws is logged and ignored. */
   readonly onReject?: ((undelivered: Undelivered<Rejected>) => void) | undefined;
@@ -70,10 +70,10 @@ export interface AnalyticsOptions<Schemas extends EventSchemas = EventSchemas> {
 
   /** From `defineEvents()`: `track()` takes these events only, with the properties of their schemas. */
   readonly events?: EventDefinitions<Schemas> | undefined;
-  /** Hold calls to `events` at run time, too. The compiler does without it. Default: false. */
+  /** Check calls against `events` at run time too; the compiler checks them anyway. Default: false. */
   readonly validateEvents?: boolean | undefined;
 
-  /** Takes the log, a line at a time, without the write key. Default: standard error with `DEBUG=analytics`, else none. */
+  /** Called with each line of the log, without the write key. Default: standard error with `DEBUG=analytics`, else none. */
   readonly log?: Log | undefined;
   /** The time. Default: this machine's. */
   readonly clock?: Clock | undefined;

@@ -224,7 +224,7 @@ export class Recorder implements Exiting {
 
   #tell({ messageId, type, json }: QueuedMessage, outcome: Outcome): void {
     const { onDrop, onReject, log } = this.#settings;
-    // What the application itself asked for is no news to it.
+    // The application asked for these drops itself.
     if (outcome === DISABLED || (outcome.status === "dropped" && outcome.reason === "before-send")) return;
     try {
       if (outcome.status === "dropped") onDrop?.({ messageId, type, json, outcome });

@@ -67,7 +67,7 @@ describe("a full queue", () => {
     expect(ids()).toEqual(["m1", "m2", "m3"]);
   });
 
-  it("wait keeps the call in line, says when it was taken, and loses nothing", async () => {
+  it("wait keeps the call in line, says when it was taken, and sends all of them", async () => {
     const { analytics, service, clock, record, ids } = createFull("wait");
     const receipts = [];
     for (let n = 0; n < 8; n += 1) receipts.push(record(n));
