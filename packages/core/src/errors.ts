@@ -1,85 +1,129 @@
-/** The codes of {@link WebhookError} and the HTTP status each is answered with. */
-const STATUS = {
-  ERR_METHOD_NOT_ALLOWED: 405,
-  ERR_MEDIA_TYPE: 415,
-  ERR_CONTENT_ENCODING: 415,
-  ERR_BODY_TOO_LARGE: 413,
-  ERR_BODY_FRAGMENTED: 400,
-  ERR_BODY_ABORTED: 400,
-  ERR_BODY_ALREADY_READ: 500,
-  ERR_SIGNATURE_MISSING: 401,
-  ERR_SIGNATURE_MALFORMED: 401,
-  ERR_SIGNATURE_MISMATCH: 401,
-  ERR_INVALID_UTF8: 400,
-  ERR_INVALID_JSON: 400,
-  ERR_BATCH_UNSUPPORTED: 422,
-  ERR_UNKNOWN_TYPE: 422,
-  ERR_INVALID_MESSAGE: 422,
-  ERR_DUPLICATE_IN_FLIGHT: 503,
-} as const;
+/** Why a request is not accepted as a webhook. Stable: programs may compare it. */
+export type WebhookErrorCode =
+  | "ERR_METHOD_NOT_ALLOWED"
+  | "ERR_MEDIA_TYPE"
+  | "ERR_CONTENT_ENCODING"
+  | "ERR_BODY_TOO_LARGE"
+  | "ERR_BODY_FRAGMENTED"
+  | "ERR_BODY_ABORTED"
+  | "ERR_BODY_ALREADY_READ"
+  | "ERR_SIGNATURE_MISSING"
+  | "ERR_SIGNATURE_MALFORMED"
+  | "ERR_SIGNATURE_MISMATCH"
+  | "ERR_INVALID_UTF8"
+  | "ERR_INVALID_JSON"
+  | "ERR_BATCH_UNSUPPORTED"
+  | "ERR_UNKNOWN_TYPE"
+  | "ERR_INVALID_MESSAGE"
+  | "ERR_DUPLICATE_IN_FLIGHT";
+
+interface CodeInfo {
+  /** The HTTP status of the response. */
+  readonly status: number;
+  /** What the caller is told, unless the place that fails has something more precise to say. Never a secret or a digest. */
+  readonly message: string;
+  /** What the operator should look at: for logs and hooks, never for the caller. */
+  readonly hint: string;
+  /** Headers of the response, names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What is said of each code, in the order of the checks. */
+const CODES: Readonly<Record<WebhookErrorCode, CodeInfo>> = {
+  ERR_METHOD_NOT_ALLOWED: {
+    status: 405,
+    message: "Webhooks are delivered by POST.",
+    hint: "Only POST reaches the handler. This was probably a browser or a health check.",
+    headers: { allow: "POST" },
+  },
+  ERR_MEDIA_TYPE: {
+    status: 415,
+    message: "The Content-Type must be application/json in UTF-8.",
+    hint: "The service sends application/json. Something else posted here, or a proxy changed the header.",
+  },
+  ERR_CONTENT_ENCODING: {
+    status: 415,
+    message: "The body must be sent without a content encoding.",
+    hint: "The service does not compress. Turn off request compression in the proxy in front.",
+  },
+  ERR_BODY_TOO_LARGE: {
+    status: 413,
+    message: "The body is larger than this receiver accepts.",
+    hint: "The service sends at most 32 KB a message. Raise maxBodyBytes if yours are larger.",
+    // The rest of the body is not wanted: closing tells the sender to stop.
+    headers: { connection: "close" },
+  },
+  ERR_BODY_FRAGMENTED: {
+    status: 400,
+    message: "The body comes in too many chunks.",
+    hint: "The service sends a message in a few chunks. Something on the way cuts it into pieces of some bytes, or it is an attack.",
+    // The rest of the body is not wanted: closing tells the sender to stop.
+    headers: { connection: "close" },
+  },
+  ERR_BODY_ABORTED: {
+    status: 400,
+    message: "The body ended before it was complete.",
+    hint: "The connection closed before the body ended: a timeout of the sender or of a proxy.",
+  },
+  ERR_BODY_ALREADY_READ: {
+    status: 500,
+    message: "The receiver could not read the body.",
+    hint:
+      "Something read the request stream before verifyWebhook() and kept neither bytes nor text. " +
+      "Mount verifyWebhook() before the body parser, or let the parser keep the bytes in request.rawBody.",
+  },
+  ERR_SIGNATURE_MISSING: {
+    status: 401,
+    message: "The X-Signature header is missing.",
+    hint: "The sender has no shared secret, a proxy drops the header, or the request is not from the service.",
+  },
+  ERR_SIGNATURE_MALFORMED: {
+    status: 401,
+    message: "The X-Signature header must be 40 hex digits, once.",
+    hint: "The signature is not hex HMAC-SHA1, or the header came more than once.",
+  },
+  ERR_SIGNATURE_MISMATCH: {
+    status: 401,
+    message: "The X-Signature header does not match the body.",
+    hint:
+      "The sender signs with another secret, or something changed the body on the way. " +
+      "Set onRejected or call diagnose(): both try the usual causes.",
+  },
+  ERR_INVALID_UTF8: {
+    status: 400,
+    message: "The body is not valid UTF-8.",
+    hint: "The body is correctly signed, but not valid UTF-8. Fix the sender.",
+  },
+  ERR_INVALID_JSON: {
+    status: 400,
+    message: "The body is not valid JSON.",
+    hint: "The body is correctly signed, but not valid JSON. Fix the sender.",
+  },
+  ERR_BATCH_UNSUPPORTED: {
+    status: 422,
+    message: "The body is an array; send one message in each request.",
+    hint: "Only the first element of such a batch is signed, so the rest cannot be trusted. Turn batching off at the sender.",
+  },
+  ERR_UNKNOWN_TYPE: {
+    status: 422,
+    message: "The message has an unknown type.",
+    hint: "The message is authentic. Set allowUnknownTypes to receive types that this version does not know.",
+  },
+  ERR_INVALID_MESSAGE: {
+    status: 422,
+    message: "The message is not well formed.",
+    hint: "The message is authentic, but a field is not of the documented kind (spec 2.2).",
+  },
+  ERR_DUPLICATE_IN_FLIGHT: {
+    status: 503,
+    message: "This delivery is being processed already; try again later.",
+    hint: "The same delivery came again while its handler runs. The sender will repeat it.",
+    headers: { "retry-after": "5" },
+  },
+};
 
 /** Every code, in the order of the checks. */
-export const ERROR_CODES: readonly WebhookErrorCode[] = Object.keys(STATUS) as WebhookErrorCode[];
-
-/** Why a request is not accepted as a webhook. Stable: programs may compare it. */
-export type WebhookErrorCode = keyof typeof STATUS;
-
-/** What the caller is told, unless the place that fails has something more precise to say. Never a secret or a digest. */
-const MESSAGE: Record<WebhookErrorCode, string> = {
-  ERR_METHOD_NOT_ALLOWED: "Webhooks are delivered by POST.",
-  ERR_MEDIA_TYPE: "The Content-Type must be application/json in UTF-8.",
-  ERR_CONTENT_ENCODING: "The body must be sent without a content encoding.",
-  ERR_BODY_TOO_LARGE: "The body is larger than this receiver accepts.",
-  ERR_BODY_FRAGMENTED: "The body comes in too many chunks.",
-  ERR_BODY_ABORTED: "The body ended before it was complete.",
-  ERR_BODY_ALREADY_READ: "The receiver could not read the body.",
-  ERR_SIGNATURE_MISSING: "The X-Signature header is missing.",
-  ERR_SIGNATURE_MALFORMED: "The X-Signature header must be 40 hex digits, once.",
-  ERR_SIGNATURE_MISMATCH: "The X-Signature header does not match the body.",
-  ERR_INVALID_UTF8: "The body is not valid UTF-8.",
-  ERR_INVALID_JSON: "The body is not valid JSON.",
-  ERR_BATCH_UNSUPPORTED: "The body is an array; send one message in each request.",
-  ERR_UNKNOWN_TYPE: "The message has an unknown type.",
-  ERR_INVALID_MESSAGE: "The message is not well formed.",
-  ERR_DUPLICATE_IN_FLIGHT: "This delivery is being processed already; try again later.",
-};
-
-/** What the operator should look at: it goes to logs and hooks, never to the caller. */
-const HINT: Record<WebhookErrorCode, string> = {
-  ERR_METHOD_NOT_ALLOWED: "Only POST reaches the handler. This was probably a browser or a health check.",
-  ERR_MEDIA_TYPE:
-    "The service sends application/json. Something else posted here, or a proxy changed the header.",
-  ERR_CONTENT_ENCODING: "The service does not compress. Turn off request compression in the proxy in front.",
-  ERR_BODY_TOO_LARGE: "The service sends at most 32 KB a message. Raise maxBodyBytes if yours are larger.",
-  ERR_BODY_FRAGMENTED:
-    "The service sends a message in a few chunks. Something on the way cuts it into pieces of some bytes, or it is an attack.",
-  ERR_BODY_ABORTED: "The connection closed before the body ended: a timeout of the sender or of a proxy.",
-  ERR_BODY_ALREADY_READ:
-    "Something read the request stream before verifyWebhook() and kept neither bytes nor text. " +
-    "Mount verifyWebhook() before the body parser, or let the parser keep the bytes in request.rawBody.",
-  ERR_SIGNATURE_MISSING:
-    "The sender has no shared secret, a proxy drops the header, or the request is not from the service.",
-  ERR_SIGNATURE_MALFORMED: "The signature is not hex HMAC-SHA1, or the header came more than once.",
-  ERR_SIGNATURE_MISMATCH:
-    "The sender signs with another secret, or something changed the body on the way. " +
-    "Set onRejected or call diagnose(): both try the usual causes.",
-  ERR_INVALID_UTF8: "The body is correctly signed, but not valid UTF-8. Fix the sender.",
-  ERR_INVALID_JSON: "The body is correctly signed, but not valid JSON. Fix the sender.",
-  ERR_BATCH_UNSUPPORTED:
-    "Only the first element of such a batch is signed, so the rest cannot be trusted. Turn batching off at the sender.",
-  ERR_UNKNOWN_TYPE:
-    "The message is authentic. Set allowUnknownTypes to receive types that this version does not know.",
-  ERR_INVALID_MESSAGE: "The message is authentic, but a field is not of the documented kind (spec 2.2).",
-  ERR_DUPLICATE_IN_FLIGHT: "The same delivery came again while its handler runs. The sender will repeat it.",
-};
-
-const HEADERS: { readonly [code in WebhookErrorCode]?: Readonly<Record<string, string>> } = {
-  ERR_METHOD_NOT_ALLOWED: { allow: "POST" },
-  // The rest of the body is not wanted: closing tells the sender to stop.
-  ERR_BODY_TOO_LARGE: { connection: "close" },
-  ERR_BODY_FRAGMENTED: { connection: "close" },
-  ERR_DUPLICATE_IN_FLIGHT: { "retry-after": "5" },
-};
+export const ERROR_CODES: readonly WebhookErrorCode[] = Object.keys(CODES) as WebhookErrorCode[];
 
 /** What a {@link WebhookError} may be given besides its code. */
 export interface WebhookErrorOptions {
@@ -121,11 +165,12 @@ export class WebhookError extends Error {
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(code: WebhookErrorCode, options: WebhookErrorOptions = {}) {
-    super(options.message ?? MESSAGE[code], options.cause === undefined ? {} : { cause: options.cause });
+    const { status, message, hint, headers } = CODES[code];
+    super(options.message ?? message, options.cause === undefined ? {} : { cause: options.cause });
     this.code = code;
-    this.status = STATUS[code];
-    this.statusCode = this.status;
-    this.hint = options.hint ?? HINT[code];
-    this.headers = HEADERS[code] ?? {};
+    this.status = status;
+    this.statusCode = status;
+    this.hint = options.hint ?? hint;
+    this.headers = headers ?? {};
   }
 }

@@ -139,6 +139,26 @@ describe("readRawBody", () => {
     expect(listeners(oneByteChunks)).toEqual(listeners(new Readable()));
   });
 
+  it("answers a client that sends its body in one-byte chunks, and hangs up on it", async () => {
+    const receiver = createReceiver({ secret: "secret" });
+    const { port } = await serve((request, response) => {
+      void receiver.receive(toWebhookRequest(request)).then((received) => {
+        if (received.verdict !== "verified") sendResponse(response, received.response);
+      });
+    });
+    const { headers } = signedRequest(sampleMessages.track, "secret");
+    const socket = await openRequest(port, { ...headers, "transfer-encoding": "chunked" });
+    const answer: Buffer[] = [];
+    socket.on("data", (bytes: Buffer) => answer.push(bytes));
+    const closed = once(socket, "close");
+    // The body never ends: only the bound on its chunks can.
+    socket.write("1\r\nx\r\n".repeat(5_000));
+    await closed;
+    expect(Buffer.concat(answer).toString()).toMatch(
+      /^HTTP\/1\.1 400 [^]*connection: close[^]*ERR_BODY_FRAGMENTED/i,
+    );
+  });
+
   it("takes a body of some thousand chunks, and more of a larger one", async () => {
     const chunks = (count: number, size: number): Readable =>
       Readable.from(Array.from({ length: count }, () => Buffer.alloc(size, "x")));
