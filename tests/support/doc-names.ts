@@ -81,11 +81,12 @@ export const FREE_NAMES: Readonly<Record<string, string | undefined>> = {
     }`,
   sender: `
     import type { Express } from "express";
-    import type { Receipt, Sender, SenderSettings, TrackCall } from "@countersign/sender";
+    import type { JudgedCall, Receipt, Sender, SenderSettings, TrackCall } from "@countersign/sender";
     declare global {
       const sender: Sender;
       const app: Express;
       const call: TrackCall;
+      const calls: readonly JudgedCall[];
       const receipt: Receipt;
       const settings: SenderSettings;
       const url: string;

@@ -326,7 +326,7 @@ describe("a mistake in an expectation", () => {
       const sender = await openSender({ url: "http://127.0.0.1:9/" });
 
       // @ts-expect-error -- nothing that could be expected
-      expect(() => sender.expect(what)).toThrow("sender.expect() takes the receipt of a call (awaited)");
+      expect(() => sender.expect(what)).toThrow("sender.expect() takes an awaited receipt");
     },
   );
 

@@ -1,12 +1,12 @@
 /**
- * How an attempt ended, and with it what happens next (spec 5.2, 7).
+ * How an attempt ended, and what happens next (spec 5.2, 7).
  *
  * | outcome | meaning | next |
  * |---|---|---|
  * | `success` | a 2xx status | delivered |
  * | `server_error` | 5xx, 408 or 429 | retry |
  * | `timeout` | no status line and headers in time | retry |
- * | `network` | refused, reset, name not found, an answer that is not HTTP | retry |
+ * | `network` | connection refused or reset, name not found, an answer that is not HTTP | retry |
  * | `rejected` | any other status, redirects included; or an address that may not be called | endpoint done |
  * | `tls` | the certificate was not accepted; no request was sent | endpoint done |
  */

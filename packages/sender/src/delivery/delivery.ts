@@ -8,7 +8,7 @@ import type { Attempt } from "./attempt.ts";
  * |---|---|
  * | `pending` | waiting for its next round, or in it |
  * | `delivered` | one endpoint answered 2xx |
- * | `failed` | every endpoint refused it for good |
+ * | `failed` | every endpoint rejected it for good |
  * | `expired` | no endpoint took it within the retry window of four hours |
  */
 export type DeliveryState = "pending" | "delivered" | "failed" | "expired";
@@ -70,8 +70,8 @@ export interface DeliveryFilter {
 
 /** What is known of one endpoint of a delivery that is still pending. */
 export interface EndpointProgress {
-  /** It refused the message for good. */
-  readonly refused?: true | undefined;
+  /** It rejected the message for good. */
+  readonly rejected?: true | undefined;
   /** It asked not to be called before this time (Retry-After), in milliseconds since 1970. */
   readonly notBefore?: number | undefined;
 }

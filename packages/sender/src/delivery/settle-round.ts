@@ -3,8 +3,8 @@ import type { Attempt } from "./attempt.ts";
 import type { AttemptOutcome } from "./attempt.ts";
 import { nextRetryAt, type RetryPolicy } from "./retry-policy.ts";
 
-/** Outcomes with which an endpoint has refused a message for good (spec 7). */
-const REFUSALS: ReadonlySet<AttemptOutcome> = new Set(["rejected", "tls"]);
+/** Outcomes with which an endpoint has rejected a message for good (spec 7). */
+const REJECTIONS: ReadonlySet<AttemptOutcome> = new Set(["rejected", "tls"]);
 
 /** An attempt, and when its endpoint asked to be called again. */
 export interface RoundAttempt {
@@ -35,21 +35,21 @@ export function isOver(due: DueDelivery, now: number, policy: RetryPolicy): bool
   return due.rounds > 0 && now > due.delivery.acceptedAt + policy.windowMs;
 }
 
-/** Endpoints that a round calls: those that did not refuse, and do not want to be called later. */
+/** Endpoints that a round calls: those that did not reject, and do not want to be called later. */
 export function endpointsOfRound<T extends { readonly url: string }>(
   endpoints: readonly T[],
   progress: DeliveryProgress,
   now: number,
 ): readonly T[] {
   return endpoints.filter(({ url }) => {
-    const { refused, notBefore = 0 } = progress[url] ?? {};
-    return refused !== true && notBefore <= now;
+    const { rejected, notBefore = 0 } = progress[url] ?? {};
+    return rejected !== true && notBefore <= now;
   });
 }
 
 /**
  * What becomes of a delivery after a round (spec 4.1, 7): one success delivers it; it fails when
- * every endpoint has refused; else those that may recover are tried again while the window lasts. Pure.
+ * every endpoint has rejected; else those that may recover are tried again while the window lasts. Pure.
  */
 export function settleRound(round: Round, policy: RetryPolicy): Settlement {
   const { due, endpoints, tried, now, random } = round;
@@ -58,7 +58,7 @@ export function settleRound(round: Round, policy: RetryPolicy): Settlement {
     return { state: "delivered", endedAt: now, attempts };
 
   const progress = progressAfter(due, tried, policy);
-  const recoverable = endpoints.filter(({ url }) => progress[url]?.refused !== true);
+  const recoverable = endpoints.filter(({ url }) => progress[url]?.rejected !== true);
   if (recoverable.length === 0) return { state: "failed", endedAt: now, attempts };
 
   const rounds = due.rounds + 1;
@@ -83,7 +83,7 @@ export function settleRound(round: Round, policy: RetryPolicy): Settlement {
 
 /**
  * What becomes of a delivery whose round was broken off: it is due as before, and what was learnt is kept, so that an
- * endpoint that has refused is not called again. Pure.
+ * endpoint that has rejected is not called again. Pure.
  */
 export function interruptRound(
   due: DueDelivery,
@@ -109,7 +109,7 @@ function progressAfter(
 }
 
 function progressOf({ attempt, notBefore }: RoundAttempt, lastRetryAt: number): EndpointProgress {
-  if (REFUSALS.has(attempt.outcome)) return { refused: true };
+  if (REJECTIONS.has(attempt.outcome)) return { rejected: true };
   // What asks for more than the window has left is called once more at its end.
   return notBefore === undefined ? {} : { notBefore: Math.min(notBefore, lastRetryAt) };
 }

@@ -89,7 +89,7 @@ export class Engine implements DeliveryHandler {
     clearTimeout(windDown);
   }
 
-  /** One round: every endpoint that has not refused, at the same time. */
+  /** One round: every endpoint that has not rejected the message, at the same time. */
   async deliver(due: DueDelivery): Promise<Settlement> {
     const { clock, policy, random, transport } = this.#parts;
     const destination = this.#destinations.get(due.delivery.destination);
@@ -107,7 +107,7 @@ export class Engine implements DeliveryHandler {
     if (wasGivenUp && !tried.some(({ attempt }) => attempt.outcome === "success")) {
       return interruptRound(due, tried, policy);
     }
-    // An endpoint that was added meanwhile may accept what the others have refused.
+    // An endpoint that was added meanwhile may accept what the others have rejected.
     const { endpoints } = this.#destinations.get(due.delivery.destination) ?? destination;
     return settleRound({ due, endpoints, tried, now: clock.now(), random }, policy);
   }

@@ -10,7 +10,7 @@ import type { EndpointSettings, SenderSettings } from "../settings/settings.ts";
 import type { DeliveryStore } from "../store/delivery-store.ts";
 import type { Transport } from "../transport/transport.ts";
 
-/** What every sender can be told, however its settings are given. */
+/** Options of every sender. */
 export interface EngineOptions {
   /** Where deliveries are kept. The sender opens and closes it. Default: `sqliteStore()`, in memory. */
   readonly store?: DeliveryStore | undefined;
@@ -22,13 +22,13 @@ export interface EngineOptions {
   readonly attemptTimeout?: Duration | undefined;
   /** Makes ids and the spread of retries repeatable: the same seed and calls give the same run. */
   readonly seed?: string | number | undefined;
-  /** Refuses endpoints on private networks and on this machine too. Default: `false`. */
+  /** Blocks endpoints on private networks and on this machine too. Default: `false`. */
   readonly blockPrivateNetworks?: boolean | undefined;
   /** What carries attempts to endpoints. The sender closes it. Default: `createTransport()`. */
   readonly transport?: Transport | undefined;
 }
 
-/** One source with one endpoint: all that many need. */
+/** One source with one endpoint. */
 export interface SingleEndpointOptions extends EngineOptions, EndpointSettings {
   /** Key of the `X-Signature` header; without one, messages are not signed. */
   readonly secret?: string | undefined;

@@ -38,21 +38,21 @@ export interface CallOptions {
  */
 export type SkipReason = "integrations" | "blocked_event" | "no_destination";
 
-/** Proof that a call was accepted: what it leads to is stored. */
+/** Proof that a call was accepted: its message and deliveries are stored. */
 export interface Receipt {
   /** `messageId` of the message. */
   readonly messageId: string;
   /** Ids of its deliveries, one for each enabled destination. */
   readonly deliveries: readonly string[];
-  /** Why there is no delivery, when there is none. */
+  /** Why the call has no delivery, if it has none. */
   readonly skipped?: SkipReason | undefined;
   /**
-   * Resolves when every delivery of the message has ended, whichever way; to the deliveries with their attempts.
-   * Rejects with a {@link SenderClosedError} if the sender closes before.
+   * Waits until every delivery of the message has ended, in whichever state, and resolves to the deliveries with their
+   * attempts. Rejects with a {@link SenderClosedError} if the sender closes first.
    *
-   * Waits for as long as that takes. Under a virtual clock, a delivery that has to be tried again waits until the test
-   * advances the clock: do that before you await this, or it never resolves. `sender.expect(receipt).ended()` waits
-   * for the same, gives up after a while, and says what is missing.
+   * It has no time limit. With a virtual clock, a delivery that is tried again waits until the test advances the clock:
+   * do that first, or this never resolves. `expect(receipt).ended()` of a test sender waits for the same, but gives up
+   * after a while and says what is missing.
    *
    * @example
    * ```ts
@@ -66,51 +66,51 @@ export interface Receipt {
   settled(): Promise<readonly Delivery[]>;
 }
 
-/** What a sync of an audience or a computed trait came to. */
+/** The result of a sync of an audience or a computed trait. */
 export interface SyncReceipt {
-  /** Users that now have the trait, or have another value for it. */
+  /** Users that a destination now knows to have the trait, or another value of it. */
   readonly changed: readonly string[];
   /** Users that left: their trait became `false` (audience) or `null` (computed trait). */
   readonly removed: readonly string[];
   /** Ids of the deliveries. */
   readonly deliveries: readonly string[];
-  /** Why nothing was done: without an enabled destination, the next sync that has one sends everything. */
+  /** Why nothing was sent. The next sync with an enabled destination sends everything. */
   readonly skipped?: SkipReason | undefined;
   /** Like {@link Receipt.settled}. */
   settled(): Promise<readonly Delivery[]>;
 }
 
-/** The events of a sender, each with what its listeners are given. */
+/** The events of a sender, and what their listeners receive. */
 export interface SenderEvents {
-  /** An attempt has ended. It is not stored yet. */
+  /** An attempt has ended. Its result is not stored yet. */
   attempt: { readonly delivery: DeliveryInfo; readonly attempt: Attempt };
-  /** An endpoint took the message, and that is stored. */
+  /** An endpoint accepted the message. Emitted after this is stored. */
   delivered: { readonly delivery: DeliveryInfo; readonly attempts: readonly Attempt[] };
-  /** No endpoint took the message in this round; the next round is stored. `delayMs` counts from now. */
+  /** No endpoint accepted the message in this round. Emitted after the next round is stored, `delayMs` from now. */
   retrying: {
     readonly delivery: DeliveryInfo;
     readonly attempts: readonly Attempt[];
     readonly dueAt: number;
     readonly delayMs: number;
   };
-  /** Every endpoint refused the message for good, and that is stored. */
+  /** Every endpoint rejected the message for good. Emitted after this is stored. */
   failed: { readonly delivery: DeliveryInfo; readonly attempts: readonly Attempt[] };
-  /** No endpoint took the message in time, and that is stored. `attempts` are those of the last round. */
+  /** No endpoint accepted the message in time. Emitted after this is stored; `attempts` are those of the last round. */
   expired: { readonly delivery: DeliveryInfo; readonly attempts: readonly Attempt[] };
-  /** A call was accepted that goes to no destination. */
+  /** An accepted call goes to no destination. */
   skipped: {
     readonly messageId: string;
     readonly type: MessageType;
     readonly source: string;
     readonly reason: SkipReason;
   };
-  /** The store failed where no caller could be told. What was accepted stays accepted and is tried again. */
+  /** The store failed while no caller was waiting. Accepted deliveries stay pending and are tried again. */
   storeError: { readonly error: Error };
 }
 
 /** Options of {@link Sender.close}. */
 export interface CloseOptions {
-  /** How long attempts under way may take to end before they are given up, in physical time. Default: `"10s"`. */
+  /** How long attempts in progress may take before they are given up, in physical time. Default: `"10s"`. */
   readonly deadline?: Duration | undefined;
 }
 
@@ -126,8 +126,8 @@ export interface DeleteOptions {
  * Forwards calls as signed webhook messages (spec 1, 2, 6). Made by `createSender`.
  *
  * Every call resolves once the message and its deliveries are stored, and rejects with a `CallError` when it is not
- * valid or a `StoreError` when it could not be stored; then nothing of it is kept. An option that does not exist is a
- * `TypeError` everywhere.
+ * valid or a `StoreError` when it could not be stored; then nothing of it is kept. An unknown option is a `TypeError`
+ * everywhere.
  */
 export interface Sender {
   /** Says who a user is. */
@@ -143,8 +143,8 @@ export interface Sender {
   /** Says that two IDs are one user. */
   alias(call: AliasCall, options?: CallOptions): Promise<Receipt>;
   /**
-   * Takes calls that were judged before, as an ingestion server has them, in one transaction: all are stored, or none.
-   * Their size is not counted again, so that what the server has merged into a call (up to 32 KiB) does not count.
+   * Accepts calls that were checked before, such as those of an ingestion server, in one transaction: all are stored, or
+   * none. Their size is not checked again, so what the server has merged into a call does not count.
    *
    * @param calls Calls that follow the rules of `@countersign/protocol`, with their time.
    * @returns The receipts, in the order of the calls.
@@ -158,55 +158,68 @@ export interface Sender {
   /** Sends a deletion notification for each affected source with an enabled destination (spec 1). */
   deleteUser(userId: string, options?: DeleteOptions): Promise<readonly Receipt[]>;
   /**
-   * Makes an audience's members known: one Identify for each user who joined or left since the last sync (spec
-   * section 6). Membership and messages are stored in one transaction.
+   * Sends an audience's changes: one Identify for each user who joined or left since the last sync (spec 6). A destination
+   * that was enabled after it gets every member. Membership and messages are stored in one transaction.
+   *
+   * @param name The audience. The trait is its snake_case form, and belongs to the first name that uses it.
+   * @param userIds Every member. Pass an empty list to remove all of them.
+   * @throws TypeError when `userIds` is not an iterable of texts
+   * @throws CallError `ERR_NAME_TAKEN` when another audience or computed trait has the same snake_case form
    */
   syncAudience(name: string, userIds: Iterable<string>, options?: CallOptions): Promise<SyncReceipt>;
   /**
-   * Makes a computed trait's values known: one Identify for each user whose value changed. A user who is not in
-   * `values` is left alone; the value `null` takes the trait away.
+   * Sends a computed trait's changes: one Identify for each user whose value changed. Users that are not in `values` keep
+   * their value; the value `null` removes it.
+   *
+   * @throws TypeError when `values` is neither a Map nor an object
+   * @throws CallError `ERR_NAME_TAKEN` when an audience or another computed trait has the same snake_case form
    */
   syncComputedTrait(
     name: string,
     values: ReadonlyMap<string, unknown> | Readonly<Record<string, unknown>>,
     options?: CallOptions,
   ): Promise<SyncReceipt>;
-  /** Calls `listener` on every event of a kind. */
+  /** Calls `listener` with every event of a kind. */
   on<K extends keyof SenderEvents>(event: K, listener: (payload: SenderEvents[K]) => void): this;
-  /** Calls `listener` on the next event of a kind. */
+  /** Calls `listener` with the next event of a kind. */
   once<K extends keyof SenderEvents>(event: K, listener: (payload: SenderEvents[K]) => void): this;
   /** Stops calling `listener`. */
   off<K extends keyof SenderEvents>(event: K, listener: (payload: SenderEvents[K]) => void): this;
-  /** Resolves when no delivery to an enabled destination is pending. Never does while one waits for a virtual clock. */
+  /** Resolves when no delivery to an enabled destination is pending. With a virtual clock, advance it first. */
   idle(): Promise<void>;
   /**
    * Deliveries that the store keeps, the newest first.
    *
-   * @throws TypeError when the filter has a field that does not exist
+   * @throws TypeError when the filter has an unknown field
    */
   deliveries(filter?: DeliveryFilter): Promise<readonly Delivery[]>;
   /** One delivery, if the store keeps it. */
   delivery(id: string): Promise<Delivery | undefined>;
   /** Sends the same bytes again to the same destination, as a new delivery. */
   resend(id: string): Promise<Receipt>;
-  /** What was done and is left to do. */
+  /** Usage, deliveries by state, outcomes and response times. */
   stats(): Promise<SenderStats>;
   /** The settings in force. */
   readonly settings: SenderSettings;
   /**
    * Replaces the settings; the next attempt of each delivery follows them. Deliveries to a destination that is
-   * disabled or gone wait, in case it comes back.
+   * disabled or removed wait until it comes back.
    *
    * @throws SettingsError naming everything that is wrong; the old settings then stay in force.
    */
   configure(settings: SenderSettings): void;
-  /** Lets attempts under way end, then lets go of everything. What is unfinished goes on at the next start. Idempotent. */
+  /**
+   * Waits for attempts in progress, up to the deadline, and closes everything. With a store on disk, pending deliveries
+   * continue at the next start. Idempotent.
+   *
+   * @throws Error when the transport or the store does not close; everything else is closed by then
+   */
   close(options?: CloseOptions): Promise<void>;
   /** The same as `close()`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Something was asked of a sender that is closed, or waited for until it was. */
+/** The sender is closed, or was closed while you waited. */
 export class SenderClosedError extends Error {
   override readonly name = "SenderClosedError";
   /** Stable, for programs. */

@@ -27,7 +27,7 @@ export function createExpect(source: ExpectSource, clock: Clock): Expect {
   const expect = (what: Expected = {}, options: ExpectOptions = {}): Expectation => {
     if (!isExpected(what)) {
       throw new TypeError(
-        "sender.expect() takes the receipt of a call (awaited), fields of a message, or a function of a message",
+        "sender.expect() takes an awaited receipt, fields of a message, or a function that accepts a message",
       );
     }
     checkOptionNames("sender.expect()", options, OPTION_NAMES, OPTION_HINTS);
@@ -57,7 +57,7 @@ function expectation(search: Search): Expectation {
       return until(endGoal("be delivered", "delivered"), delivered);
     },
     failed: async function failed() {
-      return until(endGoal("be refused by every endpoint", "failed"), failed);
+      return until(endGoal("be rejected by every endpoint", "failed"), failed);
     },
     expired: async function expired() {
       return until(endGoal("expire", "expired"), expired);

@@ -62,13 +62,15 @@ export interface Expectation<T extends MessageType = MessageType> {
    *
    * @example
    * ```ts
+   * const sender = await createTestSender({ target: app });
+   * const receipt = await sender.track({ userId: "u1", event: "Order Completed" });
    * await sender.expect(receipt).attempts([503, "timeout", 200]);
    * ```
    */
   attempts(expected: number | readonly ExpectedAttempt[]): Promise<readonly Attempt[]>;
   /** Waits until an endpoint has taken it. */
   delivered(): Promise<ExpectedDelivery<T>>;
-  /** Waits until every endpoint has refused it for good. */
+  /** Waits until every endpoint has rejected it for good. */
   failed(): Promise<ExpectedDelivery<T>>;
   /** Waits until its retry window has passed. */
   expired(): Promise<ExpectedDelivery<T>>;
@@ -86,6 +88,7 @@ export interface Expectation<T extends MessageType = MessageType> {
  * @throws TypeError when `what` or an option is of another kind.
  * @example
  * ```ts
+ * const sender = await createTestSender({ target: app });
  * await sender.track({ userId: "u1", event: "Order Completed", properties: { total: 12 } });
  * const { message } = await sender.expect({ type: "track", event: "Order Completed" }).delivered();
  * ```

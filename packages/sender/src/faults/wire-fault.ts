@@ -21,7 +21,7 @@ export function writeBodyOf(fault: WireFault): BodyWriter {
 }
 
 /**
- * A receiver that refuses half a message has not refused the message: it goes out again, as after any cut connection.
+ * A receiver that rejects half a message has not rejected the message: it goes out again, as after any cut connection.
  * A receiver that accepts half a message keeps the outcome `success`, for everyone to see.
  */
 export function judgeCut(fault: Fault, result: AttemptResult): AttemptResult {

@@ -41,7 +41,7 @@ export function traitChanges(
 }
 
 function jsonOf(value: unknown, userId: string): string {
-  const refuse = (reason: string, cause?: unknown): never => {
+  const fail = (reason: string, cause?: unknown): never => {
     throw new CallError(
       "ERR_NOT_SERIALIZABLE",
       `syncComputedTrait() was given a value for user ${JSON.stringify(userId)} that JSON cannot carry: ${reason}`,
@@ -52,9 +52,9 @@ function jsonOf(value: unknown, userId: string): string {
   try {
     text = JSON.stringify(value);
   } catch (cause) {
-    return refuse(cause instanceof Error ? cause.message : String(cause), cause);
+    return fail(cause instanceof Error ? cause.message : String(cause), cause);
   }
-  return text ?? refuse(`a ${typeof value}.`);
+  return text ?? fail(`a ${typeof value}.`);
 }
 
 /**

@@ -8,7 +8,7 @@ export interface SettingsIssue {
   readonly problem: string;
 }
 
-/** Settings that were refused. The message names everything that is wrong with them. */
+/** Settings that are not valid. The message names everything that is wrong. */
 export class SettingsError extends TypeError {
   override readonly name = "SettingsError";
   /** Stable, for programs. */

@@ -1,5 +1,5 @@
 import type { OptionHints, OptionNames } from "@countersign/protocol";
-/** One URL that messages are sent to (spec 2.1). */
+/** A URL that messages are sent to (spec 2.1). */
 export interface EndpointSettings {
   /** Full URL, `http:` or `https:`. */
   readonly url: string;
@@ -19,7 +19,7 @@ export interface DestinationSettings {
   readonly secret?: string | undefined;
   /** Whether messages are sent. What is pending when it is disabled waits. Default: `true`. */
   readonly enabled?: boolean | undefined;
-  /** How many deliveries may be under way at once. Default: 20. */
+  /** How many deliveries may be in progress at once. Default: 20. */
   readonly concurrency?: number | undefined;
 }
 

@@ -36,7 +36,7 @@ export class DeliveryTable {
       `INSERT INTO delivery (id, message, destination, state, accepted_at, due_at)
        SELECT ?, message, destination, 'pending', ?, ? FROM delivery WHERE id = ?`,
     );
-    // Answered from the index delivery_due alone, so its cost does not depend on how many are pending.
+    // Answered from the index delivery_due only, so its cost does not depend on how many are pending.
     this.#due = db.prepare(
       `SELECT seq FROM delivery WHERE destination = ? AND state = 'pending' AND due_at <= ?
        ORDER BY due_at, seq LIMIT ?`,

@@ -27,7 +27,7 @@ export function lockFile(path: string): () => void {
     if (error.code !== "ERR_STORE_LOCKED") throw error;
     throw new StoreError(
       "ERR_STORE_LOCKED",
-      `The store ${path} is open in another sender. Close that one first, or give this one another file: two senders on one file would send everything twice.`,
+      `The store ${path} is open in another sender. Close it first, or use another file: two senders on one file would send everything twice.`,
       cause,
     );
   }

@@ -41,7 +41,7 @@ export class FileRoom {
     if (this.left() === "ample") return;
     throw new StoreError(
       "ERR_STORE_FULL",
-      `The store ${this.#path} is full with what is pending. Wait until some of it is delivered, or raise its maxBytes.`,
+      `The store ${this.#path} is full of pending deliveries. Wait until some have ended, or raise maxBytes.`,
     );
   }
 }

@@ -26,7 +26,7 @@ export interface LaneOptions {
 /**
  * Hands over the due deliveries of one destination.
  *
- * Claims are kept in memory alone: one process owns the file, and what it had claimed when it died is simply still
+ * Claims are kept in memory only: one process owns the file, and what it had claimed when it died is simply still
  * pending. Claimed deliveries are the longest due, so they are the first that the index yields; asking for as many
  * rows as are claimed and free bounds the cost of a claim, whatever the backlog.
  */

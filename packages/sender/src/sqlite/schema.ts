@@ -85,6 +85,8 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (source, trait)
   ) STRICT, WITHOUT ROWID;
   `,
+  // An endpoint rejects a message; what is refused are settings and options.
+  `UPDATE delivery SET progress = replace(progress, '"refused":true', '"rejected":true') WHERE state = 'pending';`,
 ];
 
 /**

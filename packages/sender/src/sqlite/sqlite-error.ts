@@ -1,7 +1,7 @@
 import { StoreError, type StoreErrorCode } from "../store/store-error.ts";
 
 const MEANINGS: readonly (readonly [prefix: string, code: StoreErrorCode, problem: string])[] = [
-  ["SQLITE_FULL", "ERR_STORE_FULL", "is full. Make room for it, or raise its maxBytes."],
+  ["SQLITE_FULL", "ERR_STORE_FULL", "is full. Free disk space, or raise maxBytes."],
   [
     "SQLITE_READONLY",
     "ERR_STORE_READ_ONLY",

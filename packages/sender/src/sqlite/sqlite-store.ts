@@ -21,12 +21,12 @@ import { storeErrorOf } from "./sqlite-error.ts";
 export interface SqliteStoreOptions {
   /** Path of the file; it is created when it does not exist, with its folder. Default: `":memory:"`. */
   readonly path?: string | undefined;
-  /** How long ended deliveries are kept. Pending ones are kept until they end. Default: `"7d"`. */
+  /** How long finished deliveries are kept. Pending ones are kept until they end. Default: `"7d"`. */
   readonly keepFor?: Duration | undefined;
   /**
-   * Most bytes of the file. To make room, ended deliveries are removed before their time; when
-   * what is pending fills four fifths of it, calls are refused and less is logged of attempts until some of that has
-   * ended. Nothing that was accepted is lost. Default: no limit.
+   * Largest size of the file in bytes, or of the memory. To make room, finished deliveries are removed early. When
+   * pending ones fill four fifths of it, calls are refused with `ERR_STORE_FULL`, and fewer attempts are logged, until some
+   * have ended. Default: no limit.
    */
   readonly maxBytes?: number | undefined;
 }
@@ -48,8 +48,8 @@ const LEAST_BYTES = 262_144;
 /**
  * Keeps deliveries in an SQLite file of its own (libsql; WAL, synchronous=FULL, group commit), for one sender at a time.
  *
- * Killed at any instant, it loses nothing that was accepted: when the sender opens the file again, everything pending
- * goes on.
+ * What was accepted survives a kill at any instant: when a sender opens the file again, pending deliveries continue. The
+ * files have mode 0600, and folders that it creates 0700.
  *
  * @throws TypeError when an option is not valid. Opening happens in `createSender`, which throws a StoreError.
  * @example

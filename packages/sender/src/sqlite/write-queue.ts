@@ -16,7 +16,7 @@ export interface TransactionHooks {
   readonly begin: () => void;
   /** Runs last inside of the transaction. */
   readonly finish: () => void;
-  /** Runs once everything of a turn was committed or refused. */
+  /** Runs once everything of a turn was committed, or failed. */
   readonly flushed: () => void;
 }
 
@@ -61,7 +61,7 @@ export class WriteQueue {
       this.#db.exec("BEGIN IMMEDIATE");
     } catch (cause) {
       // Whoever has the file would keep each of them waiting as long as all of them, and the process with them.
-      this.#refuse(group, cause);
+      this.#fail(group, cause);
       return;
     }
     try {
@@ -73,7 +73,7 @@ export class WriteQueue {
       if (this.#db.inTransaction) this.#db.exec("ROLLBACK");
       // One write that cannot be stored, such as one too large for what is left of the disk, must not fail the rest.
       if (group.length > 1) for (const write of group) this.#commit([write]);
-      else this.#refuse(group, cause);
+      else this.#fail(group, cause);
       return;
     }
     for (const write of group) {
@@ -82,7 +82,7 @@ export class WriteQueue {
     }
   }
 
-  #refuse(group: readonly Write[], cause: unknown): void {
+  #fail(group: readonly Write[], cause: unknown): void {
     const error = storeErrorOf(cause, this.#path);
     for (const write of group) write.reject(error);
   }

@@ -2,7 +2,7 @@ import type { MessageType } from "@countersign/core";
 import type { Clock } from "@countersign/protocol";
 import type { Delivery, DeliveryFilter, EndState, DueDelivery, Settlement } from "../delivery/delivery.ts";
 
-/** A message as it is kept: its exact bytes once, however many deliveries it has. */
+/** A message to store: its exact bytes, once for all of its deliveries. */
 export interface NewMessage {
   readonly messageId: string;
   readonly type: MessageType;
@@ -45,7 +45,7 @@ export interface TraitChanges {
   readonly values: ReadonlyMap<string, ReadonlyMap<string, string | null>>;
 }
 
-/** What one call, or a list of them, brings. It is stored in one piece or not at all. */
+/** What one call, or a list of them, adds to the store: all of it, or nothing. */
 export interface Acceptance {
   readonly messages: readonly NewMessage[];
   readonly deliveries: readonly NewDelivery[];
@@ -65,7 +65,7 @@ export interface DeliveryHandler {
 
 /** A destination being served. */
 export interface Consumer {
-  /** Hands over no more, and resolves when nothing handed over is left unsettled. Idempotent. */
+  /** Stops handing over, and resolves when every delivery that was handed over is settled. Idempotent. */
   stop(): Promise<void>;
 }
 
@@ -73,9 +73,9 @@ export interface Consumer {
 export interface StoreContext {
   /** Where time comes from. A store that cannot follow a virtual clock throws in `open`. */
   readonly clock: Clock;
-  /** To be called whenever a delivery has ended, whoever ended it. */
+  /** Call it whenever a delivery has ended. */
   readonly ended: (id: string) => void;
-  /** To be called when the store fails behind the scenes, where no caller can be told. */
+  /** Call it when the store fails while no caller waits. */
   readonly failed: (error: Error) => void;
 }
 
@@ -83,10 +83,10 @@ export interface StoreContext {
 export type DeliveryCounts = Record<"pending" | EndState, number>;
 
 /**
- * Where accepted deliveries are kept until they have ended, and for a while after.
+ * Keeps accepted deliveries until they have ended, and for a while after.
  *
- * The port is push-shaped: a store hands the engine a delivery when it is due, and the engine answers "ended" or
- * "again at". A table with an index and a job queue both fit. Delivery is at least once: a delivery that was handed
+ * The store pushes: it hands the engine a delivery when it is due, and the engine answers that it has ended, or when it
+ * is due again. A table with an index and a job queue both fit. Delivery is at least once: a delivery that was handed
  * over and not settled is handed over again after a restart.
  */
 export interface DeliveryStore {
@@ -108,6 +108,6 @@ export interface DeliveryStore {
   usage(): Promise<ReadonlyMap<string, number>>;
   /** What these destinations know of a trait. A destination that knows nothing of it may be absent. */
   traits(source: string, trait: string, destinations: readonly string[]): Promise<KnownTrait>;
-  /** Writes what is left and lets go of everything. Idempotent. */
+  /** Writes what is left and closes everything. Idempotent. */
   close(): Promise<void>;
 }

@@ -50,7 +50,7 @@ export function oneQuestionPerHost(resolveHost: ResolveHost): ResolveHost {
 
 /**
  * Opens connections that are verified before they are handed over: the address against the policy, and over TLS the
- * certificate against the host's name. There is no way to switch the latter off.
+ * certificate against the host's name. Verification cannot be switched off.
  *
  * @param trust What verifies certificates instead of the system's authorities.
  */
@@ -95,7 +95,7 @@ function connectSecurely(
     // Said outright, because NODE_TLS_REJECT_UNAUTHORIZED=0 turns the default around.
     rejectUnauthorized: true,
     ALPNProtocols: ["http/1.1"],
-    // Names alone may be asked for, and without the root's dot (RFC 6066, section 3).
+    // Only names may be asked for, and without the root's dot (RFC 6066, section 3).
     ...(literal ? {} : { servername: target.host.replace(/\.$/u, "") }),
   });
 }

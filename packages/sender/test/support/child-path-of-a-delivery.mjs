@@ -1,5 +1,5 @@
 // Which files and functions of this package run between one `track()` and the delivery that comes of it.
-//   node packages/sender/bench/path-of-a-delivery.mjs [--list]
+//   node packages/sender/test/support/child-path-of-a-delivery.mjs [--list]
 // Counted with V8's precise coverage over the first delivery of a sender, the making of its connection included.
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -8,7 +8,7 @@ import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createSender } from "@countersign/sender";
 
-const dist = fileURLToPath(new URL("../dist/", import.meta.url));
+const dist = fileURLToPath(new URL("../../dist/", import.meta.url));
 const receiver = createServer((request, response) => {
   request.resume().once("end", () => response.end());
 });
@@ -47,7 +47,7 @@ const files = result
   }))
   .filter(({ functions }) => functions.length > 0);
 if (process.argv.includes("--list")) {
-  for (const { file, functions } of files) console.log(`${file}: ${functions.join(", ")}`);
+  for (const { file, functions } of files) process.stdout.write(`${file}: ${functions.join(", ")}\n`);
 }
 const total = files.reduce((sum, { functions }) => sum + functions.length, 0);
-console.log(JSON.stringify({ files: files.length, functions: total }));
+process.stdout.write(`${JSON.stringify({ files: files.length, functions: total })}\n`);
