@@ -25,6 +25,7 @@ export type {
   SenderStats,
   SourceStats,
 } from "./engine/stats.ts";
+export type { CallOrigin } from "./calls/message.ts";
 export { CallError, type CallErrorCode } from "./calls/call-error.ts";
 export {
   type AliasCall,
@@ -46,11 +47,13 @@ export {
   type RetryInput,
   type RetryPolicy,
 } from "./delivery/retry-policy.ts";
-export type {
-  DestinationSettings,
-  EndpointSettings,
-  SenderSettings,
-  SourceSettings,
+export {
+  type DestinationSettings,
+  type EndpointSettings,
+  INCLUDABLE_FIELDS,
+  type IncludableField,
+  type SenderSettings,
+  type SourceSettings,
 } from "./settings/settings.ts";
 export { maskSettings } from "./settings/mask-settings.ts";
 export { SettingsError, type SettingsIssue } from "./settings/settings-error.ts";

@@ -11,6 +11,7 @@ import {
   serializeCall,
 } from "@countersign/protocol";
 import type { MessageType } from "@countersign/core";
+import type { IncludableField } from "../settings/settings.ts";
 import { CallError, callErrorOf } from "./call-error.ts";
 
 /** A message ready to be stored: what it is about, and its exact bytes. */
@@ -21,6 +22,21 @@ export interface BuiltMessage {
   readonly event?: string | undefined;
   readonly body: Uint8Array;
 }
+
+/** How a call came to its sender. Times are ISO 8601. */
+export interface CallOrigin {
+  /** When the server received it. Default: when the sender accepted it. */
+  readonly receivedAt?: string | undefined;
+  /** When the client sent it, by its own clock. */
+  readonly sentAt?: string | undefined;
+  /** When it was made, by the client's clock. Default: its timestamp. */
+  readonly originalTimestamp?: string | undefined;
+  /** What kind of client sent it, such as `web` or `server`, if it says so. */
+  readonly channel?: string | undefined;
+}
+
+/** Fields that a message has besides the documented ones. */
+export type IncludedFields = Readonly<Partial<Record<IncludableField, unknown>>>;
 
 /** Each type's own fields, in the order they have in the message. */
 const OWN_FIELDS: { readonly [T in CallType]: (call: RecordedCall) => Readonly<Record<string, unknown>> } = {
@@ -49,11 +65,12 @@ export function record<T extends CallType>(type: T, call: Calls[T], defaults: Ca
 
 /**
  * The message of a recorded call (spec 2.2): version, type, messageId, userId, anonymousId, the type's own fields,
- * timestamp, context. It is serialised here, once; later changes to the call change nothing.
+ * timestamp, context, and then what a destination includes. It is serialised here, once; later changes to the call change
+ * nothing.
  *
  * @throws CallError when the call has no identity, or JSON cannot carry a value
  */
-export function buildMessage(call: RecordedCall): BuiltMessage {
+export function buildMessage(call: RecordedCall, included?: IncludedFields): BuiltMessage {
   const { type, messageId, userId, anonymousId, timestamp, context = {} } = call;
   const identity = userId ?? anonymousId;
   if (identity === undefined) {
@@ -62,7 +79,17 @@ export function buildMessage(call: RecordedCall): BuiltMessage {
     });
   }
   const own = OWN_FIELDS[type](call);
-  const message = { version: 1, type, messageId, userId, anonymousId, ...own, timestamp, context };
+  const message = {
+    version: 1,
+    type,
+    messageId,
+    userId,
+    anonymousId,
+    ...own,
+    timestamp,
+    context,
+    ...included,
+  };
   const event = type === "track" ? call.event : undefined;
   return { type, messageId, identity, event, body: serialize(type, message) };
 }

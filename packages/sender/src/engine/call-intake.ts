@@ -3,13 +3,21 @@ import {
   type Calls,
   type CallType,
   type Clock,
+  formatTimestamp,
   isMessageId,
   type RecordedCall,
   timeOrderedId,
 } from "@countersign/protocol";
-import { buildDeleteMessage, buildMessage, type BuiltMessage, record } from "../calls/message.ts";
+import {
+  buildDeleteMessage,
+  buildMessage,
+  type BuiltMessage,
+  type IncludedFields,
+  record,
+} from "../calls/message.ts";
 import { CallError } from "../calls/call-error.ts";
 import type { Source } from "../settings/parse-settings.ts";
+import type { IncludableField } from "../settings/settings.ts";
 import type { NewDelivery, NewMessage } from "../store/delivery-store.ts";
 import { checkCallOptions } from "./check-options.ts";
 import type { RandomSource } from "./random-source.ts";
@@ -32,6 +40,9 @@ export interface TakenCall {
   readonly deliveries: readonly string[];
   readonly skipped: SkipReason | undefined;
 }
+
+/** A call with its id, and with what is known of how it came here. */
+type OriginatedCall = RecordedCall & Pick<JudgedCall, "origin">;
 
 /** What this destination is called in a call's `integrations` (spec 1). Case matters. */
 const OWN_NAME = "Webhooks";
@@ -119,7 +130,7 @@ export class CallIntake {
     });
   }
 
-  #takeAll(source: Source, calls: readonly RecordedCall[]): Intake {
+  #takeAll(source: Source, calls: readonly OriginatedCall[]): Intake {
     const intake = newIntake();
     let counted = 0;
     for (const call of calls) {
@@ -127,11 +138,39 @@ export class CallIntake {
       const isBlocked = event !== undefined && source.blockedEvents.has(event);
       const isOff = integrations !== undefined && !isSelected(integrations);
       const reason = isBlocked ? "blocked_event" : isOff ? "integrations" : undefined;
-      this.#add(intake, source, buildMessage(call), reason);
+      this.#addCall(intake, source, call, reason);
       if (!isBlocked || source.countFiltered) counted += 1;
     }
     if (counted > 0) intake.usage.set(source.name, counted);
     return intake;
+  }
+
+  /** One message for all destinations that get the same bytes, which is one as long as no destination includes fields. */
+  #addCall(intake: Intake, source: Source, call: OriginatedCall, reason: SkipReason | undefined): void {
+    const { messageId, type } = call;
+    const [audience, ...others] = source.audiences;
+    if (others.length === 0 && (audience === undefined || audience.includeFields.length === 0)) {
+      this.#add(intake, source, buildMessage(call), reason);
+      return;
+    }
+    const deliveries: string[] = [];
+    for (const { includeFields, destinations } of reason === undefined ? source.audiences : []) {
+      const message = buildMessage(call, this.#included(call, includeFields));
+      deliveries.push(...this.addMessage(intake, source, message, destinations));
+    }
+    intake.taken.push({ messageId, type, source: source.name, deliveries, skipped: reason });
+  }
+
+  #included(call: OriginatedCall, fields: readonly IncludableField[]): IncludedFields {
+    const { integrations, origin = {}, timestamp } = call;
+    const {
+      channel,
+      originalTimestamp = timestamp,
+      sentAt,
+      receivedAt = formatTimestamp(this.now()),
+    } = origin;
+    const known: IncludedFields = { integrations, channel, originalTimestamp, sentAt, receivedAt };
+    return Object.fromEntries(fields.map((field) => [field, known[field]]));
   }
 
   #add(intake: Intake, source: Source, message: BuiltMessage, reason: SkipReason | undefined): void {

@@ -12,11 +12,14 @@ import type {
 import type { Attempt } from "../delivery/attempt.ts";
 import type { Delivery, DeliveryFilter, DeliveryInfo } from "../delivery/delivery.ts";
 import type { SenderSettings } from "../settings/settings.ts";
+import type { CallOrigin } from "../calls/message.ts";
 import type { SenderStats } from "./stats.ts";
 
 /** A call that follows the rules of `@countersign/protocol`, with its time. Without an id it gets one. */
 export interface JudgedCall extends Omit<RecordedCall, "messageId"> {
   readonly messageId?: string | undefined;
+  /** What is known of how the call came here, for destinations that include it. */
+  readonly origin?: CallOrigin | undefined;
 }
 
 /** Which source a call belongs to. Needed when there are several. */

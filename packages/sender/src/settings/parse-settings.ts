@@ -10,6 +10,8 @@ import {
   SOURCE_NAMES,
   type DestinationSettings,
   type EndpointSettings,
+  INCLUDABLE_FIELDS,
+  type IncludableField,
   type SenderSettings,
   type SourceSettings,
 } from "./settings.ts";
@@ -29,7 +31,16 @@ export interface Destination {
   readonly endpoints: readonly EndpointSettings[];
   readonly secret: string | undefined;
   readonly enabled: boolean;
+  /** In the order of {@link INCLUDABLE_FIELDS}. */
+  readonly includeFields: readonly IncludableField[];
   readonly concurrency: number;
+}
+
+/** Enabled destinations that get the same bytes. */
+export interface Audience {
+  readonly includeFields: readonly IncludableField[];
+  /** Their keys. */
+  readonly destinations: readonly string[];
 }
 
 /** A source with every default filled in. */
@@ -39,6 +50,8 @@ export interface Source {
   readonly destinations: readonly Destination[];
   /** Keys of its destinations that are enabled. */
   readonly enabled: readonly string[];
+  /** The same keys, by what their messages include. */
+  readonly audiences: readonly Audience[];
   readonly blockedEvents: ReadonlySet<string>;
   readonly countFiltered: boolean;
 }
@@ -53,6 +66,20 @@ export function parseSettings(settings: SenderSettings): readonly Source[] {
   const sources = parser.sources(settings);
   if (parser.issues.length > 0) throw new SettingsError(parser.issues);
   return sources;
+}
+
+function isIncludable(value: unknown): value is readonly IncludableField[] {
+  return Array.isArray(value) && value.every((name) => INCLUDABLE_FIELDS.some((known) => known === name));
+}
+
+function audiencesOf(destinations: readonly Destination[]): readonly Audience[] {
+  const audiences = new Map<string, { includeFields: readonly IncludableField[]; destinations: string[] }>();
+  for (const { key, includeFields } of destinations) {
+    const audience = audiences.get(includeFields.join());
+    if (audience === undefined) audiences.set(includeFields.join(), { includeFields, destinations: [key] });
+    else audience.destinations.push(key);
+  }
+  return [...audiences.values()];
 }
 
 /** Settings come from files and forms, so nothing about them is taken for granted. */
@@ -101,6 +128,7 @@ class SettingsParser {
       writeKey: typeof writeKey === "string" ? writeKey : "",
       destinations,
       enabled: destinations.filter(({ enabled }) => enabled).map(({ key }) => key),
+      audiences: audiencesOf(destinations.filter(({ enabled }) => enabled)),
       blockedEvents: new Set(Array.isArray(blocked) ? blocked.map(String) : []),
       countFiltered: this.#flag(item?.countFiltered, `${path}.countFiltered`, where, false),
     };
@@ -130,12 +158,23 @@ class SettingsParser {
     if (!Number.isInteger(concurrency) || Number(concurrency) < 1) {
       this.#issue(`${path}.concurrency`, where, "must be a whole number, at least 1.");
     }
+    const includeFields = item?.includeFields ?? [];
+    if (!isIncludable(includeFields)) {
+      this.#issue(
+        `${path}.includeFields`,
+        where,
+        `must be a list of these: ${INCLUDABLE_FIELDS.join(", ")}.`,
+      );
+    }
     return {
       key: `${source}/${name}`,
       source,
       endpoints: this.#endpoints(item?.endpoints, `${path}.endpoints`, where),
       secret: typeof secret === "string" ? secret : undefined,
       enabled: this.#flag(item?.enabled, `${path}.enabled`, where, true),
+      includeFields: INCLUDABLE_FIELDS.filter(
+        (field) => isIncludable(includeFields) && includeFields.includes(field),
+      ),
       concurrency: Number(concurrency),
     };
   }

@@ -9,6 +9,18 @@ export interface EndpointSettings {
   readonly ca?: string | readonly string[] | undefined;
 }
 
+/** Fields of a call that its message has only on demand: see {@link DestinationSettings.includeFields}. */
+export const INCLUDABLE_FIELDS = [
+  "integrations",
+  "channel",
+  "originalTimestamp",
+  "sentAt",
+  "receivedAt",
+] as const;
+
+/** The name of a field that a destination can include. */
+export type IncludableField = (typeof INCLUDABLE_FIELDS)[number];
+
 /** Webhook settings of a source: where its messages go. */
 export interface DestinationSettings {
   /** Names it in events, in `deliveries()` and across restarts. Default: `webhooks`, `webhooks-2`, ... */
@@ -19,6 +31,11 @@ export interface DestinationSettings {
   readonly secret?: string | undefined;
   /** Whether messages are sent. What is pending when it is disabled waits. Default: `true`. */
   readonly enabled?: boolean | undefined;
+  /**
+   * Fields that the documented message does not have, and the real service sends all the same: for testing handlers that read
+   * them. A field that the call has no value for is left out. Default: none.
+   */
+  readonly includeFields?: readonly IncludableField[] | undefined;
   /** How many deliveries may be in progress at once. Default: 20. */
   readonly concurrency?: number | undefined;
 }
@@ -56,6 +73,7 @@ export const DESTINATION_NAMES: OptionNames<DestinationSettings> = {
   endpoints: true,
   secret: true,
   enabled: true,
+  includeFields: true,
   concurrency: true,
 };
 export const ENDPOINT_NAMES: OptionNames<EndpointSettings> = { url: true, headers: true, ca: true };

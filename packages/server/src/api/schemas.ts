@@ -1,3 +1,4 @@
+import { INCLUDABLE_FIELDS } from "@countersign/sender";
 import { FAULTS } from "@countersign/sender/faults";
 import { REJECTION_REASONS } from "../ingest/rejection-reasons.ts";
 import { ref, type Schema } from "./operation.ts";
@@ -28,6 +29,8 @@ const deliverySummary = {
   endedAt: DATE_TIME,
   attempts: { type: "array", items: ref("Attempt") },
 };
+
+const INCLUDE_FIELDS: Schema = { type: "array", items: { type: "string", enum: [...INCLUDABLE_FIELDS] } };
 
 const endpoint = object({ url: TEXT, headers: HEADERS, ca: { anyOf: [TEXT, TEXTS] } }, ["headers", "ca"]);
 
@@ -64,9 +67,10 @@ export const schemas: Readonly<Record<string, Schema>> = {
       endpoints: { type: "array", items: ref("Endpoint") },
       signed: { type: "boolean" },
       enabled: { type: "boolean" },
+      includeFields: INCLUDE_FIELDS,
       concurrency: COUNT,
     },
-    ["concurrency"],
+    ["includeFields", "concurrency"],
   ),
   Source: object(
     {
@@ -134,9 +138,13 @@ export const bodies: Readonly<Record<BodyName, Schema>> = {
         description: "Absent: as before. null: none, so that messages are not signed.",
       },
       enabled: { type: "boolean" },
+      includeFields: {
+        ...INCLUDE_FIELDS,
+        description: "Fields to send besides those of the documented message. Default: none.",
+      },
       concurrency: { type: "integer", minimum: 1 },
     },
-    ["secret", "enabled", "concurrency"],
+    ["secret", "enabled", "includeFields", "concurrency"],
   ),
   source: object({ writeKey: TEXT, blockedEvents: TEXTS, countFiltered: { type: "boolean" } }, [
     "writeKey",

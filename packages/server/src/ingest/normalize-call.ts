@@ -10,6 +10,8 @@ import {
   type CallType,
   type RecordedCall,
 } from "@countersign/protocol";
+import type { CallOrigin } from "@countersign/sender";
+import { readOrigin } from "./call-origin.ts";
 import { readGivenTime, readObject, readTraits, withDocumentedAll } from "./client-habits.ts";
 import { REJECTION_REASONS, type RejectionReason } from "./rejection-reasons.ts";
 import { correctClockSkew, readTimestamp } from "./timestamps.ts";
@@ -18,6 +20,8 @@ import { correctClockSkew, readTimestamp } from "./timestamps.ts";
 export interface IngestedCall extends Omit<RecordedCall, "messageId" | keyof Objects>, Readonly<Objects> {
   /** Absent if the client gave none. */
   readonly messageId?: string;
+  /** For destinations that include it. */
+  readonly origin?: CallOrigin;
   /** What a repeat of this call is recognised by. Absent if the client gave the call no identity. */
   readonly dedupeKey?: string;
 }
@@ -118,6 +122,7 @@ function toCall(message: unknown, surroundings: CallSurroundings): IngestedCall 
     ...text,
     ...readObjects(type, recorded, surroundings),
     timestamp: readCallTime(message, surroundings),
+    origin: readOrigin(message, surroundings),
     ...(dedupeKey !== undefined && { dedupeKey }),
   };
 }

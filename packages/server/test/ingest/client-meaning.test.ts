@@ -205,3 +205,38 @@ describe("traits in the context", () => {
     expect(message?.["traits"]).toEqual({});
   });
 });
+
+describe("how a call came here", () => {
+  it("is forwarded by a destination that includes it, and by no other", async () => {
+    const destination = `${server.url}/api/sources/default/destinations/including`;
+    const includeFields = ["receivedAt", "sentAt", "originalTimestamp", "integrations", "channel"];
+    const body = JSON.stringify({
+      endpoints: [{ url: `${receiver.url}?all` }],
+      secret: SECRET,
+      includeFields,
+    });
+    const headers = { "content-type": "application/json" };
+    const put = await fetch(destination, { method: "PUT", body, headers });
+    expect(await put.json()).toMatchObject({ destinations: [{ name: "webhooks" }, { includeFields }] });
+
+    const messages = await forwarded(
+      "batch",
+      '{"sentAt":"2026-06-01T13:00:00Z","batch":[{"type":"track","userId":"u","event":"E","originalTimestamp":"2026-06-01T12:59:58Z","channel":"web","integrations":{"all":true}}]}',
+    );
+    await fetch(destination, { method: "DELETE" });
+
+    const [documented, including] = messages.toSorted(
+      (a, b) => Object.keys(a).length - Object.keys(b).length,
+    );
+    expect(including).toEqual({
+      ...documented,
+      integrations: { All: true },
+      channel: "web",
+      originalTimestamp: "2026-06-01T12:59:58.000Z",
+      sentAt: "2026-06-01T13:00:00.000Z",
+      receivedAt: "2026-06-01T12:00:00.000Z",
+    });
+    expect(documented).toMatchObject({ timestamp: "2026-06-01T11:59:58.000Z" });
+    expect(documented).not.toHaveProperty("sentAt");
+  });
+});
