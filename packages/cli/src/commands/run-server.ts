@@ -144,7 +144,9 @@ async function announce(
   );
   print(`Look at     ${url}/ for deliveries, ${url}/api/openapi.json for the control API`);
   const [first] = sources;
-  const call = { writeKey: anyKey ? "any" : (first?.writeKey ?? first?.name), userId: "u1", event: "Hello" };
+  // A log is no place for a key that was given.
+  const key = first?.writeKey === undefined ? first?.name : "WRITE_KEY";
+  const call = { writeKey: anyKey ? "any" : key, userId: "u1", event: "Hello" };
   print(`Try it      curl -d '${jsonLine(call)}' ${url}/v1/track\n`);
 }
 

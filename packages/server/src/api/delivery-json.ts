@@ -1,23 +1,27 @@
 import { sign } from "@countersign/core";
 import type { Attempt, Delivery, SenderSettings } from "@countersign/sender";
-import { withHiddenHeaders } from "../settings/hidden-headers.ts";
+import { HIDDEN, withHiddenHeaders } from "../settings/hidden-headers.ts";
 import { destinationOf } from "../settings/settings-edit.ts";
 
+/** The parts of a header that are hidden in an answer. Hiding shorter ones would hide the answer. */
+const CREDENTIAL_LENGTH = 8;
+
 /** A delivery as the control API shows it: times as ISO 8601, without the body. */
-export function deliveryJson({
-  body: _,
-  attempts,
-  acceptedAt,
-  dueAt,
-  endedAt,
-  ...delivery
-}: Delivery): object {
+export function deliveryJson(
+  { body: _, attempts, acceptedAt, dueAt, endedAt, ...delivery }: Delivery,
+  settings: SenderSettings,
+): object {
+  const { endpoints = [], secret = "" } = destinationOf(settings, delivery.destination) ?? {};
+  const values = [secret, ...endpoints.flatMap(({ headers = {} }) => Object.values(headers))];
+  const credentials = values
+    .flatMap((value) => value.split(" "))
+    .filter((part) => part.length >= CREDENTIAL_LENGTH);
   return {
     ...delivery,
     acceptedAt: iso(acceptedAt),
     ...(dueAt !== undefined && { dueAt: iso(dueAt) }),
     ...(endedAt !== undefined && { endedAt: iso(endedAt) }),
-    attempts: attempts.map(attemptJson),
+    attempts: attempts.map((attempt) => attemptJson(attempt, credentials)),
   };
 }
 
@@ -34,15 +38,17 @@ export function deliveryDetailJson(delivery: Delivery, settings: SenderSettings)
     ...(signature !== undefined && { "X-Signature": signature }),
   };
   return {
-    ...deliveryJson(delivery),
+    ...deliveryJson(delivery, settings),
     body,
     ...(signature !== undefined && { signature }),
     ...(endpoint && { curl: curl(endpoint.url, headers, body) }),
   };
 }
 
-function attemptJson({ startedAt, ...attempt }: Attempt): object {
-  return { ...attempt, startedAt: iso(startedAt) };
+/** An endpoint that answers with what it was sent answers with the credentials of its headers. */
+function attemptJson({ startedAt, response, ...attempt }: Attempt, credentials: readonly string[]): object {
+  const shown = credentials.reduce((text, credential) => text.replaceAll(credential, HIDDEN), response);
+  return { ...attempt, response: shown, startedAt: iso(startedAt) };
 }
 
 function curl(url: string, headers: Readonly<Record<string, string>>, body: string): string {

@@ -29,7 +29,9 @@ export const deliveryOperations: readonly Operation[] = [
     },
     answer: { status: 200, schema: { type: "array", items: ref("Delivery") } },
     handle: async ({ sender }, { query }) =>
-      (await sender.deliveries(query as DeliveryFilter)).map(deliveryJson),
+      (await sender.deliveries(query as DeliveryFilter)).map((delivery) =>
+        deliveryJson(delivery, sender.settings),
+      ),
   },
   {
     method: "GET",

@@ -10,7 +10,7 @@ import {
   withoutSource,
   withSource,
 } from "../settings/settings-edit.ts";
-import { withHiddenHeaders, withKnownHeaders } from "../settings/hidden-headers.ts";
+import { HIDDEN, withHiddenHeaders, withKnownHeaders } from "../settings/hidden-headers.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
 import { bodies } from "./schemas.ts";
 
@@ -24,7 +24,7 @@ export const settingsOperations: readonly Operation[] = [
     path: "/sources",
     id: "listSources",
     summary:
-      "Every source with its destinations. Secrets and the values of static headers are not shown: `signed` says whether there is a secret.",
+      "Every source with its destinations. Secrets, write keys and the values of static headers are not shown: `signed` says whether there is a secret.",
     answer: { status: 200, schema: { type: "array", items: ref("Source") } },
     handle: ({ sender, book }) => sender.settings.sources.map((source) => sourceJson(source, book)),
   },
@@ -40,7 +40,16 @@ export const settingsOperations: readonly Operation[] = [
       const { settings } = context.sender;
       const name = params["source"] ?? "";
       const before = sourceOf(settings, name) ?? { name, destinations: [] };
-      change(context, withSource(settings, { ...before, ...(body as Partial<SourceSettings>) }));
+      const { writeKey, ...given } = body as Partial<SourceSettings>;
+      // What was read can be changed and sent back.
+      const key = writeKey === HIDDEN ? before.writeKey : (writeKey ?? before.writeKey);
+      if (writeKey === HIDDEN && key === undefined) {
+        throw new Problem(422, "The write key is hidden, and this source had none. Give its value.");
+      }
+      change(
+        context,
+        withSource(settings, { ...before, ...given, ...(key !== undefined && { writeKey: key }) }),
+      );
       return changed(context, name);
     },
   },
@@ -139,7 +148,9 @@ function temporary({ book }: ApiContext, name: string): { readonly note?: string
 }
 
 function sourceJson(source: SourceSettings, book: SettingsBook): object {
-  const { name, writeKey = name, blockedEvents = [], countFiltered = false } = source;
+  const { name, blockedEvents = [], countFiltered = false } = source;
+  // A key that was given is a credential. Without one the key is the name, which is known anyway.
+  const writeKey = (source.writeKey ?? name) === name ? name : HIDDEN;
   const destinations = namedDestinations(source).map(({ secret, enabled = true, ...destination }) => ({
     ...destination,
     endpoints: destination.endpoints.map(withHiddenHeaders),

@@ -201,7 +201,7 @@ describe("sources and destinations", () => {
     });
     expect((await call("GET", "/sources")).json()).toMatchObject([
       { name: "default", blockedEvents: ["Blocked"] },
-      { name: "shop", writeKey: "shop-key", destinations: [{ name: "audit", signed: false }] },
+      { name: "shop", writeKey: "(hidden)", destinations: [{ name: "audit", signed: false }] },
     ]);
     expect((await call("DELETE", "/sources/shop/destinations/audit")).status).toBe(200);
     expect((await call("DELETE", "/sources/shop")).status).toBe(200);

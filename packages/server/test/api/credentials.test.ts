@@ -1,8 +1,11 @@
+import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { createServer, type CountersignServer } from "@countersign/server";
 import { beforeEach, describe, expect, it } from "vitest";
 import { send, type Answer } from "../support/http.ts";
 import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
-import { closing } from "../support/resources.ts";
+import { cleanUp, closing } from "../support/resources.ts";
 
 const TOKEN = "Bearer canary-token";
 const PATH = "/api/sources/default/destinations/webhooks";
@@ -52,6 +55,39 @@ describe("credentials", () => {
     expect((await send(`${server.url}/api/deliveries/${delivery?.id}`)).text).toContain(
       "-H 'Authorization: (hidden)'",
     );
+  });
+
+  it("are not in the answer of an endpoint that repeats what it was sent", async () => {
+    const echo = createHttpServer((request, response) =>
+      response.writeHead(400).end(JSON.stringify(request.headers)),
+    );
+    echo.listen(0, "127.0.0.1");
+    await once(echo, "listening");
+    cleanUp(() => echo.close());
+    const { port } = echo.address() as AddressInfo;
+    await put({
+      endpoints: [{ url: `http://127.0.0.1:${port}/`, headers: { Authorization: TOKEN, "X-Team": "a" } }],
+    });
+    await track();
+    const answer = await send(`${server.url}/api/deliveries`);
+    const [delivery] = answer.json() as { id: string; attempts: { response: string }[] }[];
+    expect(delivery?.attempts[0]?.response).toMatch(/"authorization":"Bearer \(hidden\)","x-team":"a"/);
+    const detail = await send(`${server.url}/api/deliveries/${delivery?.id}`);
+    expect(answer.text + detail.text).not.toContain("canary-token");
+  });
+
+  it("a write key is not shown, and stays when the source is read, changed and sent back", async () => {
+    const read = await send(`${server.url}/api/sources`);
+    expect(read.json()).toMatchObject([{ writeKey: "(hidden)" }]);
+    const body = { writeKey: "(hidden)", blockedEvents: ["Blocked"] };
+    const changed = await send(`${server.url}/api/sources/default`, { method: "PUT", body });
+    expect(changed.json()).toMatchObject({ writeKey: "(hidden)", blockedEvents: ["Blocked"] });
+    expect(server.sender.settings.sources[0]?.writeKey).toBe("canary-key");
+    const refused = await send(`${server.url}/api/sources/new`, { method: "PUT", body });
+    expect([refused.status, refused.json()]).toMatchObject([
+      422,
+      { detail: "The write key is hidden, and this source had none. Give its value." },
+    ]);
   });
 
   it("stay when what was read is changed and sent back, and are not taken for their placeholder", async () => {
