@@ -1,0 +1,37 @@
+import { redisDedupe } from "@countersign/redis";
+import { Redis } from "ioredis";
+import { afterAll, describe } from "vitest";
+import { testDedupeStore, type OpenStore } from "../../core/test/support/dedupe-contract.ts";
+import { startRedis } from "./support/start-redis.ts";
+
+const redis = await startRedis();
+const here = redis === undefined ? "skipped: this machine has no redis-server" : "on this machine's Redis";
+
+describe.skipIf(redis === undefined)(here, () => {
+  const url = redis?.url ?? "redis://127.0.0.1";
+  const clients = [new Redis(url, { lazyConnect: true }), new Redis(url, { lazyConnect: true })] as const;
+  let stores = 0;
+
+  afterAll(async () => {
+    for (const client of clients) client.disconnect();
+    await redis?.stop();
+  });
+
+  testDedupeStore("redisDedupe", (): OpenStore => {
+    stores += 1;
+    const prefix = `contract-${stores}:`;
+    const [one, other] = clients;
+    /** Lets the time of the keys pass that hold such a value: Redis is told that it is over. */
+    const expire = async (isOver: (value: string | null) => boolean): Promise<void> => {
+      for (const key of await one.keys(`${prefix}*`)) {
+        if (isOver(await one.get(key))) await one.pexpire(key, 0);
+      }
+    };
+    return {
+      store: redisDedupe(one, { prefix }),
+      elsewhere: redisDedupe(other, { prefix }),
+      passLease: () => expire((value) => value !== "done"),
+      passTtl: () => expire(() => true),
+    };
+  });
+});
