@@ -5,9 +5,10 @@ import { testDedupeStore, type OpenStore } from "../../core/test/support/dedupe-
 import { startRedis } from "./support/start-redis.ts";
 
 const redis = await startRedis();
-const here = redis === undefined ? "skipped: this machine has no redis-server" : "on this machine's Redis";
+const here =
+  redis === undefined ? "skipped: this machine has no redis-server" : "redis-server of this machine";
 
-describe.skipIf(redis === undefined)(here, () => {
+describe.skipIf(redis === undefined)(`the contract of a DedupeStore (${here})`, () => {
   const url = redis?.url ?? "redis://127.0.0.1";
   const clients = [new Redis(url, { lazyConnect: true }), new Redis(url, { lazyConnect: true })] as const;
   let stores = 0;
