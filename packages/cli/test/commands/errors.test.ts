@@ -440,7 +440,6 @@ describe("certify", () => {
 it("a data directory that cannot be written", async () => {
   const data = temporaryDirectory();
   mkdirSync(join(data, "deliveries.db"));
-  chmodSync(data, 0o755);
   await expectUsageError(
     ["serve", "--to", TO, "--port", "0", "--data", data],
     /^countersign: The store .*deliveries\.db cannot be opened/,
