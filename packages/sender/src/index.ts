@@ -25,7 +25,7 @@ export type {
   SenderStats,
   SourceStats,
 } from "./engine/stats.ts";
-export type { CallOrigin } from "./calls/message.ts";
+export { INCLUDABLE_FIELDS, type CallOrigin, type IncludableField } from "./calls/message.ts";
 export { CallError, type CallErrorCode } from "./calls/call-error.ts";
 export {
   type AliasCall,
@@ -50,8 +50,6 @@ export {
 export {
   type DestinationSettings,
   type EndpointSettings,
-  INCLUDABLE_FIELDS,
-  type IncludableField,
   type SenderSettings,
   type SourceSettings,
 } from "./settings/settings.ts";

@@ -11,7 +11,6 @@ import {
   serializeCall,
 } from "@countersign/protocol";
 import type { MessageType } from "@countersign/core";
-import type { IncludableField } from "../settings/settings.ts";
 import { CallError, callErrorOf } from "./call-error.ts";
 
 /** A message ready to be stored: what it is about, and its exact bytes. */
@@ -34,6 +33,18 @@ export interface CallOrigin {
   /** What kind of client sent it, such as `web` or `server`, if it says so. */
   readonly channel?: string | undefined;
 }
+
+/** Fields of a call that its message has only on demand: see `includeFields` of a destination. */
+export const INCLUDABLE_FIELDS = [
+  "integrations",
+  "channel",
+  "originalTimestamp",
+  "sentAt",
+  "receivedAt",
+] as const;
+
+/** The name of a field that a destination can include. */
+export type IncludableField = (typeof INCLUDABLE_FIELDS)[number];
 
 /** Fields that a message has besides the documented ones. */
 export type IncludedFields = Readonly<Partial<Record<IncludableField, unknown>>>;

@@ -12,12 +12,12 @@ import {
   buildDeleteMessage,
   buildMessage,
   type BuiltMessage,
+  type IncludableField,
   type IncludedFields,
   record,
 } from "../calls/message.ts";
 import { CallError } from "../calls/call-error.ts";
 import type { Source } from "../settings/parse-settings.ts";
-import type { IncludableField } from "../settings/settings.ts";
 import type { NewDelivery, NewMessage } from "../store/delivery-store.ts";
 import { checkCallOptions } from "./check-options.ts";
 import type { RandomSource } from "./random-source.ts";

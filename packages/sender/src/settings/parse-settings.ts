@@ -1,5 +1,6 @@
 import { type OptionHints, nameHint, unknownNames } from "@countersign/protocol";
 import { assertCertificateAuthority } from "../transport/certificate-authority.ts";
+import { INCLUDABLE_FIELDS, type IncludableField } from "../calls/message.ts";
 import { headerProblem } from "./header-rules.ts";
 import {
   DESTINATION_HINTS,
@@ -10,8 +11,6 @@ import {
   SOURCE_NAMES,
   type DestinationSettings,
   type EndpointSettings,
-  INCLUDABLE_FIELDS,
-  type IncludableField,
   type SenderSettings,
   type SourceSettings,
 } from "./settings.ts";

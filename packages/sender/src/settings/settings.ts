@@ -1,4 +1,6 @@
 import type { OptionHints, OptionNames } from "@countersign/protocol";
+import type { IncludableField } from "../calls/message.ts";
+
 /** A URL that messages are sent to (spec 2.1). */
 export interface EndpointSettings {
   /** Full URL, `http:` or `https:`. */
@@ -8,18 +10,6 @@ export interface EndpointSettings {
   /** Certificate authorities to trust for it instead of the system's: one or several in PEM. */
   readonly ca?: string | readonly string[] | undefined;
 }
-
-/** Fields of a call that its message has only on demand: see {@link DestinationSettings.includeFields}. */
-export const INCLUDABLE_FIELDS = [
-  "integrations",
-  "channel",
-  "originalTimestamp",
-  "sentAt",
-  "receivedAt",
-] as const;
-
-/** The name of a field that a destination can include. */
-export type IncludableField = (typeof INCLUDABLE_FIELDS)[number];
 
 /** Webhook settings of a source: where its messages go. */
 export interface DestinationSettings {
