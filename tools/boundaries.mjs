@@ -4,7 +4,7 @@
 import { cruise } from "dependency-cruiser";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { ALLOWED_DIRECTIONS, LAYERS, PENDING } from "./directions.mjs";
+import { ALLOWED_DIRECTIONS, LAYERS } from "./directions.mjs";
 
 const root = resolve(process.argv[2] ?? new URL("..", import.meta.url).pathname);
 process.chdir(root);
@@ -89,14 +89,11 @@ function leadsBack(place, from, to, seen = new Set()) {
   );
 }
 
-const violations = output.summary.violations.map(({ rule, from, to, cycle }) => ({
-  owner: from.split("/")[1],
-  isInner: rule.name === "circle",
-  text:
-    cycle === undefined
-      ? `${rule.name}: ${from} -> ${to}`
-      : `circle: ${[from, ...cycle.map(({ name }) => name)].join(" -> ")}`,
-}));
+const violations = output.summary.violations.map(({ rule, from, to, cycle }) =>
+  cycle === undefined
+    ? `${rule.name}: ${from} -> ${to}`
+    : `circle: ${[from, ...cycle.map(({ name }) => name)].join(" -> ")}`,
+);
 
 for (const { source, resolved, crossing: step } of imports) {
   if (step === undefined) continue;
@@ -104,12 +101,8 @@ for (const { source, resolved, crossing: step } of imports) {
   const [below, above] = [heightOf(place, from), heightOf(place, to)];
   // Two files on top of the same place: only a circle between them is wrong.
   if (below >= above) continue;
-  const isCircle = leadsBack(place, to, from);
-  violations.push({
-    owner: place.split("/")[0],
-    isInner: true,
-    text: `up: ${source} -> ${resolved} (in ${place}, ${to} is above ${from}${isCircle ? ", and imports it: a circle" : ""})`,
-  });
+  const circle = leadsBack(place, to, from) ? ", and imports it: a circle" : "";
+  violations.push(`up: ${source} -> ${resolved} (in ${place}, ${to} is above ${from}${circle})`);
 }
 
 const folders = new Set(
@@ -121,17 +114,12 @@ const folders = new Set(
 for (const folder of folders) {
   const place = folder.slice(0, folder.lastIndexOf("/"));
   if (LAYERS[place]?.includes(folder.slice(place.length + 1))) continue;
-  violations.push({
-    owner: place.split("/")[0],
-    isInner: true,
-    text: `unordered: packages/${folder.replace("/", "/src/")} is in no list of LAYERS in tools/directions.mjs`,
-  });
+  violations.push(
+    `unordered: packages/${folder.replace("/", "/src/")} is in no list of LAYERS in tools/directions.mjs`,
+  );
 }
 
-const pending = violations.filter(({ owner, isInner }) => isInner && PENDING.includes(owner));
-const failing = violations.filter((violation) => !pending.includes(violation));
-for (const { text } of pending) console.log(`pending: ${text}`);
-for (const { text } of failing) console.error(text);
+for (const text of violations) console.error(text);
 
 const byName = output.modules.some(({ source, dependencies }) =>
   dependencies.some(({ module }) => source.startsWith("packages/express/") && module === "@countersign/core"),
@@ -146,10 +134,5 @@ if (unlisted.length > 0)
 const unseen = packages.filter((name) => !seen.has(name));
 if (unseen.length > 0)
   console.error(`No module was read of: ${unseen.join(", ")}. The check would pass on anything.`);
-const finished = PENDING.filter((name) => !pending.some(({ owner }) => owner === name));
-if (finished.length > 0)
-  console.error(`In order now: ${finished.join(", ")}. Remove from PENDING in tools/directions.mjs.`);
-console.log(
-  `${output.summary.totalCruised} modules, ${failing.length} violations, ${pending.length} pending`,
-);
-process.exit(failing.length + unlisted.length + unseen.length + finished.length > 0 || !byName ? 1 : 0);
+console.log(`${output.summary.totalCruised} modules, ${violations.length} violations`);
+process.exit(violations.length + unlisted.length + unseen.length > 0 || !byName ? 1 : 0);

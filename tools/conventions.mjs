@@ -1,14 +1,10 @@
 // Holds every file to two conventions that no linter knows:
 //   - a module's constant that holds a literal, a regular expression or a table of data is UPPER_SNAKE_CASE
 //   - the spec is cited as "(spec 2.3)", or "(spec 2.3, 7)" for several sections, and in no other form
-//   node conventions.mjs         exit 1 on a violation, and on a run that saw no files
-//   node conventions.mjs --all   the same; prints what is wrong in the pending folders too
+// Exit 1 on a violation, and on a run that saw no files.
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
-
-/** Folders that are still being put into this form: they fail nothing. One that has finished must leave the list. */
-const PENDING = ["packages/protocol/"];
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const SOURCES =
@@ -72,20 +68,12 @@ function* looseCitations(text) {
 }
 
 const files = filesBelow("").filter((file) => SOURCES.test(file) || TEXTS.test(file));
-let failing = 0;
-const pending = new Map();
+let violations = 0;
 for (const file of files) {
   const text = readFileSync(`${root}${file}`, "utf8");
   const found = [...(SOURCES.test(file) ? misnamedConstants(file, text) : []), ...looseCitations(text)];
-  const owner = PENDING.find((folder) => file.startsWith(folder));
-  if (owner !== undefined) {
-    pending.set(owner, (pending.get(owner) ?? 0) + found.length);
-    if (!process.argv.includes("--all")) continue;
-  } else failing += found.length;
+  violations += found.length;
   for (const { line, text: problem } of found) console.error(`${file}:${line}: ${problem}`);
 }
-for (const [owner, count] of pending) console.log(`pending: ${owner} has ${count}`);
-const finished = PENDING.filter((owner) => (pending.get(owner) ?? 0) === 0);
-if (finished.length > 0) console.error(`In order now: ${finished.join(", ")}. Remove from PENDING.`);
-console.log(`${files.length} files, ${failing} violations`);
-process.exit(failing + finished.length > 0 || files.length < 100 ? 1 : 0);
+console.log(`${files.length} files, ${violations} violations`);
+process.exit(violations > 0 || files.length < 100 ? 1 : 0);

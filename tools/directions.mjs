@@ -41,9 +41,3 @@ export const LAYERS = {
     "create-sender.ts",
   ],
 };
-
-/**
- * Packages whose layers are still being put in order: their imports that run up or in a circle are printed, and fail
- * nothing. A package that no longer has any must leave this list.
- */
-export const PENDING = [];

@@ -52,7 +52,7 @@ export function hexHmac(bytes: Uint8Array, secret: string): string {
   return createHmac("sha1", Buffer.from(secret, "utf8")).update(bytes).digest("hex");
 }
 
-/** `JSON.stringify(JSON.parse(body))` (spec 5.1, item 4); undefined where the body is no JSON text in UTF-8, or too large. */
+/** `JSON.stringify(JSON.parse(body))` (spec 5.1); undefined where the body is no JSON text in UTF-8, or too large. */
 function secondForm(body: Buffer): string | undefined {
   if (body.length > SECOND_FORM_LIMIT || !isUtf8(body)) return undefined;
   try {

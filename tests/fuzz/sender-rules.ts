@@ -11,7 +11,7 @@ import { fuzzTarget, type FuzzTarget } from "./harness.ts";
 import { jsonText, jsonValue } from "./json-values.ts";
 import { isValid } from "./settings-rules.ts";
 
-const settings: SenderSettings = {
+const SETTINGS: SenderSettings = {
   sources: [{ name: "shop", destinations: [{ endpoints: [{ url: "https://example.com/hooks" }] }] }],
 };
 
@@ -22,7 +22,7 @@ const transport: Transport = {
   close: () => Promise.resolve(),
 };
 
-const openSender = (): Promise<Sender> => createSender({ ...settings, transport });
+const openSender = (): Promise<Sender> => createSender({ ...SETTINGS, transport });
 const closeSender = (sender: Sender): Promise<void> => sender.close();
 
 const destinationName = fc.constantFrom(

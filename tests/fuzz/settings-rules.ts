@@ -1,5 +1,5 @@
 /**
- * The rules of a sender's settings (spec 2.1, and the sender's README), written a second time as one predicate each: what
+ * The rules of a sender's settings (spec 2.1) and of the sender's README, written a second time as one predicate each: what
  * `configure()` accepts, and nothing else.
  */
 

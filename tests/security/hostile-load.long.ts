@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { putLoadOn, type Sample } from "./support/hostile-load.ts";
 
 const SECONDS = 20;
-const MiB = 1_048_576;
+const MEBIBYTE = 1_048_576;
 
 it(
   `answers honest requests within 500 ms for ${SECONDS} s of 64 hostile shapes at once, its memory level`,
@@ -17,7 +17,7 @@ it(
       `hostile load: ${strikes.trim()}; ${sorted.length} honest requests, median ${at(0.5)} ms, 99th ${at(0.99)} ms, longest ${at(1)} ms\n`,
     );
     for (const [role, of] of Object.entries(samples)) {
-      const megabytes = of.map(({ rss }) => Math.round(rss / MiB)).join(" ");
+      const megabytes = of.map(({ rss }) => Math.round(rss / MEBIBYTE)).join(" ");
       process.stdout.write(
         `hostile load: ${role}: RSS ${megabytes} MiB; loop at most ${longest(of).toFixed(0)} ms\n`,
       );

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { putLoadOn } from "./support/hostile-load.ts";
 
-const MiB = 1_048_576;
+const MEBIBYTE = 1_048_576;
 
 // Times are not asserted here, where other tests run at the same time: hostile-load.long.ts does that.
 it(
@@ -15,7 +15,7 @@ it(
     // What was answered reaches the handler.
     expect(handled).toBeGreaterThanOrEqual(accepted);
     for (const [before, ...later] of Object.values(samples)) {
-      expect(Math.max(...later.map(({ rss }) => rss)) - (before?.rss ?? 0)).toBeLessThan(400 * MiB);
+      expect(Math.max(...later.map(({ rss }) => rss)) - (before?.rss ?? 0)).toBeLessThan(400 * MEBIBYTE);
     }
   },
 );

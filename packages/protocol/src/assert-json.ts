@@ -47,7 +47,7 @@ export function assertJson(value: object, field: string): boolean {
   return writesItself;
 }
 
-/** The error for a call over the limit of spec 8. */
+/** The error for a call over the size limit (spec 8). */
 export function tooLarge(field: string | undefined, bytes?: number): CallIssue {
   const size = bytes === undefined ? "" : ` This one has ${bytes}.`;
   return new CallIssue(

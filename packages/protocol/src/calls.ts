@@ -1,4 +1,4 @@
-/** The six kinds of call (spec 2.3 and 6). */
+/** The six kinds of call (spec 2.3, 6). */
 export const CALL_TYPES = ["identify", "track", "page", "screen", "group", "alias"] as const;
 
 /** One of the six kinds of call. */

@@ -39,7 +39,7 @@ export const CALL_FIELDS: Readonly<Record<CallType, FieldNames>> = {
 };
 
 /**
- * Checks a call by the rules of spec 2.3 and 8, and fills in its id and time. It is strict, for the code of a program: a
+ * Checks a call by the rules of the service (spec 2.3, 8), and fills in its id and time. It is strict, for the code of a program: a
  * misspelt field is an error, since it would be lost otherwise. The values of `properties` and the like are not copied.
  *
  * @param type - The type of the call.

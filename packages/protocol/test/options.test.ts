@@ -9,7 +9,7 @@ import {
 } from "@countersign/protocol";
 import { describe, expect, it } from "vitest";
 
-const names = { secret: true, endpoint: true, headers: true };
+const NAMES = { secret: true, endpoint: true, headers: true };
 
 function messageOf(action: () => unknown): string {
   try {
@@ -24,15 +24,15 @@ function messageOf(action: () => unknown): string {
 describe("checkOptionNames", () => {
   it("accepts known names, and none", () => {
     for (const options of [{ secret: "s", headers: {} }, {}]) {
-      expect(messageOf(() => checkOptionNames("createSender()", options, names))).toBe("");
+      expect(messageOf(() => checkOptionNames("createSender()", options, NAMES))).toBe("");
     }
-    expect(unknownNames({ secret: 1, other: 2 }, names)).toEqual(["other"]);
+    expect(unknownNames({ secret: 1, other: 2 }, NAMES)).toEqual(["other"]);
   });
 
   it("says which option was meant", () => {
     const check = (options: object): string =>
       messageOf(() =>
-        checkOptionNames("createSender()", options, names, { sharedSecret: "it is called secret here" }),
+        checkOptionNames("createSender()", options, NAMES, { sharedSecret: "it is called secret here" }),
       );
     expect(check({ secrt: "s" })).toBe('createSender(): unknown option "secrt"; did you mean "secret"?');
     expect(check({ sharedSecret: "s" })).toBe(
@@ -46,18 +46,18 @@ describe("checkOptionNames", () => {
   it("takes no name from a prototype for a known one", () => {
     for (const name of ["constructor", "toString", "__proto__"]) {
       const options: unknown = JSON.parse(`{"${name}": 1}`);
-      expect(messageOf(() => checkOptionNames("f()", options, names, {}))).toContain(
+      expect(messageOf(() => checkOptionNames("f()", options, NAMES, {}))).toContain(
         `unknown option "${name}"`,
       );
     }
   });
 
   it.each([undefined, null, "secret", 7, ["secret"]])("rejects %j as options", (options) => {
-    expect(messageOf(() => checkOptionNames("f()", options, names))).toContain("takes an options object");
+    expect(messageOf(() => checkOptionNames("f()", options, NAMES))).toContain("takes an options object");
   });
 
   it("costs nothing for a name of a million letters, and quotes its start only", () => {
-    const message = messageOf(() => checkOptionNames("f()", { ["x".repeat(1_000_000)]: 1 }, names));
+    const message = messageOf(() => checkOptionNames("f()", { ["x".repeat(1_000_000)]: 1 }, NAMES));
     expect(message.length).toBeLessThan(200);
   });
 

@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 
 const KEY = Buffer.from("wrong:").toString("base64");
 const DIGEST = "0123456789abcdef0123456789abcdef01234567";
-const MiB = 1_048_576;
+const MEBIBYTE = 1_048_576;
 
 function post(path, body, headers = {}) {
   const lines = Object.entries({ Host: "127.0.0.1", "Content-Length": body.length, ...headers }).map(
@@ -24,7 +24,7 @@ const batch = (body, headers) => post("/v1/batch", body, { Authorization: `Basic
 const keyed = (body, headers) =>
   batch(body, { Authorization: `Basic ${Buffer.from("honest:").toString("base64")}`, ...headers });
 const zipped = (text) => gzipSync(text);
-const gzip = { "Content-Encoding": "gzip" };
+const GZIP = { "Content-Encoding": "gzip" };
 const hook = (body, headers) =>
   post("/webhooks", body, { "Content-Type": "application/json", "X-Signature": DIGEST, ...headers });
 const raw = (text) => [Buffer.from(text, "latin1")];
@@ -33,35 +33,35 @@ const messages = (count, message) => JSON.stringify({ batch: Array.from({ length
 const many = (count, piece) => Array.from({ length: count }, () => Buffer.from(piece));
 const keys = (count, name) =>
   `{${Array.from({ length: count }, (_, index) => `"${name(index)}":0`).join(",")}}`;
-const track = { type: "track", userId: "u", event: "e" };
+const TRACK = { type: "track", userId: "u", event: "e" };
 
 const shape = (name, to, pieces, ending = "wait") => ({ name, to, pieces, ending });
 const server = (name, pieces, ending) => shape(name, "server", pieces, ending);
 const receiver = (name, pieces, ending) => shape(name, "receiver", pieces, ending);
 
 const ofServer = [
-  server("a gzip bomb", batch(zipped(Buffer.alloc(100 * MiB, "[")), gzip)),
+  server("a gzip bomb", batch(zipped(Buffer.alloc(100 * MEBIBYTE, "[")), GZIP)),
   server(
     "a batch whose long messageId counts for 2,500 messages",
-    keyed(zipped(`{"messageId":"${"i".repeat(490_000)}","batch":[${"{},".repeat(2_499)}{}]}`), gzip),
+    keyed(zipped(`{"messageId":"${"i".repeat(490_000)}","batch":[${"{},".repeat(2_499)}{}]}`), GZIP),
   ),
   server(
     "a batch whose shared context is copied into 2,500 messages",
     keyed(
       zipped(
-        `{"context":{"a":"${"c".repeat(32_000)}"},"batch":[${`${JSON.stringify(track)},`.repeat(2_499)}${JSON.stringify(track)}]}`,
+        `{"context":{"a":"${"c".repeat(32_000)}"},"batch":[${`${JSON.stringify(TRACK)},`.repeat(2_499)}${JSON.stringify(TRACK)}]}`,
       ),
-      gzip,
+      GZIP,
     ),
   ),
   server(
     "2,500 messages without a user",
-    keyed(zipped(messages(2_500, { type: "track", event: "e" })), gzip),
+    keyed(zipped(messages(2_500, { type: "track", event: "e" })), GZIP),
   ),
   server("2,500 nulls", keyed(messages(2_500, null))),
   server("2,501 messages", keyed(messages(2_501, {}))),
-  server("one messageId 2,500 times", keyed(zipped(messages(2_500, { ...track, messageId: "same" })), gzip)),
-  server("2,500 messages of an unknown key", batch(messages(2_500, track))),
+  server("one messageId 2,500 times", keyed(zipped(messages(2_500, { ...TRACK, messageId: "same" })), GZIP)),
+  server("2,500 messages of an unknown key", batch(messages(2_500, TRACK))),
   server("500 KB of open brackets", batch("[".repeat(500_000))),
   server("500 KB of nested objects", batch('{"a":'.repeat(100_000))),
   server("closed brackets, 250,000 deep", batch("[".repeat(250_000) + "]".repeat(250_000))),
@@ -75,9 +75,9 @@ const ofServer = [
   server("escapes only", keyed(`{"batch":["${String.raw`\u0000`.repeat(80_000)}"]}`)),
   server("a number of 500,000 digits", keyed(`{"batch":[${"9".repeat(500_000)}]}`)),
   server("bytes that are not UTF-8", batch(Buffer.alloc(500_000, 0xff))),
-  server("gzip cut short", batch(zipped(messages(2_500, track)).subarray(0, 200), gzip)),
-  server("gzip that is none", batch("not gzip", gzip)),
-  server("1,000 gzip members", batch(Buffer.concat(many(1_000, zipped("[]"))), gzip)),
+  server("gzip cut short", batch(zipped(messages(2_500, TRACK)).subarray(0, 200), GZIP)),
+  server("gzip that is none", batch("not gzip", GZIP)),
+  server("1,000 gzip members", batch(Buffer.concat(many(1_000, zipped("[]"))), GZIP)),
   server("an unknown encoding", batch("{}", { "Content-Encoding": "br" })),
   server("a body of ten times the limit", batch("a".repeat(5_000_000))),
   server("a body without an end", [
@@ -135,7 +135,7 @@ const ofServer = [
   server("a write key of 8 KB", batch("{}", { Authorization: `Basic ${"QUFB".repeat(2_000)}` })),
   server(
     "the API without a token, with 1 MiB",
-    post("/api/faults", "a".repeat(MiB), { "Content-Type": "application/json" }),
+    post("/api/faults", "a".repeat(MEBIBYTE), { "Content-Type": "application/json" }),
   ),
   server(
     "the API from a foreign page",
@@ -146,12 +146,15 @@ const ofServer = [
 ];
 
 const ofReceiver = [
-  receiver("1 MiB of brackets with a made-up signature", hook("[".repeat(MiB / 2) + "]".repeat(MiB / 2))),
+  receiver(
+    "1 MiB of brackets with a made-up signature",
+    hook("[".repeat(MEBIBYTE / 2) + "]".repeat(MEBIBYTE / 2)),
+  ),
   receiver("128 KiB of brackets with a made-up signature", hook("[".repeat(65_536) + "]".repeat(65_536))),
   receiver("128 KiB of keys with a made-up signature", hook(keys(11_000, (index) => `k${index}`))),
   receiver("128 KiB of numbers with a made-up signature", hook(`[${"1e1,".repeat(32_000)}0]`)),
   receiver("128 KiB of escapes with a made-up signature", hook(`["${String.raw`\u00e9`.repeat(21_000)}"]`)),
-  receiver("a body beyond the limit", hook("a".repeat(MiB + 1))),
+  receiver("a body beyond the limit", hook("a".repeat(MEBIBYTE + 1))),
   receiver("a body without an end", [
     ...head(
       "/webhooks",
@@ -183,9 +186,9 @@ const ofReceiver = [
     ],
     "reset",
   ),
-  receiver("1 MiB without a signature", hook("a".repeat(MiB), { "X-Signature": "" })),
-  receiver("1 MiB with a signature that is none", hook("a".repeat(MiB), { "X-Signature": "sha1=abc" })),
-  receiver("compressed", hook(zipped("{}"), gzip)),
+  receiver("1 MiB without a signature", hook("a".repeat(MEBIBYTE), { "X-Signature": "" })),
+  receiver("1 MiB with a signature that is none", hook("a".repeat(MEBIBYTE), { "X-Signature": "sha1=abc" })),
+  receiver("compressed", hook(zipped("{}"), GZIP)),
   receiver("a form", hook("a=b", { "Content-Type": "application/x-www-form-urlencoded" })),
   receiver("another method", raw("DELETE /webhooks HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")),
   receiver("15 KB of signature", hook("{}", { "X-Signature": "a".repeat(15_000) })),

@@ -15,10 +15,10 @@ import { cleanUp, closing } from "../support/resources.ts";
 const pem = (name: string): string =>
   readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url), "utf8");
 const tls = { cert: pem("cert.pem"), key: pem("key.pem") };
-const to = "http://127.0.0.1:9/webhooks";
+const TO = "http://127.0.0.1:9/webhooks";
 
 async function start(options: object = {}): Promise<CountersignServer> {
-  return closing(await createServer({ to, port: 0, tls, ...options }));
+  return closing(await createServer({ to: TO, port: 0, tls, ...options }));
 }
 
 async function post(url: string, agent?: Agent): Promise<number | undefined> {
@@ -71,7 +71,7 @@ describe("a server with a certificate", () => {
 
 it("says what to do when a client speaks TLS to a server without it", async () => {
   const errors: unknown[] = [];
-  const { url } = closing(await createServer({ to, port: 0, onError: (error) => errors.push(error) }));
+  const { url } = closing(await createServer({ to: TO, port: 0, onError: (error) => errors.push(error) }));
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   cleanUp(() => socket.destroy());
   await once(socket, "error");
@@ -100,7 +100,7 @@ describe("a certificate that cannot be used is refused before anything listens",
     ["a damaged key", { cert, key: key.replace(/^MI.*$/m, "AAAA") }, /`tls.key` is a damaged private key/],
     ["an unknown name", { certificate: cert, key }, /unknown option "certificate"/],
   ])("%s", async (_what, options, message) => {
-    const starting = createServer({ to, port: 0, tls: options as TlsOptions });
+    const starting = createServer({ to: TO, port: 0, tls: options as TlsOptions });
     await expect(starting).rejects.toThrow(ServerOptionsError);
     await expect(starting).rejects.toThrow(message);
   });
