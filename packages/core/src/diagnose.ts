@@ -1,6 +1,5 @@
 import { equalDigests, fromHex, fromUtf8, hmac, toUtf8 } from "#platform";
-import { reserialize } from "./reserialize.ts";
-import { bodyBytes, secretList, type Secrets, type SignatureHeader } from "./signature.ts";
+import { bodyBytes, reserialize, secretList, type Secrets, type SignatureHeader } from "./signature.ts";
 
 /** What can make a signature differ. Each {@link Diagnosis} says what to do about it. */
 export type DiagnosisCode =

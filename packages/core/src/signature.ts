@@ -1,5 +1,4 @@
-import { equalDigests, fromHex, hmac, toHex, toUtf8 } from "#platform";
-import { reserialize } from "./reserialize.ts";
+import { equalDigests, fromHex, fromUtf8, hmac, toHex, toUtf8 } from "#platform";
 
 /** The value of an `X-Signature` header as frameworks give it: absent, one value, or several. */
 export type SignatureHeader = string | readonly string[] | null | undefined;
@@ -108,6 +107,22 @@ export function matchSignature(
   const covered = toUtf8(rewritten);
   const rewrittenIndex = matchingSecret(covered, digest, secrets);
   return rewrittenIndex === -1 ? undefined : { secretIndex: rewrittenIndex, verifiedOver: "json", covered };
+}
+
+/**
+ * A body written again as `JSON.stringify(JSON.parse(body))`, the second form that a signature may match.
+ *
+ * @returns The text, or undefined where the body is not UTF-8, not JSON, or nested too deep to be written.
+ */
+export function reserialize(body: Uint8Array): string | undefined {
+  const text = fromUtf8(body);
+  if (text === undefined) return undefined;
+  try {
+    return JSON.stringify(JSON.parse(text));
+  } catch {
+    // A SyntaxError, or the RangeError of a writer that ran out of stack on a hostile depth.
+    return undefined;
+  }
 }
 
 /** The one signature in the header, in lower-case hex, or the code of what is wrong. A repeated header is malformed. */
