@@ -30,7 +30,7 @@ function adapterBench(framework: string, title: string, peers: readonly Peer[]):
         const contenders = ["countersign", ...peers.map(({ contender }) => contender)];
         const receivers = contenders.map((contender) => ({ name: contender, framework, contender, request }));
         const measured = await withReceivers(receivers, CONNECTIONS, (loaded) =>
-          alternate(loaded, { rounds: rounds(9), warmups: 2 }),
+          alternate(loaded, { rounds: rounds(9), warmups: 3 }),
         );
         const what = `${title}, ${size}`;
         const versus = { what, unit: "req/s", ours: "countersign" };

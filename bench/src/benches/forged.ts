@@ -56,7 +56,7 @@ export const forged: Bench = {
         { ...express, name: "good", request: requestOf(good) },
       ];
       const inExpress = await withReceivers(receivers, CONNECTIONS, (loaded) =>
-        alternate(loaded, { rounds: rounds(9), warmups: 2 }),
+        alternate(loaded, { rounds: rounds(9), warmups: 3 }),
       );
       rows.push(
         compare(inExpress, {

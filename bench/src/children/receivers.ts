@@ -138,6 +138,8 @@ const start = frameworks[framework]?.[contender];
 if (start === undefined) throw new Error(`No receiver is called ${framework} ${contender}.`);
 const server = await start();
 // Fastify must not be started by itself: it would listen on two addresses.
+// Connections wait while other contenders have their turn.
+server.keepAliveTimeout = 0;
 server.listen(0, "127.0.0.1");
 await once(server, "listening");
 process.on("message", () => {

@@ -26,8 +26,7 @@ export class Load {
   readonly #sockets: readonly Socket[];
   readonly #request: Buffer;
   readonly #expected: string;
-  #isRunning = false;
-  #answered = 0;
+  #left = 0;
   #inFlight = 0;
   #onIdle: (() => void) | undefined;
   #failure: Error | undefined;
@@ -47,15 +46,15 @@ export class Load {
     return new Load(sockets, request);
   }
 
-  /** Sends requests for a while; resolves to the number of answers, when the last one has come. */
-  async run(ms: number): Promise<number> {
-    [this.#answered, this.#isRunning] = [0, true];
+  /** Sends so many requests; resolves when the last has been answered. */
+  async run(requests: number): Promise<void> {
+    // A connection that closed since the last time would be waited for without end.
+    if (this.#failure !== undefined) throw this.#failure;
+    this.#left = requests;
     const idle = new Promise<void>((resolve) => (this.#onIdle = resolve));
-    setTimeout(() => (this.#isRunning = false), ms);
-    for (const socket of this.#sockets) this.#send(socket);
+    for (const socket of this.#sockets) if (this.#left > 0) this.#send(socket);
     await idle;
     if (this.#failure !== undefined) throw this.#failure;
-    return this.#answered;
   }
 
   close(): void {
@@ -63,6 +62,7 @@ export class Load {
   }
 
   #send(socket: Socket): void {
+    this.#left -= 1;
     this.#inFlight += 1;
     socket.write(this.#request);
   }
@@ -74,9 +74,8 @@ export class Load {
       if (!isWhole(received)) return;
       if (!received.startsWith(this.#expected)) return this.#fail(new Error(`Answered: ${received}`));
       received = "";
-      this.#answered += 1;
       this.#inFlight -= 1;
-      if (this.#isRunning) this.#send(socket);
+      if (this.#left > 0) this.#send(socket);
       else if (this.#inFlight === 0) this.#onIdle?.();
     });
     socket.on("error", (error) => this.#fail(error));
@@ -85,7 +84,7 @@ export class Load {
 
   #fail(error: Error): void {
     this.#failure ??= error;
-    this.#isRunning = false;
+    this.#left = 0;
     this.#onIdle?.();
   }
 }
