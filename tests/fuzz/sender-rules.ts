@@ -164,7 +164,7 @@ const destination = fc.record(
   {
     name,
     endpoints: fc.array(endpoint, { minLength: 1, maxLength: 6 }),
-    secret: fc.constantFrom<unknown>("a secret", "b", undefined, null, "", 7),
+    secret: fc.constantFrom<unknown>("a secret", "b", undefined, null, "", " \n", 7),
     enabled: fc.constantFrom<unknown>(true, false, null, undefined, "true"),
     concurrency: fc.oneof(
       { weight: 4, arbitrary: fc.constantFrom<unknown>(1, 20, undefined) },

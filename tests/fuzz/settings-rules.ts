@@ -45,7 +45,7 @@ function isDestination(destination: unknown): destination is Record<string, unkn
   const { name, endpoints, secret, enabled, concurrency } = destination;
   return (
     optional(name, isName) &&
-    optional(secret, (value) => typeof value === "string" && value !== "") &&
+    optional(secret, (value) => typeof value === "string" && value.trim() !== "") &&
     optional(enabled, isFlag) &&
     optional(concurrency, (value) => Number.isInteger(value) && Number(value) >= 1) &&
     isList(endpoints, 1, 5) &&

@@ -59,6 +59,11 @@ describe("settings that are wrong", () => {
       `${WHERE}: sources[0].destinations[0].secret must be a non-empty string`,
     ],
     [
+      "a secret of white space",
+      destination({ secret: " \t" }),
+      `${WHERE}: sources[0].destinations[0].secret must not consist of white space`,
+    ],
+    [
       "enabled of another kind",
       destination({ enabled: "yes" }),
       `${WHERE}: sources[0].destinations[0].enabled must be true or false.`,

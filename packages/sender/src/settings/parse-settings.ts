@@ -152,6 +152,8 @@ class SettingsParser {
         where,
         "must be a non-empty string; leave it out to send unsigned messages.",
       );
+    } else if (secret?.trim() === "") {
+      this.#issue(`${path}.secret`, where, "must not consist of white space, which anyone could guess.");
     }
     const concurrency = item?.concurrency ?? DEFAULT_CONCURRENCY;
     if (!Number.isInteger(concurrency) || Number(concurrency) < 1) {
