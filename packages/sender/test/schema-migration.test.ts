@@ -93,6 +93,27 @@ describe("a file that the first release wrote", () => {
     expect((await sender.stats()).sources).toEqual([{ source: "shop", usage: 2 }]);
   });
 
+  it("does not call an endpoint again that has rejected the message", async () => {
+    const receiver = await startReceiver();
+    const path = released();
+    const db = new Database(path);
+    const progress = JSON.stringify({ [`${receiver.url}a`]: { refused: true }, [`${receiver.url}b`]: {} });
+    db.prepare("UPDATE delivery SET progress = ? WHERE state = 'pending' AND destination = 'shop/crm'").run([
+      progress,
+    ]);
+    db.close();
+    const endpoints = ["a", "b"].map((name) => ({ url: receiver.url + name }));
+    const sender = await openSender({
+      sources: [{ name: "shop", destinations: [{ name: "crm", endpoints }] }],
+      clock: virtualClock("2026-11-21T18:01:00Z"),
+      store: sqliteStore({ path }),
+    });
+
+    await sender.idle();
+
+    expect(receiver.received.map((one) => one.path)).toEqual(["/b"]);
+  });
+
   it("knows the members and values of its traits, and announces none of them again", async () => {
     const receiver = await startReceiver();
     const path = released();
