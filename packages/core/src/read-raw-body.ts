@@ -86,7 +86,14 @@ function relayOf(
     if (chunks > maxChunks) relay.emit("error", new WebhookError("ERR_BODY_FRAGMENTED"));
     else relay.emit("data", typeof chunk === "string" ? Buffer.from(chunk) : chunk);
   };
-  const onEnd = (): void => void relay.emit("end");
+  const release = (): void => {
+    stream.off("data", onData).off("end", onEnd).off("error", onBroken).off("close", onBroken);
+  };
+  const onEnd = (): void => {
+    // Node emits "close" right after "end", before any promise resolves: an error, with its stack, for every good request.
+    release();
+    relay.emit("end");
+  };
   const onBroken = (cause?: Error): void =>
     void relay.emit("error", new WebhookError("ERR_BODY_ABORTED", cause === undefined ? {} : { cause }));
   // The reader leaves before a late failure of the stream, which an emitter without listener would throw.
@@ -95,11 +102,6 @@ function relayOf(
   stream.on("data", onData).on("end", onEnd).on("error", onBroken).on("close", onBroken);
   // A stream that something paused does not flow again for a new listener.
   stream.resume();
-  return {
-    // raw-body uses only what an emitter has.
-    relay: relay as unknown as NodeJS.ReadableStream,
-    release: () => {
-      stream.off("data", onData).off("end", onEnd).off("error", onBroken).off("close", onBroken);
-    },
-  };
+  // raw-body uses only what an emitter has.
+  return { relay: relay as unknown as NodeJS.ReadableStream, release };
 }

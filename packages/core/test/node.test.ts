@@ -58,6 +58,19 @@ describe("readRawBody", () => {
     expect(after).toEqual(before);
   });
 
+  it("listens to nothing once the body has ended: the close that follows makes no error", async () => {
+    let atClose: number[] = [];
+    let before: number[] = [];
+    const { handler, outcome } = reading((request) => {
+      request.prependListener("close", () => (atClose = listeners(request)));
+      before = listeners(request);
+    });
+    const { url } = await serve(handler);
+    await fetch(url, { method: "POST", body: "whole" });
+    expect((await outcome).bytes?.toString()).toBe("whole");
+    await expect.poll(() => atClose).toEqual(before);
+  });
+
   it("gives the bytes of a chunked body, however it is cut", async () => {
     const { handler, outcome } = reading();
     const { port } = await serve(handler);
