@@ -16,7 +16,7 @@ async function open(
   return { sender: await openSender({ sources: [{ name: "shop", destinations }] }), receivers };
 }
 
-const call = {
+const CALL = {
   type: "track",
   messageId: "m1",
   timestamp: TIMESTAMP,
@@ -24,13 +24,13 @@ const call = {
   event: "Bought",
   integrations: { Elsewhere: false },
 } as const;
-const origin = {
+const ORIGIN = {
   receivedAt: "2026-01-31T08:30:02.000Z",
   sentAt: "2026-01-31T09:30:01.000Z",
   originalTimestamp: "2026-01-31T09:29:59.000Z",
   channel: "web",
 };
-const documented = {
+const DOCUMENTED = {
   version: 1,
   type: "track",
   messageId: "m1",
@@ -46,13 +46,13 @@ describe("includeFields", () => {
     const all = ["receivedAt", "sentAt", "originalTimestamp", "integrations", "channel"] as const;
     const { sender, receivers } = await open(all, undefined, ["sentAt"]);
 
-    const [receipt] = await sender.accept([{ ...call, origin }]);
+    const [receipt] = await sender.accept([{ ...CALL, origin: ORIGIN }]);
     expect(await receipt?.settled()).toHaveLength(3);
 
     expect(receivers.map(({ received }) => received.map(({ body }) => JSON.parse(body)))).toEqual([
-      [{ ...documented, integrations: call.integrations, ...origin }],
-      [documented],
-      [{ ...documented, sentAt: origin.sentAt }],
+      [{ ...DOCUMENTED, integrations: CALL.integrations, ...ORIGIN }],
+      [DOCUMENTED],
+      [{ ...DOCUMENTED, sentAt: ORIGIN.sentAt }],
     ]);
     expect((await sender.stats()).sources).toEqual([{ source: "shop", usage: 1 }]);
   });

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer, request as tlsRequest } from "node:https";
 import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";
 
@@ -20,8 +21,14 @@ export interface Wire {
   close(): Promise<void>;
 }
 
-/** Forwards each request unchanged to the server at `target`. */
-export async function openWire(target: string): Promise<Wire> {
+/** A certificate and its key in PEM. */
+export interface Tls {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Forwards each request unchanged to the server at `target`; with `tls`, both sides speak TLS with the same certificate. */
+export async function openWire(target: string, tls?: Tls): Promise<Wire> {
   const messages: WireMessage[] = [];
   const log: string[] = [];
   const headers: IncomingMessage["headers"][] = [];
@@ -31,7 +38,7 @@ export async function openWire(target: string): Promise<Wire> {
     const body = await bodyOf(incoming);
     if (incoming.method !== "OPTIONS") headers.push(incoming.headers);
     const instead = incoming.method === "POST" ? answers.shift() : undefined;
-    const answer = instead ?? (await forward(target, incoming, body));
+    const answer = instead ?? (await forward(target, incoming, body, tls?.cert));
     log.push(`${incoming.method} ${incoming.url}: ${answer.status}`);
     if (incoming.method === "POST" && answer.status === 200) messages.push(...messagesOf(incoming, body));
     // As the server answers: without it a browser hides the status from the page.
@@ -40,8 +47,18 @@ export async function openWire(target: string): Promise<Wire> {
     response.end("body" in answer ? answer.body : "{}");
   }
 
-  const server = createServer((incoming, response) => void pass(incoming, response));
-  return { url: await listen(server), messages, log, headers, answers, close: () => close(server) };
+  const listener = (incoming: IncomingMessage, response: ServerResponse): void =>
+    void pass(incoming, response);
+  const server = tls ? createTlsServer(tls, listener) : createServer(listener);
+  const url = await listen(server);
+  return {
+    url: tls ? url.replace("http:", "https:") : url,
+    messages,
+    log,
+    headers,
+    answers,
+    close: () => close(server),
+  };
 }
 
 /** Listens on a free port of this machine. */
@@ -71,12 +88,18 @@ interface Answer {
   readonly body: Buffer;
 }
 
-async function forward(target: string, incoming: IncomingMessage, body: Buffer): Promise<Answer> {
+async function forward(
+  target: string,
+  incoming: IncomingMessage,
+  body: Buffer,
+  ca: string | undefined,
+): Promise<Answer> {
   const { port, hostname } = new URL(target);
   const { method, url: path } = incoming;
   const headers = { ...incoming.headers, "content-length": String(body.length) };
   delete (headers as IncomingMessage["headers"])["transfer-encoding"];
-  const outgoing = request({ hostname, port, method, path, headers, agent: false });
+  const options = { hostname, port, method, path, headers, agent: false };
+  const outgoing = ca === undefined ? request(options) : tlsRequest({ ...options, ca });
   outgoing.end(body);
   const [answer] = (await once(outgoing, "response")) as [IncomingMessage];
   const content = await bodyOf(answer);
