@@ -14,7 +14,7 @@ process.once("exit", () => {
   if (isDone || process.exitCode !== undefined) return;
   process.exitCode = 2;
   process.stderr.write(
-    "countersign: Nothing is left to wait for, and the command is not done. Does an `await` in the config file never end?\n",
+    "countersign: The command ended without a result. Does an `await` in the config file never finish?\n",
   );
 });
 

@@ -24,7 +24,7 @@ export function replayCommand(terminal: Terminal, exit: (code: number) => void):
     .addOption(
       new Option(
         "--secret <secret>",
-        "sign anew with this secret (default: the recorded signature)",
+        "sign again with this secret (default: send the recorded signature)",
       ).argParser(secretArgument),
     )
     .option("--keep-headers", "send recorded static headers, such as Authorization, to another receiver too")

@@ -21,7 +21,7 @@ import { messageOf } from "../errors/usage-error.ts";
 export interface ServeFlags extends TlsFlags {
   readonly to?: readonly string[];
   readonly secret?: string;
-  /** Then it is no reason to refuse a config file whose sources have secrets of their own. */
+  /** Such a secret does not conflict with a config file whose sources have their own. */
   readonly secretFromEnvironment?: boolean;
   readonly writeKey?: string;
   readonly config?: string;
@@ -62,7 +62,7 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
   server.subscribe(report, 0);
   const signal = await stop;
   terminal.complain(
-    `countersign: ${signal}: letting what is under way end, for ${flags.drain / 1_000} s at most. A second one leaves at once.`,
+    `countersign: ${signal}: waiting for running requests and attempts, for at most ${flags.drain / 1_000} s. A second signal exits at once.`,
   );
   await server.close({ deadlineMs: flags.drain });
   await tls?.dispose?.();

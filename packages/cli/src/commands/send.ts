@@ -18,7 +18,7 @@ export function sendCommand(terminal: Terminal, exit: (code: number) => void): C
   return new Command("send")
     .summary("send one message to a receiver")
     .description(
-      "Sends one message to a receiver, once, and says what it answered. Exits 1 unless that was 2xx.",
+      "Sends one message to a receiver once and prints the answer. Exits 1 unless the answer is 2xx.",
     )
     .addArgument(new Argument("<type>", "type of the message").choices(MESSAGE_TYPES))
     .requiredOption("--to <url>", "the receiver", urlArgument)

@@ -18,11 +18,11 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
   return new Command("serve")
     .summary("run the server that client libraries send to, and forward what they record")
     .description(
-      "Runs the server that client libraries send to, and forwards what they record as signed webhooks.\nSettings come from countersign.config.{ts,js,json}, here or in a directory above, and from these options, which win.",
+      "Runs the server that client libraries send to, and forwards what they record as signed webhooks.\nSettings come from countersign.config.{ts,js,json}, found in this project, and from these options, which take precedence.",
     )
     .option(
       "--to <url>",
-      "forward to this URL; repeat it for up to five, of which one must take each message",
+      "forward to this URL; repeatable, up to five: one of them must take each message",
       urlsArgument,
     )
     .addOption(
@@ -34,7 +34,7 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
     .option("--config <file>", "read this config file, instead of searching for one")
     .option(
       "--host <address>",
-      "listen on this address (default: 127.0.0.1); others than this machine's own need --token",
+      "listen on this address (default: 127.0.0.1); one that other machines can reach needs --token",
     )
     .option("--port <number>", "listen on this port (default: 4010)", portArgument)
     .option("--tls-cert <file>", "speak TLS with this certificate in PEM")
@@ -44,15 +44,11 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
       "speak TLS with a certificate made for this machine, and print what to trust",
     )
     .addOption(
-      new Option("--token <token>", "ask for this token everywhere but under /v1")
+      new Option("--token <token>", "require this token everywhere but under /v1")
         .env("COUNTERSIGN_TOKEN")
         .argParser(secretArgument),
     )
-    .option(
-      "--allow-host <name>",
-      "a host name that the server may be addressed by outside /v1; repeatable",
-      repeatedArgument,
-    )
+    .option("--allow-host <name>", "accept this host name outside /v1, too; repeatable", repeatedArgument)
     .option(
       "--data <dir>",
       "keep everything in this directory, so that it survives a restart (default: in memory)",
@@ -64,11 +60,11 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
     )
     .option("--keep-for <time>", "how long finished deliveries are kept (default: 7d)", durationArgument)
     .option("--record <file>", "append each message to a file as it is sent, for countersign replay")
-    .option("--virtual-clock", "let time stand still until POST /api/clock moves it on")
+    .option("--virtual-clock", "stop the clock; POST /api/clock advances it")
     .option("--block-private-networks", "refuse to forward to private networks and this machine")
     .option("--max-connections <number>", "connections at once (default: 1000)", countArgument)
     .addOption(
-      new Option("--drain <seconds>", "how long to let requests and attempts end after SIGTERM")
+      new Option("--drain <seconds>", "how long requests and attempts may take to finish after SIGTERM")
         .argParser(secondsArgument)
         .default(10_000, "10"),
     )

@@ -16,9 +16,9 @@ interface VerifyFlags {
 /** `countersign verify` */
 export function verifyCommand(terminal: Terminal, exit: (code: number) => void): Command {
   return new Command("verify")
-    .summary("say why a signature does, or does not, match a body")
+    .summary("explain why a signature matches a body, or why it does not")
     .description(
-      "Says in one sentence why a signature does, or does not, match a body. Exits 1 when it does not.",
+      "Explains in one sentence why a signature matches a body, or why it does not. Exits 1 if it does not.",
     )
     .argument("[file]", "file with the exact body; - reads standard input", "-")
     .addOption(

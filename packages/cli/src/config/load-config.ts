@@ -28,7 +28,7 @@ const NAMES = ["ts", "mts", "js", "mjs", "json"].map((extension) => `countersign
  *
  * @param directory Where to begin.
  * @param file Read this one instead of searching. It is trusted.
- * @returns `undefined` when there is none.
+ * @returns The config and its file, or `undefined` if there is no config file.
  * @throws ConfigError when it cannot be read or trusted, or something in it is wrong.
  * @example
  * ```ts
@@ -103,7 +103,7 @@ async function loadJson(file: string, content: string): Promise<unknown> {
   }
 }
 
-/** The first line: a syntax error of a config file comes with a whole listing. */
+/** The first line: a syntax error of a config file has many. */
 function reason(error: unknown): string {
   const [line = ""] = messageOf(error).split("\n");
   return line;

@@ -28,7 +28,7 @@ function* ancestors(directory: string): Generator<string> {
 }
 
 /**
- * Why a file is not to be run: somebody besides this user and root may have written it, or put it there.
+ * Why a file must not be run: someone other than this user and root may have written it, or put it there.
  *
  * @param uid The user that would run it.
  */

@@ -32,7 +32,7 @@ export interface ReplayOptions {
    * are often credentials.
    */
   readonly keepHeaders?: boolean | undefined;
-  /** Signs anew with this secret. Default: none, the recorded signature is sent. */
+  /** Signs again with this secret. Default: sends the recorded signature. */
   readonly secret?: string | undefined;
   /** Called after each request. */
   readonly onResult?: ((result: ReplayedRequest) => void) | undefined;
@@ -62,7 +62,7 @@ export interface ReplayReport {
 /**
  * Sends the requests of a recording again, byte for byte, one after the other and each once.
  *
- * @throws RecordingError when a line is none of a recording, or the file cannot be read. What came before was sent.
+ * @throws RecordingError if a line is not a line of a recording, or the file cannot be read. The lines before it have been sent.
  * @example
  * ```ts
  * const { sent, failed } = await replay({ file: "traffic.jsonl", to: "http://localhost:3000/webhooks" });
@@ -90,7 +90,8 @@ export async function replay(options: ReplayOptions): Promise<ReplayReport> {
       onResult?.({ line: number, result, progress: size === 0 ? 1 : end / size });
     }
   } catch (error) {
-    if (error instanceof RangeError) throw new RecordingError(`${error.message} This is no recording.`);
+    if (error instanceof RangeError)
+      throw new RecordingError(`${error.message} The file is not a recording.`);
     // What the system says of reading: a directory, or a disk that fails.
     if (error instanceof Error && "syscall" in error) unreadable(file)(error);
     throw error;

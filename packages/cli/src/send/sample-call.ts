@@ -13,7 +13,7 @@ export const MESSAGE_TYPES: readonly MessageType[] = [
   "delete",
 ];
 
-/** Fields that a call of each type may have, besides those that all have. */
+/** Fields that a call of each type may have, in addition to the common ones. */
 const ownFields: Readonly<Record<MessageType, readonly string[]>> = {
   track: ["event", "properties"],
   page: ["name", "category", "properties"],
@@ -60,7 +60,7 @@ export class SetError extends Error {
 /**
  * Sets a value inside a call, making objects on the way.
  *
- * @param assignment `properties.plan=pro`. A dot inside a name is written `\.`. A value that is JSON is taken as such, so
+ * @param assignment `properties.plan=pro`. A dot inside a name is written `\.`. A value that is JSON is read as JSON, so
  *   `properties.price=9.5` is a number; quotes keep it text: `'properties.zip="01234"'`.
  * @throws SetError when the path leads nowhere.
  * @example

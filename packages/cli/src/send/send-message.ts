@@ -31,7 +31,7 @@ export interface SentMessage {
  * Sends one message to a receiver, once: what is not taken at the first attempt is reported, not retried.
  *
  * @throws CallError when the call is not valid; SetError when its `integrations` keep it from every receiver.
- * @throws SettingsError when `to` is no URL to send to, or `secret` is empty.
+ * @throws SettingsError if `to` is not a URL to send to, or `secret` is empty.
  * @example
  * ```ts
  * const to = "http://localhost:3000/webhooks";
@@ -62,7 +62,7 @@ export async function sendMessage({ type, call, to, secret }: SendOptions): Prom
   }
 }
 
-/** The sender checks every field at run time, so the casts claim nothing that goes unchecked. */
+/** The sender checks every field at run time, so the casts claim nothing that is not checked. */
 async function record(sender: Sender, type: MessageType, call: SampleCall): Promise<Receipt> {
   if (type !== "delete") return (sender[type] as unknown as (call: SampleCall) => Promise<Receipt>)(call);
   const { userId, timestamp } = call as { userId: string; timestamp?: string };

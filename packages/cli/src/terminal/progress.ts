@@ -14,7 +14,7 @@ export interface Progress {
 /**
  * Shows progress on a terminal, and only lines elsewhere.
  *
- * @param label What is going on; without one there is no bar.
+ * @param label What is in progress. Without a label there is no bar.
  * @param total The value at which it is done.
  */
 export function createProgress(

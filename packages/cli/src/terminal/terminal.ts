@@ -22,7 +22,7 @@ export function terminalOf(host: NodeJS.Process): Terminal {
     stdout,
     stderr,
     cwd: host.cwd(),
-    // A stream that is no terminal has no isTTY at all, and picocolors would then guess, by CI for one.
+    // A stream that is not a terminal has no isTTY property, and picocolors would then guess, for example by CI.
     colors: createColors("isTTY" in stdout && stdout.isTTY && !env["NO_COLOR"]),
     print: (line) => void stdout.write(`${line}\n`),
     complain: (line) => void stderr.write(`${line}\n`),

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -142,7 +142,7 @@ describe("serve", () => {
     await startServe(["--to", TO, "--data", data]);
     await expectUsageError(
       ["serve", "--to", TO, "--port", "0", "--data", data],
-      `The store ${join(data, "deliveries.db")} is open in another sender. Close that one first, or give this one another file: two senders on one file would send everything twice.`,
+      `The store ${join(data, "deliveries.db")} is open in another sender. Close it first, or use another file: two senders on one file would send everything twice.`,
     );
   });
 
@@ -151,7 +151,7 @@ describe("serve", () => {
     writeFileSync(file, "");
     await expectUsageError(
       ["serve", "--to", TO, "--port", "0", "--data", file],
-      /^countersign: The data directory .*file cannot be made: EEXIST.*\. Give --data another one\.$/m,
+      /^countersign: The data directory .*file cannot be created: EEXIST.*\. Give --data another one\.$/m,
     );
   });
 
@@ -212,7 +212,7 @@ describe("the config file", () => {
     writeFileSync(join(cwd, "config.mjs"), "await new Promise(() => {}); export default {};");
     await expectUsageError(
       ["serve", "--config", "config.mjs"],
-      "Nothing is left to wait for, and the command is not done. Does an `await` in the config file never end?",
+      "The command ended without a result. Does an `await` in the config file never finish?",
       { cwd },
     );
   });
@@ -370,7 +370,7 @@ describe("replay", () => {
     [
       "an endless line",
       "x".repeat(9_000_000),
-      /Line 1 is longer than 8388608 bytes\. This is no recording\./,
+      /Line 1 is longer than 8388608 bytes\. The file is not a recording\./,
     ],
   ])("of %s", (_title, content, message) => expectRecordingError(content, message));
 

@@ -97,7 +97,7 @@ describe("stopping", () => {
     await once(socket, "data");
     server.process.kill("SIGTERM");
     await server.printed(
-      /SIGTERM: letting what is under way end, for 10 s at most\. A second one leaves at once\./,
+      /SIGTERM: waiting for running requests and attempts, for at most 10 s\. A second signal exits at once\./,
     );
     await vi.waitFor(() => expect(send(`${server.url}/healthz`)).rejects.toThrow("ECONNREFUSED"));
     socket.end("HTTP/1.1 204 No Content\r\n\r\n");
@@ -141,7 +141,7 @@ describe("stopping", () => {
     const [socket] = await connection;
     cleanUp(() => socket.destroy());
     server.process.kill(signal);
-    await server.printed(/letting what is under way end/);
+    await server.printed(/waiting for running requests and attempts/);
     server.process.kill(signal);
     expect(await server.ended).toBe(code);
   });

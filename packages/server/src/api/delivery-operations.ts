@@ -101,12 +101,12 @@ export const deliveryOperations: readonly Operation[] = [
     path: "/events",
     id: "streamEvents",
     summary:
-      "What happens from now on, as server-sent events: attempt, delivered, retrying, failed, expired, skipped, rejected and store_error. With Last-Event-ID, what was missed comes first.",
+      "A stream of events from now on, as server-sent events: attempt, delivered, retrying, failed, expired, skipped, rejected and store_error. With Last-Event-ID, what was missed comes first.",
     answer: { status: 200, schema: TEXT, type: "text/event-stream" },
     handle: ({ streams }, { request, reply }) => streams.open(request, reply),
   },
 ];
 
 function noDelivery(): Problem {
-  return new Problem(404, "There is no such delivery. It may have been cleaned up after its seven days.");
+  return new Problem(404, "There is no such delivery. It may have been removed after its time.");
 }

@@ -42,7 +42,7 @@ export interface Operation {
   /** Properties of the query string, all optional. */
   readonly query?: Readonly<Record<string, Schema>>;
   readonly body?: Schema;
-  /** What a success answers: a status, and the schema of its JSON; without one there is no body. */
+  /** The answer of a success: a status, and the schema of its JSON. Without a schema it has no body. */
   readonly answer: { readonly status: 200 | 201 | 204; readonly schema?: Schema; readonly type?: string };
   /** Statuses of the errors that are its own, each with its meaning. */
   readonly errors?: Readonly<Record<number, string>>;

@@ -57,7 +57,7 @@ export const settingsOperations: readonly Operation[] = [
     method: "DELETE",
     path: "/sources/{source}",
     id: "deleteSource",
-    summary: "Removes a source. Its pending deliveries wait, in case it comes back.",
+    summary: "Removes a source. Its pending deliveries wait until it is added again.",
     answer: { status: 200, schema: ref("Removed") },
     errors: { ...NO_SOURCE, 422: "The last source cannot be removed." },
     handle(context, { params }) {
@@ -99,7 +99,7 @@ export const settingsOperations: readonly Operation[] = [
     method: "DELETE",
     path: "/sources/{source}/destinations/{destination}",
     id: "deleteDestination",
-    summary: "Removes a destination. Its pending deliveries wait, in case it comes back.",
+    summary: "Removes a destination. Its pending deliveries wait until it is added again.",
     answer: { status: 200, schema: ref("Removed") },
     errors: NO_SOURCE,
     handle(context, { params }) {
@@ -121,7 +121,7 @@ export const settingsOperations: readonly Operation[] = [
 function existing(sender: Sender, name = ""): SourceSettings {
   const source = sourceOf(sender.settings, name);
   if (!source)
-    throw new Problem(404, `There is no source ${JSON.stringify(name)}. PUT /api/sources/NAME makes one.`);
+    throw new Problem(404, `There is no source ${JSON.stringify(name)}. PUT /api/sources/NAME adds one.`);
   return source;
 }
 

@@ -5,7 +5,7 @@ import { Problem } from "./problem.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
 import { bodies } from "./schemas.ts";
 
-/** What makes a server useful in tests: faults on demand, and time under control. */
+/** For tests: faults on demand, and control of the clock. */
 export const testingOperations: readonly Operation[] = [
   {
     method: "GET",
@@ -20,7 +20,7 @@ export const testingOperations: readonly Operation[] = [
     path: "/faults",
     id: "injectFault",
     summary:
-      "Makes something go wrong on purpose: for a receiver, at its next deliveries or those that match; `rate_limit` for clients of /v1.",
+      "Injects a fault: for a receiver, into its next deliveries or those that match; `rate_limit` for clients of /v1.",
     body: bodies.fault,
     answer: { status: 201, schema: ref("Fault") },
     handle({ faults }, { body }) {
@@ -37,19 +37,19 @@ export const testingOperations: readonly Operation[] = [
     method: "DELETE",
     path: "/faults/{id}",
     id: "cancelFault",
-    summary: "Takes a fault back.",
+    summary: "Cancels a fault.",
     answer: { status: 204 },
-    errors: { 404: "There is no such fault, or it is used up." },
+    errors: { 404: "There is no such fault, or it has struck as often as it should." },
     handle({ faults }, { params }) {
       if (!faults.cancel(Number(params["id"])))
-        throw new Problem(404, "There is no such fault, or it is used up.");
+        throw new Problem(404, "There is no such fault, or it has struck as often as it should.");
     },
   },
   {
     method: "GET",
     path: "/clock",
     id: "getClock",
-    summary: "What time it is for the server.",
+    summary: "The server's time.",
     answer: { status: 200, schema: ref("Clock") },
     handle: clockJson,
   },
@@ -57,7 +57,7 @@ export const testingOperations: readonly Operation[] = [
     method: "POST",
     path: "/clock",
     id: "advanceClock",
-    summary: "Moves a virtual clock on. Answers when every attempt that fell due has ended.",
+    summary: "Advances a virtual clock. Answers when every attempt that fell due has ended.",
     body: bodies.clock,
     answer: { status: 200, schema: ref("Clock") },
     errors: { 409: "The clock is the system's.", 422: "Not a duration." },
@@ -66,7 +66,7 @@ export const testingOperations: readonly Operation[] = [
       if (!virtualClock) {
         throw new Problem(
           409,
-          "The clock is the system's. Start the server with --virtual-clock to move it.",
+          "The clock is the system's. Start the server with --virtual-clock to advance it.",
         );
       }
       const { advance } = body as { readonly advance: Duration };

@@ -9,7 +9,7 @@ export const userOperations: readonly Operation[] = [
     path: "/audiences/{name}",
     id: "syncAudience",
     summary:
-      "Makes an audience's members known: one identify message for each user who joined or left since the last time.",
+      "Sends an audience's changes: one identify message for each user who joined or left since the last sync.",
     body: bodies.audience,
     answer: { status: 200, schema: ref("SyncReceipt") },
     async handle({ sender }, { params, body }) {
@@ -22,7 +22,7 @@ export const userOperations: readonly Operation[] = [
     path: "/computed-traits/{name}",
     id: "syncComputedTrait",
     summary:
-      "Makes a computed trait's values known: one identify message for each user whose value changed; null takes it away.",
+      "Sends a computed trait's changes: one identify message for each user whose value changed. null removes the value.",
     body: bodies.computedTrait,
     answer: { status: 200, schema: ref("SyncReceipt") },
     async handle({ sender }, { params, body }) {
@@ -37,7 +37,7 @@ export const userOperations: readonly Operation[] = [
     method: "POST",
     path: "/deletions",
     id: "deleteUser",
-    summary: "Notifies of a user's deletion: one delete message for each affected source.",
+    summary: "Reports a user's deletion: one delete message for each affected source.",
     body: bodies.deletion,
     answer: { status: 201, schema: { type: "array", items: ref("Receipt") } },
     async handle({ sender }, { body }) {

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 
 /**
- * Bounds the connections of a server. When there are too many, the one goes that has waited longest without finishing a
+ * Limits the connections of a server. When there are too many, it closes the one that has waited longest without finishing a
  * request: clients that dribble headers or bodies cannot keep those out that send them.
  *
  * @param max Connections at once.

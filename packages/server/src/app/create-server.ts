@@ -35,7 +35,7 @@ export interface CountersignServer {
    * `after`; the last 500 are kept. Returns what stops that.
    */
   subscribe(listener: (event: LiveEvent) => void, after?: number): () => void;
-  /** Takes no more requests, lets what is under way end, and lets go of everything. Idempotent. */
+  /** Stops accepting requests, lets running ones finish, and releases everything. Idempotent. */
   close(options?: CloseOptions): Promise<void>;
   /** The same as `close()`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
@@ -43,7 +43,7 @@ export interface CountersignServer {
 
 /** Settings of {@link CountersignServer.close}. */
 export interface CloseOptions {
-  /** Milliseconds that requests and attempts under way may take to end. Default: 10,000. */
+  /** How long running requests and attempts may take to finish, in milliseconds. Default: 10,000. */
   readonly deadlineMs?: number | undefined;
 }
 
@@ -55,7 +55,7 @@ const DEFAULT_MAX_CONNECTIONS = 1_000;
 const DEFAULT_DEADLINE_MS = 10_000;
 const MAX_BYTES_IN_MEMORY = 256 * 1_024 * 1_024;
 const MAX_BYTES_ON_DISK = 8 * 1_024 * 1_024 * 1_024;
-/** How much the memory for repeats may have, beside the deliveries. */
+/** How much the ids of repeats may take, in addition to the deliveries. */
 const LEDGER_SHARE = 0.25;
 
 /**
@@ -202,7 +202,7 @@ function makeDirectory(path: string): void {
   } catch (error) {
     throw new ServerError(
       "ERR_DATA_UNREADABLE",
-      `The data directory ${path} cannot be made: ${messageOf(error)}. Give --data another one.`,
+      `The data directory ${path} cannot be created: ${messageOf(error)}. Give --data another one.`,
       error,
     );
   }

@@ -7,7 +7,7 @@ import { Problem } from "../api/problem.ts";
 export interface GuardOptions {
   /** Asked for, when given, as `Authorization: Bearer TOKEN`, or in the cookie that `/?token=TOKEN` sets. */
   readonly token?: string | undefined;
-  /** Host names that requests may be addressed to, besides localhost and IP addresses. */
+  /** Host names that requests may use, in addition to localhost and IP addresses. */
   readonly allowHosts?: readonly string[] | undefined;
 }
 
@@ -15,7 +15,7 @@ const COOKIE = "countersign_token";
 const OPEN_TO_ALL = new Set(["/healthz", "/readyz"]);
 
 /**
- * Makes the hook that keeps others out: web pages that a developer visits (by Host, so that DNS rebinding does not help,
+ * Creates the hook that keeps others out: web pages that a developer visits (by Host, so that DNS rebinding does not help,
  * by Origin and by Sec-Fetch-Site), and on a network everyone without the token.
  */
 export function createGuard({ token, allowHosts = [] }: GuardOptions) {

@@ -7,7 +7,7 @@ export interface ServerOptions {
   readonly to?: string | readonly string[] | undefined;
   /** With `to`: the key of the `X-Signature` header. Without one, messages are not signed. */
   readonly secret?: string | undefined;
-  /** With `to`: the only write key that is taken. Default: any. */
+  /** With `to`: the only accepted write key. Default: any. */
   readonly writeKey?: string | undefined;
   /** Several sources, each with its write key and destinations, instead of `to`. */
   readonly sources?: readonly SourceSettings[] | undefined;
@@ -17,14 +17,14 @@ export interface ServerOptions {
   readonly port?: number | undefined;
   /** Speaks TLS with this certificate. Default: plain HTTP. */
   readonly tls?: TlsOptions | undefined;
-  /** Asked of everyone who uses anything but the ingestion API, as a Bearer token. */
+  /** Required for everything but the ingestion API, as a Bearer token. */
   readonly token?: string | undefined;
-  /** Host names that requests outside `/v1` may be addressed to, besides `localhost` and IP addresses. */
+  /** Host names that requests outside `/v1` may use, in addition to `localhost` and IP addresses. */
   readonly allowHosts?: readonly string[] | undefined;
   /** Directory for everything that must survive a restart. Default: none, in memory. */
   readonly data?: string | undefined;
   /**
-   * Most bytes that deliveries may take, on disk or in memory; a quarter of it comes on top for the ids of repeats. Finished
+   * Most bytes that deliveries may take, on disk or in memory; the ids of repeats may take another quarter of it. Finished
    * deliveries make room for new ones. Beyond that, calls are answered 503. Default: 8 GiB with `data`, 256 MiB without.
    */
   readonly maxBytes?: number | undefined;
@@ -32,7 +32,7 @@ export interface ServerOptions {
   readonly keepFor?: Duration | undefined;
   /** File to append each message to as it is sent, for `countersign replay`. */
   readonly record?: string | undefined;
-  /** Where time comes from. With a `virtualClock()`, `POST /api/clock` moves it. Default: `systemClock()`. */
+  /** Where time comes from. With a `virtualClock()`, `POST /api/clock` advances it. Default: `systemClock()`. */
   readonly clock?: Clock | VirtualClock | undefined;
   /** When to try again. Default: the sender's policy, four hours. */
   readonly retry?: Partial<RetryPolicy> | undefined;
@@ -42,7 +42,7 @@ export interface ServerOptions {
   readonly maxConnections?: number | undefined;
   /** Adds memory, CPU and event loop of the whole process to `/metrics`. Default: `false`. */
   readonly processMetrics?: boolean | undefined;
-  /** Told of what went wrong where no caller could be told. Nothing is printed. */
+  /** Receives errors that could not be reported to a caller. The server never prints. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 

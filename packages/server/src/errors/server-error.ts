@@ -6,7 +6,7 @@ export type ServerErrorCode =
   | "ERR_DATA_VERSION"
   | "ERR_RECORD_FILE";
 
-/** A server could not start because of the machine it runs on. The message says what to do about it. */
+/** A server could not start because of the machine it runs on. The message says what to do. */
 export class ServerError extends Error {
   override readonly name = "ServerError";
   /** Stable, for programs. */

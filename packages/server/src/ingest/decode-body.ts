@@ -5,7 +5,7 @@ import { invalidJson, tooLarge, type Refusal } from "./refusal.ts";
 
 const inflate = promisify(gunzip);
 
-/** The JSON of a request body, or why there is none. */
+/** The JSON of a request body, or the reason why it cannot be read. */
 export type DecodedBody =
   | ({ readonly ok: true } & ReadIntegers)
   | { readonly ok: false; readonly refusal: Refusal };

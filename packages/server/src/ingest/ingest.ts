@@ -33,7 +33,7 @@ export interface Ingest {
   countRefusal(code: string): void;
   /** Seconds for which the client is to stay away: a rate limit injected as a fault. */
   rateLimit(): number | undefined;
-  /** Told of an exception that no rule foresaw; the client gets a 500 or 503 without it. */
+  /** Receives unexpected exceptions; the client gets a 500 or 503 without details. */
   onError(error: unknown): void;
   /** The time, in milliseconds since 1970. */
   now(): number;

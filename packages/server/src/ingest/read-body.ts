@@ -15,7 +15,7 @@ interface Holder {
 }
 
 /**
- * How many bytes all requests together may hold in memory. When they are used up, the body goes that has been awaited for
+ * How many bytes all requests together may hold in memory. When they are used up, it drops the body that has been awaited for
  * longest: clients that send slowly cannot keep those out that send their bodies at once.
  */
 export class ByteBudget {
@@ -58,7 +58,7 @@ export class ByteBudget {
   }
 }
 
-/** A whole body, or why there is none. Call `release` when its bytes are no longer needed. */
+/** A whole body, or the reason for the refusal. Call `release` when you no longer need its bytes. */
 export type ReadBody =
   | { readonly ok: true; readonly bytes: Buffer; release(): void }
   | { readonly ok: false; readonly refusal: Refusal };

@@ -27,7 +27,7 @@ export const REJECTION_REASONS: Readonly<Record<RejectionReason, string>> = {
   not_an_object: "The message is not a JSON object.",
   no_batch: "The body has no `batch` array.",
   missing_type: "The message has no `type`: it must be identify, track, page, screen, group or alias.",
-  unknown_type: "The `type` is none of identify, track, page, screen, group and alias.",
+  unknown_type: "The `type` is not identify, track, page, screen, group or alias.",
   no_user_anon_id: "The message has neither a `userId` nor an `anonymousId`.",
   missing_user_id: "An alias call needs the new identity in `userId`.",
   missing_previous_id: "An alias call needs the old identity in `previousId`.",

@@ -31,7 +31,7 @@ export async function ingestRoutes(scope: FastifyInstance, { ingest }: { ingest:
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser("*", (_request, _payload, done) => done(null));
   scope.addHook("onRequest", async (request) => {
-    // The body is JSON whatever the header says, and Fastify would answer 415 to a header that is none.
+    // The body is JSON whatever the header says, and Fastify would answer 415 to an invalid header.
     delete request.raw.headers["content-type"];
   });
   openToBrowsers(scope);
@@ -53,7 +53,7 @@ export async function ingestRoutes(scope: FastifyInstance, { ingest }: { ingest:
   addBrowserRoutes(scope, { ingest, budget });
 }
 
-/** What browser libraries ask for besides recording calls. */
+/** What browser libraries request, other than recording calls. */
 function addBrowserRoutes(
   scope: FastifyInstance,
   { ingest, budget }: Pick<Exchange, "ingest" | "budget">,

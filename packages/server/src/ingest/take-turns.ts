@@ -2,7 +2,7 @@
 const TURN_MS = 10;
 
 /**
- * Makes a function to await between the steps of long work. It gives the event loop a turn when the work has held it for
+ * Returns a function to await between the steps of long work. It yields to the event loop when the work has held it for
  * 10 ms, so that a batch of thousands of messages keeps nobody else waiting.
  */
 export function takeTurns(): () => Promise<void> | undefined {

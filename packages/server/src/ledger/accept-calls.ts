@@ -13,7 +13,7 @@ export type AcceptCalls = (source: string, calls: readonly IngestedCall[]) => Pr
 const CALLS_AT_ONCE = 100;
 
 /**
- * Makes the function that stores calls, each once however often its client sends it.
+ * Creates the function that stores each call once, however often its client sends it.
  *
  * The order is: the sender stores the call, the ledger remembers its `messageId`, the client is answered. A crash in between
  * can make a retried call go out twice, which receivers must bear anyway; it cannot lose one that was answered.

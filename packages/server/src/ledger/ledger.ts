@@ -36,7 +36,7 @@ const SCHEMA = `
 `;
 
 /**
- * What the server remembers beside the deliveries themselves: which messages it has accepted, so that the repeats of a
+ * What the server remembers in addition to the deliveries: which messages it has accepted, so that the repeats of a
  * client's retry are recognised after a restart too, and the last thousand messages it has rejected.
  *
  * Writes of one turn of the event loop share one transaction, and so one flush to the disk.
@@ -50,7 +50,7 @@ export class Ledger {
   /**
    * @param path A file, made when it is not there, or `:memory:`.
    * @param maxBytes The most that it may hold.
-   * @throws ServerError when the file is none of ours, or of a newer version.
+   * @throws ServerError if the file is not a ledger, or was written by a newer version.
    */
   constructor(path: string, maxBytes: number = Number.POSITIVE_INFINITY) {
     this.#db = open(path);
@@ -58,7 +58,7 @@ export class Ledger {
     this.#maxBytes = maxBytes;
   }
 
-  /** Whether there is room for the ids of some thousand messages. What is out of date goes first. */
+  /** Whether there is room for the ids of some thousand messages. Ids that are too old are removed first. */
   hasRoom(now: number): boolean {
     if (this.#usedBytes() < this.#maxBytes) return true;
     this.#statements.forget.run(now - DEDUPE_WINDOW_MS, FORGOTTEN_AT_ONCE);
@@ -134,7 +134,7 @@ export class Ledger {
   }
 }
 
-/** SQLite would store every lone surrogate as the same character, and take messages for repeats that are none. */
+/** SQLite would store every lone surrogate as the same character, and different messages would count as repeats. */
 function stored(key: string): string {
   return /\p{Surrogate}/u.test(key) ? JSON.stringify(key) : key;
 }
@@ -178,7 +178,7 @@ function open(path: string): Database.Database {
   if (path !== ":memory:") makePrivate(path);
   const db = new Database(path);
   try {
-    // FULL: what is answered 200 must survive the power going, not the process alone.
+    // FULL: what is answered 200 must survive a power failure, not only a killed process.
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 1000;");
     const version = (db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version;
     if (version > SCHEMA_VERSION) {

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { LiveEvents } from "./live-events.ts";
 
-/** A reader that is this far behind is cut off; it comes back by itself and says where it was. */
+/** A reader that is this far behind is disconnected. It reconnects by itself and sends the id of its last event. */
 const MAX_BEHIND_BYTES = 1_048_576;
 const HEARTBEAT_MS = 15_000;
 

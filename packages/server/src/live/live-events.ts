@@ -32,7 +32,7 @@ type Unstamped = LiveEvent extends infer Each
 
 const KEPT_FOR_RECONNECTS = 500;
 
-/** Collects the sender's events and the server's own into one sequence, and keeps the last ones for who comes late. */
+/** Collects the sender's events and the server's own into one sequence, and keeps the last ones for late subscribers. */
 export class LiveEvents {
   readonly #emitter = new EventEmitter().setMaxListeners(0);
   readonly #recent: LiveEvent[] = [];

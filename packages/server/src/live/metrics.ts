@@ -17,7 +17,7 @@ export interface Metrics {
 }
 
 /**
- * Makes the metrics of one server, in a registry of their own, so that several servers in one process do not collide.
+ * Creates the metrics of one server, in a separate registry, so that several servers in one process do not collide.
  *
  * @param withProcess Add memory, CPU and event loop of the whole process.
  */

@@ -9,7 +9,7 @@ export class StoreRoom {
   #fullSince: number | undefined;
   #problem = "";
 
-  /** @param onFull Told once each time that the store becomes full. */
+  /** @param onFull Called once each time that the store becomes full. */
   constructor(sender: Sender, onFull: (problem: string) => void) {
     this.#onFull = onFull;
     const madeRoom = (): void => {

@@ -4,7 +4,7 @@ import type { Transport } from "@countersign/sender";
 import { messageOf, ServerError } from "../errors/server-error.ts";
 import { formatRecordedRequest } from "./recording.ts";
 
-/** This many messages are recognised as recorded already; a retry comes long before so many others. */
+/** This many messages are recognised as already recorded. A retry arrives long before so many others. */
 const REMEMBERED = 100_000;
 
 /** How {@link recordingTransport} records. */
@@ -13,7 +13,7 @@ export interface RecordingOptions {
   readonly file: string;
   /** The time, in milliseconds since 1970. */
   readonly now: () => number;
-  /** Told once when the file cannot be written any more. Forwarding goes on. */
+  /** Called once if the file can no longer be written. Forwarding continues. */
   readonly onError: (error: unknown) => void;
 }
 

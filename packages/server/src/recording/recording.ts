@@ -10,7 +10,7 @@ export interface RecordedRequest {
   readonly body: Uint8Array;
 }
 
-/** A line of a recording that is none. */
+/** A line is not a line of a recording. */
 export class RecordingError extends Error {
   override readonly name = "RecordingError";
 }
