@@ -152,7 +152,7 @@ function otherBodies(bytes: Uint8Array): { bytes: Uint8Array; why: Why }[] {
       ["trailing-newline", text.replace(/\r?\n$/, "")],
     );
   }
-  const rewritten = reserialize(bytes);
+  const rewritten = reserialize(text);
   if (rewritten !== undefined) bodies.unshift(...otherJson(rewritten));
   return bodies.flatMap(([code, body]) => (body === text ? [] : [{ bytes: toUtf8(body), why: [code] }]));
 }

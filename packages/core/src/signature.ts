@@ -102,20 +102,21 @@ export function matchSignature(
   if (secretIndex !== -1) return { secretIndex, verifiedOver: "bytes", covered: bytes };
   if (strict || bytes.length > MAX_REWRITTEN_BYTES) return undefined;
 
-  const rewritten = reserialize(bytes);
-  if (rewritten === undefined) return undefined;
+  const text = fromUtf8(bytes);
+  const rewritten = reserialize(text);
+  // Compact JSON, as most forgeries are, is its own second form: it has been compared.
+  if (rewritten === undefined || rewritten === text) return undefined;
   const covered = toUtf8(rewritten);
   const rewrittenIndex = matchingSecret(covered, digest, secrets);
   return rewrittenIndex === -1 ? undefined : { secretIndex: rewrittenIndex, verifiedOver: "json", covered };
 }
 
 /**
- * A body written again as `JSON.stringify(JSON.parse(body))`, the second form that a signature may match.
+ * A body's text written again as `JSON.stringify(JSON.parse(text))`, the second form that a signature may match.
  *
- * @returns The text, or undefined where the body is not UTF-8, not JSON, or nested too deep to be written.
+ * @returns The text, or undefined if the body is not UTF-8, not JSON, or nested too deep to be written.
  */
-export function reserialize(body: Uint8Array): string | undefined {
-  const text = fromUtf8(body);
+export function reserialize(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   try {
     return JSON.stringify(JSON.parse(text));
