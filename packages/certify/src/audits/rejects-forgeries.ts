@@ -27,6 +27,7 @@ export const rejectsForgeries: readonly Audit[] = [
     },
   }),
   rejects("rejects-well-known-secrets", "Rejects what an empty or unset secret would have signed", {
+    besidesTheRightForm: true,
     deliveries: ({ secret }) =>
       ["", "undefined", "null", "None", "secret"]
         .filter((known) => known !== secret)
@@ -77,6 +78,7 @@ export const rejectsForgeries: readonly Audit[] = [
     fix: { text: "Compare all 20 bytes in constant time, never a prefix.", hint: "compare" },
   }),
   rejects("rejects-sha256-signature", "Rejects HMAC-SHA256 in place of HMAC-SHA1", {
+    besidesTheRightForm: true,
     deliveries: (probe) => [
       otherForm(probe, "HMAC-SHA256", (body, secret) =>
         createHmac("sha256", secret).update(body).digest("hex"),
@@ -92,6 +94,7 @@ export const rejectsForgeries: readonly Audit[] = [
     },
   }),
   rejects("rejects-base64-signature", "Rejects the right digest in base64", {
+    besidesTheRightForm: true,
     deliveries: (probe) => [
       otherForm(probe, "base64", (body, secret) => createHmac("sha1", secret).update(body).digest("base64")),
       otherForm(probe, "base64url", (body, secret) =>
@@ -104,6 +107,7 @@ export const rejectsForgeries: readonly Audit[] = [
     },
   }),
   rejects("rejects-prefixed-signature", "Rejects the right digest behind sha1=", {
+    besidesTheRightForm: true,
     deliveries: (probe) => [
       otherForm(probe, "a prefix", (body) => `sha1=${probe.sign(body)}`),
       otherForm(probe, "a list", (body) => `${MADE_UP_SIGNATURE}, ${probe.sign(body)}`),
@@ -129,14 +133,18 @@ export const rejectsForgeries: readonly Audit[] = [
 interface Forgeries {
   readonly deliveries: (probe: Probe) => Delivery[];
   readonly fix: Advice;
+  /** Whether it is the fault of a receiver that accepts the right form, too. One that accepts only this form was told so. */
+  readonly besidesTheRightForm?: boolean;
 }
 
-function rejects(id: string, title: string, { deliveries, fix }: Forgeries): Audit {
+function rejects(id: string, title: string, forgeries: Forgeries): Audit {
+  const { deliveries, fix, besidesTheRightForm = false } = forgeries;
+  const needs = besidesTheRightForm ? [...REJECTS_FORGED, "accepts-track"] : REJECTS_FORGED;
   return {
     id,
     level: "MUST",
     title,
-    needs: REJECTS_FORGED,
+    needs,
     run: (probe) => sendEach(probe, deliveries(probe), rejected, fix),
   };
 }

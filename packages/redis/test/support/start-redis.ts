@@ -13,7 +13,7 @@ export interface TestRedis {
 }
 
 /** A port that nothing listens on at the moment. */
-export async function freePort(): Promise<number> {
+async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as { port: number };

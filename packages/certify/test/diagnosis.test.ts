@@ -1,0 +1,161 @@
+import { createHash, createHmac } from "node:crypto";
+import { certify, LANGUAGES, type AuditResult, type CertifyOptions } from "@countersign/certify";
+import { describe, expect, it } from "vitest";
+import { handWrittenReceiver, type Mutation, type Seen } from "./support/hand-written-receiver.ts";
+import { SECRET } from "./support/listen.ts";
+
+/** A receiver that has its own idea of what is authentic. */
+function verifying(isAuthentic: (seen: Seen) => boolean): Mutation {
+  return {
+    reply: (seen, { status }) =>
+      status === 204 || status === 401 ? { status: isAuthentic(seen) ? 204 : 401 } : undefined,
+  };
+}
+
+/** A receiver whose signature is computed in another way. */
+function signing(digest: (text: string) => string): Mutation {
+  return verifying(({ signature, text }) => signature === digest(text));
+}
+
+function hmac(text: string, key: string | Buffer = SECRET, algorithm = "sha1"): string {
+  return createHmac(algorithm, key).update(text).digest("hex");
+}
+
+async function results(
+  mutation: Mutation,
+  options: Partial<CertifyOptions> = {},
+): Promise<readonly AuditResult[]> {
+  const receiver = await handWrittenReceiver(mutation);
+  const report = await certify({ url: receiver.url, secret: SECRET, ...options });
+  await receiver.close();
+  return report.results;
+}
+
+async function causes(mutation: Mutation, options: Partial<CertifyOptions> = {}): Promise<string[]> {
+  const failed = (await results(mutation, options)).filter(({ outcome }) => outcome === "failed");
+  return failed.map((result) => `${result.id}: ${"failure" in result ? result.failure.cause : ""}`);
+}
+
+/** A JSON writer with a space after each comma and colon, for messages without nested values. */
+function dumps(text: string): string {
+  if (!text.endsWith("}") || text.startsWith("[")) return text;
+  const entries = Object.entries(JSON.parse(text) as object);
+  return `{${entries.map(([key, value]) => `${JSON.stringify(key)}: ${JSON.stringify(value)}`).join(", ")}}`;
+}
+
+describe.concurrent("a receiver that accepts no plain track message is told why, in one failure", () => {
+  it.for<[string, Mutation]>([
+    [
+      "its secret is a different one, or it signs something other than the body",
+      signing((text) => hmac(text, "other")),
+    ],
+    ["its secret is not set: it takes an empty one", signing((text) => hmac(text, ""))],
+    ['its secret is not set: it takes "undefined"', signing((text) => hmac(text, "undefined"))],
+    ["its secret ends with a line break", signing((text) => hmac(text, `${SECRET}\n`))],
+    ["its secret stands in quotes", signing((text) => hmac(text, `"${SECRET}"`))],
+    ["it decodes the secret from base64", signing((text) => hmac(text, Buffer.from(SECRET, "base64")))],
+    ["it expects the signature in upper-case hex", signing((text) => hmac(text).toUpperCase())],
+    ["it expects sha1= before the signature", signing((text) => `sha1=${hmac(text)}`)],
+    [
+      "it expects the signature in base64, not in hex",
+      signing((text) => Buffer.from(hmac(text), "hex").toString("base64")),
+    ],
+    ["it computes HMAC-SHA256, not HMAC-SHA1", signing((text) => hmac(text, SECRET, "sha256"))],
+    ["it computes HMAC-SHA256, not HMAC-SHA1", signing((text) => `sha256=${hmac(text, SECRET, "sha256")}`)],
+    ["it computes HMAC-MD5, not HMAC-SHA1", signing((text) => hmac(text, SECRET, "md5"))],
+    [
+      "it hashes the body without the secret, so anyone can sign",
+      signing((text) => createHash("sha1").update(text).digest("hex")),
+    ],
+    [
+      "it signs JSON that it has written again, not the bytes it received",
+      signing((text) => hmac(dumps(text))),
+    ],
+    [
+      "the signature is right, and the message is rejected with 422",
+      { reply: (_, { status }) => (status === 204 ? { status: 422 } : undefined) },
+    ],
+  ])("%s", async ([cause, mutation]) => {
+    expect(await causes(mutation)).toEqual([`accepts-track: ${cause}`]);
+  });
+
+  it.for<[number, string]>([
+    [404, "nothing takes POST at /webhooks (404)"],
+    [405, "nothing takes POST at /webhooks (405)"],
+    [413, "messages of a few hundred bytes are too large for it (413)"],
+    [415, "it does not take Content-Type: application/json (415)"],
+    [301, "it redirects (301), and the sender does not follow"],
+    [429, "it limits the rate of requests (429)"],
+    [500, "answered 500"],
+  ])("answering %d", async ([status, cause]) => {
+    const only = ["accepts-track", "accepts-page", "survives-garbage"];
+    const [first, ...rest] = await results({ reply: () => ({ status }) }, { only });
+    expect(first).toMatchObject({ outcome: "failed", failure: { cause } });
+    expect(rest).toMatchObject([
+      { outcome: "skipped", reason: `accepts-track failed: ${cause}` },
+      { outcome: "skipped", reason: `accepts-track failed: ${cause}` },
+    ]);
+  });
+});
+
+describe("a receiver that accepts forgeries", () => {
+  it("is told so first, and no other forgery is tried", async () => {
+    const found = await results(verifying(() => true));
+    expect(found.find(({ outcome }) => outcome === "failed")).toMatchObject({
+      id: "rejects-made-up-signature",
+      failure: { cause: "it accepts forged messages: X-Signature is not checked" },
+    });
+    expect(found.find(({ id }) => id === "rejects-wrong-secret")).toMatchObject({ outcome: "skipped" });
+  });
+});
+
+describe("a fix", () => {
+  it.each(LANGUAGES)(
+    "for %s names what that language has, and for no language nothing of any",
+    async (language) => {
+      const [told, plain] = await Promise.all(
+        [language, undefined].map((given) =>
+          results(
+            signing((text) => hmac(text, "other")),
+            { only: ["accepts-track"], language: given },
+          ),
+        ),
+      );
+      const fixes = [told, plain].map((found) => {
+        const [result] = found ?? [];
+        return result?.outcome === "failed" ? result.failure.fix : "";
+      });
+      expect(fixes[0]?.startsWith(`${fixes[1]} In `)).toBe(true);
+      expect(fixes[1]).not.toMatch(
+        /createHmac|hmac\.new|hash_hmac|HMAC\.hexdigest|Mac\.getInstance|JSON\.stringify/,
+      );
+    },
+  );
+});
+
+describe("a slow receiver", () => {
+  it("gets its verdict from three answers, and everything left is skipped for it", async () => {
+    const found = await results({
+      async reply() {
+        await new Promise((resolve) => {
+          setTimeout(resolve, 5_050);
+        });
+        return undefined;
+      },
+    });
+    const failed = found.filter(({ outcome }) => outcome === "failed");
+    expect(failed).toMatchObject([
+      {
+        id: "answers-within-5-seconds",
+        failure: { cause: expect.stringMatching(/^answered after 5\.\d s; the sender gives up at 5 s$/) },
+      },
+    ]);
+    expect(found.filter(({ outcome }) => outcome === "passed").length).toBeLessThanOrEqual(3);
+    expect(found.find(({ id }) => id === "rejects-get")).toMatchObject({
+      outcome: "skipped",
+      reason: expect.stringMatching(
+        /^the receiver is too slow: answered after 5\.\d s; the sender gives up at 5 s$/,
+      ),
+    });
+  }, 60_000);
+});
