@@ -411,6 +411,21 @@ describe("certify", () => {
     expect(code).toBe(1);
   });
 
+  it("of a language that fixes cannot be written for", async () => {
+    const { code, stderr } = await runCommand([
+      "certify",
+      "http://127.0.0.1:9/hooks",
+      "--secret",
+      "s",
+      "--for",
+      "cobol",
+    ]);
+    expect(stderr).toContain(
+      "There are no fixes for `cobol`. Give --for one of node, python, java, php, go, ruby",
+    );
+    expect(code).toBe(2);
+  });
+
   it("of an audit that does not exist", async () => {
     await expectUsageError(
       ["certify", TO, "--secret", "s", "--only", "none"],
