@@ -25,13 +25,13 @@ const seed = values.seed ?? String(before.seed ?? randomInt(2 ** 31));
 const goesOn = String(before.seed) === seed && String(before.cases) === cases;
 process.stdout.write(`fuzz: ${cases} cases, seed ${seed}${goesOn ? ", going on where it was" : ""}\n`);
 
+const vitest = `${root}node_modules/vitest/vitest.mjs`;
 const { status } = spawnSync(
-  "pnpm",
-  ["exec", "vitest", "run", "--project", "tests", "tests/fuzz/fuzz.test.ts"],
+  process.execPath,
+  [vitest, "run", "--project", "tests", "tests/fuzz/fuzz.test.ts"],
   {
     cwd: root,
     stdio: "inherit",
-    shell: process.platform === "win32",
     env: {
       ...process.env,
       FUZZ_CASES: cases,

@@ -156,6 +156,16 @@ const headers = fc.option(
   ),
 );
 const endpoint = fc.record({ url, headers }, { requiredKeys: ["url"] });
+/** One to seven: as many as there may be, and more. Most have nothing else that is wrong. */
+const endpoints = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc
+      .integer({ min: 1, max: 7 })
+      .map((count) => Array.from({ length: count }, (_, index) => ({ url: `https://example.com/${index}` }))),
+  },
+  { weight: 2, arbitrary: fc.array(endpoint, { minLength: 1, maxLength: 3 }) },
+);
 const name = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom<unknown>("a", "b", "c", "Webhooks", undefined) },
   { weight: 1, arbitrary: fc.oneof(fc.constantFrom("", "a/b", "a\n", "\u0085", null, 7), jsonText) },
@@ -163,7 +173,7 @@ const name = fc.oneof(
 const destination = fc.record(
   {
     name,
-    endpoints: fc.array(endpoint, { minLength: 1, maxLength: 6 }),
+    endpoints,
     secret: fc.constantFrom<unknown>("a secret", "b", undefined, null, "", " \n", 7),
     enabled: fc.constantFrom<unknown>(true, false, null, undefined, "true"),
     concurrency: fc.oneof(

@@ -19,7 +19,7 @@ it(
     for (const [role, of] of Object.entries(samples)) {
       const megabytes = of.map(({ rss }) => Math.round(rss / MEBIBYTE)).join(" ");
       process.stdout.write(
-        `hostile load: ${role}: RSS ${megabytes} MiB; loop at most ${longest(of).toFixed(0)} ms\n`,
+        `hostile load: ${role}: RSS ${megabytes} MiB; loop at most ${longest(of).toFixed(0)} ms; ${seconds(of)} s of processor time\n`,
       );
     }
     expect(failures).toEqual([]);
@@ -32,6 +32,10 @@ it(
 
 function peak(samples: readonly Sample[]): number {
   return Math.max(...samples.map(({ rss }) => rss));
+}
+
+function seconds(samples: readonly Sample[]): string {
+  return (samples.reduce((sum, { cpuMs }) => sum + cpuMs, 0) / 1_000).toFixed(1);
 }
 
 function longest(samples: readonly Sample[]): number {
