@@ -80,7 +80,7 @@ async function run({ rounds, progress }: BenchContext): Promise<BenchResult> {
   const valuesOfMinutes = (name: keyof Minute): number[] => minutes.map((minute) => minute[name]);
   const points = (name: keyof Minute): [number, number][] =>
     minutes.map((minute, index) => [index + 1, minute[name]]);
-  const title = `Ten minutes at ${perSecond.toLocaleString("en")} calls a second, 5 % failing`;
+  const title = `${minutes.length} minutes at ${perSecond.toLocaleString("en")} calls a second, 5 % failing`;
   return {
     rows: [
       growthOf("memory", "MB", valuesOfMinutes("memory")),
