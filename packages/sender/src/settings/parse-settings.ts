@@ -36,7 +36,7 @@ export interface Destination {
 }
 
 /** Enabled destinations that get the same bytes. */
-export interface Audience {
+interface Audience {
   readonly includeFields: readonly IncludableField[];
   /** Their keys. */
   readonly destinations: readonly string[];

@@ -27,7 +27,7 @@ export async function decodeBody(
   if (plain.length > maxBytes) return { ok: false, refusal: tooLarge(`The limit is ${maxBytes} bytes.`) };
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(plain);
-    return { ok: true, ...readIntegers(text, JSON.parse(text)) };
+    return { ok: true, ...(await readIntegers(text, JSON.parse(text))) };
   } catch (error) {
     const detail = error instanceof SyntaxError ? error.message : "The body is not valid UTF-8.";
     return { ok: false, refusal: invalidJson(detail) };

@@ -1,4 +1,5 @@
-import { isObject } from "@countersign/protocol";
+import { isObject, MAX_NESTING } from "@countersign/protocol";
+import { takeTurns } from "./take-turns.ts";
 
 /**
  * Paths of integers whose digits JavaScript does not keep, by the place of their message in the batch. What stands in the request
@@ -40,11 +41,14 @@ const MAX_PATH_LENGTH = 200;
  * would become one. Identifiers keep their exact digits, as strings. Anything else stays the number that JavaScript reads,
  * because the signature of other digits could not be verified by receivers that parse the body first; its path is reported.
  *
+ * What nests deeper than a message may is not looked at: it is rejected anyway.
+ *
  * @param text JSON that was parsed without an error.
  * @param value What `JSON.parse` made of it.
  */
-export function readIntegers(text: string, value: unknown): ReadIntegers {
+export async function readIntegers(text: string, value: unknown): Promise<ReadIntegers> {
   if (!LONG_NUMBER.test(text) || !isObject(value)) return { value, unsafeIntegers: new Map() };
+  const turn = takeTurns();
   // No text of a client can begin with it by accident or on purpose.
   const mark = `${crypto.randomUUID()}:`;
   let found = 0;
@@ -54,59 +58,109 @@ export function readIntegers(text: string, value: unknown): ReadIntegers {
     return `"${mark}${token}"`;
   });
   if (found === 0) return { value, unsafeIntegers: new Map() };
-  return unmark(JSON.parse(marked), mark);
+  await turn();
+  const unmarking = new Unmarking(JSON.parse(marked) as Content, mark);
+  do await turn();
+  while (unmarking.step());
+  return { value: unmarking.value, unsafeIntegers: unmarking.unsafeIntegers };
 }
+
+type Content = Record<string, unknown>;
 
 /** An object or array, and how it was reached. */
 interface Place {
-  readonly content: Record<string, unknown>;
-  readonly key?: string;
-  readonly within?: Place;
+  readonly content: Content;
+  /** The message's place in the batch; `undefined` in what is not part of one. */
+  readonly index: number | undefined;
+  /** Keys from the message to here, the last first. */
+  readonly path: Path | undefined;
+  /** The field of the message that this is part of. */
+  readonly field: string | undefined;
+  readonly depth: number;
 }
 
-/** Without recursion, because nothing has looked at how deep the value nests. */
-function unmark(value: Record<string, unknown>, mark: string): ReadIntegers {
-  const unsafeIntegers = new Map<number | undefined, string[]>();
-  const places: Place[] = [{ content: value }];
-  for (let place = places.pop(); place !== undefined; place = places.pop()) {
-    for (const [key, inner] of Object.entries(place.content)) {
-      if (typeof inner === "string" && inner.startsWith(mark)) {
-        const digits = inner.slice(mark.length);
-        replace(place.content, key, exactOrReported(digits, pathTo(place, key), unsafeIntegers));
-      } else if (typeof inner === "object" && inner !== null) {
-        places.push({ content: inner as Record<string, unknown>, key, within: place });
+interface Path {
+  readonly key: string;
+  readonly within: Path | undefined;
+}
+
+/** Objects and arrays that one step looks into. */
+const PLACES_AT_ONCE = 1_000;
+/** A message may not nest deeper than this, wherever it stands. */
+const MAX_DEPTH = MAX_NESTING + 1;
+
+/** Replaces the marks of integers in a value, a step at a time and without recursion. */
+class Unmarking {
+  readonly value: Content;
+  readonly unsafeIntegers = new Map<number | undefined, string[]>();
+  readonly #mark: string;
+  readonly #places: Place[];
+
+  constructor(value: Content, mark: string) {
+    this.value = value;
+    this.#mark = mark;
+    this.#places = [{ content: value, index: undefined, path: undefined, field: undefined, depth: 0 }];
+  }
+
+  /** Returns whether there is more to do. */
+  step(): boolean {
+    for (let left = PLACES_AT_ONCE; left > 0; left -= 1) {
+      const place = this.#places.pop();
+      if (place === undefined) return false;
+      this.#visit(place);
+    }
+    return true;
+  }
+
+  #visit(place: Place): void {
+    const { content, depth } = place;
+    for (const key of Object.keys(content)) {
+      const inner = content[key];
+      if (typeof inner === "string") {
+        if (inner.startsWith(this.#mark)) this.#replace(place, key, inner.slice(this.#mark.length));
+      } else if (depth === 0 && key === "batch" && Array.isArray(inner)) {
+        this.#addMessages(inner);
+      } else if (typeof inner === "object" && inner !== null && depth < MAX_DEPTH) {
+        const { index, path: within, field = key } = place;
+        this.#places.push({
+          content: inner as Content,
+          index,
+          path: { key, within },
+          field,
+          depth: depth + 1,
+        });
       }
     }
   }
-  return { value, unsafeIntegers };
-}
 
-/** An assignment to `__proto__` would change what the object inherits. */
-function replace(content: Record<string, unknown>, key: string, value: unknown): void {
-  Object.defineProperty(content, key, { value, writable: true, enumerable: true, configurable: true });
-}
-
-function exactOrReported(
-  digits: string,
-  [first = "", ...rest]: readonly string[],
-  unsafeIntegers: Map<number | undefined, string[]>,
-): string | number {
-  const inBatch = first === "batch" && rest.length > 1;
-  const index = inBatch ? Number(rest[0]) : undefined;
-  const path = inBatch ? rest.slice(1) : [first, ...rest];
-  const [field = ""] = path;
-  if (path.length === 1 && TEXT_FIELDS.has(field)) return digits;
-  if (OBJECT_FIELDS.has(field)) {
-    const paths = unsafeIntegers.get(index) ?? [];
-    if (paths.length < MAX_PATHS) paths.push(path.join(".").slice(0, MAX_PATH_LENGTH));
-    unsafeIntegers.set(index, paths);
+  #addMessages(batch: readonly unknown[]): void {
+    for (const [index, message] of batch.entries()) {
+      if (!isObject(message)) continue;
+      this.#places.push({ content: message, index, path: undefined, field: undefined, depth: 1 });
+    }
   }
-  return Number(digits);
-}
 
-function pathTo(place: Place, key: string): readonly string[] {
-  const path = [key];
-  for (let at: Place = place; at.key !== undefined && at.within !== undefined; at = at.within)
-    path.push(at.key);
-  return path.toReversed();
+  #replace(place: Place, key: string, digits: string): void {
+    const isId = place.field === undefined && TEXT_FIELDS.has(key);
+    if (!isId && OBJECT_FIELDS.has(place.field ?? key)) this.#report(place, key);
+    const value = isId ? digits : Number(digits);
+    if (key !== "__proto__") place.content[key] = value;
+    // An assignment would change what the object inherits.
+    else
+      Object.defineProperty(place.content, key, {
+        value,
+        writable: true,
+        enumerable: true,
+        configurable: true,
+      });
+  }
+
+  #report({ index, path: within }: Place, key: string): void {
+    const paths = this.unsafeIntegers.get(index) ?? [];
+    if (paths.length >= MAX_PATHS) return;
+    const keys: string[] = [];
+    for (let at: Path | undefined = { key, within }; at !== undefined; at = at.within) keys.push(at.key);
+    paths.push(keys.toReversed().join(".").slice(0, MAX_PATH_LENGTH));
+    this.unsafeIntegers.set(index, paths);
+  }
 }
