@@ -7,6 +7,7 @@ describe.each([
   "fastify",
   "koa",
   "fetch",
+  "nestjs",
   "client",
   "sender",
   "certify",

@@ -6,6 +6,7 @@ export const ALLOWED_DIRECTIONS = {
   fastify: ["core", "protocol"],
   koa: ["core", "protocol"],
   fetch: ["core", "protocol"],
+  nestjs: ["core", "protocol"],
   redis: ["core", "protocol"],
   client: ["protocol"],
   sender: ["core", "protocol"],

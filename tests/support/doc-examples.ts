@@ -93,6 +93,7 @@ export async function typeCheck(name: string, examples: readonly DocExample[]): 
           inlineSources: false,
           // Stricter than what an app needs to be to copy an example.
           noImplicitReturns: false,
+          experimentalDecorators: true,
           noPropertyAccessFromIndexSignature: false,
           noUncheckedIndexedAccess: false,
           typeRoots: [join(root, "node_modules/@types")],

@@ -70,6 +70,23 @@ export const FREE_NAMES: Readonly<Record<string, string | undefined>> = {
       const events: EventDefinitions;
       const router: WebhookRouter;
     }`,
+  nestjs: `
+    import type { DynamicModule } from "@nestjs/common";
+    import * as nest from "@nestjs/common";
+    import type { VerifiedWebhook as AnyWebhook, WebhookMessage as AnyMessage, WebhookRouter } from "@countersign/core";
+    declare global {
+      const router: WebhookRouter;
+      const Controller: typeof nest.Controller;
+      const Post: typeof nest.Post;
+      const HttpCode: typeof nest.HttpCode;
+      type VerifiedWebhook = AnyWebhook;
+      type WebhookMessage = AnyMessage;
+      const AppModule: new () => object;
+      const WebhooksController: new () => object;
+      class ConfigService {
+        get(name: string): string | undefined;
+      }
+    }`,
   client: `
     import type { Server } from "node:http";
     import type { Analytics as Client } from "@countersign/client";

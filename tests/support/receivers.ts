@@ -19,8 +19,13 @@ import * as forExpress from "@countersign/express";
 import * as forFastify from "@countersign/fastify";
 import * as forFetch from "@countersign/fetch";
 import * as forKoa from "@countersign/koa";
+import * as forNest from "@countersign/nestjs";
 import { bodyParser as koaBodyParser6 } from "@koa/bodyparser";
 import { createAdaptorServer } from "@hono/node-server";
+import { All, Controller, HttpCode, Module, type NestApplicationOptions } from "@nestjs/common";
+import { NestFactory, type AbstractHttpAdapter } from "@nestjs/core";
+import { ExpressAdapter } from "@nestjs/platform-express";
+import { FastifyAdapter } from "@nestjs/platform-fastify";
 import express5 from "express";
 import express4 from "express4";
 import fastify5 from "fastify";
@@ -128,6 +133,31 @@ function onHono({ handle, ...options }: StartOptions, ...before: MiddlewareHandl
   return createAdaptorServer({ fetch: app.fetch }) as Server;
 }
 
+function onNest(adapter: () => AbstractHttpAdapter, settings: NestApplicationOptions): Receiver["mount"] {
+  return async ({ handle, ...options }) => {
+    @Controller(PATH)
+    class WebhooksController {
+      @All()
+      @HttpCode(204)
+      @forNest.VerifyWebhook()
+      async receive(@forNest.Webhook() webhook: VerifiedWebhook): Promise<void> {
+        await handle?.(webhook);
+      }
+    }
+    @Module({ imports: [forNest.CountersignModule.register(options)], controllers: [WebhooksController] })
+    class AppModule {}
+    const app = await NestFactory.create(AppModule, adapter(), {
+      logger: false,
+      abortOnError: false,
+      ...settings,
+    });
+    await app.init();
+    const instance = app.getHttpAdapter().getInstance() as { ready?(): PromiseLike<unknown> };
+    await instance.ready?.();
+    return app.getHttpServer() as Server;
+  };
+}
+
 /** Every adapter on every version of its framework, with nothing in front of it. */
 export const receivers: readonly Receiver[] = [
   { name: "Express 5", mount: onExpress(express5) },
@@ -138,6 +168,39 @@ export const receivers: readonly Receiver[] = [
   { name: "Koa 2", mount: onKoa(Koa2) },
   { name: "node:http", mount: onNode },
   { name: "fetch in Hono", mount: (options) => onHono(options) },
+  {
+    name: "Nest on Express, bodyParser: false",
+    mount: onNest(() => new ExpressAdapter(), { bodyParser: false }),
+  },
+];
+
+/** What Fastify's parser refuses by default, so that no guard is asked: properties called `__proto__` and `constructor`. */
+const POISONING = { onProtoPoisoning: "ignore", onConstructorPoisoning: "ignore" } as const;
+
+/** Nest, which parses bodies before any guard, and keeps the bytes; with the audits that its parser fails. */
+export const nestWithRawBody: readonly (Receiver & { readonly impossible: readonly string[] })[] = [
+  {
+    name: "Nest on Express, rawBody: true",
+    mount: onNest(() => new ExpressAdapter(), { rawBody: true }),
+    // Express's parser reads a body that is too large to its end.
+    impossible: ["rejects-declared-oversize", "rejects-chunked-oversize"],
+  },
+  {
+    name: "Nest on Fastify, rawBody: true",
+    mount: onNest(() => new FastifyAdapter(), { rawBody: true }),
+    impossible: ["accepts-prototype-keys"],
+  },
+  {
+    name: "Nest on Fastify, rawBody: true, no poisoning",
+    mount: onNest(() => new FastifyAdapter(POISONING), { rawBody: true }),
+    impossible: [],
+  },
+];
+
+/** Nest, which parses bodies before any guard, and keeps only the value. */
+const nestWithoutRawBody: readonly Receiver[] = [
+  { name: "Nest on Express", mount: onNest(() => new ExpressAdapter(), {}) },
+  { name: "Nest on Fastify", mount: onNest(() => new FastifyAdapter(), {}) },
 ];
 
 type Keep = (request: NodeRequest, bytes: Uint8Array) => void;
@@ -225,6 +288,7 @@ export const behindRaw: readonly Receiver[] = [
     mount: behindPlatform(keepBytes, receiver),
   })),
   { name: "fetch, AWS Lambda", mount: onLambda },
+  ...nestWithRawBody,
 ];
 
 /** Receivers behind something that reads the body before them and keeps nothing but the value it parsed. */
@@ -235,6 +299,7 @@ export const behindParsed: readonly Receiver[] = [
     name: `${receiver.name}, Next.js pages`,
     mount: behindPlatform(keepParsed, receiver),
   })),
+  ...nestWithoutRawBody,
 ];
 
 /** Receivers behind something that reads the body before them and keeps nothing. */
