@@ -34,7 +34,13 @@ let cpu = process.cpuUsage();
 process.on("message", () => {
   const cpuMs = process.cpuUsage(cpu).user / 1e3;
   cpu = process.cpuUsage();
-  process.send({ rss: process.memoryUsage.rss(), loopMs: delay.max / 1e6, cpuMs, honest });
+  process.send({
+    rss: process.memoryUsage.rss(),
+    peak: process.resourceUsage().maxRSS * 1_024,
+    loopMs: delay.max / 1e6,
+    cpuMs,
+    honest,
+  });
   delay.reset();
 });
 process.send({ port: Number(role === "server" ? await startServer() : await startReceiver()) });

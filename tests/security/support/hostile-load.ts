@@ -19,6 +19,8 @@ export interface LoadOptions {
 export interface Sample {
   /** Bytes of resident memory. */
   readonly rss: number;
+  /** The most bytes of resident memory that there ever were. */
+  readonly peak: number;
   /** The longest that its event loop stood still since the last sample, in milliseconds. */
   readonly loopMs: number;
   /** Processor time since the last sample, in milliseconds. */

@@ -40,7 +40,7 @@ const server = (name, pieces, ending) => shape(name, "server", pieces, ending);
 const receiver = (name, pieces, ending) => shape(name, "receiver", pieces, ending);
 
 const ofServer = [
-  server("a gzip bomb", batch(zipped(Buffer.alloc(100 * MEBIBYTE, "[")), GZIP)),
+  server("a gzip bomb", batch(Buffer.concat(many(4, zipped(Buffer.alloc(100 * MEBIBYTE, "[")))), GZIP)),
   server(
     "a batch whose long messageId counts for 2,500 messages",
     keyed(zipped(`{"messageId":"${"i".repeat(490_000)}","batch":[${"{},".repeat(2_499)}{}]}`), GZIP),
