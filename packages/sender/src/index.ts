@@ -18,14 +18,8 @@ export type {
   SyncReceipt,
 } from "./engine/sender.ts";
 export { SenderClosedError } from "./engine/sender.ts";
-export type {
-  DestinationStats,
-  EndpointStats,
-  ResponseTimes,
-  SenderStats,
-  SourceStats,
-} from "./engine/stats.ts";
-export { INCLUDABLE_FIELDS, type CallOrigin, type IncludableField } from "./calls/message.ts";
+export type { SenderStats } from "./engine/stats.ts";
+export { INCLUDABLE_FIELDS, type CallOrigin } from "./calls/message.ts";
 export { CallError, type CallErrorCode } from "./calls/call-error.ts";
 export {
   type AliasCall,
@@ -34,29 +28,22 @@ export {
   type GroupCall,
   type IdentifyCall,
   type PageCall,
-  type RecordedCall,
   type ScreenCall,
   systemClock,
   type TrackCall,
 } from "@countersign/protocol";
 export type { Attempt, AttemptOutcome } from "./delivery/attempt.ts";
 export type { Delivery, DeliveryFilter, DeliveryInfo, DeliveryState } from "./delivery/delivery.ts";
-export {
-  DEFAULT_RETRY_POLICY,
-  nextRetryAt,
-  type RetryInput,
-  type RetryPolicy,
-} from "./delivery/retry-policy.ts";
-export {
-  type DestinationSettings,
-  type EndpointSettings,
-  type SenderSettings,
-  type SourceSettings,
+export type { RetryPolicy } from "./delivery/retry-policy.ts";
+export type {
+  DestinationSettings,
+  EndpointSettings,
+  SenderSettings,
+  SourceSettings,
 } from "./settings/settings.ts";
 export { maskSettings } from "./settings/mask-settings.ts";
 export { SettingsError, type SettingsIssue } from "./settings/settings-error.ts";
 export { sqliteStore } from "./sqlite/sqlite-store.ts";
-export type { DeliveryStore } from "./store/delivery-store.ts";
 export { StoreError, type StoreErrorCode } from "./store/store-error.ts";
 export { createTransport, type TransportOptions } from "./transport/create-transport.ts";
 export type { AttemptRequest, AttemptResult, SendOptions, Transport } from "./transport/transport.ts";

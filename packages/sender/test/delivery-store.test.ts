@@ -1,4 +1,5 @@
-import { type DeliveryStore, sqliteStore } from "@countersign/sender";
+import { sqliteStore } from "@countersign/sender";
+import type { DeliveryStore } from "@countersign/sender/store";
 import { virtualClock } from "@countersign/sender/testing";
 import { describe, expect, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";

@@ -1,6 +1,6 @@
-import { DEFAULT_RETRY_POLICY, nextRetryAt } from "@countersign/sender";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { DEFAULT_RETRY_POLICY, nextRetryAt } from "../dist/delivery/retry-policy.js";
 
 const acceptedAt = Date.UTC(2026, 0, 1);
 const { windowMs, lastRetryMarginMs } = DEFAULT_RETRY_POLICY;

@@ -1,62 +1,56 @@
 import type { AttemptResult } from "../transport/transport.ts";
-import type { DeliveryCounts, DeliveryStore } from "../store/delivery-store.ts";
+import type { DeliveryStore } from "../store/delivery-store.ts";
 import type { AttemptOutcome } from "../delivery/attempt.ts";
 import type { Source } from "../settings/parse-settings.ts";
 
-/** Response times of one endpoint since the sender was created. */
-export interface ResponseTimes {
-  /** Upper bounds of the buckets, in milliseconds. The last bound is the time that an endpoint has to respond. */
-  readonly bounds: readonly number[];
-  /** How many responses took no longer than the bound of the same position, and longer than the one before. */
-  readonly counts: readonly number[];
-  /** How many attempts ended without a response in time. */
-  readonly overBudget: number;
-  /** How many responses there were. */
-  readonly count: number;
-  /** Their total, in milliseconds. */
-  readonly sumMs: number;
-}
-
-/** One endpoint since the sender was created. */
-export interface EndpointStats {
-  /** `<source>/<destination>`. */
-  readonly destination: string;
-  readonly url: string;
-  /** Attempts by outcome. */
-  readonly outcomes: Readonly<Record<AttemptOutcome, number>>;
-  readonly responseTimes: ResponseTimes;
-}
-
-/** One destination: deliveries that the store keeps, by state. */
-export interface DestinationStats extends Readonly<DeliveryCounts> {
-  /** `<source>/<destination>`. */
-  readonly destination: string;
-  /** Whether its deliveries are being sent. */
-  readonly enabled: boolean;
-}
-
-/** One source. */
-export interface SourceStats {
-  readonly source: string;
-  /** Calls counted as usage, over the store's whole life. */
-  readonly usage: number;
-}
-
 /** What a sender has done and has left to do. */
 export interface SenderStats {
-  readonly sources: readonly SourceStats[];
-  readonly destinations: readonly DestinationStats[];
-  readonly endpoints: readonly EndpointStats[];
+  readonly sources: readonly {
+    readonly source: string;
+    /** Calls counted as usage, over the store's whole life. */
+    readonly usage: number;
+  }[];
+  /** Deliveries that the store keeps, by state, for each destination. */
+  readonly destinations: readonly {
+    /** `<source>/<destination>`. */
+    readonly destination: string;
+    /** Whether its deliveries are being sent. */
+    readonly enabled: boolean;
+    readonly pending: number;
+    readonly delivered: number;
+    readonly failed: number;
+    readonly expired: number;
+  }[];
+  /** Each endpoint since the sender was created. */
+  readonly endpoints: readonly {
+    /** `<source>/<destination>`. */
+    readonly destination: string;
+    readonly url: string;
+    /** Attempts by outcome. */
+    readonly outcomes: Readonly<Record<AttemptOutcome, number>>;
+    readonly responseTimes: {
+      /** Upper bounds of the buckets, in milliseconds. The last bound is the time that an endpoint has to respond. */
+      readonly bounds: readonly number[];
+      /** How many responses took no longer than the bound of the same position, and longer than the one before. */
+      readonly counts: readonly number[];
+      /** How many attempts ended without a response in time. */
+      readonly overBudget: number;
+      /** How many responses there were. */
+      readonly count: number;
+      /** Their total, in milliseconds. */
+      readonly sumMs: number;
+    };
+  }[];
 }
 
 const INNER_BOUNDS: readonly number[] = [5, 10, 25, 50, 100, 250, 500, 1_000, 2_500];
 
-type Outcomes = { -readonly [K in keyof EndpointStats["outcomes"]]: number };
+type EndpointStats = SenderStats["endpoints"][number];
 
 interface Tally {
   readonly destination: string;
   readonly url: string;
-  readonly outcomes: Outcomes;
+  readonly outcomes: Record<AttemptOutcome, number>;
   readonly counts: number[];
   overBudget: number;
   sumMs: number;
@@ -102,7 +96,14 @@ export class ResponseTimeRecorder {
     const key = `${destination} ${url}`;
     const known = this.#tallies.get(key);
     if (known !== undefined) return known;
-    const outcomes: Outcomes = { success: 0, server_error: 0, timeout: 0, network: 0, rejected: 0, tls: 0 };
+    const outcomes: Tally["outcomes"] = {
+      success: 0,
+      server_error: 0,
+      timeout: 0,
+      network: 0,
+      rejected: 0,
+      tls: 0,
+    };
     const counts = this.#bounds.map(() => 0);
     const tally: Tally = { destination, url, outcomes, counts, overBudget: 0, sumMs: 0 };
     this.#tallies.set(key, tally);

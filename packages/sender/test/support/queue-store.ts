@@ -1,9 +1,10 @@
-import type { Delivery, DeliveryStore } from "@countersign/sender";
+import type { Delivery } from "@countersign/sender";
 import type {
   Acceptance,
   Consumer,
   DeliveryCounts,
   DeliveryHandler,
+  DeliveryStore,
   DueDelivery,
   KnownTrait,
   NewMessage,

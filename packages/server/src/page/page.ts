@@ -1,6 +1,6 @@
-import type { Delivery, DestinationStats, SenderSettings } from "@countersign/sender";
+import type { Delivery, SenderSettings } from "@countersign/sender";
 import type { KeptRejection } from "../ledger/ledger.ts";
-import { namedDestinations, withoutSettingsLine } from "../settings/settings-edit.ts";
+import { type DestinationStats, namedDestinations, withoutSettingsLine } from "../settings/settings-edit.ts";
 import { html, type Html } from "./html.ts";
 
 /** What the page shows. */

@@ -1,8 +1,8 @@
 import type {
   DestinationSettings,
-  DestinationStats,
   Sender,
   SenderSettings,
+  SenderStats,
   SourceSettings,
 } from "@countersign/sender";
 
@@ -16,6 +16,9 @@ export function namedDestinations(source: SourceSettings): readonly NamedDestina
     name: destination.name ?? (index === 0 ? "webhooks" : `webhooks-${index + 1}`),
   }));
 }
+
+/** What is known of the deliveries of one destination. */
+export type DestinationStats = SenderStats["destinations"][number];
 
 /** The source of a name. */
 export function sourceOf(settings: SenderSettings, name: string): SourceSettings | undefined {
