@@ -39,12 +39,6 @@ const USER_AGENT = "Countersign/1.0";
 /** The code of an attempt that we gave up. */
 const ABORTED_CODE = "ERR_ABORTED";
 
-/** A longer timer would fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
-/** How long what was given up at the deadline may take to wind down. */
-const WIND_DOWN_MS = 500;
-
 interface Serving {
   readonly concurrency: number;
   readonly consumer: Consumer;
@@ -72,21 +66,20 @@ export class Engine implements DeliveryHandler {
   }
 
   /**
-   * Stops claiming, and resolves when nothing is in progress. Attempts that take longer than the deadline are given up;
-   * a transport that ignores that is left behind.
+   * Stops claiming, and resolves when nothing is in progress. Attempts that take longer than `attemptsMs` are given up,
+   * and left behind if that has not ended them after another `windDownMs`.
    */
-  async stop(deadlineMs: number): Promise<void> {
-    const deadline = setTimeout(() => this.#giveUp.abort(), Math.min(deadlineMs, LONGEST_TIMER_MS));
-    let windDown: NodeJS.Timeout | undefined;
+  async stop(attemptsMs: number, windDownMs: number): Promise<void> {
+    const giveUp = setTimeout(() => this.#giveUp.abort(), attemptsMs);
+    let leave: NodeJS.Timeout | undefined;
     const tooLate = new Promise<void>((resolve) => {
-      const { signal } = this.#giveUp;
-      signal.addEventListener("abort", () => (windDown = setTimeout(resolve, WIND_DOWN_MS)), { once: true });
+      leave = setTimeout(resolve, attemptsMs + windDownMs);
     });
     this.configure([]);
     await Promise.race([Promise.all(this.#leaving.values()), tooLate]);
-    clearTimeout(deadline);
+    clearTimeout(giveUp);
+    clearTimeout(leave);
     this.#giveUp.abort();
-    clearTimeout(windDown);
   }
 
   /** One round: every endpoint that has not rejected the message, at the same time. */

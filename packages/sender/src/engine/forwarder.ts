@@ -2,25 +2,22 @@ import {
   type AliasCall,
   type Calls,
   type CallType,
-  describeKind,
   type GroupCall,
   type IdentifyCall,
-  isObject,
   type PageCall,
   parseDuration,
   type ScreenCall,
   type TrackCall,
 } from "@countersign/protocol";
 import type { Delivery, DeliveryFilter } from "../delivery/delivery.ts";
-import { audienceChanges, traitChanges } from "../profiles/trait-diff.ts";
 import { shownMasked } from "../settings/mask-settings.ts";
 import { parseSettings } from "../settings/parse-settings.ts";
 import type { SenderSettings } from "../settings/settings.ts";
-import type { TraitOwner } from "../store/delivery-store.ts";
 import type { CallIntake, Intake, TakenCall } from "./call-intake.ts";
 import { checkCloseOptions, checkDeleteOptions, checkDeliveryFilter } from "./check-options.ts";
+import { closeParts } from "./close-parts.ts";
 import type { Engine, EngineParts } from "./engine.ts";
-import { type FindChanges, ProfileSyncer } from "./profile-sync.ts";
+import { type ProfileSync, ProfileSyncer } from "./profile-sync.ts";
 import {
   type CallOptions,
   type CloseOptions,
@@ -43,9 +40,6 @@ export interface ForwarderParts extends EngineParts {
 }
 
 const DEFAULT_CLOSE_MS = 10_000;
-
-/** How long a transport or a store may take to close: neither may keep a sender from closing. */
-const CLOSE_PART_MS = 1_000;
 
 /** The sender: takes calls in, and gives everything else to the part that knows about it. */
 export class Forwarder implements Sender {
@@ -103,33 +97,18 @@ export class Forwarder implements Sender {
     return taken.taken.map((one) => this.#receipt(one));
   }
 
-  async syncAudience(
-    name: string,
-    userIds: Iterable<string>,
-    options: CallOptions = {},
-  ): Promise<SyncReceipt> {
-    // A text is iterable too, and would be a user for each of its letters.
-    if ((!isObject(userIds) && !Array.isArray(userIds)) || !(Symbol.iterator in userIds)) {
-      throw new TypeError(
-        `syncAudience() takes the members as a list, a Set or another iterable of userIds, not ${describeKind(userIds)}. Pass [] to remove every member.`,
-      );
-    }
-    const members = new Set(userIds);
-    return this.#sync({ kind: "audience", name }, options, (known) => audienceChanges(known, members));
+  async syncAudience(name: string, userIds: Iterable<string>, options?: CallOptions): Promise<SyncReceipt> {
+    this.#assertOpen();
+    return this.#syncReceipt(await this.#working(this.#profiles.syncAudience(name, userIds, options)));
   }
 
   async syncComputedTrait(
     name: string,
     values: ReadonlyMap<string, unknown> | Readonly<Record<string, unknown>>,
-    options: CallOptions = {},
+    options?: CallOptions,
   ): Promise<SyncReceipt> {
-    if (!isObject(values) || (Symbol.iterator in values && !(values instanceof Map))) {
-      throw new TypeError(
-        `syncComputedTrait() takes the values as a Map or an object of userId and value, not ${describeKind(values)}.`,
-      );
-    }
-    const byUser = new Map<string, unknown>(values instanceof Map ? values : Object.entries(values));
-    return this.#sync({ kind: "computed trait", name }, options, (known) => traitChanges(known, byUser));
+    this.#assertOpen();
+    return this.#syncReceipt(await this.#working(this.#profiles.syncComputedTrait(name, values, options)));
   }
 
   on<K extends keyof SenderEvents>(event: K, listener: (payload: SenderEvents[K]) => void): this {
@@ -206,17 +185,15 @@ export class Forwarder implements Sender {
     return this.close();
   }
 
-  /** Everything is let go of, whatever fails or hangs. Then the first failure is thrown. */
+  /** Everything is closed, whatever fails or hangs. */
   async #close(deadlineMs: number): Promise<void> {
-    const { engine, store, transport, waiters, events } = this.#parts;
-    await engine.stop(deadlineMs);
-    const problems = [
-      await problemOf("transport", () => transport.close()),
-      await problemOf("store", () => store.close()),
-    ];
-    waiters.close();
-    events.removeAll();
-    for (const problem of problems) if (problem !== undefined) throw problem;
+    const { waiters, events } = this.#parts;
+    try {
+      await closeParts(this.#parts, deadlineMs);
+    } finally {
+      waiters.close();
+      events.removeAll();
+    }
   }
 
   async #forward<T extends CallType>(type: T, call: Calls[T], options?: CallOptions): Promise<Receipt> {
@@ -225,12 +202,6 @@ export class Forwarder implements Sender {
     await this.#store(intake);
     // One call in, one out.
     return this.#receipt(intake.taken[0] as TakenCall);
-  }
-
-  async #sync(owner: TraitOwner, options: CallOptions, findChanges: FindChanges): Promise<SyncReceipt> {
-    this.#assertOpen();
-    const sync = await this.#working(this.#profiles.sync(owner, options, findChanges));
-    return { ...sync, settled: () => this.#parts.waiters.settled(sync.deliveries) };
   }
 
   async #store(intake: Intake): Promise<void> {
@@ -262,28 +233,14 @@ export class Forwarder implements Sender {
     return { messageId, deliveries, skipped, settled: () => this.#parts.waiters.settled(deliveries) };
   }
 
+  #syncReceipt(sync: ProfileSync): SyncReceipt {
+    return { ...sync, settled: () => this.#parts.waiters.settled(sync.deliveries) };
+  }
+
   #assertOpen(): void {
     if (this.#closing === undefined) return;
     throw new SenderClosedError(
       "The sender is closed. Create a new one; a store on disk continues where this one stopped.",
     );
-  }
-}
-
-/** Why a part did not close; undefined when it did. */
-async function problemOf(part: string, close: () => Promise<void>): Promise<Error | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const hung = new Promise<Error>((resolve) => {
-    const error = new Error(
-      `close(): the ${part} did not close within ${CLOSE_PART_MS} ms and was left behind.`,
-    );
-    timer = setTimeout(() => resolve(error), CLOSE_PART_MS);
-  });
-  try {
-    return await Promise.race([close().then(() => undefined), hung]);
-  } catch (error) {
-    return error instanceof Error ? error : new Error(`close(): the ${part} failed: ${String(error)}`);
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -1,6 +1,7 @@
+import { describeKind, isObject } from "@countersign/protocol";
 import { buildMessage, record } from "../calls/message.ts";
 import { CallError } from "../calls/call-error.ts";
-import { snakeCase, type TraitChange } from "../profiles/trait-diff.ts";
+import { audienceChanges, snakeCase, type TraitChange, traitChanges } from "../profiles/trait-diff.ts";
 import type { Source } from "../settings/parse-settings.ts";
 import type {
   Acceptance,
@@ -23,7 +24,7 @@ export interface ProfileSync {
 }
 
 /** Finds the changes for a destination, given what it knows of the trait: JSON text by user. */
-export type FindChanges = (known: ReadonlyMap<string, string>) => readonly TraitChange[];
+type FindChanges = (known: ReadonlyMap<string, string>) => readonly TraitChange[];
 
 const NOTHING: ReadonlyMap<string, string> = new Map();
 
@@ -43,8 +44,44 @@ export class ProfileSyncer {
     this.#store = store;
   }
 
-  /** @throws CallError when the name or a user is not valid, or the name is taken */
-  sync(owner: TraitOwner, options: CallOptions, findChanges: FindChanges): Promise<ProfileSync> {
+  /**
+   * @throws TypeError when `userIds` is not an iterable of texts
+   * @throws CallError when the name or a user is not valid, or the name is taken
+   */
+  async syncAudience(
+    name: string,
+    userIds: Iterable<string>,
+    options: CallOptions = {},
+  ): Promise<ProfileSync> {
+    // A text is iterable too, and would be a user for each of its letters.
+    if ((!isObject(userIds) && !Array.isArray(userIds)) || !(Symbol.iterator in userIds)) {
+      throw new TypeError(
+        `syncAudience() takes the members as a list, a Set or another iterable of userIds, not ${describeKind(userIds)}. Pass [] to remove every member.`,
+      );
+    }
+    const members = new Set(userIds);
+    return this.#sync({ kind: "audience", name }, options, (known) => audienceChanges(known, members));
+  }
+
+  /**
+   * @throws TypeError when `values` is neither a Map nor an object
+   * @throws CallError when the name or a value is not valid, or the name is taken
+   */
+  async syncComputedTrait(
+    name: string,
+    values: ReadonlyMap<string, unknown> | Readonly<Record<string, unknown>>,
+    options: CallOptions = {},
+  ): Promise<ProfileSync> {
+    if (!isObject(values) || (Symbol.iterator in values && !(values instanceof Map))) {
+      throw new TypeError(
+        `syncComputedTrait() takes the values as a Map or an object of userId and value, not ${describeKind(values)}.`,
+      );
+    }
+    const byUser = new Map<string, unknown>(values instanceof Map ? values : Object.entries(values));
+    return this.#sync({ kind: "computed trait", name }, options, (known) => traitChanges(known, byUser));
+  }
+
+  #sync(owner: TraitOwner, options: CallOptions, findChanges: FindChanges): Promise<ProfileSync> {
     const method = methodOf(owner);
     checkCallOptions(method, options);
     const source = this.#intake.sourceOf(options);

@@ -113,7 +113,10 @@ export interface SenderEvents {
 
 /** Options of {@link Sender.close}. */
 export interface CloseOptions {
-  /** How long attempts in progress may take before they are given up, in physical time. Default: `"10s"`. */
+  /**
+   * How long closing may take, in physical time. Attempts in progress are given up a quarter of it before the end, at
+   * least 100 ms and at most a second, so that closing fits in. Default: `"10s"`.
+   */
   readonly deadline?: Duration | undefined;
 }
 
@@ -212,10 +215,10 @@ export interface Sender {
    */
   configure(settings: SenderSettings): void;
   /**
-   * Waits for attempts in progress, up to the deadline, and closes everything. With a store on disk, pending deliveries
-   * continue at the next start. Idempotent.
+   * Waits for attempts in progress, gives up those that take too long, and closes everything by the deadline. With a
+   * store on disk, pending deliveries continue at the next start. Idempotent.
    *
-   * @throws Error when the transport or the store does not close; everything else is closed by then
+   * @throws Error when the transport or the store fails to close, or has not by the deadline; everything else is closed
    */
   close(options?: CloseOptions): Promise<void>;
   /** The same as `close()`, for `await using`. */

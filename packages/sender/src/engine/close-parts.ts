@@ -1,0 +1,59 @@
+import type { DeliveryStore } from "../store/delivery-store.ts";
+import type { Transport } from "../transport/transport.ts";
+import type { Engine } from "./engine.ts";
+
+/** What a sender closes. */
+interface ClosingParts {
+  readonly engine: Engine;
+  readonly transport: Transport;
+  readonly store: DeliveryStore;
+}
+
+/** Which part of the deadline is kept for winding down, after the attempts were given up. */
+const WIND_DOWN_SHARE = 0.25;
+const MIN_WIND_DOWN_MS = 100;
+const MAX_WIND_DOWN_MS = 1_000;
+
+/** A longer timer would fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/**
+ * Waits for attempts in progress, gives up those that take too long, and closes transport and store. The deadline bounds
+ * all of it, if it is at least 100 ms. What hangs is left behind.
+ *
+ * @throws Error when the transport or the store does not close; both were tried by then
+ */
+export async function closeParts(
+  { engine, transport, store }: ClosingParts,
+  deadlineMs: number,
+): Promise<void> {
+  const startedAt = performance.now();
+  const wholeMs = Math.min(deadlineMs, LONGEST_TIMER_MS);
+  const windDownMs = Math.min(Math.max(wholeMs * WIND_DOWN_SHARE, MIN_WIND_DOWN_MS), MAX_WIND_DOWN_MS);
+  await engine.stop(Math.max(wholeMs - windDownMs, 0), windDownMs / 2);
+  const leftMs = Math.max(wholeMs - (performance.now() - startedAt), windDownMs / 2);
+  const problems = await Promise.all([
+    problemOf("transport", () => transport.close(), leftMs),
+    problemOf("store", () => store.close(), leftMs),
+  ]);
+  for (const problem of problems) if (problem !== undefined) throw problem;
+}
+
+/** Why a part did not close; undefined when it did. */
+async function problemOf(part: string, close: () => Promise<void>, ms: number): Promise<Error | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  let turn: NodeJS.Immediate | undefined;
+  const hung = new Promise<Error>((resolve) => {
+    const error = new Error(`close(): the ${part} did not close by the deadline and was left behind.`);
+    // What is ready goes first: a process that was busy until now has not shown that the part hangs.
+    timer = setTimeout(() => (turn = setImmediate(resolve, error)), ms);
+  });
+  try {
+    return await Promise.race([close().then(() => undefined), hung]);
+  } catch (error) {
+    return error instanceof Error ? error : new Error(`close(): the ${part} failed: ${String(error)}`);
+  } finally {
+    clearTimeout(timer);
+    clearImmediate(turn);
+  }
+}
