@@ -21,6 +21,7 @@ export {
   type MessageType,
   type PageMessage,
   type PageProperties,
+  type AcceptedMessage,
   type ReceivedMessage,
   type ScreenMessage,
   type TrackMessage,

@@ -112,6 +112,14 @@ export interface UnknownMessage extends MessageFields {
 /** A message that a receiver accepts where `allowUnknownTypes` is set: one of the seven, or of another type. */
 export type ReceivedMessage = WebhookMessage | UnknownMessage;
 
+/**
+ * The messages that an app accepts, by what it declares in an adapter's `WebhookTypes`: an {@link UnknownMessage} too where
+ * it says `allowUnknownTypes: true`.
+ */
+export type AcceptedMessage<WebhookTypes> = WebhookTypes extends { readonly allowUnknownTypes: true }
+  ? ReceivedMessage
+  : WebhookMessage;
+
 /** Properties of a page. The service documents these four as strings. Nothing inside is checked: any may be any JSON. */
 export interface PageProperties {
   path?: JsonValue;

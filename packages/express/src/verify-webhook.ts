@@ -2,10 +2,10 @@
 /* oxlint-disable typescript/no-unnecessary-type-arguments */
 import {
   createReceiver,
+  type AcceptedMessage,
   type ReceivedMessage,
   type ReceiverOptions,
   type VerifiedWebhook,
-  type WebhookMessage,
   type WebhookRouter,
 } from "@countersign/core";
 import { sendResponse, settleWhenSent, toWebhookRequest } from "@countersign/core/node";
@@ -26,7 +26,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 export interface WebhookTypes {}
 
 /** A message that the app accepts; see {@link WebhookTypes}. */
-export type AppMessage = WebhookTypes extends { allowUnknownTypes: true } ? ReceivedMessage : WebhookMessage;
+export type AppMessage = AcceptedMessage<WebhookTypes>;
 
 declare global {
   // Express types are extended through this namespace, and only through it.

@@ -3,10 +3,9 @@
 import { Readable } from "node:stream";
 import {
   createReceiver,
-  type ReceivedMessage,
+  type AcceptedMessage,
   type ReceiverOptions,
   type VerifiedWebhook,
-  type WebhookMessage,
   type WebhookResponse,
   type WebhookRouter,
 } from "@countersign/core";
@@ -28,7 +27,7 @@ import fp from "fastify-plugin";
 export interface WebhookTypes {}
 
 /** A message that the app accepts; see {@link WebhookTypes}. */
-export type AppMessage = WebhookTypes extends { allowUnknownTypes: true } ? ReceivedMessage : WebhookMessage;
+export type AppMessage = AcceptedMessage<WebhookTypes>;
 
 declare module "fastify" {
   interface FastifyRequest {

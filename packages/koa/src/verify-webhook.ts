@@ -2,10 +2,9 @@
 /* oxlint-disable typescript/no-unnecessary-type-arguments */
 import {
   createReceiver,
-  type ReceivedMessage,
+  type AcceptedMessage,
   type ReceiverOptions,
   type VerifiedWebhook,
-  type WebhookMessage,
   type WebhookResponse,
   type WebhookRouter,
 } from "@countersign/core";
@@ -26,7 +25,7 @@ import type { Context, Middleware } from "koa";
 export interface WebhookTypes {}
 
 /** A message that the app accepts; see {@link WebhookTypes}. */
-export type AppMessage = WebhookTypes extends { allowUnknownTypes: true } ? ReceivedMessage : WebhookMessage;
+export type AppMessage = AcceptedMessage<WebhookTypes>;
 
 /** Options of {@link verifyWebhook}: those of every receiver. Functions are given the Koa context. */
 export type VerifyWebhookOptions = ReceiverOptions<Context, AppMessage>;

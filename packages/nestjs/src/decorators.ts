@@ -1,6 +1,6 @@
 // Arguments that are defaults here are not in an app that augments WebhookTypes.
 /* oxlint-disable typescript/no-unnecessary-type-arguments */
-import type { ReceivedMessage, VerifiedWebhook, WebhookMessage, WebhookRouter } from "@countersign/core";
+import type { AcceptedMessage, VerifiedWebhook, WebhookRouter } from "@countersign/core";
 import {
   applyDecorators,
   createParamDecorator,
@@ -25,7 +25,7 @@ import { WebhookGuard, type PlatformRequest } from "./webhook-guard.ts";
 export interface WebhookTypes {}
 
 /** A message that the app accepts; see {@link WebhookTypes}. */
-export type AppMessage = WebhookTypes extends { allowUnknownTypes: true } ? ReceivedMessage : WebhookMessage;
+export type AppMessage = AcceptedMessage<WebhookTypes>;
 
 /** A verified webhook with a message that the app accepts. */
 export type AppWebhook = VerifiedWebhook<AppMessage>;

@@ -42,8 +42,10 @@ export {
 export {
   CALL_FIELDS,
   missingField,
+  OBJECT_FIELDS,
   recordCall,
   serializeCall,
+  TEXT_FIELDS,
   type CallDefaults,
   type MissingField,
   type SerializedCall,

@@ -26,7 +26,20 @@ const COMMON_FIELDS: FieldNames = {
   messageId: true,
 };
 
-const OBJECT_FIELDS = ["properties", "traits", "context", "integrations"] as const;
+/** Fields of a call that hold objects. */
+export const OBJECT_FIELDS = ["properties", "traits", "context", "integrations"] as const;
+
+/** Fields of a call that hold text and identify or name something. */
+export const TEXT_FIELDS = [
+  "userId",
+  "anonymousId",
+  "event",
+  "name",
+  "category",
+  "groupId",
+  "previousId",
+  "messageId",
+] as const;
 
 /** The fields of each type of call (spec 2.3), as the keys of an object. */
 export const CALL_FIELDS: Readonly<Record<CallType, FieldNames>> = {

@@ -7,6 +7,8 @@ import {
   measureCall,
   missingField,
   nestsDeeperThan,
+  OBJECT_FIELDS,
+  TEXT_FIELDS,
   type CallType,
   type RecordedCall,
 } from "@countersign/protocol";
@@ -56,18 +58,6 @@ export type Verdict<T> =
   | { readonly ok: false; readonly reason: RejectionReason; readonly detail: string };
 
 type JsonRecord = Record<string, unknown>;
-
-const TEXT_FIELDS = [
-  "userId",
-  "anonymousId",
-  "event",
-  "name",
-  "category",
-  "groupId",
-  "previousId",
-  "messageId",
-] as const;
-const OBJECT_FIELDS = ["properties", "traits", "context", "integrations"] as const;
 
 /** The fields that a client records, and that its limit counts. Others, such as `writeKey` and `_metadata`, are for the wire. */
 const RECORDED_FIELDS = ["type", "timestamp", ...TEXT_FIELDS, ...OBJECT_FIELDS] as const;

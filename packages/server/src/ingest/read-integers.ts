@@ -1,4 +1,4 @@
-import { isObject, MAX_NESTING } from "@countersign/protocol";
+import { isObject, MAX_NESTING, OBJECT_FIELDS, TEXT_FIELDS } from "@countersign/protocol";
 import { takeTurns } from "./take-turns.ts";
 
 /**
@@ -20,18 +20,9 @@ const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 const INTEGER = /^-?\d{16,}$/;
 
 /** Fields whose digits identify something or someone: the exact ones are kept, as a string. */
-const TEXT_FIELDS: ReadonlySet<string> = new Set([
-  "userId",
-  "anonymousId",
-  "event",
-  "name",
-  "category",
-  "groupId",
-  "previousId",
-  "messageId",
-]);
+const IDENTIFYING: ReadonlySet<string> = new Set(TEXT_FIELDS);
 /** Fields whose content is forwarded, and must therefore be numbers that a receiver in JavaScript reads as the same. */
-const OBJECT_FIELDS: ReadonlySet<string> = new Set(["properties", "traits", "context", "integrations"]);
+const FORWARDED: ReadonlySet<string> = new Set(OBJECT_FIELDS);
 
 const MAX_PATHS = 10;
 const MAX_PATH_LENGTH = 200;
@@ -141,8 +132,8 @@ class Unmarking {
   }
 
   #replace(place: Place, key: string, digits: string): void {
-    const isId = place.field === undefined && TEXT_FIELDS.has(key);
-    if (!isId && OBJECT_FIELDS.has(place.field ?? key)) this.#report(place, key);
+    const isId = place.field === undefined && IDENTIFYING.has(key);
+    if (!isId && FORWARDED.has(place.field ?? key)) this.#report(place, key);
     const value = isId ? digits : Number(digits);
     if (key !== "__proto__") place.content[key] = value;
     // An assignment would change what the object inherits.
