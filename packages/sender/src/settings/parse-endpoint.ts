@@ -1,0 +1,96 @@
+import { assertCertificateAuthority } from "../transport/certificate-authority.ts";
+import { headerProblem } from "./header-rules.ts";
+import { ENDPOINT_HINTS, ENDPOINT_NAMES, type EndpointSettings } from "./settings.ts";
+import type { SettingChecks, Unchecked } from "./setting-checks.ts";
+
+/**
+ * Checks the settings of an endpoint.
+ *
+ * @param urls What the destination's endpoints so far call; the URL is added.
+ */
+export function parseEndpoint(
+  checks: SettingChecks,
+  item: Unchecked<EndpointSettings>,
+  path: string,
+  where: string,
+  urls: Set<string>,
+): EndpointSettings {
+  checks.names(item, ENDPOINT_NAMES, path, where, ENDPOINT_HINTS);
+  const problem = urlProblem(item?.url);
+  const url = typeof item?.url === "string" ? item.url : "";
+  if (problem !== undefined) checks.issue(`${path}.url`, where, problem);
+  else if (urls.has(calledUrl(url)))
+    checks.issue(`${path}.url`, where, "is listed twice; list each URL once.");
+  if (problem === undefined) urls.add(calledUrl(url));
+  const headers = headersOf(checks, item?.headers, `${path}.headers`, where);
+  const ca = authoritiesOf(checks, item?.ca, `${path}.ca`, where);
+  return { url, headers, ca };
+}
+
+function headersOf(
+  checks: SettingChecks,
+  value: unknown,
+  path: string,
+  where: string,
+): Readonly<Record<string, string>> {
+  if (value === undefined || value === null) return {};
+  if (typeof value !== "object" || Array.isArray(value)) {
+    checks.issue(path, where, "must be an object of header names and values.");
+    return {};
+  }
+  const names = new Set<string>();
+  const entries = Object.entries(value).map(([name, content]): [string, string] => {
+    const twice = names.has(name.toLowerCase())
+      ? "is listed twice; upper and lower case are the same."
+      : undefined;
+    const problem = headerProblem(name, content) ?? twice;
+    // A header written as "Authorization: Bearer ..." is a name with a credential in it.
+    const shown = name.replace(/:.*$/su, ":…");
+    if (problem !== undefined) checks.issue(`${path}[${JSON.stringify(shown)}]`, where, problem);
+    names.add(name.toLowerCase());
+    return [name, typeof content === "string" ? content : ""];
+  });
+  return Object.fromEntries(entries);
+}
+
+function authoritiesOf(
+  checks: SettingChecks,
+  value: unknown,
+  path: string,
+  where: string,
+): string | readonly string[] | undefined {
+  if (value === undefined || value === null) return undefined;
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const certificates = list.filter((item) => typeof item === "string");
+  if (certificates.length !== list.length) {
+    checks.issue(path, where, "must be certificates in PEM: one text, or a list of texts.");
+    return undefined;
+  }
+  try {
+    assertCertificateAuthority(certificates);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    checks.issue(path, where, `cannot be used: ${reason}.`);
+  }
+  return certificates;
+}
+
+function urlProblem(value: unknown): string | undefined {
+  if (typeof value !== "string" || !URL.canParse(value))
+    return "must be a full URL, such as https://example.com/hooks.";
+  const url = new URL(value);
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    return `must start with http:// or https://, not ${url.protocol}`;
+  }
+  if (url.username !== "" || url.password !== "") {
+    return "must not contain a user name or password; send them in an Authorization header.";
+  }
+  return undefined;
+}
+
+/** What is called of a URL, however it is written: `http://A` is `http://a/`, and a fragment is not sent. */
+function calledUrl(text: string): string {
+  const url = new URL(text);
+  url.hash = "";
+  return url.href;
+}
