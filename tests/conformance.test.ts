@@ -1,10 +1,13 @@
 import { audits, certify, formatResult } from "@countersign/certify";
 import { describe, expect, it } from "vitest";
-import { nestWithRawBody, receivers, start } from "./support/receivers.ts";
+import { nestWithRawBody, onLambdas, receivers, start } from "./support/receivers.ts";
 
 const SECRET = "the secret of the audited receiver";
 
-const rows = [...receivers.map((receiver) => ({ ...receiver, impossible: [] })), ...nestWithRawBody];
+const rows = [
+  ...[...receivers, ...onLambdas].map((receiver) => ({ ...receiver, impossible: [] })),
+  ...nestWithRawBody,
+];
 
 // Audits of one receiver run one after another, and mostly wait: the receivers are audited side by side.
 describe.concurrent("every audit passes that the receiver is asked about", () => {

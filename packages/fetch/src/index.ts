@@ -7,3 +7,4 @@ export {
   type WebhookHandler,
   type WebhookHandlerOptions,
 } from "./verify-webhook.ts";
+export type { HandlerOptions } from "./handler-options.ts";

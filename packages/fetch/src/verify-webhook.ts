@@ -1,19 +1,15 @@
 import {
   createReceiver,
   requestBody,
-  toProblem,
-  WebhookError,
   type ReceivedMessage,
   type ReceiverOptions,
-  type RejectedRequest,
-  type SecretFunction,
-  type Secrets,
   type VerifiedWebhook,
   type WebhookMessage,
   type WebhookRequest,
-  type WebhookResponse,
   type WebhookRouter,
 } from "@countersign/core";
+import { answer, checkHandler, toResponse } from "./answer.ts";
+import { withContext, type HandlerOptions } from "./handler-options.ts";
 
 /** Options of {@link verifyWebhook}: those of every receiver, without those that need to know the response. */
 export interface VerifyWebhookOptions<Message extends ReceivedMessage = WebhookMessage> extends Omit<
@@ -24,34 +20,14 @@ export interface VerifyWebhookOptions<Message extends ReceivedMessage = WebhookM
   readonly dedupe?: never;
 }
 
-type Functions = "secret" | "onVerified" | "onRejected";
-
 /**
  * Options of {@link webhookHandler}: those of every receiver. Functions are given the `Request` and the platform's second
  * argument, `context`: `env` in a Worker, the route's parameters in Next.js, `c.env` where you pass it in Hono.
  */
-export interface WebhookHandlerOptions<
+export type WebhookHandlerOptions<
   Context = unknown,
   Message extends ReceivedMessage = WebhookMessage,
-> extends Omit<ReceiverOptions<Request, Message>, Functions> {
-  /** The shared secret, a list of secrets any of which may match, or a function that finds them. */
-  readonly secret?:
-    | Secrets
-    | ((request: Request, context: Context) => ReturnType<SecretFunction<Request>>)
-    | undefined;
-  /** Runs for every message accepted, before the handler. What it throws fails the request. */
-  readonly onVerified?: (
-    webhook: VerifiedWebhook<Message>,
-    request: Request,
-    context: Context,
-  ) => void | Promise<void>;
-  /** Runs for every request refused: for logs and metrics. What it throws fails the request. */
-  readonly onRejected?: (
-    error: WebhookError,
-    rejected: RejectedRequest<Request>,
-    context: Context,
-  ) => void | Promise<void>;
-}
+> = HandlerOptions<Request, Context, Message>;
 
 /** What {@link webhookHandler} runs for a verified webhook. `context` is the platform's second argument. */
 export type WebhookHandler<Context = unknown, Message extends ReceivedMessage = WebhookMessage> = (
@@ -138,73 +114,11 @@ export function webhookHandler<Context, Message extends ReceivedMessage>(
   handler: WebhookHandler<Context, Message>,
 ): (request: Request, context: Context) => Promise<Response> {
   const receiver = createReceiver(withContext(options));
-  if (typeof handler !== "function") {
-    throw new TypeError(
-      "webhookHandler() needs a handler: webhookHandler({ secret }, ({ message }) => ...).",
+  checkHandler("webhookHandler", handler);
+  return (request, context) =>
+    answer(receiver, toWebhookRequest(request, { request, context }), options, (webhook) =>
+      handler(webhook, request, context),
     );
-  }
-  return async (request, context) => {
-    const received = await receiver.receive(toWebhookRequest(request, { request, context }));
-    if (received.verdict !== "verified") return toResponse(received.response);
-    let status = 500;
-    try {
-      const response = await handler(received.webhook, request, context);
-      assertResponse(response);
-      status = response.status;
-      return response;
-    } catch (error) {
-      // The other frameworks know the status of such an error, too.
-      if (error instanceof WebhookError && options.onError !== "throw") return toResponse(toProblem(error));
-      throw error;
-    } finally {
-      await received.settle(status);
-    }
-  };
-}
-
-/** A request, and what the platform passes with it. */
-interface Call<Context> {
-  readonly request: Request;
-  readonly context: Context;
-}
-
-/** The options as the receiver takes them: its functions are given one value for a request. */
-function withContext<Context, Message extends ReceivedMessage>(
-  options: WebhookHandlerOptions<Context, Message>,
-): ReceiverOptions<Call<Context>, Message> {
-  // The receiver refuses what is not an object, or has no function where there must be one.
-  if (typeof options !== "object" || options === null) return options;
-  const { secret, onVerified, onRejected } = options;
-  return {
-    ...options,
-    ...(typeof secret === "function" && {
-      secret: ({ request, context }: Call<Context>) => secret(request, context),
-    }),
-    ...(typeof onVerified === "function" && {
-      onVerified: (webhook: VerifiedWebhook<Message>, { request, context }: Call<Context>) =>
-        onVerified(webhook, request, context),
-    }),
-    ...(typeof onRejected === "function" && {
-      onRejected: (error: WebhookError, rejected: RejectedRequest<Call<Context>>) => {
-        const { request, context } = rejected.request;
-        return onRejected(error, { ...rejected, request }, context);
-      },
-    }),
-  } as ReceiverOptions<Call<Context>, Message>;
-}
-
-// A status such as 204 must have no body, not even an empty one.
-function toResponse({ status, headers, body }: WebhookResponse): Response {
-  return new Response(body === "" ? null : body, { status, headers });
-}
-
-// By its status, not its class: a platform's Response need not be this realm's.
-function assertResponse(response: Partial<Response> | undefined): void {
-  if (typeof response?.status === "number") return;
-  throw new TypeError(
-    `The webhook's handler must return a Response, but returned ${response === null ? "null" : typeof response}. ` +
-      "For no content: new Response(null, { status: 204 }).",
-  );
 }
 
 /**
