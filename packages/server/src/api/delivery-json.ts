@@ -6,6 +6,9 @@ import { destinationOf } from "../settings/settings-edit.ts";
 /** The parts of a header that are hidden in an answer. Hiding shorter ones would hide the answer. */
 const CREDENTIAL_LENGTH = 8;
 
+/** The start of a credential at the end of an answer is hidden from this length on: a shorter one is in any word. */
+const SHORTEST_START = 4;
+
 /** A delivery as the control API shows it: times as ISO 8601, without the body. */
 export function deliveryJson(
   { body: _, attempts, acceptedAt, dueAt, endedAt, ...delivery }: Delivery,
@@ -47,8 +50,19 @@ export function deliveryDetailJson(delivery: Delivery, settings: SenderSettings)
 
 /** An endpoint that answers with what it was sent answers with the credentials of its headers. */
 function attemptJson({ startedAt, response, ...attempt }: Attempt, credentials: readonly string[]): object {
-  const shown = credentials.reduce((text, credential) => text.replaceAll(credential, HIDDEN), response);
+  const shown = credentials.reduce(
+    (text, credential) => withoutStartOf(credential, text.replaceAll(credential, HIDDEN)),
+    response,
+  );
   return { ...attempt, response: shown, startedAt: iso(startedAt) };
+}
+
+/** A long answer is kept up to a limit, which may have cut a credential in two. */
+function withoutStartOf(credential: string, text: string): string {
+  for (let length = credential.length - 1; length >= SHORTEST_START; length -= 1) {
+    if (text.endsWith(credential.slice(0, length))) return text.slice(0, -length) + HIDDEN;
+  }
+  return text;
 }
 
 function curl(url: string, headers: Readonly<Record<string, string>>, body: string): string {

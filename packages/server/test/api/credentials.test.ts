@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer as createHttpServer } from "node:http";
+import { createServer as createHttpServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createServer, type CountersignServer } from "@countersign/server";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -31,6 +31,15 @@ async function track(fields: object = {}): Promise<void> {
   await server.sender.idle();
 }
 
+/** An endpoint that rejects a message with what `answer` makes of the request. */
+async function startEcho(answer: (request: IncomingMessage) => string): Promise<string> {
+  const echo = createHttpServer((request, response) => response.writeHead(400).end(answer(request)));
+  echo.listen(0, "127.0.0.1");
+  await once(echo, "listening");
+  cleanUp(() => echo.close());
+  return `http://127.0.0.1:${(echo.address() as AddressInfo).port}/`;
+}
+
 describe("credentials", () => {
   it("are in nothing that is shown: static headers, secrets and tokens", async () => {
     await track();
@@ -58,22 +67,25 @@ describe("credentials", () => {
   });
 
   it("are not in the answer of an endpoint that repeats what it was sent", async () => {
-    const echo = createHttpServer((request, response) =>
-      response.writeHead(400).end(JSON.stringify(request.headers)),
-    );
-    echo.listen(0, "127.0.0.1");
-    await once(echo, "listening");
-    cleanUp(() => echo.close());
-    const { port } = echo.address() as AddressInfo;
-    await put({
-      endpoints: [{ url: `http://127.0.0.1:${port}/`, headers: { Authorization: TOKEN, "X-Team": "a" } }],
-    });
+    const url = await startEcho(({ headers }) => JSON.stringify(headers));
+    await put({ endpoints: [{ url, headers: { Authorization: TOKEN, "X-Team": "a" } }] });
     await track();
     const answer = await send(`${server.url}/api/deliveries`);
     const [delivery] = answer.json() as { id: string; attempts: { response: string }[] }[];
     expect(delivery?.attempts[0]?.response).toMatch(/"authorization":"Bearer \(hidden\)","x-team":"a"/);
     const detail = await send(`${server.url}/api/deliveries/${delivery?.id}`);
     expect(answer.text + detail.text).not.toContain("canary-token");
+  });
+
+  it("are not in an answer either that was cut in the middle of one", async () => {
+    const kept = 16_384;
+    const url = await startEcho(({ headers }) => `${"x".repeat(kept - 17)}${headers.authorization}`);
+    await put({ endpoints: [{ url, headers: { Authorization: TOKEN } }] });
+    await track();
+    const [delivery] = (await send(`${server.url}/api/deliveries`)).json() as {
+      attempts: { response: string }[];
+    }[];
+    expect(delivery?.attempts[0]?.response).toMatch(/xBearer \(hidden\)$/);
   });
 
   it("a write key is not shown, and stays when the source is read, changed and sent back", async () => {
