@@ -40,21 +40,15 @@ function start(way: string, endpoint: string, exitTimeout = 500): Child {
   };
 }
 
-/** Milliseconds that Node itself takes to start and end on this machine at this moment. */
-async function nodeAlone(): Promise<number> {
-  const since = Date.now();
-  await once(spawn(process.execPath, ["--version"]), "exit");
-  return Date.now() - since;
-}
+/** As an `exitTimeout`: a process that waits for it does not end before the test fails. */
+const AN_HOUR = 3_600_000;
 
 describe("a process that ends by itself", () => {
-  it("delivers the three events it queued, within a second", async () => {
+  it("delivers the three events it queued, and waits for no timer", async () => {
     const service = await startService();
-    const alone = await nodeAlone();
-    const { code, output, took } = await start("return", service.url).ended();
+    const { code, output } = await start("return", service.url, AN_HOUR).ended();
     expect({ code, output }).toEqual({ code: 0, output: "" });
     expect(service.messages.map((message) => message.event)).toEqual(["Event 0", "Event 1", "Event 2"]);
-    expect(took - alone).toBeLessThan(1_000);
   });
 
   it("goes on from an awaited receipt, although the timer of the flush does not hold it", async () => {
@@ -86,7 +80,7 @@ describe("a process that ends by itself", () => {
     const { code, output, took } = await start("return", await closedEndpoint()).ended();
     expect({ code, output }).toEqual({ code: 0, output: "" });
     expect(took).toBeGreaterThan(400);
-    expect(took).toBeLessThan(3_000);
+    // It ends at all: its retries would go on for an hour.
   });
 
   it("is held by close() while it retries", async () => {
@@ -102,16 +96,15 @@ describe("a process that ends by itself", () => {
 
 describe("with flushOnSignals", () => {
   it.each(["SIGTERM", "SIGINT"] as const)(
-    "%s delivers the three events, and ends as if unhandled",
+    "%s delivers the three events, and ends as if unhandled, without waiting for a timer",
     async (name) => {
       const service = await startService();
-      const child = start("signal", service.url);
+      const child = start("signal", service.url, AN_HOUR);
       await vi.waitFor(() => expect(child.output()).toBe("ready"), { timeout: 5_000 });
       child.process.kill(name);
-      const { signal, took } = await child.ended();
+      const { signal } = await child.ended();
       expect(signal).toBe(name);
       expect(service.messages).toHaveLength(3);
-      expect(took).toBeLessThan(1_000);
     },
   );
 
@@ -137,7 +130,7 @@ describe("with flushOnSignals", () => {
     onTestFinished(() => void hung.close());
     const { port } = hung.address() as AddressInfo;
     for (const signals of [1, 2]) {
-      const child = start("signal", `http://127.0.0.1:${port}`, 1_500);
+      const child = start("signal", `http://127.0.0.1:${port}`, signals === 1 ? 500 : AN_HOUR);
       await vi.waitFor(() => expect(child.output()).toBe("ready"), { timeout: 5_000 });
       const connected = once(hung, "connection");
       child.process.kill("SIGTERM");
@@ -146,9 +139,7 @@ describe("with flushOnSignals", () => {
       if (signals === 2) child.process.kill("SIGTERM");
       const { signal, took } = await child.ended(since);
       expect(signal).toBe("SIGTERM");
-      expect(took < 1_400 ? "at once" : took < 3_500 ? "after exitTimeout" : took).toBe(
-        signals === 2 ? "at once" : "after exitTimeout",
-      );
+      if (signals === 1) expect(took).toBeGreaterThan(400);
     }
   });
 });
