@@ -8,14 +8,15 @@ import type {
   IdentifyCall,
   PageCall,
   ScreenCall,
+  TrackCall,
 } from "@countersign/protocol";
 import { checkEvent, type EventSchemas, type TrackCallOf } from "./events.ts";
 import type { AnalyticsOptions } from "./options.ts";
 import type { Counts } from "./outcome.ts";
 import type { Receipt } from "./receipt.ts";
 import { Recorder } from "./recorder.ts";
-import { serialize, type SerializedCall } from "./serialize.ts";
-import { createSettings } from "./settings.ts";
+import { serialize } from "./serialize.ts";
+import { createSettings, wrong } from "./settings.ts";
 
 /**
  * Records what users do. Calls are checked and serialised at once, queued in memory and sent in batches in the
@@ -45,7 +46,7 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
   constructor(writeKey: string, options: AnalyticsOptions<Schemas> = {}) {
     const settings = createSettings(writeKey, options);
     this.#recorder = new Recorder(settings);
-    this.#defaults = { messageId: settings.ids, now: () => settings.clock.now() };
+    this.#defaults = settings.defaults;
     this.#schemas = settings.validateEvents ? settings.events?.schemas : undefined;
   }
 
@@ -64,7 +65,7 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
    * ```
    */
   identify(call: IdentifyCall): Receipt {
-    return this.#recorder.record(this.#serialize("identify", call, arguments[1]));
+    return this.#record("identify", call, arguments[1]);
   }
 
   /**
@@ -78,12 +79,7 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
    * ```
    */
   track(call: TrackCallOf<Schemas>): Receipt {
-    const serialized = this.#serialize("track", call, arguments[1]);
-    if (this.#schemas) {
-      const { event, properties }: { readonly event: string; readonly properties?: unknown } = call;
-      checkEvent(this.#schemas, event, properties);
-    }
-    return this.#recorder.record(serialized);
+    return this.#record("track", call, arguments[1]);
   }
 
   /**
@@ -96,7 +92,7 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
    * ```
    */
   page(call: PageCall): Receipt {
-    return this.#recorder.record(this.#serialize("page", call, arguments[1]));
+    return this.#record("page", call, arguments[1]);
   }
 
   /**
@@ -109,7 +105,7 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
    * ```
    */
   screen(call: ScreenCall): Receipt {
-    return this.#recorder.record(this.#serialize("screen", call, arguments[1]));
+    return this.#record("screen", call, arguments[1]);
   }
 
   /**
@@ -122,7 +118,7 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
    * ```
    */
   group(call: GroupCall): Receipt {
-    return this.#recorder.record(this.#serialize("group", call, arguments[1]));
+    return this.#record("group", call, arguments[1]);
   }
 
   /**
@@ -135,7 +131,7 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
    * ```
    */
   alias(call: AliasCall): Receipt {
-    return this.#recorder.record(this.#serialize("alias", call, arguments[1]));
+    return this.#record("alias", call, arguments[1]);
   }
 
   /**
@@ -175,18 +171,19 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
     await this.close();
   }
 
-  #serialize(type: CallType, call: unknown, callback: unknown): SerializedCall {
+  #record(type: CallType, call: unknown, callback: unknown): Receipt {
     if (typeof callback === "function") {
       // Clients of other kinds take one. Here it would never run.
-      throw new TypeError(
-        `${type}() takes no callback. Await the receipt that it returns: const outcome = await analytics.${type}({ ... });`,
-      );
+      throw new TypeError(`${type}() takes no callback. Await the receipt that it returns.`);
     }
-    return serialize(type, call, this.#defaults);
+    const serialized = serialize(type, call, this.#defaults);
+    // It has an event, or it could not have been serialised.
+    if (type === "track" && this.#schemas) checkEvent(this.#schemas, call as TrackCall);
+    return this.#recorder.record(serialized);
   }
 }
 
 function checkDeadline(deadline: number | undefined): number | undefined {
   if (deadline === undefined || (deadline >= 0 && deadline <= 2_147_483_647)) return deadline;
-  throw new TypeError(`The deadline must be a number of milliseconds, not ${String(deadline)}.`);
+  throw wrong("The deadline", "a number of milliseconds", deadline);
 }

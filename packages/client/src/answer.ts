@@ -26,8 +26,8 @@ export interface TryLater {
   readonly mayBeStored: boolean;
   /** Whether every other batch would be turned away too. */
   readonly pausesAll: boolean;
-  /** Whether the service answered 429. */
-  readonly rateLimited: boolean;
+  /** Whether the service asked, with a 429, to be left alone for a while. That is its pace, not a failure of the batch. */
+  readonly paced: boolean;
   /** Milliseconds the service asked to wait. */
   readonly retryAfter: number | undefined;
   readonly detail: string;
@@ -47,30 +47,32 @@ export function readAnswer(
   now: number,
   sanitize: (text: string) => string,
 ): Answer {
-  const { status, body } = response;
+  const { status, headers, body } = response;
   const said = sanitize(body.trim()).slice(0, 200);
   const detail = `The endpoint answered ${status}${said ? `: ${said}` : ""}`;
   const refused = (reason: RejectionReason, advice: string, divisible = false): Refused => {
     return { kind: "refused", reason, statusCode: status, divisible, detail: `${detail}. ${advice}` };
   };
 
+  const later = (advice = ""): TryLater => {
+    const retryAfter = parseRetryAfter(headers.get("retry-after"), now, headers.get("date"));
+    // 408 and 429 are refusals. A 5xx can come from a proxy in front of a service that did store.
+    return tryLater(`${detail}.${advice}`, status !== 408 && status !== 429, status, retryAfter);
+  };
+
   if (status >= 200 && status < 300) {
     const verdict = successOf(body);
     if (verdict === true) return ACCEPTED;
     if (verdict === false) return refused("refused", "See what it says about the message.");
-    const advice = "That is not the service's answer. Check `endpoint`, and what stands between.";
-    return tryLater(response, now, `${detail}. ${advice}`);
+    return later(" That is not the service's answer. Check `endpoint`.");
   }
-  if (status === 408 || status === 429 || status >= 500) return tryLater(response, now, `${detail}.`);
+  if (status === 408 || status === 429 || status >= 500) return later();
   if (status === 400) return refused("bad-request", "See what it says about the message.", true);
   if (status === 413) return refused("too-large", "Send a smaller message.", true);
   if (status === 401 || status === 403) return refused("unauthorized", "Check the write key.");
   if (status >= 300 && status < 400) {
-    const location = sanitize(response.headers.get("location") ?? "").slice(0, 200);
-    return refused(
-      "redirected",
-      location ? `It points to ${location}: set \`endpoint\` to it.` : "Check `endpoint`.",
-    );
+    const location = sanitize(headers.get("location") ?? "").slice(0, 200);
+    return refused("redirected", location ? `Set \`endpoint\` to ${location}.` : "Check `endpoint`.");
   }
   return refused("refused", "Check `endpoint`.");
 }
@@ -78,41 +80,22 @@ export function readAnswer(
 /** The answer of an endpoint that gave none. */
 export function noAnswer(error: unknown, sanitize: (text: string) => string): TryLater {
   const { message, code } = rootOf(error);
-  return {
-    kind: "try-later",
-    // These say that no connection came about. After anything else the request may have arrived.
-    mayBeStored: !["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"].includes(code),
-    pausesAll: false,
-    rateLimited: false,
-    retryAfter: undefined,
-    detail: `The endpoint gave no answer: ${sanitize(message)}. Check \`endpoint\` and the network.`,
-  };
+  // These say that no connection came about. After anything else the request may have arrived.
+  const unsent = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"].includes(code);
+  return tryLater(`The endpoint gave no answer: ${sanitize(message)}. Check \`endpoint\`.`, !unsent);
 }
 
-function tryLater(response: TransportResponse, now: number, detail: string): TryLater {
-  const { status, headers } = response;
-  return {
-    kind: "try-later",
-    // 408 and 429 are refusals. A 5xx can come from a proxy in front of a service that did store.
-    mayBeStored: status !== 408 && status !== 429,
-    pausesAll: status === 429 || status === 503,
-    rateLimited: status === 429,
-    retryAfter: parseRetryAfter(headers.get("retry-after"), now, headers.get("date")),
-    detail,
-  };
+function tryLater(detail: string, mayBeStored: boolean, status?: number, retryAfter?: number): TryLater {
+  const pausesAll = status === 429 || status === 503;
+  const paced = status === 429 && retryAfter !== undefined && retryAfter > 0;
+  return { kind: "try-later", mayBeStored, pausesAll, paced, retryAfter, detail };
 }
 
 /** True: the service's success. False: it says itself that it failed. Undefined: a web page, not a service. */
 function successOf(body: string): boolean | undefined {
   if (body.trimStart().startsWith("<")) return undefined;
   try {
-    const answer: unknown = JSON.parse(body);
-    return !(
-      typeof answer === "object" &&
-      answer !== null &&
-      "success" in answer &&
-      answer.success === false
-    );
+    return (JSON.parse(body) as { readonly success?: unknown } | null)?.success !== false;
   } catch {
     // Nothing, or a plain "OK": services that speak this format differ in what they say.
     return true;

@@ -1,6 +1,6 @@
 import type { CallDefaults } from "@countersign/protocol";
 import type { BeforeSend, Message } from "./message.ts";
-import { droppedUnsent, type Dropped } from "./outcome.ts";
+import { dropped, type Dropped } from "./outcome.ts";
 import { serialize, type SerializedCall } from "./serialize.ts";
 
 /**
@@ -16,22 +16,16 @@ export function applyBeforeSend(
   try {
     // A copy: what the hook changes must not reach the objects of the caller.
     const returned: unknown = beforeSend(JSON.parse(call.json) as Message);
-    if (returned === null) return droppedUnsent("before-send", "beforeSend returned null.");
-    if (returned instanceof Promise) {
-      // It comes too late for the call, and nobody is left to handle it.
-      returned.catch(() => {});
-      return droppedUnsent("internal-error", "beforeSend returned a promise. Make it synchronous.");
-    }
-    if (typeof returned !== "object") {
-      const detail = `beforeSend returned ${typeof returned}. Return the message, or null to drop it.`;
-      return droppedUnsent("internal-error", detail);
-    }
-    const { type, ...fields } = returned as { readonly type?: unknown };
+    if (returned === null) return dropped("before-send", "beforeSend returned null.");
+    // Nobody is left to handle the rejection of a promise.
+    if (returned instanceof Promise) returned.catch(() => {});
+    const { type, ...fields } = Object(returned) as { readonly type?: unknown };
     if (type !== call.type) {
-      return droppedUnsent("internal-error", `beforeSend changed the type, which was ${call.type}.`);
+      const rule = "beforeSend must return the message with its type (not a promise), or null to drop it.";
+      return dropped("internal-error", rule);
     }
     return serialize(call.type, fields, { ...defaults, messageId: () => call.messageId });
   } catch (error) {
-    return droppedUnsent("internal-error", `beforeSend failed: ${String(error)}`);
+    return dropped("internal-error", `beforeSend failed: ${String(error)}`);
   }
 }

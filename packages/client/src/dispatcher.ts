@@ -3,8 +3,8 @@ import { noAnswer, readAnswer, type Answer, type TryLater } from "./answer.ts";
 import { createEnvelope, type Envelope } from "./envelope.ts";
 import type { Log } from "./log.ts";
 import type { QueuedMessage } from "./message-queue.ts";
-import type { DropReason, Outcome } from "./outcome.ts";
-import { isPaced, retryDelay, type RetryPolicy } from "./retry.ts";
+import { dropped, type DropReason, type Outcome } from "./outcome.ts";
+import { retryDelay, type RetryPolicy } from "./retry.ts";
 import { gzip, type Transport } from "./transport.ts";
 
 /** What a {@link Dispatcher} works with. */
@@ -94,7 +94,7 @@ export class Dispatcher {
 
   #giveUp(slot: Slot, reason: DropReason, detail: string): void {
     for (const { messages, mayBeStored } of slot.todo.splice(0)) {
-      this.#options.settle(messages, { status: "dropped", reason, detail, mayBeStored });
+      this.#options.settle(messages, dropped(reason, detail, mayBeStored));
     }
   }
 
@@ -135,20 +135,18 @@ export class Dispatcher {
   #tryLater(slot: Slot, batch: Batch, answer: TryLater): void {
     const { clock, retry, random, settle } = this.#options;
     batch.mayBeStored ||= answer.mayBeStored;
-    const paced = isPaced(answer);
-    if (!paced) batch.failures += 1;
+    if (!answer.paced) batch.failures += 1;
     const delay = retryDelay(batch, answer, retry, random());
     // The others must wait even when this batch gives up.
     const until = clock.now() + (delay ?? Math.min(answer.retryAfter ?? 0, retry.maxRetryAfter));
     if (answer.pausesAll) this.#pausedUntil = Math.max(this.#pausedUntil, until);
-    if (paced) this.#pacedUntil = Math.max(this.#pacedUntil, until);
+    if (answer.paced) this.#pacedUntil = Math.max(this.#pacedUntil, until);
     batch.notBefore = until;
     if (delay !== undefined) return;
 
     slot.todo.pop();
-    const detail = `Gave up after ${batch.attempts} attempts, at the end of retry.giveUpAfter (${retry.giveUpAfter} ms). ${answer.detail}`;
-    const { mayBeStored } = batch;
-    settle(batch.messages, { status: "dropped", reason: "retries-exhausted", detail, mayBeStored });
+    const detail = `Gave up after ${batch.attempts} attempts and retry.giveUpAfter (${retry.giveUpAfter} ms). ${answer.detail}`;
+    settle(batch.messages, dropped("retries-exhausted", detail, batch.mayBeStored));
   }
 
   /** The second half first: the batch on top is next. */
@@ -170,9 +168,11 @@ export class Dispatcher {
     try {
       const plain = batch.envelope.write(batch.messages, clock.now());
       const body = this.#options.gzip ? await this.#zip(plain) : plain;
+      // As the published clients send it: absent from a first attempt.
+      const count = batch.attempts > 1 ? { "X-Retry-Count": String(batch.attempts - 1) } : undefined;
       // A transport that does not heed its signal must not hold its place for ever.
       const response = await orAborted(
-        transport.send({ url, headers: withRetryCount(headers, batch.attempts), body, signal: abort.signal }),
+        transport.send({ url, headers: { ...headers, ...count }, body, signal: abort.signal }),
         abort.signal,
       );
       const said = response.status < 300 ? "" : ` – ${sanitize(response.body).slice(0, 200)}`;
@@ -194,7 +194,13 @@ export class Dispatcher {
     const since = clock.now();
     const until = (): number => Math.max(this.#pausedUntil, batch.notBefore);
     // A pause can become longer meanwhile.
-    while (until() > clock.now() && !abandoned.aborted) await this.#sleep(until(), abandoned);
+    for (let at = until(); at > clock.now() && !abandoned.aborted; at = until()) {
+      await this.#sleep(at, abandoned);
+      if (abandoned.aborted) return;
+      // It is over, also if the clock was set back and shows an earlier time.
+      if (this.#pausedUntil <= at) this.#pausedUntil = 0;
+      batch.notBefore = 0;
+    }
     // Only a batch that has failed uses its time up, and not while the service asked it to wait.
     if (batch.attempts > 0) batch.spent += elapsed(Math.max(since, this.#pacedUntil), clock.now());
   }
@@ -225,14 +231,6 @@ export class Dispatcher {
 /** Milliseconds that passed; none if the clock was set back meanwhile. */
 function elapsed(since: number, now: number): number {
   return Math.max(0, now - since);
-}
-
-/** As the published clients send it: absent from a first attempt. */
-function withRetryCount(
-  headers: DispatcherOptions["headers"],
-  attempts: number,
-): DispatcherOptions["headers"] {
-  return attempts === 1 ? headers : { ...headers, "X-Retry-Count": String(attempts - 1) };
 }
 
 function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {

@@ -18,7 +18,7 @@ export function createEnvelope(batchId: string): Envelope {
   const head = '{"batch":[';
   const tail = `],"context":${LIBRARY},"messageId":${JSON.stringify(batchId)},"sentAt":"`;
   return {
-    bytes: utf8Bytes(head) + utf8Bytes(tail) + '0000-00-00T00:00:00.000Z"}'.length,
+    bytes: utf8Bytes(head + tail) + '0000-00-00T00:00:00.000Z"}'.length,
     write(messages, sentAt) {
       const batch = messages.map((message) => message.json).join(",");
       return encoder.encode(`${head}${batch}${tail}${new Date(sentAt).toISOString()}"}`);

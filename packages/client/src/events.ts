@@ -1,5 +1,10 @@
-import type { CommonFields, Identity, TrackCall } from "@countersign/protocol";
-import { ValidationError } from "./validation-error.ts";
+import {
+  nameHint,
+  ValidationError,
+  type CommonFields,
+  type Identity,
+  type TrackCall,
+} from "@countersign/protocol";
 
 interface Issue {
   readonly message: string;
@@ -53,30 +58,25 @@ export type TrackCallOf<Schemas extends EventSchemas> = string extends keyof Sch
  * @throws ValidationError if the event is not defined or its properties do not fit.
  * @throws TypeError if the schema can only be validated asynchronously.
  */
-export function checkEvent(schemas: EventSchemas, event: string, properties: unknown): void {
+export function checkEvent(schemas: EventSchemas, { event, properties }: TrackCall): void {
   const schema = Object.hasOwn(schemas, event) ? schemas[event] : undefined;
   if (schema === undefined) {
-    const defined = Object.keys(schemas).join(", ");
-    throw new ValidationError("event", `Event '${event}' is not defined. Defined are: ${defined}.`);
+    throw new ValidationError(
+      "invalid_field",
+      "event",
+      `Event '${event}' is not defined${nameHint(event, schemas)}`,
+    );
   }
   const result = schema["~standard"].validate(properties ?? {});
   if (result instanceof Promise) {
     // The verdict comes too late for the call, and nobody is left to handle it.
     result.catch(() => {});
-    throw new TypeError(
-      `The schema of event '${event}' is asynchronous, and a call cannot wait. Make it synchronous, or turn off validateEvents.`,
-    );
+    throw new TypeError(`The schema of event '${event}' is asynchronous. Make it synchronous.`);
   }
-  const [issue, ...others] = result.issues ?? [];
+  const issue = result.issues?.[0];
   if (issue === undefined) return;
   const path = (issue.path ?? []).map((part) => String(typeof part === "object" ? part.key : part));
   const field = ["properties", ...path].join(".");
-  const more = others.length > 0 ? ` (and ${others.length} more)` : "";
-  throw new ValidationError(
-    field,
-    `Event '${event}' does not fit its schema: '${field}': ${issue.message}${more}.`,
-    {
-      cause: result.issues,
-    },
-  );
+  const message = `Event '${event}' does not fit its schema: '${field}': ${issue.message}.`;
+  throw new ValidationError("invalid_field", field, message, result.issues);
 }

@@ -9,82 +9,65 @@ export interface Exiting {
 /** The part of Node's `process` that is used; Bun and Deno have it too, workerd and browsers do not. */
 interface Process {
   readonly pid: number;
-  on(event: string, listener: () => void): unknown;
   prependListener(event: string, listener: () => void): unknown;
   off(event: string, listener: () => void): unknown;
   listenerCount(event: string): number;
   kill(pid: number, signal: string): unknown;
 }
 
+/** Clients, and what the process is listened to for while there are any. */
+interface Group {
+  readonly clients: Set<Exiting>;
+  readonly listeners: Readonly<Record<string, () => void>>;
+}
+
 interface Registry {
-  /** Clients with messages that have not ended. */
-  readonly busy: Set<Exiting>;
-  /** Clients that asked for signals. */
-  readonly onSignals: Set<Exiting>;
-  onBeforeExit: (() => void) | undefined;
-  signalListeners: Map<string, () => void> | undefined;
+  /** Clients with messages that have not ended. While there is one, a natural exit drains it first. */
+  readonly busy: Group;
+  /** Clients that SIGTERM and SIGINT drain before they end the process. */
+  readonly signals: Group;
+}
+
+interface Host {
+  readonly process?: Partial<Process>;
+  [REGISTRY_KEY]?: Registry;
 }
 
 // One for the process, however many copies of this library are loaded: two signal handlers that each leave the exit to
 // the other would never exit.
 const REGISTRY_KEY = Symbol.for("@countersign/client/exit");
 
-function registry(): Registry {
-  const host = globalThis as { [REGISTRY_KEY]?: Registry };
-  return (host[REGISTRY_KEY] ??= {
-    busy: new Set(),
-    onSignals: new Set(),
-    onBeforeExit: undefined,
-    signalListeners: undefined,
-  });
-}
+const host: Host = globalThis;
 
-function hostProcess(): Process | undefined {
-  const { process } = globalThis as { process?: Partial<Process> };
-  return typeof process?.on === "function" && typeof process.off === "function"
-    ? (process as Process)
-    : undefined;
-}
-
-/** Says whether a client has messages that have not ended. While one has, a natural exit drains it first. */
-export function setBusy(client: Exiting, busy: boolean): void {
-  const all = registry();
-  if (busy) all.busy.add(client);
-  else all.busy.delete(client);
-
-  if (all.busy.size > 0 && !all.onBeforeExit) {
-    // Emitted when the event loop is empty, and again when what it started is done.
-    all.onBeforeExit = () => {
-      for (const each of all.busy) void each.drain();
-    };
-    hostProcess()?.on("beforeExit", all.onBeforeExit);
-  } else if (all.busy.size === 0 && all.onBeforeExit) {
-    hostProcess()?.off("beforeExit", all.onBeforeExit);
-    all.onBeforeExit = undefined;
-  }
-}
-
-/** Says whether SIGTERM and SIGINT drain a client before they end the process. */
-export function setOnSignals(client: Exiting, wanted: boolean): void {
-  const all = registry();
-  if (wanted) all.onSignals.add(client);
-  else all.onSignals.delete(client);
-
-  const process = hostProcess();
-  if (!process) return;
-  if (all.onSignals.size > 0 && !all.signalListeners) {
-    all.signalListeners = new Map(
-      ["SIGTERM", "SIGINT"].map((signal) => [signal, createListener(process, signal)]),
-    );
+/** Adds a client to a group, or removes it. */
+export function enroll(name: keyof Registry, client: Exiting, member: boolean): void {
+  const { clients, listeners } = (host[REGISTRY_KEY] ??= createRegistry())[name];
+  if (clients.has(client) === member) return;
+  if (member) clients.add(client);
+  else clients.delete(client);
+  for (const [event, listener] of Object.entries(listeners)) {
     // Prepended, to see the application's listeners: one added with once() is gone when it has run.
-    for (const [signal, listener] of all.signalListeners) process.prependListener(signal, listener);
-  } else if (all.onSignals.size === 0 && all.signalListeners) {
-    for (const [signal, listener] of all.signalListeners) process.off(signal, listener);
-    all.signalListeners = undefined;
+    if (clients.size === 0) host.process?.off?.(event, listener);
+    else if (member && clients.size === 1) host.process?.prependListener?.(event, listener);
   }
 }
 
-function createListener(process: Process, signal: string): () => void {
+function createRegistry(): Registry {
+  const busy = new Set<Exiting>();
+  const signals = new Set<Exiting>();
+  const listener = (signal: string): (() => void) => {
+    return createListener(signal, () => [...new Set([...signals, ...busy])]);
+  };
+  return {
+    // Emitted when the event loop is empty, and again when what it started is done.
+    busy: { clients: busy, listeners: { beforeExit: () => void drainAll([...busy]) } },
+    signals: { clients: signals, listeners: { SIGTERM: listener("SIGTERM"), SIGINT: listener("SIGINT") } },
+  };
+}
+
+function createListener(signal: string, clients: () => readonly Exiting[]): () => void {
+  // It is only called by a process that sends signals.
+  const process = host.process as Process;
   let received = false;
   const end = (): void => {
     received = false;
@@ -92,18 +75,21 @@ function createListener(process: Process, signal: string): () => void {
     process.kill(process.pid, signal);
   };
   const listener = (): void => {
-    const clients = new Set([...registry().onSignals, ...registry().busy]);
     // An application that listens too ends the process itself, when it has done what it has to do.
     if (process.listenerCount(signal) > 1) {
-      for (const client of clients) void client.hasten();
+      for (const client of clients()) void client.hasten();
       return;
     }
     // Somebody insists.
     if (received) return end();
     received = true;
-    void Promise.allSettled([...clients].map((client) => client.drain())).then(end);
+    void drainAll(clients()).then(end);
   };
   return listener;
+}
+
+function drainAll(clients: readonly Exiting[]): Promise<unknown> {
+  return Promise.allSettled(clients.map((client) => client.drain()));
 }
 
 /**

@@ -1,5 +1,6 @@
 export type {
   AliasCall,
+  CallRule,
   CallType,
   Clock,
   CommonFields,
@@ -12,6 +13,7 @@ export type {
   ScreenCall,
   TrackCall,
 } from "@countersign/protocol";
+export { ValidationError } from "@countersign/protocol";
 export { Analytics } from "./analytics.ts";
 export type {
   DefinedTrackCall,
@@ -38,5 +40,4 @@ export type { Receipt } from "./receipt.ts";
 export type { RetryOptions } from "./retry.ts";
 export { fetchTransport } from "./transport.ts";
 export type { Transport, TransportRequest, TransportResponse } from "./transport.ts";
-export { ValidationError } from "./validation-error.ts";
 export { VERSION } from "./version.ts";

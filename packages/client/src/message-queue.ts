@@ -42,9 +42,6 @@ export class MessageQueue {
   readonly #line = new Fifo<QueuedMessage>();
   #held = 0;
   #heldMemory = 0;
-  #queuedMemory = 0;
-  #lineMemory = 0;
-  #queuedBytes = 0;
   /** Every message up to this number is due. */
   #due = -1;
   #last = -1;
@@ -82,9 +79,8 @@ export class MessageQueue {
     const { whenFull, maxQueueSize, maxQueueBytes } = this.#options;
     if (whenFull === "drop-oldest") return this.#replaceOldest(message);
     const waits = whenFull === "wait" && this.#line.length < maxQueueSize;
-    if (!waits || this.#lineMemory + message.memory > maxQueueBytes) return [message];
+    if (!waits || this.#line.memory + message.memory > maxQueueBytes) return [message];
     this.#last = message.sequence;
-    this.#lineMemory += message.memory;
     this.#line.push(message);
     return [];
   }
@@ -104,7 +100,7 @@ export class MessageQueue {
     for (let next = this.#queue.peek(); next && taken.length < maxMessages; next = this.#queue.peek()) {
       bytes += next.bytes + 1;
       if (next.sequence > this.#due || bytes > maxBytes) break;
-      this.#shift();
+      this.#queue.shift();
       taken.push(next);
     }
     return taken;
@@ -114,12 +110,11 @@ export class MessageQueue {
   takeAll(): QueuedMessage[] {
     this.flush();
     const taken: QueuedMessage[] = [];
-    for (let next = this.#shift(); next; next = this.#shift()) {
+    for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
       this.#hold(next, -1);
       taken.push(next);
     }
     for (let next = this.#line.shift(); next; next = this.#line.shift()) taken.push(next);
-    this.#lineMemory = 0;
     return taken;
   }
 
@@ -128,7 +123,6 @@ export class MessageQueue {
     for (const message of messages) this.#hold(message, -1);
     for (let next = this.#line.peek(); next && this.#fits(next); next = this.#line.peek()) {
       this.#line.shift();
-      this.#lineMemory -= next.memory;
       this.#admit(next);
     }
   }
@@ -141,39 +135,28 @@ export class MessageQueue {
   #admit(message: QueuedMessage): void {
     this.#last = Math.max(this.#last, message.sequence);
     this.#hold(message, 1);
-    this.#queuedBytes += message.bytes;
-    this.#queuedMemory += message.memory;
     this.#queue.push(message);
     message.receipt.accept(true);
     if (message.sequence > this.#due) this.#undue += 1;
     // As many bytes as a request may have are worth a request, however few messages they are.
-    if (this.#undue >= this.#options.flushAt || this.#queuedBytes >= MAX_BATCH_BYTES) this.flush();
+    if (this.#undue >= this.#options.flushAt || this.#queue.bytes >= MAX_BATCH_BYTES) this.flush();
   }
 
   #replaceOldest(message: QueuedMessage): QueuedMessage[] {
     const { maxQueueSize, maxQueueBytes } = this.#options;
     // What is on its way cannot be taken back: if all the room is theirs, the newest has to go.
     const onTheirWay = this.#held - this.#queue.length;
-    const memoryOnTheirWay = this.#heldMemory - this.#queuedMemory;
+    const memoryOnTheirWay = this.#heldMemory - this.#queue.memory;
     if (onTheirWay >= maxQueueSize || memoryOnTheirWay + message.memory > maxQueueBytes) return [message];
     const dropped: QueuedMessage[] = [];
     while (!this.#fits(message)) {
-      const oldest = this.#shift();
+      const oldest = this.#queue.shift();
       if (oldest === undefined) break;
       this.#hold(oldest, -1);
       dropped.push(oldest);
     }
     this.#admit(message);
     return dropped;
-  }
-
-  #shift(): QueuedMessage | undefined {
-    const message = this.#queue.shift();
-    if (message) {
-      this.#queuedBytes -= message.bytes;
-      this.#queuedMemory -= message.memory;
-    }
-    return message;
   }
 
   #hold(message: QueuedMessage, change: 1 | -1): void {

@@ -60,9 +60,9 @@ export interface Dropped {
   readonly mayBeStored: boolean;
 }
 
-/** The outcome of a message that was dropped before any attempt. */
-export function droppedUnsent(reason: DropReason, detail: string): Dropped {
-  return { status: "dropped", reason, detail, mayBeStored: false };
+/** The outcome of a message that was dropped, before any attempt unless `mayBeStored` is given. */
+export function dropped(reason: DropReason, detail: string, mayBeStored = false): Dropped {
+  return { status: "dropped", reason, detail, mayBeStored };
 }
 
 /** How a call ended. */

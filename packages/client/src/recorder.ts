@@ -2,9 +2,9 @@ import { MAX_BATCH_BYTES, MAX_BATCH_MESSAGES, type ScheduledTask } from "@counte
 import { applyBeforeSend } from "./before-send.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { createEnvelope } from "./envelope.ts";
-import { keepAlive, setBusy, setOnSignals, type Exiting } from "./exit.ts";
+import { enroll, keepAlive, type Exiting } from "./exit.ts";
 import { memoryOf, MessageQueue, type QueuedMessage } from "./message-queue.ts";
-import { droppedUnsent, type Counts, type Dropped, type DropReason, type Outcome } from "./outcome.ts";
+import { dropped, type Counts, type Dropped, type DropReason, type Outcome } from "./outcome.ts";
 import { PendingReceipt, type Receipt } from "./receipt.ts";
 import type { SerializedCall } from "./serialize.ts";
 import type { Settings } from "./settings.ts";
@@ -33,7 +33,7 @@ export class Recorder implements Exiting {
       settle: (messages, outcome) => this.#settleHeld(messages, outcome),
     });
     this.#lastFlush = settings.clock.now();
-    if (settings.flushOnSignals) setOnSignals(this, true);
+    if (settings.flushOnSignals) enroll("signals", this, true);
   }
 
   get counts(): Counts {
@@ -50,6 +50,7 @@ export class Recorder implements Exiting {
     const { type, messageId, json, bytes } = call;
     const receipt = new PendingReceipt(messageId);
     const sequence = this.#recorded;
+    // Not spread: the engine would give each message more memory than memoryOf() counts.
     const message: QueuedMessage = {
       type,
       messageId,
@@ -61,7 +62,7 @@ export class Recorder implements Exiting {
     };
     this.#recorded += 1;
     this.#pending += 1;
-    if (this.#pending === 1) setBusy(this, true);
+    if (this.#pending === 1) enroll("busy", this, true);
     if (end) {
       this.#settle([message], end);
       return receipt;
@@ -76,14 +77,13 @@ export class Recorder implements Exiting {
   }
 
   async flush(deadline?: number): Promise<Counts> {
-    const { clock } = this.#settings;
     this.#flushNow();
     const release = keepAlive();
     let timer: ScheduledTask | undefined;
     try {
       const ended = this.#waiters.wait(this.#recorded, this.#pending);
       const late = new Promise<void>((resolve) => {
-        if (deadline !== undefined) timer = clock.schedule(clock.now() + deadline, resolve);
+        if (deadline !== undefined) timer = this.#after(deadline, resolve);
       });
       await Promise.race([ended, late]);
     } finally {
@@ -94,7 +94,7 @@ export class Recorder implements Exiting {
   }
 
   close(deadline?: number): Promise<Counts> {
-    const { clock, log } = this.#settings;
+    const { log } = this.#settings;
     if (!this.#closing) {
       log?.("exit requested – draining msgs");
       log?.(`exit requested – flushing ${this.#queue.undue}`);
@@ -102,8 +102,8 @@ export class Recorder implements Exiting {
       this.#closing = Promise.resolve().then(() => this.#finish());
     }
     if (deadline === undefined) return this.#closing;
-    const timer = clock.schedule(clock.now() + deadline, () => {
-      this.#abandon("deadline", "The deadline of close() came first.");
+    const timer = this.#after(deadline, () => {
+      this.#abandon("deadline", "The deadline of close() was over.");
     });
     return this.#closing.finally(() => timer.cancel());
   }
@@ -119,15 +119,15 @@ export class Recorder implements Exiting {
 
   async #finish(): Promise<Counts> {
     await this.flush();
-    setOnSignals(this, false);
+    enroll("signals", this, false);
     this.#settings.log?.("exit");
     return this.counts;
   }
 
   async #drain(): Promise<void> {
-    const { clock, exitTimeout } = this.#settings;
-    const timer = clock.schedule(clock.now() + exitTimeout, () => {
-      this.#abandon("deadline", `The process ended, and ${exitTimeout} ms (exitTimeout) were not enough.`);
+    const { exitTimeout } = this.#settings;
+    const timer = this.#after(exitTimeout, () => {
+      this.#abandon("deadline", `The process ended, and exitTimeout (${exitTimeout} ms) was over.`);
     });
     // Whoever handles the same signal may still record.
     while (this.#pending > 0) await this.flush();
@@ -136,11 +136,11 @@ export class Recorder implements Exiting {
 
   /** The call as it is to be sent, or why it will not be. */
   #screen(call: SerializedCall): SerializedCall | Dropped {
-    const { disable, beforeSend, ids, clock, sanitize } = this.#settings;
+    const { disable, beforeSend, defaults, sanitize } = this.#settings;
     if (this.#closing) return CLOSED;
     if (disable) return DISABLED;
     if (!beforeSend) return call;
-    const screened = applyBeforeSend(beforeSend, call, { messageId: ids, now: () => clock.now() });
+    const screened = applyBeforeSend(beforeSend, call, defaults);
     return "status" in screened ? { ...screened, detail: sanitize(screened.detail) } : screened;
   }
 
@@ -152,7 +152,7 @@ export class Recorder implements Exiting {
     const elapsed = clock.now() - this.#lastFlush;
     // An interval in which nothing was queued is over, too. A clock that was set back starts a new one.
     const wait = elapsed >= 0 ? flushAfter - (elapsed % flushAfter) : flushAfter;
-    this.#timer = clock.schedule(clock.now() + wait, () => {
+    this.#timer = this.#after(wait, () => {
       this.#settings.log?.(`interval reached – flushing ${this.#queue.undue}`);
       this.#flushNow();
     });
@@ -202,7 +202,7 @@ export class Recorder implements Exiting {
     // First, so that the room that is freed lets in no one who would be thrown out again.
     const messages = this.#queue.takeAll();
     this.#dispatcher.abandon(reason, detail);
-    this.#settle(messages, droppedUnsent(reason, detail));
+    this.#settle(messages, dropped(reason, detail));
   }
 
   #settleHeld(messages: readonly QueuedMessage[], outcome: Outcome): void {
@@ -219,29 +219,31 @@ export class Recorder implements Exiting {
       this.#tell(message, outcome);
       this.#waiters.ended(message.sequence);
     }
-    if (this.#pending === 0) setBusy(this, false);
+    if (this.#pending === 0) enroll("busy", this, false);
   }
 
   #tell({ messageId, type, json }: QueuedMessage, outcome: Outcome): void {
-    const { onDrop, onReject, log } = this.#settings;
     // The application asked for these drops itself.
-    if (outcome === DISABLED || (outcome.status === "dropped" && outcome.reason === "before-send")) return;
+    if (outcome.status === "delivered" || ["disabled", "before-send"].includes(outcome.reason)) return;
+    const { onDrop, onReject, log } = this.#settings;
     try {
       if (outcome.status === "dropped") onDrop?.({ messageId, type, json, outcome });
-      if (outcome.status === "rejected") onReject?.({ messageId, type, json, outcome });
+      else onReject?.({ messageId, type, json, outcome });
     } catch (error) {
       // A hook that throws must not keep the other messages from their outcomes.
       log?.(`${outcome.status === "dropped" ? "onDrop" : "onReject"} threw: ${String(error)}`);
     }
   }
+
+  #after(milliseconds: number, task: () => void): ScheduledTask {
+    const { clock } = this.#settings;
+    return clock.schedule(clock.now() + milliseconds, task);
+  }
 }
 
-const QUEUE_FULL = droppedUnsent(
+const QUEUE_FULL = dropped(
   "queue-full",
   "The queue was full. Raise maxQueueSize and maxQueueBytes, or record less.",
 );
-const CLOSED = droppedUnsent(
-  "closed",
-  "The client was closed before this call. Close it after the last one.",
-);
-const DISABLED = droppedUnsent("disabled", "The client was created with disable: true.");
+const CLOSED = dropped("closed", "The client was closed before this call. Close it after the last one.");
+const DISABLED = dropped("disabled", "The client was created with disable: true.");

@@ -26,11 +26,6 @@ export interface Failing {
   readonly spent: number;
 }
 
-/** Whether the service asked to be left alone for a while. That is its pace, not a failure of the batch. */
-export function isPaced(answer: TryLater): boolean {
-  return answer.rateLimited && (answer.retryAfter ?? 0) > 0;
-}
-
 /**
  * How many milliseconds to wait before the next attempt, or `undefined` to give up.
  *
@@ -49,7 +44,7 @@ export function retryDelay(
   const { giveUpAfter, minDelay, maxDelay, maxRetryAfter } = policy;
   if (spent >= giveUpAfter) return undefined;
   const asked = Math.min(answer.retryAfter ?? 0, maxRetryAfter);
-  if (isPaced(answer)) return Math.max(asked, minDelay);
+  if (answer.paced) return Math.max(asked, minDelay);
   const bound = Math.min(maxDelay, minDelay * 2 ** failures);
   const delay = minDelay + random * (bound - minDelay);
   // The last attempt is made when the time is up, not left out because the next one would come after it.

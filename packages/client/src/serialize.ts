@@ -1,11 +1,4 @@
-import {
-  CallIssue,
-  recordCall,
-  serializeCall,
-  type CallDefaults,
-  type CallType,
-} from "@countersign/protocol";
-import { ValidationError } from "./validation-error.ts";
+import { recordCall, serializeCall, type CallDefaults, type CallType } from "@countersign/protocol";
 
 /** A call as it will be sent. Nothing the caller does to their objects afterwards can change it. */
 export interface SerializedCall {
@@ -22,13 +15,7 @@ export interface SerializedCall {
  * @throws ValidationError naming the field at fault.
  */
 export function serialize(type: CallType, call: unknown, defaults: CallDefaults): SerializedCall {
-  try {
-    const recorded = recordCall(type, call, defaults);
-    const { json, bytes } = serializeCall(recorded);
-    return { type, messageId: recorded.messageId, json, bytes };
-  } catch (error) {
-    if (!(error instanceof CallIssue)) throw error;
-    const { field, message, cause } = error;
-    throw new ValidationError(field ?? "message", message, cause === undefined ? {} : { cause });
-  }
+  const recorded = recordCall(type, call, defaults);
+  const { json, bytes } = serializeCall(recorded);
+  return { type, messageId: recorded.messageId, json, bytes };
 }

@@ -8,6 +8,7 @@ import {
   MAX_BATCH_MESSAGES,
   MAX_CALL_BYTES,
   systemClock,
+  type CallDefaults,
   type OptionHints,
 } from "@countersign/protocol";
 import { createHeaders } from "./envelope.ts";
@@ -26,10 +27,12 @@ export type Settings = Pick<AnalyticsOptions, Optional> & {
   readonly retry: RetryPolicy;
   /** Makes what an endpoint said fit for a log, without the write key. */
   readonly sanitize: (text: string) => string;
+  /** What a call gets that does not bring its own. */
+  readonly defaults: CallDefaults;
 };
 
 /** As they are before what one option says of another is known. */
-type GivenSettings = Omit<Settings, "sanitize" | "flushAt"> & Pick<AnalyticsOptions, "flushAt">;
+type GivenSettings = Omit<Settings, "sanitize" | "defaults" | "flushAt"> & Pick<AnalyticsOptions, "flushAt">;
 
 /** Checks an option and fills in its default. `what` names it in errors. */
 type Check = (value: unknown, what: string) => unknown;
@@ -41,6 +44,8 @@ const LARGEST_CALL = 2 * MAX_CALL_BYTES + 256;
 /** The longest delay, some 24 days: what timers can take. */
 const LONGEST_DELAY = 2_147_483_647;
 
+const boolean = choice("true or false", false, true);
+
 const checks: Checks<AnalyticsOptions> = {
   endpoint: endpointUrl,
   flushAt: integer(undefined, 1, MAX_BATCH_MESSAGES),
@@ -48,7 +53,7 @@ const checks: Checks<AnalyticsOptions> = {
   flushAfter: integer(5_000, 1, LONGEST_DELAY),
   maxQueueSize: integer(10_000, 1),
   maxQueueBytes: integer(16_777_216, LARGEST_CALL),
-  whenFull: policy,
+  whenFull: choice("'drop-newest', 'drop-oldest' or 'wait'", "drop-newest", "drop-oldest", "wait"),
   onDrop: callable(),
   onReject: callable(),
   maxInFlight: integer(4, 1),
@@ -63,10 +68,10 @@ const checks: Checks<AnalyticsOptions> = {
   events: eventDefinitions,
   validateEvents: boolean,
   log: callable(),
-  clock: port(() => systemClock({ keepAlive: false }), checkClock),
+  clock: injected(() => systemClock({ keepAlive: false }), checkClock),
   ids: callable(() => crypto.randomUUID()),
   random: callable(Math.random),
-  transport: port(fetchTransport, (what, value) => checkPort(what, value, ["send"])),
+  transport: injected(fetchTransport, (what, value) => checkPort(what, value, ["send"])),
 };
 const retryChecks: Checks<RetryOptions> = {
   giveUpAfter: integer(3_600_000, 0),
@@ -76,32 +81,27 @@ const retryChecks: Checks<RetryOptions> = {
   maxRetryAfter: integer(300_000, 0, LONGEST_DELAY),
 };
 
-const BY_TIME = "retries are limited by time here, with retry.giveUpAfter";
-const NO_CALLBACK = "use onDrop and onReject, or await the receipt of a call";
+const BY_TIME = "use retry.giveUpAfter";
 
 /** What to say about the options of the published clients. */
 const OPTION_HINTS: OptionHints = {
-  ...called("endpoint", "host", "dataPlaneUrl", "dataPlaneURL"),
-  ...called("flushAfter", "flushInterval", "interval"),
-  ...called("flushAt", "maxEventsInBatch", "batchSize"),
-  ...called("requestTimeout", "httpRequestTimeout", "timeout"),
-  ...called("maxQueueSize", "maxInternalQueueSize"),
-  ...called("transport", "httpClient", "fetch"),
-  path: "put it into endpoint",
+  host: "use endpoint",
+  path: "use endpoint",
+  dataPlaneUrl: "use endpoint",
+  flushInterval: "use flushAfter",
+  maxEventsInBatch: "use flushAt",
+  maxInternalQueueSize: "use maxQueueSize",
+  httpRequestTimeout: "use requestTimeout",
+  timeout: "use requestTimeout",
+  httpClient: "use transport",
   maxRetries: BY_TIME,
   retryCount: BY_TIME,
-  fetchRetryCount: BY_TIME,
-  maxTotalBackoffDuration: BY_TIME,
-  errorHandler: NO_CALLBACK,
-  callback: NO_CALLBACK,
-  enable: "use disable: true to send nothing",
-  verbose: "use log, or DEBUG=analytics in the environment",
-  writeKey: "it is the first argument, new Analytics(writeKey, options)",
+  errorHandler: "use onDrop and onReject",
+  callback: "use onDrop and onReject",
+  enable: "use disable",
+  verbose: "use log",
+  writeKey: "it is the first argument",
 };
-
-function called(ours: string, ...theirs: string[]): OptionHints {
-  return Object.fromEntries(theirs.map((name) => [name, `it is called ${ours} here`]));
-}
 
 /**
  * Checks the arguments of the constructor.
@@ -110,34 +110,26 @@ function called(ours: string, ...theirs: string[]): OptionHints {
  */
 export function createSettings(writeKey: unknown, options: AnalyticsOptions): Settings {
   if (typeof writeKey !== "string" || writeKey.trim() === "") {
-    const where = isObject(writeKey)
-      ? "new Analytics(writeKey, options)"
-      : "copy it from the source's settings";
-    throw new TypeError(`The write key must be a non-empty string: ${where}.`);
+    throw new TypeError("new Analytics(writeKey, options) needs the write key as a non-empty string.");
   }
   // Each check returns the type of its option.
-  const settings = read("new Analytics()", options, checks, "", OPTION_HINTS) as GivenSettings;
-  const { size, flushAt = size ?? 20, validateEvents, events, gzip } = settings;
+  const settings = read("new Analytics()", options, checks, "") as GivenSettings;
+  const { size, flushAt = size ?? 20, validateEvents, events, gzip, clock, ids } = settings;
   if (size !== undefined && size !== flushAt) {
-    throw new TypeError("'size' is another name for 'flushAt': pass one of them.");
+    throw new TypeError("'size' is another name for 'flushAt'. Pass one.");
   }
   if (validateEvents && !events) throw new TypeError("'validateEvents' needs 'events'.");
   if (gzip && typeof CompressionStream === "undefined") {
-    throw new TypeError("'gzip' needs CompressionStream, which this runtime does not have.");
+    throw new TypeError("'gzip' needs a runtime with CompressionStream.");
   }
   const headers = createHeaders(writeKey, gzip, settings.headers ?? {});
   const sanitize = createSanitize(writeKey, headers["Authorization"] ?? "");
-  return { ...settings, flushAt, headers, sanitize, log: createLog(settings.log, sanitize) };
+  const defaults: CallDefaults = { messageId: ids, now: () => clock.now() };
+  return { ...settings, flushAt, headers, sanitize, defaults, log: createLog(settings.log, sanitize) };
 }
 
-function read<Options>(
-  what: string,
-  options: unknown,
-  checks: Checks<Options>,
-  prefix = "",
-  hints?: OptionHints,
-): object {
-  checkOptionNames(what, options, checks, hints);
+function read<Options>(what: string, options: unknown, checks: Checks<Options>, prefix: string): object {
+  checkOptionNames(what, options, checks, OPTION_HINTS);
   const given = options as Readonly<Record<string, unknown>>;
   return Object.fromEntries(
     Object.entries<Check>(checks).map(([name, check]) => [name, check(given[name], `'${prefix}${name}'`)]),
@@ -146,24 +138,18 @@ function read<Options>(
 
 function endpointUrl(endpoint: unknown = "https://api.segment.io", what: string): string {
   const url = typeof endpoint === "string" && URL.canParse(endpoint) ? new URL(endpoint) : undefined;
-  if (url?.protocol !== "https:" && url?.protocol !== "http:") {
-    throw new TypeError(`${what} must be an http or https URL, not ${shown(endpoint)}.`);
-  }
-  if (url.username || url.password) {
-    throw new TypeError(`${what} must not have a user name or password: the write key authenticates.`);
-  }
+  if (!url || !/^https?:$/.test(url.protocol)) throw wrong(what, "an http or https URL", endpoint);
+  // Not shown: it holds a password.
+  if (url.username || url.password) throw new TypeError(`${what} must not have a user name or password.`);
   // With or without the version, and with a path below it as it is.
   if (!/\/v1\/+[^/]/.test(url.pathname)) {
-    const base = url.pathname.replace(/^\/{2,}/, "/").replace(/\/+$/, "");
-    url.pathname = `${base.replace(/\/v1$/, "")}/v1/batch`;
+    url.pathname = `${url.pathname.replace(/^\/+/, "/").replace(/(\/v1)?\/*$/, "")}/v1/batch`;
   }
   return url.href;
 }
 
 function retryPolicy(retry: unknown = {}): unknown {
-  const policy = read("new Analytics({ retry })", retry, retryChecks, "retry.", {
-    maxRetries: BY_TIME,
-  }) as RetryPolicy;
+  const policy = read("new Analytics({ retry })", retry, retryChecks, "retry.") as RetryPolicy;
   if (policy.maxDelay >= policy.minDelay) return policy;
   throw new TypeError(
     `'retry.maxDelay' (${policy.maxDelay}) must not be below 'retry.minDelay' (${policy.minDelay}).`,
@@ -192,18 +178,14 @@ function extraHeaders(headers: unknown = {}, what: string): Record<string, strin
 }
 
 function eventDefinitions(events: unknown, what: string): unknown {
-  if (events === undefined) return undefined;
   // From JavaScript anything may come, the schemas themselves most likely.
-  const schemas = isObject(events) ? events["schemas"] : undefined;
-  if (isObject(schemas) && Object.values(schemas).every(isSchema)) return events;
+  const schemas: unknown = Object(events).schemas;
+  if (events === undefined || (isObject(schemas) && Object.values(schemas).every(isSchema))) return events;
   throw new TypeError(`${what} must come from defineEvents() of @countersign/core.`);
 }
 
 function isSchema(schema: unknown): boolean {
-  const standard = (schema as { readonly "~standard"?: { readonly validate?: unknown } } | null)?.[
-    "~standard"
-  ];
-  return typeof standard?.validate === "function";
+  return typeof Object(Object(schema)["~standard"]).validate === "function";
 }
 
 function integer(fallback: number | undefined, min: number, max: number = Number.MAX_SAFE_INTEGER): Check {
@@ -214,34 +196,31 @@ function integer(fallback: number | undefined, min: number, max: number = Number
     ) {
       return value;
     }
-    throw new TypeError(`${what} must be a whole number from ${min} to ${max}, not ${shown(value)}.`);
+    throw wrong(what, `a whole number from ${min} to ${max}`, value);
   };
 }
 
-function boolean(value: unknown = false, what: string): boolean {
-  if (typeof value === "boolean") return value;
-  throw new TypeError(`${what} must be true or false, not ${shown(value)}.`);
+/** One of these values, the first unless another is given. */
+function choice(wanted: string, ...values: readonly unknown[]): Check {
+  return (value = values[0], what) => {
+    if (values.includes(value)) return value;
+    throw wrong(what, wanted, value);
+  };
 }
 
 function callable(fallback?: () => unknown): Check {
-  return (value = fallback, what) => {
-    checkFunction(what, value);
-    return value;
-  };
+  return injected(() => fallback, checkFunction);
 }
 
-function port(fallback: () => unknown, check: (what: string, value: unknown) => void): Check {
+function injected(fallback: () => unknown, check: (what: string, value: unknown) => void): Check {
   return (value = fallback(), what) => {
     check(what, value);
     return value;
   };
 }
 
-function policy(value: unknown = "drop-newest", what: string): unknown {
-  if (["drop-newest", "drop-oldest", "wait"].includes(value as string)) return value;
-  throw new TypeError(`${what} must be 'drop-newest', 'drop-oldest' or 'wait', not ${shown(value)}.`);
-}
-
-function shown(value: unknown): string {
-  return typeof value === "number" ? String(value) : describeKind(value);
+/** What an argument must be, and what it was. */
+export function wrong(what: string, wanted: string, value: unknown): TypeError {
+  const shown = typeof value === "number" ? value : describeKind(value);
+  return new TypeError(`${what} must be ${wanted}, not ${shown}.`);
 }

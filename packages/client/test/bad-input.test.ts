@@ -29,10 +29,10 @@ const deep = (levels: number): object => {
 const doubling = Array.from({ length: 40 }).reduce<object>((inner) => ({ a: inner, b: inner }), {});
 
 describe("a call that cannot be recorded says which field and why", () => {
-  it.each<[string, (analytics: Analytics) => unknown, string, RegExp]>([
-    ["no argument", (c) => c.track(call(undefined)), "message", /an object to track\(\), not undefined/],
-    ["an array", (c) => c.track(call([])), "message", /not an array/],
-    ["a string", (c) => c.identify(call("u1")), "message", /not "u1"/],
+  it.each<[string, (analytics: Analytics) => unknown, string | undefined, RegExp]>([
+    ["no argument", (c) => c.track(call(undefined)), undefined, /an object to track\(\), not undefined/],
+    ["an array", (c) => c.track(call([])), undefined, /not an array/],
+    ["a string", (c) => c.identify(call("u1")), undefined, /not "u1"/],
     [
       "a number as userId",
       (c) => c.identify(call({ userId: 7 })),
@@ -144,7 +144,7 @@ describe("a call that cannot be recorded says which field and why", () => {
             },
           }),
         }),
-      "message",
+      undefined,
       /boom/,
     ],
     [
@@ -160,25 +160,25 @@ describe("a call that cannot be recorded says which field and why", () => {
             },
           },
         }),
-      "message",
+      undefined,
       /bang/,
     ],
     [
       "a toJSON that returns a BigInt",
       (c) => c.identify({ userId: USER_ID, traits: { t: { toJSON: () => 1n } } }),
-      "message",
+      undefined,
       /BigInt/,
     ],
     [
       "33 KB of ASCII",
       (c) => c.identify({ userId: USER_ID, traits: { bio: "x".repeat(33 * 1_024) } }),
-      "message",
+      undefined,
       /32768 bytes.*has 33\d{3}/,
     ],
     [
       "33 KB of four-byte characters",
       (c) => c.identify({ userId: USER_ID, traits: { bio: "😀".repeat((33 * 1_024) / 4) } }),
-      "message",
+      undefined,
       /has 33\d{3}/,
     ],
     [

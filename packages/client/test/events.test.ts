@@ -82,7 +82,13 @@ describe("at run time, with validateEvents", () => {
   });
 
   it.each<[string, object, string, RegExp]>([
-    ["an event that is not defined", { event: "Order" }, "event", /Defined are: Order Completed, Signed Up/],
+    [
+      "an event that is not defined",
+      { event: "Order" },
+      "event",
+      /not defined\. Known: Order Completed, Signed Up/,
+    ],
+    ["a misspelt event", { event: "Signed up" }, "event", /not defined; did you mean "Signed Up"\?/],
     ["a name of Object's", { event: "toString" }, "event", /not defined/],
     [
       "a property of the wrong kind",
@@ -90,7 +96,7 @@ describe("at run time, with validateEvents", () => {
       "properties.plan",
       /Signed Up/,
     ],
-    ["missing properties", { event: "Order Completed" }, "properties.orderId", /and 1 more/],
+    ["missing properties", { event: "Order Completed" }, "properties.orderId", /'properties.orderId'/],
     ["no event at all", {}, "event", /You must pass 'event'/],
   ])("%s is refused", (_, call, field, message) => {
     expect(() => track({ userId: USER_ID, ...call })).toThrow(

@@ -1,4 +1,4 @@
-import { CallIssue } from "./call-issue.ts";
+import { ValidationError } from "./validation-error.ts";
 import { MAX_CALL_BYTES, MAX_NESTING } from "./limits.ts";
 
 /**
@@ -8,7 +8,7 @@ import { MAX_CALL_BYTES, MAX_NESTING } from "./limits.ts";
  * @param value - The value of a field of a call, so its first level is the second of the call.
  * @param field - The field's name, for the error.
  * @returns Whether something in it writes itself with `toJSON()`, so that what becomes of it is known only after serialising.
- * @throws CallIssue `not_json`, `nested_too_deeply` or `message_too_large`, with the path of the value at fault.
+ * @throws ValidationError `not_json`, `nested_too_deeply` or `message_too_large`, with the path of the value at fault.
  */
 export function assertJson(value: object, field: string): boolean {
   const path: string[] = [field];
@@ -26,7 +26,7 @@ export function assertJson(value: object, field: string): boolean {
       return;
     }
     if (value instanceof Map || value instanceof Set) {
-      throw unfit(path, "is a Map or a Set, which JSON writes as {}. Pass an object or an array.");
+      throw unfit(path, "a Map or a Set", "Pass an object or an array.");
     }
     if (path.length >= MAX_NESTING) throw tooDeep(field);
     if (Array.isArray(value)) {
@@ -48,36 +48,36 @@ export function assertJson(value: object, field: string): boolean {
 }
 
 /** The error for a call over the size limit (spec 8). */
-export function tooLarge(field: string | undefined, bytes?: number): CallIssue {
+export function tooLarge(field: string | undefined, bytes?: number): ValidationError {
   const size = bytes === undefined ? "" : ` This one has ${bytes}.`;
-  return new CallIssue(
+  return new ValidationError(
     "message_too_large",
     field,
-    `A call may have ${MAX_CALL_BYTES} bytes as JSON.${size} Send less, or a reference to it.`,
+    `A call may have ${MAX_CALL_BYTES} bytes as JSON.${size} Send less.`,
   );
 }
 
 /** The error for a call that nests too deeply. */
-export function tooDeep(field?: string): CallIssue {
+export function tooDeep(field?: string): ValidationError {
   const what = field === undefined ? "The call" : `'${field}'`;
-  return new CallIssue(
+  return new ValidationError(
     "nested_too_deeply",
     field,
-    `${what} is circular, or nests deeper than the ${MAX_NESTING} levels that a call may have.`,
+    `${what} is circular, or nests deeper than ${MAX_NESTING} levels.`,
   );
 }
 
 function checkScalar(value: unknown, path: readonly string[]): void {
   if (typeof value === "function" || typeof value === "symbol") {
-    throw unfit(path, `is a ${typeof value}, which JSON cannot carry. Leave it out.`);
+    throw unfit(path, `a ${typeof value}`, "Leave it out.");
   }
   // An application may teach BigInt to be JSON.
   if (typeof value === "bigint" && !("toJSON" in BigInt.prototype)) {
-    throw unfit(path, "is a BigInt, which JSON cannot carry. Pass a number or a string.");
+    throw unfit(path, "a BigInt", "Pass a number or a string.");
   }
 }
 
-function unfit(path: readonly string[], what: string): CallIssue {
+function unfit(path: readonly string[], what: string, advice: string): ValidationError {
   const field = path.join(".");
-  return new CallIssue("not_json", field, `'${field}' ${what}`);
+  return new ValidationError("not_json", field, `'${field}' is ${what}, which JSON cannot carry. ${advice}`);
 }

@@ -1,5 +1,4 @@
 export { assertJson } from "./assert-json.ts";
-export { CallIssue, type CallRule } from "./call-issue.ts";
 export {
   CALL_TYPES,
   type AliasCall,
@@ -53,4 +52,5 @@ export {
 export { parseRetryAfter } from "./retry-after.ts";
 export { systemClock, type SystemClockOptions } from "./system-clock.ts";
 export { formatTimestamp, isTimestamp, parseTimestamp } from "./timestamps.ts";
+export { ValidationError, type CallRule } from "./validation-error.ts";
 export { virtualClock, type VirtualClock } from "./virtual-clock.ts";

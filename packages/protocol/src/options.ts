@@ -23,7 +23,7 @@ export function checkOptionNames(what: string, options: unknown, names: Names, h
     const known = Object.keys(names).join(", ");
     throw new TypeError(`${what} takes an options object, { ${known} }, not ${describeKind(options)}.`);
   }
-  const [unknown] = unknownNames(options, names);
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(names, name));
   if (unknown === undefined) return;
   throw new TypeError(`${what}: unknown option ${quote(unknown)}${nameHint(unknown, names, hints)}`);
 }
@@ -46,13 +46,15 @@ export function nameHint(name: string, names: Names, hints: OptionHints = {}): s
 
 /** The known name that takes the fewest changed letters to reach, if they are few. */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
-  let best: { readonly name: string; readonly changes: number } | undefined;
+  let best: string | undefined;
+  let least = Number.POSITIVE_INFINITY;
   for (const other of known) {
     const changes = editDistance(name.toLowerCase(), other.toLowerCase());
-    const few = Math.max(1, Math.floor(other.length / 3));
-    if (changes <= few && (best === undefined || changes < best.changes)) best = { name: other, changes };
+    if (changes >= least || changes > Math.max(1, Math.floor(other.length / 3))) continue;
+    best = other;
+    least = changes;
   }
-  return best?.name;
+  return best;
 }
 
 /**
@@ -63,13 +65,11 @@ export function nearestName(name: string, known: readonly string[]): string | un
  * @throws TypeError naming the first method that is missing.
  */
 export function checkPort(what: string, value: unknown, methods: readonly string[]): void {
-  const isPort = (typeof value === "object" && value !== null) || typeof value === "function";
-  const missing = isPort ? methods.find((name) => typeof Reflect.get(value, name) !== "function") : "";
+  const missing = methods.find((name) => typeof Reflect.get(Object(value) as object, name) !== "function");
   if (missing === undefined) return;
   const needed = methods.map((name) => `${name}()`).join(", ");
-  throw new TypeError(
-    `${what} must be an object with ${needed}: ${isPort ? `${missing}() is missing` : `got ${describeKind(value)}`}.`,
-  );
+  const fault = Object(value) === value ? `${missing}() is missing` : `got ${describeKind(value)}`;
+  throw new TypeError(`${what} must be an object with ${needed}: ${fault}.`);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { assertJson, tooDeep, tooLarge } from "./assert-json.ts";
-import { CallIssue, type CallRule } from "./call-issue.ts";
+import { ValidationError, type CallRule } from "./validation-error.ts";
 import type { CallType, RecordedCall } from "./calls.ts";
 import { describeKind, isObject, nestsDeeperThan } from "./json.ts";
 import { isMessageId, MAX_MESSAGE_ID_LENGTH, measureCall, utf8Bytes } from "./limits.ts";
@@ -58,21 +58,17 @@ export const CALL_FIELDS: Readonly<Record<CallType, FieldNames>> = {
  * @param type - The type of the call.
  * @param call - What the program passed.
  * @param defaults - Where an id and a time come from if the call has none.
- * @throws CallIssue naming the rule and the field.
+ * @throws ValidationError naming the rule and the field.
  */
 export function recordCall(type: CallType, call: unknown, defaults: CallDefaults): RecordedCall {
   if (!isObject(call)) {
-    throw new CallIssue(
+    throw new ValidationError(
       "not_an_object",
       undefined,
       `Pass an object to ${type}(), not ${describeKind(call)}.`,
     );
   }
-  try {
-    return readFields(type, call, defaults);
-  } catch (error) {
-    throw error instanceof CallIssue ? error : unwritable(type, error);
-  }
+  return guarded(type, () => readFields(type, call, defaults));
 }
 
 function readFields(type: CallType, call: Fields, defaults: CallDefaults): RecordedCall {
@@ -80,22 +76,22 @@ function readFields(type: CallType, call: Fields, defaults: CallDefaults): Recor
   // The order of the keys is the order they are sent in; JSON leaves out what is undefined.
   const recorded: RecordedCall = {
     type,
-    messageId: messageIdOf(call["messageId"], defaults),
+    messageId: messageIdOf(call, defaults),
     timestamp: timestampOf(call["timestamp"], defaults),
-    userId: text(call["userId"], "userId"),
-    anonymousId: text(call["anonymousId"], "anonymousId"),
-    event: text(call["event"], "event"),
-    groupId: text(call["groupId"], "groupId"),
-    previousId: text(call["previousId"], "previousId"),
-    name: text(call["name"], "name"),
-    category: text(call["category"], "category"),
+    userId: text(call, "userId"),
+    anonymousId: text(call, "anonymousId"),
+    event: text(call, "event"),
+    groupId: text(call, "groupId"),
+    previousId: text(call, "previousId"),
+    name: text(call, "name"),
+    category: text(call, "category"),
     properties: propertiesOf(type, call),
-    traits: type === "page" ? undefined : object(call["traits"], "traits"),
-    context: object(call["context"], "context"),
-    integrations: integrationsOf(call["integrations"]),
+    traits: type === "page" ? undefined : object(call, "traits"),
+    context: object(call, "context"),
+    integrations: integrationsOf(call),
   };
   const missing = missingField(type, recorded);
-  if (missing !== undefined) throw new CallIssue(missing.rule, missing.field, missing.words);
+  if (missing !== undefined) throw new ValidationError(missing.rule, missing.field, missing.words);
   return recorded;
 }
 
@@ -109,25 +105,28 @@ export interface SerializedCall {
 /**
  * Writes a recorded call as JSON and measures it: this is what the limit of 32 KiB counts (spec 8).
  *
- * @throws CallIssue `not_json`, `nested_too_deeply` or `message_too_large`.
+ * @throws ValidationError `not_json`, `nested_too_deeply` or `message_too_large`.
  */
 export function serializeCall(call: RecordedCall): SerializedCall {
-  try {
+  return guarded(call.type, () => {
     const writesItself = assertFields(call);
     const json = JSON.stringify(call);
     const bytes = measureCall(json);
     if (bytes === undefined) throw tooLarge(undefined, utf8Bytes(json));
     if (writesItself && nestsDeeperThan(JSON.parse(json))) throw tooDeep();
     return { json, bytes };
-  } catch (error) {
-    throw error instanceof CallIssue ? error : unwritable(call.type, error);
-  }
+  });
 }
 
-/** A getter or a toJSON of the program threw, or returned what JSON cannot carry. */
-function unwritable(type: CallType, cause: unknown): CallIssue {
-  const message = `This ${type}() call cannot be written as JSON: ${String(cause)}.`;
-  return new CallIssue("not_json", undefined, message, cause);
+/** Runs code that reads the program's objects: a getter or a toJSON may throw, or return what JSON cannot carry. */
+function guarded<Result>(type: CallType, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ValidationError) throw error;
+    const message = `This ${type}() call cannot be written as JSON: ${String(error)}.`;
+    throw new ValidationError("not_json", undefined, message, error);
+  }
 }
 
 /** A required field that is absent. */
@@ -140,23 +139,27 @@ export interface MissingField {
 
 type RequiredFields = Pick<RecordedCall, "userId" | "anonymousId" | "event" | "groupId" | "previousId">;
 
+/** The fields that each type requires, in the order of the Go library (spec 2.3). */
+const REQUIRED_FIELDS: {
+  readonly [T in CallType]?: readonly (readonly [keyof RequiredFields, MissingField["rule"]])[];
+} = {
+  track: [["event", "missing_event"]],
+  group: [["groupId", "missing_group_id"]],
+  alias: [
+    ["userId", "missing_user_id"],
+    ["previousId", "missing_previous_id"],
+  ],
+};
+
 /** The first required field that is absent, in the order of the Go library (spec 2.3), or `undefined`. */
 export function missingField(type: CallType, fields: RequiredFields): MissingField | undefined {
-  if (type === "alias") {
-    if (fields.userId === undefined) return missing("missing_user_id", "userId", "a 'userId'");
-    if (fields.previousId !== undefined) return undefined;
-    return missing("missing_previous_id", "previousId", "a 'previousId'");
-  }
-  if (type === "track" && fields.event === undefined) return missing("missing_event", "event", "'event'");
-  if (type === "group" && fields.groupId === undefined) {
-    return missing("missing_group_id", "groupId", "a 'groupId'");
+  for (const [field, rule] of REQUIRED_FIELDS[type] ?? []) {
+    if (fields[field] !== undefined) continue;
+    return { rule, field, words: `You must pass ${field === "event" ? "" : "a "}'${field}'.` };
   }
   if (fields.userId !== undefined || fields.anonymousId !== undefined) return undefined;
-  return missing("no_user_anon_id", "userId", "either an 'anonymousId' or 'userId'");
-}
-
-function missing(rule: MissingField["rule"], field: string, what: string): MissingField {
-  return { rule, field, words: `You must pass ${what}.` };
+  const words = "You must pass either an 'anonymousId' or 'userId'.";
+  return { rule: "no_user_anon_id", field: "userId", words };
 }
 
 /** A misspelt field would otherwise be lost without a word. */
@@ -164,31 +167,42 @@ function checkNames(type: CallType, call: Fields): void {
   const known = CALL_FIELDS[type];
   for (const name of Object.keys(call)) {
     if (known[name] === true || call[name] === undefined) continue;
-    throw new CallIssue("unknown_field", name, `${type}() has no field '${name}'${nameHint(name, known)}`);
+    throw new ValidationError(
+      "unknown_field",
+      name,
+      `${type}() has no field '${name}'${nameHint(name, known)}`,
+    );
   }
 }
 
 /** A text field; an empty text counts as absent. */
-function text(value: unknown, field: string): string | undefined {
+function text(call: Fields, field: string): string | undefined {
+  const value = call[field];
   if (typeof value === "string") return value === "" ? undefined : value;
   if (value == null) return undefined;
   throw invalid(field, "a string", value);
 }
 
-function object(value: unknown, field: string): object | undefined {
+function object(call: Fields, field: string): object | undefined {
+  const value = call[field];
   if (value == null) return undefined;
   if (isObject(value) && !(value instanceof Date)) return value;
   throw invalid(field, "an object", value);
 }
 
-function invalid(field: string, wanted: string, value: unknown, rule: CallRule = "invalid_field"): CallIssue {
-  return new CallIssue(rule, field, `'${field}' must be ${wanted}, not ${describeKind(value)}.`);
+function invalid(
+  field: string,
+  wanted: string,
+  value: unknown,
+  rule: CallRule = "invalid_field",
+): ValidationError {
+  return new ValidationError(rule, field, `'${field}' must be ${wanted}, not ${describeKind(value)}.`);
 }
 
-function messageIdOf(given: unknown, defaults: CallDefaults): string {
-  const messageId: unknown = text(given, "messageId") ?? defaults.messageId();
+function messageIdOf(call: Fields, defaults: CallDefaults): string {
+  const messageId: unknown = text(call, "messageId") ?? defaults.messageId();
   if (typeof messageId === "string" && isMessageId(messageId)) return messageId;
-  throw new CallIssue(
+  throw new ValidationError(
     "message_id_too_long",
     "messageId",
     `'messageId' must have 1 to ${MAX_MESSAGE_ID_LENGTH} characters.`,
@@ -204,13 +218,13 @@ function timestampOf(given: unknown, defaults: CallDefaults): string {
 
 /** The Go library calls the properties of a page its traits (spec 2.3). */
 function propertiesOf(type: CallType, call: Fields): object | undefined {
-  const properties = object(call["properties"], "properties");
-  const traits = type === "page" ? object(call["traits"], "traits") : undefined;
+  const properties = object(call, "properties");
+  const traits = type === "page" ? object(call, "traits") : undefined;
   return properties && traits ? { ...traits, ...properties } : (properties ?? traits);
 }
 
-function integrationsOf(given: unknown): object | undefined {
-  const integrations = object(given, "integrations");
+function integrationsOf(call: Fields): object | undefined {
+  const integrations = object(call, "integrations");
   for (const [name, value] of Object.entries(integrations ?? {})) {
     if (typeof value === "boolean" || typeof value === "object" || value === undefined) continue;
     throw invalid(`integrations.${name}`, "true, false or an object", value);

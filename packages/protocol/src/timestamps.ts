@@ -1,5 +1,5 @@
 const ISO_8601 =
-  /^(\d{4}-\d\d-\d\d)(?:[T ]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:[.,](\d{1,9}))?)? ?(Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?$/i;
+  /^(\d{4}-\d\d-\d\d)(?:[T ]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:[.,](\d{1,9}))?)? ?(?:Z|([+-])([01]\d|2[0-3])(?::?([0-5]\d))?)?)?$/i;
 
 /** Year 0 and year 9999: only times between them are written in four digits, as every receiver expects. */
 const EARLIEST = -62_167_219_200_000;
@@ -52,15 +52,11 @@ export function formatTimestamp(milliseconds: number): string {
 function parseIso(text: string): number {
   const match = ISO_8601.exec(text);
   if (match === null) return Number.NaN;
-  const [, date = "", hour = "00", minute = "00", second = "00", fraction = "", zone = "Z"] = match;
+  const [, date = "", hour = "00", minute = "00", second = "00", fraction = "", sign, ...offset] = match;
   const local = Date.parse(`${date}T${hour}:${minute}:${second}.${fraction.slice(0, 3).padEnd(3, "0")}Z`);
   // Date.parse reads 30 February as 1 or 2 March.
   if (Number.isNaN(local) || !new Date(local).toISOString().startsWith(date)) return Number.NaN;
-  return local - offsetMinutes(zone) * MINUTE;
-}
-
-function offsetMinutes(zone: string): number {
-  if (zone === "Z" || zone === "z") return 0;
-  const sign = zone.startsWith("-") ? -1 : 1;
-  return sign * (Number(zone.slice(1, 3)) * 60 + Number(zone.slice(3).replace(":", "")));
+  const [hours = 0, minutes = 0] = offset;
+  const ahead = (Number(hours) * 60 + Number(minutes)) * MINUTE;
+  return sign === "-" ? local + ahead : local - ahead;
 }

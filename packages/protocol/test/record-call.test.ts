@@ -1,6 +1,6 @@
 import {
   CALL_TYPES,
-  CallIssue,
+  ValidationError,
   MAX_CALL_BYTES,
   MAX_NESTING,
   measureCall,
@@ -15,12 +15,12 @@ import { describe, expect, it } from "vitest";
 
 const defaults = { messageId: () => "id-1", now: () => Date.UTC(2026, 0, 31) };
 
-function issueOf(action: () => unknown): Pick<CallIssue, "rule" | "field" | "message"> {
+function issueOf(action: () => unknown): Pick<ValidationError, "rule" | "field" | "message"> {
   try {
     action();
   } catch (error) {
-    expect(error).toBeInstanceOf(CallIssue);
-    return error as CallIssue;
+    expect(error).toBeInstanceOf(ValidationError);
+    return error as ValidationError;
   }
   throw new Error("It was accepted.");
 }

@@ -1,4 +1,4 @@
-import { CallIssue, type CallRule } from "@countersign/protocol";
+import { ValidationError, type CallRule } from "@countersign/protocol";
 
 /**
  * | code | meaning |
@@ -57,7 +57,7 @@ const CODES: Readonly<Record<CallRule, CallErrorCode>> = {
 
 /** What protocol says of a call, as the sender's error. */
 export function callErrorOf(error: unknown): unknown {
-  if (!(error instanceof CallIssue)) return error;
+  if (!(error instanceof ValidationError)) return error;
   const { rule, field, message, cause } = error;
   return new CallError(CODES[rule], message, { field, cause });
 }

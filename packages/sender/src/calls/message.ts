@@ -1,6 +1,6 @@
 import {
   type CallDefaults,
-  CallIssue,
+  ValidationError,
   type Calls,
   type CallType,
   describeKind,
@@ -149,7 +149,7 @@ function assertFits(recorded: RecordedCall, { messageId, timestamp }: Calls[Call
   try {
     serializeCall(recorded);
   } catch (error) {
-    if (!(error instanceof CallIssue) || error.rule !== "message_too_large") throw error;
+    if (!(error instanceof ValidationError) || error.rule !== "message_too_large") throw error;
     const given: Partial<RecordedCall> = {
       ...recorded,
       messageId: messageId ? recorded.messageId : undefined,

@@ -5,7 +5,7 @@
  * |---|---|
  * | `not_an_object` | a call that is not an object |
  * | `unknown_field` | a field that this type of call does not have |
- * | `invalid_field` | a field of the wrong kind |
+ * | `invalid_field` | a field of the wrong kind, or one that does not fit the schema of its event |
  * | `no_user_anon_id` | neither a `userId` nor an `anonymousId` |
  * | `missing_user_id`, `missing_previous_id` | an alias without one of its two ids |
  * | `missing_event`, `missing_group_id` | a track call without `event`, a group call without `groupId` |
@@ -30,13 +30,32 @@ export type CallRule =
   | "nested_too_deeply"
   | "message_too_large";
 
-/** A call breaks a rule. Client and sender turn it into the error of their own. */
-export class CallIssue extends TypeError {
-  override readonly name = "CallIssue";
+/**
+ * A call cannot be recorded: a required field is missing, a field has the wrong type, or JSON cannot carry a value. The call
+ * itself throws it, and nothing of the call was queued. The messages for missing fields are those of the Go library (spec 2.3, 7).
+ *
+ * @example
+ * ```ts
+ * try {
+ *   analytics.track({ userId: "u1", event: "" });
+ * } catch (error) {
+ *   if (error instanceof ValidationError) console.warn(error.field, error.message); // event You must pass 'event'.
+ * }
+ * ```
+ */
+export class ValidationError extends TypeError {
+  override readonly name = "ValidationError";
+  /** The rule that the call breaks. Stable, for programs. */
   readonly rule: CallRule;
-  /** The field at fault, as a path such as `properties.items.0`; `undefined` if it is the call as a whole. */
+  /** The field at fault, as a path such as `properties.items.0.price`; `undefined` for the call as a whole. */
   readonly field: string | undefined;
 
+  /**
+   * @param rule - The rule that the call breaks.
+   * @param field - The field at fault, or `undefined` for the call as a whole.
+   * @param message - What is wrong and what to do.
+   * @param cause - The exception behind it, if there is one.
+   */
   constructor(rule: CallRule, field: string | undefined, message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.rule = rule;
