@@ -1,6 +1,6 @@
-import type { Outcome } from "@countersign/client";
-import type { Reply, SentBatch } from "@countersign/client/testing";
-import { describe, expect, it } from "vitest";
+import { Analytics, type Outcome } from "@countersign/client";
+import { memoryTransport, type Reply, type SentBatch } from "@countersign/client/testing";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createBench } from "./support/bench.ts";
 
 const USER_ID = "u1";
@@ -341,5 +341,52 @@ describe("mayBeStored", () => {
       mayBeStored: false,
       detail: expect.stringContaining("connect"),
     });
+  });
+});
+
+describe("a machine's clock that is set back an hour", () => {
+  function createOnMachine(): { service: ReturnType<typeof memoryTransport>; analytics: Analytics } {
+    // Setting the faked Date leaves the faked timers and performance.now() alone, as setting a machine's clock does.
+    vi.useFakeTimers({ toFake: ["Date", "performance", "setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const service = memoryTransport();
+    return { service, analytics: new Analytics("K", { transport: service, flushAt: 1, random: () => 1 }) };
+  }
+  const setBack = (): void => void vi.setSystemTime(Date.now() - 3_600_000);
+
+  it("does not make a request time out an hour later", async () => {
+    const { service, analytics } = createOnMachine();
+    service.reply("hang");
+    const receipt = analytics.track({ userId: USER_ID, event: "E" });
+    await vi.advanceTimersByTimeAsync(1_000);
+    setBack();
+    await vi.advanceTimersByTimeAsync(9_000 + 1_000);
+    expect(receipt.outcome).toEqual({ status: "delivered" });
+    expect(service.requests).toHaveLength(2);
+  });
+
+  it("does not make a retry, or a call behind it, wait an hour longer than the service asked", async () => {
+    const { service, analytics } = createOnMachine();
+    service.reply({ status: 503, headers: { "Retry-After": "60" } });
+    const before = analytics.track({ userId: USER_ID, event: "E" });
+    await vi.advanceTimersByTimeAsync(1_000);
+    setBack();
+    await vi.advanceTimersByTimeAsync(58_000);
+    expect(service.requests).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(before.outcome).toEqual({ status: "delivered" });
+    const after = analytics.track({ userId: USER_ID, event: "E" });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(after.outcome).toEqual({ status: "delivered" });
+  });
+
+  it("does not hold a queued call back an hour", async () => {
+    const { service } = createOnMachine();
+    const analytics = new Analytics("K", { transport: service });
+    const receipt = analytics.track({ userId: USER_ID, event: "E" });
+    await vi.advanceTimersByTimeAsync(1_000);
+    setBack();
+    await vi.advanceTimersByTimeAsync(4_000);
+    expect(receipt.outcome).toEqual({ status: "delivered" });
   });
 });

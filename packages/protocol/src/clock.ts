@@ -13,7 +13,13 @@ export interface ScheduledTask {
 export interface Clock {
   /** The time, in milliseconds since 1970. */
   now(): number;
-  /** Runs a task once, as soon as the clock has reached `at` (milliseconds since 1970). */
+  /**
+   * Runs a task once, as soon as the clock has reached `at` (milliseconds since 1970).
+   *
+   * If the machine's clock is set back meanwhile, the task runs when as much time has passed as there was to wait, so that
+   * `now()` is then before `at`. A task that must not run before a time by the clock compares the two and schedules itself
+   * again.
+   */
   schedule(at: number, task: () => void): ScheduledTask;
   /**
    * Says that work is under way which belongs to this instant. A virtual clock does not move on until the returned function

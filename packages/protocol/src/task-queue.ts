@@ -1,7 +1,7 @@
 import type { ScheduledTask } from "./clock.ts";
 
 interface Entry {
-  readonly at: number;
+  at: number;
   readonly run: () => void;
 }
 
@@ -36,6 +36,11 @@ export class TaskQueue {
     this.#entries.splice(position, 0, entry);
     if (position === 0) this.#changed();
     return { cancel: () => this.#remove(entry) };
+  }
+
+  /** Moves every task to a later time, or to an earlier one. Their order stays. */
+  shift(milliseconds: number): void {
+    for (const entry of this.#entries) entry.at += milliseconds;
   }
 
   /** Runs every task that is due at `now` or before, and those that they add for `now` or before. */

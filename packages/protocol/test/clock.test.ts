@@ -2,7 +2,7 @@ import { parseDuration, systemClock, virtualClock, type Duration } from "@counte
 import fc from "fast-check";
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 
 const run = promisify(execFile);
 
@@ -156,5 +156,73 @@ describe("systemClock", () => {
       }),
     );
     expect(outputs).toEqual(["ran\n", ""]);
+  });
+});
+
+describe("systemClock, when the machine's clock is set", () => {
+  const HOUR = 3_600_000;
+  const setClock = (change: number): void => void vi.setSystemTime(Date.now() + change);
+
+  beforeEach(() => {
+    // Setting the faked Date leaves the faked timers and performance.now() alone, as setting a machine's clock does.
+    vi.useFakeTimers({ toFake: ["Date", "performance", "setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+  });
+
+  it.each([-HOUR, -30 * 24 * HOUR, -2_000])(
+    "back by %d ms, a timeout does not wait that much longer",
+    (change) => {
+      const clock = systemClock();
+      const task = vi.fn<() => void>();
+      clock.schedule(clock.now() + 10_000, task);
+      vi.advanceTimersByTime(4_000);
+      setClock(change);
+      vi.advanceTimersByTime(5_999);
+      expect(task).not.toHaveBeenCalled();
+      vi.advanceTimersByTime(1);
+      expect(task).toHaveBeenCalledOnce();
+    },
+  );
+
+  it("back, tasks scheduled before and after it each wait for their own time", () => {
+    const clock = systemClock();
+    const ran: string[] = [];
+    const schedule = (name: string, after: number) =>
+      clock.schedule(clock.now() + after, () => ran.push(`${name} at ${performance.now() - start}`));
+    const start = performance.now();
+    schedule("first", 20_000);
+    schedule("second", 100_000);
+    setClock(-HOUR);
+    schedule("third", 10_000);
+    setClock(-HOUR);
+    schedule("fourth", 200_000);
+    vi.advanceTimersByTime(300_000);
+    expect(ran).toEqual(["third at 10000", "first at 20000", "second at 100000", "fourth at 200000"]);
+  });
+
+  it("back, work that is due at a time by the clock is not done early, and is woken once in vain", () => {
+    const clock = systemClock();
+    const due = clock.now() + 10_000;
+    let wakes = 0;
+    const doneAt: number[] = [];
+    const wake = (): void => {
+      wakes += 1;
+      if (clock.now() >= due) doneAt.push(clock.now());
+      else clock.schedule(due, wake);
+    };
+    clock.schedule(due, wake);
+    setClock(-HOUR);
+    vi.advanceTimersByTime(2 * HOUR);
+    expect({ wakes, doneAt }).toEqual({ wakes: 2, doneAt: [due] });
+  });
+
+  it("forward, or after the machine slept, what became due is noticed within a minute", () => {
+    const clock = systemClock();
+    const task = vi.fn<() => void>();
+    clock.schedule(clock.now() + HOUR, task);
+    vi.advanceTimersByTime(1_000);
+    setClock(HOUR);
+    vi.advanceTimersByTime(60_000);
+    expect(task).toHaveBeenCalledOnce();
   });
 });
