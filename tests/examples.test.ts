@@ -109,7 +109,8 @@ const besides: Readonly<Record<string, { title: string; check: (example: Example
     async check({ origin, lines }) {
       const tampered = mutations.tampered(signedRequest(received, SECRET));
       expect((await post(`${origin}/webhooks`, tampered)).status).toBe(401);
-      expect(lines).toEqual(printed["express"]);
+      await vi.waitFor(() => expect(lines.at(-1)).toMatch(/^refused {3}ERR_SIGNATURE_MISMATCH: /));
+      expect(lines.slice(0, -1)).toEqual(printed["express"]);
     },
   },
   fastify: {
@@ -137,7 +138,13 @@ const besides: Readonly<Record<string, { title: string; check: (example: Example
       expect((await post(`${origin}/webhooks`, signedRequest(unfit, SECRET))).status).toBe(422);
       const fit = { ...event, properties: { invoiceId: "i-1", total: 41 } };
       expect((await post(`${origin}/webhooks`, signedRequest(fit, SECRET))).status).toBe(204);
-      expect(lines).toEqual([...(printed["koa"] ?? []), "invoice i-1: 41"]);
+      await vi.waitFor(() =>
+        expect(lines).toEqual([
+          ...(printed["koa"] ?? []),
+          expect.stringMatching(/^refused ERR_INVALID_MESSAGE: /),
+          "invoice i-1: 41",
+        ]),
+      );
     },
   },
   hono: {

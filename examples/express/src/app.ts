@@ -6,11 +6,13 @@ import express, { type Express } from "express";
  * The example receiver: one verified route.
  *
  * @param secret - The secret shared with the sender.
- * @param log - Is given one line for each message.
+ * @param log - Is given one line for each message, and for each request that is refused.
  */
 export function createApp(secret: string, log: (line: string) => void): Express {
   const app = express();
-  app.post("/webhooks", verifyWebhook({ secret }), (req, res) => {
+  // The hint is for the operator of the app. It is never sent.
+  const verify = verifyWebhook({ secret, onRejected: ({ code, hint }) => log(`refused   ${code}: ${hint}`) });
+  app.post("/webhooks", verify, (req, res) => {
     log(describe(req.body));
     res.sendStatus(204);
   });

@@ -15,7 +15,10 @@ export function createApp(secret: string, log: (line: string) => void): FastifyI
   app.post("/notes", async (request) => ({ noted: request.body }));
 
   app.register(async (scope) => {
-    await scope.register(verifyWebhook, { secret });
+    await scope.register(verifyWebhook, {
+      secret,
+      onRejected: ({ code, hint }) => log(`refused ${code}: ${hint}`),
+    });
 
     scope.post("/webhooks", async (request, reply) => {
       const { message, verifiedOver } = request.webhook;

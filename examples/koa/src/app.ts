@@ -27,7 +27,13 @@ export function createApp(secret: string, log: (line: string) => void): Koa {
     .otherwise(({ type }) => log(`a ${type} that nothing waits for`));
 
   const router = new Router();
-  router.post("/webhooks", verifyWebhook({ secret, events, dedupe: memoryDedupe() }), dispatch(handlers));
+  const verify = verifyWebhook({
+    secret,
+    events,
+    dedupe: memoryDedupe(),
+    onRejected: ({ code, hint }) => log(`refused ${code}: ${hint}`),
+  });
+  router.post("/webhooks", verify, dispatch(handlers));
   const app = new Koa();
   app.use(router.routes()).use(router.allowedMethods());
   return app;

@@ -1,5 +1,6 @@
 import { Buffer, isUtf8 } from "node:buffer";
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from "node:crypto";
+import { debuglog, type DebugLogger } from "node:util";
 
 /** The two hash functions this package computes: SHA-1 to verify, SHA-256 to explain a mismatch and to name deliveries. */
 export type HashName = "sha1" | "sha256";
@@ -54,3 +55,6 @@ export function fromHex(hex: string): Uint8Array {
 function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
+
+/** Prints to standard error where `NODE_DEBUG` names `countersign`. */
+export const debug: DebugLogger = debuglog("countersign");

@@ -47,3 +47,9 @@ export function fromHex(hex: string): Uint8Array {
   for (const index of bytes.keys()) bytes[index] = Number.parseInt(hex.slice(index * 2, index * 2 + 2), 16);
   return bytes;
 }
+
+/** There is no NODE_DEBUG here. */
+export const debug: { (format: string, text: string): void; readonly enabled: boolean } = Object.assign(
+  () => {},
+  { enabled: false },
+);

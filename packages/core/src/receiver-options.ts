@@ -11,9 +11,10 @@ import type { Diagnosis } from "./diagnose.ts";
 import type { WebhookError } from "./errors.ts";
 import { checkEvents, type EventDefinitions, type InvalidEvents } from "./events.ts";
 import type { ReceivedMessage, WebhookMessage } from "./messages.ts";
-import { emitWarning, environmentVariable } from "./process.ts";
+import { environmentVariable } from "./process.ts";
 import { secretList, type Secrets } from "./signature.ts";
 import type { AllowUnknownTypes, VerifiedWebhook } from "./verify-webhook.ts";
+import { warnOnce } from "./warnings.ts";
 
 /** A tenant and its secrets, from a {@link SecretFunction}. */
 export interface TenantSecret {
@@ -72,7 +73,10 @@ export interface ReceiverOptions<TRequest = unknown, Message extends ReceivedMes
   readonly dedupe?: DedupeStore;
   /** Runs for every message accepted, before the handler. What it throws fails the request. */
   readonly onVerified?: (webhook: VerifiedWebhook<Message>, request: TRequest) => void | Promise<void>;
-  /** Runs for every request refused: for logs and metrics. What it throws fails the request. */
+  /**
+   * Runs for every request refused: for logs and metrics. What it throws fails the request. Default: on Node, Bun and Deno, a
+   * process warning for a body that was read before, and, once a minute at most, for a wrong signature.
+   */
   readonly onRejected?: (error: WebhookError, rejected: RejectedRequest<TRequest>) => void | Promise<void>;
   /**
    * Who answers a request that is refused. `"answer"`: the adapter. `"throw"`: the framework's own error handling, which
@@ -103,6 +107,9 @@ const HINTS: OptionHints = {
   sharedSecret: 'it is called "secret" here',
   secrets: 'pass the list as "secret"',
 };
+
+/** As a value is written in an .env file or a shell, and must not be read. */
+const QUOTED = /^(["'`]).*\1$/s;
 
 const ON_ERROR: ReadonlySet<unknown> = new Set([undefined, "answer", "throw"]);
 
@@ -177,9 +184,9 @@ export function configuredSecret<TRequest>(
     );
   }
   const secrets = usableSecrets(secret);
-  if (secrets.some((one) => one !== one.trim())) {
-    emitWarning(
-      "The webhook secret has white space around it, which counts. Trim it, unless the sender's has it, too.",
+  if (secrets.some((one) => one !== one.trim() || QUOTED.test(one))) {
+    warnOnce(
+      "The webhook secret has white space or quotes around it, which count. Remove them, unless the sender's has them, too.",
       "COUNTERSIGN_SECRET",
     );
   }

@@ -17,6 +17,7 @@ import { checkHead, headerValue, readBody, type WebhookRequest } from "./request
 import { ALREADY_HANDLED, toProblem, type WebhookResponse } from "./response.ts";
 import { readSignature } from "./signature.ts";
 import { authenticate, readMessage, type ReadBody, type VerifiedWebhook } from "./verify-webhook.ts";
+import { debugRefusal, debugVerdict, isCheapToExplain, isWarningDue, warnOfRefusal } from "./warnings.ts";
 
 /** The verdict on a request. Where the handler must not run, it carries the response. */
 export type Received<Message extends ReceivedMessage = WebhookMessage> =
@@ -125,6 +126,11 @@ export function createReceiver<TRequest, Message extends ReceivedMessage>(
       await settle(500);
       throw error;
     }
+    debugVerdict(
+      "verified",
+      webhook.message.type,
+      ` over ${webhook.verifiedOver}, secret ${webhook.secretIndex}`,
+    );
     return { verdict: "verified", webhook, settle };
   }
 
@@ -133,13 +139,15 @@ export function createReceiver<TRequest, Message extends ReceivedMessage>(
     request: TRequest,
     progress: Progress,
   ): Promise<Received<Message>> {
-    let refusal = error;
-    if (onRejected !== undefined) {
-      const { explained, diagnoses } = explain(error, progress, retiredSecrets);
-      const receivedBody = progress.body?.received;
-      refusal = explained;
-      await onRejected(refusal, { request, diagnoses, ...(receivedBody && { receivedBody }) });
-    }
+    const isWarning = onRejected === undefined && options.onError !== "throw" && isWarningDue(error);
+    const { explained: refusal, diagnoses } =
+      onRejected !== undefined || (isWarning && isCheapToExplain(progress.body?.bytes))
+        ? explain(error, progress, retiredSecrets)
+        : { explained: error, diagnoses: [] };
+    debugRefusal(refusal);
+    if (isWarning) warnOfRefusal(refusal);
+    const receivedBody = progress.body?.received;
+    await onRejected?.(refusal, { request, diagnoses, ...(receivedBody && { receivedBody }) });
     if (options.onError === "throw") throw refusal;
     return { verdict: "rejected", error: refusal, response: toProblem(refusal) };
   }
@@ -152,7 +160,10 @@ export function createReceiver<TRequest, Message extends ReceivedMessage>(
         if (dedupe !== undefined && key !== undefined) {
           const claim = checkClaim(await dedupe.claim(key));
           if (claim === "in-flight") throw new WebhookError("ERR_DUPLICATE_IN_FLIGHT");
-          if (claim === "done") return { verdict: "duplicate", webhook, response: ALREADY_HANDLED };
+          if (claim === "done") {
+            debugVerdict("duplicate", webhook.message.type, "");
+            return { verdict: "duplicate", webhook, response: ALREADY_HANDLED };
+          }
         }
         return await accept(webhook, key, request.request);
       } catch (error) {

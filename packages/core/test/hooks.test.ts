@@ -10,6 +10,7 @@ import {
 import { mutations, sampleMessages, signedRequest } from "@countersign/core/testing";
 import { describe, expect, it, vi, type Mock } from "vitest";
 import { SECRET, webhookRequest, type AppRequest } from "./support/requests.ts";
+import { nextWarning } from "./support/next-warning.ts";
 
 type OnRejected = NonNullable<ReceiverOptions<AppRequest>["onRejected"]>;
 type OnVerified = NonNullable<ReceiverOptions<AppRequest>["onVerified"]>;
@@ -392,16 +393,11 @@ describe("repeats", () => {
   });
 
   it("do not fail an answered webhook if the store fails to commit: a process warning tells", async () => {
-    const warning = new Promise<NodeJS.ErrnoException>((resolve) => {
-      process.once("warning", resolve);
-    });
+    const warning = nextWarning("COUNTERSIGN_DEDUPE");
     const dedupe = spiedStore();
     dedupe.commit.mockRejectedValue(new Error("store down"));
     const receiver = createReceiver<AppRequest>({ secret: SECRET, dedupe });
     expect(await settled(receiver, webhookRequest())).toBe("verified");
-    expect(await warning).toMatchObject({
-      code: "COUNTERSIGN_DEDUPE",
-      message: expect.stringContaining("store down") as string,
-    });
+    expect((await warning).message).toContain("store down");
   });
 });

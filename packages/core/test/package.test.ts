@@ -65,6 +65,7 @@ describe("the package", () => {
     expect(nodeImports()).toEqual([
       expect.stringMatching(/^node:buffer .*\/platform-node\.js$/),
       expect.stringMatching(/^node:crypto .*\/platform-node\.js$/),
+      expect.stringMatching(/^node:util .*\/platform-node\.js$/),
     ]);
   });
 });
