@@ -58,6 +58,8 @@ export class ByteBudget {
   }
 }
 
+const EMPTY = Buffer.alloc(0);
+
 /** A whole body, or the reason for the refusal. Call `release` when you no longer need its bytes. */
 export type ReadBody =
   | { readonly ok: true; readonly bytes: Buffer; release(): void }
@@ -66,13 +68,13 @@ export type ReadBody =
 /** Reads a request's body into memory, at most `maxBytes` of it and within the budget. Never rejects. */
 export function readBody(stream: Readable, maxBytes: number, budget: ByteBudget): Promise<ReadBody> {
   return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
+    let bytes: Buffer = EMPTY;
     let seen = 0;
     let held = 0;
     let refusal: Refusal | undefined;
     const drop = (why: Refusal): void => {
       refusal ??= why;
-      chunks.length = 0;
+      bytes = EMPTY;
       budget.give(held);
       held = 0;
     };
@@ -80,7 +82,7 @@ export function readBody(stream: Readable, maxBytes: number, budget: ByteBudget)
       stopWaiting();
       stream.off("data", onData).off("end", settle).off("error", onBroken).off("close", onBroken);
       const release = (): void => budget.give(held);
-      resolve(refusal ? { ok: false, refusal } : { ok: true, bytes: Buffer.concat(chunks, held), release });
+      resolve(refusal ? { ok: false, refusal } : { ok: true, bytes: bytes.subarray(0, held), release });
     };
     const stopWaiting = budget.wait(() => {
       drop(TOO_SLOW);
@@ -88,7 +90,7 @@ export function readBody(stream: Readable, maxBytes: number, budget: ByteBudget)
     });
     const keep = (chunk: Buffer): void => {
       if (!budget.take(chunk.length)) return drop(OVERLOADED);
-      chunks.push(chunk);
+      bytes = appended(bytes, held, chunk);
       held += chunk.length;
       // This very body was the one that had been awaited for longest.
       if (refusal !== undefined) drop(refusal);
@@ -105,6 +107,23 @@ export function readBody(stream: Readable, maxBytes: number, budget: ByteBudget)
     };
     stream.on("data", onData).on("end", settle).on("error", onBroken).on("close", onBroken);
   });
+}
+
+/**
+ * The bytes with a chunk after the first `length` of them, in one buffer that doubles when it is full: a list of one-byte chunks
+ * would take some hundred times its bytes.
+ */
+function appended(bytes: Buffer, length: number, chunk: Buffer): Buffer {
+  // Most bodies come in one chunk, which is used as it is.
+  if (length === 0) return chunk;
+  const needed = length + chunk.length;
+  let room = bytes;
+  if (needed > bytes.length) {
+    room = Buffer.allocUnsafeSlow(Math.max(needed, bytes.length * 2));
+    bytes.copy(room, 0, 0, length);
+  }
+  chunk.copy(room, length);
+  return room;
 }
 
 const TOO_SLOW: Refusal = {

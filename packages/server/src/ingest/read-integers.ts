@@ -15,9 +15,11 @@ export interface ReadIntegers {
 
 /** A number with 16 digits or more may stand here. All integers with fewer are exact. */
 const LONG_NUMBER = /[[,:\s]-?\d{16}/;
-/** Strings are found only to be passed over. */
-const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
+const MIN_LENGTH = 16;
 const INTEGER = /^-?\d{16,}$/;
+const NUMBER_PART: ReadonlySet<number> = new Set(
+  Array.from("0123456789+-.eE", (character) => character.charCodeAt(0)),
+);
 
 /** Fields whose digits identify something or someone: the exact ones are kept, as a string. */
 const IDENTIFYING: ReadonlySet<string> = new Set(TEXT_FIELDS);
@@ -42,18 +44,59 @@ export async function readIntegers(text: string, value: unknown): Promise<ReadIn
   const turn = takeTurns();
   // No text of a client can begin with it by accident or on purpose.
   const mark = `${crypto.randomUUID()}:`;
-  let found = 0;
-  const marked = text.replace(STRING_OR_NUMBER, (token) => {
-    if (!INTEGER.test(token) || String(Number(token)) === token) return token;
-    found += 1;
-    return `"${mark}${token}"`;
-  });
-  if (found === 0) return { value, unsafeIntegers: new Map() };
+  const marked = markUnsafe(text, mark);
+  if (marked === text) return { value, unsafeIntegers: new Map() };
   await turn();
   const unmarking = new Unmarking(JSON.parse(marked) as Content, mark);
   do await turn();
   while (unmarking.step());
   return { value: unmarking.value, unsafeIntegers: unmarking.unsafeIntegers };
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const MINUS = 0x2d;
+
+/** The text with each integer whose digits JavaScript does not keep as a string that begins with the mark. */
+function markUnsafe(text: string, mark: string): string {
+  const parts: string[] = [];
+  let copied = 0;
+  // A character at a time: a regular expression takes ten times as long for a body of many small values.
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    if (code !== MINUS && !isDigit(code)) continue;
+    const end = endOfNumber(text, at);
+    const token = end - at < MIN_LENGTH ? "" : text.slice(at, end);
+    if (INTEGER.test(token) && String(Number(token)) !== token) {
+      parts.push(text.slice(copied, at), `"${mark}${token}"`);
+      copied = end;
+    }
+    at = end - 1;
+  }
+  return copied === 0 ? text : parts.join("") + text.slice(copied);
+}
+
+/** The place of the quote that ends a string. */
+function endOfString(text: string, start: number): number {
+  let at = start + 1;
+  for (; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) return at;
+    if (code === BACKSLASH) at += 1;
+  }
+  return at;
+}
+
+/** The place after a number. */
+function endOfNumber(text: string, start: number): number {
+  let at = start + 1;
+  while (at < text.length && NUMBER_PART.has(text.charCodeAt(at))) at += 1;
+  return at;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
 }
 
 type Content = Record<string, unknown>;

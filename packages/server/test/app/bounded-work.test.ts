@@ -12,6 +12,9 @@ import { cleanUp, closing, temporaryDirectory } from "../support/resources.ts";
 
 const MINIMAL = { type: "track", userId: "u", event: "e" };
 
+/** JSON.stringify would not nest as deep. */
+const DEEP = "[".repeat(20_000) + `${"9007199254740993,".repeat(3_000)}0` + "]".repeat(20_000);
+
 function many<T>(count: number, item: (index: number) => T): T[] {
   return Array.from({ length: count }, (_, index) => item(index));
 }
@@ -34,12 +37,17 @@ describe("a small request cannot make much work", () => {
       { context: { a: "x".repeat(32_000) }, batch: many(2_500, () => MINIMAL) },
       400,
     ],
+    [
+      "3,000 integers above 2^53, nested 20,000 deep, each with a path of its own",
+      { batch: [{ ...MINIMAL, properties: { a: "DEEP" } }] },
+      200,
+    ],
   ])(
     "with %s: it is answered within 100 ms, and less than four times its size is stored",
     async (_, batch, status) => {
       const data = temporaryDirectory();
       const server = closing(await createServer({ to: "http://127.0.0.1:9/", port: 0, data }));
-      const body = JSON.stringify({ writeKey: "any", ...batch });
+      const body = JSON.stringify({ writeKey: "any", ...batch }).replace('"DEEP"', DEEP);
       const before = sizeIn(data);
       const times: number[] = [];
       for (let n = 0; n < 5; n += 1) {

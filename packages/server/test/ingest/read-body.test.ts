@@ -16,6 +16,21 @@ describe("readBody", () => {
     expect(body.ok && body.bytes.toString()).toBe("abcd");
   });
 
+  it("keeps bytes and not chunks, since a list of one-byte chunks takes some hundred times its bytes", async () => {
+    const stream = new PassThrough({ highWaterMark: 100 });
+    const reading = readBody(stream, 10, new ByteBudget(10));
+    for (const byte of ["a", "b", "c", "d", "e"]) {
+      const chunk = Buffer.from(byte);
+      stream.write(chunk);
+      await new Promise((resolve) => setImmediate(resolve));
+      // The first one is used as it is: most bodies have no other.
+      if (byte !== "a") chunk.fill("!");
+    }
+    stream.end();
+    const body = await reading;
+    expect(body.ok && body.bytes.toString()).toBe("abcde");
+  });
+
   it("refuses one byte more than allowed, and holds nothing then", async () => {
     const budget = new ByteBudget(4);
     expect(codeOf(await readBody(ended("ab", "cde"), 4, budget))).toBe("payload_too_large");
