@@ -4,6 +4,7 @@ import {
   formatTimestamp,
   isMessageId,
   isObject,
+  MAX_MESSAGE_ID_LENGTH,
   measureCall,
   missingField,
   nestsDeeperThan,
@@ -106,7 +107,7 @@ function toCall(message: unknown, surroundings: CallSurroundings): IngestedCall 
   const text = readTexts(type, recorded);
   const missing = missingField(type, text);
   if (missing) throw new Rejected(missing.rule);
-  const dedupeKey = text.messageId ?? surroundings.fallbackKey;
+  const dedupeKey = text.messageId === undefined ? surroundings.fallbackKey : keyOf(text.messageId);
   return {
     type,
     ...text,
@@ -115,6 +116,11 @@ function toCall(message: unknown, surroundings: CallSurroundings): IngestedCall 
     origin: readOrigin(message, surroundings),
     ...(dedupeKey !== undefined && { dedupeKey }),
   };
+}
+
+/** A `messageId` that looks like a place in a batch is made longer than any other, so that it is not taken for one. */
+function keyOf(messageId: string): string {
+  return /#\d+$/.test(messageId) ? messageId.padEnd(MAX_MESSAGE_ID_LENGTH + 1, "#") : messageId;
 }
 
 /** A null field counts as absent on this wire. A null inside properties or traits is the customer's own value. */

@@ -25,6 +25,8 @@ export interface SeenKey {
 const DEDUPE_WINDOW_MS = 24 * 60 * 60 * 1_000;
 const SCHEMA_VERSION = 1;
 const MAX_REJECTIONS = 1_000;
+/** How much of a ledger rejected messages may take: they never get old, and ids of messages need the rest. */
+const SHARE_OF_REJECTIONS = 0.25;
 const MAX_MESSAGE_CHARACTERS = 32_768;
 const FORGOTTEN_AT_ONCE = 5_000;
 
@@ -80,12 +82,14 @@ export class Ledger {
     return this.#write(now, () => this.#statements.remember.run(source, stored(key), now));
   }
 
-  /** Keeps rejected messages; the oldest beyond a thousand go. */
+  /** Keeps rejected messages; the oldest beyond a thousand go, and those beyond a quarter of the room. */
   keepRejections(rejections: readonly Rejection[], source: string | undefined, now: number): Promise<void> {
+    const maxBytes = Math.min(this.#maxBytes * SHARE_OF_REJECTIONS, Number.MAX_SAFE_INTEGER);
     return this.#write(now, () => {
       for (const { message, ...rejection } of rejections.slice(-MAX_REJECTIONS)) {
         this.#statements.keep.run(now, source ?? null, JSON.stringify(rejection), printed(message));
       }
+      this.#statements.trimBytes.run(maxBytes);
     });
   }
 
@@ -134,9 +138,12 @@ export class Ledger {
   }
 }
 
-/** SQLite would store every lone surrogate as the same character, and different messages would count as repeats. */
+/**
+ * SQLite would store every lone surrogate as the same character, and different messages would count as repeats. Such keys are
+ * stored as JSON, and so is what looks like it.
+ */
 function stored(key: string): string {
-  return /\p{Surrogate}/u.test(key) ? JSON.stringify(key) : key;
+  return /^"|\p{Surrogate}/u.test(key) ? JSON.stringify(key) : key;
 }
 
 interface Write {
@@ -147,7 +154,10 @@ interface Write {
 }
 
 type Statements = Readonly<
-  Record<"isSeen" | "remember" | "forget" | "keep" | "trim" | "rejections" | "used", Database.Statement>
+  Record<
+    "isSeen" | "remember" | "forget" | "keep" | "trim" | "trimBytes" | "rejections" | "used",
+    Database.Statement
+  >
 >;
 
 function prepare(db: Database.Database): Statements {
@@ -159,6 +169,11 @@ function prepare(db: Database.Database): Statements {
     ),
     keep: db.prepare("INSERT INTO rejections (at, source, rejection, message) VALUES (?, ?, ?, ?)"),
     trim: db.prepare("DELETE FROM rejections WHERE id <= (SELECT max(id) FROM rejections) - ?"),
+    trimBytes: db.prepare(
+      `DELETE FROM rejections WHERE id IN (SELECT id FROM (
+         SELECT id, sum(octet_length(message) + octet_length(rejection)) OVER (ORDER BY id DESC) AS bytes FROM rejections
+       ) WHERE bytes > ?)`,
+    ),
     used: db.prepare(
       "SELECT (page_count - freelist_count) * page_size AS bytes FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
     ),

@@ -207,6 +207,14 @@ describe("the messages of a batch", () => {
     expect(await one(item)).not.toHaveProperty("dedupeKey");
   });
 
+  it("never takes a message of a batch for the repeat of one whose messageId looks like its place", async () => {
+    const { calls } = await batch({ messageId: "b1", batch: [{ type: "identify", userId: "u" }] });
+    expect(calls.map((call) => call.dedupeKey)).toEqual(["b1#0"]);
+    expect(await one({ type: "identify", userId: "u", messageId: "b1#0" })).toMatchObject({
+      dedupeKey: expect.stringMatching(/^b1#0#{96}$/),
+    });
+  });
+
   it("gives each message its own verdict, and names the place of a bad one", async () => {
     const good = { type: "identify", userId: "u", messageId: "good" };
     const { calls, rejections } = await batch({

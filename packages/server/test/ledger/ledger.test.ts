@@ -35,6 +35,21 @@ describe("the ledger", () => {
     expect(kept.at(-1)).toMatchObject({ messageId: "3-200" });
   });
 
+  it("has room for ids, however large the messages are that anyone has rejected", async () => {
+    const ledger = closing(new Ledger(":memory:", 4_194_304));
+    for (let n = 0; n < 200; n += 1) {
+      await ledger.keepRejections(
+        [rejection("unknown_type", { n, a: "\u4e2d".repeat(32_000) })],
+        undefined,
+        n,
+      );
+    }
+    expect(ledger.hasRoom(0)).toBe(true);
+    const kept = ledger.rejections(1_000).map(({ message }) => message.slice(0, 9));
+    expect(kept).toHaveLength(10);
+    expect([kept[0], kept.at(-1)]).toEqual(['{"n":199,', '{"n":190,']);
+  });
+
   it("forgets what is older than a day, so that its file does not grow without end", async () => {
     const path = join(temporaryDirectory(), "server.db");
     const ledger = open(path);
@@ -48,10 +63,10 @@ describe("the ledger", () => {
     const ledger = open();
     await ledger.remember({ source: "shop", key: "m\ud800" }, 0);
     await ledger.remember({ source: "shop", key: "n\0a" }, 0);
-    const seen = ["m\ud800", "m\ud801", "m\ufffd", "n\0a", "n\0b", "n"].map((key) =>
+    const seen = ["m\ud800", "m\ud801", "m\ufffd", '"m\\ud800"', "n\0a", "n\0b", "n"].map((key) =>
       ledger.hasSeen({ source: "shop", key }, 0),
     );
-    expect(seen).toEqual([true, false, false, true, false, false]);
+    expect(seen).toEqual([true, false, false, false, true, false, false]);
   });
 
   it("resolves only when what it remembers is in the file", async () => {
