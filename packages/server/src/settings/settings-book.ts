@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 import { isObject } from "@countersign/protocol";
 import type { SourceSettings } from "@countersign/sender";
 import { messageOf, ServerError } from "../errors/server-error.ts";
@@ -97,7 +97,9 @@ function readSources(path: string): readonly SourceSettings[] {
 /** Readable by its owner only, since it holds secrets; on disk before it takes the place of the old one. */
 function replaceFile(path: string, text: string): void {
   const next = `${path}.new`;
-  const descriptor = openSync(next, "w", 0o600);
+  // What is there may belong to somebody else, or lead elsewhere.
+  rmSync(next, { force: true });
+  const descriptor = openSync(next, "wx", 0o600);
   try {
     writeSync(descriptor, text);
     fsyncSync(descriptor);

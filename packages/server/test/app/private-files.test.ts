@@ -1,4 +1,4 @@
-import { mkdirSync, statSync, writeFileSync } from "node:fs";
+import { lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createServer } from "@countersign/server";
 import { describe, expect, it } from "vitest";
@@ -33,6 +33,25 @@ describe.skipIf(process.platform === "win32")("files about people can be read by
       [...files, record].map((file) => [file, "600"]),
     );
     expect(modeOf(data)).toBe("700");
+  });
+
+  it("and settings are not written where somebody has put a link, or a file to read them in", async () => {
+    const folder = temporaryDirectory();
+    const data = join(folder, "data");
+    mkdirSync(data, { mode: 0o700 });
+    const elsewhere = join(folder, "elsewhere");
+    writeFileSync(elsewhere, "untouched", { mode: 0o666 });
+    const next = join(data, "settings.json.new");
+    symlinkSync(elsewhere, next);
+    const server = closing(await createServer({ to: "http://127.0.0.1:9/", port: 0, data }));
+    const put = async (name: string): Promise<number> =>
+      (await send(`${server.url}/api/sources/${name}`, { method: "PUT", body: {} })).status;
+    expect(await put("shop")).toBe(200);
+    expect(readFileSync(elsewhere, "utf8")).toBe("untouched");
+    writeFileSync(next, "", { mode: 0o644 });
+    expect(await put("blog")).toBe(200);
+    const file = join(data, "settings.json");
+    expect([lstatSync(file).isFile(), modeOf(file)]).toEqual([true, "600"]);
   });
 
   it("and an existing folder keeps its mode", async () => {
