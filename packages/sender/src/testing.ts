@@ -10,6 +10,14 @@ export type {
   ExpectOptions,
   MessagePattern,
   ReceiptLike,
+  Searched,
 } from "./expect/expect.ts";
 export { ExpectationError } from "./expect/expect.ts";
-export type { FastifyTarget, FetchTarget, KoaTarget, NodeTarget, Target } from "./target/target.ts";
+export type {
+  FastifyTarget,
+  FetchTarget,
+  KoaTarget,
+  NodeTarget,
+  ServerTarget,
+  Target,
+} from "./target/target.ts";

@@ -36,6 +36,20 @@ describe("sender.expect()", () => {
     expectTypeOf(message).toEqualTypeOf<TrackMessage>();
   });
 
+  it("waits for what deleteUser() resolves to", async () => {
+    const { url } = await startReceiver();
+    const sender = await openSender({ url });
+
+    const receipts = await sender.deleteUser("u1");
+    const delivery = await sender.expect(receipts).delivered();
+
+    expect(delivery).toMatchObject({
+      id: receipts[0]?.deliveries[0],
+      message: { type: "delete", userId: "u1" },
+    });
+    expect(() => sender.expect([{ type: "track" }] as unknown as typeof receipts)).toThrow("or several");
+  });
+
   it("waits for a delivery, and gives it with its message and attempts", async () => {
     const { url } = await startReceiver();
     const sender = await openSender({ url });

@@ -1,5 +1,5 @@
 import { EventEmitter, once } from "node:events";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { faultyTransport, type Fault } from "@countersign/sender/faults";
 import { createTestSender } from "@countersign/sender/testing";
@@ -50,6 +50,19 @@ const kinds: readonly { readonly name: string; readonly make: (keep: (seen: Seen
       keep({ method, path, header: String(headers["x-signature"]), body: await text(request) });
       response.writeHead(202, { "Retry-After": "7" }).end("done");
     },
+  },
+  {
+    name: "a server of node:http",
+    make: (keep) =>
+      createServer((request, response) => {
+        const { method, url: path, headers } = request;
+        text(request)
+          .then((body) => {
+            keep({ method, path, header: String(headers["x-signature"]), body });
+            response.writeHead(202, { "Retry-After": "7" }).end("done");
+          })
+          .catch(() => response.destroy());
+      }),
   },
   {
     name: "an Express app",
@@ -412,10 +425,14 @@ describe("what is no target", () => {
       // @ts-expect-error -- none of these is a target
       await expect(openTarget(target)).rejects.toThrow(
         new TypeError(
-          "target must be an Express app, a Koa app, a Fastify instance, a Node request listener, " +
+          "target must be an Express app, a Koa app, a Fastify instance, an http.Server, a Node request listener, " +
             "or a fetch handler as { fetch: handler }",
         ),
       );
     },
   );
+});
+
+it("a server that nothing answers for is refused, before anything is sent", async () => {
+  await expect(openTarget(createServer())).rejects.toThrow("a server without a request listener");
 });

@@ -6,7 +6,16 @@ import {
   type OptionNames,
 } from "@countersign/protocol";
 import type { SenderEvents } from "../engine/sender.ts";
-import type { Expect, Expectation, Expected, ExpectOptions } from "./expect.ts";
+import {
+  isReceipt,
+  joinReceipts,
+  type Expect,
+  type Expectation,
+  type Expected,
+  type ExpectOptions,
+  type ReceiptLike,
+  type Searched,
+} from "./expect.ts";
 import { attemptsGoal, endGoal, messageGoal, type Goal } from "./goals.ts";
 import { waitForGoal, type ExpectSource, type Search } from "./wait-for-goal.ts";
 
@@ -24,10 +33,11 @@ export function createExpect(source: ExpectSource, clock: Clock): Expect {
     skipped.push(call);
     skipped.splice(0, skipped.length - KEPT_SKIPS);
   });
-  const expect = (what: Expected = {}, options: ExpectOptions = {}): Expectation => {
+  const expect = (given: Expected = {}, options: ExpectOptions = {}): Expectation => {
+    const what = isReceipts(given) ? joinReceipts(given) : given;
     if (!isExpected(what)) {
       throw new TypeError(
-        "sender.expect() takes an awaited receipt, fields of a message, or a function that accepts a message",
+        "sender.expect() takes an awaited receipt or several, fields of a message, or a function that accepts a message",
       );
     }
     checkOptionNames("sender.expect()", options, OPTION_NAMES, OPTION_HINTS);
@@ -66,6 +76,12 @@ function expectation(search: Search): Expectation {
       return until(endGoal("end", "delivered", "failed", "expired"), ended);
     },
   };
+}
+
+function isReceipts(what: Expected): what is readonly ReceiptLike[] {
+  // An empty list means no delivery, and would be waited for in vain.
+  if (!Array.isArray(what) || what.length === 0) return false;
+  return what.every((one: unknown) => isExpected(one) && isReceipt(one as Searched));
 }
 
 /** Any other object would be taken for a pattern without fields, which every message fits: a promise, for one. */

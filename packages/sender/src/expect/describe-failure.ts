@@ -3,11 +3,11 @@ import { inspect } from "node:util";
 import type { Attempt } from "../delivery/attempt.ts";
 import type { Delivery } from "../delivery/delivery.ts";
 import type { SenderEvents } from "../engine/sender.ts";
-import { isReceipt, type Expected } from "./expect.ts";
+import { isReceipt, type Searched } from "./expect.ts";
 
 /** What is known when an expectation fails. */
 export interface FailureDetails {
-  readonly what: Expected;
+  readonly what: Searched;
   readonly destination: string | undefined;
   readonly goal: string;
   readonly withinMs: number;
@@ -34,7 +34,7 @@ export function describeFailure(details: FailureDetails): string {
   );
 }
 
-function describeExpected(what: Expected): string {
+function describeExpected(what: Searched): string {
   if (typeof what === "function") {
     return `a message that ${what.name === "" ? "the function" : `${what.name}()`} accepts`;
   }

@@ -22,10 +22,13 @@ export type MessagePattern<T extends MessageType = MessageType> = {
 };
 
 /** Which messages are meant: those of a receipt, those with given fields, or those a function accepts. */
-export type Expected<T extends MessageType = MessageType> =
+export type Searched<T extends MessageType = MessageType> =
   | ReceiptLike
   | MessagePattern<T>
   | ((message: WebhookMessage) => boolean);
+
+/** Which messages are meant, or several receipts: what `deleteUser()` resolves to. */
+export type Expected<T extends MessageType = MessageType> = Searched<T> | readonly ReceiptLike[];
 
 /** One attempt in an expected list: its status, its outcome, or any of its fields. */
 export type ExpectedAttempt =
@@ -99,10 +102,19 @@ export type Expect = <T extends MessageType = MessageType>(
 ) => Expectation<T>;
 
 /** Whether certain deliveries are meant, to which none will be added. */
-export function isReceipt(what: Expected): what is ReceiptLike {
+export function isReceipt(what: Searched): what is ReceiptLike {
   return (
     typeof what === "object" && Array.isArray(what["deliveries"]) && typeof what["settled"] === "function"
   );
+}
+
+/** Several receipts as one. */
+export function joinReceipts(receipts: readonly ReceiptLike[]): ReceiptLike {
+  return {
+    deliveries: receipts.flatMap(({ deliveries }) => deliveries),
+    settled: () => Promise.all(receipts.map((receipt) => receipt.settled())),
+    skipped: receipts.find(({ skipped }) => skipped !== undefined)?.skipped,
+  };
 }
 
 /** What was expected did not happen in time. The message tells what was seen instead. */

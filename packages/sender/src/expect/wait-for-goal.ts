@@ -7,7 +7,7 @@ import { describeFailure } from "./describe-failure.ts";
 import {
   ExpectationError,
   isReceipt,
-  type Expected,
+  type Searched,
   type ExpectedDelivery,
   type MessagePattern,
 } from "./expect.ts";
@@ -21,7 +21,7 @@ export type ExpectSource = Pick<Sender, "deliveries" | "delivery" | "on" | "off"
 export interface Search {
   readonly source: ExpectSource;
   readonly clock: Clock;
-  readonly what: Expected;
+  readonly what: Searched;
   readonly withinMs: number;
   readonly destination: string | undefined;
   /** The latest calls that lead to no delivery. */

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { answerWithFetch } from "./answer-with-fetch.ts";
-import type { FastifyTarget, FetchTarget, KoaTarget, NodeTarget, Target } from "./target.ts";
+import type { FastifyTarget, FetchTarget, KoaTarget, NodeTarget, ServerTarget, Target } from "./target.ts";
 
 // A function of the other kind fails in many ways when it is called like a listener, and none of them says why.
 const FETCH_HINT = "If the target is a fetch handler, pass it as { fetch: handler }. ";
@@ -57,8 +57,16 @@ async function listenerOf(target: Target): Promise<NodeTarget> {
   if (isFetch(target)) {
     return (request, response) => answerWithFetch(target, request, response);
   }
+  if (isServer(target)) {
+    if (target.listenerCount("request") === 0) {
+      throw new TypeError(
+        "the target is a server without a request listener: pass createServer(app), or initialise the app first (await app.init() in Nest)",
+      );
+    }
+    return (request, response) => void target.emit("request", request, response);
+  }
   throw new TypeError(
-    "target must be an Express app, a Koa app, a Fastify instance, a Node request listener, " +
+    "target must be an Express app, a Koa app, a Fastify instance, an http.Server, a Node request listener, " +
       "or a fetch handler as { fetch: handler }",
   );
 }
@@ -105,6 +113,10 @@ function isKoa(target: Exclude<Target, NodeTarget>): target is KoaTarget {
 
 function isFetch(target: Exclude<Target, NodeTarget>): target is FetchTarget {
   return hasMethod(target, "fetch");
+}
+
+function isServer(target: Exclude<Target, NodeTarget>): target is ServerTarget {
+  return ["listen", "listenerCount", "emit"].every((name) => hasMethod(target, name));
 }
 
 function hasMethod(target: unknown, name: string): boolean {

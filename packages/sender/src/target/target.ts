@@ -19,6 +19,16 @@ export interface FastifyTarget {
 }
 
 /**
+ * A server of `node:http`, listening or not, such as `app.getHttpServer()` of a Nest app that was initialised: its listeners
+ * answer, and neither it nor its port is touched.
+ */
+export interface ServerTarget {
+  listen(...parameters: never[]): unknown;
+  listenerCount(event: string): number;
+  emit(event: string, ...parameters: unknown[]): boolean;
+}
+
+/**
  * A fetch handler: a Hono app, or any function from a `Request` to a `Response` as `{ fetch: handler }`.
  *
  * The wrapping says which kind of function it is. Nothing else could: both kinds may take any number of parameters.
@@ -36,5 +46,6 @@ export interface FetchTarget {
  * | an object with `ready()` and `routing()` | a Fastify instance |
  * | an object with `callback()` | a Koa app |
  * | an object with `fetch()` | a fetch handler, or a Hono app |
+ * | an object with `listen()`, `listenerCount()` and `emit()` | a server of `node:http`, such as Nest's `app.getHttpServer()` |
  */
-export type Target = NodeTarget | KoaTarget | FastifyTarget | FetchTarget;
+export type Target = NodeTarget | KoaTarget | FastifyTarget | FetchTarget | ServerTarget;
