@@ -1,24 +1,15 @@
 import { sign } from "@countersign/core";
 import type { Attempt, Delivery, SenderSettings } from "@countersign/sender";
-import { HIDDEN, withHiddenHeaders } from "../settings/hidden-headers.ts";
+import { credentialsOf, withoutCredentials } from "../settings/hidden-credentials.ts";
+import { withHiddenHeaders } from "../settings/hidden-headers.ts";
 import { destinationOf } from "../settings/settings-edit.ts";
-
-/** The parts of a header that are hidden in an answer. Hiding shorter ones would hide the answer. */
-const CREDENTIAL_LENGTH = 8;
-
-/** The start of a credential at the end of an answer is hidden from this length on: a shorter one is in any word. */
-const SHORTEST_START = 4;
 
 /** A delivery as the control API shows it: times as ISO 8601, without the body. */
 export function deliveryJson(
   { body: _, attempts, acceptedAt, dueAt, endedAt, ...delivery }: Delivery,
   settings: SenderSettings,
 ): object {
-  const { endpoints = [], secret = "" } = destinationOf(settings, delivery.destination) ?? {};
-  const values = [secret, ...endpoints.flatMap(({ headers = {} }) => Object.values(headers))];
-  const credentials = values
-    .flatMap((value) => value.split(" "))
-    .filter((part) => part.length >= CREDENTIAL_LENGTH);
+  const credentials = credentialsOf(settings, delivery.destination);
   return {
     ...delivery,
     acceptedAt: iso(acceptedAt),
@@ -48,21 +39,8 @@ export function deliveryDetailJson(delivery: Delivery, settings: SenderSettings)
   };
 }
 
-/** An endpoint that answers with what it was sent answers with the credentials of its headers. */
-function attemptJson({ startedAt, response, ...attempt }: Attempt, credentials: readonly string[]): object {
-  const shown = credentials.reduce(
-    (text, credential) => withoutStartOf(credential, text.replaceAll(credential, HIDDEN)),
-    response,
-  );
-  return { ...attempt, response: shown, startedAt: iso(startedAt) };
-}
-
-/** A long answer is kept up to a limit, which may have cut a credential in two. */
-function withoutStartOf(credential: string, text: string): string {
-  for (let length = credential.length - 1; length >= SHORTEST_START; length -= 1) {
-    if (text.endsWith(credential.slice(0, length))) return text.slice(0, -length) + HIDDEN;
-  }
-  return text;
+function attemptJson({ startedAt, ...attempt }: Attempt, credentials: readonly string[]): object {
+  return { ...withoutCredentials(attempt, credentials), startedAt: iso(startedAt) };
 }
 
 function curl(url: string, headers: Readonly<Record<string, string>>, body: string): string {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer as createHttpServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createServer, type CountersignServer } from "@countersign/server";
+import { createServer, type CountersignServer, type LiveEvent } from "@countersign/server";
 import { beforeEach, describe, expect, it } from "vitest";
 import { send, type Answer } from "../support/http.ts";
 import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
@@ -75,6 +75,17 @@ describe("credentials", () => {
     expect(delivery?.attempts[0]?.response).toMatch(/"authorization":"Bearer \(hidden\)","x-team":"a"/);
     const detail = await send(`${server.url}/api/deliveries/${delivery?.id}`);
     expect(answer.text + detail.text).not.toContain("canary-token");
+  });
+
+  it("are not in the live events either, which serve --json prints and pages follow", async () => {
+    const url = await startEcho(({ headers }) => `${headers.authorization} ${SECRET}`);
+    await put({ endpoints: [{ url, headers: { Authorization: TOKEN } }] });
+    const events: LiveEvent[] = [];
+    server.subscribe((event) => events.push(event));
+    await track();
+    const [attempt] = events.flatMap((event) => (event.event === "attempt" ? [event.attempt] : []));
+    expect(attempt?.response).toBe("Bearer (hidden) (hidden)");
+    expect(JSON.stringify(events)).not.toContain("canary-token");
   });
 
   it("are not in an answer either that was cut in the middle of one", async () => {
