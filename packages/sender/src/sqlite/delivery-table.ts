@@ -66,8 +66,10 @@ export class DeliveryTable {
     return Number(this.#insertMessage.run(values).lastInsertRowid);
   }
 
-  insertDelivery(delivery: NewDelivery, message: number, acceptedAt: number): void {
-    this.#insertDelivery.run([delivery.id, message, delivery.destination, acceptedAt, acceptedAt]);
+  /** Stores a delivery of a stored message; returns its position. */
+  insertDelivery({ id, destination }: NewDelivery, message: number, acceptedAt: number): number {
+    const values = [id, message, destination, acceptedAt, acceptedAt];
+    return Number(this.#insertDelivery.run(values).lastInsertRowid);
   }
 
   /** Stores another delivery of the message of `id`; returns false when there is none. */

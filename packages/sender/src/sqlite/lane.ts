@@ -13,7 +13,10 @@ export interface LaneOptions {
   readonly handler: DeliveryHandler;
   readonly table: DeliveryTable;
   readonly clock: Clock;
-  /** Stores a settlement and calls `committed`, then pumps the lane; rejects when it could not be stored. */
+  /**
+   * Stores a settlement and calls `committed`, then `stir` if it is due again, then `pump`; rejects when it could not be
+   * stored.
+   */
   readonly settle: (
     seq: number,
     due: DueDelivery,
@@ -24,7 +27,7 @@ export interface LaneOptions {
 }
 
 /**
- * Hands over the due deliveries of one destination.
+ * Hands over the due deliveries of one destination: those that were just stored from memory, the others from the table.
  *
  * Claims are kept in memory only: one process owns the file, and what it had claimed when it died is simply still
  * pending. Claimed deliveries are the longest due, so they are the first that the index yields; asking for as many
@@ -35,6 +38,8 @@ export class Lane implements Consumer {
   readonly #claimed = new Set<number>();
   #wake: { readonly at: number; readonly task: ScheduledTask } | undefined;
   #stopped = false;
+  /** Whether everything that is due is claimed: nothing has to be looked up. */
+  #isDrained = false;
   readonly #pauses = new Set<() => void>();
   #whenEmpty: (() => void)[] = [];
 
@@ -42,19 +47,37 @@ export class Lane implements Consumer {
     this.#options = options;
   }
 
+  /** Claims a delivery that was just stored, if it is the next one and there is room. Else `pump` finds it in the table. */
+  offer(seq: number, due: DueDelivery): void {
+    const { concurrency, clock } = this.#options;
+    const isNext = this.#isDrained && (this.#wake === undefined || this.#wake.at > due.dueAt);
+    // After the system's time was set back, it may not be due yet.
+    const isDue = due.dueAt <= clock.now();
+    if (isNext && isDue && !this.#stopped && this.#claimed.size < concurrency) void this.#run(seq, due);
+    else this.stir();
+  }
+
+  /** The table has something due, or due later, that this lane does not know of. */
+  stir(): void {
+    this.#isDrained = false;
+  }
+
   /** Claims what is due and has room. */
   pump(): void {
     const { destination, concurrency, table, clock } = this.#options;
     const room = concurrency - this.#claimed.size;
-    if (this.#stopped || room <= 0) return;
+    if (this.#isDrained || this.#stopped || room <= 0) return;
     try {
       const now = clock.now();
       const longestDue = table.due(destination, now, concurrency);
       // After the system's time was set back, what is new is due longer than what is claimed.
       const due = longestDue.filter(({ seq }) => !this.#claimed.has(seq)).slice(0, room);
-      for (const { seq } of due) this.#start(seq, table.load(seq));
+      for (const { seq } of due) void this.#run(seq, table.load(seq));
       // A full lane pumps again when a delivery settles.
-      if (due.length < room) this.#wakeAt(table.nextDueAt(destination, now));
+      if (due.length < room) {
+        this.#wakeAt(table.nextDueAt(destination, now));
+        this.#isDrained = true;
+      }
     } catch (error) {
       this.#report(error);
       this.#wakeAt(clock.now() + RECOVERY_MS);
@@ -68,12 +91,8 @@ export class Lane implements Consumer {
     if (this.#claimed.size > 0) await new Promise<void>((resolve) => this.#whenEmpty.push(resolve));
   }
 
-  #start(seq: number, due: DueDelivery): void {
-    this.#claimed.add(seq);
-    void this.#run(seq, due);
-  }
-
   async #run(seq: number, due: DueDelivery): Promise<void> {
+    this.#claimed.add(seq);
     const release = this.#options.clock.hold();
     const settlement = await this.#options.handler.deliver(due);
     await this.#settle(seq, due, settlement, release);
@@ -85,7 +104,10 @@ export class Lane implements Consumer {
    */
   async #settle(seq: number, due: DueDelivery, settlement: Settlement, release: () => void): Promise<void> {
     try {
-      await this.#options.settle(seq, due, settlement, () => this.#claimed.delete(seq));
+      await this.#options.settle(seq, due, settlement, () => {
+        this.#claimed.delete(seq);
+        this.#options.handler.settled(due, settlement);
+      });
       release();
     } catch (error) {
       this.#report(error);
@@ -120,6 +142,7 @@ export class Lane implements Consumer {
     if (at === undefined) return;
     const task = this.#options.clock.schedule(at, () => {
       this.#wake = undefined;
+      this.stir();
       this.pump();
     });
     this.#wake = { at, task };

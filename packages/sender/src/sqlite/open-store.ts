@@ -1,18 +1,20 @@
 import type Database from "libsql";
-import type { Delivery, DeliveryFilter, DueDelivery, Settlement } from "../delivery/delivery.ts";
+import type { Delivery, DeliveryFilter, DueDelivery } from "../delivery/delivery.ts";
 import type {
   Acceptance,
   Consumer,
   DeliveryCounts,
   DeliveryHandler,
   KnownTrait,
+  NewDelivery,
+  NewMessage,
   StoreContext,
 } from "../store/delivery-store.ts";
 import { type DeliveryCount, DeliveryCounter } from "./delivery-counter.ts";
 import { DeliveryLog } from "./delivery-log.ts";
 import { DeliveryTable } from "./delivery-table.ts";
 import { FileRoom } from "./file-room.ts";
-import { Lane } from "./lane.ts";
+import { Lane, type LaneOptions } from "./lane.ts";
 import { ProfileTable } from "./profile-table.ts";
 import { Retention } from "./retention.ts";
 import { WriteQueue } from "./write-queue.ts";
@@ -25,6 +27,12 @@ export interface OpenStoreOptions {
   readonly context: StoreContext;
   /** Lets go of the lock on the file. */
   readonly unlock: () => void;
+}
+
+/** A delivery that was just stored, and its position in the table. */
+interface StoredDelivery {
+  readonly seq: number;
+  readonly due: DueDelivery;
 }
 
 /** A database that is open: its tables, its group commit, and a lane for each destination being served. */
@@ -58,21 +66,24 @@ export class OpenStore {
     this.#writes = new WriteQueue(db, options.path, {
       begin: () => this.#usage.clear(),
       finish: () => this.#profiles.addUsage(this.#usage),
-      flushed: () => this.#flushed(),
+      flushed: this.#flushed,
     });
   }
 
   accept(acceptance: Acceptance): Promise<void> {
     const { messages, deliveries, usage, traits } = acceptance;
     let removed: readonly DeliveryCount[] = [];
+    let stored: StoredDelivery[] = [];
     const run = (): void => {
       const positions = messages.map((message) => this.#table.insertMessage(message));
+      stored = [];
       for (const delivery of deliveries) {
         const position = positions[delivery.message];
         const message = messages[delivery.message];
         if (position === undefined || message === undefined)
           throw new TypeError("A delivery names no message.");
-        this.#table.insertDelivery(delivery, position, message.acceptedAt);
+        const seq = this.#table.insertDelivery(delivery, position, message.acceptedAt);
+        stored.push({ seq, due: firstRoundOf(delivery, message) });
       }
       for (const [source, calls] of usage ?? [])
         this.#usage.set(source, (this.#usage.get(source) ?? 0) + calls);
@@ -82,7 +93,12 @@ export class OpenStore {
       this.#room.assertRoom();
     };
     return this.#writes.add(run, () => {
-      for (const { destination } of deliveries) this.#added(destination);
+      for (const { seq, due } of stored) {
+        const { destination } = due.delivery;
+        this.#counter.added(destination);
+        this.#lanes.get(destination)?.offer(seq, due);
+        this.#stirred.add(destination);
+      }
       if (removed.length > 0) this.#counter.forget(removed);
     });
   }
@@ -96,7 +112,10 @@ export class OpenStore {
         found = this.#table.repeat(id, next.id, next.acceptedAt);
       },
       () => {
-        if (found) this.#added(original.destination);
+        if (!found) return;
+        this.#counter.added(original.destination);
+        this.#lanes.get(original.destination)?.stir();
+        this.#stirred.add(original.destination);
       },
     );
     return found;
@@ -111,7 +130,7 @@ export class OpenStore {
       table: this.#table,
       clock,
       failed,
-      settle: (seq, due, settlement, committed) => this.#settle(seq, due, settlement, handler, committed),
+      settle: this.#settle,
     });
     this.#lanes.set(destination, lane);
     lane.pump();
@@ -155,13 +174,8 @@ export class OpenStore {
     this.#options.unlock();
   }
 
-  #settle(
-    seq: number,
-    due: DueDelivery,
-    settlement: Settlement,
-    handler: DeliveryHandler,
-    committed: () => void,
-  ): Promise<void> {
+  readonly #settle: LaneOptions["settle"] = (seq, due, settlement, committed) => {
+    const { destination, id } = due.delivery;
     let removed: readonly DeliveryCount[] = [];
     return this.#writes.add(
       () => {
@@ -171,14 +185,16 @@ export class OpenStore {
       () => {
         committed();
         if (removed.length > 0) this.#counter.forget(removed);
-        this.#stirred.add(due.delivery.destination);
-        handler.settled(due, settlement);
-        if (settlement.state === "pending") return;
-        this.#counter.ended(due.delivery.destination, settlement.state);
-        this.#options.context.ended(due.delivery.id);
+        this.#stirred.add(destination);
+        if (settlement.state === "pending") {
+          this.#lanes.get(destination)?.stir();
+        } else {
+          this.#counter.ended(destination, settlement.state);
+          this.#options.context.ended(id);
+        }
       },
     );
-  }
+  };
 
   /** In a file of limited size, removes what ended first until there is room or nothing more to remove. */
   #makeRoom(room: FileRoom): readonly DeliveryCount[] {
@@ -191,12 +207,7 @@ export class OpenStore {
     return removed;
   }
 
-  #added(destination: string): void {
-    this.#counter.added(destination);
-    this.#stirred.add(destination);
-  }
-
-  #flushed(): void {
+  readonly #flushed = (): void => {
     for (const destination of this.#stirred) this.#lanes.get(destination)?.pump();
     this.#stirred.clear();
     try {
@@ -204,5 +215,17 @@ export class OpenStore {
     } catch (error) {
       this.#options.context.failed(error instanceof Error ? error : new Error(String(error)));
     }
-  }
+  };
+}
+
+/** What the table would say of a delivery that was just stored. */
+function firstRoundOf({ id, destination }: NewDelivery, message: NewMessage): DueDelivery {
+  const { body, ...info } = message;
+  return {
+    delivery: { id, ...info, destination },
+    rounds: 0,
+    dueAt: message.acceptedAt,
+    progress: {},
+    body,
+  };
 }

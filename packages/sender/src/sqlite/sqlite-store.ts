@@ -91,7 +91,7 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
 
   return {
     open: (context) => attempt(() => open(context)),
-    accept: (acceptance) => attempt(() => opened().accept(acceptance)),
+    accept: async (acceptance) => opened().accept(acceptance),
     repeat: (id, next) => attempt(() => opened().repeat(id, next)),
     consume: (destination, concurrency, handler) => opened().consume(destination, concurrency, handler),
     find: (id) => attempt(() => opened().find(id)),

@@ -41,12 +41,12 @@ export class WriteQueue {
   add(run: () => void, committed: () => void): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ run, committed, resolve, reject });
-      this.#turn ??= setImmediate(() => this.flush());
+      this.#turn ??= setImmediate(this.flush);
     });
   }
 
   /** Commits what is waiting, now. */
-  flush(): void {
+  readonly flush = (): void => {
     if (this.#turn !== undefined) clearImmediate(this.#turn);
     this.#turn = undefined;
     const group = this.#waiting;
@@ -54,7 +54,7 @@ export class WriteQueue {
     if (group.length === 0) return;
     this.#commit(group);
     this.#hooks.flushed();
-  }
+  };
 
   #commit(group: readonly Write[]): void {
     try {

@@ -72,11 +72,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #informational = 0;
   #answer: Answer | undefined;
   #controller: Dispatcher.DispatchController | undefined;
-  #ended = false;
-
-  get ended(): boolean {
-    return this.#ended;
-  }
+  ended = false;
 
   constructor(options: SendOptions, settle: (result: AttemptResult) => void) {
     this.#options = options;
@@ -91,7 +87,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     // The time ran out while the connection was being made: nothing has been written yet, and nothing will be.
-    if (this.#ended) {
+    if (this.ended) {
       this.#drop();
     }
   }
@@ -147,10 +143,10 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   /** The first call settles the attempt. An error after the headers changes nothing: the endpoint has answered. */
   #end(error?: unknown): void {
-    if (this.#ended) {
+    if (this.ended) {
       return;
     }
-    this.#ended = true;
+    this.ended = true;
     clearTimeout(this.#timer);
     this.#options.signal?.removeEventListener("abort", this.#onAbort);
     const responseBody = new Uint8Array(Buffer.concat(this.#chunks));

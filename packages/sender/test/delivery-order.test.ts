@@ -1,0 +1,125 @@
+import { sqliteStore } from "@countersign/sender";
+import type { DeliveryStore, DueDelivery, NewMessage, Settlement } from "@countersign/sender/store";
+import { virtualClock, type VirtualClock } from "@countersign/sender/testing";
+import { expect, it, onTestFinished } from "vitest";
+
+const DESTINATION = "shop/webhooks";
+
+interface Serving {
+  /** Stores a delivery for each id, due at `dueAt`. */
+  readonly accept: (ids: readonly string[], dueAt?: number) => Promise<void>;
+  /** What was handed over, in order. */
+  readonly handedOver: DueDelivery[];
+  /** Ids of what was handed over, in order. */
+  readonly ids: () => readonly string[];
+  /** Ends the round of a delivery. */
+  readonly settle: (id: string, settlement: Settlement) => void;
+}
+
+function messageOf(id: string, acceptedAt: number): NewMessage {
+  const identity = `user of ${id}`;
+  const body = Buffer.from(JSON.stringify({ type: "track", event: id, userId: identity }));
+  return { messageId: `m-${id}`, type: "track", source: "shop", identity, event: id, acceptedAt, body };
+}
+
+function serve(store: DeliveryStore, clock: VirtualClock, concurrency: number): Serving {
+  const handedOver: DueDelivery[] = [];
+  const rounds = new Map<string, (settlement: Settlement) => void>();
+  store.consume(DESTINATION, concurrency, {
+    deliver: (due) => {
+      handedOver.push(due);
+      return new Promise((resolve) => rounds.set(due.delivery.id, resolve));
+    },
+    settled: () => {},
+  });
+  return {
+    accept: (ids, dueAt = clock.now()) =>
+      store.accept({
+        messages: ids.map((id) => messageOf(id, dueAt)),
+        deliveries: ids.map((id, message) => ({ id, destination: DESTINATION, message })),
+      }),
+    handedOver,
+    ids: () => handedOver.map(({ delivery }) => delivery.id),
+    settle: (id, settlement) => rounds.get(id)?.(settlement),
+  };
+}
+
+async function openStore(clock: VirtualClock): Promise<DeliveryStore> {
+  const store = sqliteStore();
+  await store.open({ clock, ended: () => {}, failed: () => {} });
+  return store;
+}
+
+async function startServing(concurrency: number): Promise<Serving & { readonly clock: VirtualClock }> {
+  const clock = virtualClock();
+  const store = await openStore(clock);
+  const serving = serve(store, clock, concurrency);
+  onTestFinished(async () => {
+    const delivered: Settlement = { state: "delivered", endedAt: clock.now(), attempts: [] };
+    const closing = store.close();
+    for (const id of serving.ids()) serving.settle(id, delivered);
+    await closing;
+  });
+  return { ...serving, clock };
+}
+
+const endedAt = (clock: VirtualClock): Settlement => ({
+  state: "delivered",
+  endedAt: clock.now(),
+  attempts: [],
+});
+
+it("a call made in the turn in which a place is freed is sent after those that waited for it", async () => {
+  const { accept, settle, ids, clock } = await startServing(1);
+  await accept(["first", "second", "third"]);
+  expect(ids()).toEqual(["first"]);
+
+  settle("first", endedAt(clock));
+  // So that its settlement is the first thing that this turn commits, and the call the second.
+  for (let hop = 0; hop < 10; hop += 1) await Promise.resolve();
+  await accept(["fourth"]);
+  await expect.poll(ids).toEqual(["first", "second"]);
+  settle("second", endedAt(clock));
+  await expect.poll(ids).toEqual(["first", "second", "third"]);
+  settle("third", endedAt(clock));
+  await expect.poll(ids).toEqual(["first", "second", "third", "fourth"]);
+});
+
+it("a delivery that is due again at once is sent before a call made later", async () => {
+  const { accept, settle, ids, clock } = await startServing(1);
+  await accept(["first"]);
+  const progress = {};
+  settle("first", { state: "pending", dueAt: clock.now(), rounds: 1, progress, attempts: [] });
+  await accept(["second"]);
+  await expect.poll(ids).toEqual(["first", "first"]);
+  settle("first", endedAt(clock));
+  await expect.poll(ids).toEqual(["first", "first", "second"]);
+});
+
+it("a delivery that is not due yet waits, though there is room", async () => {
+  const { accept, settle, ids, clock } = await startServing(5);
+  await accept(["later"], clock.now() + 5_000);
+  await accept(["now"]);
+  expect(ids()).toEqual(["now"]);
+  settle("now", endedAt(clock));
+  const advanced = clock.advance("5s");
+  await expect.poll(ids).toEqual(["now", "later"]);
+  settle("later", endedAt(clock));
+  await advanced;
+});
+
+it("what is handed over when it is stored is what the table says of it", async () => {
+  const clock = virtualClock();
+  const before = await openStore(clock);
+  const after = await openStore(clock);
+  const fromMemory = serve(before, clock, 5);
+  const ids = ["a", "b", "c"];
+  await fromMemory.accept(ids);
+  await serve(after, clock, 0).accept(ids);
+  const fromTable = serve(after, clock, 5);
+
+  const plain = (all: readonly DueDelivery[]): unknown =>
+    all.map((due) => ({ ...due, body: Buffer.from(due.body).toString() }));
+  expect(fromTable.handedOver).toHaveLength(3);
+  expect(plain(fromMemory.handedOver)).toEqual(plain(fromTable.handedOver));
+});
