@@ -45,7 +45,7 @@ export interface TestSender extends Sender {
 /** Any port will do to check a path. */
 const ANY_BASE = "http://127.0.0.1/";
 
-/** The names that stand beside `target`: checked against the type. */
+/** The names that may be given with `target`: checked against the type. */
 const TARGET_FORM: OptionsForm = {
   key: "target",
   names: targetNames({

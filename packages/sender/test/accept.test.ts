@@ -68,7 +68,7 @@ describe("accept()", () => {
     expect(await sender.accept(calls.slice(0, 3))).toHaveLength(3);
   });
 
-  it("skips what a source blocks and what the integrations turn off, and says so in order", async () => {
+  it("skips blocked events and calls that integrations turn off, and reports them in order", async () => {
     const receiver = await startReceiver();
     const destinations = [{ endpoints: [{ url: receiver.url }] }];
     const sender = await openSender({
@@ -91,7 +91,7 @@ describe("accept()", () => {
     expect(receiver.received.map(({ message }) => message["messageId"])).toEqual(["m2"]);
   });
 
-  it("gives a call without an id one of its own", async () => {
+  it("gives an id to a call without one", async () => {
     const { sender, receiver } = await single();
     const { messageId, ...call } = track("m1");
     const [first, second] = await sender.accept([call, call]);
@@ -117,7 +117,7 @@ describe("accept()", () => {
     ["no time", { type: "page", messageId: "m2", userId: "u1" }],
     ["no identity", { type: "page", messageId: "m2", timestamp: TIMESTAMP }],
     ["a BigInt", track("m2", { properties: { n: 1n } })],
-  ])("refuses a list with %s in it, and keeps nothing of it", async (_name, item) => {
+  ])("refuses a list with %s in it and stores nothing", async (_name, item) => {
     const { sender, receiver } = await single();
 
     // Callers in plain JavaScript get no help from the types.

@@ -46,7 +46,7 @@ describe("audiences", () => {
     expect(receiver.received.map(traitOf).at(-1)).toEqual(["user 10", { big_spenders: false }]);
   }, 60_000);
 
-  it("two syncs at once are one after the other", async () => {
+  it("two syncs at once run one after the other", async () => {
     const receiver = await startReceiver();
     const sender = await openSender({ url: receiver.url });
     const [first, second] = await Promise.all([
@@ -85,7 +85,7 @@ describe("audiences", () => {
     expect(await sender.syncAudience("Everyone", ["a"])).toMatchObject({ changed: ["a"] });
   });
 
-  it("one that is not valid changes nothing", async () => {
+  it("an invalid sync changes nothing", async () => {
     const receiver = await startReceiver();
     const sender = await openSender({ url: receiver.url });
     await expect(sender.syncAudience("Everyone", ["a", ""])).rejects.toMatchObject({
@@ -112,7 +112,7 @@ describe("audiences", () => {
   });
 });
 
-describe("members of another kind are refused, and remove nobody", () => {
+describe("members of another kind are refused and remove nobody", () => {
   it.each<[string, unknown]>([
     ["undefined", undefined],
     ["null", null],
@@ -149,7 +149,7 @@ describe("members of another kind are refused, and remove nobody", () => {
 });
 
 describe("two names with one snake_case form do not overwrite each other", () => {
-  it("the second is refused and names the first, after a restart too", async () => {
+  it("the second is refused and the error names the first, even after a restart", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const receiver = await startReceiver();
     const open = (): Promise<Sender> => openSender({ url: receiver.url, store: sqliteStore({ path }) });
@@ -285,7 +285,7 @@ describe("a destination that is enabled after the first sync", () => {
   });
 });
 
-it("users whose names differ after a NUL are told apart", async () => {
+it("users whose names differ only after a NUL are two users", async () => {
   const sender = await openSender({ url: "http://127.0.0.1:9/", clock: virtualClock() });
   const members = ["a\0b", "a\0c", "a"];
   expect((await sender.syncAudience("VIP", members)).changed).toEqual(members);
@@ -296,7 +296,7 @@ describe("computed traits", () => {
   it.each<[string, unknown]>([
     ["a function", () => 1],
     ["a BigInt", 1n],
-  ])("%s is refused, with nothing stored", async (_, value) => {
+  ])("%s is refused and nothing is stored", async (_, value) => {
     const sender = await openSender({ url: "http://127.0.0.1:9/", clock: virtualClock() });
     await expect(sender.syncComputedTrait("Trait", { a: 1, b: value })).rejects.toMatchObject({
       name: "CallError",
@@ -306,7 +306,7 @@ describe("computed traits", () => {
     expect(await sender.deliveries()).toEqual([]);
   });
 
-  it("only changed values are sent; null takes a trait away; who is not named is left alone", async () => {
+  it("only changed values are sent; null removes a trait; users that are not named keep theirs", async () => {
     const receiver = await startReceiver();
     const sender = await openSender({ url: receiver.url, clock: virtualClock() });
     const sync = async (values: Record<string, unknown>): Promise<unknown[]> => {

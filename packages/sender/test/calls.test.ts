@@ -74,7 +74,7 @@ describe("messages", () => {
     ["2026-01-31T08:30:00+02", "2026-01-31T06:30:00.000Z"],
     ["2026-01-31T08:30:00+0530", "2026-01-31T03:00:00.000Z"],
     ["2026-01-31T08:30:00.123456Z", "2026-01-31T08:30:00.123Z"],
-  ])("the timestamp %s is %s, whatever the time zone of the machine", async (timestamp, sent) => {
+  ])("the timestamp %s is %s in every time zone", async (timestamp, sent) => {
     const { sender, receiver } = await single();
     await sender.page({ userId: "u1", timestamp });
     await sender.deleteUser("u1", { timestamp });
@@ -259,7 +259,7 @@ describe("calls that are not valid", () => {
     expect(await sender.deliveries()).toEqual([]);
   });
 
-  it("a call of exactly 32 KiB is taken, one byte more is not", async () => {
+  it("a call of exactly 32 KiB is accepted, one byte more is not", async () => {
     const { sender } = await single();
     const size = (filler: string): number =>
       JSON.stringify({ type: "identify", userId: "u1", traits: { filler } }).length;
@@ -270,7 +270,7 @@ describe("calls that are not valid", () => {
     });
   });
 
-  it("neither the id nor the time that the sender fills in counts, whatever is merged into a page", async () => {
+  it("the id and the time that the sender fills in do not count, also for a page with merged traits", async () => {
     const { sender, receiver } = await single();
     const size = (filler: string): number =>
       JSON.stringify({ type: "page", userId: "u1", properties: { filler } }).length;
@@ -302,7 +302,7 @@ describe("calls that are not valid", () => {
     expect(receiver.received).toEqual([]);
   });
 
-  it("a closed sender takes no calls", async () => {
+  it("a closed sender accepts no calls", async () => {
     const { sender } = await single();
     const receipt = await sender.track({ userId: "u1", event: "e" });
     await sender.close();

@@ -37,7 +37,7 @@ describe("close()", () => {
     },
   );
 
-  it("attempts under way may end; what is unfinished goes on at the next start", async () => {
+  it("attempts in progress may end; pending deliveries continue at the next start", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     let answer: (() => void) | undefined;
     const answered = new Promise<void>((resolve) => (answer = resolve));
@@ -83,7 +83,7 @@ describe("close()", () => {
     expect(receiver.received).toHaveLength(2);
   });
 
-  it("a deadline that no timer can hold gives nothing up", async () => {
+  it("a deadline longer than a timer can run gives nothing up", async () => {
     const receiver = await startReceiver(() => "never");
     const sender = await openSender({ url: receiver.url, attemptTimeout: "200ms", retry: { windowMs: 0 } });
     const receipt = await sender.track({ userId: "u1", event: "e" });
@@ -93,7 +93,7 @@ describe("close()", () => {
     expect(await settled).toMatchObject([{ state: "expired", attempts: [{ outcome: "timeout" }] }]);
   });
 
-  it("an endpoint that refused in a round that was given up is not called again", async () => {
+  it("an endpoint that rejected in a round that was given up is not called again", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const receiver = await startReceiver(({ path }) => (path === "/silent" ? "never" : { status: 410 }));
     const endpoints = ["refuses", "silent"].map((path) => ({ url: receiver.url + path }));

@@ -18,7 +18,7 @@ async function freePort(): Promise<number> {
 }
 
 describe("events", () => {
-  it("each step of a delivery is told, in order, with what a listener needs", async () => {
+  it("each step of a delivery emits an event, in order, with what a listener needs", async () => {
     const answers = [503, 204];
     const receiver = await startReceiver(() => ({ status: answers.shift() ?? 500 }));
     const clock = virtualClock();
@@ -153,7 +153,7 @@ describe("stats", () => {
     expect(silent?.responseTimes).toMatchObject({ count: 0, overBudget: 0 });
   });
 
-  it("the last bucket ends at the five seconds of the spec unless told", async () => {
+  it("by default, the last bucket ends at five seconds (spec 8)", async () => {
     const receiver = await startReceiver();
     const sender = await openSender({ url: receiver.url });
     await (await sender.track({ userId: "u1", event: "e" })).settled();

@@ -106,7 +106,7 @@ describe("close() keeps its deadline", () => {
     expect(ms).toBeLessThan(1_800);
   });
 
-  it("when an attempt never ends, even if it is told to; the delivery goes on at the next start", async () => {
+  it("when an attempt ignores its abort signal; the delivery continues at the next start", async () => {
     const store = sqliteStore();
     const transport = brokenTransport(() => new Promise(() => {}));
     const sender = await createSender({ url: ENDPOINT_URL, store, transport });
@@ -133,7 +133,7 @@ describe("close() keeps its deadline", () => {
     expect(ms).toBeLessThan(6_000);
   });
 
-  it("when the store does not close, and says so; the transport is closed all the same", async () => {
+  it("when the store does not close, and says so; the transport is still closed", async () => {
     class StuckStore extends QueueStore {
       override close(): Promise<void> {
         return new Promise(() => {});
@@ -168,7 +168,7 @@ describe("close() keeps its deadline", () => {
     expect(ms).toBeLessThan(5_000);
   });
 
-  it("and everything else is let go of when the transport fails to close", async () => {
+  it("and closes everything else when the transport fails to close", async () => {
     const path = ":memory:";
     const store = sqliteStore({ path });
     const transport: Transport = { ...silentTransport(), close: () => Promise.reject(new Error("busy")) };

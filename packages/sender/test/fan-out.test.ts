@@ -66,7 +66,7 @@ describe("fan-out", () => {
     }
   });
 
-  it("which endpoints refused survives a restart", async () => {
+  it("which endpoints rejected survives a restart", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const receiver = await startReceiver(({ path }) => ({ status: path === "/0" ? 410 : 503 }));
     const settings = {
@@ -95,7 +95,7 @@ describe("fan-out", () => {
     expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1);
   });
 
-  it("an endpoint that asked to be called later is left out of the rounds before", async () => {
+  it("an endpoint that asked to be called later is left out of earlier rounds", async () => {
     const receiver = await startReceiver(({ path }) =>
       path === "/0" ? { status: 429, headers: { "Retry-After": "60" } } : { status: 503 },
     );

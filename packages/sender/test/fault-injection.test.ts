@@ -55,7 +55,7 @@ describe("an injected fault", () => {
     ["missing_signature", 401],
     ["stale_secret", 401],
     ["oversize", 413],
-  ])("%s is refused by a receiver that verifies, and is logged with the attempt", async (fault, status) => {
+  ])("%s is rejected by a receiver that verifies, and is logged with the attempt", async (fault, status) => {
     const { receiver, sender } = await setUp();
     sender.inject(fault);
 
@@ -86,7 +86,7 @@ describe("an injected fault", () => {
     },
   );
 
-  it("slow_body is delivered all the same", async () => {
+  it("slow_body is still delivered", async () => {
     const { receiver, sender } = await setUp({ attemptTimeout: "1s" });
     sender.inject("slow_body");
 
@@ -141,7 +141,7 @@ describe("an injected fault", () => {
 });
 
 describe("the scope of a fault", () => {
-  it("is one attempt of any delivery unless told", async () => {
+  it("is one attempt of any delivery by default", async () => {
     const { sender } = await setUp();
     const fault = sender.inject("bad_signature");
 
@@ -167,7 +167,7 @@ describe("the scope of a fault", () => {
     expect(outcomes.get(two.url)).toBe("rejected");
   });
 
-  it("can be one message, and can be taken back", async () => {
+  it("can be one message, and can be cancelled", async () => {
     const { sender } = await setUp();
     sender.inject("bad_signature", { messageId: "m2" });
     const fault = sender.inject("bad_signature", { messageId: "m3", times: 5 });
@@ -219,7 +219,7 @@ describe("a target", () => {
     await expect(openSender({ target, ...options })).rejects.toThrow(TypeError);
   });
 
-  it("is let go of with the sender: nothing keeps the process open", async () => {
+  it("is closed with the sender: nothing keeps the process open", async () => {
     const script = `
       import { createTestSender } from ${JSON.stringify(new URL("../dist/testing.js", import.meta.url))};
       const target = (request, response) => {

@@ -49,7 +49,7 @@ describe("a signature fault", () => {
     expect(struck.headers["X-Signature"]).toMatch(/^[0-9a-f]{40}$/u);
   });
 
-  it("missing_signature takes the header away, however it is written, and no other", () => {
+  it("missing_signature removes the header in any case of letters, and no other", () => {
     const request = signedRequest();
     const lowercase = {
       ...request,
@@ -61,7 +61,7 @@ describe("a signature fault", () => {
     expect(Object.keys(request.headers)).toContain("X-Signature");
   });
 
-  it("stale_secret signs the same bytes with a secret of before", () => {
+  it("stale_secret signs the same bytes with an older secret", () => {
     const struck = applyFault(signedRequest(), "stale_secret");
 
     expect(verifySignature(body, struck.headers["X-Signature"] ?? "", STALE_SECRET).ok).toBe(true);
@@ -80,7 +80,7 @@ describe("a signature fault", () => {
     expect(message).toEqual(JSON.parse(TEXT));
   });
 
-  it("oversize leaves a message unsigned where there is no secret, and a larger one as large as it is", () => {
+  it("oversize does not sign without a secret, and does not change a message that is larger already", () => {
     const large = new TextEncoder().encode(JSON.stringify("x".repeat(2_000_000)));
     const struck = applyFault({ url: "http://127.0.0.1/", headers: {}, body: large }, "oversize");
 
@@ -257,7 +257,7 @@ describe("a fault on the wire", () => {
     },
   );
 
-  it("leaves the connections of other attempts alone", async () => {
+  it("does not touch the connections of other attempts", async () => {
     const endpoint = await httpEndpoint();
     const transport = faultyTransport(createTransport());
     onTestFinished(() => transport.close());

@@ -53,7 +53,7 @@ function canLiftLimits(): boolean {
 }
 
 describe.runIf(process.platform !== "win32")("a disk that is full", () => {
-  it("refuses calls with a clear error; killed then, nothing accepted is lost", async () => {
+  it("refuses calls with a clear error; after a kill, everything accepted is still there", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const receiver = await startReceiver(() => "never");
     const { child, accepted, refused } = await fillDisk(receiver.url, path);
@@ -83,7 +83,7 @@ describe.runIf(process.platform !== "win32")("a disk that is full", () => {
   });
 
   it.runIf(canLiftLimits())(
-    "the same sender goes on when there is room, and sends nothing twice",
+    "the same sender continues when there is room, and sends nothing twice",
     async () => {
       const path = join(temporaryFolder(), "deliveries.db");
       let answer: (() => void) | undefined;

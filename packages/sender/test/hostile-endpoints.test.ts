@@ -45,7 +45,7 @@ function pour(socket: Socket, chunk: string): { bytes: () => number } {
 }
 
 describe("an endpoint whose body never ends", () => {
-  it("has answered by its headers; what came in time is kept", async () => {
+  it("has answered with its headers; what arrived in time is kept", async () => {
     const endpoint = await answering("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf", () => {});
 
     const result = await post(endpoint.url, 150);
@@ -169,7 +169,7 @@ describe("an endpoint that does not speak HTTP", () => {
     await vi.waitFor(() => expect(endpoint.open.size).toBe(0));
   });
 
-  it("but goes on with other informational responses is outcome network, soon", async () => {
+  it("but goes on with other informational responses is soon outcome network", async () => {
     const endpoint = await answering(
       "",
       (socket) => void pour(socket, "HTTP/1.1 102 Processing\r\n\r\n".repeat(1_000)),
@@ -264,7 +264,7 @@ describe("an endpoint that misleads", () => {
     expect(served).toBe(2);
   });
 
-  it("by a Retry-After of any kind has it handed on as it is", async () => {
+  it("by a Retry-After of any kind: the value is passed on unchanged", async () => {
     const endpoint = await answering("HTTP/1.1 429 Slow\r\nretry-after: never\r\nretry-after: 1\r\n\r\n");
 
     const { outcome, retryAfter } = await post(endpoint.url);

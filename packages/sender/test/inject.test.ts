@@ -51,7 +51,7 @@ describe("inject()", () => {
     );
   });
 
-  it("what is no fault, or no count, is a TypeError", async () => {
+  it("an unknown fault or an invalid count is a TypeError", async () => {
     const sender = await openSender({ url: "http://127.0.0.1:9/" });
     // Callers in plain JavaScript get no help from the types.
     expect(() => sender.inject("explode" as Fault)).toThrow(new RegExp(FAULTS.join(", ")));

@@ -30,7 +30,7 @@ it("a destination that never answers takes nothing from another one", async () =
   expect(receiver.received.filter(({ path }) => path === "/silent")).toHaveLength(7);
 });
 
-it("no more is under way at once than allowed, when the machine's time is set back", async () => {
+it("no more deliveries are in progress than allowed when the system's time is set back", async () => {
   const system = systemClock();
   let backMs = 0;
   const clock: Clock = { ...system, now: () => system.now() - backMs };

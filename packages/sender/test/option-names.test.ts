@@ -102,7 +102,7 @@ describe("an unknown option is refused, and the one that was probably meant is n
     expect((await refusal(options, createTestSender)).message).toContain(message);
   });
 
-  it("any name but those there are, however long", async () => {
+  it("every other name, of any length", async () => {
     const names = ["url", "headers", "ca", "secret", "store", "clock", "retry", "attemptTimeout"];
     const known = new Set([...names, "seed", "blockPrivateNetworks", "transport", "target", "sources"]);
     const unknown = fc.string({ maxLength: 5_000 }).filter((name) => !known.has(name));
@@ -185,7 +185,7 @@ describe("an unknown setting is refused, saying where it is", () => {
   });
 });
 
-describe("what does not say where messages go is told how to", () => {
+describe("an error says how to name where messages go", () => {
   const example = 'createSender({ url: "https://example.com/hooks" }) for one endpoint';
 
   it("a target that is null", async () => {

@@ -34,7 +34,7 @@ const ALL_PRIVATE = {
 };
 
 describe.skipIf(isWindows)("nobody but the owner reads what a store keeps about people", () => {
-  it("its database, log, index and lock have mode 0600, and the folders it makes 0700, whatever the umask", async () => {
+  it("its database, log, index and lock have mode 0600, and the folders it creates 0700, with any umask", async () => {
     const folder = temporaryFolder();
     const path = join(folder, "data", "deep", "deliveries.db");
     const script = `
@@ -60,7 +60,7 @@ describe.skipIf(isWindows)("nobody but the owner reads what a store keeps about 
     expect(stderr).toBe("");
   });
 
-  it("files that an earlier version left readable are taken away from others", async () => {
+  it("files that an earlier version left readable become private", async () => {
     const folder = temporaryFolder();
     const path = join(folder, "deliveries.db");
     await (

@@ -198,7 +198,7 @@ describe("a file of an older version", () => {
       "DELETE FROM delivery; DROP TABLE attempt; INSERT INTO nowhere VALUES (1)",
       "no such table: nowhere",
     ],
-  ])("stays as it was when a step %s, the steps before it taken back", async (_name, failing, problem) => {
+  ])("stays as it was when a step %s: earlier steps are rolled back", async (_name, failing, problem) => {
     const { db, dump, fingerprint, path } = await oldFile();
     const before = { dump: dump(), fingerprint: fingerprint() };
     const steps = [...MADE, "ALTER TABLE message ADD COLUMN size INTEGER; DELETE FROM known_trait;", failing];

@@ -53,7 +53,7 @@ describe("a seeded run", () => {
     expect(other.wire).not.toBe(first.wire);
   });
 
-  it("a store that is opened again does not get the ids it has a second time", async () => {
+  it("a store that is opened again does not get the same ids again", async () => {
     const receiver = await startReceiver();
     const ids: string[] = [];
     const path = `${temporaryFolder()}/deliveries.db`;

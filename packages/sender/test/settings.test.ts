@@ -176,7 +176,7 @@ describe("settings that are wrong", () => {
     },
   );
 
-  it("everything that is wrong is named at once, in the message too", async () => {
+  it("every problem is named at once, in the message too", async () => {
     const wrong = {
       sources: [
         { name: "shop", destinations: [{ secret: "", endpoints: [{ url: "ftp://x" }, { url: "y" }] }] },
@@ -225,7 +225,7 @@ describe("settings that change while running", () => {
     expect(receiver.received[0]?.body).toBe(receiver.received[1]?.body);
   });
 
-  it("what is pending when a destination is disabled or removed waits until it is back", async () => {
+  it("deliveries that are pending when a destination is disabled or removed wait until it is back", async () => {
     const receiver = await startReceiver(() => ({ status: 503 }));
     const clock = virtualClock();
     const sender = await openSender({ ...to(receiver.url), clock });
@@ -253,7 +253,7 @@ describe("settings that change while running", () => {
     expect(receiver.received).toHaveLength(2);
   });
 
-  it("a destination that is disabled and enabled at once does not send twice what is under way", async () => {
+  it("a destination that is disabled and enabled at once does not send deliveries in progress twice", async () => {
     let answerFirst: (() => void) | undefined;
     const held = new Promise<void>((resolve) => (answerFirst = resolve));
     const receiver = await startReceiver(async () => {
@@ -273,7 +273,7 @@ describe("settings that change while running", () => {
     expect(receiver.received.map(({ message }) => message["event"])).toEqual(["Signed Up", "Next"]);
   });
 
-  it("an endpoint added while the others refuse is tried in the next round", async () => {
+  it("an endpoint added while the others reject is tried in the next round", async () => {
     const receiver = await startReceiver(({ path }) => {
       if (path === "/new") return { status: 200 };
       sender.configure(withEndpoints("old", "new"));

@@ -206,7 +206,7 @@ describe("a store that is full", () => {
     }
   }
 
-  it("refuses calls with a clear error, loses nothing it accepted, and goes on when there is room", async () => {
+  it("refuses calls with a clear error, keeps what it accepted, and continues when there is room", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const receiver = await startReceiver(() => ({ status: 503 }));
     const clock = virtualClock();
@@ -239,7 +239,7 @@ describe("a store that is full", () => {
     for (const id of accepted) expect((await roomy.delivery(id))?.state).toBe("delivered");
   });
 
-  it("records what becomes of everything it accepted, however full it is", async () => {
+  it("records the result of everything it accepted, even when it is full", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     let answer: (() => void) | undefined;
     const answered = new Promise<void>((resolve) => (answer = resolve));
@@ -265,7 +265,7 @@ describe("a store that is full", () => {
     ["large", traits],
     ["small", {}],
   ])(
-    "lets %s messages end when every attempt fails, with less of a log if it must",
+    "lets %s messages end when every attempt fails, with a shorter log if necessary",
     async (_name, traits) => {
       const path = join(temporaryFolder(), "deliveries.db");
       let answer: (() => void) | undefined;
@@ -296,7 +296,7 @@ describe("a store that is full", () => {
     90_000,
   );
 
-  it("makes room by removing what ended, the oldest first", async () => {
+  it("makes room by removing finished deliveries, the oldest first", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const receiver = await startReceiver();
     const sender = await openSender({ url: receiver.url, store: sqliteStore({ path, maxBytes: 1_000_000 }) });
@@ -318,7 +318,7 @@ describe("a store that is full", () => {
 });
 
 describe("a store that fails for a while", () => {
-  it("what became of a delivery is stored when it can be, and not sent again for it", async () => {
+  it("a result is stored when the store recovers; the message is not sent again", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const clock = virtualClock();
     const other = new Database(path);
@@ -346,7 +346,7 @@ describe("a store that fails for a while", () => {
 });
 
 describe("a store that another program writes to", () => {
-  it("calls that come at once wait once, all together", async () => {
+  it("calls made at once wait once, together", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const sender = await openSender({
       url: ENDPOINT_URL,
@@ -368,7 +368,7 @@ describe("a store that another program writes to", () => {
 });
 
 describe("what is kept", () => {
-  it("a message's bytes are kept once, whatever it is sent to and however often", async () => {
+  it("a message's bytes are kept once for all its destinations and attempts", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const receiver = await startReceiver(({ path }) => ({ status: path === "/0" ? 503 : 400 }));
     const clock = virtualClock();
@@ -405,7 +405,7 @@ describe("what is kept", () => {
     expect(delivery?.attempts[0]?.durationMs).toBeGreaterThan(0);
   });
 
-  it("what ended is removed after keepFor; what is pending never is", async () => {
+  it("finished deliveries are removed after keepFor, pending ones never", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const receiver = await startReceiver(({ message }) => ({
       status: message["event"] === "ends" ? 200 : 503,
@@ -499,7 +499,7 @@ describe("what is kept", () => {
     await expect(sender.resend("nothing")).rejects.toThrow(RangeError);
   });
 
-  it("a folder that does not exist is made; nothing but the database and its lock stays", async () => {
+  it("a missing folder is created; only the database and its lock remain", async () => {
     const path = join(temporaryFolder(), "a", "b", "deliveries.db");
     const sender = await createSender({ url: ENDPOINT_URL, store: sqliteStore({ path }) });
     await sender.close();

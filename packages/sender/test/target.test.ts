@@ -177,7 +177,7 @@ describe("the path of a target", () => {
     " /hooks",
     null,
     42,
-  ])("%j is refused: it is no path, or leads elsewhere", async (path) => {
+  ])("%j is refused: it is not a path, or leads elsewhere", async (path) => {
     // @ts-expect-error -- some of them are of no kind that a path is
     const sender = createTestSender({ target: () => {}, path });
 
@@ -228,7 +228,7 @@ describe("a target's port", () => {
 });
 
 describe("a Fastify instance", () => {
-  it("that listens already goes on listening, and is not closed", async () => {
+  it("that is listening already keeps listening and is not closed", async () => {
     const app = fastify();
     let closed = false;
     app.addHook("onClose", async () => {
@@ -260,7 +260,7 @@ describe("a Fastify instance", () => {
     expect(await post(app, "hooks")).toMatchObject({ outcome: "success" });
   });
 
-  it("that cannot get ready is an error of its own", async () => {
+  it("that fails to get ready rejects with its own error", async () => {
     const app = fastify();
     app.register(async () => {
       throw new Error("no database");
@@ -314,7 +314,7 @@ async function fetchHandler(request: Request): Promise<Response> {
 }
 
 describe("a fetch handler given as a plain function", () => {
-  it("is refused by the types, and answers 500 with the way to give it, first", async () => {
+  it("is refused by the types, and answers 500 that starts with how to pass it", async () => {
     // @ts-expect-error -- a plain function is a Node request listener
     const result = await post(fetchHandler);
 
@@ -338,7 +338,7 @@ describe("a fetch handler given as a plain function", () => {
     );
   });
 
-  it("is not spoken of where it cannot be one", async () => {
+  it("is not mentioned when it cannot be one", async () => {
     const result = await post((_request, response) => {
       throw new Error(`No database, and headers ${response.headersSent ? "sent" : "not sent"}.`);
     });
@@ -385,7 +385,7 @@ describe("a fetch handler", () => {
     expect((await fetch(open.url)).status).toBe(204);
   });
 
-  it("may leave a large body unread, and is there for the next request", async () => {
+  it("may leave a large body unread and still answer the next request", async () => {
     const open = await openTarget({ fetch: () => new Response("no", { status: 401 }) });
     onTestFinished(() => open.close());
     const transport = createTransport();
@@ -398,7 +398,7 @@ describe("a fetch handler", () => {
     }
   });
 
-  it("is told by the request's signal when the caller has gone", async () => {
+  it("learns from the request's signal that the caller has gone", async () => {
     const gone = new EventEmitter();
     const aborted = once(gone, "abort");
     const open = await openTarget({
@@ -418,7 +418,7 @@ describe("a fetch handler", () => {
   });
 });
 
-describe("what is no target", () => {
+describe("what is not a target", () => {
   it.each([undefined, null, "http://127.0.0.1/", 42, {}, [], { fetch: true }, { ready: () => {} }])(
     "%j is a TypeError that lists the kinds",
     async (target) => {

@@ -193,7 +193,7 @@ describe("a handshake that is never answered", () => {
   });
 });
 
-describe("TLS that does not come about", () => {
+describe("a TLS handshake that fails", () => {
   it("is a network failure when the endpoint speaks plain HTTP", async () => {
     const endpoint = await httpEndpoint();
 

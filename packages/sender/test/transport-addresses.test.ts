@@ -117,12 +117,12 @@ const PUBLIC_ONES: readonly string[] = [
 ];
 
 describe("the address policy", () => {
-  it.each(NEVER_CALLED)("refuses %s always", (address) => {
+  it.each(NEVER_CALLED)("always blocks %s", (address) => {
     expect(refusedAddress(address)).toContain("never called");
     expect(refusedAddress(address, { blockPrivateNetworks: true })).toContain("never called");
   });
 
-  it.each(NOT_PUBLIC)("refuses %s with blockPrivateNetworks alone", (address) => {
+  it.each(NOT_PUBLIC)("blocks %s only with blockPrivateNetworks", (address) => {
     expect(refusedAddress(address)).toBeUndefined();
     expect(refusedAddress(address, { blockPrivateNetworks: true })).toContain("not a public address");
   });
@@ -131,11 +131,14 @@ describe("the address policy", () => {
     expect(refusedAddress(address, { blockPrivateNetworks: true })).toBeUndefined();
   });
 
-  it.each(["", "example.com", "1.2.3.4.5", "::g", "[::1]"])("refuses %j, which is no address", (address) => {
-    expect(refusedAddress(address)).toBe("is not an IP address");
-  });
+  it.each(["", "example.com", "1.2.3.4.5", "::g", "[::1]"])(
+    "blocks %j, which is not an address",
+    (address) => {
+      expect(refusedAddress(address)).toBe("is not an IP address");
+    },
+  );
 
-  it("agrees with Node's own block list over all of IPv4, whatever form the address takes", () => {
+  it("agrees with Node's own block list over all of IPv4, in every notation", () => {
     const blocked = new BlockList();
     for (const [net, prefix] of [
       ["0.0.0.0", 8],

@@ -184,7 +184,7 @@ describe("the time limit", () => {
     },
   );
 
-  it("gives up a connection that does not come about on its own", async () => {
+  it("gives up a connection that cannot be made, by itself", async () => {
     const endpoint = await rawEndpoint(() => {});
     const over = transport({ connectTimeoutMs: 50 });
 
@@ -245,7 +245,7 @@ describe("a failure to connect", () => {
     });
   });
 
-  it("asks for one name once at a time, whoever waits for it", async () => {
+  it("asks for one name once at a time, however many wait for it", async () => {
     const endpoint = await httpEndpoint();
     let questions = 0;
     const over = transport({
@@ -366,7 +366,7 @@ describe("giving up", () => {
     expect(endpoint.connections()).toBe(1);
   });
 
-  it("is no more listened for when the attempt has ended", async () => {
+  it("has no listener left when the attempt has ended", async () => {
     const endpoint = await httpEndpoint();
     const { signal } = new AbortController();
 
@@ -385,7 +385,7 @@ function openHandles(): number {
 }
 
 describe("close()", () => {
-  it("ends attempts under way and leaves no socket and no timer", async () => {
+  it("ends attempts in progress and leaves no socket and no timer", async () => {
     const silent = await httpEndpoint(() => {});
     const shaking = await rawEndpoint(() => {});
     const idle = await httpEndpoint();

@@ -185,7 +185,7 @@ export class Forwarder implements Sender {
     return this.close();
   }
 
-  /** Everything is closed, whatever fails or hangs. */
+  /** Closes everything, even when a part fails or hangs. */
   async #close(deadlineMs: number): Promise<void> {
     const { waiters, events } = this.#parts;
     try {

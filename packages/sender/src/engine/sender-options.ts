@@ -18,7 +18,7 @@ export interface EngineOptions {
   readonly clock?: Clock | undefined;
   /** When to try again; see {@link RetryPolicy} for the defaults. */
   readonly retry?: Partial<RetryPolicy> | undefined;
-  /** How long an endpoint may take to respond, in physical time whatever the clock. Default: `"5s"` (spec 8). */
+  /** How long an endpoint may take to respond, in physical time even with a virtual clock. Default: `"5s"` (spec 8). */
   readonly attemptTimeout?: Duration | undefined;
   /** Makes ids and the spread of retries repeatable: the same seed and calls give the same run. */
   readonly seed?: string | number | undefined;
@@ -73,7 +73,7 @@ const SOURCES_HINTS: OptionHints = {
   ca: "an endpoint has it, as sources[0].destinations[0].endpoints[0].ca",
 };
 
-/** A way to say where messages go: the option that says it, the names that may stand beside it, and hints. */
+/** A way to say where messages go: the option that says it, the names that may be given with it, and hints. */
 export interface OptionsForm {
   readonly key: string;
   readonly names: Readonly<Record<string, true>>;

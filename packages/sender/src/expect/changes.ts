@@ -17,7 +17,7 @@ const EVENTS: readonly (keyof SenderEvents)[] = [
   "skipped",
 ];
 
-/** Starts to listen for whatever a sender says it has done. */
+/** Listens to every event of a sender. */
 export function watchChanges(sender: Pick<Sender, "on" | "off">): Changes {
   let changed = false;
   let wake: (() => void) | undefined;

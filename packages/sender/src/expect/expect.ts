@@ -39,7 +39,7 @@ export type ExpectedAttempt =
 /** Options of `sender.expect()`. */
 export interface ExpectOptions {
   /**
-   * How long to wait, in physical time whatever the sender's clock. Give a longer one together with a longer time for
+   * How long to wait, in physical time even with a virtual clock. Give a longer one together with a longer time for
    * the test. Default: `"4s"`, less than a test has in Vitest and Jest (5 s), so that this failure is the one that is
    * seen.
    */

@@ -1,6 +1,6 @@
 /**
  * Whether a value has what a pattern asks for: objects may have more fields than asked, lists may not have more
- * elements. A regular expression matches text, and a matcher of Vitest or Jest whatever it does.
+ * elements. A regular expression matches text, and a matcher of Vitest or Jest decides by itself.
  */
 export function matches(value: unknown, pattern: unknown): boolean {
   if (isMatcher(pattern)) {

@@ -16,7 +16,7 @@ import { SettingsError } from "./settings-error.ts";
 /** Most endpoints of a destination (spec 8). */
 const MAX_ENDPOINTS = 5;
 
-/** Deliveries of one destination under way at once, by default. */
+/** How many deliveries of a destination may be in progress at once, by default. */
 const DEFAULT_CONCURRENCY = 20;
 
 /** A destination with every default filled in. */

@@ -22,7 +22,7 @@ export interface DestinationSettings {
   /** Whether messages are sent. What is pending when it is disabled waits. Default: `true`. */
   readonly enabled?: boolean | undefined;
   /**
-   * Fields that the documented message does not have, and the real service sends all the same: for testing handlers that read
+   * Fields that the documented message does not have, but the real service sends: for testing handlers that read
    * them. A field that the call has no value for is left out. Default: none.
    */
   readonly includeFields?: readonly IncludableField[] | undefined;
@@ -40,7 +40,7 @@ export interface SourceSettings {
   readonly destinations: readonly DestinationSettings[];
   /** Names of track events that are not forwarded. */
   readonly blockedEvents?: readonly string[] | undefined;
-  /** Whether blocked calls count as usage all the same. Default: `false`. */
+  /** Whether blocked calls still count as usage. Default: `false`. */
   readonly countFiltered?: boolean | undefined;
 }
 

@@ -72,7 +72,7 @@ export class DeliveryTable {
     return Number(this.#insertDelivery.run(values).lastInsertRowid);
   }
 
-  /** Stores another delivery of the message of `id`; returns false when there is none. */
+  /** Stores another delivery of the message of `id`; returns false if the store does not have it. */
   repeat(id: string, nextId: string, acceptedAt: number): boolean {
     return this.#repeat.run([nextId, acceptedAt, acceptedAt, id]).changes > 0;
   }
@@ -94,8 +94,8 @@ export class DeliveryTable {
   }
 
   /**
-   * Records what became of a round. Where there is no room, the log of this delivery gives way: what becomes of it
-   * matters more than how it went.
+   * Records the result of a round. Without room, the attempts of this delivery are dropped: its result matters more than
+   * its log.
    */
   settle(seq: number, settlement: Settlement, room: RoomLeft): void {
     if (room === "none") this.#deleteAttempts.run([seq]);

@@ -6,12 +6,12 @@ import { createPrivately } from "./private-files.ts";
 import { storeErrorOf } from "./sqlite-error.ts";
 
 /**
- * Keeps other senders away from a database file, by an exclusive transaction held open on a file beside it.
+ * Keeps other senders away from a database file, by an exclusive transaction held open on a file next to it.
  *
  * The operating system ends the transaction with the process, however it dies, so a lock is never left behind. The
  * database itself stays open to readers, such as the `sqlite3` shell.
  *
- * @returns what lets go of the lock
+ * @returns a function that releases the lock
  * @throws StoreError `ERR_STORE_LOCKED` when another sender holds it
  */
 export function lockFile(path: string): () => void {
@@ -46,7 +46,7 @@ function open(path: string): Database.Database {
   }
 }
 
-/** The file that a path leads to, there or not yet: one file has one lock, whatever links lead to it. */
+/** The file that a path leads to, whether it exists or not: one file has one lock, also through links. */
 export function fileOf(path: string): string {
   try {
     return realpathSync(path);

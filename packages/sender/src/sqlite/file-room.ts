@@ -10,7 +10,7 @@ const SHARE_OF_CALLS = 0.8;
 /** The part beyond which nothing may be recorded that makes the file grow. */
 const SHARE_OF_LOG = 0.9;
 
-/** `ample`: calls are taken. `short`: they are refused. `none`: the file should not grow at all. */
+/** `ample`: calls are accepted. `short`: they are refused. `none`: the file should not grow at all. */
 export type RoomLeft = "ample" | "short" | "none";
 
 /** How much room a file has that may only grow to a size. */

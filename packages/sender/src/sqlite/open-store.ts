@@ -25,7 +25,7 @@ export interface OpenStoreOptions {
   readonly keepForMs: number;
   readonly maxBytes: number | undefined;
   readonly context: StoreContext;
-  /** Lets go of the lock on the file. */
+  /** Releases the lock on the file. */
   readonly unlock: () => void;
 }
 
@@ -168,7 +168,7 @@ export class OpenStore {
     try {
       this.#db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     } catch {
-      // A reader may be at the log. The next open checkpoints it; nothing is lost.
+      // Another program may be reading the log. It is written into the database at the next open.
     }
     this.#db.close();
     this.#options.unlock();

@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** What SQLite and the lock keep beside a database. */
+/** The files that SQLite and the lock keep next to a database. */
 const SUFFIXES: readonly string[] = ["", "-wal", "-shm", "-lock"];
 
 /** Read or written by anyone but the owner. */
@@ -12,7 +12,7 @@ const READABLE_BY_OTHERS = 0o044;
 
 const warned = new Set<string>();
 
-/** Makes a file that only its owner can read, if there is none: what is in it is about people. */
+/** Creates a file that only its owner can read, unless it exists: it holds data about people. */
 export function createPrivately(path: string): void {
   try {
     closeSync(openSync(path, "a", 0o600));
@@ -58,7 +58,7 @@ function warnOnce(path: string, message: string): void {
   process.emitWarning(message, { type: "SecurityWarning", code: "COUNTERSIGN_NOT_PRIVATE" });
 }
 
-/** The permissions of a file; undefined where there is none, or they mean nothing. */
+/** The permissions of a file; undefined if it does not exist or the system has no permissions. */
 function modeOf(path: string): number | undefined {
   if (process.platform === "win32") return undefined;
   return statSync(path, { throwIfNoEntry: false })?.mode;

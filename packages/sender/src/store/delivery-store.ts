@@ -83,7 +83,7 @@ export interface StoreContext {
 export type DeliveryCounts = Record<"pending" | EndState, number>;
 
 /**
- * Keeps accepted deliveries until they have ended, and for a while after.
+ * Keeps accepted deliveries until they have ended, and for a time after.
  *
  * The store pushes: it hands the engine a delivery when it is due, and the engine answers that it has ended, or when it
  * is due again. A table with an index and a job queue both fit. Delivery is at least once: a delivery that was handed

@@ -38,7 +38,7 @@ export interface FetchTarget {
 }
 
 /**
- * An application that `createSender({ target })` delivers to, over a loopback port of its own.
+ * An application that `createTestSender({ target })` delivers to, over a loopback port of its own.
  *
  * | given | taken for |
  * |---|---|

@@ -9,8 +9,8 @@ export interface AddressPolicyOptions {
   readonly blockPrivateNetworks?: boolean | undefined;
 }
 
-// Metadata and control services of cloud hosts outside the link-local ranges. What answers there hands out the
-// machine's credentials to whoever asks from it.
+// Metadata and control services of cloud hosts outside the link-local ranges. They give the machine's
+// credentials to every program that asks.
 const METADATA_RANGES: readonly string[] = [
   "100.100.100.200/32", // Alibaba
   "168.63.129.16/32", // Azure
@@ -80,7 +80,7 @@ function embeddedAddresses(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4[] {
   return [...inShortPrefixes, ...inTunnel, ...embeddedAtOffset(address, bytes)];
 }
 
-/** An ISATAP interface identifier (RFC 5214, 6.1), in whatever network: the kernel tunnels to the IPv4 address in it. */
+/** An ISATAP interface identifier (RFC 5214, 6.1), in any network: the kernel tunnels to the IPv4 address in it. */
 function isIsatap(bytes: readonly number[]): boolean {
   const [first = 0, second, third, fourth] = bytes.slice(8, 12);
   return (first & 0xfd) === 0 && second === 0 && third === 0x5e && fourth === 0xfe;

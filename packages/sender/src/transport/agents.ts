@@ -8,7 +8,7 @@ import type { AttemptRequest } from "./transport.ts";
 type Authorities = AttemptRequest["ca"];
 
 // Each holds its parsed certificates. More endpoints than this with an authority of their own still work; the
-// connections of those used longest ago are then opened anew.
+// connections of the least recently used ones are then opened again.
 const MAX_AUTHORITIES = 256;
 
 const HTTP: Agent.Options = {
@@ -22,7 +22,7 @@ const HTTP: Agent.Options = {
 /** The connections to endpoints: kept alive per origin, and apart for each set of authorities that vouch for them. */
 export class Agents {
   readonly #options: ConnectorOptions;
-  /** The first one is the one used longest ago. */
+  /** The least recently used one comes first. */
   readonly #byAuthorities = new Map<string, Agent>();
   readonly #live = new Set<Agent>();
 
@@ -77,7 +77,7 @@ export class Agents {
         return;
       }
       this.#byAuthorities.delete(key);
-      // What it has under way ends in peace.
+      // Requests in progress may end.
       void agent.close().then(() => this.#live.delete(agent));
     }
   }

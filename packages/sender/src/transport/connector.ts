@@ -11,13 +11,13 @@ export type ResolveHost = (hostname: string) => Promise<readonly LookupAddress[]
 /** How connections to endpoints are opened. */
 export interface ConnectorOptions extends AddressPolicyOptions {
   readonly resolveHost: ResolveHost;
-  /** Milliseconds until a connection that does not come about is given up, TLS handshake included. */
+  /** Milliseconds until an attempt to connect is given up, TLS handshake included. */
   readonly connectTimeoutMs: number;
-  /** Every connection not yet handed over, so that whoever closes can drop them. */
+  /** Connections that are not open yet, so that closing can drop them. */
   readonly pending: Set<Socket>;
 }
 
-/** What asks the operating system, as every other program on the machine does. */
+/** Asks the operating system, as other programs do. */
 export const resolveBySystem: ResolveHost = (hostname) =>
   new Promise((resolve, reject) => {
     systemLookup(hostname, { all: true }, (error, addresses) => {
@@ -52,7 +52,7 @@ export function oneQuestionPerHost(resolveHost: ResolveHost): ResolveHost {
  * Opens connections that are verified before they are handed over: the address against the policy, and over TLS the
  * certificate against the host's name. Verification cannot be switched off.
  *
- * @param trust What verifies certificates instead of the system's authorities.
+ * @param trust Verifies certificates instead of the system's authorities.
  */
 export function createConnector(
   options: ConnectorOptions,
@@ -92,7 +92,7 @@ function connectSecurely(
   return connectTls({
     ...target,
     ...(secureContext === undefined ? {} : { secureContext }),
-    // Said outright, because NODE_TLS_REJECT_UNAUTHORIZED=0 turns the default around.
+    // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED=0 turns the default around.
     rejectUnauthorized: true,
     ALPNProtocols: ["http/1.1"],
     // Only names may be asked for, and without the root's dot (RFC 6066, section 3).

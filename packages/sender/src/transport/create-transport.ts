@@ -16,8 +16,8 @@ export interface TransportOptions extends AddressPolicyOptions {
    */
   readonly resolveHost?: ResolveHost | undefined;
   /**
-   * Milliseconds until a connection that does not come about is given up, TLS handshake included. An attempt ends by
-   * its own `timeoutMs`; this bounds how long its connection may linger after that. Default: 5,000.
+   * Milliseconds until an attempt to connect is given up, TLS handshake included. An attempt ends by its own `timeoutMs`;
+   * this limits how long its connection may linger after that. Default: 5,000.
    */
   readonly connectTimeoutMs?: number | undefined;
 }

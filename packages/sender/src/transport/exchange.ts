@@ -101,7 +101,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#answer = { status, headers, durationMs: this.#elapsed() };
       return;
     }
-    // A stream of them would keep this process busy until the time is up.
+    // An endless stream of them would keep this process busy until the time is up.
     this.#informational += 1;
     if (this.#informational > MAX_INFORMATIONAL) {
       const message = `more than ${MAX_INFORMATIONAL} informational responses, and no other`;
@@ -181,7 +181,7 @@ function resultOf({ status, headers, durationMs }: Answer): Omit<AttemptResult, 
   };
 }
 
-/** A header that came several times is a list, whatever its type says. */
+/** A header that was sent several times is a list, though its type does not say so. */
 function firstOf(header: string | readonly string[] | undefined): string | undefined {
   return typeof header === "object" ? header[0] : header;
 }

@@ -1,4 +1,4 @@
-/** Why no response was had, where the reason is ours to name rather than the operating system's. */
+/** Why there was no response, when we name the reason and not the operating system. */
 export type TransportErrorCode =
   | "ERR_ABORTED"
   | "ERR_ADDRESS_BLOCKED"

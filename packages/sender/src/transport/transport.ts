@@ -70,7 +70,7 @@ export interface SendOptions {
  * Carries attempts to endpoints. `createTransport()` makes the real one; tests and decorators bring their own.
  */
 export interface Transport {
-  /** Makes one attempt. Resolves to a result whatever happens; a rejection counts as the outcome `network`. */
+  /** Makes one attempt. Always resolves to a result; a rejection counts as the outcome `network`. */
   send(request: AttemptRequest, options: SendOptions): Promise<AttemptResult>;
   /**
    * Holds a delivery back before its first attempt: returns for how many milliseconds of the sender's clock, 0 for
