@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { certify, type Language } from "@countersign/certify";
 import { describe, expect, it, vi, type TestContext } from "vitest";
+import { startFront } from "./support/wrong-receivers/front.ts";
 
 const SECRET = "the secret of these receivers";
 const BIN = fileURLToPath(new URL("../packages/cli/dist/bin.js", import.meta.url));
@@ -134,5 +135,18 @@ for (const runtime of RUNTIMES) {
         expect(result).toMatchObject({ failure: { fix: expect.stringContaining("the web server") } });
       }
     });
+
+    it.for(decidedInFront.length === 0 ? [] : ["a web server with a limit"])(
+      "without a mistake fails no MUST behind %s",
+      async (_, context) => {
+        const front = await startFront(await start(runtime, "none", context));
+        context.onTestFinished(() => void front.server.close());
+        const report = await certify({ url: front.url, secret: SECRET, language });
+        const failed = report.results.filter(
+          ({ level, outcome }) => level === "MUST" && outcome !== "passed",
+        );
+        expect(failed).toEqual([]);
+      },
+    );
   });
 }
