@@ -46,15 +46,16 @@ const DIAGNOSES: Readonly<Record<DiagnosisCode, string>> = {
   "re-serialized":
     "The signature matches the body written again by JSON.stringify. Something re-spaced the JSON. Without strict, it is accepted.",
   "pretty-printed":
-    "The signature matches the body indented by two spaces. The sender signs a different text than it sends.",
+    "The signature matches the body indented by two spaces. The sender signs a different text than it sends, or a body parser kept only the parsed value.",
   "trailing-newline":
     "The signature matches the body with a newline added to or removed from its end. A tool or proxy changed it.",
   "first-of-array":
     "The signature matches only the first element of the array. Turn batching off at the sender: the rest is unsigned.",
   "empty-body": "The signature matches an empty body. The sender signs before it has written the body.",
   "parsed-before":
-    "A body parser read the request before and kept only the parsed value, so the signature was compared with that value " +
-    "written again. Mount verifyWebhook() before the body parser, or let the parser keep the bytes in request.rawBody.",
+    "The sender has another secret, or it signed JSON that JSON.stringify writes differently: a body parser read the " +
+    "request before and kept only the parsed value. Compare the secrets first. If they are the same, mount verifyWebhook() " +
+    "before the body parser, or let the parser keep the bytes in request.rawBody.",
 };
 
 /** Why the signature of a body that arrived parsed may not match. It cannot be told from the bytes, as the others can. */
