@@ -21,7 +21,7 @@ const NAMES: Readonly<Record<Language, string>> = {
 /** How each language does what a fix asks for. */
 const HINTS: Readonly<Record<Topic, Readonly<Record<Language, string>>>> = {
   digest: {
-    node: 'crypto.createHmac("sha1", secret).update(rawBody).digest("hex"), where rawBody is the Buffer from express.raw() or the request\'s chunks, not JSON.stringify(req.body)',
+    node: 'crypto.createHmac("sha1", secret).update(rawBody).digest("hex"), where rawBody is the Buffer from express.raw({ type: "application/json" }) or the request\'s chunks, not JSON.stringify(req.body)',
     python:
       "hmac.new(secret.encode(), raw, hashlib.sha1).hexdigest(), where raw is request.get_data() in Flask, request.body in Django, await request.body() in FastAPI, not json.dumps(...)",
     java: 'Mac.getInstance("HmacSHA1") over the byte[] body, and HexFormat.of().formatHex(digest); take the body as byte[] in Spring, not as an object',
@@ -56,7 +56,7 @@ const HINTS: Readonly<Record<Topic, Readonly<Record<Language, string>>>> = {
     ruby: "header.match?(/\\A\\h{40}\\z/), then OpenSSL.fixed_length_secure_compare",
   },
   json: {
-    node: "JSON.parse throws a SyntaxError",
+    node: "JSON.parse throws a SyntaxError, and JSON.stringify a RangeError for deep nesting",
     python: "json.loads raises ValueError, and RecursionError for deep nesting",
     java: "Jackson throws JsonProcessingException, and StackOverflowError or StreamConstraintsException for deep nesting",
     php: "json_decode($raw, true, 512, JSON_THROW_ON_ERROR) throws JsonException, also where it is nested deeper than 512",
@@ -72,7 +72,7 @@ const HINTS: Readonly<Record<Topic, Readonly<Record<Language, string>>>> = {
     ruby: "raw.force_encoding('UTF-8').valid_encoding?",
   },
   limit: {
-    node: 'express.raw({ limit: "1mb" }), or count the bytes in the "data" events',
+    node: 'check Content-Length and count the bytes in the "data" events, before any body parser: express.json() and express.raw() answer 413, but read the body to its end',
     python:
       "MAX_CONTENT_LENGTH in Flask, DATA_UPLOAD_MAX_MEMORY_SIZE in Django; the web server in front decides first: client_max_body_size in nginx, --limit-request-* or a proxy before gunicorn",
     java: "the limit of the web server: server.tomcat.max-swallow-size and a Content-Length check in a filter, or client_max_body_size in nginx",
