@@ -191,6 +191,7 @@ describe("an error says how to name where messages go", () => {
   it("a target that is null", async () => {
     const { message } = await refusal({ target: null }, createTestSender);
     expect(message).toContain("createTestSender() needs to know where messages go. Its target is null.");
+    expect(message).toContain("Give it your app as target: createTestSender({ target: app }).");
   });
 
   it.each<[string, unknown, string]>([

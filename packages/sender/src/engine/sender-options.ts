@@ -131,7 +131,11 @@ function withoutCredentials(text: string | URL): string {
 
 function whereTo(what: string, problem: string): TypeError {
   return new TypeError(
-    `${what}() needs to know where messages go.${problem} Give it a url or sources: ` +
+    `${what}() needs to know where messages go.${problem} ` +
+      (what === "createTestSender"
+        ? "Give it your app as target: createTestSender({ target: app }). Or give"
+        : "Give") +
+      " it a url or sources: " +
       `${what}({ url: "https://example.com/hooks" }) for one endpoint, ` +
       `${what}({ sources: [{ name: "shop", destinations: [{ endpoints: [{ url }] }] }] }) for several.`,
   );
