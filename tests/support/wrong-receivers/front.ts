@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, request, type IncomingMessage, type Server } from "node:http";
+import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** The largest body it passes on, in bytes: what `client_max_body_size` is in nginx. */
@@ -12,24 +12,26 @@ const OF_THE_CONNECTION: ReadonlySet<string> = new Set(["connection", "transfer-
 export async function startFront(
   receiver: string,
 ): Promise<{ readonly url: string; readonly server: Server }> {
-  const server = createServer(async (incoming, outgoing) => {
-    const body = await bodyOf(incoming);
-    if (body === undefined) {
-      outgoing.writeHead(413, { connection: "close" }).end();
-      return;
-    }
-    const headers = { ...keptHeaders(incoming), "content-length": String(body.length) };
-    const onward = request(receiver, { method: incoming.method, headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, keptHeaders(answer));
-      answer.pipe(outgoing);
-    });
-    onward.on("error", () => outgoing.destroy());
-    onward.end(body);
-  });
+  const server = createServer((incoming, outgoing) => void passOn(receiver, incoming, outgoing));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   return { url: `http://127.0.0.1:${port}/webhooks`, server };
+}
+
+async function passOn(receiver: string, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const body = await bodyOf(incoming);
+  if (body === undefined) {
+    outgoing.writeHead(413, { connection: "close" }).end();
+    return;
+  }
+  const headers = { ...keptHeaders(incoming), "content-length": String(body.length) };
+  const onward = request(receiver, { method: incoming.method, headers }, (answer) => {
+    outgoing.writeHead(answer.statusCode ?? 502, keptHeaders(answer));
+    answer.pipe(outgoing);
+  });
+  onward.on("error", () => outgoing.destroy());
+  onward.end(body);
 }
 
 /** The body of a request, or `undefined` if it is larger than the limit, or breaks off. */
