@@ -185,5 +185,5 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
 
 function checkDeadline(deadline: number | undefined): number | undefined {
   if (deadline === undefined || (deadline >= 0 && deadline <= 2_147_483_647)) return deadline;
-  throw wrong("The deadline", "a number of milliseconds", deadline);
+  throw wrong("The deadline", "a number of milliseconds, such as 5000", deadline);
 }
