@@ -4,6 +4,7 @@ import { bodyBytes, reserialize, secretList, type Secrets, type SignatureHeader 
 /** What can make a signature differ. Each {@link Diagnosis} says what to do about it. */
 export type DiagnosisCode =
   | "secret-white-space"
+  | "secret-quotes"
   | "retired-secret"
   | "prefixed-signature"
   | "sha256"
@@ -37,6 +38,8 @@ export interface DiagnoseInput {
 const DIAGNOSES: Readonly<Record<DiagnosisCode, string>> = {
   "secret-white-space":
     "The signature matches the secret with white space around it. Trim the secret on the side that has the space.",
+  "secret-quotes":
+    "The signature matches the secret with or without quotation marks around it. Something, such as docker --env-file, takes the quotes of an .env file as part of the value. Remove them.",
   "retired-secret":
     "The signature matches a retired secret. Give the sender the new one, or list both while you rotate.",
   "prefixed-signature":
@@ -187,5 +190,10 @@ function otherKeys(secrets: readonly string[], retired: readonly string[]): { ke
       .filter((key) => key !== secret && key !== "")
       .map((key) => ({ key, why: ["secret-white-space"] as Why })),
   );
-  return [...spaced, ...retired.map((key) => ({ key, why: ["retired-secret"] as Why }))];
+  const quoted = secrets.flatMap((secret) =>
+    [/^(["']).+\1$/.test(secret) ? secret.slice(1, -1) : "", `"${secret}"`, `'${secret}'`]
+      .filter((key) => key !== "")
+      .map((key) => ({ key, why: ["secret-quotes"] as Why })),
+  );
+  return [...spaced, ...quoted, ...retired.map((key) => ({ key, why: ["retired-secret"] as Why }))];
 }

@@ -25,6 +25,9 @@ const named: [code: DiagnosisCode, how: string, input: Partial<DiagnoseInput>][]
   ["secret-white-space", "the sender's secret ends in a newline", { signature: sign(BODY, `${SECRET}\n`) }],
   ["secret-white-space", "the sender's secret ends in CRLF", { signature: sign(BODY, `${SECRET}\r\n`) }],
   ["secret-white-space", "the sender's secret ends in a space", { signature: sign(BODY, `${SECRET} `) }],
+  ["secret-quotes", "the sender's secret has quotes", { signature: sign(BODY, `"${SECRET}"`) }],
+  ["secret-quotes", "the sender's secret has single quotes", { signature: sign(BODY, `'${SECRET}'`) }],
+  ["secret-quotes", "our secret has quotes", { signature: sign(BODY, SECRET), secret: `"${SECRET}"` }],
   ["secret-white-space", "the sender's secret begins with a space", { signature: sign(BODY, ` ${SECRET}`) }],
   [
     "secret-white-space",
@@ -68,7 +71,7 @@ describe("diagnose", () => {
 
   it("has a test of every hypothesis, and a sentence on what to change", () => {
     const all = new Set(named.map(([code]) => code));
-    expect(all.size).toBe(10);
+    expect(all.size).toBe(11);
     for (const [, , input] of named) {
       const [diagnosis] = diagnose({ body: BODY, signature: undefined, secret: SECRET, ...input });
       expect(diagnosis?.message).toMatch(/^The signature .+\. .+\.$|^The signature .+, such as .+\. .+\.$/);
