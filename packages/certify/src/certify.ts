@@ -96,7 +96,7 @@ export async function certify(options: CertifyOptions): Promise<Report> {
     if (Date.now() - startedAt.getTime() > deadlineMs) reason ??= `${deadlineMs / 1000} s were over`;
     const [late] = probe.late;
     if (reason === undefined && late !== undefined && probe.late.length >= MAX_LATE) {
-      // Judged by what was seen, so that its verdict stands before what is skipped for it.
+      // Decided from what was seen, so that its result comes before the audits that are skipped because of it.
       const slowness = selected.find(({ id }) => id === SLOWNESS);
       if (slowness !== undefined && !results.has(slowness))
         conclude(slowness, await runAudit(slowness, probe));

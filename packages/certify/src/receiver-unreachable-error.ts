@@ -15,7 +15,7 @@ export class ReceiverUnreachableError extends Error {
 
   /**
    * @param url - Where the receiver should be.
-   * @param trouble - Why there is no connection, such as `connect ECONNREFUSED 127.0.0.1:3000`.
+   * @param trouble - Why the connection failed, such as `connect ECONNREFUSED 127.0.0.1:3000`.
    */
   constructor(url: URL, trouble: string) {
     super(

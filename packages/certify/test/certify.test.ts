@@ -35,7 +35,7 @@ describe("the options", () => {
     [{ headers: "X-Tenant: acme" }, "headers must be an object of names and values"],
     [{ headers: { "X-Tenant": 5 } }, "The header X-Tenant must be a string, not a number"],
     [{ ca: 5 }, "ca must hold certificates in PEM"],
-    [{ language: "cobol" }, 'There is no language "cobol". Known: node, python, java, php, go, ruby.'],
+    [{ language: "cobol" }, 'Unknown language "cobol". Known languages: node, python, java, php, go, ruby.'],
     [{ signal: {} }, "certify({ signal }) must be an object with throwIfAborted(), addEventListener()"],
     [{ onResult: console }, "certify({ onResult }) must be a function"],
     [{ only: "accepts-track" }, "only must be a list of audits"],
@@ -58,7 +58,7 @@ describe("the options", () => {
     ["Accepts-Chunked", "accepts-chunked-body"],
   ])("an unknown audit %s makes it propose %s", async (unknown, proposed) => {
     await expect(certify({ ...NOWHERE, only: ["accepts-page", unknown] })).rejects.toThrow(
-      new RegExp(`^There is no audit "${unknown}"\\. Did you mean .*${proposed}.*\\?$`),
+      new RegExp(`^Unknown audit "${unknown}"\\. Did you mean .*${proposed}.*\\?$`),
     );
   });
 
@@ -147,9 +147,9 @@ describe("certify", () => {
             /^POST \/webhooks with a track message \(\d+ bytes, X-Signature: absent\)$/,
           ),
           cause: "accepted it with 200",
-          expected: "4xx: rejected for good, so that it is not sent again",
+          expected: "4xx: a final rejection, so that it is not sent again",
           received: expect.stringMatching(/^200 OK after \d+ ms, body: my secret is \[masked\]$/),
-          fix: "Reject a request without X-Signature before anything else looks at it.",
+          fix: "Reject a request without X-Signature before any other code reads it.",
         },
       },
       { outcome: "failed", failure: { expected: expect.stringContaining("without the secret") } },

@@ -21,7 +21,7 @@ describe("a refusal", () => {
   });
 
   it.each([
-    [204, "Reject a request without X-Signature before anything else looks at it."],
+    [204, "Reject a request without X-Signature before any other code reads it."],
     [302, "Answer at this very URL"],
     [408, "Reject a request without X-Signature"],
     [429, "The receiver limits its rate."],

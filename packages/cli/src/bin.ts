@@ -2,7 +2,7 @@
 import { run } from "./run.ts";
 import { terminalOf } from "./terminal/terminal.ts";
 
-// A reader that went away, such as `| head`, is no error.
+// A reader that stops reading, such as `| head`, does not cause an error.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit(0);
   throw error;

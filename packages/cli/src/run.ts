@@ -26,7 +26,7 @@ const USAGE_ERRORS: ReadonlySet<string> = new Set([
 /**
  * Runs the command line.
  *
- * @param args What stands after `countersign`.
+ * @param args The arguments after `countersign`.
  * @returns The exit code: 0 good, 1 the check failed, 2 wrong usage or nothing could be started.
  */
 export async function run(args: readonly string[], terminal: Terminal): Promise<number> {
@@ -57,7 +57,7 @@ function createProgram(terminal: Terminal, exit: (code: number) => void): Comman
     .version(version, "--version", "print the version")
     .addHelpText(
       "after",
-      "\nExit codes: 0 good, 1 the check failed, 2 wrong usage.\nExample:\n  countersign serve --to http://localhost:3000/webhooks --secret dev",
+      "\nExit codes: 0 success, 1 the check failed, 2 wrong usage.\nExample:\n  countersign serve --to http://localhost:3000/webhooks --secret dev",
     );
   const commands = [serveCommand, sendCommand, certifyCommand, verifyCommand, replayCommand];
   for (const make of commands) program.addCommand(make(terminal, exit));
@@ -71,7 +71,7 @@ function createProgram(terminal: Terminal, exit: (code: number) => void): Comman
   return program;
 }
 
-/** Commander begins with `error: `, puts suggestions on a line of their own, and ends some sentences without a stop. */
+/** Commander starts with `error: `, puts suggestions on a separate line, and ends some sentences without a full stop. */
 function commanderError(text: string): string {
   const sentence = printable(
     text

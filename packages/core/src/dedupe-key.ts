@@ -10,7 +10,7 @@ export type DedupeScope =
 
 /**
  * The fields in which a repeat may differ from the message that it repeats: a client that sends its queue again stamps it
- * anew and adds what it knows of the device by then.
+ * again and adds what it has learned about the device.
  */
 const VARIABLE_FIELDS: ReadonlySet<string> = new Set([
   "version",

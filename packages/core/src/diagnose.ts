@@ -47,11 +47,11 @@ const DIAGNOSES: Readonly<Record<DiagnosisCode, string>> = {
   sha256: "The signature is an HMAC-SHA256. The service signs with HMAC-SHA1.",
   base64: "The signature is in base64. The service sends hex digits.",
   "re-serialized":
-    "The signature matches the body written again by JSON.stringify. Something re-spaced the JSON. Without strict, it is accepted.",
+    "The signature matches the body serialised again by JSON.stringify. A proxy re-spaced the JSON. Without strict, it is accepted.",
   "pretty-printed":
-    "The signature matches the body indented by two spaces. The sender signs a different text than it sends, or a body parser kept only the parsed value.",
+    "The signature matches the body indented by two spaces. The sender signs a different string than it sends, or a body parser kept only the parsed value.",
   "trailing-newline":
-    "The signature matches the body with a newline added to or removed from its end. A tool or proxy changed it.",
+    "The signature matches the body with a newline added to or removed from its end. A tool or a proxy changed it.",
   "first-of-array":
     "The signature matches only the first element of the array. Turn batching off at the sender: the rest is unsigned.",
   "empty-body": "The signature matches an empty body. The sender signs before it has written the body.",

@@ -20,9 +20,9 @@ export type WebhookErrorCode =
 interface CodeInfo {
   /** The HTTP status of the response. */
   readonly status: number;
-  /** What the caller is told, unless the place that fails has something more precise to say. Never a secret or a digest. */
+  /** The default message to the caller; the code that fails may give a more precise one. Never a secret or a digest. */
   readonly message: string;
-  /** What the operator should look at: for logs and hooks, never for the caller. */
+  /** What the operator should check: for logs and hooks, never for the caller. */
   readonly hint: string;
   /** Headers of the response, names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -39,31 +39,31 @@ const CODES: Readonly<Record<WebhookErrorCode, CodeInfo>> = {
   ERR_MEDIA_TYPE: {
     status: 415,
     message: "The Content-Type must be application/json in UTF-8.",
-    hint: "The service sends application/json. Something else posted here, or a proxy changed the header.",
+    hint: "The service sends application/json. Another client posted here, or a proxy changed the header.",
   },
   ERR_CONTENT_ENCODING: {
     status: 415,
     message: "The body must be sent without a content encoding.",
-    hint: "The service does not compress. Turn off request compression in the proxy in front.",
+    hint: "The service does not compress. Turn off request compression in the proxy in front of the receiver.",
   },
   ERR_BODY_TOO_LARGE: {
     status: 413,
     message: "The body is larger than this receiver accepts.",
     hint: "The service sends at most 32 KB a message. Raise maxBodyBytes if yours are larger.",
-    // The rest of the body is not wanted: closing tells the sender to stop.
+    // The receiver does not read the rest of the body. Closing the connection tells the sender to stop.
     headers: { connection: "close" },
   },
   ERR_BODY_FRAGMENTED: {
     status: 400,
-    message: "The body comes in too many chunks.",
-    hint: "The service sends a message in a few chunks. Something on the way cuts it into pieces of some bytes, or it is an attack.",
-    // The rest of the body is not wanted: closing tells the sender to stop.
+    message: "The body arrives in too many chunks.",
+    hint: "The service sends a message in a few chunks. A proxy splits it into pieces of a few bytes, or it is an attack.",
+    // The receiver does not read the rest of the body. Closing the connection tells the sender to stop.
     headers: { connection: "close" },
   },
   ERR_BODY_ABORTED: {
     status: 400,
     message: "The body ended before it was complete.",
-    hint: "The connection closed before the body ended: a timeout of the sender or of a proxy.",
+    hint: "The connection closed before the body ended, probably because the sender or a proxy timed out.",
   },
   ERR_BODY_ALREADY_READ: {
     status: 500,
@@ -79,14 +79,14 @@ const CODES: Readonly<Record<WebhookErrorCode, CodeInfo>> = {
   },
   ERR_SIGNATURE_MALFORMED: {
     status: 401,
-    message: "The X-Signature header must be 40 hex digits, once.",
-    hint: "The signature is not hex HMAC-SHA1, or the header came more than once.",
+    message: "The X-Signature header must be a single value of 40 hex digits.",
+    hint: "The signature is not a hex HMAC-SHA1, or the header was sent more than once.",
   },
   ERR_SIGNATURE_MISMATCH: {
     status: 401,
     message: "The X-Signature header does not match the body.",
     hint:
-      "The sender signs with another secret, or something changed the body on the way. " +
+      "The sender signs with another secret, or a proxy changed the body. " +
       "Set onRejected or call diagnose(): both try the usual causes.",
   },
   ERR_INVALID_UTF8: {
@@ -111,13 +111,13 @@ const CODES: Readonly<Record<WebhookErrorCode, CodeInfo>> = {
   },
   ERR_INVALID_MESSAGE: {
     status: 422,
-    message: "The message is not well formed.",
-    hint: "The message is authentic, but a field is not of the documented kind (spec 2.2).",
+    message: "The message is malformed.",
+    hint: "The message is authentic, but a field does not have the documented type (spec 2.2).",
   },
   ERR_DUPLICATE_IN_FLIGHT: {
     status: 503,
-    message: "This delivery is being processed already; try again later.",
-    hint: "The same delivery came again while its handler runs. The sender will repeat it.",
+    message: "This delivery is already being processed; try again later.",
+    hint: "The same delivery arrived again while its handler is running. The sender will retry it.",
     headers: { "retry-after": "5" },
   },
 };
@@ -129,13 +129,13 @@ export const ERROR_CODES: readonly WebhookErrorCode[] = Object.keys(CODES) as We
 export interface WebhookErrorOptions {
   /** What was wrong, safe to show to the caller. Default: the code's own sentence. */
   readonly message?: string;
-  /** What the operator should look at. Never sent. Default: the code's own sentence. */
+  /** What the operator should check. Never sent. Default: the code's own sentence. */
   readonly hint?: string;
   readonly cause?: unknown;
 }
 
 /**
- * A request that is refused. `message` is safe to show to the caller. `hint` is for the operator and never sent.
+ * A rejected request. `message` is safe to show to the caller. `hint` is for the operator and never sent.
  *
  * It follows the conventions of `http-errors` (`status`, `statusCode`, `expose`, `headers`), so that the error handling
  * of Express, Koa and Fastify answers it correctly.
@@ -157,11 +157,11 @@ export class WebhookError extends Error {
   readonly status: number;
   /** The same as `status`, under the name Fastify and Express read. */
   readonly statusCode: number;
-  /** What the operator should look at. Never sent to the caller. */
+  /** What the operator should check. Never sent to the caller. */
   readonly hint: string;
   /** Tells Koa and Express that `message` may be shown. */
   readonly expose = true;
-  /** Headers that belong to the answer, names in lower case. */
+  /** Headers of the response, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(code: WebhookErrorCode, options: WebhookErrorOptions = {}) {

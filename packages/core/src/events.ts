@@ -26,8 +26,8 @@ export type TrackEvent<
     };
 
 /**
- * What happens to an authentic track event whose properties do not match its schema. `"reject"`: it is refused with 422,
- * which is final, so the sender does not repeat it. `"report"`: it is accepted as received, and `webhook.issues` says what
+ * What happens to an authentic track event whose properties do not match its schema. `"reject"`: it is rejected with 422,
+ * which is final, so the sender does not retry it. `"report"`: it is accepted as received, and `webhook.issues` says what
  * does not match.
  */
 export type InvalidEvents = "reject" | "report";

@@ -4,17 +4,17 @@ import { MAX_REWRITTEN_BYTES } from "./signature.ts";
 import type { ReadBody } from "./verify-webhook.ts";
 
 const UNEXPLAINED =
-  "None of the usual causes explains it: the sender has another secret, it is a forgery, or something on the way " +
-  "changed the body. Compare the secrets first, then receivedBody with what was sent.";
+  "None of the usual causes explains it: the sender has another secret, the request is a forgery, or a proxy changed " +
+  "the body. Compare the secrets first, then compare receivedBody with the body that was sent.";
 
-/** What is known of the request that was refused. */
+/** What is known about the rejected request. */
 export interface Refused {
   readonly header: string | undefined;
   readonly secrets?: readonly string[];
   readonly body?: ReadBody;
 }
 
-/** Why a signature was refused, and the error with that as its hint. Any other error as it is. */
+/** Why a signature was rejected, and the error with that as its hint. Any other error stays unchanged. */
 export function explain(
   error: WebhookError,
   { header, secrets, body }: Refused,

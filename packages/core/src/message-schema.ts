@@ -5,7 +5,7 @@ import type { MessageType } from "./messages.ts";
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 
 /**
- * The JSON Schema (2020-12) of the messages, made from the table by which `parseMessage` checks: both accept and refuse the
+ * The JSON Schema (2020-12) of the messages, made from the table that `parseMessage` uses: both accept and reject the
  * same messages. Both accept fields that are not listed.
  *
  * @param type - One message type. Default: any of the seven, as `oneOf` over `$defs`.
@@ -23,7 +23,7 @@ export function messageSchema(type?: MessageType): Record<string, JsonValue> {
   if (type === undefined) {
     return { $schema: DIALECT, ...unionSchema("#/$defs/"), $defs: typeSchemas() };
   }
-  if (!Object.hasOwn(MESSAGE_RULES, type)) throw new TypeError(`There are no messages of type "${type}".`);
+  if (!Object.hasOwn(MESSAGE_RULES, type)) throw new TypeError(`Unknown message type "${type}".`);
   return { $schema: DIALECT, ...typeSchema(type) };
 }
 

@@ -237,7 +237,7 @@ export function aliasIdentity(message: AliasMessage): { previousId: string; user
  *
  * @param from - The object to start from.
  * @param path - The names of the fields, from the outside in.
- * @returns The value, or undefined if there is none.
+ * @returns The value, or undefined if it does not exist.
  * @example
  * ```ts
  * const model = valueAt(message.context, "device", "model");
@@ -259,7 +259,7 @@ export function valueAt(
 /**
  * Ends an exhaustive `switch`: it does not compile while a type is left out.
  *
- * @throws TypeError when reached all the same, with a message of a type this version does not know.
+ * @throws TypeError if it is reached at run time, by a message of a type that this version does not know.
  * @example
  * ```ts
  * switch (message.type) {

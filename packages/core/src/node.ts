@@ -16,7 +16,7 @@ export interface ToWebhookRequestOptions<TRequest> {
   readonly request?: TRequest;
   /** For the error where the body was read before and nothing of it is left: what to change in this framework. */
   readonly alreadyReadHint?: string;
-  /** The object with `rawBody` and `body`, if it is not the Node request: Koa and Fastify have a request of their own. */
+  /** The object with `rawBody` and `body`, if it is not the Node request: Koa and Fastify have their own request. */
   readonly kept?: object;
   /** The stream to read, if it is not the Node request. */
   readonly stream?: NodeJS.ReadableStream;
@@ -97,8 +97,8 @@ export function sendResponse(response: ServerResponse, answer: WebhookResponse):
 
 /**
  * Settles a verified webhook when its handler ends the response, by the status it gives. That is the app's own verdict, so
- * it counts even if the sender has hung up meanwhile: such a sender delivers again. A response that is never ended settles
- * nothing, and the claim expires.
+ * it counts even if the sender has disconnected: such a sender retries. If the response is never ended, nothing is settled,
+ * and the claim expires.
  *
  * @param received - A verdict of `"verified"`.
  * @param response - The response the handler will end.
@@ -116,7 +116,7 @@ export function settleWhenSent(
   received: Pick<Extract<Received, { verdict: "verified" }>, "settle">,
   response: Pick<ServerResponse, "end" | "statusCode" | "writableEnded">,
 ): void {
-  // Not the event "finish": it never comes once the sender has hung up, as one with a time limit does.
+  // Not the event "finish": it is never emitted after the sender has disconnected, as it does at its time limit.
   const { end } = response;
   response.end = (...args: unknown[]) => {
     if (!response.writableEnded) void received.settle(response.statusCode);

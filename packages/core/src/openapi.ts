@@ -44,7 +44,7 @@ function operation(schema: string): JsonObject {
     operationId: "receiveMessage",
     summary: "A forwarded message",
     description:
-      "Sent at least once for each message: repeats carry the same messageId. Answer within 5 seconds, or it counts as failed.",
+      "Sent at least once for each message: repeats have the same messageId. Answer within 5 seconds, or the delivery counts as failed.",
     parameters: [signatureParameter()],
     requestBody: {
       required: true,
@@ -61,7 +61,7 @@ function signatureParameter(): JsonObject {
     in: "header",
     required: true,
     description:
-      "Hex HMAC-SHA1 of the body, keyed with the shared secret. The sender leaves it out where no secret is set; such a message is refused by default.",
+      "Hex HMAC-SHA1 of the body, keyed with the shared secret. The sender leaves it out where no secret is set; such a message is rejected by default.",
     schema: { type: "string", pattern: "^[0-9A-Fa-f]{40}$" },
     example: "5d61605c3feea9799210ddcb71307d4ba264225f",
   };
@@ -70,10 +70,10 @@ function signatureParameter(): JsonObject {
 function responses(): JsonObject {
   const statuses = new Set(ERROR_CODES.map((code) => new WebhookError(code).status));
   return {
-    "2XX": { description: "The message was handled, now or before. It is not sent again." },
+    "2XX": { description: "The message was handled, now or earlier. It is not sent again." },
     ...Object.fromEntries([...statuses].map((status) => [String(status), problemResponse(status)])),
     "4XX": {
-      description: "The message is refused for good and not sent again, except after 408 and 429.",
+      description: "The message is rejected and not sent again, except after 408 and 429.",
     },
     "5XX": { description: "The message was not handled. It is sent again for up to 4 hours." },
   };
@@ -104,9 +104,9 @@ function problemResponse(status: number): JsonObject {
 }
 
 const HEADER_DESCRIPTION: Readonly<Record<string, string>> = {
-  allow: "The one method accepted.",
+  allow: "The only accepted method.",
   connection: "The rest of the body is not read.",
-  "retry-after": "After how many seconds to try again.",
+  "retry-after": "Seconds to wait before the next attempt.",
 };
 
 function headerSchemas(names: readonly string[]): JsonObject {

@@ -32,7 +32,7 @@ export function equalDigests(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** The UTF-8 bytes of a text. A `Buffer`, whose `toString()` is that text again. */
+/** The UTF-8 bytes of a string. A `Buffer`, whose `toString()` returns the same string. */
 export function toUtf8(text: string): Uint8Array<ArrayBuffer> {
   return Buffer.from(text);
 }

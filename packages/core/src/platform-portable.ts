@@ -20,7 +20,7 @@ export function equalDigests(a: Uint8Array, b: Uint8Array): boolean {
   return difference === 0;
 }
 
-/** The UTF-8 bytes of a text. */
+/** The UTF-8 bytes of a string. */
 export function toUtf8(text: string): Uint8Array<ArrayBuffer> {
   return encoder.encode(text);
 }

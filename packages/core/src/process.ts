@@ -1,4 +1,4 @@
-/** What there is of Node's `process`: nothing in a browser or a worker, part of it elsewhere. */
+/** The parts of Node's `process` that the runtime has: none in a browser or a worker. */
 interface MaybeProcess {
   readonly process?: {
     readonly env?: Readonly<Record<string, string | undefined>>;

@@ -71,7 +71,7 @@ function translate(error: unknown, maxBytes: number): WebhookError {
 }
 
 /**
- * A stream of the same events, which can be ended early. raw-body cannot be told to stop, and would wait for ever for the
+ * A stream of the same events, which can be ended early. raw-body cannot be stopped, and would wait forever for the
  * end of a stream that only closes.
  */
 function relayOf(

@@ -18,21 +18,21 @@ import { warnOnce } from "./warnings.ts";
 
 /** A tenant and its secrets, from a {@link SecretFunction}. */
 export interface TenantSecret {
-  /** The tenant's secret, or a list of secrets any of which may match. None: the request is refused. */
+  /** The tenant's secret, or a list of secrets any of which may match. None: the request is rejected. */
   readonly secret: Secrets | null | undefined;
-  /** The tenant's name. With `dedupe`, each tenant has keys of its own, which a rotation of its secret does not change. */
+  /** The tenant's name. With `dedupe`, each tenant has its own keys, and a rotation of its secret does not change them. */
   readonly tenant: string;
 }
 
 /**
- * Finds the secrets of a request, for receivers of several tenants. An empty result refuses the request. With `dedupe`,
- * return `{ secret, tenant }`: without a name, a tenant is known by the secret that matched.
+ * Finds the secrets of a request, for receivers of several tenants. An empty result rejects the request. With `dedupe`,
+ * return `{ secret, tenant }`: without a name, the secret that matched identifies the tenant.
  */
 export type SecretFunction<TRequest> = (request: TRequest) => SecretResult | Promise<SecretResult>;
 
 type SecretResult = Secrets | TenantSecret | null | undefined;
 
-/** What {@link ReceiverOptions.onRejected} is given besides the error. */
+/** What {@link ReceiverOptions.onRejected} gets besides the error. */
 export interface RejectedRequest<TRequest = unknown> {
   /** The framework's own request. */
   readonly request: TRequest;
@@ -71,16 +71,16 @@ export interface ReceiverOptions<TRequest = unknown, Message extends ReceivedMes
   readonly invalidEvents?: InvalidEvents;
   /** Remembers which deliveries were handled, so that a repeat does not run the handler again. Default: none. */
   readonly dedupe?: DedupeStore;
-  /** Runs for every message accepted, before the handler. What it throws fails the request. */
+  /** Runs for every accepted message, before the handler. If it throws, the request fails. */
   readonly onVerified?: (webhook: VerifiedWebhook<Message>, request: TRequest) => void | Promise<void>;
   /**
-   * Runs for every request refused: for logs and metrics. What it throws fails the request. Default: on Node, Bun and Deno, a
+   * Runs for every rejected request: for logs and metrics. If it throws, the request fails. Default: on Node, Bun and Deno, a
    * process warning for a body that was read before, and, once a minute at most, for a wrong signature.
    */
   readonly onRejected?: (error: WebhookError, rejected: RejectedRequest<TRequest>) => void | Promise<void>;
   /**
-   * Who answers a request that is refused. `"answer"`: the adapter. `"throw"`: the framework's own error handling, which
-   * is given the {@link WebhookError}; `receive` rejects with it. Default: `"answer"`.
+   * Who answers a rejected request. `"answer"`: the adapter. `"throw"`: the framework's own error handling, which
+   * gets the {@link WebhookError}; `receive` rejects with it. Default: `"answer"`.
    */
   readonly onError?: "answer" | "throw";
 }
@@ -114,7 +114,7 @@ const QUOTED = /^(["'`]).*\1$/s;
 const ON_ERROR: ReadonlySet<unknown> = new Set([undefined, "answer", "throw"]);
 
 /**
- * Refuses options whose mistake would otherwise show at the first request, or never.
+ * Refuses wrong options that would otherwise cause an error at the first request, or never.
  *
  * @throws TypeError naming the option.
  */
@@ -124,7 +124,7 @@ export function checkOptions<TRequest, Message extends ReceivedMessage>(
   checkIsOptions(options);
   checkOptionNames("A webhook receiver", options, NAMES, HINTS);
   for (const name of ["unsigned", "strict", "allowUnknownTypes"] as const) {
-    // From an environment variable, say, "false" is a text, and would count as true.
+    // An environment variable gives the string "false", which would count as true.
     const kind = typeof options[name];
     if (kind !== "undefined" && kind !== "boolean") {
       throw new TypeError(`The option ${name} must be a boolean, but is of type ${kind}.`);
@@ -159,7 +159,7 @@ function checkIsOptions(options: unknown): void {
   // A framework calls its middleware with a request, or with a context that has a request's headers.
   if ("headers" in options) {
     throw new TypeError(
-      "A webhook receiver was given a request instead of options. Call the function, and mount what it returns: " +
+      "A webhook receiver got a request instead of options. Call the function, and mount what it returns: " +
         "verifyWebhook({ secret }).",
     );
   }
@@ -180,13 +180,13 @@ export function configuredSecret<TRequest>(
   if (secret === undefined || secret === "") {
     throw new TypeError(
       "A webhook receiver needs a secret: pass { secret }, or set the environment variable WEBHOOK_SECRET. " +
-        "To accept messages that anyone could have sent, say { unsigned: true }.",
+        "To accept messages that anyone could have sent, pass { unsigned: true }.",
     );
   }
   const secrets = usableSecrets(secret);
   if (secrets.some((one) => one !== one.trim() || QUOTED.test(one))) {
     warnOnce(
-      "The webhook secret has white space or quotes around it, which count. Remove them, unless the sender's has them, too.",
+      "The webhook secret has white space or quotes around it, which are part of the key. Remove them, unless the sender's secret has them, too.",
       "COUNTERSIGN_SECRET",
     );
   }

@@ -39,7 +39,7 @@ export type Received<Message extends ReceivedMessage = WebhookMessage> =
       readonly response: WebhookResponse;
     }
   | {
-      /** Refused: send `response`, a problem document. */
+      /** Rejected: send `response`, a problem document. */
       readonly verdict: "rejected";
       readonly error: WebhookError;
       readonly response: WebhookResponse;
@@ -49,7 +49,7 @@ export type Received<Message extends ReceivedMessage = WebhookMessage> =
 export interface Receiver<TRequest = unknown, Message extends ReceivedMessage = WebhookMessage> {
   /**
    * The verdict on a request. Hostile input never makes it reject. It rejects with what the app's own `secret` function,
-   * hooks, schemas or dedupe store throw, which is a 500, and with `onError: "throw"` with the error of a refusal.
+   * hooks, schemas or dedupe store throw, which is a 500, and with `onError: "throw"` with the error of a rejection.
    */
   receive(request: WebhookRequest<TRequest>): Promise<Received<Message>>;
 }
@@ -101,7 +101,7 @@ export function createReceiver<TRequest, Message extends ReceivedMessage>(
       signature === undefined || secrets === undefined
         ? unverified(body)
         : authenticate(body, signature, secrets, strict);
-    // Without the option, readMessage refuses unknown types.
+    // Without the option, readMessage rejects unknown types.
     const message = readMessage(verification.rawBody, options) as Message;
     const key =
       dedupe && dedupeKey(message, verification.rawBody, scopeOf(progress, verification.secretIndex));
@@ -174,7 +174,7 @@ export function createReceiver<TRequest, Message extends ReceivedMessage>(
   };
 }
 
-/** What is known of a request so far: the hooks are given it, whatever refuses the request. */
+/** What is known about a request so far. The hooks get it, whichever check rejects the request. */
 interface Progress {
   readonly header: string | undefined;
   signature?: string;
@@ -192,12 +192,12 @@ async function findSecrets<TRequest>(
   const result = await secret(request);
   const named = typeof result === "object" && result !== null && "tenant" in result;
   if (named && (typeof result.tenant !== "string" || result.tenant === "")) {
-    throw new TypeError("The secret function must give the tenant as a non-empty string.");
+    throw new TypeError("The secret function must return the tenant as a non-empty string.");
   }
   const found = named ? result.secret : result;
   if (found == null || found.length === 0) {
     throw new WebhookError("ERR_SIGNATURE_MISMATCH", {
-      hint: "The secret function gave no secret for this request.",
+      hint: "The secret function returned no secret for this request.",
     });
   }
   progress.secrets = usableSecrets(found);
@@ -224,7 +224,7 @@ function scopeOf({ tenant, secrets }: Progress, secretIndex: number): DedupeScop
 function checkClaim(claim: unknown): unknown {
   if (claim === "new" || claim === "in-flight" || claim === "done") return claim;
   throw new TypeError(
-    `The dedupe store's claim() must give "new", "in-flight" or "done", but gave ${String(claim)}.`,
+    `The dedupe store's claim() must return "new", "in-flight" or "done", but returned ${String(claim)}.`,
   );
 }
 

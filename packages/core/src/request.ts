@@ -149,7 +149,7 @@ function writtenAgain(value: unknown, hint: string | undefined): Uint8Array {
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw alreadyRead(hint, cause);
     throw new WebhookError("ERR_SIGNATURE_MISMATCH", {
-      hint: "The parsed body cannot be what was signed: it is nested too deep, or has a number too large for JSON.",
+      hint: "The parsed body cannot be what was signed: it is nested too deeply, or has a number that is too large for JSON.",
       cause,
     });
   }
@@ -158,7 +158,7 @@ function writtenAgain(value: unknown, hint: string | undefined): Uint8Array {
 // A number beyond the range of JSON, such as 1e400, is written as null: a signature over null must not vouch for it.
 function refuseInfinity(_key: string, value: unknown): unknown {
   if (typeof value === "number" && !Number.isFinite(value))
-    throw new RangeError("JSON cannot hold Infinity.");
+    throw new RangeError("JSON cannot represent Infinity.");
   return value;
 }
 

@@ -28,7 +28,7 @@ export const PROBLEM_TITLES: Readonly<Record<number, string>> = {
 };
 
 /**
- * The response to a request that is refused: an RFC 9457 `application/problem+json` with the stable `code`.
+ * The response to a rejected request: an RFC 9457 `application/problem+json` with the stable `code`.
  * It shows the error's message and nothing else of it: no hint, no digest, no stack.
  *
  * @param error - The error of a receiver.

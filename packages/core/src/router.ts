@@ -17,7 +17,7 @@ import type { VerifiedWebhook } from "./verify-webhook.ts";
 /** The message of a type. */
 export type MessageOfType<Type extends MessageType> = Extract<WebhookMessage, { type: Type }>;
 
-/** A router's handler. What it throws makes the delivery fail, so that the sender repeats it. */
+/** A router's handler. If it throws, the delivery fails and the sender retries it. */
 export type WebhookHandler<Message> = (
   message: Message,
   webhook: VerifiedWebhook<ReceivedMessage>,
@@ -54,7 +54,7 @@ export interface WebhookRouter<Schemas extends EventSchemas = EventSchemas> {
    * @returns The response: 204 after the handler has run, or the problem document of a {@link WebhookError}, as for
    *   properties that do not match the event's schema (422).
    * @throws TypeError if there is no verified webhook, because `verifyWebhook()` did not run before.
-   * @throws Whatever the handler throws: answer 5xx, so that the sender delivers again.
+   * @throws Whatever the handler throws: answer 5xx, so that the sender retries.
    */
   dispatch(webhook: VerifiedWebhook<ReceivedMessage>): Promise<WebhookResponse>;
 }
@@ -102,7 +102,7 @@ export function createRouter<Schemas extends EventSchemas>(
   const router: WebhookRouter<Schemas> = {
     on(type: MessageType, ...rest: [WebhookHandler<never>] | [string, WebhookHandler<never>]) {
       if (!Object.hasOwn(MESSAGE_RULES, type))
-        throw new TypeError(`There are no messages of type "${type}". Use .otherwise() for other types.`);
+        throw new TypeError(`Unknown message type "${type}". Use .otherwise() for other types.`);
       const [event, handler] = rest.length === 2 ? rest : [undefined, rest[0]];
       if (event !== undefined && type !== "track") {
         throw new TypeError(`Only track messages have an event name, but "${event}" was given for ${type}.`);
@@ -114,7 +114,7 @@ export function createRouter<Schemas extends EventSchemas>(
     otherwise(handler) {
       if (typeof handler !== "function")
         throw new TypeError("The handler of .otherwise() must be a function.");
-      if (fallback !== undefined) throw new TypeError("There is a handler of .otherwise() already.");
+      if (fallback !== undefined) throw new TypeError(".otherwise() already has a handler.");
       fallback = handler;
       return router;
     },
@@ -158,6 +158,6 @@ function addOnce(
   handler: WebhookHandler<never>,
 ): void {
   if (typeof handler !== "function") throw new TypeError(`The handler for "${key}" must be a function.`);
-  if (handlers.has(key)) throw new TypeError(`There is a handler for "${key}" already.`);
+  if (handlers.has(key)) throw new TypeError(`"${key}" already has a handler.`);
   handlers.set(key, handler);
 }

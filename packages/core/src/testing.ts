@@ -148,13 +148,13 @@ export function signedRequest(
 
 /** Ways to break a signed request, or to change it without breaking it. Each returns a new request. */
 export interface Mutations {
-  /** A digit of the body is changed after it was signed. A receiver must refuse it. */
+  /** A digit of the body is changed after it was signed. A receiver must reject it. */
   readonly tampered: (request: SignedRequest) => SignedRequest;
-  /** The signature is removed. A receiver must refuse it. */
+  /** The signature is removed. A receiver must reject it. */
   readonly unsigned: (request: SignedRequest) => SignedRequest;
-  /** The body is signed with a secret that the receiver does not have. A receiver must refuse it. */
+  /** The body is signed with a secret that the receiver does not have. A receiver must reject it. */
   readonly forged: (request: SignedRequest) => SignedRequest;
-  /** The signature is not hex HMAC-SHA1 at all. A receiver must refuse it, and not with a 5xx. */
+  /** The signature is not hex HMAC-SHA1 at all. A receiver must reject it, and not with a 5xx. */
   readonly malformed: (request: SignedRequest) => SignedRequest;
   /** The hex digits are in upper case. A receiver should accept it. */
   readonly upperCase: (request: SignedRequest) => SignedRequest;

@@ -91,7 +91,7 @@ export function verifyWebhook<Message extends ReceivedMessage>(
   const header = readSignature(signature);
   if (!header.ok) throw new WebhookError(header.code);
   const verification = authenticate({ bytes, received: bytes }, header.hex, secrets, strict);
-  // Without the option, readMessage refuses unknown types.
+  // Without the option, readMessage rejects unknown types.
   return { ...verification, message: readMessage(verification.rawBody, input) as Message };
 }
 
@@ -107,7 +107,7 @@ export interface ReadBody {
 
 const TOO_LARGE_TO_REWRITE =
   `The body has more than ${MAX_REWRITTEN_BYTES} bytes, so only its exact bytes were compared. ` +
-  "If something on the way re-spaces the JSON, the signature of such a body cannot match. Compare the secrets, then the bytes.";
+  "If a proxy re-spaces the JSON, the signature of such a body cannot match. Compare the secrets, then the bytes.";
 
 /**
  * What the signature of a body covers. A value that a parser made was written again already: its one form is compared.

@@ -20,7 +20,7 @@ export function warnOnce(message: string, code: string): void {
   emitWarning(message, code);
 }
 
-/** Whether a refusal that no hook is told of is to be warned of now. */
+/** Whether a rejection without a hook should cause a warning now. */
 export function isWarningDue({ code }: WebhookError): boolean {
   if (code === "ERR_BODY_ALREADY_READ") return !warned.has("COUNTERSIGN_BODY_READ");
   if (code !== "ERR_SIGNATURE_MISMATCH" && code !== "ERR_SIGNATURE_MALFORMED") return false;
@@ -33,20 +33,20 @@ export function isCheapToExplain(body: Uint8Array | undefined): boolean {
   return (body?.length ?? 0) <= MAX_EXPLAINED_BYTES;
 }
 
-/** Warns of a refusal: its code and hint, which hold neither the secret nor the body. */
+/** Warns about a rejection, with its code and hint, which contain neither the secret nor the body. */
 export function warnOfRefusal({ code, hint }: WebhookError): void {
-  const text = `A webhook was refused: ${code}. ${hint} Set onRejected to be told of every refusal instead of by warnings`;
+  const text = `A webhook was rejected: ${code}. ${hint} Set onRejected to handle every rejection instead of getting warnings`;
   if (code === "ERR_BODY_ALREADY_READ") return warnOnce(`${text}.`, "COUNTERSIGN_BODY_READ");
   lastMismatchAt = Date.now();
-  emitWarning(`${text}, of which there is at most one a minute.`, "COUNTERSIGN_SIGNATURE");
+  emitWarning(`${text}. This warning appears at most once a minute.`, "COUNTERSIGN_SIGNATURE");
 }
 
-/** With `NODE_DEBUG=countersign`, prints a verdict: never the secret, the body or a field of the message but its type. */
+/** With `NODE_DEBUG=countersign`, prints a verdict: never the secret, the body or any field of the message except its type. */
 export function debugVerdict(verdict: string, type: string, more: string): void {
   if (debug.enabled) debug("%s", `${verdict} ${quote(type)}${more}`);
 }
 
-/** The same for a refusal. */
+/** The same for a rejection. */
 export function debugRefusal({ status, code, hint }: WebhookError): void {
   if (debug.enabled) debug("%s", `rejected ${status} ${code}: ${hint}`);
 }

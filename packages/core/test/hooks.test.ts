@@ -383,7 +383,7 @@ describe("repeats", () => {
     const dedupe = { ...spiedStore(), claim: () => true } as unknown as DedupeStore;
     const receiver = createReceiver({ secret: SECRET, dedupe });
     await expect(receiver.receive(webhookRequest())).rejects.toThrow(
-      'claim() must give "new", "in-flight" or "done", but gave true',
+      'claim() must return "new", "in-flight" or "done", but returned true',
     );
   });
 

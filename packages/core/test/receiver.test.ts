@@ -282,7 +282,7 @@ describe("the secret", () => {
       verdict: "rejected",
       error: {
         code: "ERR_SIGNATURE_MISMATCH",
-        hint: "The secret function gave no secret for this request.",
+        hint: "The secret function returned no secret for this request.",
       },
     });
     expect(read).not.toHaveBeenCalled();

@@ -125,22 +125,22 @@ describe("a router's mistakes", () => {
     [
       "a type twice",
       () => createRouter().on("page", handler).on("page", handler),
-      'There is a handler for "page" already.',
+      '"page" already has a handler.',
     ],
     [
       "an event twice",
       () => createRouter().on("track", "e", handler).on("track", "e", handler),
-      'There is a handler for "e" already.',
+      '"e" already has a handler.',
     ],
     [
       "otherwise twice",
       () => createRouter().otherwise(handler).otherwise(handler),
-      "There is a handler of .otherwise() already.",
+      ".otherwise() already has a handler.",
     ],
     [
       "an unknown type",
       () => createRouter().on("purchase" as "page", handler),
-      'There are no messages of type "purchase". Use .otherwise() for other types.',
+      'Unknown message type "purchase". Use .otherwise() for other types.',
     ],
     [
       "no handler",

@@ -52,7 +52,7 @@ describe("without onRejected, the process is warned", () => {
       const large = body + " ".repeat(65_536);
       await createReceiver({ secret }).receive(request(sign(large, secret + " "), { from: "raw", value: large }));`);
     expect(stderr).toContain(
-      "[COUNTERSIGN_SIGNATURE] Warning: A webhook was refused: ERR_SIGNATURE_MISMATCH.",
+      "[COUNTERSIGN_SIGNATURE] Warning: A webhook was rejected: ERR_SIGNATURE_MISMATCH.",
     );
     expect(stderr).not.toContain("white space around it");
   });
@@ -61,7 +61,7 @@ describe("without onRejected, the process is warned", () => {
     const stderr = await printed(`
       await createReceiver({ secret }).receive(request("sha1=" + sign(body, secret)));`);
     expect(stderr).toContain(
-      "[COUNTERSIGN_SIGNATURE] Warning: A webhook was refused: ERR_SIGNATURE_MALFORMED.",
+      "[COUNTERSIGN_SIGNATURE] Warning: A webhook was rejected: ERR_SIGNATURE_MALFORMED.",
     );
   });
 

@@ -64,7 +64,7 @@ const ALREADY_READ =
  * `express.json()`, `express.raw()` and `express.text()`.
  *
  * @param options - See `ReceiverOptions`. The secret defaults to the environment variable `WEBHOOK_SECRET`.
- * @throws TypeError if there is no secret.
+ * @throws TypeError if the secret is missing.
  * @example
  * ```ts
  * app.post("/webhooks", verifyWebhook({ secret }), (req, res) => {

@@ -51,7 +51,7 @@ const ALREADY_READ =
   "Register verifyWebhook before it, in the same scope.";
 
 const NO_REQUEST_TIMEOUT =
-  "Fastify's requestTimeout is 0, so a client that never ends its request is never cut off. Set it: " +
+  "Fastify's requestTimeout is 0, so the server never disconnects a client that does not finish its request. Set it: " +
   "fastify({ requestTimeout: 30_000 }).";
 
 const plugin: FastifyPluginAsync<VerifyWebhookOptions> = async (scope, given) => {
@@ -64,7 +64,7 @@ const plugin: FastifyPluginAsync<VerifyWebhookOptions> = async (scope, given) =>
   const receiver = createReceiver<FastifyRequest, AppMessage>(options);
   if (scope.server.requestTimeout === 0) scope.log.warn(NO_REQUEST_TIMEOUT);
   scope.decorateRequest("webhook");
-  // Fastify's own JSON parser would refuse __proto__ and constructor keys, and answer errors its own way.
+  // Fastify's own JSON parser would reject __proto__ and constructor keys, and send its own error responses.
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser("*", (request, _payload, done) => done(null, request.webhook?.message));
   // Before parsing, which every request reaches: also one without a body, or of a type that no parser takes.
@@ -97,7 +97,7 @@ const plugin: FastifyPluginAsync<VerifyWebhookOptions> = async (scope, given) =>
  * answered with a problem document and reaches no handler.
  *
  * Options: see `ReceiverOptions`. The secret defaults to the environment variable `WEBHOOK_SECRET`. Registering rejects
- * with a TypeError if there is no secret. It logs a warning if the server has no `requestTimeout`.
+ * with a TypeError if the secret is missing. It logs a warning if the server has no `requestTimeout`.
  *
  * @example
  * ```ts

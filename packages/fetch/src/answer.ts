@@ -11,7 +11,7 @@ import {
 /**
  * Answers a request: by `handle` if it is a verified webhook, else by what the receiver says.
  *
- * @throws What `handle` throws, so that the platform answers 5xx. Only a `WebhookError` is answered like a refusal.
+ * @throws What `handle` throws, so that the platform answers 5xx. Only a `WebhookError` is answered like a rejection.
  */
 export async function answer<TRequest, Message extends ReceivedMessage>(
   receiver: Receiver<TRequest, Message>,
@@ -36,7 +36,7 @@ export async function answer<TRequest, Message extends ReceivedMessage>(
   }
 }
 
-/** @throws TypeError where there is no handler. */
+/** @throws TypeError if the handler is missing. */
 export function checkHandler(name: string, handler: unknown): void {
   if (typeof handler !== "function") {
     throw new TypeError(`${name}() needs a handler: ${name}({ secret }, ({ message }) => ...).`);

@@ -30,7 +30,7 @@ export interface LambdaHttpEvent {
 /** What a Lambda function returns to the service that called it; the result types of `@types/aws-lambda` take it. */
 export interface LambdaResult {
   statusCode: number;
-  /** The status as load balancers want it: `401 Unauthorized`. */
+  /** The status in the form that load balancers need: `401 Unauthorized`. */
   statusDescription?: string;
   headers?: Record<string, string>;
   /** In the place of `headers`, if the event had its headers so. */
@@ -62,7 +62,7 @@ export type LambdaFunction<Event extends LambdaHttpEvent = LambdaHttpEvent, Cont
  * @param options - See `HandlerOptions`. Functions are given the event and Lambda's context.
  * @param handler - Is given the verified webhook, the event and Lambda's context. What it throws fails the invocation: the
  *   service in front answers 5xx, and the sender delivers again.
- * @throws TypeError if there is no secret or no handler. The function rejects with one for an event that is not an HTTP event.
+ * @throws TypeError if the secret or the handler is missing. The function rejects with one for an event that is not an HTTP event.
  * @example
  * ```ts
  * export const handler = lambdaHandler({ secret }, async ({ message }) => {

@@ -22,13 +22,13 @@ export interface HandlerOptions<
     | Secrets
     | ((request: TRequest, context: Context) => ReturnType<SecretFunction<TRequest>>)
     | undefined;
-  /** Runs for every message accepted, before the handler. What it throws fails the request. */
+  /** Runs for every accepted message, before the handler. If it throws, the request fails. */
   readonly onVerified?: (
     webhook: VerifiedWebhook<Message>,
     request: TRequest,
     context: Context,
   ) => void | Promise<void>;
-  /** Runs for every request refused: for logs and metrics. What it throws fails the request. */
+  /** Runs for every rejected request: for logs and metrics. If it throws, the request fails. */
   readonly onRejected?: (
     error: WebhookError,
     rejected: RejectedRequest<TRequest>,

@@ -44,7 +44,7 @@ export type FetchHandler<Context = unknown> = (
 
 function toWebhookRequest<TRequest>(request: Request, own: TRequest): WebhookRequest<TRequest> {
   if (typeof request?.headers?.get !== "function") {
-    throw new TypeError("A web-standard Request is needed. In Hono: (c) => handler(c.req.raw).");
+    throw new TypeError("Pass a web-standard Request. In Hono: (c) => handler(c.req.raw).");
   }
   return { method: request.method, headers: request.headers, body: requestBody(request), request: own };
 }
@@ -56,8 +56,8 @@ function toWebhookRequest<TRequest>(request: Request, own: TRequest): WebhookReq
  * @param request - A request whose body has not been read.
  * @param options - See `ReceiverOptions`. The secret defaults to the environment variable `WEBHOOK_SECRET`.
  * @returns The typed message, the signed bytes and how they were verified.
- * @throws WebhookError naming why the request is refused.
- * @throws TypeError if there is no secret, if there is a dedupe store, or if `request` is not a `Request`.
+ * @throws WebhookError that says why the request is rejected.
+ * @throws TypeError if the secret is missing, if `dedupe` is set, or if `request` is not a `Request`.
  * @example
  * ```ts
  * const { message } = await verifyWebhook(request, { secret });
@@ -74,7 +74,9 @@ export async function verifyWebhook<Message extends ReceivedMessage>(
   options: VerifyWebhookOptions<Message> = {},
 ): Promise<VerifiedWebhook<Message>> {
   if (options.dedupe !== undefined) {
-    throw new TypeError("To dedupe deliveries, use webhookHandler() instead.");
+    throw new TypeError(
+      "verifyWebhook() has no dedupe option. To recognise repeats, use webhookHandler() instead.",
+    );
   }
   const received = await createReceiver<Request, Message>(options).receive(
     toWebhookRequest(request, request),
@@ -92,7 +94,7 @@ export async function verifyWebhook<Message extends ReceivedMessage>(
  * @param handler - Is given the verified webhook, the request, and the platform's second argument. What it throws is
  *   rethrown, so that the platform answers 500 and the sender delivers again. Only a `WebhookError` is answered like a
  *   refusal.
- * @throws TypeError if there is no secret or no handler.
+ * @throws TypeError if the secret or the handler is missing.
  * @example
  * ```ts
  * export const POST = webhookHandler({ secret }, async ({ message }) => {

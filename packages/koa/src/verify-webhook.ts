@@ -52,7 +52,7 @@ const ALREADY_READ =
  * `koa-bodyparser` and `@koa/bodyparser`.
  *
  * @param options - See `ReceiverOptions`. The secret defaults to the environment variable `WEBHOOK_SECRET`.
- * @throws TypeError if there is no secret.
+ * @throws TypeError if the secret is missing.
  * @example
  * ```ts
  * router.post("/webhooks", verifyWebhook({ secret }), (ctx) => {
@@ -66,7 +66,7 @@ export function verifyWebhook(options: VerifyWebhookOptions = {}): Middleware<We
   const receiver = createReceiver<Context, AppMessage>(options);
   return async (ctx, next) => {
     const received = await receiver.receive(
-      // Koa's own type of a context has a state of its own; it is the same context.
+      // Koa's context type declares its own state type; at run time it is the same context.
       toWebhookRequest(ctx.req, {
         request: ctx as unknown as Context,
         kept: ctx.request,

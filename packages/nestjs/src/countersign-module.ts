@@ -19,7 +19,7 @@ export interface NestRequest {
 /** Options of {@link CountersignModule}: those of every receiver. Functions are given the platform's request. */
 export type CountersignModuleOptions<TRequest = NestRequest> = ReceiverOptions<TRequest, AppMessage>;
 
-/** How the module is registered, beside the options of its receiver. */
+/** How the module is registered, in addition to the options of its receiver. */
 export interface CountersignModuleExtras {
   /** Make the receiver available in every module, without importing this one there. Default: false. */
   readonly isGlobal?: boolean;
@@ -65,7 +65,7 @@ export class CountersignModule {
   /**
    * The module with options that a factory makes from other providers, such as Nest's `ConfigService`.
    *
-   * @param options - The factory, and what it is given.
+   * @param options - The factory, and the providers that it gets.
    * @example
    * ```ts
    * const webhooks = CountersignModule.registerAsync({

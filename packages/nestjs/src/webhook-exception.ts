@@ -4,7 +4,7 @@ import { Catch, HttpException, Injectable, type ArgumentsHost, type ExceptionFil
 import type { ServerResponse } from "node:http";
 
 /**
- * Thrown by the guard to end a request without running the handler: a refusal, with its status, or a repeat of a delivery
+ * Thrown by the guard to end a request without running the handler: a rejection, with its status, or a repeat of a delivery
  * that was handled, with status 200. {@link WebhookExceptionFilter}, which `@VerifyWebhook()` mounts, answers it.
  */
 export class WebhookException extends HttpException {
@@ -13,7 +13,7 @@ export class WebhookException extends HttpException {
 
   /**
    * @param answer - The status, headers and body to answer with.
-   * @param error - Why the request is refused. None for a repeat.
+   * @param error - Why the request is rejected. Absent for a repeat.
    */
   constructor(answer: WebhookResponse, error?: WebhookError) {
     super(answer.body === "" ? {} : (JSON.parse(answer.body) as object), answer.status, { cause: error });

@@ -8,7 +8,7 @@ import { WebhookException } from "./webhook-exception.ts";
 export const WEBHOOK_RECEIVER = "CountersignModule.register()";
 
 const ALREADY_READ =
-  "Nest's body parser read the request before the guard, and kept no bytes. Keep them: " +
+  "Nest's body parser read the request before the guard, and did not keep the bytes. Keep them: " +
   "NestFactory.create(AppModule, { rawBody: true }).";
 
 /** A request of either platform: Express's is a Node request, Fastify's has one. */
@@ -24,7 +24,7 @@ type PlatformResponse = ServerResponse & { readonly raw?: ServerResponse };
 
 /**
  * Lets only authentic, well-formed webhooks through (spec 5.1). Mount it with `@VerifyWebhook()`, which adds the filter that
- * answers refusals. The class is exported for `overrideGuard(WebhookGuard)` in tests.
+ * answers rejections. The class is exported for `overrideGuard(WebhookGuard)` in tests.
  */
 export class WebhookGuard implements CanActivate {
   readonly #receiver: Receiver<PlatformRequest, ReceivedMessage>;
@@ -36,7 +36,7 @@ export class WebhookGuard implements CanActivate {
   /**
    * Verifies a request, and sets its `webhook` and `body`.
    *
-   * @throws WebhookException for a refusal or a repeat; with `onError: "throw"`, the `WebhookError` of a refusal.
+   * @throws WebhookException for a rejection or a repeat; with `onError: "throw"`, the `WebhookError` of a rejection.
    */
   async canActivate(context: ExecutionContext): Promise<true> {
     if (context.getType() !== "http") {

@@ -7,12 +7,12 @@ export interface RedisDedupeOptions {
   /** How long a handled delivery is remembered. Default: `"5h"`; the sender repeats a delivery for 4 hours (spec 7). */
   readonly ttl?: Duration | undefined;
   /**
-   * How long a delivery is held for the receiver that handles it. If that receiver dies, a repeat is handled after this
+   * How long a receiver's claim on a delivery lasts. If that receiver dies, a repeat is handled after this
    * time. It must be longer than your handler takes. Default: `"1m"`.
    */
   readonly lease?: Duration | undefined;
   /**
-   * What keys start with. Give each endpoint a prefix of its own: endpoints that get the same messages must not share
+   * The prefix of all keys. Give each endpoint its own prefix: endpoints that get the same messages must not share
    * keys. Default: `"countersign:"`.
    */
   readonly prefix?: string | undefined;
@@ -105,7 +105,7 @@ class OwnClaims {
 
   add(key: string, token: string): void {
     const now = performance.now();
-    // The oldest come first. A handler that never answers would otherwise leave its token here for good.
+    // The oldest come first. A handler that never answers would otherwise leave its token here forever.
     for (const [oldest, { until }] of this.#claims) {
       if (until > now) break;
       this.#claims.delete(oldest);

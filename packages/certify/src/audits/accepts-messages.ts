@@ -23,19 +23,19 @@ export const acceptsMessages: readonly Audit[] = [
       },
     }),
   ),
-  accepts("MUST", "accepts-anonymous-message", "Takes a message of a user who is not known yet", {
+  accepts("MUST", "accepts-anonymous-message", "Accepts a message of a user who is not known yet", {
     what: "a track message with an anonymousId, whose userId is null",
     body: () => freshText("track", { userId: null, anonymousId: "countersign-certify-visitor" }),
     fix: { text: "Do not require a userId: a visitor who has not signed in has only an anonymousId." },
   }),
-  accepts("MUST", "accepts-unknown-fields", "Takes fields it does not know, at every depth", {
+  accepts("MUST", "accepts-unknown-fields", "Accepts fields it does not know, at every depth", {
     what: "a track message with fields that no documentation mentions",
     body: unknownFields,
     fix: {
       text: "Verify the body before any schema drops or rejects fields. Keep fields that you do not know: messages grow.",
     },
   }),
-  accepts("MUST", "accepts-unicode", "Takes text of every script, and emoji", {
+  accepts("MUST", "accepts-unicode", "Accepts text of every script, and emoji", {
     what: "a track message of emoji, CJK, Arabic and combining letters in raw UTF-8",
     body: () =>
       freshText("track", { event: "Größe 東京 مرحبا e\u0301 👩‍🚀🎉", properties: { 日本: "\u2028" } }),
@@ -44,7 +44,7 @@ export const acceptsMessages: readonly Audit[] = [
       hint: "digest",
     },
   }),
-  accepts("MUST", "accepts-escapes", "Takes the escapes that JSON needs", {
+  accepts("MUST", "accepts-escapes", "Accepts the escapes that JSON needs", {
     what: "a track message with quotes, backslashes, control characters and HTML in it",
     body: () =>
       freshText("track", { event: '"\\\b\f\n\r\t\u0000\u001f', properties: { html: "</script>&amp;'+" } }),
@@ -53,7 +53,7 @@ export const acceptsMessages: readonly Audit[] = [
       hint: "digest",
     },
   }),
-  accepts("MUST", "accepts-numbers", "Takes numbers as JSON.stringify writes them", {
+  accepts("MUST", "accepts-numbers", "Accepts numbers as JSON.stringify writes them", {
     what: "a track message with numbers from 5e-324 to 1e+21",
     body: () =>
       freshText("track", { properties: { values: [0, -1.5, 0.1, 1e-7, 5e-324, 2 ** 53, 2 ** 60, 1e21] } }),
@@ -62,7 +62,7 @@ export const acceptsMessages: readonly Audit[] = [
       hint: "digest",
     },
   }),
-  accepts("MUST", "accepts-prototype-keys", "Takes properties called constructor and the like", {
+  accepts("MUST", "accepts-prototype-keys", "Accepts properties called constructor and the like", {
     what: "a track message with properties called __proto__, constructor, prototype and toString",
     body: () =>
       trackWithProperties(
@@ -70,12 +70,12 @@ export const acceptsMessages: readonly Audit[] = [
       ),
     fix: { text: "Let the JSON parser keep such keys as ordinary properties: they are the customer's data." },
   }),
-  accepts("MUST", "accepts-nesting", "Takes values nested fifty deep", {
+  accepts("MUST", "accepts-nesting", "Accepts values nested fifty deep", {
     what: "a track message whose properties are nested 50 deep",
     body: () => trackWithProperties('{"a":'.repeat(50) + "1" + "}".repeat(50)),
     fix: { text: "Raise the depth limit of the JSON parser to at least 64." },
   }),
-  accepts("MUST", "accepts-largest-message", "Takes a message of 32 KiB, the largest that is sent", {
+  accepts("MUST", "accepts-largest-message", "Accepts a message of 32 KiB, the largest that is sent", {
     what: "a track message of 32 KiB",
     body: largest,
     fix: {
@@ -83,14 +83,14 @@ export const acceptsMessages: readonly Audit[] = [
       hint: "limit",
     },
   }),
-  accepts("SHOULD", "accepts-lone-surrogates", "Takes half of a surrogate pair, escaped", {
+  accepts("SHOULD", "accepts-lone-surrogates", "Accepts half of a surrogate pair, escaped", {
     what: 'a track message with a single "\\ud83d" in a string',
     body: () => freshText("track", { properties: { cut: "\ud83d" } }),
     fix: {
       text: "Parse with a JSON reader that keeps or replaces lone surrogates: text that was cut in the middle of an emoji has them.",
     },
   }),
-  accepts("SHOULD", "accepts-escapes-as-written", "Takes escapes that JSON allows but does not need", {
+  accepts("SHOULD", "accepts-escapes-as-written", "Accepts escapes that JSON allows but does not need", {
     what: "a track message with \\/, \\u00e9 and \\u003c, signed as written",
     body: () =>
       trackWithProperties(String.raw`{"path":"\/pricing","name":"Andr\u00e9","html":"\u003cb\u003e"}`),
@@ -102,7 +102,7 @@ export const acceptsMessages: readonly Audit[] = [
   accepts(
     "SHOULD",
     "accepts-numbers-as-written",
-    "Takes numbers that JSON.stringify would write differently",
+    "Accepts numbers that JSON.stringify would write differently",
     {
       what: "a track message with 1e21, -0, 1.0 and 1152921504606846976, signed as written",
       body: () => trackWithProperties('{"values":[1e21,-0,1.0,1152921504606846976,1E5,0.10]}'),

@@ -8,20 +8,20 @@ import type { Delivery, Probe } from "../probe/probe.ts";
 
 /** The ways in which proxies and HTTP clients may put an authentic message on the wire. */
 export const acceptsTransfers: readonly Audit[] = [
-  accepts("MUST", "accepts-split-body", "Takes a body that arrives in pieces", {
+  accepts("MUST", "accepts-split-body", "Accepts a body that arrives in pieces", {
     deliveries: () => [splitDelivery()],
     fix: {
       text: "Collect the pieces as bytes and decode them together: one may end in the middle of a character.",
       hint: "digest",
     },
   }),
-  accepts("MUST", "accepts-chunked-body", "Takes a chunked body", {
+  accepts("MUST", "accepts-chunked-body", "Accepts a chunked body", {
     deliveries: () => [chunkedDelivery()],
     fix: {
       text: "Read the body to its end, not for Content-Length bytes: a proxy may send it chunked (RFC 9112, 7.1).",
     },
   }),
-  accepts("MUST", "accepts-expect-continue", "Takes a request that expects 100 Continue", {
+  accepts("MUST", "accepts-expect-continue", "Accepts a request that expects 100 Continue", {
     deliveries: () => [
       {
         what: "Expect: 100-continue before a track message",
@@ -31,12 +31,12 @@ export const acceptsTransfers: readonly Audit[] = [
     ],
     fix: { text: "Answer 100 Continue and read the body, or ignore the header (RFC 9110, 10.1.1)." },
   }),
-  accepts("MUST", "accepts-charset-parameter", "Takes application/json with a charset, in any case", {
+  accepts("MUST", "accepts-charset-parameter", "Accepts application/json with a charset, in any case", {
     deliveries: () =>
       ["application/json; charset=utf-8", "application/json;charset=UTF-8", "Application/JSON"].map(ofType),
     fix: { text: "Compare the media type without its parameters, in any case." },
   }),
-  accepts("MUST", "accepts-lower-case-header-names", "Takes header names in lower case", {
+  accepts("MUST", "accepts-lower-case-header-names", "Accepts header names in lower case", {
     deliveries: ({ sign }) => {
       const body = freshText("track");
       return [
@@ -50,29 +50,34 @@ export const acceptsTransfers: readonly Audit[] = [
     },
     fix: { text: "Look headers up in any case: HTTP/2 and many proxies write them in lower case." },
   }),
-  accepts("SHOULD", "accepts-upper-case-signature", "Takes a signature in upper-case hex", {
+  accepts("SHOULD", "accepts-upper-case-signature", "Accepts a signature in upper-case hex", {
     deliveries: ({ sign }) => {
       const body = freshText("track");
       return [{ what: "a track message", body, signature: sign(body).toUpperCase() }];
     },
-    fix: { text: "Decode the hex digits and compare the 20 bytes, not the text.", hint: "compare" },
+    fix: { text: "Decode the hex digits and compare the 20 bytes, not the strings.", hint: "compare" },
   }),
-  accepts("SHOULD", "accepts-re-spaced-json", "Takes JSON that a proxy has written with other white space", {
-    deliveries: ({ sign }) => {
-      const message = freshMessage("track");
-      const body = JSON.stringify(message, null, 2);
-      return [
-        {
-          what: "a track message indented after it was signed",
-          body,
-          signature: sign(JSON.stringify(message)),
-        },
-      ];
+  accepts(
+    "SHOULD",
+    "accepts-re-spaced-json",
+    "Accepts JSON that a proxy has written with other white space",
+    {
+      deliveries: ({ sign }) => {
+        const message = freshMessage("track");
+        const body = JSON.stringify(message, null, 2);
+        return [
+          {
+            what: "a track message indented after it was signed",
+            body,
+            signature: sign(JSON.stringify(message)),
+          },
+        ];
+      },
+      fix: {
+        text: "Ignore this unless a proxy between the service and the receiver, such as a gateway, rewrites JSON. If it does: where the exact bytes do not match, try the parsed body written without white space, as JSON.stringify does, which is the form that the service documents.",
+      },
     },
-    fix: {
-      text: "Ignore this unless something between the service and the receiver writes JSON again, such as a gateway. If it does: where the exact bytes do not match, try the parsed body written without white space, as JSON.stringify does, which is the form that the service documents.",
-    },
-  }),
+  ),
 ];
 
 interface Samples {

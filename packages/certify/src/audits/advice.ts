@@ -3,7 +3,7 @@ import type { Language } from "../probe/language.ts";
 /** What fixes are about, where each language does it in its own way. */
 type Topic = "digest" | "secret" | "hex" | "compare" | "json" | "utf8" | "limit" | "later" | "workers";
 
-/** What to change in a receiver: a text for every language, and the topic that its language's hint is about. */
+/** What to change in a receiver: advice for every language, and the topic of the language's hint. */
 export interface Advice {
   readonly text: string;
   readonly hint?: Topic;
@@ -82,10 +82,10 @@ const HINTS: Readonly<Record<Topic, Readonly<Record<Language, string>>>> = {
   },
   later: {
     node: "put the message into a queue such as BullMQ, or into a table, and answer before the work",
-    python: "hand the message to Celery, RQ or a table, and answer before the work",
-    java: "hand the message to an executor backed by a queue or a table, and answer before the work",
+    python: "pass the message to Celery, RQ or a table, and answer before the work",
+    java: "pass the message to an executor backed by a queue or a table, and answer before the work",
     php: "insert the message into a queue or a table; fastcgi_finish_request() answers before the work under PHP-FPM",
-    go: "send the message to a queue or a table, and answer before the work; a goroutine alone loses it at a crash",
+    go: "send the message to a queue or a table, and answer before the work; with only a goroutine, a crash loses it",
     ruby: "SomeJob.perform_later(message) with Active Job or Sidekiq, and answer before the work",
   },
   workers: {
@@ -98,7 +98,7 @@ const HINTS: Readonly<Record<Topic, Readonly<Record<Language, string>>>> = {
   },
 };
 
-/** A fix as text, in words of the receiver's language where that is known. */
+/** A fix as a string, with the function names of the receiver's language if it is known. */
 export function adviceFor(advice: Advice, language: Language | undefined): string {
   if (language === undefined || advice.hint === undefined) return advice.text;
   return `${advice.text} In ${NAMES[language]}: ${HINTS[advice.hint][language]}.`;

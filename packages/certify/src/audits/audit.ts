@@ -7,7 +7,7 @@ import type { Probe } from "../probe/probe.ts";
  */
 export type AuditLevel = "MUST" | "SHOULD";
 
-/** Why an audit failed, in words for the receiver's owner. The shared secret appears in none of them. */
+/** Why an audit failed, described for the receiver's owner. It never contains the shared secret. */
 export interface AuditFailure {
   /** What is wrong, in a few words: `its secret is a different one`, or `answered 500`. */
   readonly cause: string;

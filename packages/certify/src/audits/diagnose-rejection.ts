@@ -21,7 +21,7 @@ const DIGEST: Advice = {
   hint: "digest",
 };
 const SAME_SECRET: Advice = {
-  text: "Give both sides the same secret, to the last character.",
+  text: "Configure exactly the same secret on both sides.",
   hint: "secret",
 };
 
@@ -49,7 +49,7 @@ export async function diagnoseRejection(probe: Probe, rejection: Exchange): Prom
     return {
       cause: `the signature is right, and the message is rejected with ${status}`,
       advice: {
-        text: "Accept every track message of the documented form: after a 4xx it is not sent again. The body of the answer may say what it lacks.",
+        text: "Accept every track message of the documented form: after a 4xx it is not sent again. The body of the response may say what is missing.",
       },
     };
   }
@@ -99,7 +99,7 @@ function diagnoseStatus({ url }: Probe, status: number): Diagnosis | undefined {
   if (status === 415) {
     return {
       cause: "it does not take Content-Type: application/json (415)",
-      advice: { text: "Take application/json: the sender sends nothing else." },
+      advice: { text: "Accept application/json: the sender sends nothing else." },
     };
   }
   if (status === 429) {
@@ -111,7 +111,7 @@ function diagnoseStatus({ url }: Probe, status: number): Diagnosis | undefined {
   if (status >= 300 && status < 400) {
     return {
       cause: `it redirects (${status}), and the sender does not follow`,
-      advice: { text: "Answer at this very URL, or audit the one it redirects to." },
+      advice: { text: "Answer at this URL, or audit the one that it redirects to." },
     };
   }
   return undefined;
@@ -159,8 +159,8 @@ function otherForms({ secret, sign }: Probe): Suspicion[] {
     ["it computes HMAC-SHA256, not HMAC-SHA1", (body) => hmac("sha256", body).digest("base64")],
     ["it computes HMAC-SHA512, not HMAC-SHA1", (body) => hmac("sha512", body).digest("hex")],
     ["it computes HMAC-MD5, not HMAC-SHA1", (body) => hmac("md5", body).digest("hex")],
-    ["it hashes secret and body with SHA-1, which is no HMAC", (body) => sha1(secret + body)],
-    ["it hashes body and secret with SHA-1, which is no HMAC", (body) => sha1(body + secret)],
+    ["it hashes secret and body with plain SHA-1 instead of HMAC-SHA1", (body) => sha1(secret + body)],
+    ["it hashes body and secret with plain SHA-1 instead of HMAC-SHA1", (body) => sha1(body + secret)],
     ["it hashes the body without the secret, so anyone can sign", sha1],
   ];
   return forms.map(([cause, signature]) => suspicion(cause, DIGEST, signature));
@@ -174,8 +174,8 @@ function otherSecrets({ secret }: Probe): Suspicion[] {
     ["its secret ends with a line break", `${secret}\n`],
     ["its secret ends with a line break", `${secret}\r\n`],
     ["its secret ends with a space", `${secret} `],
-    ["its secret stands in quotes", `"${secret}"`],
-    ["its secret stands in quotes", `'${secret}'`],
+    ["its secret is in quotes", `"${secret}"`],
+    ["its secret is in quotes", `'${secret}'`],
     ["its secret has no white space around it, and the one given to certify has", secret.trim()],
     ["it decodes the secret from hex", Buffer.from(secret, "hex")],
     ["it decodes the secret from base64", Buffer.from(secret, "base64")],
@@ -190,7 +190,7 @@ function otherSecrets({ secret }: Probe): Suspicion[] {
 function otherTypes(): Suspicion[] {
   return (["identify", "page"] as const).map((type) => ({
     cause: `it accepts ${type} messages, and no track messages`,
-    advice: { text: "Take all seven types of message: after a 4xx a message is not sent again." },
+    advice: { text: "Accept all seven message types: after a 4xx a message is not sent again." },
     delivery: { what: `the ${type} message`, body: freshText(type) },
   }));
 }

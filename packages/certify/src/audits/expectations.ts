@@ -16,7 +16,7 @@ export const accepted: Expectation = (exchange, fix) => {
 export const rejected: Expectation = (exchange, fix) => {
   const status = exchange.answer?.status;
   if (status !== undefined && status >= 400 && status < 500 && !isPassing(status)) return undefined;
-  return failure(exchange, "4xx: rejected for good, so that it is not sent again", rejectionFix(status, fix));
+  return failure(exchange, "4xx: a final rejection, so that it is not sent again", rejectionFix(status, fix));
 };
 
 /** The receiver came to a decision, whichever: 2xx or 4xx. */
@@ -91,7 +91,7 @@ function commonFix(status: number | undefined): string | undefined {
   if (status === 404 || status === 405) return "Check the path of the URL, and that POST is routed there.";
   if (status === 429) return "The receiver limits its rate. Run the audits where it does not.";
   if (status !== undefined && status >= 300 && status < 400) {
-    return "Answer at this very URL, or audit the one it redirects to: the sender does not follow redirects.";
+    return "Answer at this URL, or audit the one that it redirects to: the sender does not follow redirects.";
   }
   return undefined;
 }

@@ -12,18 +12,18 @@ export const ACCEPTS_AUTHENTIC = ["accepts-track", "accepts-leading-zeros"] as c
 /** The audit that a receiver must pass before those that send other forgeries mean anything. */
 export const REJECTS_FORGED = ["rejects-made-up-signature"] as const;
 
-/** What all other audits stand on. */
+/** The audits that all others depend on. */
 export const foundations: readonly Audit[] = [
   {
     id: "accepts-track",
     level: "MUST",
-    title: "Takes a track message",
+    title: "Accepts a track message",
     run: acceptsTrack,
   },
   {
     id: "accepts-leading-zeros",
     level: "MUST",
-    title: "Takes a signature that has a byte below 0x10",
+    title: "Accepts a signature that has a byte below 0x10",
     needs: ["accepts-track"],
     run: acceptsLeadingZeros,
   },

@@ -20,7 +20,7 @@ export const rejectsBadRequests: readonly Audit[] = [
       { what: "no body and the signature of {}", body: "", signature: sign("{}") },
     ],
     expectation: rejected,
-    fix: { text: "Answer 400 to a request without a body. Some parsers make {} or nothing of it." },
+    fix: { text: "Answer 400 to a request without a body. Some parsers turn it into {} or undefined." },
     needs: ACCEPTS_AUTHENTIC,
   }),
   audit("SHOULD", "rejects-invalid-utf8", "Rejects bytes that are not UTF-8, correctly signed", {
@@ -37,7 +37,7 @@ export const rejectsBadRequests: readonly Audit[] = [
     expectation: (exchange, fix) => (exchange.answer?.status === 501 ? undefined : rejected(exchange, fix)),
     fix: { text: "Answer 405 with Allow: POST (or 404) to methods other than POST." },
   }),
-  audit("SHOULD", "survives-unexpected-shapes", "Decides about signed JSON that is not a message", {
+  audit("SHOULD", "survives-unexpected-shapes", "Handles signed JSON that is not a message", {
     deliveries: unexpectedShapes,
     expectation: decided,
     fix: { text: "Check the shape of a message before using it, and answer 422 or 400 to anything else." },
@@ -50,7 +50,7 @@ export const rejectsBadRequests: readonly Audit[] = [
     ],
     expectation: answeredWith(401, 403),
     fix: {
-      text: "Answer 401 when the signature is missing or wrong, to tell it from a message that is itself wrong.",
+      text: "Answer 401 when the signature is missing or wrong, to distinguish it from an invalid message.",
     },
     needs: [...REJECTS_FORGED, "rejects-missing-signature"],
   }),

@@ -45,7 +45,7 @@ export const rejectsForgeries: readonly Audit[] = [
       { what: "a track message", body: freshText("track"), signature: "" },
       { what: "no body at all", body: "", signature: null },
     ],
-    fix: { text: "Reject a request without X-Signature before anything else looks at it." },
+    fix: { text: "Reject a request without X-Signature before any other code reads it." },
   }),
   rejects("rejects-malformed-signature", "Rejects a signature that is not forty hex digits", {
     deliveries: malformed,
@@ -73,7 +73,7 @@ export const rejectsForgeries: readonly Audit[] = [
       },
       { what: "a track message", body: freshText("track"), signature: ["", MADE_UP_SIGNATURE.slice(1)] },
     ],
-    fix: { text: "A header that is sent twice comes as a list, or as text with a comma in it. Reject both." },
+    fix: { text: "A header that is sent twice arrives as a list, or as a string with a comma. Reject both." },
   }),
   rejects("rejects-partial-signature", "Rejects the first digits of the right signature", {
     deliveries: (probe) => [1, 8, 20, 39].map((digits) => partial(probe, digits)),
@@ -104,7 +104,7 @@ export const rejectsForgeries: readonly Audit[] = [
       ),
     ],
     fix: {
-      text: "Accept only forty hex digits, the documented form. Lenient decoders are how forgeries get in.",
+      text: "Accept only forty hex digits, the documented form. A lenient decoder may accept forgeries.",
       hint: "compare",
     },
   }),

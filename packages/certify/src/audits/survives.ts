@@ -21,7 +21,7 @@ export const survives: readonly Audit[] = [
     id: "survives-deep-nesting",
     level: "MUST",
     needs: ACCEPTS_AUTHENTIC,
-    title: "Decides about lists nested 15,000 deep",
+    title: "Handles lists nested 15,000 deep",
     run: async (probe) => {
       const body = "[".repeat(TOO_DEEP) + "]".repeat(TOO_DEEP);
       const fix = adviceFor(DEPTH, probe.language);
@@ -118,7 +118,7 @@ function sendSlowly(
     done: probe.send({
       what: "a track message in two halves, seconds apart",
       body,
-      // It must outlast the message that is sent meanwhile.
+      // It must outlast the message that is sent in the meantime.
       transfer: { pieces, timeoutMs: 2 * probe.timeoutMs },
     }),
   };

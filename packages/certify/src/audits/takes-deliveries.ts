@@ -18,7 +18,7 @@ export const takesDeliveries: readonly Audit[] = [
   {
     id: "accepts-redelivery",
     level: "MUST",
-    title: "Takes the same delivery twice",
+    title: "Accepts the same delivery twice",
     needs: ACCEPTS_AUTHENTIC,
     run: (probe) => {
       const body = freshText("track");
@@ -30,7 +30,7 @@ export const takesDeliveries: readonly Audit[] = [
         ],
         accepted,
         {
-          text: "Answer 2xx to what you have already processed: delivery is at least once, and an error makes it come again.",
+          text: "Answer 2xx to what you have already processed: delivery is at least once, and after an error the sender retries.",
         },
       );
     },
@@ -38,7 +38,7 @@ export const takesDeliveries: readonly Audit[] = [
   {
     id: "accepts-twenty-at-once",
     level: "MUST",
-    title: "Takes twenty messages at once",
+    title: "Accepts twenty messages at once",
     needs: ACCEPTS_AUTHENTIC,
     run: async (probe) => {
       const deliveries = Array.from({ length: AT_ONCE }, (_, index) => ({
@@ -59,13 +59,13 @@ export const takesDeliveries: readonly Audit[] = [
   {
     id: "keeps-connections-in-step",
     level: "MUST",
-    title: "Takes a message on a connection on which it has rejected one",
+    title: "Accepts a message on a connection on which it has rejected one",
     needs: ACCEPTS_AUTHENTIC,
     run: keepsInStep,
   },
 ];
 
-/** Rules about every answer: they come last, and also judge the answers that the other audits got. */
+/** Rules about every response: they run last, and also check the responses that the other audits got. */
 export const aboutEveryAnswer: readonly Audit[] = [
   {
     id: "answers-within-5-seconds",
@@ -89,7 +89,7 @@ export const aboutEveryAnswer: readonly Audit[] = [
   {
     id: "leaks-no-digest",
     level: "MUST",
-    title: "Tells neither the right digest nor the secret in any answer",
+    title: "Reveals neither the right digest nor the secret in any response",
     run: async (probe) => {
       for (const delivery of [...forged(), ...ordinary(probe)]) await probe.send(delivery);
       const { leak } = probe;
@@ -98,7 +98,7 @@ export const aboutEveryAnswer: readonly Audit[] = [
         failure(
           leak,
           "an answer without the digest that would have been right, and without the secret",
-          "Answer a rejected request without the expected signature, a stack trace or the configuration: with them, anyone can forge.",
+          "Never include the expected signature, a stack trace or the configuration in a response: with them, anyone can forge.",
           "an answer tells the digest that would have been right, or the secret",
         )
       );

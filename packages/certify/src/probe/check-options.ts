@@ -59,14 +59,16 @@ export function checkOptions(what: string, options: ProbeOptions): Endpoint {
   const { url, secret, headers = {}, ca, signal, timeoutMs = 1, language } = options;
   if (typeof secret !== "string" || secret === "") {
     throw new TypeError(
-      `The secret must be a non-empty string, as the receiver has it, not ${describeKind(secret)}.`,
+      `The secret must be the receiver's secret, a non-empty string, not ${describeKind(secret)}.`,
     );
   }
   checkMilliseconds("timeoutMs", timeoutMs);
   if (signal !== undefined)
     checkPort(`${what.slice(0, -1)}{ signal })`, signal, ["throwIfAborted", "addEventListener"]);
   if (language !== undefined && !LANGUAGES.includes(language)) {
-    throw new TypeError(`There is no language ${describeKind(language)}. Known: ${LANGUAGES.join(", ")}.`);
+    throw new TypeError(
+      `Unknown language ${describeKind(language)}. Known languages: ${LANGUAGES.join(", ")}.`,
+    );
   }
   if (!isObject(headers)) {
     throw new TypeError(`headers must be an object of names and values, not ${describeKind(headers)}.`);
@@ -101,7 +103,7 @@ function checkUrl(text: string): URL {
   }
   if (url.username !== "" || url.password !== "") {
     throw new TypeError(
-      "The url holds a user name or a password. Pass them as an Authorization header in headers.",
+      "The url contains a user name or a password. Pass them as an Authorization header in headers.",
     );
   }
   return url;

@@ -56,13 +56,13 @@ export interface Transfer {
 
 /** A request and what came of it. */
 export interface Exchange extends Outcome {
-  /** The request in words. */
+  /** A description of the request. */
   readonly sent: string;
-  /** The answer, or that there was none, in words. Secret and digests are masked. */
+  /** A description of the response, or a note that none came. Secret and digests are masked. */
   readonly received: string;
 }
 
-/** Sends requests to one receiver, and remembers what two audits judge of all answers. */
+/** Sends requests to one receiver, and remembers what two audits need to know about all responses. */
 export interface Probe {
   readonly url: URL;
   readonly secret: string;

@@ -6,7 +6,7 @@ const MIN_SECRET_LENGTH = 8;
 
 /**
  * What no answer may hold: the secret, and the digests that would have been right for a body, in hex and base64.
- * A digest that the request itself carried is no news to whoever reads the answer.
+ * A digest that was in the request itself tells the reader of the response nothing new.
  *
  * @param body - The body that was sent.
  * @param given - The header values that were sent.

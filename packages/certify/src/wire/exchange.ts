@@ -31,7 +31,7 @@ export interface OutgoingRequest {
   readonly ending: "end" | "close" | "reset";
   /** Hold the body back until the receiver says 100 Continue, or has kept silent for a second. */
   readonly awaitContinue: boolean;
-  /** Connections to reuse; without it the request has one of its own. */
+  /** Connections to reuse; without it, the request opens a new one. */
   readonly agent: http.Agent | undefined;
   /** How long to wait for the head of an answer, in ms. */
   readonly timeoutMs: number;
@@ -50,7 +50,7 @@ export interface Answer {
 /** How a request ended. */
 export interface Outcome {
   readonly answer: Answer | undefined;
-  /** Why there is no answer. */
+  /** Why no response came. */
   readonly error: string | undefined;
   /** Whether the wait for an answer was given up. */
   readonly timedOut: boolean;
@@ -93,7 +93,7 @@ export async function exchange(endpoint: Endpoint, outgoing: OutgoingRequest): P
   }
 }
 
-/** The head of the answer, or why there is none. */
+/** The head of the response, or why none came. */
 function headOf(
   request: http.ClientRequest,
   timeoutMs: number,
@@ -239,7 +239,7 @@ function continued(request: http.ClientRequest): Promise<void> {
   });
 }
 
-/** What went wrong, also for the errors of several addresses tried at once, which have no message of their own. */
+/** What went wrong, also for an error about several addresses tried at once, which has no message itself. */
 function explain(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(explain).join("; ");
   if (!(error instanceof Error)) return String(error);

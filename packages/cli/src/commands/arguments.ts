@@ -5,7 +5,7 @@ import { InvalidArgumentError } from "commander";
 export function urlArgument(value: string): string {
   const protocol = URL.canParse(value) ? new URL(value).protocol : undefined;
   if (protocol === "http:" || protocol === "https:") return value;
-  throw new InvalidArgumentError("Give a full URL, such as http://localhost:3000/webhooks.");
+  throw new InvalidArgumentError("Pass a full URL, such as http://localhost:3000/webhooks.");
 }
 
 /** One more URL of a repeated option. */
@@ -18,33 +18,31 @@ export function repeatedArgument(value: string, before: readonly string[] = []):
   return [...before, value];
 }
 
-/** A TCP port; 0 stands for any that is free. */
+/** A TCP port; 0 means any free port. */
 export function portArgument(value: string): number {
   const port = /^\d+$/.test(value) ? Number(value) : Number.NaN;
   if (port <= 65_535) return port;
-  throw new InvalidArgumentError("Give a port from 0 to 65535; 0 takes any that is free.");
+  throw new InvalidArgumentError("Pass a port from 0 to 65535; 0 means any free port.");
 }
 
 /** A whole number from 1 on. */
 export function countArgument(value: string): number {
   const count = /^\d+$/.test(value) ? Number(value) : 0;
   if (count >= 1) return count;
-  throw new InvalidArgumentError("Give a whole number, 1 or more.");
+  throw new InvalidArgumentError("Pass a whole number, 1 or more.");
 }
 
 /** A number of seconds, as milliseconds. */
 export function secondsArgument(value: string): number {
   const seconds = /^\d+(\.\d+)?$/.test(value) ? Number(value) : Number.NaN;
   if (seconds <= 86_400) return seconds * 1_000;
-  throw new InvalidArgumentError("Give a number of seconds, such as 10.");
+  throw new InvalidArgumentError("Pass a number of seconds, such as 10.");
 }
 
 /** Something that is not empty. */
 export function secretArgument(value: string): string {
   if (value !== "") return value;
-  throw new InvalidArgumentError(
-    "It is empty. Give the secret that the receiver has, or leave the option out.",
-  );
+  throw new InvalidArgumentError("It is empty. Pass the secret of the receiver, or leave the option out.");
 }
 
 const UNIT_BYTES: Readonly<Record<string, number>> = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 };
@@ -54,7 +52,7 @@ export function bytesArgument(value: string): number {
   const [, number, unit = "B"] = /^(\d+)([KMGT]?B)?$/i.exec(value) ?? [];
   const bytes = Number(number) * (UNIT_BYTES[unit.toUpperCase()] ?? Number.NaN);
   if (bytes >= 2e6 && Number.isSafeInteger(bytes)) return bytes;
-  throw new InvalidArgumentError("Give a number of bytes of 2MB or more, such as 500MB or 20GB.");
+  throw new InvalidArgumentError("Pass a size of 2MB or more, such as 500MB or 20GB.");
 }
 
 /** A length of time with its unit. */
@@ -63,6 +61,6 @@ export function durationArgument(value: string): Duration {
     parseDuration(value as Duration, "It");
     return value as Duration;
   } catch {
-    throw new InvalidArgumentError("Give a length of time, such as 12h or 7d.");
+    throw new InvalidArgumentError("Pass a duration, such as 12h or 7d.");
   }
 }

@@ -21,7 +21,7 @@ export function certifyCommand(terminal: Terminal, exit: (code: number) => void)
   return new Command("certify")
     .summary("audit a receiver, in any language")
     .description(
-      "Audits a receiver, in any language: forged and broken messages, odd JSON, slow and aborted requests and more. Prints what failed: first each MUST, its cause in the first line. It sends well over a hundred messages of a user called countersign-certify. Exits 1 when a MUST is not met.",
+      "Audits a receiver in any language with forged and broken messages, unusual JSON, slow and aborted requests and more. Prints the failures, MUSTs first; the first line of each names its cause. Sends well over a hundred messages with user IDs that start with countersign-certify. Exits 1 if a MUST is not met.",
     )
     .argument("<url>", "the receiver", urlArgument)
     .addOption(
@@ -32,12 +32,12 @@ export function certifyCommand(terminal: Terminal, exit: (code: number) => void)
     )
     .option(
       "--for <language>",
-      "what the receiver is written in, for its fixes: node, python, java, php, go, ruby",
+      "language of the receiver, to suggest fixes for it: node, python, java, php, go, ruby",
     )
     .option("--only <audit>", "run only this audit; repeatable", repeatedArgument)
-    .option("--verbose", "print every audit as it ends, also those that passed or were skipped")
+    .option("--verbose", "print every audit when it ends, including passed and skipped ones")
     .option("--junit <file>", "write a JUnit report")
-    .option("--json", "print a JSON line for each audit, and the report as the last one")
+    .option("--json", "print a JSON line for each audit, and the report as the last line")
     .addHelpText("after", examples("certify"))
     .action(async (url: string, flags: CertifyFlags) => {
       exit(await run(url, flags, terminal));
@@ -52,7 +52,7 @@ async function run(url: string, flags: CertifyFlags, terminal: Terminal): Promis
   const unknown = only?.find((id) => !audits.some((audit) => audit.id === id));
   if (unknown !== undefined) {
     throw new UsageError(
-      `There is no audit \`${unknown}\`. The audits are ${audits.map(({ id }) => id).join(", ")}.`,
+      `Unknown audit \`${unknown}\`. The audits are ${audits.map(({ id }) => id).join(", ")}.`,
     );
   }
   const progress = createProgress(terminal, json ? undefined : "Auditing", only?.length ?? audits.length);
@@ -99,11 +99,11 @@ function languageOf(given: string | undefined, languages: readonly Language[]): 
   const language = languages.find((known) => known === given);
   if (language !== undefined) return language;
   throw new UsageError(
-    `There are no fixes for \`${given}\`. Give --for one of ${languages.join(", ")}, or leave it out.`,
+    `Unknown language \`${given}\`. Use --for with one of ${languages.join(", ")}, or leave it out.`,
   );
 }
 
-/** What a receiver answered stands in the text, so it is made safe line by line. */
+/** The output contains what a receiver answered, so it is escaped line by line. */
 function printableLines(text: string): string {
   return text.split("\n").map(printable).join("\n");
 }

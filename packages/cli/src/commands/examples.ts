@@ -1,7 +1,7 @@
 /** The commands. */
 export type CommandName = "serve" | "send" | "certify" | "verify" | "replay";
 
-/** The examples of each command's help. The tests run every one of them as it stands here. */
+/** The examples of each command's help. The tests run each of them unchanged. */
 export const COMMAND_EXAMPLES: Readonly<Record<CommandName, readonly string[]>> = {
   serve: ["countersign serve --to http://localhost:3000/webhooks --secret dev"],
   send: [

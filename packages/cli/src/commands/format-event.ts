@@ -4,7 +4,7 @@ import { printable, type Terminal } from "../terminal/terminal.ts";
 
 type Colors = Terminal["colors"];
 
-/** One line for what happened, or nothing where another line has said it. */
+/** One line for an event, or undefined if another line already reports it. */
 export function formatEvent(event: LiveEvent, colors: Colors): string | undefined {
   const time = colors.dim(event.at.slice(11, 23));
   switch (event.event) {
@@ -13,9 +13,9 @@ export function formatEvent(event: LiveEvent, colors: Colors): string | undefine
     case "retrying":
       return `${time} ${colors.yellow("retrying ")} ${what(event.delivery)} in ${(event.delayMs / 1_000).toFixed(1)} s`;
     case "failed":
-      return `${time} ${colors.red("failed   ")} ${what(event.delivery)}: every endpoint refused it for good`;
+      return `${time} ${colors.red("failed   ")} ${what(event.delivery)}: every endpoint rejected it`;
     case "expired":
-      return `${time} ${colors.red("expired  ")} ${what(event.delivery)}: no endpoint took it in time`;
+      return `${time} ${colors.red("expired  ")} ${what(event.delivery)}: no endpoint accepted it in time`;
     case "skipped":
       return `${time} ${colors.dim("skipped  ")} ${printable(event.type)} ${printable(event.messageId)}: ${printable(event.reason)}`;
     case "rejected":

@@ -17,7 +17,7 @@ export function replayCommand(terminal: Terminal, exit: (code: number) => void):
   return new Command("replay")
     .summary("send a recording again, byte for byte")
     .description(
-      "Sends a recording of countersign serve --record again, byte for byte, in order, each message once. Exits 1 unless all were answered 2xx.",
+      "Sends a recording of countersign serve --record again, byte for byte, in order, each message once. Exits 1 unless all responses are 2xx.",
     )
     .argument("<file>", "the recording, JSON lines")
     .requiredOption("--to <url>", "the receiver", urlArgument)
@@ -27,7 +27,7 @@ export function replayCommand(terminal: Terminal, exit: (code: number) => void):
         "sign again with this secret (default: send the recorded signature)",
       ).argParser(secretArgument),
     )
-    .option("--keep-headers", "send recorded static headers, such as Authorization, to another receiver too")
+    .option("--keep-headers", "also send recorded static headers, such as Authorization, to another receiver")
     .option("--json", "print a JSON line for each message")
     .addHelpText("after", examples("replay"))
     .action(async (file: string, flags: ReplayFlags) => {

@@ -80,14 +80,14 @@ function trustLines(url: string, { file, fingerprint }: NonNullable<ServeTls["tr
   ];
 }
 
-/** Options that are given win over the config file; `--to` replaces whatever it says of sources. */
+/** Options take precedence over the config file; `--to` replaces all sources of the file. */
 function merged(flags: ServeFlags, { sources, ...config }: ServerOptions): ServerOptions {
   const { to, writeKey, host, port, token, data, maxBytes, keepFor, record } = flags;
   const { blockPrivateNetworks, maxConnections } = flags;
   const usesSources = to === undefined && sources !== undefined;
   const given: ServerOptions = {
     to,
-    // A variable that was set for another command says nothing about sources with secrets of their own.
+    // A variable that was set for another command does not apply to sources with their own secrets.
     secret: (to ?? config.to) === undefined && flags.secretFromEnvironment ? undefined : flags.secret,
     writeKey,
     host,
@@ -144,7 +144,7 @@ async function announce(
   );
   print(`Look at     ${url}/ for deliveries, ${url}/api/openapi.json for the control API`);
   const [first] = sources;
-  // A log is no place for a key that was given.
+  // A given key must not appear in a log.
   const key = first?.writeKey === undefined ? first?.name : "WRITE_KEY";
   const call = { writeKey: anyKey ? "any" : key, userId: "u1", event: "Hello" };
   print(`Try it      curl -d '${jsonLine(call)}' ${url}/v1/track\n`);

@@ -18,7 +18,7 @@ export function sendCommand(terminal: Terminal, exit: (code: number) => void): C
   return new Command("send")
     .summary("send one message to a receiver")
     .description(
-      "Sends one message to a receiver once and prints the answer. Exits 1 unless the answer is 2xx.",
+      "Sends one message to a receiver once and prints the response. Exits 1 unless the response is 2xx.",
     )
     .addArgument(new Argument("<type>", "type of the message").choices(MESSAGE_TYPES))
     .requiredOption("--to <url>", "the receiver", urlArgument)
@@ -74,15 +74,15 @@ function advice({ outcome, status, code }: Attempt, to: string): string {
   if (outcome === "timeout")
     return `${to} did not answer within 5 s. Answer first, and do slow work afterwards.`;
   if (outcome === "tls")
-    return `The certificate of ${to} was not accepted, so nothing was sent. Use one that is valid for this name.`;
+    return `The certificate of ${to} is not trusted, so nothing was sent. Use a certificate that is valid for this name.`;
   if (outcome === "network")
     return `${to} could not be reached (${code ?? "network error"}). Start the receiver, or correct --to.`;
   if (status === 401 || status === 403)
-    return `The receiver did not accept the signature. Give --secret the secret that it has.`;
+    return `The receiver did not accept the signature. Pass its secret with --secret.`;
   if (status === 404 || status === 405)
-    return `Nothing takes webhooks at this path. Correct the path in --to.`;
+    return `No webhook receiver answers at this path. Correct the path in --to.`;
   if (outcome === "rejected")
-    return `The receiver refused the message for good. Its answer says why; it would not be retried.`;
+    return `The receiver rejected the message. Its response says why; the sender would not retry.`;
   return `The receiver failed. Its log says why; a server would retry this for four hours.`;
 }
 

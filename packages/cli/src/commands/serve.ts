@@ -16,13 +16,13 @@ import type { Terminal } from "../terminal/terminal.ts";
 /** `countersign serve` */
 export function serveCommand(terminal: Terminal, exit: (code: number) => void): Command {
   return new Command("serve")
-    .summary("run the server that client libraries send to, and forward what they record")
+    .summary("run the server that client libraries send to, and forward their calls")
     .description(
-      "Runs the server that client libraries send to, and forwards what they record as signed webhooks.\nSettings come from countersign.config.{ts,js,json}, found in this project, and from these options, which take precedence.",
+      "Runs the server that client libraries send to, and forwards their calls as signed webhooks.\nSettings come from countersign.config.{ts,js,json}, found in this project, and from these options, which take precedence.",
     )
     .option(
       "--to <url>",
-      "forward to this URL; repeatable, up to five: one of them must take each message",
+      "forward to this URL; repeatable, up to five; one of them must accept each message",
       urlsArgument,
     )
     .addOption(
@@ -30,39 +30,39 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
         .env("COUNTERSIGN_SECRET")
         .argParser(secretArgument),
     )
-    .option("--write-key <key>", "take only this write key (default: any)")
+    .option("--write-key <key>", "accept only this write key (default: any)")
     .option("--config <file>", "read this config file, instead of searching for one")
     .option(
       "--host <address>",
-      "listen on this address (default: 127.0.0.1); one that other machines can reach needs --token",
+      "listen on this address (default: 127.0.0.1); an address that other machines can reach needs --token",
     )
     .option("--port <number>", "listen on this port (default: 4010)", portArgument)
-    .option("--tls-cert <file>", "speak TLS with this certificate in PEM")
+    .option("--tls-cert <file>", "use TLS with this certificate, in PEM")
     .option("--tls-key <file>", "the private key of the certificate, in PEM without a passphrase")
     .option(
       "--tls-self-signed",
-      "speak TLS with a certificate made for this machine, and print what to trust",
+      "use TLS with a certificate made for this machine, and print the file to trust",
     )
     .addOption(
       new Option("--token <token>", "require this token everywhere but under /v1")
         .env("COUNTERSIGN_TOKEN")
         .argParser(secretArgument),
     )
-    .option("--allow-host <name>", "accept this host name outside /v1, too; repeatable", repeatedArgument)
+    .option("--allow-host <name>", "also accept this host name outside /v1; repeatable", repeatedArgument)
     .option(
       "--data <dir>",
       "keep everything in this directory, so that it survives a restart (default: in memory)",
     )
     .option(
       "--max-bytes <size>",
-      "most that deliveries may take, such as 500MB; finished ones make room, then calls get 503 (default: 8 GiB with --data, 256 MiB in memory)",
+      "maximum size of all deliveries, such as 500MB; finished ones are removed first, then calls get 503 (default: 8 GiB with --data, 256 MiB in memory)",
       bytesArgument,
     )
     .option("--keep-for <time>", "how long finished deliveries are kept (default: 7d)", durationArgument)
-    .option("--record <file>", "append each message to a file as it is sent, for countersign replay")
+    .option("--record <file>", "append each sent message to a file, for countersign replay")
     .option("--virtual-clock", "stop the clock; POST /api/clock advances it")
     .option("--block-private-networks", "refuse to forward to private networks and this machine")
-    .option("--max-connections <number>", "connections at once (default: 1000)", countArgument)
+    .option("--max-connections <number>", "maximum number of open connections (default: 1000)", countArgument)
     .addOption(
       new Option("--drain <seconds>", "how long requests and attempts may take to finish after SIGTERM")
         .argParser(secondsArgument)

@@ -49,7 +49,7 @@ async function readBody(file: string, { stdin }: Terminal): Promise<Uint8Array> 
   }
   if (stdin.isTTY)
     throw new UsageError(
-      "There is no body. Give a file, or pipe the body in: countersign verify ... < body.json",
+      "The body is missing. Pass a file, or pipe the body in: countersign verify ... < body.json",
     );
   return buffer(stdin);
 }

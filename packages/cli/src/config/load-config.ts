@@ -18,7 +18,7 @@ export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
-const CORRECT_IT = "Correct it, or name another file with --config.";
+const CORRECT_IT = "Correct it, or pass another file with --config.";
 
 const NAMES = ["ts", "mts", "js", "mjs", "json"].map((extension) => `countersign.config.${extension}`);
 
@@ -28,7 +28,7 @@ const NAMES = ["ts", "mts", "js", "mjs", "json"].map((extension) => `countersign
  *
  * @param directory Where to begin.
  * @param file Read this one instead of searching. It is trusted.
- * @returns The config and its file, or `undefined` if there is no config file.
+ * @returns The config and its file, or `undefined` if no config file was found.
  * @throws ConfigError when it cannot be read or trusted, or something in it is wrong.
  * @example
  * ```ts
@@ -71,11 +71,11 @@ export async function loadConfig(directory: string, file?: string): Promise<Load
 
 /** Returns a warning where ownership means nothing. */
 function assertTrusted(file: string): string | undefined {
-  if (process.getuid === undefined) return `Who may write ${file} cannot be checked on this system.`;
+  if (process.getuid === undefined) return `This system cannot tell who may write ${file}.`;
   const problem = trustProblem(file, process.getuid());
   if (problem === undefined) return undefined;
   throw new ConfigError(
-    `The config file ${file} was found and not run: ${problem}. Correct that, or name the file with --config.`,
+    `The config file ${file} was found but not run: ${problem}. Correct that, or pass the file with --config.`,
   );
 }
 

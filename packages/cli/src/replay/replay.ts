@@ -92,7 +92,7 @@ export async function replay(options: ReplayOptions): Promise<ReplayReport> {
   } catch (error) {
     if (error instanceof RangeError)
       throw new RecordingError(`${error.message} The file is not a recording.`);
-    // What the system says of reading: a directory, or a disk that fails.
+    // The system's error about reading: a directory, or a disk that fails.
     if (error instanceof Error && "syscall" in error) unreadable(file)(error);
     throw error;
   } finally {

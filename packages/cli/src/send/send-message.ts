@@ -55,7 +55,7 @@ export async function sendMessage({ type, call, to, secret }: SendOptions): Prom
     }
     const [delivery] = await receipt.settled();
     const attempt = delivery?.attempts.at(-1);
-    if (!delivery || !attempt) throw new Error("The message was accepted and never attempted.");
+    if (!delivery || !attempt) throw new Error("The message was accepted but never attempted.");
     return { delivery, attempt, ok: attempt.outcome === "success" };
   } finally {
     await sender.close();
@@ -67,6 +67,6 @@ async function record(sender: Sender, type: MessageType, call: SampleCall): Prom
   if (type !== "delete") return (sender[type] as unknown as (call: SampleCall) => Promise<Receipt>)(call);
   const { userId, timestamp } = call as { userId: string; timestamp?: string };
   const [receipt] = await sender.deleteUser(userId, timestamp === undefined ? {} : { timestamp });
-  if (!receipt) throw new Error("The deletion was accepted and led to no message.");
+  if (!receipt) throw new Error("The deletion was accepted but caused no message.");
   return receipt;
 }

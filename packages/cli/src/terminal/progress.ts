@@ -14,7 +14,7 @@ export interface Progress {
 /**
  * Shows progress on a terminal, and only lines elsewhere.
  *
- * @param label What is in progress. Without a label there is no bar.
+ * @param label What is in progress. Without a label, no bar is shown.
  * @param total The value at which it is done.
  */
 export function createProgress(

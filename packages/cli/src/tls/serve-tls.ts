@@ -6,7 +6,7 @@ import type { TlsOptions } from "@countersign/server";
 import { messageOf, UsageError } from "../errors/usage-error.ts";
 import { createSelfSigned, isUsable, type SelfSigned } from "./self-signed.ts";
 
-/** What the command line says of TLS. */
+/** The TLS options of the command line. */
 export interface TlsFlags {
   readonly tlsCert?: string;
   readonly tlsKey?: string;

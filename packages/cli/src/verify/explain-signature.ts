@@ -35,7 +35,7 @@ export function explainSignature({ body, signature, secret }: ExplainInput): Exp
     const sentence =
       result.verifiedOver === "bytes"
         ? "The signature matches the exact bytes of the body."
-        : "The signature matches the body once its JSON is written again without extra spaces, as receivers accept unless strict.";
+        : "The signature matches the body when its JSON is serialised again without extra spaces. Receivers accept this unless they are strict.";
     return { matches: true, sentence, diagnoses: [] };
   }
   const diagnoses = diagnose({ body, signature, secret });
@@ -45,9 +45,9 @@ export function explainSignature({ body, signature, secret }: ExplainInput): Exp
 
 function unexplained(code: string): string {
   if (code === "ERR_SIGNATURE_MISSING")
-    return "The signature is empty. Give the value of the X-Signature header.";
+    return "The signature is empty. Pass the value of the X-Signature header.";
   if (code === "ERR_SIGNATURE_MALFORMED") {
-    return "The signature is not 40 hex digits, nor any other form of a digest. Give the value of the X-Signature header.";
+    return "The signature is neither 40 hex digits nor any other form of a digest. Pass the value of the X-Signature header.";
   }
-  return "The signature matches neither this body nor a usual variation of it under this secret: compare the secret with the sender's, and make sure that FILE has the exact bytes that were received.";
+  return "With this secret, the signature matches neither this body nor a usual variation of it. Compare the secret with the sender's, and make sure that FILE has the exact bytes that were received.";
 }

@@ -139,7 +139,7 @@ describe("--help", () => {
     const { code, stdout } = await runCommand(["--help"]);
     expect(code).toBe(0);
     expect(stdout).toContain(COMMAND_EXAMPLES.serve[0]);
-    expect(stdout).toContain("Exit codes: 0 good, 1 the check failed, 2 wrong usage.");
+    expect(stdout).toContain("Exit codes: 0 success, 1 the check failed, 2 wrong usage.");
   });
 
   it.each(Object.entries(COMMAND_EXAMPLES))(

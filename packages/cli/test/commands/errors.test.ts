@@ -103,7 +103,7 @@ describe("serve", () => {
   it("with nowhere to forward to", async () => {
     await expectUsageError(
       ["serve"],
-      "There is nowhere to forward to. Give --to URL, for example --to http://localhost:3000/webhooks, or write a countersign.config.json.",
+      "No destination is configured. Pass --to URL, for example --to http://localhost:3000/webhooks, or write a countersign.config.json.",
     );
   });
 
@@ -313,9 +313,9 @@ describe("send", () => {
   });
 
   it.each([
-    [401, "The receiver did not accept the signature. Give --secret the secret that it has."],
-    [404, "Nothing takes webhooks at this path. Correct the path in --to."],
-    [422, "The receiver refused the message for good. Its answer says why; it would not be retried."],
+    [401, "The receiver did not accept the signature. Pass its secret with --secret."],
+    [404, "No webhook receiver answers at this path. Correct the path in --to."],
+    [422, "The receiver rejected the message. Its response says why; the sender would not retry."],
     [500, "The receiver failed. Its log says why; a server would retry this for four hours."],
   ])("to a receiver that answers %i", async (status, advice) => {
     const receiver = closing(await startReceiver());
@@ -421,7 +421,7 @@ describe("certify", () => {
       "cobol",
     ]);
     expect(stderr).toContain(
-      "There are no fixes for `cobol`. Give --for one of node, python, java, php, go, ruby",
+      "Unknown language `cobol`. Use --for with one of node, python, java, php, go, ruby",
     );
     expect(code).toBe(2);
   });
@@ -429,7 +429,7 @@ describe("certify", () => {
   it("of an audit that does not exist", async () => {
     await expectUsageError(
       ["certify", TO, "--secret", "s", "--only", "none"],
-      /^countersign: There is no audit `none`\. The audits are /,
+      /^countersign: Unknown audit `none`\. The audits are /,
     );
   });
 

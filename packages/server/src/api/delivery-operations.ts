@@ -12,7 +12,7 @@ export const deliveryOperations: readonly Operation[] = [
     method: "GET",
     path: "/deliveries",
     id: "listDeliveries",
-    summary: "Deliveries, the newest first. Every filter given must match.",
+    summary: "Lists deliveries, newest first. All filters must match.",
     query: {
       state: { type: "string", enum: ["pending", "delivered", "failed", "expired"] },
       source: TEXT,
@@ -23,7 +23,7 @@ export const deliveryOperations: readonly Operation[] = [
       event: TEXT,
       before: {
         type: "string",
-        description: "Only what was accepted before the delivery of this id: the next page.",
+        description: "Only deliveries accepted before the delivery with this id: the next page.",
       },
       limit: { type: "integer", minimum: 1, maximum: 1_000, default: 100 },
     },
@@ -39,7 +39,7 @@ export const deliveryOperations: readonly Operation[] = [
     id: "getDelivery",
     summary: "One delivery with its exact body, its signature, and a curl command that sends it.",
     answer: { status: 200, schema: ref("DeliveryDetail") },
-    errors: { 404: "There is no such delivery." },
+    errors: { 404: "Delivery not found." },
     async handle({ sender }, { params }) {
       const delivery = await sender.delivery(params["id"] ?? "");
       if (!delivery) throw noDelivery();
@@ -52,7 +52,7 @@ export const deliveryOperations: readonly Operation[] = [
     id: "resendDelivery",
     summary: "Sends the same bytes again to the same destination, as a new delivery.",
     answer: { status: 201, schema: ref("Receipt") },
-    errors: { 404: "There is no such delivery." },
+    errors: { 404: "Delivery not found." },
     async handle({ sender }, { params }) {
       const id = params["id"] ?? "";
       if (!(await sender.delivery(id))) throw noDelivery();
@@ -64,8 +64,7 @@ export const deliveryOperations: readonly Operation[] = [
     method: "GET",
     path: "/rejections",
     id: "listRejections",
-    summary:
-      "Messages that were received and not accepted, the newest first, each with its reason. The last thousand are kept.",
+    summary: "Rejected messages, newest first, each with its reason. The last thousand are kept.",
     query: { limit: { type: "integer", minimum: 1, maximum: 1_000, default: 100 } },
     answer: { status: 200, schema: { type: "array", items: ref("Rejection") } },
     handle: ({ ledger }, { query }) => ledger.rejections(Number(query["limit"])),
@@ -74,8 +73,7 @@ export const deliveryOperations: readonly Operation[] = [
     method: "GET",
     path: "/warnings",
     id: "listWarnings",
-    summary:
-      "What the makers of accepted messages should know, the newest first. The last thousand since the start are kept.",
+    summary: "Warnings about accepted messages, newest first. The last thousand since the start are kept.",
     query: { limit: { type: "integer", minimum: 1, maximum: 1_000, default: 100 } },
     answer: { status: 200, schema: { type: "array", items: ref("Warning") } },
     handle: ({ warnings }, { query }) => warnings.list(Number(query["limit"])),
@@ -85,7 +83,7 @@ export const deliveryOperations: readonly Operation[] = [
     path: "/stats",
     id: "getStats",
     summary:
-      "What was done and is left to do: by source, by destination, and by endpoint with response times. The deliveries of a destination with `configured: false` wait until it has settings again.",
+      "Finished and pending work: by source, by destination, and by endpoint with response times. The deliveries of a destination with `configured: false` wait until it has settings again.",
     answer: { status: 200, schema: { type: "object" } },
     async handle({ sender }) {
       const stats = await sender.stats();
@@ -101,12 +99,12 @@ export const deliveryOperations: readonly Operation[] = [
     path: "/events",
     id: "streamEvents",
     summary:
-      "A stream of events from now on, as server-sent events: attempt, delivered, retrying, failed, expired, skipped, rejected and store_error. With Last-Event-ID, what was missed comes first.",
+      "A stream of events from now on, as server-sent events: attempt, delivered, retrying, failed, expired, skipped, rejected and store_error. With Last-Event-ID, the missed events come first.",
     answer: { status: 200, schema: TEXT, type: "text/event-stream" },
     handle: ({ streams }, { request, reply }) => streams.open(request, reply),
   },
 ];
 
 function noDelivery(): Problem {
-  return new Problem(404, "There is no such delivery. It may have been removed after its time.");
+  return new Problem(404, "Delivery not found. It may have been removed after `keepFor`.");
 }

@@ -25,8 +25,7 @@ export function openApiDocument(): Schema {
     info: {
       title: "Countersign control API",
       version: "1.0.0",
-      description:
-        "What a countersign server forwards, how that went, and ways to make it go wrong on purpose.",
+      description: "Shows what a countersign server forwards and with what results, and injects faults.",
     },
     paths,
     components: {

@@ -22,7 +22,7 @@ export function answerWithProblems(scope: FastifyInstance, onError: (error: unkn
     return sendProblem(reply, status, detail);
   });
   scope.setNotFoundHandler(async (_request, reply) =>
-    sendProblem(reply, 404, "There is no such path. The API is described at /api/openapi.json."),
+    sendProblem(reply, 404, "Path not found. The API is described at /api/openapi.json."),
   );
 }
 
@@ -38,5 +38,5 @@ function describe(error: unknown): { readonly status: number; readonly detail: s
     return { status: 422, detail: error.message };
   const status = error instanceof Error && "statusCode" in error ? Number(error.statusCode) : 500;
   if (error instanceof Error && status >= 400 && status < 500) return { status, detail: error.message };
-  return { status: 500, detail: "Something went wrong here; the server's log has more." };
+  return { status: 500, detail: "The server failed. See its log for details." };
 }

@@ -80,14 +80,13 @@ export const schemas: Readonly<Record<string, Schema>> = {
       blockedEvents: TEXTS,
       countFiltered: { type: "boolean" },
       managedBy: { type: "string", enum: ["config", "api"] },
-      note: { type: "string", description: "Of a change: why it is gone after a restart, if it is." },
+      note: { type: "string", description: "After a change: why the change is lost at a restart, if it is." },
     },
     ["note"],
   ),
-  Removed: object(
-    { note: { type: "string", description: "Why it comes back after a restart, if it does." } },
-    ["note"],
-  ),
+  Removed: object({ note: { type: "string", description: "Why it returns after a restart, if it does." } }, [
+    "note",
+  ]),
   Rejection: object(
     {
       id: COUNT,
@@ -135,7 +134,7 @@ export const bodies: Readonly<Record<BodyName, Schema>> = {
       endpoints: { type: "array", items: endpoint },
       secret: {
         type: ["string", "null"],
-        description: "Absent: as before. null: none, so that messages are not signed.",
+        description: "Absent: unchanged. null: no secret, so messages are not signed.",
       },
       enabled: { type: "boolean" },
       includeFields: {
@@ -156,20 +155,22 @@ export const bodies: Readonly<Record<BodyName, Schema>> = {
       fault: { type: "string", enum: [...FAULTS, "rate_limit"] },
       times: {
         anyOf: [{ type: "integer", minimum: 1 }, { const: "unlimited" }],
-        description: "How many times it strikes. Default: 1.",
+        description: "How many times it is injected. Default: 1.",
       },
-      endpoint: { type: "string", description: "URL of the endpoint it strikes." },
+      endpoint: { type: "string", description: "URL of the endpoint that it affects." },
       deliveryId: TEXT,
       messageId: TEXT,
       seconds: {
         type: "integer",
         minimum: 1,
-        description: "Of a rate_limit: what Retry-After says. Default: 1.",
+        description: "For a rate_limit: the value of Retry-After. Default: 1.",
       },
     },
     ["times", "endpoint", "deliveryId", "messageId", "seconds"],
   ),
-  clock: object({ advance: { type: ["string", "number"], description: "Such as `4h`, or milliseconds." } }),
+  clock: object({
+    advance: { type: ["string", "number"], description: "A duration such as `4h`, or milliseconds." },
+  }),
   audience: object({ userIds: TEXTS, source: TEXT }, ["source"]),
   computedTrait: object({ values: { type: "object" }, source: TEXT }, ["source"]),
   deletion: object({ userId: { type: "string", minLength: 1 }, sources: TEXTS }, ["sources"]),

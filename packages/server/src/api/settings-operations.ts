@@ -14,8 +14,8 @@ import { HIDDEN, withHiddenHeaders, withKnownHeaders } from "../settings/hidden-
 import { ref, type ApiContext, type Operation } from "./operation.ts";
 import { bodies } from "./schemas.ts";
 
-const NO_SOURCE = { 404: "There is no such source." };
-const INVALID = { 422: "The settings are not valid; the old ones stay in force." };
+const NO_SOURCE = { 404: "Source not found." };
+const INVALID = { 422: "The settings are invalid. The old settings still apply." };
 
 /** Sources and destinations. A change that does not outlast the server says so in its answer. */
 export const settingsOperations: readonly Operation[] = [
@@ -24,7 +24,7 @@ export const settingsOperations: readonly Operation[] = [
     path: "/sources",
     id: "listSources",
     summary:
-      "Every source with its destinations. Secrets, write keys and the values of static headers are not shown: `signed` says whether there is a secret.",
+      "Every source with its destinations. Secrets, write keys and the values of static headers are not shown: `signed` says whether a secret is set.",
     answer: { status: 200, schema: { type: "array", items: ref("Source") } },
     handle: ({ sender, book }) => sender.settings.sources.map((source) => sourceJson(source, book)),
   },
@@ -32,7 +32,7 @@ export const settingsOperations: readonly Operation[] = [
     method: "PUT",
     path: "/sources/{source}",
     id: "putSource",
-    summary: "Adds a source, or changes one. Its destinations stay as they are.",
+    summary: "Adds a source, or changes one. Its destinations are not changed.",
     body: bodies.source,
     answer: { status: 200, schema: ref("Source") },
     errors: INVALID,
@@ -44,7 +44,7 @@ export const settingsOperations: readonly Operation[] = [
       // What was read can be changed and sent back.
       const key = writeKey === HIDDEN ? before.writeKey : (writeKey ?? before.writeKey);
       if (writeKey === HIDDEN && key === undefined) {
-        throw new Problem(422, "The write key is hidden, and this source had none. Give its value.");
+        throw new Problem(422, "The write key is hidden, and this source had no write key. Pass its value.");
       }
       change(
         context,
@@ -70,7 +70,7 @@ export const settingsOperations: readonly Operation[] = [
     method: "PUT",
     path: "/sources/{source}/destinations/{destination}",
     id: "putDestination",
-    summary: "Adds a destination, or replaces the settings of one. Without `secret` the old one stays.",
+    summary: "Adds a destination, or replaces the settings of one. Without `secret`, the old secret is kept.",
     body: bodies.destination,
     answer: { status: 200, schema: ref("Source") },
     errors: { ...NO_SOURCE, ...INVALID },
@@ -87,7 +87,7 @@ export const settingsOperations: readonly Operation[] = [
       if (typeof endpoints === "string") {
         throw new Problem(
           422,
-          `The value of the header ${JSON.stringify(endpoints)} is hidden, and this URL had no such header. Give its value.`,
+          `The value of the header ${JSON.stringify(endpoints)} is hidden, and this URL had no such header. Pass its value.`,
         );
       }
       const destination = { ...settings, endpoints, name, ...(secret !== undefined && { secret }) };
@@ -121,7 +121,7 @@ export const settingsOperations: readonly Operation[] = [
 function existing(sender: Sender, name = ""): SourceSettings {
   const source = sourceOf(sender.settings, name);
   if (!source)
-    throw new Problem(404, `There is no source ${JSON.stringify(name)}. PUT /api/sources/NAME adds one.`);
+    throw new Problem(404, `Source ${JSON.stringify(name)} not found. PUT /api/sources/NAME adds one.`);
   return source;
 }
 

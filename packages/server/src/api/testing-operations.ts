@@ -11,7 +11,7 @@ export const testingOperations: readonly Operation[] = [
     method: "GET",
     path: "/faults",
     id: "listFaults",
-    summary: "The faults in force.",
+    summary: "The active faults.",
     answer: { status: 200, schema: { type: "array", items: ref("Fault") } },
     handle: ({ faults }) => faults.active().map(faultJson),
   },
@@ -20,7 +20,7 @@ export const testingOperations: readonly Operation[] = [
     path: "/faults",
     id: "injectFault",
     summary:
-      "Injects a fault: for a receiver, into its next deliveries or those that match; `rate_limit` for clients of /v1.",
+      "Injects a fault: into the next deliveries to a receiver, or into those that match; `rate_limit` is for clients of /v1.",
     body: bodies.fault,
     answer: { status: 201, schema: ref("Fault") },
     handle({ faults }, { body }) {
@@ -39,10 +39,10 @@ export const testingOperations: readonly Operation[] = [
     id: "cancelFault",
     summary: "Cancels a fault.",
     answer: { status: 204 },
-    errors: { 404: "There is no such fault, or it has struck as often as it should." },
+    errors: { 404: "Fault not found, or it has already been injected as often as requested." },
     handle({ faults }, { params }) {
       if (!faults.cancel(Number(params["id"])))
-        throw new Problem(404, "There is no such fault, or it has struck as often as it should.");
+        throw new Problem(404, "Fault not found, or it has already been injected as often as requested.");
     },
   },
   {
@@ -57,16 +57,16 @@ export const testingOperations: readonly Operation[] = [
     method: "POST",
     path: "/clock",
     id: "advanceClock",
-    summary: "Advances a virtual clock. Answers when every attempt that fell due has ended.",
+    summary: "Advances a virtual clock. Answers when every attempt that became due has ended.",
     body: bodies.clock,
     answer: { status: 200, schema: ref("Clock") },
-    errors: { 409: "The clock is the system's.", 422: "Not a duration." },
+    errors: { 409: "The server uses the system clock.", 422: "Not a duration." },
     async handle(context, { body }) {
       const { virtualClock } = context;
       if (!virtualClock) {
         throw new Problem(
           409,
-          "The clock is the system's. Start the server with --virtual-clock to advance it.",
+          "The server uses the system clock. To advance the time, start it with --virtual-clock.",
         );
       }
       const { advance } = body as { readonly advance: Duration };

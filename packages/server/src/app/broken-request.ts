@@ -30,7 +30,7 @@ export function answerMalformedUrl(response: ServerResponse): void {
 
 /** What is said of a client that speaks TLS to a server that does not. */
 export const TLS_EXPECTED =
-  "A client spoke TLS to a server without it. Give the client an http: address, or start the server with --tls-self-signed or a certificate.";
+  "A client used TLS, but the server does not. Configure the client with an http: address, or start the server with --tls-self-signed or a certificate.";
 
 /** Whether what could not be read as HTTP is the beginning of a TLS handshake. */
 export function isTlsHello(error: Error): boolean {

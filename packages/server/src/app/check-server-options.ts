@@ -102,7 +102,7 @@ export function checkServerOptions(options: ServerOptions): void {
   if (options.tls !== undefined) checkTls(options.tls);
 }
 
-/** What is wrong with an option is known by one class, whoever found it. */
+/** Every error about an option has this class, whichever layer found it. */
 function checked(check: () => void): void {
   try {
     check();
@@ -112,9 +112,9 @@ function checked(check: () => void): void {
 }
 
 function checkToken(host: string, token: string | undefined): void {
-  if (token === "") throw new ServerOptionsError("The token is empty. Give a long random one.");
+  if (token === "") throw new ServerOptionsError("The token is empty. Use a long random one.");
   if (isLoopback(host) || token !== undefined) return;
   throw new ServerOptionsError(
-    `Listening on ${host} lets others on the network in, so it needs a token. Give one with --token, or listen on 127.0.0.1.`,
+    `Listening on ${host} gives others on the network access, so it needs a token. Pass one with --token, or listen on 127.0.0.1.`,
   );
 }

@@ -51,7 +51,7 @@ function readKey(key: string | Buffer): KeyObject {
     throw new ServerOptionsError(`\`tls.key\` is not a private key: ${hint}.`);
   }
   if (String(key).includes("ENCRYPTED")) {
-    throw new ServerOptionsError("`tls.key` has a passphrase. Give a key without one.");
+    throw new ServerOptionsError("`tls.key` has a passphrase. Use a key without one.");
   }
   try {
     return createPrivateKey(key);

@@ -18,7 +18,7 @@ import { answerWithProblems } from "../api/problem.ts";
 import { readiness } from "./readiness.ts";
 import { DEFAULT_SOURCE } from "./server-options.ts";
 
-/** What the routes stand on. */
+/** What the routes use. */
 export interface AppOptions extends GuardOptions {
   readonly context: ApiContext;
   readonly room: StoreRoom;

@@ -49,7 +49,7 @@ export interface CloseOptions {
 
 const CLOSE_OPTIONS: OptionNames<CloseOptions> = { deadlineMs: true };
 const NOWHERE =
-  "There is nowhere to forward to. Give --to URL, for example --to http://localhost:3000/webhooks, or write a countersign.config.json.";
+  "No destination is configured. Pass --to URL, for example --to http://localhost:3000/webhooks, or write a countersign.config.json.";
 const DEFAULT_PORT = 4010;
 const DEFAULT_MAX_CONNECTIONS = 1_000;
 const DEFAULT_DEADLINE_MS = 10_000;
@@ -146,7 +146,7 @@ async function openSender(
     return await createSender({ sources, clock, retry, transport, store });
   } catch (error) {
     await transport.close();
-    // So begins what the sender says of an option. Any other TypeError is a mistake of ours.
+    // The sender's errors about options start like this. Any other TypeError is a bug in the server.
     const isOption = error instanceof TypeError && error.message.startsWith("createSender(");
     throw isOption ? new ServerOptionsError(error.message) : error;
   }
@@ -216,13 +216,13 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
     if (code === "EADDRINUSE") {
       throw new ServerError(
         "ERR_PORT_TAKEN",
-        `Port ${port} on ${host} is taken. Stop what listens there, or choose another with --port.`,
+        `Port ${port} on ${host} is already in use. Stop the process that listens there, or choose another port with --port.`,
         error,
       );
     }
     throw new ServerError(
       "ERR_LISTEN",
-      `Cannot listen on ${host} port ${port}: ${messageOf(error)}. Choose others with --host and --port.`,
+      `Cannot listen on ${host} port ${port}: ${messageOf(error)}. Choose another address with --host and --port.`,
       error,
     );
   }

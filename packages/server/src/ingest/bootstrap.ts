@@ -79,7 +79,7 @@ function unknownKey(): Answer {
       status: 404,
       code: "unknown_write_key",
       message: "No source has this write key",
-      detail: "Give the library the write key of a source of this server.",
+      detail: "Configure the library with the write key of a source of this server.",
     },
   };
 }

@@ -7,7 +7,7 @@ const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]+)*$
 const EXPOSED_HEADERS = "Retry-After, X-RateLimit-Reset";
 
 /**
- * Opens a scope to web pages of any origin, as the real service is: pages load client libraries that set headers of their own,
+ * Opens a scope to web pages of any origin, as the real service does: pages load client libraries that set their own headers,
  * such as `X-Retry-Count` on a retry or Rudder's `AnonymousId`. To be used for `/v1` only: nothing there reads a cookie.
  */
 export function openToBrowsers(scope: FastifyInstance): void {

@@ -41,7 +41,7 @@ async function decompress(bytes: Buffer, encoding: string, maxBytes: number): Pr
       status: 400,
       code: "unsupported_encoding",
       message: "Unsupported content encoding",
-      detail: "Send the body as it is, or with Content-Encoding: gzip.",
+      detail: "Send the body without Content-Encoding, or with Content-Encoding: gzip.",
     };
   }
   try {
@@ -52,7 +52,7 @@ async function decompress(bytes: Buffer, encoding: string, maxBytes: number): Pr
       status: 400,
       code: "invalid_gzip",
       message: "Malformed gzip",
-      detail: "The body says it is gzip and is truncated or damaged.",
+      detail: "The body is declared as gzip, but is truncated or damaged.",
     };
   }
 }

@@ -16,13 +16,13 @@ export class StoreFullError extends Error {
   override readonly name = "StoreFullError";
 }
 
-/** What the ingestion routes stand on. */
+/** What the ingestion routes use. */
 export interface Ingest {
   /** The name of the source that a write key belongs to. */
   findSource(writeKey: string): string | undefined;
   /**
    * Stores the calls. Resolves when each of them is on disk (or was before), so that the answer 200 survives a kill.
-   * Rejects when storing failed, with a {@link StoreFullError} for want of room: the client is then told to come again.
+   * Rejects when storing failed, with a {@link StoreFullError} if the store is full: the client is then told to retry.
    */
   accept(source: string, calls: readonly IngestedCall[]): Promise<Acceptance>;
   /** Keeps messages that were not accepted, for their maker to look at. */

@@ -201,7 +201,7 @@ function readObjects(type: CallType, fields: JsonRecord, { shared, ip }: CallSur
 function readCallTime(message: JsonRecord, { receivedAt, sentAt }: CallSurroundings): string {
   const given = readGivenTime(message) ?? "";
   const originalTimestamp = readTimestamp(given);
-  // A call whose time cannot be understood is shown to its maker, rather than dated today.
+  // A call with an unreadable time is reported to its maker, not dated today.
   if (given !== "" && originalTimestamp === undefined) throw new Rejected("invalid_timestamp");
   const corrected = correctClockSkew({
     receivedAt,

@@ -9,13 +9,13 @@ export const NO_PIXEL_DATA: Refusal = {
   status: 400,
   code: "no_data",
   message: "The pixel has no `data`",
-  detail: "Give the call, with its `writeKey`, as base64 of its JSON: /v1/pixel/track?data=...",
+  detail: "Pass the call, with its `writeKey`, as base64 of its JSON: /v1/pixel/track?data=...",
 };
 
 /** The JSON of the call that a pixel carries: mail programs load images, and run no client library. */
 export function pixelCall(query: unknown): Buffer | undefined {
   const { data } = query as { readonly data?: unknown };
-  // In a query string, `+` stands for a space.
+  // In a query string, `+` means a space.
   return typeof data === "string" && data !== ""
     ? Buffer.from(data.replaceAll(" ", "+"), "base64")
     : undefined;

@@ -131,7 +131,7 @@ const TOO_SLOW: Refusal = {
   code: "overloaded",
   message: "The body took too long",
   detail:
-    "The server holds as many unfinished request bodies as it allows itself, and this one was the oldest. Send it again.",
+    "The server reached its limit of unfinished request bodies, and this one was the oldest. Send it again.",
 };
 
 const ABORTED: Refusal = {
@@ -145,5 +145,5 @@ const OVERLOADED: Refusal = {
   status: 503,
   code: "overloaded",
   message: "Too much at once",
-  detail: "The server holds as many request bodies as it allows itself. Try again shortly.",
+  detail: "The server reached its limit of request bodies in memory. Try again shortly.",
 };

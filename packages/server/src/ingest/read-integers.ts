@@ -13,7 +13,7 @@ export interface ReadIntegers {
   readonly unsafeIntegers: UnsafeIntegers;
 }
 
-/** A number with 16 digits or more may stand here. All integers with fewer are exact. */
+/** Finds numbers with 16 digits or more. All integers with fewer digits are exact. */
 const LONG_NUMBER = /[[,:\s]-?\d{16}/;
 const MIN_LENGTH = 16;
 const INTEGER = /^-?\d{16,}$/;
@@ -120,7 +120,7 @@ interface Path {
 
 /** Objects and arrays that one step looks into. */
 const PLACES_AT_ONCE = 1_000;
-/** A message may not nest deeper than this, wherever it stands. */
+/** A message may not nest deeper than this, at any position. */
 const MAX_DEPTH = MAX_NESTING + 1;
 
 /** Replaces the marks of integers in a value, a step at a time and without recursion. */

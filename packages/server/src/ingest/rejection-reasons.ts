@@ -18,11 +18,11 @@ export type RejectionReason = WireRule | ServerReason;
 
 /**
  * Why a message was not forwarded, each with the sentence shown to its sender and in the rejected list.
- * A lenient request is answered 200 all the same; `X-Strict-Mode: 1` turns each into a 400 (401 for the keys).
+ * A lenient request is still answered 200; `X-Strict-Mode: 1` turns each into a 400 (401 for the keys).
  */
 export const REJECTION_REASONS: Readonly<Record<RejectionReason, string>> = {
   no_write_key:
-    "There is no write key: send it as the user name of Basic authorization, or as `writeKey` in the body.",
+    "The write key is missing: send it as the user name of Basic authorization, or as `writeKey` in the body.",
   unknown_write_key: "No source has this write key.",
   not_an_object: "The message is not a JSON object.",
   no_batch: "The body has no `batch` array.",
@@ -33,12 +33,13 @@ export const REJECTION_REASONS: Readonly<Record<RejectionReason, string>> = {
   missing_previous_id: "An alias call needs the old identity in `previousId`.",
   missing_event: "A track call needs the name of the event in `event`.",
   missing_group_id: "A group call needs the identifier of the group in `groupId`.",
-  invalid_field: "A field has the wrong kind of value.",
+  invalid_field: "A field has a value of the wrong type.",
   invalid_timestamp: "The timestamp is not an ISO 8601 date-time.",
   message_id_too_long: "The `messageId` has 100 characters or more.",
   message_too_large: "The message is larger than 32,768 bytes of JSON.",
   nested_too_deeply: "The message nests objects or arrays more than 500 deep.",
-  unsafe_integer: "An integer is above 2^53 and JavaScript does not keep its digits. Send it as a string.",
+  unsafe_integer:
+    "An integer is above 2^53, and JavaScript cannot represent it exactly. Send it as a string.",
   refused_by_sender: "The forwarding engine refused the message.",
 };
 

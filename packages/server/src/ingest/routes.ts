@@ -53,7 +53,7 @@ export async function ingestRoutes(scope: FastifyInstance, { ingest }: { ingest:
   addBrowserRoutes(scope, { ingest, budget });
 }
 
-/** What browser libraries request, other than recording calls. */
+/** The paths that browser libraries request besides recording calls. */
 function addBrowserRoutes(
   scope: FastifyInstance,
   { ingest, budget }: Pick<Exchange, "ingest" | "budget">,
@@ -180,7 +180,7 @@ function answer(reply: FastifyReply, { status, code, message, detail }: Refusal)
 
 function rateLimited(reply: FastifyReply, seconds: number): Refusal {
   reply.header("retry-after", String(seconds)).header("x-ratelimit-reset", String(seconds));
-  return { status: 429, code: "rate_limited", message: "Too many requests", detail: "Come again later." };
+  return { status: 429, code: "rate_limited", message: "Too many requests", detail: "Retry later." };
 }
 
 /** IPv4 clients of a socket that listens on both appear as `::ffff:10.0.0.1`. */
@@ -192,21 +192,20 @@ const UNAVAILABLE: Refusal = {
   status: 503,
   code: "unavailable",
   message: "The messages could not be stored",
-  detail:
-    "Nothing of this request is lost if you send it again: messages that were stored are recognised by messageId.",
+  detail: "Send the request again: messages that are already stored are recognised by messageId.",
 };
 
 const STORE_FULL: Refusal = {
   status: 503,
   code: "store_full",
   message: "The store is full",
-  detail: "There is room again when pending messages are delivered. Send the request again later.",
+  detail: "The store accepts messages again when pending ones are delivered. Send the request again later.",
 };
 
 const NOT_FOUND: Refusal = {
   status: 404,
   code: "not_found",
-  message: "There is no such path",
+  message: "Path not found",
   detail: "The paths are /v1/batch, /v1/import and /v1/{identify,track,page,screen,group,alias}.",
 };
 

@@ -28,7 +28,7 @@ export interface ClientTimes {
 
 /**
  * When a call was made, by the server's clock: `receivedAt - (sentAt - originalTimestamp)`. A client whose clock is an hour
- * off then reports the right time. Without a `sentAt` the client's time stands, and so it does where the corrected one would
+ * off then reports the right time. Without a `sentAt` the client's time is kept, and also where the corrected one would
  * leave the years 0 to 9999; without any time, it is `receivedAt`.
  */
 export function correctClockSkew(times: ClientTimes): number {

@@ -85,7 +85,7 @@ export function createAcceptCalls(sender: Sender, ledger: Ledger, now: () => num
     };
   }
 
-  /** In one transaction. If the sender finds fault with one of the calls, each gets one of its own. */
+  /** Stores the calls in one transaction. If the sender refuses one of them, each gets its own transaction. */
   async function store(source: string, fresh: readonly Fresh[]): Promise<readonly Outcome[]> {
     const [first, ...others] = fresh;
     if (!first) return [];

@@ -43,7 +43,7 @@ export class FaultList {
     }));
   }
 
-  /** Cancels a fault. Returns false if there is none with this id. */
+  /** Cancels a fault. Returns false if no fault has this id. */
   cancel(id: number): boolean {
     this.#faults.get(id)?.injected.cancel();
     return this.#faults.delete(id);

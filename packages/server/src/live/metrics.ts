@@ -57,7 +57,7 @@ function watchDeliveries(
 ): void {
   const responseTime = new Histogram({
     name: "countersign_response_seconds",
-    help: "Time until an endpoint's response, or until the attempt failed.",
+    help: "Time until an endpoint responded, or until the attempt failed.",
     labelNames: ["destination", "outcome"],
     buckets: RESPONSE_BUCKETS,
     registers,

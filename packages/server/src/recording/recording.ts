@@ -15,7 +15,7 @@ export class RecordingError extends Error {
   override readonly name = "RecordingError";
 }
 
-/** One line, with its newline. The body stands there as text, or in base64 where text would not give back its bytes. */
+/** One line, with its newline. The body is stored as a string, or in base64 if a string would not preserve its bytes. */
 export function formatRecordedRequest({ at, url, headers, body }: RecordedRequest): string {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const text = bytes.toString("utf8");

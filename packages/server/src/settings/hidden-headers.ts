@@ -1,6 +1,6 @@
 import type { EndpointSettings } from "@countersign/sender";
 
-/** Stands for a write key, or the value of a static header, wherever settings are shown. */
+/** Replaces a write key, or the value of a static header, wherever settings are shown. */
 export const HIDDEN = "(hidden)";
 
 /** The endpoint as it is shown: static headers are often credentials, such as `Authorization`. */

@@ -109,7 +109,7 @@ describe("credentials", () => {
     const refused = await send(`${server.url}/api/sources/new`, { method: "PUT", body });
     expect([refused.status, refused.json()]).toMatchObject([
       422,
-      { detail: "The write key is hidden, and this source had none. Give its value." },
+      { detail: "The write key is hidden, and this source had no write key. Pass its value." },
     ]);
   });
 

@@ -76,7 +76,7 @@ describe("a source made through the API, beside --to", () => {
     await first.close();
     const second = await start({ to: undefined, secret: undefined });
     expect(await sourcesOf(second)).toEqual([["shop", "api"]]);
-    await expect(createServer({ port: 0 })).rejects.toThrow("There is nowhere to forward to. Give --to URL");
+    await expect(createServer({ port: 0 })).rejects.toThrow("No destination is configured. Give --to URL");
   });
 
   it("says that it is gone after a restart when there is no --data", async () => {
