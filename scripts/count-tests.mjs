@@ -18,6 +18,6 @@ try {
   for (const { name, message } of brokenFiles) console.log(`failed to run: ${name}: ${message}`);
   console.log(`${passed.length} passed, ${failed.length + brokenFiles.length} failed`);
 } catch (error) {
-  console.log(`There is no test report: ${error.message}`);
+  console.log(`Cannot read the test report: ${error.message}`);
   console.log("0 passed, 1 failed");
 }

@@ -39,7 +39,7 @@ for (const [{ name, child }, { child: other }] of [
 ]) {
   child.once("exit", (status, signal) => {
     if (status !== 0 && signal === null) {
-      console.error(`The ${name} has ended with ${status}.`);
+      console.error(`The ${name} exited with ${status}.`);
       code ||= status;
     }
     other.kill("SIGTERM");

@@ -28,7 +28,7 @@ let failed = 0;
 try {
   const gone = FILES.filter((file) => !existsSync(join(root, file)));
   for (const file of gone)
-    console.log(`FAILED  ${file} is not there. Correct the list in scripts/test-timezones.mjs.`);
+    console.log(`FAILED  ${file} does not exist. Correct the list in scripts/test-timezones.mjs.`);
   failed += gone.length;
   for (const [index, zone] of ZONES.entries()) {
     const report = join(reports, `${index}.json`);

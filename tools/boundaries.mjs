@@ -124,7 +124,7 @@ for (const text of violations) console.error(text);
 const byName = output.modules.some(({ source, dependencies }) =>
   dependencies.some(({ module }) => source.startsWith("packages/express/") && module === "@countersign/core"),
 );
-if (!byName) console.error("Imports by package name are not followed: build the packages first.");
+if (!byName) console.error("Imports by package name cannot be resolved. Build the packages first.");
 const seen = new Set(output.modules.map((module) => module.source.split("/")[1]));
 const unlisted = [...seen].filter((name) => !packages.includes(name) && existsSync(`packages/${name}`));
 if (unlisted.length > 0)
@@ -133,6 +133,6 @@ if (unlisted.length > 0)
   );
 const unseen = packages.filter((name) => !seen.has(name));
 if (unseen.length > 0)
-  console.error(`No module was read of: ${unseen.join(", ")}. The check would pass on anything.`);
+  console.error(`Read no modules of: ${unseen.join(", ")}. The check would accept anything.`);
 console.log(`${output.summary.totalCruised} modules, ${violations.length} violations`);
 process.exit(violations.length + unlisted.length + unseen.length > 0 || !byName ? 1 : 0);

@@ -18,8 +18,8 @@ describe("the options", () => {
     [{ url: "localhost:3000" }, "The url must start with http:// or https://"],
     [{ url: "/webhooks" }, "The url is not an absolute URL"],
     [{ url: "ftp://example.com/" }, "The url must start with http:// or https://"],
-    [{ url: "http://user:pass@example.com/" }, "The url holds a user name or a password"],
-    [{ secret: "" }, "The secret must be a non-empty string"],
+    [{ url: "http://user:pass@example.com/" }, "The url contains a user name or a password"],
+    [{ secret: "" }, "The secret must be the receiver's secret, a non-empty string"],
     [{ headers: { "x-signature": "0" } }, "The header x-signature is set by the audits themselves"],
     [{ headers: { "Content-Length": "1" } }, "The header Content-Length is set by the audits themselves"],
     [{ headers: { "not a name": "1" } }, "not a name"],
@@ -72,7 +72,7 @@ describe("the options", () => {
 });
 
 describe("certify", () => {
-  it("says at once that there is no receiver, and runs no audit", async () => {
+  it("says immediately that the receiver is unreachable, and runs no audit", async () => {
     const receiver = await handWrittenReceiver();
     await receiver.close();
     const onResult = vi.fn<(result: AuditResult) => void>();
@@ -87,7 +87,7 @@ describe("certify", () => {
     expect(onResult).not.toHaveBeenCalled();
   });
 
-  it("runs the audits named by only, in the order of the table, and tells each result at once", async () => {
+  it("runs the audits named by only, in the order of the table, and reports each result immediately", async () => {
     const receiver = await handWrittenReceiver();
     const told: AuditResult[] = [];
     const only = ["leaks-no-digest", "answers-401-to-forgeries", "accepts-page"];
@@ -201,7 +201,7 @@ describe("certify", () => {
     expect(report.passed).toBe(true);
   });
 
-  it("rejects with the reason of its signal, and sends nothing more", async () => {
+  it("rejects with the reason of its signal, and sends no more requests", async () => {
     let requests = 0;
     const abort = new AbortController();
     const receiver = await listen(
@@ -218,7 +218,7 @@ describe("certify", () => {
     expect(onResult).not.toHaveBeenCalled();
   });
 
-  it("stops at its deadline, and reports what it has not run", async () => {
+  it("stops at its deadline, and reports the audits that it has not run", async () => {
     const receiver = await handWrittenReceiver();
     const report = await certify({
       url: receiver.url,
@@ -235,7 +235,7 @@ describe("certify", () => {
 });
 
 describe("a receiver that stops answering", () => {
-  it("is sent nothing more: what is left is skipped, and the audit that stopped it is named", async () => {
+  it("gets no more requests: the remaining audits are skipped, and the audit that stopped it is named", async () => {
     const receiver = await handWrittenReceiver({
       setUp: (server) => server.on("connection", (socket) => socket.on("error", () => undefined)),
       async reply({ signature }) {

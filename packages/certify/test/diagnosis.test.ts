@@ -99,7 +99,7 @@ describe.concurrent("a receiver that accepts no plain track message is told why,
 });
 
 describe("a receiver that accepts forgeries", () => {
-  it("is told so first, and no other forgery is tried", async () => {
+  it("gets this failure first, and no other forgery is sent", async () => {
     const found = await results(verifying(() => true));
     expect(found.find(({ outcome }) => outcome === "failed")).toMatchObject({
       id: "rejects-made-up-signature",

@@ -22,7 +22,7 @@ describe("a refusal", () => {
 
   it.each([
     [204, "Reject a request without X-Signature before any other code reads it."],
-    [302, "Answer at this very URL"],
+    [302, "Answer at this URL"],
     [408, "Reject a request without X-Signature"],
     [429, "The receiver limits its rate."],
     [500, 'To the sender a 5xx means "try again"'],

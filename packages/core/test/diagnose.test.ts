@@ -119,7 +119,7 @@ describe("diagnose", () => {
     expect(codes({ signature })).toEqual([]);
   });
 
-  it("names nothing for random signatures, whatever their form", () => {
+  it("finds no cause for random signatures of any form", () => {
     const digest = fc.oneof(
       fc.uint8Array({ minLength: 20, maxLength: 20 }),
       fc.uint8Array({ minLength: 32, maxLength: 32 }),
@@ -155,7 +155,7 @@ describe("diagnose", () => {
 describe("the cost of a diagnosis", () => {
   const signature = "0".repeat(40);
 
-  it("is nothing for a body beyond 64 KiB", () => {
+  it("is empty for a body of more than 64 KiB", () => {
     const large = `"${"a".repeat(65_536)}"`;
     expect(codes({ body: large, signature: sign(JSON.stringify(JSON.parse(large)), `${SECRET} `) })).toEqual(
       [],

@@ -37,7 +37,7 @@ describe("WebhookError", () => {
     expect(error.hint).not.toBe(error.message);
   });
 
-  it("has a message and a hint of its own for each code", () => {
+  it("has its own message and hint for each code", () => {
     const errors = ERROR_CODES.map((code) => new WebhookError(code));
     expect(new Set(errors.map(({ message }) => message)).size).toBe(errors.length);
     expect(new Set(errors.map(({ hint }) => hint)).size).toBe(errors.length);

@@ -76,7 +76,7 @@ describe.each(Object.entries(byLibrary))("events defined with %s", (_library, ev
     expect(received).toMatchObject({ error: { code: "ERR_INVALID_MESSAGE" } });
   });
 
-  it("accept no properties where the schema wants none", async () => {
+  it("accept missing properties if the schema requires none", async () => {
     const optional = defineEvents({ "Cart Viewed": z.object({ coupon: z.string().optional() }) });
     for (const properties of [undefined, null]) {
       const request = webhookRequest({ message: order(properties, "Cart Viewed") });
@@ -221,7 +221,7 @@ describe("types", () => {
     });
   });
 
-  it("what is no schema does not compile", () => {
+  it("a value that is not a schema does not compile", () => {
     // @ts-expect-error: not a Standard Schema
     expect(() => defineEvents({ Bought: { total: "number" } })).toThrow(TypeError);
   });

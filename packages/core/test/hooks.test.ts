@@ -90,7 +90,7 @@ describe("onRejected", () => {
     expect(rejected.request).toBe(request.request);
   });
 
-  it("gets the bytes received, which nothing vouches for, or none if a parser kept only its value", async () => {
+  it("gets the bytes received, which are not authenticated, or undefined if a parser kept only its value", async () => {
     const [error, rejected] = await rejection(webhookRequest({ message: '{"type":"purchase"}' }));
     expect(error.code).toBe("ERR_UNKNOWN_TYPE");
     expect(Buffer.from(rejected.receivedBody ?? []).toString()).toBe('{"type":"purchase"}');
@@ -244,7 +244,7 @@ describe("repeats", () => {
     expect(dedupe.release).not.toHaveBeenCalled();
   });
 
-  it("are known by messageId and content, whatever a client that sends its queue again stamps anew", async () => {
+  it("are recognised by messageId and content, even if a client that sends its queue again sets other fields again", async () => {
     const receiver = createReceiver<AppRequest>({ secret: SECRET, dedupe: memoryDedupe() });
     const at = "2026-11-20T20:00:00.000Z";
     const resent = {
@@ -290,7 +290,7 @@ describe("repeats", () => {
     );
   });
 
-  it("are known by their text where messages are accepted unsigned", async () => {
+  it("are recognised by their text if messages are accepted unsigned", async () => {
     const receiver = createReceiver<AppRequest>({ unsigned: true, dedupe: memoryDedupe() });
     const message = sampleMessages.delete;
     const unsigned = (message: object): WebhookRequest<AppRequest> =>
@@ -322,7 +322,7 @@ describe("repeats", () => {
     expect(await settled(receiver, request)).toBe("duplicate");
   });
 
-  it("have keys of one kind that cannot be another's: no id passes for a text or a tenant", async () => {
+  it("have keys of separate kinds: an id cannot be mistaken for a text or a tenant", async () => {
     const { claim, ...rest } = spiedStore();
     const keyOf = async (
       options: ReceiverOptions<AppRequest>,

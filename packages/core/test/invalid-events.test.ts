@@ -32,13 +32,13 @@ describe('invalidEvents: "report"', () => {
     expect(issues?.map(({ path }) => path)).toEqual([["orderId"], ["total"]]);
   });
 
-  it("reports nothing of an event that matches, and leaves it as received: no schema transforms it", async () => {
+  it("reports no issue for an event that matches, and leaves it as received: the schema does not transform it", async () => {
     const webhook = await receive(valid, { invalidEvents: "report" });
     expect(webhook.message).toEqual(valid);
     expect(webhook).not.toHaveProperty("issues");
   });
 
-  it("reports nothing of an event without a schema, nor of another type", async () => {
+  it("reports no issue for an event without a schema, or for another type", async () => {
     for (const message of [{ ...invalid, event: "Cart Viewed" }, sampleMessages.page]) {
       expect(await receive(message, { invalidEvents: "report" })).not.toHaveProperty("issues");
     }
@@ -75,7 +75,7 @@ describe('invalidEvents: "report"', () => {
     expect(validate).toHaveBeenCalledOnce();
   });
 
-  it("is the receiver's choice only: a router without it still refuses, so that no handler sees what its types deny", async () => {
+  it("applies only to the receiver: a router without it still rejects, so that a handler gets only what its types allow", async () => {
     const handler = vi.fn<() => void>();
     const router = createRouter({ events }).on("track", "Order Completed", handler);
     const webhook = await receive(invalid, { invalidEvents: "report" });

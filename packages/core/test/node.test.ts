@@ -58,7 +58,7 @@ describe("readRawBody", () => {
     expect(after).toEqual(before);
   });
 
-  it("listens to nothing once the body has ended: the close that follows makes no error", async () => {
+  it("removes its listeners when the body has ended: the close that follows causes no error", async () => {
     let atClose: number[] = [];
     let before: number[] = [];
     const { handler, outcome } = reading((request) => {
@@ -129,7 +129,7 @@ describe("readRawBody", () => {
     },
   );
 
-  it("takes the text of a stream whose chunks are text", async () => {
+  it("reads a stream whose chunks are strings", async () => {
     const bytes = await readRawBody(Readable.from(["Grüße ", "🎉"]), { maxBytes: MAX_BYTES });
     expect(bytes.toString()).toBe("Grüße 🎉");
   });
@@ -315,7 +315,7 @@ describe("toWebhookRequest", () => {
     expect(await outcome).toBe("gone");
   });
 
-  it("looks where the framework keeps what it read, and reads the stream it gives", async () => {
+  it("uses the body that the framework kept, and reads the stream that it provides", async () => {
     const { handler, outcome } = outcomeOf(async (request) => {
       const own = { framework: true };
       const kept = toWebhookRequest(request, { request: own, kept: { body: parsed, rawBody: text } });

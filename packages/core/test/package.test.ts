@@ -46,7 +46,7 @@ describe("the package", () => {
     expect(run("module", modules.map((path) => `await import("${path}");`).join("\n"))).toBe("");
   });
 
-  it("imports nothing of Node but by its Node entry point, where a runtime is not Node", () => {
+  it("uses Node modules only in its Node entry points", () => {
     const script = `
       import { register } from "node:module";
       register("data:text/javascript," + encodeURIComponent(

@@ -319,7 +319,7 @@ describe("keys that JavaScript gives a meaning", () => {
     '{"__proto__":{"polluted":2},"constructor":{"prototype":{"polluted":3}},"prototype":{"polluted":4}},' +
     '"context":{"__proto__":{"polluted":5}}}';
 
-  it("arrive as own properties and pollute nothing", () => {
+  it("arrive as own properties and pollute no prototype", () => {
     const message = parseMessage(JSON.parse(text));
     if (message.type !== "track") throw new Error("not a track");
     const properties = message.properties ?? {};

@@ -164,7 +164,7 @@ describe("the order of checks", () => {
     }
   });
 
-  it("parses nothing that is not verified", async () => {
+  it("does not parse a body that is not verified", async () => {
     const parse = vi.spyOn(JSON, "parse");
     const forged = webhookRequest({ signedWith: "another secret" });
     expect(await createReceiver({ secret: SECRET, strict: true }).receive(forged)).toMatchObject(
@@ -178,7 +178,7 @@ describe("the order of checks", () => {
     expect(parse).toHaveBeenCalledOnce();
   });
 
-  it("parses nothing beyond the limit, even if the body was read before", async () => {
+  it("does not parse a body beyond the limit, even if it was read before", async () => {
     const parse = vi.spyOn(JSON, "parse");
     const receiver = createReceiver({ secret: SECRET, maxBodyBytes: 100 });
     const value = JSON.stringify(sampleMessages.track);
@@ -451,7 +451,7 @@ describe("a body that was read before", () => {
     }
   });
 
-  it("verifies by the parsed value written again, and passes on what is read from that text", async () => {
+  it("verifies the parsed value serialised again, and passes on the message parsed from that string", async () => {
     // What JSON.stringify leaves out or writes otherwise was not signed: -0, undefined, toJSON().
     const value = {
       ...(JSON.parse(text) as object),
@@ -482,7 +482,7 @@ describe("a body that was read before", () => {
     });
   });
 
-  it("says what to change if nothing is left", async () => {
+  it("says what to change if the body was not kept", async () => {
     const named = webhookRequest({ body: { from: "gone", hint: "mount it first" } });
     expect(await receiver.receive(named)).toMatchObject({
       error: { code: "ERR_BODY_ALREADY_READ", hint: "mount it first" },

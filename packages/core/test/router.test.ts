@@ -83,7 +83,7 @@ describe("dispatch", () => {
     },
   );
 
-  it("does nothing with a message that nobody handles", async () => {
+  it("ignores a message without a handler", async () => {
     const handled = { status: 204, headers: {}, body: "" };
     expect(await createRouter().dispatch(webhook(sampleMessages.page))).toEqual(handled);
   });

@@ -57,7 +57,7 @@ describe("signedRequest", () => {
     });
   });
 
-  it("takes text and bytes as they are", async () => {
+  it("accepts strings and bytes unchanged", async () => {
     const spaced = '{ "type": "delete", "userId": "u-1" }';
     for (const body of [spaced, Buffer.from(spaced)]) {
       const request = signedRequest(body, SECRET);

@@ -122,7 +122,7 @@ it("the fields are typed as parseMessage checks them, null counting as absent", 
   expectTypeOf<GroupMessage["traits"]>().toEqualTypeOf<Optional<JsonObject>>();
 });
 
-it("nothing is promised of what is inside properties, traits and context, where nothing is checked", () => {
+it("promise nothing about the inside of properties, traits and context, which is not checked", () => {
   expectTypeOf<Context["ip"]>().toEqualTypeOf<JsonValue | undefined>();
   expectTypeOf<Context["device"]>().toEqualTypeOf<JsonValue | undefined>();
   expectTypeOf<Context["anything else"]>().toEqualTypeOf<JsonValue | undefined>();

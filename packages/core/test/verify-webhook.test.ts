@@ -24,7 +24,7 @@ describe("verifyWebhook", () => {
     });
   });
 
-  it("takes text as UTF-8 and gives its bytes back", () => {
+  it("encodes a string as UTF-8 and returns its bytes", () => {
     const body = '{"type":"track","userId":"u-1","event":"🎉"}';
     expect(Buffer.from(verifyWebhook(signed(body)).rawBody).toString()).toBe(body);
   });

@@ -84,7 +84,7 @@ describe("without onRejected, the process is warned", () => {
     expect(stderr).not.toMatch(/quoted|spaced/);
   });
 
-  it("of nothing else: neither of a missing signature, nor of a secret with quotes inside", async () => {
+  it("about nothing else: neither a missing signature, nor a secret with quotes inside", async () => {
     const stderr = await printed(`
       await createReceiver({ secret }).receive(request(undefined));
       createReceiver({ secret: 'it"s' });

@@ -44,7 +44,7 @@ function event(kind: keyof typeof kinds, given: Partial<LambdaHttpEvent> = {}): 
 const names = Object.keys(kinds) as (keyof typeof kinds)[];
 
 describe.each(names)("lambdaHandler with %s", (kind) => {
-  it("verifies the exact bytes, of text and of base64, whatever the case of the headers", async () => {
+  it("verifies the exact bytes, of strings and of base64, with headers in any case", async () => {
     const seen: unknown[] = [];
     const handler = lambdaHandler({ secret: SECRET, strict: true }, ({ message, verifiedOver }) => {
       seen.push(message, verifiedOver);

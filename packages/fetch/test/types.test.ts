@@ -105,7 +105,7 @@ it("types what each platform passes as its second argument", () => {
   expect(app.routes).toHaveLength(1);
 });
 
-it("types events, and refuses options that nothing could honour", () => {
+it("types events, and refuses options that have no effect here", () => {
   const events = defineEvents({ "Order Completed": z.object({ total: z.number() }) });
   const router = createRouter({ events }).on("track", "Order Completed", ({ event, properties }) => {
     expectTypeOf(event).toEqualTypeOf<"Order Completed">();

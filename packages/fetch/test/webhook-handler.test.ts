@@ -64,7 +64,7 @@ describe("verifyWebhook", () => {
     await expect(verifyWebhook(request(), options)).rejects.toThrow(TypeError);
   });
 
-  it("answers for a body that something else has read, at once and with what to do", async () => {
+  it("rejects a body that was already read immediately, and says what to do", async () => {
     const read = request();
     await read.text();
     const locked = request();
@@ -233,7 +233,7 @@ describe("webhookHandler", () => {
   });
 });
 
-describe("a router with events of its own", () => {
+describe("a router with its own events", () => {
   const events = defineEvents({ "Order Completed": z.object({ total: z.string() }) });
   const router = createRouter({ events });
 
@@ -312,7 +312,7 @@ describe("the platforms", () => {
     expect(await response.text()).toBe("caught database down");
   });
 
-  it("Hono: a body that c.req.json() read before is verified if it is passed as text", async () => {
+  it("Hono: a body that c.req.json() has already read is verified if it is passed as a string", async () => {
     const app = new Hono();
     const POST = webhookHandler({ secret: SECRET }, ({ verifiedOver }) => new Response(verifiedOver));
     app.use(async (c, next) => {

@@ -117,7 +117,7 @@ describe.each(versions)("verifyWebhook on Koa $version", ({ Koa }) => {
     expect((await post(signedRequest(sampleMessages.identify, SECRET))).status).toBe(500);
   });
 
-  it("settles a delivery by the status that was sent, whoever set it", async () => {
+  it("settles a delivery by the status that was sent, wherever it was set", async () => {
     let refuse = true;
     app.use(async (ctx, next) => {
       await next();

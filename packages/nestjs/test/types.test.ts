@@ -33,7 +33,7 @@ class Receivers {
   }
 }
 
-it("a parameter that cannot take what it is given does not compile", () => {
+it("a parameter of the wrong type does not compile", () => {
   expect(Receivers).toBeDefined();
 });
 

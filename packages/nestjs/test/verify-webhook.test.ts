@@ -240,7 +240,7 @@ describe.each(platforms)("Nest on $name", (platform) => {
     }
   });
 
-  it("answers 500 where a parameter asks for a webhook that nothing verified", async () => {
+  it("answers 500 if a parameter needs a webhook but no guard verified it", async () => {
     const logged = vi.fn<(message: unknown) => void>();
     const url = await start(platform, withOptions(), (app) => {
       app.useLogger({ log: () => {}, warn: () => {}, error: logged });
@@ -284,12 +284,12 @@ describe("the module", () => {
     expect((await post(url, track)).status).toBe(204);
   });
 
-  it("refuses a factory that is none", () => {
+  it("refuses a factory that is not a function", () => {
     const wrong = { useClass: Object } as unknown as { useFactory: () => object };
     expect(() => CountersignModule.registerAsync(wrong)).toThrow("needs a factory");
   });
 
-  it("gives each module a receiver of its own, and shares one that is global", async () => {
+  it("gives each module its own receiver, and shares a global one", async () => {
     @Controller("tenant")
     class TenantController {
       @Post()

@@ -62,13 +62,13 @@ describe.skipIf(redis === undefined)(`redisDedupe (${here})`, () => {
       expect(await one.claim(key)).toBe("done");
     });
 
-    it("gives a key to one of many that claim it at once", async () => {
+    it("gives a key to one of many simultaneous claims", async () => {
       const key = newKey();
       const claims = await Promise.all(Array.from({ length: 50 }, async () => store().claim(key)));
       expect(claims.toSorted()).toEqual([...Array.from({ length: 49 }, () => "in-flight"), "new"]);
     });
 
-    it("lets a claim run out, so that a receiver that died blocks nobody", async () => {
+    it("lets a claim expire, so that a dead receiver does not block others", async () => {
       const [dead, alive] = [store({ lease: "30ms" }), store({ lease: "1m" })];
       const key = newKey();
       await dead.claim(key);

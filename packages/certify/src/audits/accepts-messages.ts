@@ -14,7 +14,7 @@ const LARGEST_MESSAGE = 32 * 1024;
 /** What authentic messages may hold. A rejected one is lost: after a 4xx it is not sent again. */
 export const acceptsMessages: readonly Audit[] = [
   ...TYPES.map((type) =>
-    accepts("MUST", `accepts-${type}`, `Takes ${article(type)} ${type} message`, {
+    accepts("MUST", `accepts-${type}`, `Accepts ${article(type)} ${type} message`, {
       what: `${article(type)} ${type} message`,
       body: () => freshText(type),
       fix: {

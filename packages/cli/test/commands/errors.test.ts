@@ -52,7 +52,7 @@ describe("arguments", () => {
     [
       "a receiver that is no URL",
       ["send", "track", "--to", "localhost:3000"],
-      "option '--to <url>' argument 'localhost:3000' is invalid. Give a full URL, such as http://localhost:3000/webhooks. See countersign send --help for the options and an example.",
+      "option '--to <url>' argument 'localhost:3000' is invalid. Pass a full URL, such as http://localhost:3000/webhooks. See countersign send --help for the options and an example.",
     ],
     [
       "a receiver that is not HTTP",
@@ -62,7 +62,7 @@ describe("arguments", () => {
     [
       "an empty secret",
       ["send", "track", "--to", TO, "--secret", ""],
-      "option '--secret <secret>' argument '' is invalid. It is empty. Give the secret that the receiver has, or leave the option out. See countersign send --help for the options and an example.",
+      "option '--secret <secret>' argument '' is invalid. It is empty. Pass the secret of the receiver, or leave the option out. See countersign send --help for the options and an example.",
     ],
     [
       "no secret to certify with",
@@ -82,17 +82,17 @@ describe("arguments", () => {
     [
       "a port out of range",
       ["serve", "--to", TO, "--port", "65536"],
-      "option '--port <number>' argument '65536' is invalid. Give a port from 0 to 65535; 0 takes any that is free. See countersign serve --help for the options and an example.",
+      "option '--port <number>' argument '65536' is invalid. Pass a port from 0 to 65535; 0 means any free port. See countersign serve --help for the options and an example.",
     ],
     [
       "a count of nothing",
       ["serve", "--to", TO, "--max-connections", "0"],
-      "option '--max-connections <number>' argument '0' is invalid. Give a whole number, 1 or more. See countersign serve --help for the options and an example.",
+      "option '--max-connections <number>' argument '0' is invalid. Pass a whole number, 1 or more. See countersign serve --help for the options and an example.",
     ],
     [
       "a drain without a number",
       ["serve", "--to", TO, "--drain", "soon"],
-      "option '--drain <seconds>' argument 'soon' is invalid. Give a number of seconds, such as 10. See countersign serve --help for the options and an example.",
+      "option '--drain <seconds>' argument 'soon' is invalid. Pass a number of seconds, such as 10. See countersign serve --help for the options and an example.",
     ],
   ])("%s", async (_title, args, message) => {
     await expectUsageError(args, message);
@@ -115,25 +115,25 @@ describe("serve", () => {
   it("on a network without a token", async () => {
     await expectUsageError(
       ["serve", "--to", TO, "--host", "0.0.0.0"],
-      "Listening on 0.0.0.0 lets others on the network in, so it needs a token. Give one with --token, or listen on 127.0.0.1.",
+      "Listening on 0.0.0.0 gives others on the network access, so it needs a token. Pass one with --token, or listen on 127.0.0.1.",
     );
   });
 
-  it("on a port that is taken", async () => {
+  it("on a port that is in use", async () => {
     const other = createServer();
     other.listen(0, "127.0.0.1");
     await once(other, "listening");
     cleanUp(() => other.close());
     await expectUsageError(
       ["serve", "--to", TO, "--port", String(portOf(other))],
-      `Port ${portOf(other)} on 127.0.0.1 is taken. Stop what listens there, or choose another with --port.`,
+      `Port ${portOf(other)} on 127.0.0.1 is already in use. Stop the process that listens there, or choose another port with --port.`,
     );
   });
 
   it("on an address of another machine", async () => {
     await expectUsageError(
       ["serve", "--to", TO, "--host", "203.0.113.1", "--token", "t"],
-      /^countersign: Cannot listen on 203\.0\.113\.1 port 4010: .*EADDRNOTAVAIL.*\. Choose others with --host and --port\.$/m,
+      /^countersign: Cannot listen on 203\.0\.113\.1 port 4010: .*EADDRNOTAVAIL.*\. Choose another address with --host and --port\.$/m,
     );
   });
 
@@ -190,7 +190,7 @@ describe("the config file", () => {
     expectConfigError(
       "countersign.config.json",
       "{",
-      /The config file .*countersign\.config\.json is not JSON: .*\. Correct it, or name another file with --config\.$/m,
+      /The config file .*countersign\.config\.json is not JSON: .*\. Correct it, or pass another file with --config\.$/m,
     ));
 
   it("that does not parse", () =>
@@ -204,7 +204,7 @@ describe("the config file", () => {
     expectConfigError(
       "countersign.config.js",
       "throw new Error('no vault')",
-      /countersign\.config\.js cannot be run: no vault\. Correct it, or name another file with --config\.$/m,
+      /countersign\.config\.js cannot be run: no vault\. Correct it, or pass another file with --config\.$/m,
     ));
 
   it("that never comes to its end", async () => {
@@ -235,7 +235,7 @@ describe("the config file", () => {
     expectConfigError(
       "countersign.config.json",
       '{"to":"http://x/","port":"80"}',
-      /has a `port` that is not a number\. Correct it, or name another file with --config\.$/m,
+      /has a `port` that is not a number\. Correct it, or pass another file with --config\.$/m,
     ));
 
   it.each([

@@ -85,7 +85,7 @@ describe("the progress bar", () => {
     expect(shown).toContain("2/2");
   });
 
-  it("is not there elsewhere, nor with --json, and with --verbose each audit is printed all the same", async () => {
+  it("is missing elsewhere and with --json; with --verbose each audit is still printed", async () => {
     expect((await certifyOn(false)).split("\n")).toHaveLength(2);
     const plain = await certifyOn(false, "--verbose");
     expect(plain.split("\n")).toHaveLength(4);
@@ -117,7 +117,7 @@ describe("the progress bar", () => {
 });
 
 describe("printable", () => {
-  it("leaves text alone and shows what would act on a terminal", () => {
+  it("leaves ordinary text unchanged and escapes terminal control characters", () => {
     expect(printable("Café ☕ 日本 'x'")).toBe("Café ☕ 日本 'x'");
     expect(printable("\u001B[2J\u0007\n\r\u009B\u202E\u2028\u{E0001}")).toBe(
       "\\u001b[2J\\u0007\\u000a\\u000d\\u009b\\u202e\\u2028\\u{e0001}",

@@ -61,18 +61,18 @@ describe.skipIf(process.getuid === undefined)("a config file that others may hav
       (file: string) => chmodSync(dirname(file), 0o777),
       "everyone may write to",
     ],
-  ])("is found and not run when it %s", async (_, open, words) => {
+  ])("is found but not run when it %s", async (_, open, words) => {
     const trap = putTrap("app/countersign.config.mjs");
     open(trap.file);
     await expect(loadConfig(join(root, "app"))).rejects.toThrow(
-      `The config file ${trap.file} was found and not run: ${words}`,
+      `The config file ${trap.file} was found but not run: ${words}`,
     );
     expect(trap.hasRun()).toBe(false);
   });
 
   // Only root can give a file to somebody else.
   it.runIf(process.getuid?.() === 0)(
-    "is found and not run when it, or its folder, belongs to another user",
+    "is found but not run when it, or its folder, belongs to another user",
     async () => {
       const trap = putTrap("app/countersign.config.mjs");
       chownSync(trap.file, 12_345, 12_345);

@@ -46,7 +46,7 @@ function recording(bodies: readonly Uint8Array[]): string {
 }
 
 describe("replay", () => {
-  it("sends the recorded bytes and headers, those that are no text too", async () => {
+  it("sends the recorded bytes and headers, also bytes that are not UTF-8", async () => {
     const bodies = [
       Buffer.from('{ "spaced" : 1 }\n'),
       Buffer.from([0xff, 0x00, 0xc3]),
@@ -58,7 +58,7 @@ describe("replay", () => {
     expect(received[0]?.headers).toMatchObject({ "x-signature": "recorded", "x-team": "a" });
   });
 
-  it("sends recorded credentials to the origin they were recorded for only, unless it is told to", async () => {
+  it("sends recorded credentials only to the origin they were recorded for, unless --keep-headers is given", async () => {
     const file = join(temporaryDirectory(), "traffic.jsonl");
     const headers = {
       "Content-Type": "application/json",
@@ -97,7 +97,7 @@ describe("replay", () => {
     },
   );
 
-  it("tells how far it is, and stops when it is told to", async () => {
+  it("reports its progress, and stops when asked", async () => {
     const controller = new AbortController();
     const progress: number[] = [];
     const report = await replay({

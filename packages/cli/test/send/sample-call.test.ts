@@ -49,7 +49,7 @@ describe("setField", () => {
 });
 
 describe("sampleCall", () => {
-  it("gives a call of its own each time", () => {
+  it("returns a new call each time", () => {
     setField("track", sampleCall("track"), "properties.changed=1");
     expect(sampleCall("track")).not.toHaveProperty("properties.changed");
   });

@@ -20,7 +20,7 @@ describe("explainSignature", () => {
       "a body that was re-spaced",
       SPACED,
       sign(BODY, SECRET),
-      "once its JSON is written again without extra spaces",
+      "when its JSON is serialised again without extra spaces",
     ],
   ])("says that %s match", (_title, text, signature, sentence) => {
     const explained = explainSignature({ body: Buffer.from(text), signature, secret: SECRET });

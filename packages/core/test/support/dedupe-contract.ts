@@ -42,7 +42,7 @@ export function testDedupeStore(name: string, open: () => OpenStore | Promise<Op
       expect(await store.claim(KEY)).toBe("done");
     });
 
-    it("gives one of many claims at once the key", async () => {
+    it("gives the key to one of many simultaneous claims", async () => {
       const stores = [store, opened.elsewhere ?? store];
       const claims = await Promise.all(
         Array.from({ length: 20 }, async (_, index) => stores[index % 2]?.claim(KEY)),

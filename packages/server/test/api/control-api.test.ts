@@ -266,7 +266,7 @@ describe("faults", () => {
 });
 
 describe("the clock", () => {
-  it("of the system is told and not moved", async () => {
+  it("of the system is reported but cannot be advanced", async () => {
     expect((await call("GET", "/clock")).json()).toMatchObject({ kind: "system" });
     expect((await call("POST", "/clock", { advance: "1h" })).json()).toMatchObject({ status: 409 });
   });
@@ -347,7 +347,7 @@ describe("the API", () => {
     expect(await sender.deliveries()).toHaveLength(2);
   });
 
-  it("answers what it does not know, and bodies it cannot read, as problems", async () => {
+  it("answers unknown paths and unreadable bodies with problem documents", async () => {
     const unknown = await send(`${server.url}/api/nothing`);
     expect(unknown).toMatchObject({
       status: 404,

@@ -41,7 +41,7 @@ async function startEcho(answer: (request: IncomingMessage) => string): Promise<
 }
 
 describe("credentials", () => {
-  it("are in nothing that is shown: static headers, secrets and tokens", async () => {
+  it("appear in no output: static headers, secrets and tokens", async () => {
     await track();
     expect(receiver.webhooks).toHaveLength(1);
     const [delivery] = (await send(`${server.url}/api/deliveries`)).json() as { id: string }[];
@@ -66,7 +66,7 @@ describe("credentials", () => {
     );
   });
 
-  it("are not in the answer of an endpoint that repeats what it was sent", async () => {
+  it("do not appear in the response of an endpoint that echoes its request", async () => {
     const url = await startEcho(({ headers }) => JSON.stringify(headers));
     await put({ endpoints: [{ url, headers: { Authorization: TOKEN, "X-Team": "a" } }] });
     await track();

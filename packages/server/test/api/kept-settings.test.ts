@@ -43,7 +43,7 @@ async function sourcesOf(server: CountersignServer): Promise<unknown[]> {
   return sources.map(({ name, managedBy }) => [name, managedBy]);
 }
 
-describe("a source made through the API, beside --to", () => {
+describe("a source made through the API, next to --to", () => {
   it("gets the calls of its own write key, signed with its own secret; every other key goes to the default", async () => {
     const shop = closing(await startReceiver("the shop's secret"));
     const server = await start();
@@ -70,16 +70,16 @@ describe("a source made through the API, beside --to", () => {
     expect(await sourcesOf(await start())).toEqual([["default", "config"]]);
   });
 
-  it("is enough to start with, when nothing else says where to forward to", async () => {
+  it("is enough to start, if no other destination is configured", async () => {
     const first = await start();
     await addShop(first, receiver.url);
     await first.close();
     const second = await start({ to: undefined, secret: undefined });
     expect(await sourcesOf(second)).toEqual([["shop", "api"]]);
-    await expect(createServer({ port: 0 })).rejects.toThrow("No destination is configured. Give --to URL");
+    await expect(createServer({ port: 0 })).rejects.toThrow("No destination is configured. Pass --to URL");
   });
 
-  it("says that it is gone after a restart when there is no --data", async () => {
+  it("says that it will be lost at a restart without --data", async () => {
     const server = await start({ data: undefined });
     expect((await addShop(server, receiver.url)).json()).toMatchObject({
       managedBy: "api",

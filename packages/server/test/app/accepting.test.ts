@@ -37,7 +37,7 @@ const idsOf = ({ webhooks }: Receiver): unknown[] =>
 const OK = { status: 200, body: { success: true } };
 
 describe("repeats", () => {
-  it("forwards nothing twice of a batch that its client sends again", async () => {
+  it("forwards no message twice when a client sends its batch again", async () => {
     const { server, receiver } = await start();
     const batch = { batch: [track("a"), track("b"), track("a")] };
     expect(await post(server, "batch", batch)).toEqual(OK);
@@ -47,7 +47,7 @@ describe("repeats", () => {
     expect(idsOf(receiver).toSorted()).toEqual(["a", "b"]);
   });
 
-  it("forwards nothing twice of a batch that arrives five times at once", async () => {
+  it("forwards no message twice when a batch arrives five times at once", async () => {
     const { server, receiver } = await start();
     const batch = { batch: Array.from({ length: 50 }, (_, index) => track(`m${index}`)) };
     const answers = await Promise.all(Array.from({ length: 5 }, () => post(server, "batch", batch)));
@@ -180,7 +180,7 @@ describe("what is forwarded", () => {
     expect(idsOf(receiver)).toEqual(["on"]);
   });
 
-  it("is a store that another server cannot open meanwhile", async () => {
+  it("locks the store against another server", async () => {
     const data = temporaryDirectory();
     const { receiver } = await start({ data });
     await expect(createServer({ to: receiver.url, port: 0, data })).rejects.toMatchObject({
@@ -197,7 +197,7 @@ describe("what is forwarded", () => {
 });
 
 describe("a server that closes", () => {
-  it("leaves nothing behind that would keep its process alive", async () => {
+  it("leaves no resource behind that would keep its process alive", async () => {
     const script = fileURLToPath(new URL("../support/child-lifecycle.mjs", import.meta.url));
     const child = spawn(process.execPath, [script, temporaryDirectory()], {
       stdio: ["ignore", "pipe", "inherit"],

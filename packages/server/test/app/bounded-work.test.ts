@@ -67,7 +67,7 @@ describe("a small request cannot make much work", () => {
   );
 });
 
-it("bodies that are sent slowly keep nobody out, though they take all the memory there is for bodies", async () => {
+it("bodies that are sent slowly do not block others, although they use all the memory for bodies", async () => {
   const server = closing(await createServer({ to: "http://127.0.0.1:9/", port: 0 }));
   const head = "POST /v1/batch HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500000\r\n\r\n";
   const part = Buffer.concat([Buffer.from(head), Buffer.alloc(490_000, "x")]);

@@ -62,7 +62,7 @@ describe("everything but /v1", () => {
 describe("the token", () => {
   it("is needed to listen on a network", async () => {
     await expect(createServer({ to: TO, port: 0, host: "0.0.0.0" })).rejects.toThrow(
-      "Listening on 0.0.0.0 lets others on the network in, so it needs a token. Give one with --token, or listen on 127.0.0.1.",
+      "Listening on 0.0.0.0 gives others on the network access, so it needs a token. Pass one with --token, or listen on 127.0.0.1.",
     );
     await expect(createServer({ to: TO, port: 0, token: "" })).rejects.toThrow("The token is empty");
   });

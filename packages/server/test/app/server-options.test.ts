@@ -55,7 +55,7 @@ describe("createServer", () => {
     },
   );
 
-  it("says that it takes an object, when it gets none", async () => {
+  it("says that it needs an object, if it gets something else", async () => {
     await expect(createServer(TO as unknown as ServerOptions)).rejects.toThrow("takes an options object");
   });
 

@@ -141,7 +141,7 @@ describe("paths of browser libraries", () => {
     expect(receiver.webhooks).toHaveLength(1);
   });
 
-  it("takes a library's figures about itself at /v1/m and keeps none", async () => {
+  it("accepts a library's metrics about itself at /v1/m and does not keep them", async () => {
     const answer = await send(`${server.url}/v1/m`, {
       method: "POST",
       body: { series: [{ type: "Counter" }] },

@@ -128,7 +128,7 @@ describe("integers that JavaScript cannot hold", () => {
     expect(receiver.webhooks).toMatchObject([{ userId: "9007199254740993" }]);
   });
 
-  it("a name such as __proto__ changes nothing but itself", async () => {
+  it("a name such as __proto__ changes only itself", async () => {
     const [message] = await forwarded(
       "track",
       '{"userId":"u","event":"E","properties":{"__proto__":9007199254740993,"n":1}}',

@@ -118,7 +118,7 @@ describe("the messages of a batch", () => {
     expect(calls[1]?.context).toEqual({ library: "batch", app: "shop" });
   });
 
-  it("keeps __proto__ as a key of its own, in an item and in the batch's context", async () => {
+  it("keeps __proto__ as an own key, in an item and in the batch's context", async () => {
     const body: unknown = JSON.parse(
       '{"context":{"__proto__":{"polluted":1}},"batch":[{"type":"track","event":"e","userId":"u","properties":{"__proto__":{"polluted":1},"constructor":2}}]}',
     );
@@ -173,7 +173,7 @@ describe("the messages of a batch", () => {
     );
   });
 
-  it("takes timestamp over originalTimestamp, and our time when there is neither", async () => {
+  it("prefers timestamp to originalTimestamp, and uses the server's time if both are missing", async () => {
     const timestamp = "2024-01-02T03:04:05.678901Z";
     expect(await one({ type: "identify", userId: "u", originalTimestamp: now, timestamp })).toMatchObject({
       timestamp: "2024-01-02T03:04:05.678Z",
@@ -255,7 +255,7 @@ describe("the messages of a batch", () => {
     expect(await reasonOf(message)).toBe(reason);
   });
 
-  it("rejects a number that is too large to be told from others", async () => {
+  it("rejects a number that is too large to be exact", async () => {
     const body: unknown = JSON.parse('{"userId":1e400,"event":"e"}');
     const { rejections } = await accepted(interpretRequest({ kind: "track", body, receivedAt }));
     expect(rejections.map(({ reason }) => reason)).toEqual(["invalid_field"]);
@@ -375,7 +375,7 @@ describe("a request", () => {
     });
   });
 
-  it("gives others their turns while it judges a large batch", async () => {
+  it("lets other requests run while it checks a large batch", async () => {
     const properties = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`p${index}`, index]));
     const message = { type: "track", userId: "u", event: "e", properties };
     const body = { batch: Array.from({ length: 1_000 }, () => message) };

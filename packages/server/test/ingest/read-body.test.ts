@@ -31,7 +31,7 @@ describe("readBody", () => {
     expect(body.ok && body.bytes.toString()).toBe("abcde");
   });
 
-  it("refuses one byte more than allowed, and holds nothing then", async () => {
+  it("rejects one byte more than allowed, and frees its memory", async () => {
     const budget = new ByteBudget(4);
     expect(codeOf(await readBody(ended("ab", "cde"), 4, budget))).toBe("payload_too_large");
     expect(budget.take(4)).toBe(true);
@@ -46,7 +46,7 @@ describe("readBody", () => {
     expect(codeOf(await readBody(ended("ijkl"), 4, budget))).toBeUndefined();
   });
 
-  it("takes the room of the body that has been awaited for longest, so that slow ones keep nobody out", async () => {
+  it("drops the body that has been arriving the longest, so that slow ones do not block others", async () => {
     let now = 0;
     const budget = new ByteBudget(10, () => now);
     const slow = new PassThrough();
@@ -74,7 +74,7 @@ describe("readBody", () => {
     expect(budget.take(10)).toBe(true);
   });
 
-  it("refuses a body that breaks off, and holds nothing then", async () => {
+  it("rejects a body that is cut off, and frees its memory", async () => {
     const budget = new ByteBudget(4);
     const stream = new PassThrough();
     const reading = readBody(stream, 4, budget);

@@ -5,12 +5,12 @@ const read = (text: string): Promise<ReadIntegers> => readIntegers(text, JSON.pa
 const BIG = "9007199254740993";
 const many = (count: number): string => Array.from({ length: count }, () => BIG).join();
 
-it("reads the text only once if no number in it has 16 digits", async () => {
+it("scans the text only once if no number in it has 16 digits", async () => {
   const value = { userId: 1, properties: { text: `"${BIG}` } };
   expect((await readIntegers(JSON.stringify(value), value)).value).toBe(value);
 });
 
-it("finds integers whatever stands around them, and nothing inside of strings", async () => {
+it("finds integers in any surroundings, but not inside strings", async () => {
   const text = `{"userId" :\n${BIG} ,"event":"\\":${BIG},\\\\","properties":{"a\\"b":[ ${BIG},[-${BIG}]],"${BIG}":"${BIG}","f":${BIG}.5,"e":1e20}}`;
   const { value, unsafeIntegers } = await read(text);
   expect(value).toEqual({ ...JSON.parse(text), userId: BIG });

@@ -288,7 +288,7 @@ describe("trouble on our side", () => {
     expect(stored).toEqual([]);
   });
 
-  it("says 503 when nothing could be stored, and nothing of why", async () => {
+  it("answers 503 if the messages could not be stored, and does not say why", async () => {
     failing = new Error("disk full at /secret/path");
     const answer = await send({ body: withKey({ batch: [identify()] }) });
     expect(answer).toMatchObject({ status: 503, body: { success: false, code: "unavailable" } });

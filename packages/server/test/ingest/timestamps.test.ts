@@ -93,7 +93,7 @@ describe("correctClockSkew", () => {
     expect(correctClockSkew({ receivedAt, sentAt, originalTimestamp: longAgo })).toBe(longAgo + 40);
   });
 
-  it("leaves the client's time alone without sentAt, and takes ours without any", () => {
+  it("keeps the client's time without sentAt, and uses the server's time if the call has none", () => {
     expect(correctClockSkew({ receivedAt, originalTimestamp: 5 })).toBe(5);
     expect(correctClockSkew({ receivedAt, sentAt: 5 })).toBe(receivedAt);
   });

@@ -110,7 +110,7 @@ describe("createAcceptCalls", () => {
     expect(await accept("shop", calls)).toMatchObject({ accepted: 0, duplicates: 2 });
   });
 
-  it("leaves nothing that others would wait for when the ledger fails", async () => {
+  it("leaves no pending work that others would wait for when the ledger fails", async () => {
     const { accept, ledger } = start();
     const other = { ...CALL, messageId: "b", dedupeKey: "b" };
     vi.spyOn(ledger, "hasSeen")

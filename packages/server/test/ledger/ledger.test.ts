@@ -59,7 +59,7 @@ describe("the ledger", () => {
     expect(rowsIn(path, "seen")).toBe(24);
   });
 
-  it("tells apart keys that differ in what is no character", async () => {
+  it("distinguishes keys that differ in unpaired surrogates or NUL characters", async () => {
     const ledger = open();
     await ledger.remember({ source: "shop", key: "m\ud800" }, 0);
     await ledger.remember({ source: "shop", key: "n\0a" }, 0);
@@ -69,14 +69,14 @@ describe("the ledger", () => {
     expect(seen).toEqual([true, false, false, false, true, false, false]);
   });
 
-  it("resolves only when what it remembers is in the file", async () => {
+  it("resolves only after the file contains the messages", async () => {
     const path = join(temporaryDirectory(), "server.db");
     const ledger = open(path);
     await Promise.all(["a", "b"].map((key) => ledger.remember({ source: "shop", key }, 0)));
     expect(rowsIn(path, "seen")).toBe(2);
   });
 
-  it("refuses a file of a newer version, and one that is none of its own", () => {
+  it("refuses a file of a newer version, and a file of another program", () => {
     const path = join(temporaryDirectory(), "server.db");
     const db = new Database(path);
     db.exec("PRAGMA user_version = 99");

@@ -51,7 +51,7 @@ describe("the event stream", () => {
     }
   });
 
-  it("gives a reader that comes back what it missed", async () => {
+  it("sends the missed events to a reader that reconnects", async () => {
     await record("Ordered");
     await server.sender.idle();
     const reader = await read({ "last-event-id": "1" });
