@@ -57,7 +57,7 @@ describe("arguments", () => {
     [
       "a receiver that is not HTTP",
       ["certify", "ftp://x/", "--secret", "s"],
-      "command-argument value 'ftp://x/' is invalid for argument 'url'. Give a full URL, such as http://localhost:3000/webhooks. See countersign certify --help for the options and an example.",
+      "command-argument value 'ftp://x/' is invalid for argument 'url'. Pass a full URL, such as http://localhost:3000/webhooks. See countersign certify --help for the options and an example.",
     ],
     [
       "an empty secret",

@@ -33,8 +33,8 @@ describe("explainSignature", () => {
     ["a prefix", `sha1=${sign(BODY, SECRET)}`, "an algorithm before it"],
     ["SHA-256", createHmac("sha256", SECRET).update(BODY).digest("hex"), "HMAC-SHA256"],
     ["base64", Buffer.from(sign(BODY, SECRET), "hex").toString("base64"), "base64"],
-    ["another secret", sign(BODY, "other"), "compare the secret with the sender's"],
-    ["no digest", "hello", "not 40 hex digits"],
+    ["another secret", sign(BODY, "other"), "Compare the secret with the sender's"],
+    ["no digest", "hello", "neither 40 hex digits"],
     ["nothing", "", "empty"],
   ])("names %s", (_title, signature, sentence) => {
     const explained = explainSignature({ body: Buffer.from(BODY), signature, secret: SECRET });
