@@ -57,7 +57,7 @@ describe.each(behindParsed)("$name", (receiver) => {
     for (const forgery of [mutations.tampered(track), mutations.forged(track)]) {
       const { status, error } = await postTo(receiver, forgery);
       expect({ status, code: error?.code }).toEqual({ status: 401, code: "ERR_SIGNATURE_MISMATCH" });
-      expect(error?.hint).toContain("Mount verifyWebhook() before the body parser");
+      expect(error?.hint).toContain("mount verifyWebhook() before the body parser");
     }
   });
 
