@@ -111,7 +111,8 @@ for (const pack of packages) {
     console.error(`${file.slice(root.length)} is not what is exported:\n${difference(recorded, built)}`);
   else writeFileSync(file, built);
 }
-if (isCheck && changed > 0) console.error("If the change is intended, run `pnpm surface` and commit the files.");
+if (isCheck && changed > 0)
+  console.error("If the change is intended, run `pnpm surface` and commit the files.");
 const entryCount = packages.reduce((sum, { entries }) => sum + entries.length, 0);
 console.log(
   `${packages.length} packages, ${entryCount} entries, ${changed} ${isCheck ? "differ" : "recorded anew"}`,
