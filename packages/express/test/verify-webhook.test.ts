@@ -5,6 +5,7 @@ import express5, { type ErrorRequestHandler, type Express, type RequestHandler }
 import express4 from "express4";
 import request, { type Test } from "supertest";
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { nextWarning } from "../../core/test/support/next-warning.ts";
 
 const SECRET = "secret";
 const track = signedRequest(sampleMessages.track, SECRET);
@@ -136,11 +137,11 @@ describe.each(versions)("verifyWebhook on Express $version", ({ express }) => {
   });
 
   it("answers as the handler did even if the store fails after it", async () => {
-    const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
+    const warned = nextWarning("COUNTERSIGN_DEDUPE");
     const dedupe: DedupeStore = { ...memoryDedupe(), commit: () => Promise.reject(new Error("store down")) };
     app.post("/webhooks", verifyWebhook({ secret: SECRET, dedupe }), noContent);
     expect((await post(track)).status).toBe(204);
-    expect(await warned).toMatchObject({ code: "COUNTERSIGN_DEDUPE" });
+    expect((await warned).message).toContain("store down");
   });
 });
 
