@@ -48,6 +48,7 @@ it("writing one bench replaces its rows and leaves those of others", async () =>
   expect(text).toMatch(/^# Speed\n/);
   expect(text).toMatch(/Measured \d{4}-\d\d-\d\d: .* cores? of .*, Node \d+/);
   expect(text).toMatch(/\nEnd\.\n$/);
+  expect(text).toContain("\n![Time & <size>](performance/size.svg)\n");
   await expect(readFile(join(folder, "performance/size.svg"), "utf8")).resolves.toBe(drawChart(chart));
 });
 

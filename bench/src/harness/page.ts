@@ -11,6 +11,8 @@ interface Measured {
   readonly date: string;
   readonly machine: string;
   readonly rows: readonly Row[];
+  /** The charts it drew. */
+  readonly charts?: readonly { readonly name: string; readonly title: string }[];
 }
 
 /** The latest result of each bench, by its name. */
@@ -27,10 +29,16 @@ function describeMachine(): string {
   return `${availableParallelism()} cores of ${model}, ${memory} GiB, ${system}, Node ${process.versions.node}`;
 }
 
-/** The part of the page that is generated: the table, and under it when and where it was measured. */
+/** The part of the page that is generated: the table, when and where it was measured, and the curves. */
 export function renderResults(results: Results, order: readonly string[]): string {
+  const charts = order.flatMap((name) => results[name]?.charts ?? []);
+  const curves = charts.map(({ name, title }) => `![${title}](performance/${name}.svg)`);
+  return [renderTable(results, order), ...curves].join("\n\n");
+}
+
+function renderTable(results: Results, order: readonly string[]): string {
   const known = order.filter((name) => results[name] !== undefined && results[name].rows.length > 0);
-  if (known.length === 0) return "Nothing is measured yet.";
+  if (known.length === 0) return "Nothing has been measured on a quiet machine yet.";
   const rows = known.flatMap((name) => results[name]?.rows ?? []);
   const origins = new Map<string, string[]>();
   for (const name of known) {
@@ -79,7 +87,9 @@ export class PerformancePage {
 
   /** Replaces what is known of a bench, and draws the page and its charts again. */
   async write(name: string, { rows, charts = [] }: BenchResult, order: readonly string[]): Promise<void> {
-    const measured = { date: new Date().toISOString().slice(0, 10), machine: describeMachine(), rows };
+    const date = new Date().toISOString().slice(0, 10);
+    const drawn = charts.map(({ name, title }) => ({ name, title }));
+    const measured = { date, machine: describeMachine(), rows, ...(drawn.length > 0 && { charts: drawn }) };
     const results: Results = { ...(await this.read()), [name]: measured };
     await mkdir(this.#folder, { recursive: true });
     for (const chart of charts) await writeFile(join(this.#folder, `${chart.name}.svg`), drawChart(chart));
