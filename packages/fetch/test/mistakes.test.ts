@@ -32,7 +32,7 @@ describe("a mistake in JavaScript is a TypeError that says what to do:", () => {
     expect((await app.request("/webhooks", track)).status).toBe(500);
     expect(errors).toEqual([expect.stringContaining("(c) => handler(c.req.raw)")]);
     await expect(verifyWebhook({} as Request, { secret: SECRET })).rejects.toThrow(
-      "web-standard Request is needed",
+      "Pass a web-standard Request",
     );
   });
 
