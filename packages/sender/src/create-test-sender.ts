@@ -1,8 +1,9 @@
-import { type Clock, systemClock } from "@countersign/protocol";
+import { type Clock, type OptionNames, systemClock } from "@countersign/protocol";
 import { checkPorts, openSender, openTransport } from "./create-sender.ts";
 import type { CloseOptions, Sender } from "./engine/sender.ts";
 import {
   checkSenderOptions,
+  ENGINE_NAMES,
   type EngineOptions,
   type OptionsForm,
   SENDER_HINTS,
@@ -45,22 +46,17 @@ export interface TestSender extends Sender {
 /** Any port will do to check a path. */
 const ANY_BASE = "http://127.0.0.1/";
 
-/** The names that may be given with `target`: checked against the type. */
+/** The names that may be given with `target`. */
+const TARGET_NAMES: OptionNames<TargetOptions> = {
+  target: true,
+  path: true,
+  headers: true,
+  secret: true,
+  ...ENGINE_NAMES,
+};
 const TARGET_FORM: OptionsForm = {
   key: "target",
-  names: targetNames({
-    target: true,
-    path: true,
-    headers: true,
-    secret: true,
-    store: true,
-    clock: true,
-    retry: true,
-    attemptTimeout: true,
-    seed: true,
-    blockPrivateNetworks: true,
-    transport: true,
-  }),
+  names: TARGET_NAMES,
   hints: SENDER_HINTS,
 };
 
@@ -102,10 +98,6 @@ export async function createTestSender(options: TestSenderOptions): Promise<Test
 }
 
 const WHAT = "createTestSender";
-
-function targetNames(names: Readonly<Record<keyof TargetOptions, true>>): OptionsForm["names"] {
-  return names;
-}
 
 function withTools(sender: Sender, clock: Clock, transport: FaultyTransport): TestSender {
   const inject: TestSender["inject"] = (fault, scope) => transport.inject(fault, scope);

@@ -40,7 +40,8 @@ export interface SourcesOptions extends EngineOptions, SenderSettings {}
 /** What `createSender` takes: one endpoint, or sources in full. */
 export type SenderOptions = SingleEndpointOptions | SourcesOptions;
 
-const ENGINE_NAMES: OptionNames<EngineOptions> = {
+/** The names of {@link EngineOptions}, which every form takes. */
+export const ENGINE_NAMES: OptionNames<EngineOptions> = {
   store: true,
   clock: true,
   retry: true,
