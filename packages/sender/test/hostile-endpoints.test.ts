@@ -92,7 +92,17 @@ describe("an endpoint whose body never ends", () => {
   it("can keep exactly 16 KiB", async () => {
     const endpoint = await httpEndpoint((_, response) => response.end("y".repeat(16 * KIB)));
 
-    expect((await post(endpoint.url)).responseBody).toHaveLength(16 * KIB);
+    const result = await post(endpoint.url);
+    expect(result.responseBody).toHaveLength(16 * KIB);
+    expect(result.cut).toBeUndefined();
+  });
+
+  it("is said to be cut from one byte more on", async () => {
+    const endpoint = await httpEndpoint((_, response) => response.end("y".repeat(16 * KIB + 1)));
+
+    const result = await post(endpoint.url);
+    expect(result.responseBody).toHaveLength(16 * KIB);
+    expect(result.cut).toBe(true);
   });
 });
 

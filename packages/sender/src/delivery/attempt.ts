@@ -34,4 +34,17 @@ export interface Attempt {
   readonly response: string;
   /** Name of the fault that was injected into it (`@countersign/sender/faults`). */
   readonly fault?: string | undefined;
+  /**
+   * The headers as they were sent, without those that frame the body, 8 KiB of them at most. The signature is the one that
+   * was sent: a forged one where a fault forged it. The values of the endpoint's own headers are `(hidden)`. Absent when
+   * no request was sent, or an earlier version made the attempt.
+   */
+  readonly requestHeaders?: Readonly<Record<string, string>> | undefined;
+  /**
+   * The headers of the response by name in lower case, 8 KiB of them at most; several of one name are joined by `, `. What
+   * an endpoint sends back of its destination's credentials is `(hidden)`, as in {@link response}.
+   */
+  readonly responseHeaders?: Readonly<Record<string, string>> | undefined;
+  /** The response's body was longer than 16 KiB: {@link response} has its beginning. */
+  readonly cut?: true | undefined;
 }

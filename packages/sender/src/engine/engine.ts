@@ -2,7 +2,7 @@ import { isObject, type Clock, parseRetryAfter } from "@countersign/protocol";
 import { setMaxListeners } from "node:events";
 import { sign } from "@countersign/core";
 import type { Attempt } from "../delivery/attempt.ts";
-import type { DueDelivery, Settlement } from "../delivery/delivery.ts";
+import type { Delivery, DueDelivery, Settlement } from "../delivery/delivery.ts";
 import type { RetryPolicy } from "../delivery/retry-policy.ts";
 import {
   endpointsOfRound,
@@ -11,6 +11,7 @@ import {
   type RoundAttempt,
   settleRound,
 } from "../delivery/settle-round.ts";
+import { withoutCredentials } from "../settings/hidden-credentials.ts";
 import type { Destination, Source } from "../settings/parse-settings.ts";
 import type { EndpointSettings } from "../settings/settings.ts";
 import type { Consumer, DeliveryHandler, DeliveryStore } from "../store/delivery-store.ts";
@@ -117,6 +118,16 @@ export class Engine implements DeliveryHandler {
     }
   }
 
+  /** A delivery as it is shown: attempts of earlier versions were stored with the credentials that came back. */
+  shown(delivery: Delivery): Delivery {
+    const credentials = this.#destinations.get(delivery.destination)?.credentials;
+    if (credentials === undefined || !delivery.attempts.some(isFromBefore)) return delivery;
+    const attempts = delivery.attempts.map((attempt) =>
+      isFromBefore(attempt) ? withoutCredentials(attempt, credentials) : attempt,
+    );
+    return { ...delivery, attempts };
+  }
+
   /** What one endpoint gets in a round: one POST, unless the transport makes more; undefined when we gave it up. */
   async #attempt(
     due: DueDelivery,
@@ -132,7 +143,8 @@ export class Engine implements DeliveryHandler {
     if (results.some(({ code }) => code === ABORTED_CODE)) return undefined;
     return results.map((result) => {
       recorder.record(due.delivery.destination, endpoint.url, result);
-      const attempt = attemptOf(result, due.rounds + 1, endpoint.url, startedAt);
+      const whole = attemptOf(result, due.rounds + 1, endpoint.url, startedAt);
+      const attempt = withoutCredentials(whole, destination.credentials);
       events.emit("attempt", { delivery, attempt });
       return result.retryAfter === undefined
         ? { attempt }
@@ -172,6 +184,11 @@ export class Engine implements DeliveryHandler {
       this.#serving.set(key, { concurrency: wanted.concurrency, consumer });
     }
   }
+}
+
+/** Whether an attempt may have been stored before attempts kept their headers, and hid credentials. */
+function isFromBefore({ response, requestHeaders }: Attempt): boolean {
+  return response !== "" && requestHeaders === undefined;
 }
 
 /** The request of one attempt: the body as it is stored, signed with the secret as it is now. */
@@ -214,6 +231,8 @@ function notBeforeOf({ retryAfter, date }: AttemptResult, now: number): number |
 
 function attemptOf(result: AttemptResult, round: number, endpoint: string, startedAt: number): Attempt {
   const { durationMs, outcome, status, code, message, responseBody, fault } = result;
+  const { requestHeaders, responseHeaders, cut } = result;
   const response = responseBody.length === 0 ? "" : Buffer.from(responseBody).toString();
-  return { round, endpoint, startedAt, durationMs, outcome, status, code, message, response, fault };
+  const answer = { durationMs, outcome, status, code, message, response, fault };
+  return { round, endpoint, startedAt, ...answer, requestHeaders, responseHeaders, cut };
 }

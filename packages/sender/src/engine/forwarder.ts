@@ -134,12 +134,14 @@ export class Forwarder implements Sender {
   async deliveries(filter: DeliveryFilter = {}): Promise<readonly Delivery[]> {
     this.#assertOpen();
     checkDeliveryFilter(filter);
-    return this.#parts.store.list(filter);
+    const listed = await this.#parts.store.list(filter);
+    return listed.map((delivery) => this.#parts.engine.shown(delivery));
   }
 
   async delivery(id: string): Promise<Delivery | undefined> {
     this.#assertOpen();
-    return this.#parts.store.find(id);
+    const found = await this.#parts.store.find(id);
+    return found && this.#parts.engine.shown(found);
   }
 
   async resend(id: string): Promise<Receipt> {

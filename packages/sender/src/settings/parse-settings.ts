@@ -1,4 +1,5 @@
 import { INCLUDABLE_FIELDS, type IncludableField } from "../calls/message.ts";
+import { type Credentials, credentialsOf } from "./hidden-credentials.ts";
 import { parseEndpoint } from "./parse-endpoint.ts";
 import { SettingChecks, type Unchecked } from "./setting-checks.ts";
 import {
@@ -30,6 +31,8 @@ export interface Destination {
   /** In the order of {@link INCLUDABLE_FIELDS}. */
   readonly includeFields: readonly IncludableField[];
   readonly concurrency: number;
+  /** What its attempts must not show. */
+  readonly credentials: Credentials;
 }
 
 /** Enabled destinations that get the same bytes. */
@@ -147,11 +150,14 @@ class SettingsParser {
     if (!Number.isInteger(concurrency) || Number(concurrency) < 1) {
       this.checks.issue(`${path}.concurrency`, where, "must be a whole number, at least 1.");
     }
+    const endpoints = this.#endpoints(item?.endpoints, `${path}.endpoints`, where);
+    const secret = this.#secret(item?.secret, `${path}.secret`, where);
     return {
       key: `${source}/${name}`,
       source,
-      endpoints: this.#endpoints(item?.endpoints, `${path}.endpoints`, where),
-      secret: this.#secret(item?.secret, `${path}.secret`, where),
+      endpoints,
+      secret,
+      credentials: credentialsOf({ endpoints, secret }),
       enabled: this.checks.flag(item?.enabled, `${path}.enabled`, where, true),
       includeFields: this.#includeFields(item?.includeFields, `${path}.includeFields`, where),
       concurrency: Number(concurrency),

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import type { AttemptOutcome } from "../delivery/attempt.ts";
+import { keptHeaders } from "./kept-headers.ts";
 import { outcomeOfError, type Failure } from "./classify.ts";
 import { TransportError } from "./transport-error.ts";
 import type { AttemptRequest, AttemptResult, SendOptions } from "./transport.ts";
@@ -30,7 +31,7 @@ export function exchange(
   options: SendOptions,
 ): Promise<AttemptResult> {
   return new Promise((resolve) => {
-    const running = new Exchange(options, resolve);
+    const running = new Exchange(request, options, resolve);
     if (running.ended) {
       return;
     }
@@ -64,17 +65,21 @@ interface Answer {
 
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #startedAt = performance.now();
+  readonly #request: AttemptRequest;
   readonly #options: SendOptions;
   readonly #settle: (result: AttemptResult) => void;
   readonly #timer: NodeJS.Timeout;
   readonly #chunks: Uint8Array[] = [];
   #size = 0;
+  #isSent = false;
+  #isCut = false;
   #informational = 0;
   #answer: Answer | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   ended = false;
 
-  constructor(options: SendOptions, settle: (result: AttemptResult) => void) {
+  constructor(request: AttemptRequest, options: SendOptions, settle: (result: AttemptResult) => void) {
+    this.#request = request;
     this.#options = options;
     this.#settle = settle;
     this.#timer = setTimeout(this.#onTimeout, Math.min(options.timeoutMs, MAX_TIMER_MS));
@@ -89,7 +94,9 @@ class Exchange implements Dispatcher.DispatchHandler {
     // The time ran out while the connection was being made: nothing has been written yet, and nothing will be.
     if (this.ended) {
       this.#drop();
+      return;
     }
+    this.#isSent = true;
   }
 
   onResponseStart(
@@ -113,7 +120,8 @@ class Exchange implements Dispatcher.DispatchHandler {
     const room = MAX_RESPONSE_BODY_BYTES - this.#size;
     this.#chunks.push(chunk.subarray(0, room));
     this.#size += Math.min(chunk.length, room);
-    if (this.#size === MAX_RESPONSE_BODY_BYTES) {
+    if (chunk.length > room) {
+      this.#isCut = true;
       this.#end();
       this.#drop();
     }
@@ -151,11 +159,15 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#options.signal?.removeEventListener("abort", this.#onAbort);
     const responseBody = new Uint8Array(Buffer.concat(this.#chunks));
     this.#chunks.length = 0;
-    this.#settle(
-      this.#answer === undefined
-        ? { ...failureOf(error), durationMs: this.#elapsed(), responseBody }
-        : { ...resultOf(this.#answer), responseBody },
-    );
+    const answer = this.#answer;
+    this.#settle({
+      ...(answer === undefined
+        ? { ...failureOf(error), durationMs: this.#elapsed() }
+        : { ...resultOf(answer), responseHeaders: keptHeaders(answer.headers) }),
+      responseBody,
+      ...(this.#isSent ? { requestHeaders: keptHeaders(this.#request.headers) } : {}),
+      ...(this.#isCut ? { cut: true } : {}),
+    });
   }
 
   #elapsed(): number {

@@ -52,6 +52,12 @@ export interface AttemptResult {
   readonly responseBody: Uint8Array;
   /** Milliseconds from the start of the attempt to the response's headers, or to its failure. */
   readonly durationMs: number;
+  /** The headers that were sent, without the framing ones, if a request was sent. */
+  readonly requestHeaders?: Readonly<Record<string, string>> | undefined;
+  /** The response's headers by name in lower case, if there was a response; several of one name are joined by `, `. */
+  readonly responseHeaders?: Readonly<Record<string, string>> | undefined;
+  /** The response's body was longer than {@link responseBody}. */
+  readonly cut?: true | undefined;
   /** Names what a decorator did wrong on purpose, for the log. */
   readonly fault?: string | undefined;
   /** Results of earlier POSTs that a decorator made for the same request. Each is logged as an attempt. */

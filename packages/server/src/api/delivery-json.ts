@@ -1,21 +1,23 @@
 import { sign } from "@countersign/core";
 import type { Attempt, Delivery, SenderSettings } from "@countersign/sender";
-import { credentialsOf, withoutCredentials } from "../settings/hidden-credentials.ts";
 import { withHiddenHeaders } from "../settings/hidden-headers.ts";
 import { destinationOf } from "../settings/settings-edit.ts";
 
 /** A delivery as the control API shows it: times as ISO 8601, without the body. */
-export function deliveryJson(
-  { body: _, attempts, acceptedAt, dueAt, endedAt, ...delivery }: Delivery,
-  settings: SenderSettings,
-): object {
-  const credentials = credentialsOf(settings, delivery.destination);
+export function deliveryJson({
+  body: _,
+  attempts,
+  acceptedAt,
+  dueAt,
+  endedAt,
+  ...delivery
+}: Delivery): object {
   return {
     ...delivery,
     acceptedAt: iso(acceptedAt),
     ...(dueAt !== undefined && { dueAt: iso(dueAt) }),
     ...(endedAt !== undefined && { endedAt: iso(endedAt) }),
-    attempts: attempts.map((attempt) => attemptJson(attempt, credentials)),
+    attempts: attempts.map(attemptJson),
   };
 }
 
@@ -32,15 +34,15 @@ export function deliveryDetailJson(delivery: Delivery, settings: SenderSettings)
     ...(signature !== undefined && { "X-Signature": signature }),
   };
   return {
-    ...deliveryJson(delivery, settings),
+    ...deliveryJson(delivery),
     body,
     ...(signature !== undefined && { signature }),
     ...(endpoint && { curl: curl(endpoint.url, headers, body) }),
   };
 }
 
-function attemptJson({ startedAt, ...attempt }: Attempt, credentials: readonly string[]): object {
-  return { ...withoutCredentials(attempt, credentials), startedAt: iso(startedAt) };
+function attemptJson({ startedAt, ...attempt }: Attempt): object {
+  return { ...attempt, startedAt: iso(startedAt) };
 }
 
 function curl(url: string, headers: Readonly<Record<string, string>>, body: string): string {

@@ -29,9 +29,7 @@ export const deliveryOperations: readonly Operation[] = [
     },
     answer: { status: 200, schema: { type: "array", items: ref("Delivery") } },
     handle: async ({ sender }, { query }) =>
-      (await sender.deliveries(query as DeliveryFilter)).map((delivery) =>
-        deliveryJson(delivery, sender.settings),
-      ),
+      (await sender.deliveries(query as DeliveryFilter)).map((delivery) => deliveryJson(delivery)),
   },
   {
     method: "GET",

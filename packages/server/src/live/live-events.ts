@@ -1,7 +1,6 @@
 import { EventEmitter } from "node:events";
 import type { Attempt, DeliveryInfo, Sender } from "@countersign/sender";
 import type { Rejection, Warning } from "../ingest/rejection-reasons.ts";
-import { credentialsOf, withoutCredentials } from "../settings/hidden-credentials.ts";
 
 /** What happens on a server, one after the other, for pages, logs and tests to follow. */
 export type LiveEvent = { readonly id: number; readonly at: string } & (
@@ -42,10 +41,7 @@ export class LiveEvents {
 
   constructor(sender: Sender, now: () => number) {
     this.#now = now;
-    sender.on("attempt", ({ delivery, attempt: whole }) => {
-      const attempt = withoutCredentials(whole, credentialsOf(sender.settings, delivery.destination));
-      this.#emit({ event: "attempt", delivery, attempt });
-    });
+    sender.on("attempt", ({ delivery, attempt }) => this.#emit({ event: "attempt", delivery, attempt }));
     for (const event of ["delivered", "failed", "expired"] as const) {
       sender.on(event, ({ delivery }) => this.#emit({ event, delivery }));
     }

@@ -1,0 +1,81 @@
+import type { Attempt } from "../delivery/attempt.ts";
+import type { EndpointSettings } from "./settings.ts";
+
+/** Replaces a credential wherever an attempt is kept or shown. */
+const HIDDEN = "(hidden)";
+
+/** The parts of a header that are hidden in a response. Hiding shorter ones would hide the response. */
+const CREDENTIAL_LENGTH = 8;
+
+/** The start of a credential at the end of a cut response is hidden from this length on: a shorter one is in any word. */
+const SHORTEST_START = 4;
+
+/** A shorter text was not cut: 16 KiB are at least this many characters. */
+const SHORTEST_CUT = 4_096;
+
+/** What attempts of a destination must not show. */
+export interface Credentials {
+  /** Its secret, and the values of its static headers, with and without their scheme. */
+  readonly texts: readonly string[];
+  /** Names of the static headers of each endpoint, in lower case, by URL. */
+  readonly headers: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+/** The credentials of a destination as its settings are now. */
+export function credentialsOf({
+  secret = "",
+  endpoints,
+}: {
+  readonly secret?: string | undefined;
+  readonly endpoints: readonly EndpointSettings[];
+}): Credentials {
+  const values = [secret, ...endpoints.flatMap(({ headers = {} }) => Object.values(headers))];
+  // First without its scheme, such as Bearer; whole where its words are short, as in a passphrase.
+  const parts = values.flatMap((value) => [...value.split(" "), value]);
+  return {
+    texts: [...new Set(parts)].filter((part) => part.length >= CREDENTIAL_LENGTH),
+    headers: new Map(
+      endpoints.map(({ url, headers = {} }) => [
+        url,
+        new Set(Object.keys(headers).map((name) => name.toLowerCase())),
+      ]),
+    ),
+  };
+}
+
+/**
+ * The attempt as it may be kept: the values of static headers are hidden in what was sent, and every credential in what came
+ * back, since an endpoint may answer with what it was sent.
+ */
+export function withoutCredentials(attempt: Attempt, { texts, headers }: Credentials): Attempt {
+  const { message, response, requestHeaders = {}, responseHeaders } = attempt;
+  const sent = Object.keys(requestHeaders).filter((name) =>
+    headers.get(attempt.endpoint)?.has(name.toLowerCase()),
+  );
+  if (texts.length === 0 && sent.length === 0) return attempt;
+  const hide = (text: string): string =>
+    texts.reduce((shown, credential) => shown.replaceAll(credential, HIDDEN), text);
+  return {
+    ...attempt,
+    message: message && hide(message),
+    response: response && withoutStart(hide(response), texts),
+    requestHeaders: attempt.requestHeaders && {
+      ...requestHeaders,
+      ...Object.fromEntries(sent.map((name) => [name, HIDDEN])),
+    },
+    responseHeaders:
+      responseHeaders &&
+      Object.fromEntries(Object.entries(responseHeaders).map(([name, value]) => [name, hide(value)])),
+  };
+}
+
+/** A long response is kept up to a limit, which may have cut a credential in two. */
+function withoutStart(text: string, credentials: readonly string[]): string {
+  if (text.length < SHORTEST_CUT) return text;
+  for (const credential of credentials) {
+    for (let length = credential.length - 1; length >= SHORTEST_START; length -= 1) {
+      if (text.endsWith(credential.slice(0, length))) return text.slice(0, -length) + HIDDEN;
+    }
+  }
+  return text;
+}

@@ -1,0 +1,18 @@
+/** How much is kept of the headers of a request or a response, in characters of names and values (8 KiB). */
+const MAX_HEADER_CHARACTERS = 8_192;
+
+/** The headers as an attempt keeps them: several of one name are joined, and those that do not fit are left out. */
+export function keptHeaders(
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+): Readonly<Record<string, string>> {
+  const kept: [name: string, value: string][] = [];
+  let room = MAX_HEADER_CHARACTERS;
+  for (const [name, given = ""] of Object.entries(headers)) {
+    const value = typeof given === "string" ? given : given.join(", ");
+    const size = name.length + value.length;
+    if (size > room) continue;
+    room -= size;
+    kept.push([name, value]);
+  }
+  return Object.fromEntries(kept);
+}
