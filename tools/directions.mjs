@@ -10,9 +10,10 @@ export const ALLOWED_DIRECTIONS = {
   redis: ["core", "protocol"],
   client: ["protocol"],
   sender: ["core", "protocol"],
+  postgres: ["core", "sender", "protocol"],
   certify: ["core", "protocol"],
   server: ["core", "sender", "protocol"],
-  cli: ["core", "sender", "server", "certify", "protocol"],
+  cli: ["core", "sender", "postgres", "server", "certify", "protocol"],
 };
 
 /**
@@ -24,6 +25,7 @@ export const ALLOWED_DIRECTIONS = {
  * count like all others.
  */
 export const LAYERS = {
+  postgres: ["database", "schema", "tables", "workers", "delivery", "store"],
   certify: ["wire", "probe", "audits", "report"],
   server: ["errors", "settings", "ingest", "ledger", "live", "recording", "api", "page", "app"],
   cli: ["errors", "tls", "terminal", "config", "send", "verify", "replay", "commands"],
