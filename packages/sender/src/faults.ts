@@ -1,6 +1,7 @@
 export { faultyTransport, type FaultyTransport } from "./faults/faulty-transport.ts";
 export {
   type Fault,
+  FAULT_PATTERN,
   FAULTS,
   type FaultScope,
   type InjectedFault,

@@ -111,6 +111,27 @@ describe("an injected fault", () => {
     expect(others).toEqual([]);
   });
 
+  it.each<[Fault, string]>([
+    ["status:503", "server_error"],
+    ["timeout", "timeout"],
+    ["refused", "network"],
+  ])(
+    "%s for four hours needs no code in the app: the delivery expires, and the next arrives",
+    async (fault, outcome) => {
+      const { receiver, sender, clock } = await setUp();
+      const outage = sender.inject(fault, { times: Number.POSITIVE_INFINITY });
+      const receipt = await sender.track({ ...USER, event: "A" });
+      await clock.advance("4h");
+      const { attempts } = await sender.expect(receipt).expired();
+      expect(new Set(attempts.map((attempt) => attempt.outcome))).toEqual(new Set([outcome]));
+      expect(attempts.length).toBeGreaterThan(15);
+
+      outage.cancel();
+      await sender.expect(await sender.track({ ...USER, event: "B" })).delivered();
+      expect(eventsOf(receiver)).toEqual(["B"]);
+    },
+  );
+
   it("reorder lets later messages overtake", async () => {
     const { receiver, sender, clock } = await setUp();
     sender.inject("reorder");

@@ -2,7 +2,14 @@ import { createHmac } from "node:crypto";
 import { sign, verifySignature, verifyWebhook } from "@countersign/core";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createTransport, type AttemptRequest, type AttemptResult } from "@countersign/sender";
-import { FAULTS, faultyTransport, isFault, STALE_SECRET, type Fault } from "@countersign/sender/faults";
+import {
+  FAULT_PATTERN,
+  FAULTS,
+  faultyTransport,
+  isFault,
+  STALE_SECRET,
+  type Fault,
+} from "@countersign/sender/faults";
 import { applyFault } from "../dist/faults/apply-fault.js";
 import { createAuthority } from "./support/certificates.ts";
 import { afterHead, httpEndpoint, rawEndpoint } from "./support/endpoints.ts";
@@ -33,6 +40,8 @@ function post(url: string, fault: Fault, timeoutMs = 5_000, ca?: string): Promis
   transport.inject(fault);
   return transport.send({ ...signedRequest(url), ca }, { timeoutMs });
 }
+
+const OUTAGES: ReadonlySet<Fault> = new Set<Fault>(["status:503", "timeout", "refused"]);
 
 describe("a signature fault", () => {
   it("bad_signature is well-formed, and matches with no secret", () => {
@@ -108,7 +117,7 @@ describe("a fault of the order", () => {
     return { transport, sent };
   }
 
-  it.each(FAULTS.filter((fault) => fault !== "reorder"))(
+  it.each(FAULTS.filter((fault) => fault !== "reorder" && !OUTAGES.has(fault)))(
     "%s strikes one attempt: duplicate sends twice, the others once",
     async (fault) => {
       const { transport, sent } = countingTransport();
@@ -273,11 +282,52 @@ describe("a fault on the wire", () => {
   });
 });
 
+describe("an outage", () => {
+  it.each<[Fault, Partial<AttemptResult>]>([
+    ["status:503", { outcome: "server_error", status: 503 }],
+    ["status:429", { outcome: "server_error", status: 429 }],
+    ["status:410", { outcome: "rejected", status: 410 }],
+    ["status:200", { outcome: "success", status: 200 }],
+    ["timeout", { outcome: "timeout", code: "ERR_TIMEOUT", durationMs: 5_000 }],
+    ["refused", { outcome: "network", code: "ECONNREFUSED" }],
+  ])("%s ends the attempt as if it were so, and sends nothing", async (fault, result) => {
+    const endpoint = await httpEndpoint();
+    const startedAt = performance.now();
+
+    const struck = await post(endpoint.url, fault);
+
+    expect(struck).toMatchObject({ ...result, fault });
+    expect(struck.requestHeaders).toBeUndefined();
+    expect(struck.message).toContain("nothing was sent");
+    expect(endpoint.connections()).toBe(0);
+    // The five seconds of a timeout are told, not waited for.
+    expect(performance.now() - startedAt).toBeLessThan(4_000);
+  });
+});
+
 describe("the list of faults", () => {
-  it("is what isFault knows", () => {
-    expect(FAULTS).toHaveLength(9);
-    expect(new Set(FAULTS).size).toBe(9);
+  it("is what isFault knows, together with every final status", () => {
+    expect(FAULTS).toHaveLength(12);
+    expect(new Set(FAULTS).size).toBe(12);
     expect(FAULTS.every(isFault)).toBe(true);
-    expect([undefined, null, "", "BAD_SIGNATURE", "toString", 1].some(isFault)).toBe(false);
+    expect(["status:200", "status:404", "status:599"].every(isFault)).toBe(true);
+    const wrong = [
+      undefined,
+      null,
+      "",
+      "BAD_SIGNATURE",
+      "toString",
+      1,
+      "status:",
+      "status:101",
+      "status:600",
+    ];
+    expect([...wrong, "status:5030", "xtimeout", "timeout\n"].some(isFault)).toBe(false);
+  });
+
+  it("is what its pattern matches, so that a schema accepts the same", () => {
+    const pattern = new RegExp(FAULT_PATTERN, "u");
+    expect([...FAULTS, "status:404"].every((fault) => pattern.test(fault))).toBe(true);
+    expect(["", "status:1000", "reset,reorder"].some((fault) => pattern.test(fault))).toBe(false);
   });
 });

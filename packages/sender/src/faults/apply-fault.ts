@@ -1,6 +1,7 @@
 import { sign } from "@countersign/core";
 import type { AttemptRequest } from "../transport/transport.ts";
 import { type Fault, STALE_SECRET } from "./fault.ts";
+import type { Outage } from "./outage.ts";
 import { writeBodyOf } from "./wire-fault.ts";
 
 // Receivers of this project take bodies of up to 1 MiB by default; other frameworks' parsers take less.
@@ -12,7 +13,7 @@ const OVERSIZE_BYTES = 1_048_576 + 1_024;
  *
  * Pure: the same request and fault give the same request.
  */
-export function applyFault(request: AttemptRequest, fault: Fault): AttemptRequest {
+export function applyFault(request: AttemptRequest, fault: Exclude<Fault, Outage>): AttemptRequest {
   return { ...CHANGES[fault](request), fault };
 }
 
@@ -20,7 +21,7 @@ type Change = (request: AttemptRequest) => AttemptRequest;
 
 const unchanged: Change = (request) => request;
 
-const CHANGES: Readonly<Record<Fault, Change>> = {
+const CHANGES: Readonly<Record<Exclude<Fault, Outage>, Change>> = {
   bad_signature: (request) => withSignature(request, mismatching(signatureOf(request))),
   missing_signature: (request) => withSignature(request, undefined),
   stale_secret: (request) => withSignature(request, sign(request.body, STALE_SECRET)),

@@ -26,7 +26,7 @@ export class FaultPlan {
     const times = scope.times ?? 1;
     if (!isFault(fault)) {
       throw new TypeError(
-        `inject(): unknown fault ${JSON.stringify(fault)}. Known faults: ${FAULTS.join(", ")}.`,
+        `inject(): unknown fault ${JSON.stringify(fault)}. Known faults: ${FAULTS.join(", ")}; the status may be any from 200 to 599.`,
       );
     }
     if (!(times === Number.POSITIVE_INFINITY || (Number.isInteger(times) && times > 0))) {

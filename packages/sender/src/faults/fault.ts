@@ -12,6 +12,9 @@
  * | `truncated` | fewer bytes than `Content-Length` declares, then the end of the connection |
  * | `oversize` | a correctly signed message of more than 1 MiB |
  * | `reset` | a connection destroyed in the middle of the body |
+ * | `status:503` | nothing: the attempt ends as if it had answered 503. Any status from 200 to 599 |
+ * | `timeout` | nothing: the attempt ends as if it had not answered in time, at once |
+ * | `refused` | nothing: the attempt ends as if it had refused the connection |
  */
 export type Fault =
   | "bad_signature"
@@ -22,9 +25,15 @@ export type Fault =
   | "slow_body"
   | "truncated"
   | "oversize"
-  | "reset";
+  | "reset"
+  | `status:${number}`
+  | "timeout"
+  | "refused";
 
-/** Every {@link Fault}, in the order of its documentation: for menus, validation and tables. */
+/**
+ * Every {@link Fault}, in the order of its documentation: for menus, validation and tables. Of the statuses, which are
+ * many, it has `status:503`; {@link isFault} knows all of them, and so does {@link FAULT_PATTERN}.
+ */
 export const FAULTS: readonly Fault[] = [
   "bad_signature",
   "missing_signature",
@@ -35,7 +44,13 @@ export const FAULTS: readonly Fault[] = [
   "truncated",
   "oversize",
   "reset",
+  "status:503",
+  "timeout",
+  "refused",
 ];
+
+/** A regular expression that every fault's name matches, and nothing else, for schemas. */
+export const FAULT_PATTERN: string = `^(?:${[...FAULTS.filter((fault) => !fault.startsWith("status:")), "status:[2-5][0-9]{2}"].join("|")})$`;
 
 /**
  * The secret that the fault `stale_secret` signs with. Give it to a receiver as its second secret to show that it
@@ -45,8 +60,10 @@ export const STALE_SECRET = "a-secret-no-longer-in-use";
 
 /** Whether a value names a {@link Fault}. */
 export function isFault(value: unknown): value is Fault {
-  return FAULTS.some((fault) => fault === value);
+  return typeof value === "string" && IS_FAULT.test(value);
 }
+
+const IS_FAULT = new RegExp(FAULT_PATTERN, "u");
 
 /** Which deliveries a fault strikes. All given fields must match; none given means any delivery. */
 export interface FaultScope {

@@ -2,6 +2,7 @@ import type { AttemptResult, Transport } from "../transport/transport.ts";
 import { applyFault } from "./apply-fault.ts";
 import type { Fault, FaultScope, InjectedFault } from "./fault.ts";
 import { FaultPlan } from "./fault-plan.ts";
+import { isOutage, resultOfOutage } from "./outage.ts";
 import { judgeCut } from "./wire-fault.ts";
 
 /** A transport that makes things go wrong on demand. */
@@ -41,6 +42,7 @@ export function faultyTransport(transport: Transport): FaultyTransport {
     async send(request, options): Promise<AttemptResult> {
       const fault = plan.takeForAttempt(request.delivery, request.url);
       if (fault === undefined) return transport.send(request, options);
+      if (isOutage(fault)) return { ...resultOfOutage(fault, options.timeoutMs), fault };
       const struck = applyFault(request, fault);
       const result = { ...judgeCut(fault, await transport.send(struck, options)), fault };
       if (fault !== "duplicate" || options.signal?.aborted === true) return result;

@@ -10,6 +10,17 @@ export interface Failure {
   readonly message: string;
 }
 
+/** The outcome that a response's status means (see {@link AttemptOutcome}). */
+export function outcomeOfStatus(status: number): AttemptOutcome {
+  if (status >= 200 && status < 300) {
+    return "success";
+  }
+  if ((status >= 500 && status < 600) || status === 408 || status === 429) {
+    return "server_error";
+  }
+  return "rejected";
+}
+
 /** The outcome that an error means: of the connector, the operating system or the HTTP parser. */
 export function outcomeOfError(error: unknown): Failure {
   const code = codeOf(error);

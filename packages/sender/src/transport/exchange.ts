@@ -1,8 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
-import type { AttemptOutcome } from "../delivery/attempt.ts";
 import { keptHeaders } from "./kept-headers.ts";
-import { outcomeOfError, type Failure } from "./classify.ts";
+import { outcomeOfError, outcomeOfStatus, type Failure } from "./classify.ts";
 import { TransportError } from "./transport-error.ts";
 import type { AttemptRequest, AttemptResult, SendOptions } from "./transport.ts";
 
@@ -201,15 +200,4 @@ function firstOf(header: string | readonly string[] | undefined): string | undef
 function redirectMessage(status: number, location: string): string {
   const shown = location.length > 200 ? `${location.slice(0, 200)}...` : location;
   return `answered ${status} to ${shown}; redirects are not followed`;
-}
-
-/** The outcome that a response's status means (see {@link AttemptOutcome}). */
-function outcomeOfStatus(status: number): AttemptOutcome {
-  if (status >= 200 && status < 300) {
-    return "success";
-  }
-  if ((status >= 500 && status < 600) || status === 408 || status === 429) {
-    return "server_error";
-  }
-  return "rejected";
 }

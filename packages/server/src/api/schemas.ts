@@ -1,5 +1,5 @@
 import { INCLUDABLE_FIELDS } from "@countersign/sender";
-import { FAULTS } from "@countersign/sender/faults";
+import { FAULT_PATTERN, FAULTS } from "@countersign/sender/faults";
 import { REJECTION_REASONS } from "../ingest/rejection-reasons.ts";
 import { ref, type Schema } from "./operation.ts";
 
@@ -28,6 +28,12 @@ const deliverySummary = {
   dueAt: DATE_TIME,
   endedAt: DATE_TIME,
   attempts: { type: "array", items: ref("Attempt") },
+};
+
+/** Listed for readers; the pattern has the other statuses, too. */
+const FAULT: Schema = {
+  type: "string",
+  anyOf: [{ enum: [...FAULTS, "rate_limit"] }, { pattern: FAULT_PATTERN }],
 };
 
 const INCLUDE_FIELDS: Schema = { type: "array", items: { type: "string", enum: [...INCLUDABLE_FIELDS] } };
@@ -116,7 +122,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
   ),
   Fault: object({
     id: COUNT,
-    fault: { type: "string", enum: [...FAULTS, "rate_limit"] },
+    fault: FAULT,
     scope: { type: "object" },
     remaining: { anyOf: [COUNT, { const: "unlimited" }] },
   }),
@@ -152,7 +158,7 @@ export const bodies: Readonly<Record<BodyName, Schema>> = {
   ]),
   fault: object(
     {
-      fault: { type: "string", enum: [...FAULTS, "rate_limit"] },
+      fault: FAULT,
       times: {
         anyOf: [{ type: "integer", minimum: 1 }, { const: "unlimited" }],
         description: "How many times it is injected. Default: 1.",
