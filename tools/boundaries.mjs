@@ -39,11 +39,12 @@ const { output } = await cruise(["packages"], {
         to: { path: "^packages/[^/]+/src/", pathNot: "^packages/$1/" },
       },
       {
-        name: "core-and-protocol-are-runtime-neutral",
-        comment: "Only the Node entry points of core may use Node's modules.",
+        name: "what-browsers-load-is-runtime-neutral",
+        comment:
+          "Only the Node entry points of core may use Node's modules. The page loads the sender's explanations.",
         severity: "error",
         from: {
-          path: "^packages/(core|protocol)/src/",
+          path: "^packages/((core|protocol)/src/|sender/src/explain[./])",
           pathNot: "^packages/core/src/(node|platform-node|read-raw-body)\\.",
         },
         to: { dependencyTypes: ["core"] },

@@ -31,6 +31,7 @@ export const LAYERS = {
   cli: ["errors", "tls", "terminal", "config", "send", "verify", "replay", "commands"],
   sender: [
     "delivery",
+    "explain",
     "calls",
     "profiles",
     "transport",

@@ -1,0 +1,7 @@
+export { adviceFor, type Advice } from "./explain/advice.ts";
+export { answerLine, answerText } from "./explain/answer.ts";
+export type { AttemptFacts, ExplainContext } from "./explain/attempt-facts.ts";
+export { noAnswer, NO_ANSWER_CODES, type NoAnswer } from "./explain/no-answer-codes.ts";
+export { budgetText, durationText, isSlow, ordinal, shortId } from "./explain/texts.ts";
+export { ACCEPTED_FORGERY, isForgery, verdictOf, type Verdict, type VerdictKind } from "./explain/verdict.ts";
+export { whyOf, type DeliveryFacts, type WhyContext } from "./explain/why.ts";

@@ -1,0 +1,237 @@
+/** Why an attempt got no answer: what is said of its code. */
+export interface NoAnswer {
+  /** What happened, as the end of a sentence that starts with the endpoint. */
+  readonly words: string;
+  /** What usually causes it. */
+  readonly cause: string;
+  /** What to do. */
+  readonly fix: string;
+}
+
+const NOT_TRUSTED =
+  "The certificate was not accepted, so no message was sent, and there is no retry. Resend the deliveries afterwards.";
+
+function certificate(words: string, cause: string, fix: string): NoAnswer {
+  return { words, cause, fix: `${fix} ${NOT_TRUSTED}` };
+}
+
+const CLOSED: NoAnswer = {
+  words: "closed the connection before answering",
+  cause: "The receiver crashed or restarted, or a proxy in front of it ended the connection.",
+  fix: "Look for a crash in the receiver's log, and for a limit of body size or time in the proxy. The delivery is retried.",
+};
+
+const TOO_SLOW: NoAnswer = {
+  words: "did not answer in time",
+  cause: "The handler does slow work before it answers, or the receiver is overloaded.",
+  fix: "Answer first, and do slow work afterwards, for example from a queue. A receiver has 5 seconds.",
+};
+
+const UNREACHABLE: NoAnswer = {
+  words: "cannot be reached over the network",
+  cause: "No route leads to its address: a VPN is off, a firewall rejects, or the address is wrong.",
+  fix: "Connect to that network, or correct the address. The delivery is retried.",
+};
+
+const NOT_HTTP: NoAnswer = {
+  words: "answered something that is not HTTP",
+  cause: "Another protocol is spoken on this port: often HTTPS, or a database.",
+  fix: "Correct the port, or write https:// in place of http://.",
+};
+
+const NOT_TLS: NoAnswer = {
+  words: "did not complete the TLS handshake",
+  cause: "The port speaks plain HTTP, or both sides have no TLS version or cipher in common.",
+  fix: "Write http:// in place of https://, correct the port, or enable TLS 1.2 or later at the receiver.",
+};
+
+/** Every code that an attempt without an answer can have, and what is said of it. Other codes: {@link noAnswer}. */
+export const NO_ANSWER_CODES: Readonly<Record<string, NoAnswer>> = {
+  ECONNREFUSED: {
+    words: "refused the connection",
+    cause: "Nothing listens at this address and port.",
+    fix: "Start the receiver, or correct the URL. In a container, localhost is the container itself.",
+  },
+  ECONNRESET: CLOSED,
+  EPIPE: CLOSED,
+  UND_ERR_SOCKET: CLOSED,
+  UND_ERR_CLOSED: CLOSED,
+  ERR_TIMEOUT: TOO_SLOW,
+  ETIMEDOUT: {
+    words: "did not accept a connection in time",
+    cause: "A firewall drops the packets, or the host is off.",
+    fix: "Check that the host runs, and that its firewall allows the port. The delivery is retried.",
+  },
+  UND_ERR_CONNECT_TIMEOUT: {
+    words: "did not accept a connection in time",
+    cause: "A firewall drops the packets, or the host is off.",
+    fix: "Check that the host runs, and that its firewall allows the port. The delivery is retried.",
+  },
+  ENOTFOUND: {
+    words: "has a host name that does not exist",
+    cause: "The name is misspelt, or is known only in another network.",
+    fix: "Correct the host name in the URL, or add it to the DNS or to the hosts file.",
+  },
+  EAI_AGAIN: {
+    words: "has a host name that cannot be looked up now",
+    cause: "The DNS server does not answer: this machine is offline, or its resolver is misconfigured.",
+    fix: "Check the network of this machine. The delivery is retried.",
+  },
+  EHOSTUNREACH: UNREACHABLE,
+  ENETUNREACH: UNREACHABLE,
+  EADDRNOTAVAIL: {
+    words: "could not be called: this machine has no free local port or no such address",
+    cause: "Too many connections are open at once, or IPv6 is used on a machine without it.",
+    fix: "Lower the concurrency of the destination, or use an IPv4 address.",
+  },
+  EMFILE: {
+    words: "could not be called: this process has too many open files",
+    cause: "The limit of open files is lower than the connections and files in use.",
+    fix: "Raise the limit with ulimit -n, or lower the concurrency of the destination.",
+  },
+  EPROTO: NOT_TLS,
+  ERR_SSL_WRONG_VERSION_NUMBER: NOT_TLS,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: NOT_TLS,
+  ERR_HTTP_PARSER: NOT_HTTP,
+  UND_ERR_HEADERS_OVERFLOW: {
+    words: "answered with headers larger than 16 KiB",
+    cause: "The receiver sets very large cookies or headers.",
+    fix: "Do not set cookies in the answers to webhooks.",
+  },
+  ERR_INFORMATIONAL_FLOOD: {
+    words: "sent informational responses without end, and no answer",
+    cause: "The receiver or a proxy repeats a 1xx response.",
+    fix: "Answer with one final status, such as 204.",
+  },
+  ERR_ADDRESS_BLOCKED: {
+    words: "has an address that may not be called",
+    cause: "Private networks are blocked, and the host resolves to an address in one.",
+    fix: "Use a public address, or allow private networks (serve without --block-private-networks).",
+  },
+  ERR_INVALID_CA: {
+    words: "has a certificate authority that cannot be read",
+    cause: "The `ca` of the endpoint is not a certificate in PEM.",
+    fix: "Pass the text of the PEM file as `ca`.",
+  },
+  UND_ERR_INVALID_ARG: {
+    words: "could not be called: the request cannot be sent as configured",
+    cause: "A static header or the URL of the endpoint has a character that HTTP does not allow.",
+    fix: "Correct the headers and the URL of the endpoint.",
+  },
+  UND_ERR_NOT_SUPPORTED: {
+    words: "could not be called: the request cannot be sent as configured",
+    cause: "A static header of the endpoint cannot be sent, such as `Expect`.",
+    fix: "Remove that header from the endpoint.",
+  },
+  UND_ERR_DESTROYED: {
+    words: "was not waited for: the sender closed",
+    cause: "The sender was closed during the attempt.",
+    fix: "Nothing. The delivery goes on at the next start, if it is kept on disk.",
+  },
+  ERR_CLOSED: {
+    words: "was not called: the sender closed",
+    cause: "The sender was closed before the attempt.",
+    fix: "Nothing. The delivery goes on at the next start, if it is kept on disk.",
+  },
+  ERR_ABORTED: {
+    words: "was not waited for: the attempt was stopped",
+    cause: "The sender was closed during the attempt.",
+    fix: "Nothing. The delivery goes on at the next start, if it is kept on disk.",
+  },
+  ERR_TRANSPORT: {
+    words: "could not be called: the transport failed",
+    cause: "A transport of your own threw or rejected.",
+    fix: "Read the attempt's message, and correct the transport.",
+  },
+  CERT_HAS_EXPIRED: certificate(
+    "has an expired certificate",
+    "The certificate was not renewed.",
+    "Renew the certificate of the receiver.",
+  ),
+  CERT_NOT_YET_VALID: certificate(
+    "has a certificate that is not valid yet",
+    "The clock of this machine or of the issuer is wrong.",
+    "Check the date of this machine, then the certificate.",
+  ),
+  DEPTH_ZERO_SELF_SIGNED_CERT: certificate(
+    "has a self-signed certificate",
+    "The certificate was made by hand, often for development.",
+    "Pass it as the endpoint's `ca` (--ca FILE), or use a certificate of a public authority.",
+  ),
+  SELF_SIGNED_CERT_IN_CHAIN: certificate(
+    "has a certificate from an authority that is not trusted here",
+    "A company's own authority issued it, or a proxy inspects TLS.",
+    "Pass the certificate of that authority as the endpoint's `ca` (--ca FILE).",
+  ),
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: certificate(
+    "did not send its intermediate certificates",
+    "The receiver is configured with its own certificate only, not with the chain.",
+    "Configure the full chain at the receiver, such as fullchain.pem.",
+  ),
+  UNABLE_TO_GET_ISSUER_CERT: certificate(
+    "has a certificate whose issuer is not known here",
+    "An intermediate certificate is missing, or the authority is private.",
+    "Configure the full chain at the receiver, or pass the authority as the endpoint's `ca` (--ca FILE).",
+  ),
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: certificate(
+    "has a certificate from an authority that is not trusted here",
+    "The authority is private, or an intermediate certificate is missing.",
+    "Pass the certificate of the authority as the endpoint's `ca` (--ca FILE), or configure the full chain.",
+  ),
+  CERT_UNTRUSTED: certificate(
+    "has a certificate that is not trusted here",
+    "The authority is not trusted for servers.",
+    "Use a certificate of a public authority, or pass the authority as the endpoint's `ca` (--ca FILE).",
+  ),
+  CERT_REVOKED: certificate(
+    "has a revoked certificate",
+    "Its authority has withdrawn the certificate.",
+    "Get a new certificate for the receiver.",
+  ),
+  CERT_REJECTED: certificate(
+    "has a certificate that is rejected here",
+    "The authority is explicitly distrusted for servers.",
+    "Use a certificate of another authority.",
+  ),
+  CERT_SIGNATURE_FAILURE: certificate(
+    "has a damaged certificate",
+    "The signature of the certificate does not match its content.",
+    "Install the certificate of the receiver again.",
+  ),
+  INVALID_PURPOSE: certificate(
+    "has a certificate that is not for servers",
+    "The certificate was issued for clients or for signing.",
+    "Issue a certificate for TLS servers.",
+  ),
+  ERR_TLS_CERT_ALTNAME_INVALID: certificate(
+    "has a certificate for another host name",
+    "The URL names the host by an address or alias that the certificate does not list.",
+    "Use a host name of the certificate in the URL, or issue a certificate for this name.",
+  ),
+};
+
+const UNKNOWN: NoAnswer = {
+  words: "did not answer",
+  cause: "The connection failed.",
+  fix: "Read the attempt's message, and the log of the receiver. The delivery is retried.",
+};
+
+const UNTRUSTED = certificate(
+  "has a certificate that is not trusted here",
+  "The certificate could not be verified.",
+  "Use a certificate that is valid for this host, or pass its authority as the endpoint's `ca` (--ca FILE).",
+);
+
+/**
+ * What is said of an attempt's code. Codes that are not listed belong to a family, or get a general answer.
+ *
+ * @param outcome Tells a certificate of an unknown code from other failures.
+ */
+export function noAnswer(code: string | undefined, outcome: string): NoAnswer {
+  if (code !== undefined && Object.hasOwn(NO_ANSWER_CODES, code)) return NO_ANSWER_CODES[code] ?? UNKNOWN;
+  if (outcome === "tls") return UNTRUSTED;
+  if (outcome === "timeout") return TOO_SLOW;
+  if (code?.startsWith("HPE_")) return NOT_HTTP;
+  if (code?.startsWith("ERR_SSL_")) return NOT_TLS;
+  return UNKNOWN;
+}
