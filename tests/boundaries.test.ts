@@ -65,12 +65,14 @@ describe("the directions between packages", () => {
     expect(code).toBe(1);
   });
 
-  it("catch Node in the part of the core that runs everywhere", async () => {
+  it("catch Node in the part of the core that runs everywhere, and in what the page loads", async () => {
     const copy = await copyWith({
       "packages/core/src/planted.ts": 'export { createHmac } from "node:crypto";\n',
+      "packages/sender/src/explain/planted.ts": 'export { createHmac } from "node:crypto";\n',
     });
     const { code, output } = await boundaries(copy);
-    expect(output).toContain("core-and-protocol-are-runtime-neutral: packages/core/src/planted.ts -> crypto");
+    for (const file of ["core/src/planted.ts", "sender/src/explain/planted.ts"])
+      expect(output).toContain(`what-browsers-load-is-runtime-neutral: packages/${file} -> crypto`);
     expect(code).toBe(1);
   });
 

@@ -87,7 +87,7 @@ describe("advice", () => {
     [{ status: 204, fault: "bad_signature" }, "accepted_forgery:bad_signature", /wrong signature/],
     [{ status: 500, fault: "bad_signature" }, "forgery:500", /should answer 401/],
   ] as const)("for %o says what to do", (facts, kind, text) => {
-    const advice = adviceFor(attempt(facts as Partial<AttemptFacts>));
+    const advice = adviceFor(attempt(facts));
     expect(advice).toEqual({ kind, text: expect.stringMatching(text) });
   });
 
@@ -103,11 +103,17 @@ describe("advice", () => {
 
   it("exists for every status, code and fault: no failure is without a next step", () => {
     for (let status = 300; status < 600; status += 1)
-      expect(adviceFor(attempt({ status }))?.text, String(status)).toMatch(/\.$/);
+      expect({ status, advice: adviceFor(attempt({ status })) }).toEqual({
+        status,
+        advice: { kind: expect.any(String), text: expect.stringMatching(/\.$/) },
+      });
     for (const [code, { words, cause, fix }] of Object.entries(NO_ANSWER_CODES)) {
-      expect(adviceFor(attempt({ code }))?.text, code).toContain(fix);
-      expect(words, code).toMatch(/^[a-z].*[^.]$/);
-      expect(cause, code).toMatch(/^[A-Z].*\.$/);
+      expect(adviceFor(attempt({ code }))?.text).toContain(fix);
+      expect({ code, words, cause }).toEqual({
+        code,
+        words: expect.stringMatching(/^[a-z].*[^.]$/),
+        cause: expect.stringMatching(/^[A-Z].*\.$/),
+      });
     }
     for (const fault of FAULTS) expect(verdictOf(attempt({ fault })).text).not.toBe("");
   });
