@@ -27,7 +27,7 @@ export const ALLOWED_DIRECTIONS = {
 export const LAYERS = {
   postgres: ["database", "schema", "tables", "workers", "delivery", "store"],
   certify: ["wire", "probe", "audits", "report"],
-  server: ["errors", "settings", "ingest", "ledger", "live", "recording", "api", "page", "app"],
+  server: ["errors", "settings", "shapes", "ingest", "ledger", "live", "recording", "api", "page", "app"],
   cli: ["errors", "tls", "terminal", "config", "send", "verify", "replay", "commands"],
   sender: [
     "delivery",

@@ -8,7 +8,9 @@ export {
   withoutSettingsLine,
   type NamedDestination,
 } from "./settings/settings-edit.ts";
-export type { LiveEvent } from "./live/live-events.ts";
+export type { HelloEvent, LiveEvent, ResetEvent } from "./live/live-event.ts";
+export type { AttemptEventJson, AttemptSummaryJson, DeliveryJson } from "./shapes/delivery-shapes.ts";
+export type { FaultJson } from "./shapes/fault-shapes.ts";
 export {
   REJECTION_REASONS,
   type Rejection,

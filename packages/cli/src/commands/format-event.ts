@@ -1,5 +1,4 @@
-import type { Attempt, DeliveryInfo } from "@countersign/sender";
-import type { LiveEvent } from "@countersign/server";
+import type { AttemptEventJson, DeliveryJson, LiveEvent } from "@countersign/server";
 import { printable, type Terminal } from "../terminal/terminal.ts";
 
 type Colors = Terminal["colors"];
@@ -29,7 +28,7 @@ export function formatEvent(event: LiveEvent, colors: Colors): string | undefine
   }
 }
 
-function attemptLine(delivery: DeliveryInfo, attempt: Attempt, colors: Colors): string {
+function attemptLine(delivery: DeliveryJson, attempt: AttemptEventJson, colors: Colors): string {
   const { outcome, status, code, message, durationMs, endpoint, fault } = attempt;
   const mark = outcome === "success" ? colors.green("delivered") : colors.red("attempt  ");
   const answer = status ?? printable(code ?? message ?? outcome);
@@ -37,6 +36,6 @@ function attemptLine(delivery: DeliveryInfo, attempt: Attempt, colors: Colors): 
   return `${mark} ${what(delivery)} to ${printable(endpoint)}: ${answer} in ${Math.round(durationMs)} ms${injected}`;
 }
 
-function what({ type, event, identity }: DeliveryInfo): string {
+function what({ type, event, identity }: DeliveryJson): string {
   return `${type}${event === undefined ? "" : ` ${JSON.stringify(printable(event))}`} of ${printable(identity)}`;
 }

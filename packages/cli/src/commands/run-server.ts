@@ -59,7 +59,7 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
     if (line !== undefined) terminal.print(line);
   };
   // From the first event on: deliveries of an earlier run go out as soon as the data directory is open.
-  server.subscribe(report, 0);
+  server.subscribe(report, "start");
   const signal = await stop;
   terminal.complain(
     `countersign: ${signal}: waiting for running requests and attempts, for at most ${flags.drain / 1_000} s. A second signal exits at once.`,

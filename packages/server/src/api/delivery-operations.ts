@@ -97,9 +97,18 @@ export const deliveryOperations: readonly Operation[] = [
     path: "/events",
     id: "streamEvents",
     summary:
-      "A stream of events from now on, as server-sent events: attempt, delivered, retrying, failed, expired, skipped, rejected and store_error. With Last-Event-ID, the missed events come first.",
+      "A stream of events from now on, as server-sent events. It begins with `hello`, or with `reset` when events after Last-Event-ID (or `after`) are no longer kept or come from another run: then read everything anew.",
+    query: {
+      after: { type: "string", description: "The id of the last event that you have, like Last-Event-ID." },
+      every: {
+        type: "integer",
+        minimum: 10,
+        maximum: 5_000,
+        description: "Bundles the events of so many milliseconds into messages of the name `events`.",
+      },
+    },
     answer: { status: 200, schema: TEXT, type: "text/event-stream" },
-    handle: ({ streams }, { request, reply }) => streams.open(request, reply),
+    handle: ({ streams }, { request, reply, query }) => streams.open(request, reply, query),
   },
 ];
 

@@ -3,6 +3,7 @@ import type { Sender } from "@countersign/sender";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { EventStreams } from "../live/event-stream.ts";
 import type { FaultList } from "../live/fault-list.ts";
+import type { LiveEvents } from "../live/live-events.ts";
 import type { WarningList } from "../live/warning-list.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { SettingsBook } from "../settings/settings-book.ts";
@@ -14,6 +15,7 @@ export interface ApiContext {
   readonly book: SettingsBook;
   readonly faults: FaultList;
   readonly warnings: WarningList;
+  readonly events: LiveEvents;
   readonly streams: EventStreams;
   /** Present when time is virtual. */
   readonly virtualClock: VirtualClock | undefined;

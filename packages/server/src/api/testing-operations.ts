@@ -1,6 +1,6 @@
 import type { Duration } from "@countersign/protocol";
 import type { Fault } from "@countersign/sender/faults";
-import type { ActiveFault } from "../live/fault-list.ts";
+import { iso } from "../shapes/times.ts";
 import { Problem } from "./problem.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
 import { bodies } from "./schemas.ts";
@@ -13,7 +13,7 @@ export const testingOperations: readonly Operation[] = [
     id: "listFaults",
     summary: "The active faults.",
     answer: { status: 200, schema: { type: "array", items: ref("Fault") } },
-    handle: ({ faults }) => faults.active().map(faultJson),
+    handle: ({ faults }) => faults.active(),
   },
   {
     method: "POST",
@@ -26,11 +26,9 @@ export const testingOperations: readonly Operation[] = [
     handle({ faults }, { body }) {
       const { fault, times, seconds, ...scope } = body as FaultBody;
       const strikes = times === "unlimited" ? Number.POSITIVE_INFINITY : times;
-      return faultJson(
-        fault === "rate_limit"
-          ? faults.inject({ fault, seconds: seconds ?? 1, times: strikes })
-          : faults.inject({ fault, ...scope, times: strikes }),
-      );
+      return fault === "rate_limit"
+        ? faults.inject({ fault, seconds: seconds ?? 1, times: strikes })
+        : faults.inject({ fault, ...scope, times: strikes });
     },
   },
   {
@@ -70,12 +68,15 @@ export const testingOperations: readonly Operation[] = [
         );
       }
       const { advance } = body as { readonly advance: Duration };
+      const before = virtualClock.now();
       try {
         await virtualClock.advance(advance);
       } catch (error) {
         if (error instanceof TypeError) throw new Problem(422, error.message);
         throw error;
       }
+      const now = virtualClock.now();
+      context.events.tell({ event: "clock", now: iso(now), advancedMs: now - before });
       return clockJson(context);
     },
   },
@@ -90,11 +91,6 @@ interface FaultBody {
   readonly messageId?: string;
 }
 
-function faultJson({ id, request, remaining }: ActiveFault): object {
-  const { fault, times: _, ...scope } = request;
-  return { id, fault, scope, remaining: Number.isFinite(remaining) ? remaining : "unlimited" };
-}
-
 function clockJson({ virtualClock, now }: ApiContext): object {
-  return { kind: virtualClock ? "virtual" : "system", now: new Date(now()).toISOString() };
+  return { kind: virtualClock ? "virtual" : "system", now: iso(now()) };
 }

@@ -9,7 +9,6 @@ import { answerBrokenRequest, answerMalformedUrl, isTlsHello, TLS_EXPECTED } fro
 import { limitConnections } from "./connections.ts";
 import { createGuard, type GuardOptions } from "./guard.ts";
 import type { TlsOptions } from "./server-options.ts";
-import type { LiveEvents } from "../live/live-events.ts";
 import type { Metrics } from "../live/metrics.ts";
 import type { StoreRoom } from "../live/store-room.ts";
 import { sourceOf } from "../settings/settings-edit.ts";
@@ -22,7 +21,6 @@ import { DEFAULT_SOURCE } from "./server-options.ts";
 export interface AppOptions extends GuardOptions {
   readonly context: ApiContext;
   readonly room: StoreRoom;
-  readonly events: LiveEvents;
   readonly metrics: Metrics;
   /** Whether a write key of no source belongs to the default one. */
   readonly anyKey: boolean;
@@ -92,8 +90,8 @@ export function createApp(options: AppOptions): FastifyInstance {
   return app;
 }
 
-function createIngest({ context, room, events, metrics, anyKey, onError }: AppOptions): Ingest {
-  const { sender, ledger, faults, warnings: kept, now } = context;
+function createIngest({ context, room, metrics, anyKey, onError }: AppOptions): Ingest {
+  const { sender, ledger, events, faults, warnings: kept, now } = context;
   const accept = createAcceptCalls(sender, ledger, now);
   return {
     now,

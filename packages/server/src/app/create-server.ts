@@ -17,7 +17,8 @@ import { createApp } from "./create-app.ts";
 import { EventStreams } from "../live/event-stream.ts";
 import { FaultList } from "../live/fault-list.ts";
 import { Ledger } from "../ledger/ledger.ts";
-import { LiveEvents, type LiveEvent } from "../live/live-events.ts";
+import type { LiveEvent } from "../live/live-event.ts";
+import { LiveEvents } from "../live/live-events.ts";
 import { createMetrics } from "../live/metrics.ts";
 import { StoreRoom } from "../live/store-room.ts";
 import { WarningList } from "../live/warning-list.ts";
@@ -31,10 +32,12 @@ export interface CountersignServer {
   /** The engine that forwards what it accepts. */
   readonly sender: Sender;
   /**
-   * Calls `listener` with everything that happens from now on, and first with what happened after the event of the id
-   * `after`; the last 500 are kept. Returns what stops that.
+   * Calls `listener` with everything that happens from now on. Returns what stops that.
+   *
+   * @param after The id of an event: begins with what happened after it. `"start"`: begins with everything that is kept,
+   * about 10,000 events. When events are missing in between, the listener gets a `reset` in their place.
    */
-  subscribe(listener: (event: LiveEvent) => void, after?: number): () => void;
+  subscribe(listener: (event: LiveEvent) => void, after?: string): () => void;
   /** Stops accepting requests, lets running ones finish, and releases everything. Idempotent. */
   close(options?: CloseOptions): Promise<void>;
   /** The same as `close()`, for `await using`. */
@@ -87,16 +90,21 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
     );
     undo.unshift(() => ledger.close());
     const now = (): number => clock.now();
-    const events = new LiveEvents(sender, now);
-    const streams = new EventStreams(events);
+    const events = new LiveEvents(sender, { now, onError });
+    const streams = new EventStreams(events.log, now);
+    const faults = new FaultList(transport, (change, fault) =>
+      events.tell({ event: "fault", change, fault }),
+    );
+    sender.on("attempt", () => faults.lookForStrikes());
     const room = new StoreRoom(sender, (problem) => onError(new Error(problem)));
     const metrics = createMetrics(sender, options.processMetrics ?? false);
     const context = {
       sender,
       ledger,
       book,
-      faults: new FaultList(transport),
+      faults,
       warnings: new WarningList(),
+      events,
       streams,
       virtualClock: asVirtual(clock),
       now,
@@ -107,7 +115,6 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
     const app = createApp({
       context,
       room,
-      events,
       metrics,
       anyKey,
       maxConnections,

@@ -1,22 +1,39 @@
 import type { ServerResponse } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { LiveEvents } from "./live-events.ts";
+import { iso } from "../shapes/times.ts";
+import type { EventLog, ResetReason } from "./event-log.ts";
+import type { HelloEvent, LiveEventBody, ResetEvent } from "./live-event.ts";
 
-/** A reader that is this far behind is disconnected. It reconnects by itself and sends the id of its last event. */
-const MAX_BEHIND_BYTES = 1_048_576;
 const HEARTBEAT_MS = 15_000;
+/** Events of one message of a bundling stream. */
+const MAX_BUNDLED = 1_000;
+/** What is put together for one write. */
+const MAX_WRITE_CHARACTERS = 16_384;
+
+/** What a reader of the stream may ask for. */
+export interface StreamOptions {
+  /** The id of the last event that it has. */
+  readonly after?: string | undefined;
+  /** Bundles the events of so many milliseconds into one message. */
+  readonly every?: number | undefined;
+}
+
+type Log = EventLog<LiveEventBody>;
 
 /** The readers of the live event stream (server-sent events). */
 export class EventStreams {
-  readonly #events: Pick<LiveEvents, "subscribe">;
+  readonly #log: Log;
+  readonly #now: () => number;
   readonly #open = new Set<ServerResponse>();
 
-  constructor(events: Pick<LiveEvents, "subscribe">) {
-    this.#events = events;
+  /** @param now The time, in milliseconds since 1970. */
+  constructor(log: Log, now: () => number) {
+    this.#log = log;
+    this.#now = now;
   }
 
-  /** Turns a request into a reader, until it leaves or falls too far behind. */
-  open(request: FastifyRequest, reply: FastifyReply): void {
+  /** Turns a request into a reader, until it leaves. */
+  open(request: FastifyRequest, reply: FastifyReply, { after, every }: StreamOptions = {}): void {
     reply.hijack();
     const stream = reply.raw;
     stream.writeHead(200, {
@@ -24,21 +41,13 @@ export class EventStreams {
       "cache-control": "no-store",
       "x-accel-buffering": "no",
     });
-    const write = (text: string): void => {
-      stream.write(text);
-      if (stream.writableLength > MAX_BEHIND_BYTES) stream.destroy();
-    };
-    write("retry: 1000\n\n");
-    const unsubscribe = this.#events.subscribe(
-      (event) => write(`id: ${event.id}\nevent: ${event.event}\ndata: ${JSON.stringify(event)}\n\n`),
-      lastEventId(request),
-    );
-    const heartbeat = setInterval(() => write(": still here\n\n"), HEARTBEAT_MS);
+    stream.write("retry: 1000\n\n");
+    const reader = new EventReader(this.#log, stream, { now: this.#now, every });
+    reader.start(lastEventId(request) ?? after);
     this.#open.add(stream);
     stream.on("error", () => stream.destroy());
     stream.once("close", () => {
-      unsubscribe();
-      clearInterval(heartbeat);
+      reader.stop();
       this.#open.delete(stream);
     });
   }
@@ -49,8 +58,123 @@ export class EventStreams {
   }
 }
 
-function lastEventId(request: FastifyRequest): number | undefined {
+interface ReaderOptions {
+  readonly now: () => number;
+  readonly every?: number | undefined;
+}
+
+/**
+ * Writes the log to one reader. It writes only while the reader takes it, so that nothing piles up; a reader for whom
+ * events are no longer kept by then gets a `reset` in their place.
+ */
+class EventReader {
+  readonly #log: Log;
+  readonly #stream: ServerResponse;
+  readonly #now: () => number;
+  readonly #every: number | undefined;
+  readonly #unsubscribe: () => void;
+  readonly #heartbeat: NodeJS.Timeout;
+  #position = 0;
+  #next: (() => void) | undefined;
+  #blocked = false;
+  #blockedBeats = 0;
+
+  constructor(log: Log, stream: ServerResponse, { now, every }: ReaderOptions) {
+    this.#log = log;
+    this.#stream = stream;
+    this.#now = now;
+    this.#every = every;
+    this.#unsubscribe = log.onAdded(() => this.#wake());
+    this.#heartbeat = setInterval(() => this.#beat(), HEARTBEAT_MS);
+    stream.on("drain", () => {
+      this.#blocked = false;
+      this.#blockedBeats = 0;
+      this.#writeOn();
+    });
+  }
+
+  start(after: string | undefined): void {
+    const { position, reset } = this.#log.startAfter(after);
+    this.#position = position;
+    if (reset) this.#writeReset(reset);
+    else this.#writeOwn({ ...this.#stamp(), event: "hello", run: this.#log.run });
+    this.#writeOn();
+  }
+
+  stop(): void {
+    this.#unsubscribe();
+    clearInterval(this.#heartbeat);
+    this.#next?.();
+  }
+
+  /** Writes soon: together with what else this turn of the event loop brings, or when the interval is over. */
+  #wake(): void {
+    if (this.#next || this.#blocked) return;
+    const run = (): void => {
+      this.#next = undefined;
+      this.#writeOn();
+    };
+    if (this.#every === undefined) {
+      const immediate = setImmediate(run);
+      this.#next = () => clearImmediate(immediate);
+    } else {
+      const timeout = setTimeout(run, this.#every);
+      this.#next = () => clearTimeout(timeout);
+    }
+  }
+
+  #writeOn(): void {
+    while (!this.#blocked && this.#position < this.#log.last) {
+      if (!this.#log.keepsAfter(this.#position)) {
+        this.#position = this.#log.last;
+        this.#writeReset("missed");
+      } else if (this.#every === undefined) this.#writeEach();
+      else this.#writeBundle();
+    }
+  }
+
+  /** Several events in one write, each as a message of its own. */
+  #writeEach(): void {
+    let messages = "";
+    while (this.#position < this.#log.last && messages.length < MAX_WRITE_CHARACTERS) {
+      this.#position += 1;
+      const event = this.#log.at(this.#position);
+      messages += `id: ${event?.id}\nevent: ${event?.event}\ndata: ${this.#log.textAt(this.#position)}\n\n`;
+    }
+    this.#write(messages);
+  }
+
+  #writeBundle(): void {
+    const until = Math.min(this.#log.last, this.#position + MAX_BUNDLED);
+    const texts: string[] = [];
+    while (this.#position < until) texts.push(this.#log.textAt((this.#position += 1)) ?? "null");
+    this.#write(`id: ${this.#log.idOf(until)}\nevent: events\ndata: [${texts.join(",")}]\n\n`);
+  }
+
+  #writeReset(reason: ResetReason): void {
+    this.#writeOwn({ ...this.#stamp(), event: "reset", run: this.#log.run, reason });
+  }
+
+  #writeOwn(event: HelloEvent | ResetEvent): void {
+    this.#write(`id: ${event.id}\nevent: ${event.event}\ndata: ${JSON.stringify(event)}\n\n`);
+  }
+
+  #stamp(): { readonly id: string; readonly at: string } {
+    return { id: this.#log.idOf(this.#position), at: iso(this.#now()) };
+  }
+
+  #write(text: string): void {
+    this.#blocked = !this.#stream.write(text);
+  }
+
+  /** Keeps proxies from closing an idle stream, and closes that of a reader that takes nothing any more. */
+  #beat(): void {
+    if (!this.#blocked) this.#write(": still here\n\n");
+    else if ((this.#blockedBeats += 1) > 3) this.#stream.destroy();
+  }
+}
+
+function lastEventId(request: FastifyRequest): string | undefined {
   const header = request.headers["last-event-id"];
-  const id = typeof header === "string" && header !== "" ? Number(header) : Number.NaN;
-  return Number.isSafeInteger(id) ? id : undefined;
+  return typeof header === "string" && header !== "" ? header : undefined;
 }

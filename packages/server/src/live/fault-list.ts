@@ -1,52 +1,60 @@
 import type { Fault, FaultScope, FaultyTransport, InjectedFault } from "@countersign/sender/faults";
+import type { FaultJson } from "../shapes/fault-shapes.ts";
 
 /** A fault to inject: one of the sender's, against receivers, or `rate_limit`, against clients. */
 export type FaultRequest =
   | ({ readonly fault: Fault } & FaultScope)
   | { readonly fault: "rate_limit"; readonly seconds: number; readonly times?: number | undefined };
 
-/** A fault in force. */
-export interface ActiveFault {
-  readonly id: number;
-  readonly request: FaultRequest;
-  /** How many more times it will strike; `Infinity` until it is cancelled. */
-  readonly remaining: number;
-}
+/** What became of a fault. */
+export type FaultChange = "injected" | "struck" | "cancelled" | "used_up";
 
 /** The faults that were injected through the control API, and are not used up. */
 export class FaultList {
   readonly #transport: Pick<FaultyTransport, "inject">;
-  readonly #faults = new Map<number, { readonly request: FaultRequest; readonly injected: InjectedFault }>();
+  readonly #onChange: (change: FaultChange, fault: FaultJson) => void;
+  readonly #faults = new Map<number, Kept>();
   #nextId = 1;
 
-  /** `transport` makes the faults against receivers. */
-  constructor(transport: Pick<FaultyTransport, "inject">) {
+  /**
+   * @param transport Makes the faults against receivers.
+   * @param onChange Called when a fault was injected, has struck, was cancelled or is used up.
+   */
+  constructor(
+    transport: Pick<FaultyTransport, "inject">,
+    onChange: (change: FaultChange, fault: FaultJson) => void = () => {},
+  ) {
     this.#transport = transport;
+    this.#onChange = onChange;
   }
 
   /** Puts a fault in force. */
-  inject(request: FaultRequest): ActiveFault {
+  inject(request: FaultRequest): FaultJson {
     const id = this.#nextId++;
     const injected =
       request.fault === "rate_limit" ? countdown(request.times ?? 1) : this.#injectIntoSender(request);
-    this.#faults.set(id, { request, injected });
-    return { id, request, remaining: injected.remaining };
+    const kept = { id, request, injected, told: injected.remaining };
+    this.#faults.set(id, kept);
+    const json = faultJson(kept);
+    this.#onChange("injected", json);
+    return json;
   }
 
   /** The faults in force, the oldest first. */
-  active(): readonly ActiveFault[] {
-    for (const [id, { injected }] of this.#faults) if (injected.remaining === 0) this.#faults.delete(id);
-    return [...this.#faults].map(([id, { request, injected }]) => ({
-      id,
-      request,
-      remaining: injected.remaining,
-    }));
+  active(): readonly FaultJson[] {
+    this.lookForStrikes();
+    return [...this.#faults.values()].map(faultJson);
   }
 
   /** Cancels a fault. Returns false if no fault has this id. */
   cancel(id: number): boolean {
-    this.#faults.get(id)?.injected.cancel();
-    return this.#faults.delete(id);
+    this.lookForStrikes();
+    const kept = this.#faults.get(id);
+    if (!kept) return false;
+    kept.injected.cancel();
+    this.#faults.delete(id);
+    this.#onChange("cancelled", faultJson(kept));
+    return true;
   }
 
   /** Uses up one strike of the oldest rate limit; the seconds it tells the client to wait. */
@@ -54,14 +62,40 @@ export class FaultList {
     for (const { request, injected } of this.#faults.values()) {
       if (request.fault !== "rate_limit" || injected.remaining === 0) continue;
       (injected as Countdown).strike();
+      this.lookForStrikes();
       return request.seconds;
     }
     return undefined;
   }
 
+  /** Tells of the faults that have struck since this was called last. */
+  lookForStrikes(): void {
+    for (const kept of this.#faults.values()) {
+      const { remaining } = kept.injected;
+      if (remaining === kept.told && remaining !== 0) continue;
+      kept.told = remaining;
+      if (remaining === 0) this.#faults.delete(kept.id);
+      this.#onChange(remaining === 0 ? "used_up" : "struck", faultJson(kept));
+    }
+  }
+
   #injectIntoSender({ fault, ...scope }: { readonly fault: Fault } & FaultScope): InjectedFault {
     return this.#transport.inject(fault, scope);
   }
+}
+
+interface Kept {
+  readonly id: number;
+  readonly request: FaultRequest;
+  readonly injected: InjectedFault;
+  /** How many strikes were left when somebody was last told. */
+  told: number;
+}
+
+function faultJson({ id, request, injected: { remaining } }: Kept): FaultJson {
+  const { fault, times: _, ...scope } = request;
+  const given = Object.fromEntries(Object.entries(scope).filter(([, value]) => value !== undefined));
+  return { id, fault, scope: given, remaining: Number.isFinite(remaining) ? remaining : "unlimited" };
 }
 
 type Countdown = InjectedFault & { strike(): void };

@@ -1,79 +1,120 @@
-import { EventEmitter } from "node:events";
-import type { Attempt, DeliveryInfo, Sender } from "@countersign/sender";
+import type { Sender } from "@countersign/sender";
 import type { Rejection, Warning } from "../ingest/rejection-reasons.ts";
+import { attemptEventJson, deliveryJson } from "../shapes/delivery-shapes.ts";
+import { iso, roundedMs } from "../shapes/times.ts";
+import { EventLog } from "./event-log.ts";
+import type { LiveEvent, LiveEventBody } from "./live-event.ts";
 
-/** What happens on a server, one after the other, for pages, logs and tests to follow. */
-export type LiveEvent = { readonly id: number; readonly at: string } & (
-  | { readonly event: "attempt"; readonly delivery: DeliveryInfo; readonly attempt: Attempt }
-  | { readonly event: "delivered" | "failed" | "expired"; readonly delivery: DeliveryInfo }
-  | {
-      readonly event: "retrying";
-      readonly delivery: DeliveryInfo;
-      readonly dueAt: string;
-      readonly delayMs: number;
-    }
-  | {
-      readonly event: "skipped";
-      readonly messageId: string;
-      readonly type: string;
-      readonly source: string;
-      readonly reason: string;
-    }
-  | { readonly event: "rejected"; readonly source?: string; readonly rejection: Omit<Rejection, "message"> }
-  | { readonly event: "warned"; readonly source: string; readonly warning: Warning }
-  | { readonly event: "store_error"; readonly message: string }
-);
+/** How {@link LiveEvents} is made. */
+export interface LiveEventsOptions {
+  /** The time, in milliseconds since 1970. */
+  readonly now: () => number;
+  /** Receives what a listener throws; the other listeners are still called. */
+  readonly onError: (error: unknown) => void;
+}
 
-type Unstamped = LiveEvent extends infer Each
-  ? Each extends LiveEvent
-    ? Omit<Each, "id" | "at">
-    : never
-  : never;
-
-const KEPT_FOR_RECONNECTS = 500;
-
-/** Collects the sender's events and the server's own into one sequence, and keeps the last ones for late subscribers. */
+/** Makes one sequence of what the sender and the server tell, for pages, terminals and tests to follow. */
 export class LiveEvents {
-  readonly #emitter = new EventEmitter().setMaxListeners(0);
-  readonly #recent: LiveEvent[] = [];
+  /** The last events; readers of the stream have positions in it. */
+  readonly log: EventLog<LiveEventBody> = new EventLog();
   readonly #now: () => number;
-  #lastId = 0;
+  readonly #onError: (error: unknown) => void;
 
-  constructor(sender: Sender, now: () => number) {
+  constructor(sender: Sender, { now, onError }: LiveEventsOptions) {
     this.#now = now;
-    sender.on("attempt", ({ delivery, attempt }) => this.#emit({ event: "attempt", delivery, attempt }));
-    for (const event of ["delivered", "failed", "expired"] as const) {
-      sender.on(event, ({ delivery }) => this.#emit({ event, delivery }));
+    this.#onError = onError;
+    sender.on("attempt", ({ delivery, attempt }) =>
+      this.tell({ event: "attempt", delivery: deliveryJson(delivery), attempt: attemptEventJson(attempt) }),
+    );
+    for (const state of ["delivered", "failed", "expired"] as const) {
+      sender.on(state, ({ delivery }) =>
+        this.tell({ event: state, delivery: deliveryJson(delivery), state, endedAt: iso(now()) }),
+      );
     }
     sender.on("retrying", ({ delivery, dueAt, delayMs }) =>
-      this.#emit({ event: "retrying", delivery, dueAt: new Date(dueAt).toISOString(), delayMs }),
+      this.tell({
+        event: "retrying",
+        delivery: deliveryJson(delivery),
+        state: "pending",
+        dueAt: iso(dueAt),
+        delayMs: roundedMs(delayMs),
+      }),
     );
-    sender.on("skipped", (skipped) => this.#emit({ event: "skipped", ...skipped }));
-    sender.on("storeError", ({ error }) => this.#emit({ event: "store_error", message: error.message }));
+    sender.on("skipped", (skipped) => this.tell({ event: "skipped", ...skipped }));
+    sender.on("storeError", ({ error }) => this.tell({ event: "store_error", message: error.message }));
   }
 
   /** Tells that a message was rejected at the door. */
   rejected({ message: _, ...rejection }: Rejection, source: string | undefined): void {
-    this.#emit({ event: "rejected", ...(source !== undefined && { source }), rejection });
+    this.tell({ event: "rejected", ...(source !== undefined && { source }), rejection });
   }
 
   /** Tells what the maker of an accepted message should know. */
   warned(warning: Warning, source: string): void {
-    this.#emit({ event: "warned", source, warning });
+    this.tell({ event: "warned", source, warning });
   }
 
-  /** Calls `listener` with every event from now on, and first with the kept ones after `lastId`, if given. */
-  subscribe(listener: (event: LiveEvent) => void, lastId?: number): () => void {
-    if (lastId !== undefined) for (const event of this.#recent) if (event.id > lastId) listener(event);
-    this.#emitter.on("event", listener);
-    return () => this.#emitter.off("event", listener);
+  /** Adds an event to the sequence. */
+  tell(event: LiveEventBody): void {
+    this.log.add(event, iso(this.#now()), charactersOf(event));
   }
 
-  #emit(event: Unstamped): void {
-    this.#lastId += 1;
-    const stamped: LiveEvent = { id: this.#lastId, at: new Date(this.#now()).toISOString(), ...event };
-    this.#recent.push(stamped);
-    if (this.#recent.length > KEPT_FOR_RECONNECTS) this.#recent.shift();
-    this.#emitter.emit("event", stamped);
+  /**
+   * Calls `listener` with every event from now on, or after one.
+   *
+   * @param after The id of an event, or `start` for everything that is kept. When events after it are no longer kept, the
+   * listener first gets a `reset`.
+   * @returns What stops that.
+   */
+  subscribe(listener: (event: LiveEvent) => void, after?: string): () => void {
+    const call = (event: LiveEvent): void => {
+      try {
+        listener(event);
+      } catch (error) {
+        this.#onError(error);
+      }
+    };
+    const start = this.log.startAfter(after);
+    let { position } = start;
+    if (start.reset) {
+      const id = this.log.idOf(position);
+      call({ id, at: iso(this.#now()), event: "reset", run: this.log.run, reason: start.reset });
+    }
+    const subscribed = new Set([listener]);
+    let reading = false;
+    // A listener that causes an event gets that one after the one it is in.
+    const read = (): void => {
+      if (reading) return;
+      reading = true;
+      for (;;) {
+        const event = subscribed.has(listener) ? this.log.at(position + 1) : undefined;
+        if (!event) break;
+        position += 1;
+        call(event);
+      }
+      reading = false;
+    };
+    const unsubscribe = this.log.onAdded(read);
+    read();
+    return () => {
+      subscribed.delete(listener);
+      unsubscribe();
+    };
+  }
+}
+
+/** About how much text an event holds that others decide about. */
+function charactersOf(event: LiveEventBody): number {
+  switch (event.event) {
+    case "attempt":
+      return (
+        event.attempt.response.length + (event.attempt.message?.length ?? 0) + event.delivery.identity.length
+      );
+    case "rejected":
+      return event.rejection.detail.length;
+    case "warned":
+      return event.warning.paths.reduce((sum, path) => sum + path.length, event.warning.detail.length);
+    default:
+      return 0;
   }
 }

@@ -1,64 +1,138 @@
 import { once } from "node:events";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import Fastify from "fastify";
 import { createServer, type CountersignServer } from "@countersign/server";
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { EventLog } from "../../src/live/event-log.ts";
 import { EventStreams } from "../../src/live/event-stream.ts";
+import type { LiveEventBody } from "../../src/live/live-event.ts";
+import { readEvents } from "../support/event-reader.ts";
 import { send } from "../support/http.ts";
 import { SECRET, startReceiver } from "../support/receiver.ts";
 import { cleanUp, closing } from "../support/resources.ts";
 
 let server: CountersignServer;
+const errors: unknown[] = [];
 
 beforeEach(async () => {
+  errors.length = 0;
   const receiver = closing(await startReceiver());
-  server = closing(await createServer({ to: receiver.url, secret: SECRET, port: 0 }));
+  server = closing(
+    await createServer({ to: receiver.url, secret: SECRET, port: 0, onError: (error) => errors.push(error) }),
+  );
 });
-
-interface Reader {
-  readonly text: () => string;
-  readonly ended: Promise<unknown>;
-}
-
-async function read(headers: Record<string, string> = {}): Promise<Reader> {
-  const controller = new AbortController();
-  cleanUp(() => controller.abort());
-  const response = await fetch(`${server.url}/api/events`, { headers, signal: controller.signal });
-  expect(response.headers.get("content-type")).toBe("text/event-stream");
-  let text = "";
-  const drain = async (): Promise<void> => {
-    for await (const chunk of response.body ?? []) text += Buffer.from(chunk).toString();
-  };
-  return { text: () => text, ended: drain().catch(() => {}) };
-}
 
 const record = (event: string): Promise<unknown> =>
   send(`${server.url}/v1/track`, { method: "POST", body: { writeKey: "any", userId: "u", event } });
 
-const namesIn = (text: string): string[] =>
-  [...text.matchAll(/^event: (\w+)$/gm)].map(([, name]) => name ?? "");
+/** Causes `count` events quickly: rejections. */
+async function reject(count: number): Promise<void> {
+  for (let left = count; left > 0; left -= 2_500) {
+    const batch = Array.from({ length: Math.min(left, 2_500) }, () => ({ type: "nonsense" }));
+    await send(`${server.url}/v1/batch`, { method: "POST", body: { writeKey: "any", batch } });
+  }
+}
+
+const numberOf = (id: string): number => Number(id.split("-")[1]);
 
 describe("the event stream", () => {
-  it("tells every reader of attempts, ends and rejections", async () => {
-    const readers = [await read(), await read()];
+  it("tells every reader of attempts, ends and rejections, in the shape of the API", async () => {
+    const readers = [await readEvents(server.url), await readEvents(server.url)];
     await record("Ordered");
     await server.sender.idle();
     await record("");
-    for (const { text } of readers) {
-      await vi.waitFor(() => expect(namesIn(text())).toEqual(["attempt", "delivered", "rejected"]));
-      expect(text()).toContain('"reason":"missing_event"');
-      expect(text()).toMatch(/^id: 1$/m);
+    for (const { names, events } of readers) {
+      await vi.waitFor(() => expect(names()).toEqual(["hello", "attempt", "delivered", "rejected"]));
+      const [, attempt = {}, delivered, rejected] = events();
+      expect(attempt).toMatchObject({
+        delivery: { type: "track", event: "Ordered", identity: "u" },
+        attempt: { round: 1, outcome: "success", status: 204, response: "" },
+      });
+      expect(delivered).toMatchObject({ state: "delivered" });
+      expect(rejected).toMatchObject({ rejection: { reason: "missing_event" } });
+      const times = [attempt["at"], (attempt["delivery"] as { acceptedAt: unknown }).acceptedAt];
+      for (const time of times) expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+      const { durationMs } = attempt["attempt"] as { durationMs: number };
+      expect(durationMs * 10).toBeCloseTo(Math.round(durationMs * 10), 6);
     }
   });
 
-  it("sends the missed events to a reader that reconnects", async () => {
+  it("sends the missed events to a reader that reconnects, by header or by parameter", async () => {
     await record("Ordered");
     await server.sender.idle();
-    const reader = await read({ "last-event-id": "1" });
-    await vi.waitFor(() => expect(namesIn(reader.text())).toEqual(["delivered"]));
+    const all: string[] = [];
+    server.subscribe(({ id }) => all.push(id), "start");
+    for (const reader of [
+      await readEvents(server.url, { headers: { "last-event-id": all[0] ?? "" } }),
+      await readEvents(server.url, { query: `?after=${all[0]}` }),
+    ]) {
+      await vi.waitFor(() => expect(reader.names()).toEqual(["hello", "delivered"]));
+    }
   });
 
-  it("cuts off a reader that falls far behind, and lets it come back", async () => {
+  it("bundles the events of an interval into one message, and loses none", async () => {
+    const reader = await readEvents(server.url, { query: "?every=50" });
+    await reject(2_500);
+    await vi.waitFor(() => expect(reader.events()).toHaveLength(2_501));
+    expect(reader.messages()).toBeLessThan(100);
+    expect(
+      reader
+        .events()
+        .slice(1)
+        .map(({ id }) => numberOf(String(id))),
+    ).toEqual(Array.from({ length: 2_500 }, (_, n) => n + 1));
+  });
+
+  it("refuses an interval that is none", async () => {
+    expect((await send(`${server.url}/api/events?every=soon`)).status).toBe(400);
+    expect((await send(`${server.url}/api/events?every=1`)).status).toBe(400);
+  });
+
+  it("tells a reader of another run, or with a damaged id, to read everything anew", async () => {
+    await record("Ordered");
+    await server.sender.idle();
+    for (const id of ["0123456789-1", "7", "nonsense", "-1"]) {
+      const reader = await readEvents(server.url, { headers: { "last-event-id": id } });
+      await vi.waitFor(() =>
+        expect(reader.events()).toMatchObject([{ event: "reset", reason: "restarted" }]),
+      );
+      await reject(1);
+      await vi.waitFor(() => expect(reader.names()).toEqual(["reset", "rejected"]));
+    }
+  });
+
+  it("tells a reader of events that are no longer kept to read everything anew", async () => {
+    await record("Ordered");
+    await server.sender.idle();
+    let first = "";
+    server.subscribe(({ id }) => (first ||= id), "start");
+    await reject(12_500);
+    const reader = await readEvents(server.url, { headers: { "last-event-id": first } });
+    await vi.waitFor(() => expect(reader.events()).toMatchObject([{ event: "reset", reason: "missed" }]));
+    await reject(1);
+    await vi.waitFor(() => expect(reader.names()).toEqual(["reset", "rejected"]));
+  });
+
+  it("gives a reader that missed 2,000 events all of them, or a reset when the server was restarted", async () => {
+    await reject(1);
+    let last = "";
+    const stop = server.subscribe(({ id }) => (last = id), "start");
+    stop();
+    await reject(2_000);
+    const reader = await readEvents(server.url, { headers: { "last-event-id": last } });
+    await vi.waitFor(() => expect(reader.events()).toHaveLength(2_001));
+    const numbers = reader.events().map(({ id }) => numberOf(String(id)));
+    expect(numbers).toEqual(Array.from({ length: 2_001 }, (_, n) => n + 1));
+    await server.close();
+    server = closing(await createServer({ to: "http://127.0.0.1:1/", port: 0 }));
+    await reject(2_500);
+    const again = await readEvents(server.url, {
+      headers: { "last-event-id": String(reader.events().at(-1)?.["id"]) },
+    });
+    await vi.waitFor(() => expect(again.events()).toMatchObject([{ event: "reset", reason: "restarted" }]));
+  });
+
+  async function stall(): Promise<Socket> {
     const { port } = new URL(server.url);
     const stalled = connect(Number(port), "127.0.0.1");
     cleanUp(() => stalled.destroy());
@@ -66,23 +140,25 @@ describe("the event stream", () => {
     stalled.pause();
     stalled.write("GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
     await once(stalled, "connect");
-    const batch = Array.from({ length: 2_500 }, () => ({ type: "x".repeat(100) }));
-    const batches = 40;
+    return stalled;
+  }
+
+  it("takes no memory for a reader that takes nothing, and gives it a reset when it reads on", async () => {
+    const stalled = await stall();
     let told = 0;
     server.subscribe(() => (told += 1));
-    for (let n = 0; n < batches; n += 1) {
-      await send(`${server.url}/v1/batch`, { method: "POST", body: { writeKey: "any", batch } });
-    }
-    expect(told).toBe(2_500 * batches);
-    let last = 0;
-    stalled.on("data", (data: Buffer) => {
-      for (const [, id] of data.toString().matchAll(/^id: (\d+)$/gm)) last = Math.max(last, Number(id));
-    });
+    await reject(100_000);
+    expect(told).toBe(100_000);
+    let text = "";
+    stalled.on("data", (data: Buffer) => (text += data.toString()));
     stalled.resume();
-    await once(stalled, "close");
-    expect(last).toBeLessThan(2_500 * batches);
-    const again = await read({ "last-event-id": String(last) });
-    await vi.waitFor(() => expect(again.text()).toContain(`id: ${2_500 * batches}`));
+    await vi.waitFor(() => expect(text).toContain("event: reset"), { timeout: 10_000 });
+    await reject(1);
+    await vi.waitFor(() => expect(text).toMatch(/id: \w+-100001\n/));
+    const received = text.match(/^event: rejected$/gm)?.length ?? 0;
+    // What the sockets of both sides hold, and no more.
+    expect(received).toBeLessThan(90_000);
+    expect(text.indexOf("event: reset")).toBeLessThan(text.lastIndexOf("event: rejected"));
   });
 
   it("can be followed from the same process, from the beginning or from now on", async () => {
@@ -90,7 +166,7 @@ describe("the event stream", () => {
     await server.sender.idle();
     const all: string[] = [];
     const later: string[] = [];
-    const stop = server.subscribe(({ event }) => all.push(event), 0);
+    const stop = server.subscribe(({ event }) => all.push(event), "start");
     server.subscribe(({ event }) => later.push(event));
     expect([all, later]).toEqual([["attempt", "delivered"], []]);
     await record("");
@@ -102,25 +178,59 @@ describe("the event stream", () => {
     ]);
   });
 
+  it("is not disturbed by a listener that throws, or that causes events itself", async () => {
+    const heard: string[] = [];
+    server.subscribe(() => {
+      throw new Error("of the listener");
+    });
+    server.subscribe(({ event }) => heard.push(event));
+    await record("");
+    await record("Ordered");
+    await server.sender.idle();
+    expect(heard).toEqual(["rejected", "attempt", "delivered"]);
+    expect(errors.map(String)).toEqual(Array(3).fill("Error: of the listener"));
+  });
+
+  it("tells of injected faults, of each strike, and when they are used up", async () => {
+    const reader = await readEvents(server.url);
+    const body = { fault: "bad_signature", times: 2 };
+    await send(`${server.url}/api/faults`, { method: "POST", body });
+    for (const event of ["One", "Two"]) {
+      await record(event);
+      await server.sender.idle();
+    }
+    const { id } = (
+      await send(`${server.url}/api/faults`, { method: "POST", body: { fault: "reset" } })
+    ).json() as { id: number };
+    await send(`${server.url}/api/faults/${id}`, { method: "DELETE" });
+    await vi.waitFor(() =>
+      expect(
+        reader.events().flatMap((event) => (event["event"] === "fault" ? [event["change"]] : [])),
+      ).toEqual(["injected", "struck", "used_up", "injected", "cancelled"]),
+    );
+  });
+
   it("forgets a reader that has left", async () => {
-    const unsubscribe = vi.fn<() => void>();
-    const streams = new EventStreams({ subscribe: () => unsubscribe });
+    const log = new EventLog<LiveEventBody>();
+    const unsubscribed = vi.fn<() => void>();
+    vi.spyOn(log, "onAdded").mockReturnValue(unsubscribed);
+    const streams = new EventStreams(log, Date.now);
     const app = Fastify();
     app.get("/", (request, reply) => streams.open(request, reply));
     const url = await app.listen({ port: 0, host: "127.0.0.1" });
     cleanUp(() => app.close());
     const controller = new AbortController();
     await fetch(url, { signal: controller.signal });
-    expect(unsubscribe).not.toHaveBeenCalled();
+    expect(unsubscribed).not.toHaveBeenCalled();
     controller.abort();
-    await vi.waitFor(() => expect(unsubscribe).toHaveBeenCalledTimes(1));
+    await vi.waitFor(() => expect(unsubscribed).toHaveBeenCalledTimes(1));
   });
 
   it("ends when the server closes", async () => {
-    const reader = await read();
+    const reader = await readEvents(server.url);
     // Long enough for the test to fail if the stream held the server open until then.
     await server.close({ deadlineMs: 60_000 });
     await reader.ended;
-    expect(reader.text()).toContain("retry: 1000");
+    expect(reader.names()).toEqual(["hello"]);
   });
 });

@@ -1,0 +1,68 @@
+import type { SkipReason } from "@countersign/sender";
+import type { MessageType } from "@countersign/core";
+import type { Rejection, Warning } from "../ingest/rejection-reasons.ts";
+import type { AttemptEventJson, DeliveryJson } from "../shapes/delivery-shapes.ts";
+import type { FaultJson } from "../shapes/fault-shapes.ts";
+import type { ResetReason, Stamp } from "./event-log.ts";
+
+/** What happened, in the shape that the control API, `serve --json` and listeners get. Times are ISO 8601. */
+export type LiveEventBody =
+  | { readonly event: "attempt"; readonly delivery: DeliveryJson; readonly attempt: AttemptEventJson }
+  | {
+      readonly event: "delivered" | "failed" | "expired";
+      readonly delivery: DeliveryJson;
+      readonly state: "delivered" | "failed" | "expired";
+      readonly endedAt: string;
+    }
+  | {
+      readonly event: "retrying";
+      readonly delivery: DeliveryJson;
+      readonly state: "pending";
+      readonly dueAt: string;
+      /** Milliseconds from now. */
+      readonly delayMs: number;
+    }
+  | {
+      readonly event: "skipped";
+      readonly messageId: string;
+      readonly type: MessageType;
+      readonly source: string;
+      readonly reason: SkipReason;
+    }
+  | { readonly event: "rejected"; readonly source?: string; readonly rejection: Omit<Rejection, "message"> }
+  | { readonly event: "warned"; readonly source: string; readonly warning: Warning }
+  | {
+      readonly event: "settings";
+      /** The ETag that the settings now have. */
+      readonly etag: string;
+      /** The source that was changed. */
+      readonly source: string;
+      readonly removed?: true;
+    }
+  | {
+      readonly event: "fault";
+      readonly change: "injected" | "struck" | "cancelled" | "used_up";
+      readonly fault: FaultJson;
+    }
+  | { readonly event: "clock"; readonly now: string; readonly advancedMs: number }
+  | { readonly event: "store"; readonly state: StoreStateName; readonly reason?: string }
+  | { readonly event: "store_error"; readonly message: string };
+
+/** How the store is: `unsafe` accepts nothing, because it could not keep it; `full` has no room for calls. */
+export type StoreStateName = "up" | "down" | "unsafe" | "full";
+
+/** One thing that happened on a server, or the news that events are missing. */
+export type LiveEvent = (LiveEventBody & Stamp) | ResetEvent;
+
+/** Tells a reader that it has missed events: what it has must be read anew. */
+export interface ResetEvent extends Stamp {
+  readonly event: "reset";
+  readonly run: string;
+  readonly reason: ResetReason;
+}
+
+/** Tells a new reader that it has missed nothing. */
+export interface HelloEvent extends Stamp {
+  readonly event: "hello";
+  readonly run: string;
+}

@@ -1,0 +1,72 @@
+import type { Attempt, AttemptOutcome, DeliveryInfo } from "@countersign/sender";
+import { iso, roundedMs } from "./times.ts";
+
+/** What identifies a delivery, as the API and its events show it. */
+export interface DeliveryJson extends Omit<DeliveryInfo, "acceptedAt"> {
+  /** ISO 8601. */
+  readonly acceptedAt: string;
+}
+
+/** How an attempt ended, without what was sent and answered. */
+export interface AttemptSummaryJson {
+  readonly round: number;
+  readonly endpoint: string;
+  /** ISO 8601. */
+  readonly startedAt: string;
+  /** Milliseconds, with one decimal. */
+  readonly durationMs: number;
+  readonly outcome: AttemptOutcome;
+  readonly status?: number;
+  readonly code?: string;
+  readonly message?: string;
+  readonly fault?: string;
+}
+
+/** An attempt as an event shows it: with the beginning of the answer. */
+export interface AttemptEventJson extends AttemptSummaryJson {
+  /** The beginning of the answer, at most {@link EXCERPT_CHARACTERS} characters. */
+  readonly response: string;
+  /** The answer was longer. */
+  readonly cut?: true;
+}
+
+/** How much of an answer an event carries. The whole of it is in the delivery. */
+export const EXCERPT_CHARACTERS = 1_024;
+
+/** What identifies a delivery, without what an object may carry besides. */
+export function deliveryJson(delivery: DeliveryInfo): DeliveryJson {
+  const { id, messageId, type, event, source, destination, identity, acceptedAt } = delivery;
+  return {
+    id,
+    messageId,
+    type,
+    ...(event !== undefined && { event }),
+    source,
+    destination,
+    identity,
+    acceptedAt: iso(acceptedAt),
+  };
+}
+
+/** An attempt without what was sent and answered. */
+export function attemptSummaryJson(attempt: Omit<Attempt, "response" | "cut">): AttemptSummaryJson {
+  const { round, endpoint, startedAt, durationMs, outcome, status, code, message, fault } = attempt;
+  return {
+    round,
+    endpoint,
+    startedAt: iso(startedAt),
+    durationMs: roundedMs(durationMs),
+    outcome,
+    ...(status !== undefined && { status }),
+    ...(code !== undefined && { code }),
+    ...(message !== undefined && { message }),
+    ...(fault !== undefined && { fault }),
+  };
+}
+
+/** An attempt with the beginning of the answer. */
+export function attemptEventJson(attempt: Attempt): AttemptEventJson {
+  const response = attempt.response.slice(0, EXCERPT_CHARACTERS);
+  const cut = attempt.cut ?? response.length < attempt.response.length;
+  return { ...attemptSummaryJson(attempt), response, ...(cut && { cut }) };
+}

@@ -1,0 +1,9 @@
+/** A time as the API writes it: ISO 8601 in UTC. */
+export function iso(time: number): string {
+  return new Date(time).toISOString();
+}
+
+/** A duration as the API writes it: milliseconds with one decimal. */
+export function roundedMs(durationMs: number): number {
+  return Math.round(durationMs * 10) / 10;
+}
