@@ -1,4 +1,10 @@
-export { createServer, type CloseOptions, type CountersignServer } from "./app/create-server.ts";
+export {
+  createServer,
+  type CloseOptions,
+  type ControlAnswer,
+  type ControlMethod,
+  type CountersignServer,
+} from "./app/create-server.ts";
 export { isOfKind, OPTION_HINTS, OPTION_KINDS, type OptionKind } from "./app/check-server-options.ts";
 export { ServerOptionsError, type ServerOptions, type TlsOptions } from "./app/server-options.ts";
 export { ServerError, type ServerErrorCode } from "./errors/server-error.ts";

@@ -38,10 +38,28 @@ export interface CountersignServer {
    * about 10,000 events. When events are missing in between, the listener gets a `reset` in their place.
    */
   subscribe(listener: (event: LiveEvent) => void, after?: string): () => void;
+  /**
+   * Performs an operation of the control API in this process: what it does and answers is the same as over HTTP, and
+   * no token is needed.
+   *
+   * @param path The path after `/api`, with its query, such as `/faults`.
+   * @param body The JSON body, for operations that take one.
+   */
+  control(method: ControlMethod, path: string, body?: unknown): Promise<ControlAnswer>;
   /** Stops accepting requests, lets running ones finish, and releases everything. Idempotent. */
   close(options?: CloseOptions): Promise<void>;
   /** The same as `close()`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** The methods of the control API's operations. */
+export type ControlMethod = "GET" | "POST" | "PUT" | "DELETE";
+
+/** What {@link CountersignServer.control} resolves to. */
+export interface ControlAnswer {
+  readonly status: number;
+  /** The JSON of the answer; a problem (RFC 9457) for a status from 400 on. `undefined` where there is none. */
+  readonly body: unknown;
 }
 
 /** Settings of {@link CountersignServer.close}. */
@@ -125,7 +143,8 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
     });
     undo.unshift(() => app.close());
     await listen(app, host, port);
-    return running({ url: urlOf(app, host, tls ? "https" : "http"), app, sender, ledger, streams, events });
+    const url = urlOf(app, host, tls ? "https" : "http");
+    return running({ url, app, token, sender, ledger, streams, events });
   } catch (error) {
     for (const step of undo) await step();
     throw error;
@@ -166,13 +185,14 @@ function maxBytesOf({ maxBytes, data }: ServerOptions): number {
 interface Parts {
   readonly url: string;
   readonly app: FastifyInstance;
+  readonly token: string | undefined;
   readonly sender: Sender;
   readonly ledger: Ledger;
   readonly streams: EventStreams;
   readonly events: LiveEvents;
 }
 
-function running({ url, app, sender, ledger, streams, events }: Parts): CountersignServer {
+function running({ url, app, token, sender, ledger, streams, events }: Parts): CountersignServer {
   let closing: Promise<void> | undefined;
 
   async function shutDown(deadlineMs: number): Promise<void> {
@@ -192,6 +212,7 @@ function running({ url, app, sender, ledger, streams, events }: Parts): Counters
     url,
     sender,
     subscribe: (listener, after) => events.subscribe(listener, after),
+    control: (method, path, body) => controlOf(app, token, method, path, body),
     close(options = {}) {
       checkOptionNames("close()", options, CLOSE_OPTIONS);
       return (closing ??= shutDown(options.deadlineMs ?? DEFAULT_DEADLINE_MS));
@@ -200,6 +221,23 @@ function running({ url, app, sender, ledger, streams, events }: Parts): Counters
       return this.close();
     },
   };
+}
+
+/** A request that takes the same way as those that come in over HTTP, the guard included. */
+async function controlOf(
+  app: FastifyInstance,
+  token: string | undefined,
+  method: ControlMethod,
+  path: string,
+  body: unknown,
+): Promise<ControlAnswer> {
+  const { statusCode, payload } = await app.inject({
+    method,
+    url: `/api${path}`,
+    headers: { host: "localhost", ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+    ...(body !== undefined && { payload: body as object }),
+  });
+  return { status: statusCode, body: payload === "" ? undefined : (JSON.parse(payload) as unknown) };
 }
 
 function makeDirectory(path: string): void {
