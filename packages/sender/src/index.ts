@@ -41,6 +41,7 @@ export type {
   SenderSettings,
   SourceSettings,
 } from "./settings/settings.ts";
+export { endpointIssues } from "./settings/parse-endpoint.ts";
 export { maskSettings } from "./settings/mask-settings.ts";
 export { SettingsError, type SettingsIssue } from "./settings/settings-error.ts";
 export { sqliteStore } from "./sqlite/sqlite-store.ts";

@@ -1,5 +1,6 @@
 import { parseDuration, type Duration } from "@countersign/protocol";
 import { InvalidArgumentError } from "commander";
+import { UsageError } from "../errors/usage-error.ts";
 
 /** An `http:` or `https:` URL. */
 export function urlArgument(value: string): string {
@@ -16,6 +17,22 @@ export function urlsArgument(value: string, before: readonly string[] = []): rea
 /** One more value of a repeated option. */
 export function repeatedArgument(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
+}
+
+/** One more `Name: value`. The errors do not repeat it: it may be a credential. */
+export function headerArgument(
+  value: string,
+  before: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const [, name, content] = /^([^:\s]+)\s*:\s*(.*?)\s*$/s.exec(value) ?? [];
+  if (name === undefined || content === undefined) {
+    throw new UsageError(
+      "--header takes a name and a value with a colon between them, in quotes: --header 'X-Team: shop'",
+    );
+  }
+  const known = Object.keys(before).find((other) => other.toLowerCase() === name.toLowerCase());
+  if (known === undefined) return { ...before, [name]: content };
+  throw new UsageError(`--header ${known} is given twice; upper and lower case are the same. Give it once.`);
 }
 
 /** A TCP port; 0 means any free port. */

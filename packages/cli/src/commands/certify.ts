@@ -2,12 +2,13 @@ import { writeFile } from "node:fs/promises";
 import type { AuditResult, Language } from "@countersign/certify";
 import { Command, Option } from "commander";
 import { repeatedArgument, secretArgument, urlArgument } from "./arguments.ts";
+import { caOption, headerOption, reachOf, type ReceiverFlags } from "./receiver-options.ts";
 import { examples } from "./examples.ts";
 import { createProgress } from "../terminal/progress.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
 import { messageOf, UsageError } from "../errors/usage-error.ts";
 
-interface CertifyFlags {
+interface CertifyFlags extends ReceiverFlags {
   readonly secret: string;
   readonly for?: string;
   readonly only?: readonly string[];
@@ -30,6 +31,8 @@ export function certifyCommand(terminal: Terminal, exit: (code: number) => void)
         .argParser(secretArgument)
         .makeOptionMandatory(),
     )
+    .addOption(headerOption())
+    .addOption(caOption())
     .option(
       "--for <language>",
       "language of the receiver, to suggest fixes for it: node, python, java, php, go, ruby",
@@ -55,6 +58,7 @@ async function run(url: string, flags: CertifyFlags, terminal: Terminal): Promis
       `Unknown audit \`${unknown}\`. The audits are ${audits.map(({ id }) => id).join(", ")}.`,
     );
   }
+  const reach = await reachOf(flags, terminal.cwd);
   const progress = createProgress(terminal, json ? undefined : "Auditing", only?.length ?? audits.length);
   const print = (result: AuditResult): void =>
     progress.print(coloured(formatResult(result), result.outcome, terminal));
@@ -64,6 +68,7 @@ async function run(url: string, flags: CertifyFlags, terminal: Terminal): Promis
   const report = await certify({
     url,
     secret,
+    ...reach,
     only,
     language,
     onResult(result) {

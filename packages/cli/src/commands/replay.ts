@@ -1,11 +1,18 @@
 import { Command, Option } from "commander";
-import type { ReplayedRequest } from "../replay/replay.ts";
+import type { ReplayedRequest, ReplayReport } from "../replay/replay.ts";
 import { secretArgument, urlArgument } from "./arguments.ts";
+import {
+  caOption,
+  concurrencyOption,
+  headerOption,
+  reachOf,
+  type ReceiverFlags,
+} from "./receiver-options.ts";
 import { examples } from "./examples.ts";
 import { createProgress } from "../terminal/progress.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
 
-interface ReplayFlags {
+interface ReplayFlags extends ReceiverFlags {
   readonly to: string;
   readonly secret?: string;
   readonly keepHeaders?: boolean;
@@ -17,7 +24,7 @@ export function replayCommand(terminal: Terminal, exit: (code: number) => void):
   return new Command("replay")
     .summary("send a recording again, byte for byte")
     .description(
-      "Sends a recording of countersign serve --record again, byte for byte, in order, each message once. Exits 1 unless all responses are 2xx.",
+      "Sends a recording of countersign serve --record or countersign listen --record again, byte for byte, in order, each message once. Exits 1 unless every line was sent and answered 2xx.",
     )
     .argument("<file>", "the recording, JSON lines")
     .requiredOption("--to <url>", "the receiver", urlArgument)
@@ -27,6 +34,13 @@ export function replayCommand(terminal: Terminal, exit: (code: number) => void):
         "sign again with this secret (default: send the recorded signature)",
       ).argParser(secretArgument),
     )
+    .addOption(headerOption())
+    .addOption(caOption())
+    .addOption(
+      concurrencyOption(
+        "how many messages may be on their way at once; more than 1 changes their order (default: 1)",
+      ),
+    )
     .option("--keep-headers", "also send recorded static headers, such as Authorization, to another receiver")
     .option("--json", "print a JSON line for each message")
     .addHelpText("after", examples("replay"))
@@ -35,11 +49,9 @@ export function replayCommand(terminal: Terminal, exit: (code: number) => void):
     });
 }
 
-async function run(
-  file: string,
-  { to, secret, keepHeaders, json = false }: ReplayFlags,
-  terminal: Terminal,
-): Promise<number> {
+async function run(file: string, flags: ReplayFlags, terminal: Terminal): Promise<number> {
+  const { to, secret, keepHeaders, concurrency, json = false } = flags;
+  const reach = await reachOf(flags, terminal.cwd);
   const { replay } = await import("../replay/replay.ts");
   const progress = createProgress(terminal, json ? undefined : "Replaying", 100);
   const onResult = (replayed: ReplayedRequest): void => {
@@ -47,24 +59,45 @@ async function run(
     if (json) terminal.print(resultLine(replayed));
     else if (replayed.result.outcome !== "success") progress.print(failureLine(replayed));
   };
+  const onUnreadable = ({ message }: Error): void =>
+    terminal.complain(`countersign: Left out: ${printable(message)}`);
   try {
-    const { sent, succeeded, failed, withheld } = await replay({ file, to, secret, keepHeaders, onResult });
+    const report = await replay({
+      file,
+      to,
+      secret,
+      keepHeaders,
+      ...reach,
+      concurrency,
+      onResult,
+      onUnreadable,
+    });
     progress.stop();
-    if (json) terminal.print(jsonLine({ sent, succeeded, failed }));
-    else terminal.print(`${sent} sent, ${succeeded} answered 2xx, ${failed} not.`);
-    if (withheld.length > 0) {
-      terminal.complain(
-        `countersign: Not sent: ${printable(withheld.join(", "))}, recorded for another receiver. Give --keep-headers to send ${withheld.length === 1 ? "it" : "them"} to ${to}.`,
-      );
-    }
-    if (sent === 0)
-      terminal.complain(
-        `countersign: ${file} has no messages. Record some with countersign serve --record ${file}`,
-      );
-    return failed === 0 && sent > 0 ? 0 : 1;
+    summarise(report, file, flags, terminal);
+    return report.failed === 0 && report.unreadable === 0 && report.sent > 0 ? 0 : 1;
   } finally {
     progress.stop();
   }
+}
+
+function summarise(
+  { sent, succeeded, failed, unreadable, withheld }: ReplayReport,
+  file: string,
+  { to, json = false }: ReplayFlags,
+  terminal: Terminal,
+): void {
+  const leftOut = unreadable === 0 ? "" : ` ${unreadable} ${unreadable === 1 ? "line" : "lines"} left out.`;
+  if (json) terminal.print(jsonLine({ sent, succeeded, failed, unreadable }));
+  else terminal.print(`${sent} sent, ${succeeded} answered 2xx, ${failed} not.${leftOut}`);
+  if (withheld.length > 0) {
+    terminal.complain(
+      `countersign: Not sent: ${printable(withheld.join(", "))}, recorded for another receiver. Give --keep-headers to send ${withheld.length === 1 ? "it" : "them"} to ${to}.`,
+    );
+  }
+  if (sent === 0)
+    terminal.complain(
+      `countersign: ${file} has no messages. Record some with countersign serve --record ${file}`,
+    );
 }
 
 function resultLine({ line, result: { outcome, status, code, durationMs } }: ReplayedRequest): string {

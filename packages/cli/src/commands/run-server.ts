@@ -7,18 +7,19 @@ import {
   type LiveEvent,
   type ServerOptions,
 } from "@countersign/server";
-import type { SourceSettings } from "@countersign/sender";
+import { StoreError, type SourceSettings } from "@countersign/sender";
 import { virtualClock, type Duration } from "@countersign/protocol";
 
 import { loadConfig } from "../config/load-config.ts";
 import { formatEvent } from "./format-event.ts";
+import { reachOf, type Reach, type ReceiverFlags } from "./receiver-options.ts";
 import { openTls, type ServeTls, type TlsFlags } from "../tls/serve-tls.ts";
 import { untilToldToStop } from "../terminal/signals.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
-import { messageOf } from "../errors/usage-error.ts";
+import { messageOf, UsageError } from "../errors/usage-error.ts";
 
 /** The options of `countersign serve`, as commander reads them. */
-export interface ServeFlags extends TlsFlags {
+export interface ServeFlags extends TlsFlags, ReceiverFlags {
   readonly to?: readonly string[];
   readonly secret?: string;
   /** Such a secret does not conflict with a config file whose sources have their own. */
@@ -43,7 +44,8 @@ export interface ServeFlags extends TlsFlags {
 export async function serve(flags: ServeFlags, terminal: Terminal): Promise<number> {
   const loaded = await loadConfig(terminal.cwd, flags.config);
   if (loaded?.warning !== undefined) terminal.complain(`countersign: ${printable(loaded.warning)}`);
-  const options = merged(flags, loaded?.config ?? {});
+  const reach = await reachOf(flags, terminal.cwd);
+  const options = merged(flags, reach, loaded?.config ?? {});
   const tls = await openTls(flags, options.data, terminal.cwd);
   const stop = untilToldToStop();
   const server = await createServer({
@@ -51,6 +53,8 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
     ...(tls && { tls: tls.tls }),
     processMetrics: true,
     onError: (error) => terminal.complain(`countersign: ${printable(messageOf(error))}`),
+  }).catch((error: unknown) => {
+    throw inWordsOfFlags(error, options.data);
   });
   await announce(server, options, loaded?.file, flags, terminal, tls?.trust);
   if (tls?.trust && !flags.json) for (const line of trustLines(server.url, tls.trust)) terminal.print(line);
@@ -69,6 +73,14 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
   return 0;
 }
 
+/** The store's own message speaks of files, which whoever calls the command has not chosen. */
+function inWordsOfFlags(error: unknown, data: string | undefined): unknown {
+  if (!(error instanceof StoreError) || error.code !== "ERR_STORE_LOCKED" || data === undefined) return error;
+  return new UsageError(
+    `The data directory ${data} is in use by another countersign serve. Stop that one, or pass another directory with --data.`,
+  );
+}
+
 /** What to tell a client of a certificate that nobody trusts yet. */
 function trustLines(url: string, { file, fingerprint }: NonNullable<ServeTls["trust"]>): readonly string[] {
   return [
@@ -81,7 +93,7 @@ function trustLines(url: string, { file, fingerprint }: NonNullable<ServeTls["tr
 }
 
 /** Options take precedence over the config file; `--to` replaces all sources of the file. */
-function merged(flags: ServeFlags, { sources, ...config }: ServerOptions): ServerOptions {
+function merged(flags: ServeFlags, reach: Reach, { sources, ...config }: ServerOptions): ServerOptions {
   const { to, writeKey, host, port, token, data, maxBytes, keepFor, record } = flags;
   const { blockPrivateNetworks, maxConnections } = flags;
   const usesSources = to === undefined && sources !== undefined;
@@ -89,6 +101,8 @@ function merged(flags: ServeFlags, { sources, ...config }: ServerOptions): Serve
     to,
     // A variable that was set for another command does not apply to sources with their own secrets.
     secret: (to ?? config.to) === undefined && flags.secretFromEnvironment ? undefined : flags.secret,
+    ...reach,
+    concurrency: flags.concurrency,
     writeKey,
     host,
     port,

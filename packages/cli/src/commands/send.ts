@@ -1,26 +1,49 @@
+import { createReadStream } from "node:fs";
+import { resolve } from "node:path";
 import { Argument, Command, Option } from "commander";
 import type { Attempt, MessageType } from "@countersign/sender";
-import { MESSAGE_TYPES, sampleCall, setField } from "../send/sample-call.ts";
+import { inParallel } from "../input/in-parallel.ts";
+import { readCalls, typeOf, type FileCall } from "../input/read-calls.ts";
+import { callOfMessage, MESSAGE_TYPES, sampleCall, setField, type SampleCall } from "../send/sample-call.ts";
+import type { SentMessage } from "../send/send-message.ts";
 import { repeatedArgument, secretArgument, urlArgument } from "./arguments.ts";
 import { examples } from "./examples.ts";
+import {
+  caOption,
+  concurrencyOption,
+  headerOption,
+  reachOf,
+  type ReceiverFlags,
+} from "./receiver-options.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
 import { UsageError } from "../errors/usage-error.ts";
 
-interface SendFlags {
+interface SendFlags extends ReceiverFlags {
   readonly to: string;
   readonly secret?: string;
+  readonly file?: string;
   readonly set: readonly string[];
   readonly json?: boolean;
+}
+
+/** A call to send, and where it comes from. */
+interface Item {
+  readonly type: MessageType;
+  readonly call: SampleCall;
+  /** Its place in the file; absent for a sample message. */
+  readonly where?: string;
 }
 
 /** `countersign send` */
 export function sendCommand(terminal: Terminal, exit: (code: number) => void): Command {
   return new Command("send")
-    .summary("send one message to a receiver")
+    .summary("send messages to a receiver, each once")
     .description(
-      "Sends one message to a receiver once and prints the response. Exits 1 unless the response is 2xx.",
+      "Sends a sample message, or the messages of a file, to a receiver. Sends each once and prints the response. Exits 1 unless every response is 2xx.",
     )
-    .addArgument(new Argument("<type>", "type of the message").choices(MESSAGE_TYPES))
+    .addArgument(
+      new Argument("[type]", "type of the message; optional if --file gives it").choices(MESSAGE_TYPES),
+    )
     .requiredOption("--to <url>", "the receiver", urlArgument)
     .addOption(
       new Option("--secret <secret>", "sign with this shared secret")
@@ -28,41 +51,121 @@ export function sendCommand(terminal: Terminal, exit: (code: number) => void): C
         .argParser(secretArgument),
     )
     .option(
+      "--file <file>",
+      "send the calls or messages of this file in place of the sample: one JSON object per line, or one JSON array; - reads standard input",
+    )
+    .option(
       "--set <path=value>",
-      "set a field of the sample message, such as properties.plan=pro; repeatable",
+      "set a field of each message, such as properties.plan=pro; repeatable",
       repeatedArgument,
       [],
     )
-    .option("--json", "print the delivery as JSON")
+    .addOption(headerOption())
+    .addOption(caOption())
+    .addOption(
+      concurrencyOption(
+        "with --file: how many messages may be on their way at once; more than 1 changes their order (default: 1)",
+      ),
+    )
+    .option("--json", "print each delivery as JSON")
     .addHelpText("after", examples("send"))
-    .action(async (type: MessageType, flags: SendFlags) => {
+    .action(async (type: MessageType | undefined, flags: SendFlags, command: Command) => {
+      if (type === undefined && flags.file === undefined) {
+        command.error("error: missing required argument 'type'");
+      }
       exit(await send(type, flags, terminal));
     });
 }
 
-async function send(
-  type: MessageType,
-  { to, secret, set, json }: SendFlags,
-  terminal: Terminal,
-): Promise<number> {
-  const call = sampleCall(type);
-  for (const assignment of set) setField(type, call, assignment);
-  const { sendMessage } = await import("../send/send-message.ts");
-  const { attempt, delivery, ok } = await sendMessage({ type, call, to, secret }).catch((error: unknown) => {
-    if (!(error instanceof Error) || error.name !== "CallError") throw error;
-    throw new UsageError(`${error.message} Correct it with --set, for example --set userId=u1`);
-  });
-  if (json) {
-    terminal.print(jsonLine({ ok, ...attempt, messageId: delivery.messageId, body: text(delivery.body) }));
-    return ok ? 0 : 1;
+async function send(type: MessageType | undefined, flags: SendFlags, terminal: Terminal): Promise<number> {
+  const { to, secret, concurrency = 1 } = flags;
+  const reach = await reachOf(flags, terminal.cwd);
+  // The first one is made before anything else, so that a wrong --set sends nothing.
+  const items = itemsOf(type, flags, terminal);
+  const first = await items.next();
+  if (first.done) throw new UsageError(`${flags.file} has no messages. Write one JSON object on each line.`);
+  const { openSends } = await import("../send/send-message.ts");
+  const sends = await openSends({ to, secret, ...reach });
+  const tally = { sent: 0, delivered: 0, advice: new Set<string>() };
+  try {
+    await inParallel(startingWith(first.value, items), concurrency, async (item) => {
+      const sent = await sends.send(item.type, item.call).catch((error: unknown) => {
+        throw withPlace(error, item, flags.file);
+      });
+      tally.sent += 1;
+      if (sent.ok) tally.delivered += 1;
+      else tally.advice.add(advice(sent.attempt, flags));
+      report(item, sent, flags, terminal);
+    });
+  } finally {
+    await sends.close();
+    if (!flags.json) summarise(tally, terminal);
   }
-  const { colors } = terminal;
+  return tally.delivered === tally.sent ? 0 : 1;
+}
+
+function summarise(
+  { sent, delivered, advice: lines }: { sent: number; delivered: number; advice: ReadonlySet<string> },
+  { print, complain }: Terminal,
+): void {
+  if (sent > 1) print(`${sent} sent, ${delivered} delivered, ${sent - delivered} not.`);
+  for (const line of lines) complain(`countersign: ${line}`);
+}
+
+async function* startingWith<T>(first: T, others: AsyncGenerator<T>): AsyncGenerator<T> {
+  yield first;
+  yield* others;
+}
+
+async function* itemsOf(
+  type: MessageType | undefined,
+  { file, set }: SendFlags,
+  terminal: Terminal,
+): AsyncGenerator<Item> {
+  if (file === undefined) {
+    if (type !== undefined) yield { type, call: withFields(type, sampleCall(type), set) };
+    return;
+  }
+  const name = file === "-" ? "Standard input" : file;
+  const chunks = file === "-" ? terminal.stdin : createReadStream(resolve(terminal.cwd, file));
+  for await (const found of readCalls(chunks as AsyncIterable<Buffer>, name)) {
+    const own = typeOfItem(found, type, name);
+    yield { type: own, call: withFields(own, callOfMessage(own, found.fields), set), where: found.where };
+  }
+}
+
+function typeOfItem(found: FileCall, type: MessageType | undefined, name: string): MessageType {
+  return found.fields["type"] === undefined && type !== undefined ? type : typeOf(found, MESSAGE_TYPES, name);
+}
+
+function withFields(type: MessageType, call: SampleCall, set: readonly string[]): SampleCall {
+  for (const assignment of set) setField(type, call, assignment);
+  return call;
+}
+
+/** A call that is not valid is a mistake of whoever wrote it: says where it is, and how to correct it. */
+function withPlace(error: unknown, { where }: Item, file: string | undefined): unknown {
+  if (!(error instanceof Error) || error.name !== "CallError") return error;
+  const { field } = error as Error & { readonly field?: string };
+  if (where !== undefined) return new UsageError(`${file}: ${where}: ${error.message}`);
+  const path = field === undefined ? "userId=u1" : `${field}=VALUE`;
+  return new UsageError(`${error.message} Correct it with --set, for example --set ${path}`);
+}
+
+function report(
+  { type, where }: Item,
+  { attempt, delivery, ok }: SentMessage,
+  { json, to }: SendFlags,
+  { print, colors }: Terminal,
+): void {
+  if (json) {
+    print(jsonLine({ ok, ...attempt, messageId: delivery.messageId, body: text(delivery.body) }));
+    return;
+  }
   const mark = ok ? colors.green("delivered") : colors.red("not delivered");
-  terminal.print(`${mark}: ${type} to ${to}: ${answer(attempt)} in ${Math.round(attempt.durationMs)} ms`);
-  if (ok) return 0;
-  if (attempt.response !== "") terminal.print(printable(attempt.response).slice(0, 1_000));
-  terminal.complain(`countersign: ${advice(attempt, to)}`);
-  return 1;
+  const place = where === undefined ? "" : `${where}: `;
+  print(`${place}${mark}: ${type} to ${to}: ${answer(attempt)} in ${Math.round(attempt.durationMs)} ms`);
+  if (!ok && attempt.response !== "") print(printable(attempt.response).slice(0, 1_000));
 }
 
 function answer({ status, code, message, outcome }: Attempt): string {
@@ -70,15 +173,18 @@ function answer({ status, code, message, outcome }: Attempt): string {
 }
 
 /** What to do next, by what happened. */
-function advice({ outcome, status, code }: Attempt, to: string): string {
+function advice({ outcome, status, code }: Attempt, { to, secret }: SendFlags): string {
   if (outcome === "timeout")
     return `${to} did not answer within 5 s. Answer first, and do slow work afterwards.`;
   if (outcome === "tls")
-    return `The certificate of ${to} is not trusted, so nothing was sent. Use a certificate that is valid for this name.`;
+    return `The certificate of ${to} is not trusted, so nothing was sent. Use a certificate that is valid for this name, or pass its authority with --ca.`;
   if (outcome === "network")
     return `${to} could not be reached (${code ?? "network error"}). Start the receiver, or correct --to.`;
-  if (status === 401 || status === 403)
-    return `The receiver did not accept the signature. Pass its secret with --secret.`;
+  if (status === 401 || status === 403) {
+    return secret === undefined
+      ? "The message was sent without a signature. Pass the secret of the receiver with --secret."
+      : "The receiver did not accept the signature. Compare --secret with the secret of the receiver.";
+  }
   if (status === 404 || status === 405)
     return `No webhook receiver answers at this path. Correct the path in --to.`;
   if (outcome === "rejected")

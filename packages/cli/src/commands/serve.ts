@@ -10,6 +10,7 @@ import {
   urlsArgument,
 } from "./arguments.ts";
 import { examples } from "./examples.ts";
+import { caOption, concurrencyOption, headerOption } from "./receiver-options.ts";
 import type { ServeFlags } from "./run-server.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
@@ -30,6 +31,9 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
         .env("COUNTERSIGN_SECRET")
         .argParser(secretArgument),
     )
+    .addOption(headerOption())
+    .addOption(caOption())
+    .addOption(concurrencyOption("how many messages may be on their way at once (default: 20)"))
     .option("--write-key <key>", "accept only this write key (default: any)")
     .option("--config <file>", "read this config file, instead of searching for one")
     .option(

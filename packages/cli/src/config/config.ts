@@ -6,6 +6,9 @@ export type Config = Pick<
   ServerOptions,
   | "to"
   | "secret"
+  | "headers"
+  | "ca"
+  | "concurrency"
   | "writeKey"
   | "sources"
   | "host"

@@ -5,7 +5,8 @@ import { checkOptionNames, type OptionNames } from "@countersign/protocol";
 import { createTransport, type AttemptResult } from "@countersign/sender";
 import { parseRecordedRequest, RecordingError, type RecordedRequest } from "@countersign/server/recording";
 import { messageOf } from "../errors/usage-error.ts";
-import { readLines } from "./read-lines.ts";
+import { inParallel } from "../input/in-parallel.ts";
+import { readLines } from "../input/read-lines.ts";
 
 const ATTEMPT_TIMEOUT_MS = 5_000;
 
@@ -17,13 +18,17 @@ const OPTION_NAMES: OptionNames<ReplayOptions> = {
   to: true,
   secret: true,
   keepHeaders: true,
+  headers: true,
+  ca: true,
+  concurrency: true,
   onResult: true,
+  onUnreadable: true,
   signal: true,
 };
 
 /** Settings of {@link replay}. */
 export interface ReplayOptions {
-  /** A recording, as `countersign serve --record` writes it. */
+  /** A recording, as `countersign serve --record` and `countersign listen --record` write it. */
   readonly file: string;
   /** URL of the receiver; the recorded one does not count. */
   readonly to: string;
@@ -34,9 +39,17 @@ export interface ReplayOptions {
   readonly keepHeaders?: boolean | undefined;
   /** Signs again with this secret. Default: sends the recorded signature. */
   readonly secret?: string | undefined;
+  /** Headers to send with every request, in place of recorded ones of the same name. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Certificate authorities to trust instead of the system's, in PEM. */
+  readonly ca?: string | undefined;
+  /** How many requests may be under way at once. With more than 1, they may arrive in another order. Default: 1. */
+  readonly concurrency?: number | undefined;
   /** Called after each request. */
   readonly onResult?: ((result: ReplayedRequest) => void) | undefined;
-  /** Stops after the request under way. */
+  /** Called for each line that is not a recorded request, such as one that was cut off. It is left out. */
+  readonly onUnreadable?: ((error: RecordingError) => void) | undefined;
+  /** Stops after the requests under way. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -55,14 +68,19 @@ export interface ReplayReport {
   /** How many the receiver answered with 2xx. */
   readonly succeeded: number;
   readonly failed: number;
+  /** How many lines are not recorded requests, and were left out. */
+  readonly unreadable: number;
   /** Names of the headers that were not sent, because they were recorded for another origin. */
   readonly withheld: readonly string[];
 }
 
 /**
- * Sends the requests of a recording again, byte for byte, one after the other and each once.
+ * Sends the requests of a recording again, byte for byte, each once. They are sent one after the other, unless `concurrency` is
+ * more than 1.
  *
- * @throws RecordingError if a line is not a line of a recording, or the file cannot be read. The lines before it have been sent.
+ * @throws RecordingError if the file cannot be read, or its first line is not a line of a recording. Such a line further on is
+ *   left out and reported: the process that recorded may have been killed in the middle of it.
+ * @throws TypeError for an unknown option, and a `concurrency` that is not a whole number from 1.
  * @example
  * ```ts
  * const { sent, failed } = await replay({ file: "traffic.jsonl", to: "http://localhost:3000/webhooks" });
@@ -70,25 +88,29 @@ export interface ReplayReport {
  */
 export async function replay(options: ReplayOptions): Promise<ReplayReport> {
   checkOptionNames("replay()", options, OPTION_NAMES);
-  const { file, to, secret, keepHeaders = false, onResult, signal } = options;
+  const { file, to, keepHeaders = false, concurrency = 1, onResult } = options;
+  if (!Number.isInteger(concurrency) || concurrency < 1)
+    throw new TypeError(`replay({ concurrency }) must be a whole number, 1 or more, not ${concurrency}.`);
   const { size } = await stat(file).catch(unreadable(file));
   const transport = createTransport();
-  let sent = 0;
-  let succeeded = 0;
+  const report = { sent: 0, succeeded: 0, unreadable: 0 };
   const withheld = new Set<string>();
+  let progress = 0;
+  const lines = recordedLines(options, () => {
+    report.unreadable += 1;
+  });
   try {
-    for await (const { number, text, end } of readLines(open(file))) {
-      if (signal?.aborted) break;
-      const recorded = parseRecordedRequest(text, number);
-      const { body } = recorded;
+    await inParallel(lines, concurrency, async ({ number, end, recorded }) => {
       const { kept, left } = split(recorded, keepHeaders ? recorded.url : to);
       for (const name of left) withheld.add(name);
-      const request = { url: to, headers: signed(kept, body, secret), body };
+      const { body } = recorded;
+      const request = { url: to, headers: headersOf(kept, body, options), body, ca: options.ca };
       const result = await transport.send(request, { timeoutMs: ATTEMPT_TIMEOUT_MS });
-      sent += 1;
-      if (result.outcome === "success") succeeded += 1;
-      onResult?.({ line: number, result, progress: size === 0 ? 1 : end / size });
-    }
+      report.sent += 1;
+      if (result.outcome === "success") report.succeeded += 1;
+      progress = Math.max(progress, size === 0 ? 1 : end / size);
+      onResult?.({ line: number, result, progress });
+    });
   } catch (error) {
     if (error instanceof RangeError)
       throw new RecordingError(`${error.message} The file is not a recording.`);
@@ -98,7 +120,36 @@ export async function replay(options: ReplayOptions): Promise<ReplayReport> {
   } finally {
     await transport.close();
   }
-  return { sent, succeeded, failed: sent - succeeded, withheld: [...withheld] };
+  return { ...report, failed: report.sent - report.succeeded, withheld: [...withheld] };
+}
+
+interface RecordedLine {
+  readonly number: number;
+  readonly end: number;
+  readonly recorded: RecordedRequest;
+}
+
+/** The requests of a recording. A first line that is not one means that the file is something else. */
+async function* recordedLines(
+  { file, signal, onUnreadable }: ReplayOptions,
+  onLeftOut: () => void,
+): AsyncGenerator<RecordedLine> {
+  let isFirst = true;
+  for await (const { number, text, end, isWhole } of readLines(open(file))) {
+    if (signal?.aborted) return;
+    try {
+      yield { number, end, recorded: parseRecordedRequest(text, number) };
+    } catch (error) {
+      if (!(error instanceof RecordingError) || isFirst) throw error;
+      onLeftOut();
+      onUnreadable?.(isWhole ? error : new RecordingError(cutOff(number)));
+    }
+    isFirst = false;
+  }
+}
+
+function cutOff(line: number): string {
+  return `Line ${line} is cut off: the recording ends in the middle of it, as when the process that recorded it was killed.`;
 }
 
 /** The headers for a URL, and the names of those that were recorded for another origin. */
@@ -129,17 +180,19 @@ function open(file: string): ReadStream {
 function unreadable(file: string): (error: unknown) => never {
   return (error) => {
     throw new RecordingError(
-      `Cannot read ${file}: ${messageOf(error)}. Give a file that countersign serve --record has written.`,
+      `Cannot read ${file}: ${messageOf(error)}. Give a file that countersign serve --record or countersign listen --record has written.`,
     );
   };
 }
 
-function signed(
-  headers: RecordedRequest["headers"],
+/** What is sent: the recorded headers, those of the caller in place of them, and a new signature if there is a secret. */
+function headersOf(
+  recorded: RecordedRequest["headers"],
   body: Uint8Array,
-  secret: string | undefined,
+  { secret, headers = {} }: ReplayOptions,
 ): Readonly<Record<string, string>> {
-  if (secret === undefined) return headers;
-  const others = Object.entries(headers).filter(([name]) => name.toLowerCase() !== "x-signature");
-  return { ...Object.fromEntries(others), "X-Signature": sign(body, secret) };
+  const own = { ...headers, ...(secret !== undefined && { "X-Signature": sign(body, secret) }) };
+  const replaced = new Set(Object.keys(own).map((name) => name.toLowerCase()));
+  const others = Object.entries(recorded).filter(([name]) => !replaced.has(name.toLowerCase()));
+  return { ...Object.fromEntries(others), ...own };
 }

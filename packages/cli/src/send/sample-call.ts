@@ -47,6 +47,20 @@ export function sampleCall(type: MessageType): SampleCall {
   );
 }
 
+/**
+ * The call that a message came from, so that a message from a log or a test can be sent: without `version` and `type`, and with
+ * the identities of an alias as a call spells them.
+ */
+export function callOfMessage(type: MessageType, message: Readonly<Record<string, unknown>>): SampleCall {
+  const { version: _, type: __, "Previous ID": previousId, "User ID": userId, ...fields } = message;
+  if (type !== "alias") return fields;
+  return {
+    ...(previousId !== undefined && { previousId }),
+    ...(userId !== undefined && { userId }),
+    ...fields,
+  };
+}
+
 /** The fields that can be set on a call of a type. */
 function fieldsOf(type: MessageType): readonly string[] {
   return type === "delete" ? ["userId", "timestamp"] : [...ownFields[type], ...COMMON_FIELDS];

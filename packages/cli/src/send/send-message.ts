@@ -8,15 +8,23 @@ import {
 } from "@countersign/sender";
 import { SetError, type SampleCall } from "./sample-call.ts";
 
-/** Settings of {@link sendMessage}. */
-export interface SendOptions {
-  readonly type: MessageType;
-  /** The fields of the call; the sender checks them. */
-  readonly call: SampleCall;
+/** Where messages go, and how. */
+export interface SendTarget {
   /** URL of the receiver. */
   readonly to: string;
   /** Key of the `X-Signature` header. */
   readonly secret?: string | undefined;
+  /** Headers of every request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Certificate authorities to trust instead of the system's, in PEM. */
+  readonly ca?: string | undefined;
+}
+
+/** Settings of {@link sendMessage}. */
+export interface SendOptions extends SendTarget {
+  readonly type: MessageType;
+  /** The fields of the call; the sender checks them. */
+  readonly call: SampleCall;
 }
 
 /** What came of sending one message once. */
@@ -25,6 +33,13 @@ export interface SentMessage {
   readonly attempt: Attempt;
   /** Whether the receiver answered 2xx. */
   readonly ok: boolean;
+}
+
+/** Sends messages to one receiver, each once. Made by {@link openSends}. */
+export interface Sends {
+  /** Sends one message; see {@link sendMessage} for the errors. */
+  send(type: MessageType, call: SampleCall): Promise<SentMessage>;
+  close(): Promise<void>;
 }
 
 /**
@@ -39,27 +54,40 @@ export interface SentMessage {
  * if (!ok) console.log(attempt.outcome, attempt.status);
  * ```
  */
-export async function sendMessage({ type, call, to, secret }: SendOptions): Promise<SentMessage> {
+export async function sendMessage({ type, call, ...target }: SendOptions): Promise<SentMessage> {
+  const sends = await openSends(target);
+  try {
+    return await sends.send(type, call);
+  } finally {
+    await sends.close();
+  }
+}
+
+/** Prepares to send several messages to one receiver. @throws SettingsError as {@link sendMessage}. */
+export async function openSends({ to, secret, headers, ca }: SendTarget): Promise<Sends> {
   const sender = await createSender({
     url: to,
     secret,
+    headers,
+    ca,
     // A window without length: the first round is the last one.
     retry: { windowMs: 0, lastRetryMarginMs: 0 },
   });
-  try {
-    const receipt = await record(sender, type, call);
-    if (receipt.skipped === "integrations") {
-      throw new SetError(
-        "The `integrations` of this call turn webhooks off, so that it goes to no receiver. Leave them out, or set integrations.Webhooks=true",
-      );
-    }
-    const [delivery] = await receipt.settled();
-    const attempt = delivery?.attempts.at(-1);
-    if (!delivery || !attempt) throw new Error("The message was accepted but never attempted.");
-    return { delivery, attempt, ok: attempt.outcome === "success" };
-  } finally {
-    await sender.close();
-  }
+  return {
+    async send(type, call) {
+      const receipt = await record(sender, type, call);
+      if (receipt.skipped === "integrations") {
+        throw new SetError(
+          "The `integrations` of this call turn webhooks off, so that it goes to no receiver. Leave them out, or set integrations.Webhooks=true",
+        );
+      }
+      const [delivery] = await receipt.settled();
+      const attempt = delivery?.attempts.at(-1);
+      if (!delivery || !attempt) throw new Error("The message was accepted but never attempted.");
+      return { delivery, attempt, ok: attempt.outcome === "success" };
+    },
+    close: () => sender.close(),
+  };
 }
 
 /** The sender checks every field at run time, so the casts claim nothing that is not checked. */

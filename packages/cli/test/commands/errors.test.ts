@@ -142,7 +142,7 @@ describe("serve", () => {
     await startServe(["--to", TO, "--data", data]);
     await expectUsageError(
       ["serve", "--to", TO, "--port", "0", "--data", data],
-      `The store ${join(data, "deliveries.db")} is open in another sender. Close it first, or use another file: two senders on one file would send everything twice.`,
+      `The data directory ${data} is in use by another countersign serve. Stop that one, or pass another directory with --data.`,
     );
   });
 
@@ -294,7 +294,12 @@ describe("send", () => {
     [
       "a field of the wrong kind",
       ["--set", "userId=[]"],
-      "'userId' must be a string, not an array. Correct it with --set, for example --set userId=u1",
+      "'userId' must be a string, not an array. Correct it with --set, for example --set userId=VALUE",
+    ],
+    [
+      "a field without a value",
+      ["--set", "event="],
+      "You must pass 'event'. Correct it with --set, for example --set event=VALUE",
     ],
   ])("%s", async (_title, args, message) => {
     const { code, stderr } = await runCommand(["send", "track", "--to", TO, ...args]);
@@ -313,7 +318,7 @@ describe("send", () => {
   });
 
   it.each([
-    [401, "The receiver did not accept the signature. Pass its secret with --secret."],
+    [401, "The receiver did not accept the signature. Compare --secret with the secret of the receiver."],
     [404, "No webhook receiver answers at this path. Correct the path in --to."],
     [422, "The receiver rejected the message. Its response says why; the sender would not retry."],
     [500, "The receiver failed. Its log says why; a server would retry this for four hours."],
@@ -323,6 +328,15 @@ describe("send", () => {
     const { code, stderr } = await runCommand(["send", "page", "--to", receiver.url, "--secret", SECRET]);
     expect([code, stderr]).toEqual([1, `countersign: ${advice}\n`]);
   });
+});
+
+it("send without a secret, to a receiver that wants a signature, does not say that one was refused", async () => {
+  const receiver = closing(await startReceiver());
+  const { code, stderr } = await runCommand(["send", "page", "--to", receiver.url]);
+  expect([code, stderr]).toEqual([
+    1,
+    "countersign: The message was sent without a signature. Pass the secret of the receiver with --secret.\n",
+  ]);
 });
 
 describe("verify", () => {
@@ -340,7 +354,7 @@ describe("replay", () => {
     mkdirSync(join(cwd, "traffic"));
     await expectUsageError(
       ["replay", "traffic", "--to", TO],
-      /^countersign: Cannot read traffic: EISDIR.* Give a file that countersign serve --record has written\.$/m,
+      /^countersign: Cannot read traffic: EISDIR.* Give a file that countersign serve --record or countersign listen --record has written\.$/m,
       { cwd },
     );
   });
@@ -354,7 +368,7 @@ describe("replay", () => {
   it("of a file that is not there", async () => {
     await expectUsageError(
       ["replay", "none.jsonl", "--to", TO],
-      /^countersign: Cannot read none\.jsonl: ENOENT.*\. Give a file that countersign serve --record has written\.$/m,
+      /^countersign: Cannot read none\.jsonl: ENOENT.*\. Give a file that countersign serve --record or countersign listen --record has written\.$/m,
     );
   });
 

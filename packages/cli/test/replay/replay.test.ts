@@ -7,7 +7,7 @@ import { replay, type ReplayOptions } from "countersign";
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { formatRecordedRequest } from "@countersign/server/recording";
-import { readLines } from "../../src/replay/read-lines.ts";
+import { readLines } from "../../src/input/read-lines.ts";
 import { portOf } from "../../../server/test/support/receiver.ts";
 import { cleanUp, temporaryDirectory } from "../../../server/test/support/resources.ts";
 
@@ -53,7 +53,7 @@ describe("replay", () => {
       Buffer.from("☕\u2028"),
     ];
     const report = await replay({ file: recording(bodies), to, keepHeaders: true });
-    expect(report).toEqual({ sent: 3, succeeded: 3, failed: 0, withheld: [] });
+    expect(report).toEqual({ sent: 3, succeeded: 3, failed: 0, unreadable: 0, withheld: [] });
     expect(received.map(({ body }) => body)).toEqual(bodies);
     expect(received[0]?.headers).toMatchObject({ "x-signature": "recorded", "x-team": "a" });
   });
@@ -96,6 +96,34 @@ describe("replay", () => {
       expect(received[0]?.headers["x-signature"]).toBe(sign("{}", "new"));
     },
   );
+
+  it.each([
+    [
+      "its last line is cut off",
+      ["", "", '{"at":"2026-01-01T00:00:00.000Z","headers":{"Conte'],
+      "Line 3 is cut off",
+    ],
+    ["a line in the middle is cut off", ["", '{"at":"2026', ""], "Line 2 is not JSON"],
+  ])("sends the rest of a recording of which %s, and reports the line", async (_title, lines, problem) => {
+    const whole = formatRecordedRequest({ at: "", url: to, headers: {}, body: Buffer.from("{}") }).trimEnd();
+    const file = join(temporaryDirectory(), "traffic.jsonl");
+    writeFileSync(file, lines.map((line) => line || whole).join("\n"));
+    const problems: string[] = [];
+    const report = await replay({ file, to, onUnreadable: ({ message }) => problems.push(message) });
+    expect(report).toMatchObject({ sent: 2, succeeded: 2, unreadable: 1 });
+    expect(problems).toEqual([expect.stringContaining(problem)]);
+  });
+
+  it("refuses a file that is no recording before it sends anything", async () => {
+    const file = join(temporaryDirectory(), "traffic.jsonl");
+    writeFileSync(file, 'not a recording\n{"headers":{},"body":"{}"}\n');
+    await expect(replay({ file, to })).rejects.toThrow("Line 1 is not JSON");
+    expect(received).toEqual([]);
+  });
+
+  it.each([0, 1.5, Number.NaN])("refuses a concurrency of %s", async (concurrency) => {
+    await expect(replay({ file: recording([]), to, concurrency })).rejects.toThrow(TypeError);
+  });
 
   it("reports its progress, and stops when asked", async () => {
     const controller = new AbortController();

@@ -1,7 +1,28 @@
 import { assertCertificateAuthority } from "../transport/certificate-authority.ts";
 import { headerProblem } from "./header-rules.ts";
 import { ENDPOINT_HINTS, ENDPOINT_NAMES, type EndpointSettings } from "./settings.ts";
-import type { SettingChecks, Unchecked } from "./setting-checks.ts";
+import { SettingChecks, type Unchecked } from "./setting-checks.ts";
+import type { SettingsIssue } from "./settings-error.ts";
+
+/**
+ * What is wrong with the headers and the `ca` of an endpoint; an empty list when nothing is. For tools that read them from
+ * a command line or a form, and send without a sender.
+ *
+ * @example
+ * ```ts
+ * const [issue] = endpointIssues({ headers: { "X-Signature": "forged" } });
+ * console.log(issue?.problem); // is set by the sender itself and cannot be given.
+ * ```
+ */
+export function endpointIssues({
+  headers,
+  ca,
+}: Pick<EndpointSettings, "headers" | "ca">): readonly SettingsIssue[] {
+  const checks = new SettingChecks();
+  headersOf(checks, headers, "headers", "");
+  authoritiesOf(checks, ca, "ca", "");
+  return checks.issues;
+}
 
 /**
  * Checks the settings of an endpoint.

@@ -23,6 +23,9 @@ export type OptionKind =
 export const OPTION_KINDS: Readonly<Record<Exclude<keyof ServerOptions, "clock" | "onError">, OptionKind>> = {
   to: "string or list",
   secret: "string",
+  headers: "object",
+  ca: "string or list",
+  concurrency: "number",
   writeKey: "string",
   sources: "list",
   host: "string",

@@ -7,6 +7,12 @@ export interface ServerOptions {
   readonly to?: string | readonly string[] | undefined;
   /** With `to`: the key of the `X-Signature` header. Without one, messages are not signed. */
   readonly secret?: string | undefined;
+  /** With `to`: static headers of every request. Their values are credentials to us, and are never shown. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** With `to`: certificate authorities to trust instead of the system's, in PEM: one text or a list. */
+  readonly ca?: string | readonly string[] | undefined;
+  /** With `to`: how many messages may be on their way at once. Default: the sender's, 20. */
+  readonly concurrency?: number | undefined;
   /** With `to`: the only accepted write key. Default: any. */
   readonly writeKey?: string | undefined;
   /** Several sources, each with its write key and destinations, instead of `to`. */
@@ -62,20 +68,29 @@ export class ServerOptionsError extends TypeError {
   override readonly name = "ServerOptionsError";
 }
 
+/** The options that describe the one destination of `to`. */
+const OPTIONS_OF_TO = ["secret", "headers", "ca", "concurrency", "writeKey"] as const;
+
 /** The sources that options describe; none if they describe none. The sender checks what is in them. */
-export function sourcesOf({ to, secret, writeKey, sources }: ServerOptions): readonly SourceSettings[] {
+export function sourcesOf(options: ServerOptions): readonly SourceSettings[] {
+  const { to, secret, headers, ca, concurrency, writeKey, sources } = options;
+  const given = OPTIONS_OF_TO.filter((name) => options[name] !== undefined).map((name) => `\`${name}\``);
   if (sources !== undefined) {
-    if (to !== undefined || secret !== undefined || writeKey !== undefined) {
-      throw new ServerOptionsError("Give either `sources` or `to` with `secret` and `writeKey`, not both.");
+    if (to !== undefined || given.length > 0) {
+      throw new ServerOptionsError(
+        "Give either `sources` or `to` with its options, not both. Each destination in `sources` has its own " +
+          "`secret` and `concurrency`, each endpoint its own `headers` and `ca`.",
+      );
     }
     return sources;
   }
   if (to === undefined) {
-    if (secret === undefined && writeKey === undefined) return [];
-    throw new ServerOptionsError("`secret` and `writeKey` belong to `to`, which is missing.");
+    if (given.length === 0) return [];
+    const verb = given.length === 1 ? "belongs" : "belong";
+    throw new ServerOptionsError(`${given.join(", ")} ${verb} to \`to\`, which is missing.`);
   }
-  const endpoints = [to].flat().map((url) => ({ url }));
-  const destination = { endpoints, ...(secret !== undefined && { secret }) };
+  const endpoints = [to].flat().map((url) => ({ url, headers, ca }));
+  const destination = { endpoints, ...(secret !== undefined && { secret }), concurrency };
   return [{ name: DEFAULT_SOURCE, writeKey: writeKey ?? DEFAULT_SOURCE, destinations: [destination] }];
 }
 

@@ -9,6 +9,8 @@ export interface Line {
   readonly text: string;
   /** Bytes of the file up to the end of this line. */
   readonly end: number;
+  /** Whether it ends with a newline. Only the last one may not. */
+  readonly isWhole: boolean;
 }
 
 /** Reads a file line by line, never more than one line of it in memory. Empty lines are left out. */
@@ -26,7 +28,8 @@ export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<
       number += 1;
       end += bytes.length + 1;
       start = at + 1;
-      if (bytes.some((byte) => byte > 0x20)) yield { number, text: bytes.toString("utf8"), end };
+      if (bytes.some((byte) => byte > 0x20))
+        yield { number, text: bytes.toString("utf8"), end, isWhole: true };
     }
     rest.push(chunk.subarray(start));
     held += chunk.length - start;
@@ -35,5 +38,5 @@ export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<
   }
   const bytes = Buffer.concat(rest);
   if (bytes.some((byte) => byte > 0x20))
-    yield { number: number + 1, text: bytes.toString("utf8"), end: end + bytes.length };
+    yield { number: number + 1, text: bytes.toString("utf8"), end: end + bytes.length, isWhole: false };
 }

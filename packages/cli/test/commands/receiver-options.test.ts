@@ -1,0 +1,189 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { sign } from "@countersign/core";
+import { describe, expect, it, vi } from "vitest";
+import { runCommand, startServe } from "../support/command.ts";
+import { CA_FILE, startTlsReceiver } from "../support/tls-receiver.ts";
+import { send } from "../../../server/test/support/http.ts";
+import { SECRET } from "../../../server/test/support/receiver.ts";
+import { temporaryDirectory } from "../../../server/test/support/resources.ts";
+
+const TOKEN = "Bearer canary";
+const REACH = ["--header", `Authorization: ${TOKEN}`, "--header", "X-Team:shop", "--ca", CA_FILE];
+const HEADERS = { authorization: TOKEN, "x-team": "shop" };
+
+/** A recording of so many messages. */
+function recording(count: number): string {
+  const file = join(temporaryDirectory(), "traffic.jsonl");
+  const lines = Array.from({ length: count }, (_, index) => {
+    const body = JSON.stringify({ version: 1, type: "track", userId: `u${index}`, event: "Ordered" });
+    return JSON.stringify({
+      headers: { "Content-Type": "application/json", "X-Signature": sign(body, SECRET) },
+      body,
+    });
+  });
+  writeFileSync(file, lines.map((line) => `${line}\n`).join(""));
+  return file;
+}
+
+function calls(count: number): string {
+  const file = join(temporaryDirectory(), "calls.jsonl");
+  const lines = Array.from({ length: count }, (_, index) =>
+    JSON.stringify({ type: "track", userId: `u${index}`, event: "Ordered" }),
+  );
+  writeFileSync(file, lines.join("\n"));
+  return file;
+}
+
+describe("--header and --ca reach a receiver that wants both", () => {
+  it("from send", async () => {
+    const receiver = await startTlsReceiver(TOKEN);
+    const { code, stdout } = await runCommand([
+      "send",
+      "track",
+      "--to",
+      receiver.url,
+      "--secret",
+      SECRET,
+      ...REACH,
+    ]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining("204")]);
+    expect(receiver.headers).toEqual([expect.objectContaining(HEADERS)]);
+  });
+
+  it("from replay, in place of the recorded headers of the same name", async () => {
+    const receiver = await startTlsReceiver(TOKEN);
+    const { code } = await runCommand(["replay", recording(2), "--to", receiver.url, ...REACH]);
+    expect(code).toBe(0);
+    expect(receiver.headers).toEqual([expect.objectContaining(HEADERS), expect.objectContaining(HEADERS)]);
+  });
+
+  it("from certify", async () => {
+    const receiver = await startTlsReceiver(TOKEN);
+    const { code } = await runCommand([
+      "certify",
+      receiver.url,
+      "--secret",
+      SECRET,
+      "--only",
+      "accepts-track",
+      ...REACH,
+    ]);
+    expect(code).toBe(0);
+    expect(receiver.headers[0]).toMatchObject(HEADERS);
+  });
+
+  it("from serve, whose page and API do not show the values", async () => {
+    const receiver = await startTlsReceiver(TOKEN);
+    const server = await startServe(["--to", receiver.url, "--secret", SECRET, ...REACH]);
+    await send(`${server.url}/v1/track`, {
+      method: "POST",
+      body: { writeKey: "any", userId: "u", event: "E" },
+    });
+    await vi.waitFor(() => expect(receiver.headers).toEqual([expect.objectContaining(HEADERS)]));
+    const shown = await Promise.all(
+      ["/", "/api/sources", "/api/deliveries"].map(async (path) => (await fetch(server.url + path)).text()),
+    );
+    expect(shown.join()).not.toContain("canary");
+    expect(server.stdout() + server.stderr()).not.toContain("canary");
+  });
+
+  it("and without them the message says what to pass", async () => {
+    const receiver = await startTlsReceiver(TOKEN);
+    const { code, stderr } = await runCommand(["send", "track", "--to", receiver.url, "--secret", SECRET]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("pass its authority with --ca");
+    expect(receiver.headers).toEqual([]);
+  });
+});
+
+describe("--concurrency", () => {
+  it.each([
+    ["replay", () => ["replay", recording(6)]],
+    ["send", () => ["send", "--secret", SECRET, "--file", calls(6)]],
+  ])("is how many messages %s has on their way at once", async (_name, args) => {
+    // Answers only when three are there: with fewer at once, each would time out.
+    const receiver = await startTlsReceiver(TOKEN, 3);
+    const { code } = await runCommand([...args(), "--to", receiver.url, ...REACH, "--concurrency", "3"]);
+    expect([code, receiver.headers.length, receiver.mostAtOnce()]).toEqual([0, 6, 3]);
+  });
+
+  it("is how many messages serve has on their way at once", async () => {
+    const receiver = await startTlsReceiver(TOKEN, 2);
+    const server = await startServe([
+      "--to",
+      receiver.url,
+      "--secret",
+      SECRET,
+      ...REACH,
+      "--concurrency",
+      "2",
+    ]);
+    const batch = Array.from({ length: 6 }, (_, index) => ({
+      type: "track",
+      userId: `u${index}`,
+      event: "E",
+    }));
+    await send(`${server.url}/v1/batch`, { method: "POST", body: { writeKey: "any", batch } });
+    await vi.waitFor(() => expect(receiver.headers).toHaveLength(6), { timeout: 10_000 });
+    expect(receiver.mostAtOnce()).toBe(2);
+  });
+});
+
+describe("an option that is wrong is told before anything is sent, without the value of a header", () => {
+  it.each<[string, string[], string | RegExp]>([
+    [
+      "no colon",
+      ["--header", "Authorization Bearer canary"],
+      "--header takes a name and a value with a colon between them, in quotes: --header 'X-Team: shop'",
+    ],
+    [
+      "the same header twice",
+      ["--header", "X-Team: canary", "--header", "x-team: b"],
+      "--header X-Team is given twice; upper and lower case are the same. Give it once.",
+    ],
+    [
+      "a header of the sender",
+      ["--header", "X-Signature: canary"],
+      "--header X-Signature is set by the sender itself and cannot be given.",
+    ],
+    [
+      "a name that is not legal",
+      ["--header", "X(Team): canary"],
+      "--header X(Team) is not a legal header name.",
+    ],
+    [
+      "a file that is not there",
+      ["--ca", "none.pem"],
+      /--ca: .*none\.pem cannot be read: ENOENT.*\. Give the file of/,
+    ],
+    [
+      "a file without a certificate",
+      ["--ca", "empty.pem"],
+      /--ca: .*empty\.pem has no certificate in PEM\. Give the file of/,
+    ],
+    [
+      "a certificate that is damaged",
+      ["--ca", "bad.pem"],
+      /--ca cannot be used: ca holds a PEM certificate that cannot be read/,
+    ],
+  ])("%s", async (_title, args, message) => {
+    const cwd = temporaryDirectory();
+    writeFileSync(join(cwd, "empty.pem"), "");
+    writeFileSync(join(cwd, "bad.pem"), "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
+    writeFileSync(join(cwd, "traffic.jsonl"), "");
+    const to = ["--to", "http://127.0.0.1:9/hooks"];
+    for (const command of [
+      ["send", "track", ...to],
+      ["replay", "traffic.jsonl", ...to],
+      ["serve", ...to, "--port", "0"],
+      ["certify", "http://127.0.0.1:9/hooks", "--secret", "s"],
+    ]) {
+      const { code, stdout, stderr } = await runCommand([...command, ...args], { cwd });
+      expect({ command, code, stdout }).toEqual({ command, code: 2, stdout: "" });
+      if (typeof message === "string") expect(stderr).toBe(`countersign: ${message}\n`);
+      else expect(stderr).toMatch(message);
+      expect(stderr).not.toContain("canary");
+    }
+  });
+});

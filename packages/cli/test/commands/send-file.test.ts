@@ -1,0 +1,133 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { sampleMessages } from "@countersign/core/testing";
+import { describe, expect, it } from "vitest";
+import { runCommand } from "../support/command.ts";
+import { SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
+import { closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
+
+const TRACK = { type: "track", userId: "u1", event: "Ordered" };
+
+function fileOf(text: string): string {
+  const file = join(temporaryDirectory(), "calls.json");
+  writeFileSync(file, text);
+  return file;
+}
+
+describe("send --file", () => {
+  it.each([
+    ["JSON lines", `${JSON.stringify(TRACK)}\n\n${JSON.stringify({ ...TRACK, type: "track" })}\n`, 2],
+    ["an array", JSON.stringify([TRACK, TRACK, TRACK], null, 2), 3],
+    ["one object on several lines", JSON.stringify(TRACK, null, 2), 1],
+  ])("sends %s", async (_title, text, count) => {
+    const receiver = closing(await startReceiver());
+    const { code, stdout } = await runCommand([
+      "send",
+      "--to",
+      receiver.url,
+      "--secret",
+      SECRET,
+      "--file",
+      fileOf(text),
+    ]);
+    expect(receiver.webhooks).toHaveLength(count);
+    expect(code).toBe(0);
+    if (count > 1) expect(stdout).toContain(`${count} sent, ${count} delivered, 0 not.`);
+  });
+
+  it("sends each of the seven messages as a receiver saw it", async () => {
+    const receiver = closing(await startReceiver());
+    const messages = Object.values(sampleMessages);
+    const text = messages.map((message) => `${JSON.stringify(message)}\n`).join("");
+    const { code, stderr } = await runCommand([
+      "send",
+      "--to",
+      receiver.url,
+      "--secret",
+      SECRET,
+      "--file",
+      fileOf(text),
+    ]);
+    expect([code, stderr]).toEqual([0, ""]);
+    for (const [index, message] of messages.entries()) {
+      const { type, userId, timestamp } = message as { type: string; userId?: string; timestamp?: string };
+      const seen = receiver.webhooks[index] as unknown as Record<string, unknown>;
+      expect(seen).toMatchObject({ type, ...(userId && { userId }), ...(timestamp && { timestamp }) });
+    }
+  });
+
+  it("reads standard input, and applies --set and the type to every call", async () => {
+    const receiver = closing(await startReceiver());
+    const { code } = await runCommand(
+      [
+        "send",
+        "track",
+        "--to",
+        receiver.url,
+        "--secret",
+        SECRET,
+        "--file",
+        "-",
+        "--set",
+        "properties.plan=pro",
+      ],
+      { stdin: '{"userId":"a","event":"E"}\n{"userId":"b","event":"E"}\n' },
+    );
+    expect(code).toBe(0);
+    expect(receiver.webhooks).toMatchObject([
+      { userId: "a", properties: { plan: "pro" } },
+      { userId: "b", properties: { plan: "pro" } },
+    ]);
+  });
+
+  it("gives each advice once, however many messages were not delivered", async () => {
+    const receiver = closing(await startReceiver());
+    const text = `${JSON.stringify(TRACK)}\n`.repeat(3);
+    const { code, stdout, stderr } = await runCommand(["send", "--to", receiver.url, "--file", fileOf(text)]);
+    expect(stdout).toContain("3 sent, 0 delivered, 3 not.");
+    expect(stderr.match(/Pass the secret/g)).toHaveLength(1);
+    expect(code).toBe(1);
+  });
+
+  it.each<[string, string, RegExp]>([
+    ["nothing", "\n", /has no messages\. Write one JSON object on each line\.$/m],
+    ["text", "hello", /is not JSON: .*\. Give a file with one JSON object on each line/],
+    ["a number", "7", /the call is not an object\./],
+    ["an array of numbers", "[1]", /item 1 is not an object\./],
+    [
+      "a call without a type",
+      '{"userId":"u"}',
+      /line 1 has no `type` that is a string\. The types are track, page,/,
+    ],
+    [
+      "an unknown type",
+      '{"type":"tarck"}',
+      /line 1 has the unknown type "tarck"\. The types are track, page,/,
+    ],
+    [
+      "a call that is not valid",
+      `${JSON.stringify(TRACK)}\n{"type":"track","userId":"u"}`,
+      /line 2: You must pass 'event'\./,
+    ],
+    ["a line that is cut off", `${JSON.stringify(TRACK)}\n{"type":"tra`, /Line 2 is cut off\./],
+  ])("of %s is told with its place", async (_title, text, message) => {
+    const receiver = closing(await startReceiver());
+    const { code, stderr } = await runCommand([
+      "send",
+      "--to",
+      receiver.url,
+      "--secret",
+      SECRET,
+      "--file",
+      fileOf(text),
+    ]);
+    expect(stderr).toMatch(message);
+    expect(code).toBe(2);
+  });
+
+  it("of a file that is not there says so", async () => {
+    const { code, stderr } = await runCommand(["send", "--to", "http://127.0.0.1:9/", "--file", "none.json"]);
+    expect(stderr).toMatch(/^countersign: Cannot read none\.json: ENOENT/);
+    expect(code).toBe(2);
+  });
+});
