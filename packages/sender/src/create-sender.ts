@@ -21,11 +21,14 @@ import { parseSettings } from "./settings/parse-settings.ts";
 import type { SenderSettings } from "./settings/settings.ts";
 import type { DeliveryStore } from "./store/delivery-store.ts";
 import { sqliteStore } from "./sqlite/sqlite-store.ts";
-import { ResponseTimeRecorder } from "./engine/stats.ts";
+import { EndpointRecorder } from "./engine/endpoint-recorder.ts";
+import { MinuteCounts } from "./engine/minute-counts.ts";
 import { createTransport } from "./transport/create-transport.ts";
 
 /** How long an endpoint may take to respond (spec 8). */
 const DEFAULT_TIMEOUT: Duration = "5s";
+
+const DEFAULT_FAILING_AFTER = 5;
 
 const STORE_METHODS: readonly (keyof DeliveryStore)[] = [
   "open",
@@ -88,18 +91,23 @@ export async function openSender(what: string, options: SenderOptions): Promise<
   const random = seededRandom(`${seed} ${generation}`);
   const intake = new CallIntake(clock, random.fork("ids"));
   const transport = openTransport(what, options);
-  const recorder = new ResponseTimeRecorder(timeoutMs);
-  const parts = { store, clock, transport, policy, timeoutMs, random, events, recorder };
+  const recorder = new EndpointRecorder(timeoutMs, options.failingAfter ?? DEFAULT_FAILING_AFTER, events);
+  const minutes = new MinuteCounts(clock);
+  const parts = { store, clock, transport, policy, timeoutMs, random, events, recorder, minutes };
   return new Forwarder({ ...parts, engine: new Engine(parts), intake, waiters }, settings);
 }
 
-/** @throws TypeError when something injected lacks a method: it would fail later, in the middle of the work */
-export function checkPorts(what: string, { clock, store, transport, seed }: EngineOptions): void {
+/** @throws TypeError when something injected lacks a method, or a value is wrong: it would fail later, during the work */
+export function checkPorts(what: string, options: EngineOptions): void {
+  const { clock, store, transport, seed, failingAfter = 1 } = options;
   if (clock !== undefined) checkClock(`${what}({ clock })`, clock);
   if (store !== undefined) checkPort(`${what}({ store })`, store, STORE_METHODS);
   if (transport !== undefined) checkPort(`${what}({ transport })`, transport, ["send", "close"]);
   if (seed !== undefined && typeof seed !== "string" && typeof seed !== "number") {
     throw new TypeError(`${what}({ seed }) must be a text or a number, not ${describeKind(seed)}.`);
+  }
+  if (!Number.isInteger(failingAfter) || failingAfter < 1) {
+    throw new TypeError(`${what}({ failingAfter }) must be a whole number of attempts, at least 1.`);
   }
 }
 

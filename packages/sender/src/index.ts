@@ -18,6 +18,8 @@ export type {
   SyncReceipt,
 } from "./engine/sender.ts";
 export { SenderClosedError } from "./engine/sender.ts";
+export type { EndpointStats, FailureStreak } from "./engine/endpoint-recorder.ts";
+export type { MinuteStats } from "./engine/minute-counts.ts";
 export type { SenderStats } from "./engine/stats.ts";
 export { INCLUDABLE_FIELDS, type CallOrigin } from "./calls/message.ts";
 export { CallError, type CallErrorCode } from "./calls/call-error.ts";

@@ -47,6 +47,45 @@ describe("events", () => {
     ]);
   });
 
+  it("every delivery is told when it is accepted: of each destination, of a sync, and of a repetition", async () => {
+    const receiver = await startReceiver();
+    const endpoints = [{ url: receiver.url }];
+    const sender = await openSender({
+      sources: [{ name: "shop", destinations: [{ endpoints }, { name: "second", endpoints }] }],
+    });
+    const told: [string, string, string | undefined][] = [];
+    sender.on("accepted", ({ delivery, resendOf }) =>
+      told.push([delivery.id, `${delivery.destination} ${delivery.type} ${delivery.identity}`, resendOf]),
+    );
+    const { deliveries } = await sender.track({ userId: "u1", event: "Signed Up" });
+    const synced = await sender.syncAudience("VIP", ["u2"]);
+    const [deleted] = await sender.deleteUser("u3");
+    const [first = "", second = ""] = deliveries;
+    await (await sender.track({ userId: "u1", event: "e" }, {})).settled();
+    told.splice(told.length - 2);
+    const resent = await sender.resend(second);
+    expect(told).toEqual([
+      [first, "shop/webhooks track u1", undefined],
+      [second, "shop/second track u1", undefined],
+      [synced.deliveries[0], "shop/webhooks identify u2", undefined],
+      [synced.deliveries[1], "shop/second identify u2", undefined],
+      [deleted?.deliveries[0], "shop/webhooks delete u3", undefined],
+      [deleted?.deliveries[1], "shop/second delete u3", undefined],
+      [resent.deliveries[0], "shop/second track u1", second],
+    ]);
+  });
+
+  it("a skipped call is told with whom and what it was about", async () => {
+    const sender = await openSender({
+      sources: [{ name: "shop", blockedEvents: ["Heartbeat"], destinations: [] }],
+    });
+    const skipped: unknown[] = [];
+    sender.on("skipped", (call) => skipped.push(call));
+    await sender.track({ userId: "u1", messageId: "m1", event: "Heartbeat" });
+    const about = { messageId: "m1", type: "track", source: "shop", event: "Heartbeat", identity: "u1" };
+    expect(skipped).toEqual([{ ...about, reason: "blocked_event" }]);
+  });
+
   it("a delivery that is reported as ended is stored as ended", async () => {
     const receiver = await startReceiver(() => ({ status: 404 }));
     const sender = await openSender({ url: receiver.url });
@@ -87,6 +126,67 @@ describe("events", () => {
     // @ts-expect-error a listener is a function
     expect(() => sender.on("delivered", "log")).toThrow(TypeError);
     expectTypeOf<SenderEvents["attempt"]["attempt"]["outcome"]>().toEqualTypeOf<AttemptOutcome>();
+  });
+});
+
+describe("an endpoint that fails again and again", () => {
+  /** A sender whose receiver answers with the next of some statuses, and what it tells of failures. */
+  async function failing(answers: number[], failingAfter?: number) {
+    const receiver = await startReceiver(() => ({ status: answers.shift() ?? 200 }));
+    const clock = virtualClock();
+    const sender = await openSender({ url: receiver.url, clock, failingAfter, secret: "secret" });
+    const told: string[] = [];
+    sender
+      .on("failing", ({ failures, since, last, destination, endpoint }) => {
+        expect([destination, endpoint]).toEqual(["default/webhooks", receiver.url]);
+        told.push(`failing ${failures} ${clock.now() - since} ${last.status}`);
+      })
+      .on("recovered", ({ failures, last }) => told.push(`recovered ${failures} ${last.outcome}`));
+    const send = async (): Promise<void> => {
+      await sender.track({ userId: "u1", event: "e" });
+      await clock.advance(0);
+    };
+    return { sender, told, send };
+  }
+
+  it("is told once after five attempts of any messages, and once when it has recovered", async () => {
+    const { told, send, sender } = await failing([500, 404, 503, 400, 500, 500, 500, 200]);
+    for (let n = 0; n < 4; n += 1) await send();
+    expect(told).toEqual([]);
+    await send();
+    expect(told).toEqual(["failing 5 0 500"]);
+    await send();
+    await send();
+    expect((await sender.stats()).endpoints[0]).toMatchObject({ failures: 7 });
+    await send();
+    await send();
+    expect(told).toEqual(["failing 5 0 500", "recovered 7 success"]);
+    const [endpoint] = (await sender.stats()).endpoints;
+    expect(endpoint?.failures).toBe(0);
+    expect(endpoint?.failingSince).toBeUndefined();
+  });
+
+  it("is told after as many as failingAfter says, and a success in between starts anew", async () => {
+    const { told, send } = await failing([500, 200, 500, 500], 2);
+    for (let n = 0; n < 3; n += 1) await send();
+    expect(told).toEqual([]);
+    await send();
+    expect(told).toEqual(["failing 2 0 500"]);
+  });
+
+  it("does not count that a forgery was rejected, and does count an outage made on purpose", async () => {
+    const { told, send, sender } = await failing([401, 401, 401], 2);
+    sender.inject("bad_signature", { times: 3 });
+    for (let n = 0; n < 3; n += 1) await send();
+    expect(told).toEqual([]);
+    sender.inject("status:503", { times: 2 });
+    for (let n = 0; n < 2; n += 1) await send();
+    expect(told).toEqual(["failing 2 0 503"]);
+  });
+
+  it.each([0, -1, 1.5, "5"])("refuses failingAfter: %s", async (failingAfter) => {
+    const options = { url: "http://127.0.0.1:9/", failingAfter: failingAfter as number };
+    await expect(openSender(options)).rejects.toThrow(/failingAfter.*whole number/u);
   });
 });
 
@@ -151,6 +251,70 @@ describe("stats", () => {
     expect(times).toMatchObject({ count: 4, overBudget: 1 });
     expect(times?.counts.reduce((sum, count) => sum + count, 0)).toBe(4);
     expect(silent?.responseTimes).toMatchObject({ count: 0, overBudget: 0 });
+  });
+
+  it("counts what happened in each of the last sixty minutes, and forgets what is older", async () => {
+    const answers = [200, 404, 503];
+    const receiver = await startReceiver(() => ({ status: answers.shift() ?? 200 }));
+    const clock = virtualClock();
+    const sender = await openSender({ url: receiver.url, clock });
+    const minute = Math.floor(clock.now() / 60_000) * 60_000;
+    for (let n = 0; n < 3; n += 1) {
+      await sender.track({ userId: "u1", event: "e" });
+      await clock.advance(0);
+    }
+    const nothing = {
+      accepted: 0,
+      attempts: 0,
+      failures: 0,
+      nearMisses: 0,
+      delivered: 0,
+      failed: 0,
+      expired: 0,
+    };
+    const first = { ...nothing, accepted: 3, attempts: 3, failures: 2, delivered: 1, failed: 1 };
+    const { minutes } = await sender.stats();
+    expect(minutes).toHaveLength(60);
+    expect(minutes.at(-1)).toEqual({ ...first, at: minute });
+    expect(minutes[0]).toEqual({ ...nothing, at: minute - 59 * 60_000 });
+
+    await clock.advance("59m");
+    const later = (await sender.stats()).minutes;
+    expect(later[0]).toMatchObject({ at: minute, accepted: 3 });
+    expect(later.reduce((sum, { attempts }) => sum + attempts, 0)).toBe(4);
+    await clock.advance("1m");
+    expect((await sender.stats()).minutes.some(({ accepted }) => accepted > 0)).toBe(false);
+  });
+
+  it("counts a success after four fifths of the time as a near miss, in buckets that show how near", async () => {
+    const durations = [3_900, 4_000, 4_001, 4_700, 4_950];
+    const sender = await openSender({
+      url: "http://127.0.0.1:9/",
+      transport: {
+        send: () =>
+          Promise.resolve({
+            outcome: "success",
+            status: 200,
+            durationMs: durations.shift() ?? 1,
+            responseBody: new Uint8Array(),
+          }),
+        close: () => Promise.resolve(),
+      },
+    });
+    for (let n = 0; n < 5; n += 1) await (await sender.track({ userId: "u1", event: "e" })).settled();
+    const { endpoints, minutes } = await sender.stats();
+    const { bounds = [], counts = [], nearMisses } = endpoints[0]?.responseTimes ?? {};
+    const counted = bounds.flatMap((bound, index) =>
+      (counts[index] ?? 0) > 0 ? [[bound, counts[index]]] : [],
+    );
+    expect(counted).toEqual([
+      [4_000, 2],
+      [4_500, 1],
+      [4_900, 1],
+      [5_000, 1],
+    ]);
+    expect(nearMisses).toBe(3);
+    expect(minutes.at(-1)?.nearMisses).toBe(3);
   });
 
   it("by default, the last bucket ends at five seconds (spec 8)", async () => {

@@ -75,6 +75,13 @@ describe("includeFields", () => {
     expect(receipt).toMatchObject({ deliveries: [], skipped: "integrations" });
   });
 
+  it("checks a call that is skipped like any other: one without an identity is refused", async () => {
+    const { sender } = await open(["integrations"], undefined);
+    const { userId: _, ...nobody } = CALL;
+    const calls = [{ ...nobody, anonymousId: undefined, integrations: { All: false } }];
+    await expect(sender.accept(calls)).rejects.toMatchObject({ code: "ERR_FIELD_MISSING", field: "userId" });
+  });
+
   it.each([["receivedAt"], [["recievedAt"]], [[1]], [{}]])(
     "refuses %j, naming what can be included",
     async (value) => {

@@ -83,12 +83,7 @@ export function record<T extends CallType>(type: T, call: Calls[T], defaults: Ca
  */
 export function buildMessage(call: RecordedCall, included?: IncludedFields): BuiltMessage {
   const { type, messageId, userId, anonymousId, timestamp, context = {} } = call;
-  const identity = userId ?? anonymousId;
-  if (identity === undefined) {
-    throw new CallError("ERR_FIELD_MISSING", `${type}() needs a userId or an anonymousId.`, {
-      field: "userId",
-    });
-  }
+  const identity = identityOf(call);
   const own = OWN_FIELDS[type](call);
   const message = {
     version: 1,
@@ -103,6 +98,15 @@ export function buildMessage(call: RecordedCall, included?: IncludedFields): Bui
   };
   const event = type === "track" ? call.event : undefined;
   return { type, messageId, identity, event, body: serialize(type, message) };
+}
+
+/** @throws CallError when nobody is named */
+function identityOf({ type, userId, anonymousId }: RecordedCall): string {
+  const identity = userId ?? anonymousId;
+  if (identity !== undefined) return identity;
+  throw new CallError("ERR_FIELD_MISSING", `${type}() needs a userId or an anonymousId.`, {
+    field: "userId",
+  });
 }
 
 /** The deletion notification of a user: `type`, `userId` and `timestamp`, nothing else (spec 2.2). */

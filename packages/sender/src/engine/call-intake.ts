@@ -36,6 +36,8 @@ export interface TakenCall {
   readonly messageId: string;
   readonly type: BuiltMessage["type"];
   readonly source: string;
+  readonly identity: string;
+  readonly event: string | undefined;
   /** Ids of its deliveries. */
   readonly deliveries: readonly string[];
   readonly skipped: SkipReason | undefined;
@@ -147,18 +149,21 @@ export class CallIntake {
 
   /** One message for all destinations that get the same bytes, which is one as long as no destination includes fields. */
   #addCall(intake: Intake, source: Source, call: OriginatedCall, reason: SkipReason | undefined): void {
-    const { messageId, type } = call;
     const [audience, ...others] = source.audiences;
-    if (others.length === 0 && (audience === undefined || audience.includeFields.length === 0)) {
+    const isOne = others.length === 0 && (audience === undefined || audience.includeFields.length === 0);
+    // One that is skipped is checked like the others.
+    if (isOne || reason !== undefined) {
       this.#add(intake, source, buildMessage(call), reason);
       return;
     }
-    const deliveries: string[] = [];
-    for (const { includeFields, destinations } of reason === undefined ? source.audiences : []) {
+    const messages = source.audiences.map(({ includeFields, destinations }) => {
       const message = buildMessage(call, this.#included(call, includeFields));
-      deliveries.push(...this.addMessage(intake, source, message, destinations));
-    }
-    intake.taken.push({ messageId, type, source: source.name, deliveries, skipped: reason });
+      return { message, deliveries: this.addMessage(intake, source, message, destinations) };
+    });
+    const deliveries = messages.flatMap((each) => each.deliveries);
+    const { messageId, type, identity, event } = messages[0]?.message ?? buildMessage(call);
+    const about = { messageId, type, identity, event, source: source.name };
+    intake.taken.push({ ...about, deliveries, skipped: undefined });
   }
 
   #included(call: OriginatedCall, fields: readonly IncludableField[]): IncludedFields {
@@ -174,10 +179,11 @@ export class CallIntake {
   }
 
   #add(intake: Intake, source: Source, message: BuiltMessage, reason: SkipReason | undefined): void {
-    const { messageId, type } = message;
+    const { messageId, type, identity, event } = message;
     const deliveries = this.addMessage(intake, source, message, reason === undefined ? source.enabled : []);
     const skipped = reason ?? (deliveries.length === 0 ? "no_destination" : undefined);
-    intake.taken.push({ messageId, type, source: source.name, deliveries, skipped });
+    const about = { messageId, type, identity, event, source: source.name };
+    intake.taken.push({ ...about, deliveries, skipped });
   }
 }
 

@@ -19,7 +19,8 @@ import { resultOfRejection } from "../transport/classify.ts";
 import type { AttemptRequest, AttemptResult, Transport } from "../transport/transport.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { RandomSource } from "./random-source.ts";
-import type { ResponseTimeRecorder } from "./stats.ts";
+import { type EndpointRecorder, isNearMiss } from "./endpoint-recorder.ts";
+import type { MinuteCounts } from "./minute-counts.ts";
 
 /** What an engine is made of. */
 export interface EngineParts {
@@ -31,7 +32,8 @@ export interface EngineParts {
   readonly timeoutMs: number;
   readonly random: RandomSource;
   readonly events: EventHub;
-  readonly recorder: ResponseTimeRecorder;
+  readonly recorder: EndpointRecorder;
+  readonly minutes: MinuteCounts;
 }
 
 /** What identifies the sender to receivers (spec 2.2). */
@@ -107,10 +109,11 @@ export class Engine implements DeliveryHandler {
   }
 
   settled(due: DueDelivery, settlement: Settlement): void {
-    const { events, clock } = this.#parts;
+    const { events, clock, minutes } = this.#parts;
     const { delivery } = due;
     const { attempts } = settlement;
     if (settlement.state !== "pending") {
+      minutes.add(settlement.state);
       events.emit(settlement.state, { delivery, attempts });
     } else if (attempts.length > 0) {
       const { dueAt } = settlement;
@@ -134,7 +137,7 @@ export class Engine implements DeliveryHandler {
     destination: Destination,
     endpoint: EndpointSettings,
   ): Promise<readonly RoundAttempt[] | undefined> {
-    const { clock, events, recorder } = this.#parts;
+    const { clock, events } = this.#parts;
     const startedAt = clock.now();
     const { delivery } = due;
     const request = requestOf(due, destination, endpoint);
@@ -142,14 +145,22 @@ export class Engine implements DeliveryHandler {
     const results = last.earlier === undefined ? [last] : [...last.earlier, last];
     if (results.some(({ code }) => code === ABORTED_CODE)) return undefined;
     return results.map((result) => {
-      recorder.record(due.delivery.destination, endpoint.url, result);
       const whole = attemptOf(result, due.rounds + 1, endpoint.url, startedAt);
       const attempt = withoutCredentials(whole, destination.credentials);
       events.emit("attempt", { delivery, attempt });
+      this.#count(destination.key, attempt);
       return result.retryAfter === undefined
         ? { attempt }
         : { attempt, notBefore: notBeforeOf(result, clock.now()) };
     });
+  }
+
+  #count(destination: string, attempt: Attempt): void {
+    const { recorder, minutes, timeoutMs } = this.#parts;
+    minutes.add("attempts");
+    if (attempt.outcome !== "success") minutes.add("failures");
+    else if (isNearMiss(attempt, timeoutMs)) minutes.add("nearMisses");
+    recorder.record(destination, attempt);
   }
 
   /** An injected transport may reject, throw or resolve to anything. */

@@ -7,12 +7,15 @@ type Listeners = { readonly [K in EventName]: Map<Listener<K>, { readonly once: 
 /** The events of a sender. What a listener throws is an uncaught exception, and never part of the engine's work. */
 export class EventHub {
   readonly #listeners: Listeners = {
+    accepted: new Map(),
     attempt: new Map(),
     delivered: new Map(),
     retrying: new Map(),
     failed: new Map(),
     expired: new Map(),
     skipped: new Map(),
+    failing: new Map(),
+    recovered: new Map(),
     storeError: new Map(),
   };
 
@@ -24,6 +27,11 @@ export class EventHub {
 
   remove<K extends EventName>(event: K, listener: Listener<K>): void {
     this.#of(event).delete(listener);
+  }
+
+  /** Whether anybody listens, where an event takes work to make. */
+  has(event: EventName): boolean {
+    return this.#listeners[event].size > 0;
   }
 
   removeAll(): void {

@@ -13,6 +13,7 @@ import type { Delivery, DeliveryFilter } from "../delivery/delivery.ts";
 import { shownMasked } from "../settings/mask-settings.ts";
 import { parseSettings } from "../settings/parse-settings.ts";
 import type { SenderSettings } from "../settings/settings.ts";
+import { Acceptor } from "./acceptor.ts";
 import type { CallIntake, Intake, TakenCall } from "./call-intake.ts";
 import { checkCloseOptions, checkDeleteOptions, checkDeliveryFilter } from "./check-options.ts";
 import { closeParts } from "./close-parts.ts";
@@ -44,6 +45,7 @@ const DEFAULT_CLOSE_MS = 10_000;
 /** The sender: takes calls in, and gives everything else to the part that knows about it. */
 export class Forwarder implements Sender {
   readonly #parts: ForwarderParts;
+  readonly #acceptor: Acceptor;
   readonly #profiles: ProfileSyncer;
   #settings: SenderSettings;
   #closing: Promise<void> | undefined;
@@ -51,7 +53,8 @@ export class Forwarder implements Sender {
   constructor(parts: ForwarderParts, settings: SenderSettings) {
     this.#parts = parts;
     this.#settings = settings;
-    this.#profiles = new ProfileSyncer(parts.intake, parts.store);
+    this.#acceptor = new Acceptor(parts);
+    this.#profiles = new ProfileSyncer(parts.intake, parts.store, this.#acceptor);
     this.configure(settings);
   }
 
@@ -99,7 +102,9 @@ export class Forwarder implements Sender {
 
   async syncAudience(name: string, userIds: Iterable<string>, options?: CallOptions): Promise<SyncReceipt> {
     this.#assertOpen();
-    return this.#syncReceipt(await this.#working(this.#profiles.syncAudience(name, userIds, options)));
+    return this.#syncReceipt(
+      await this.#acceptor.working(this.#profiles.syncAudience(name, userIds, options)),
+    );
   }
 
   async syncComputedTrait(
@@ -108,7 +113,9 @@ export class Forwarder implements Sender {
     options?: CallOptions,
   ): Promise<SyncReceipt> {
     this.#assertOpen();
-    return this.#syncReceipt(await this.#working(this.#profiles.syncComputedTrait(name, values, options)));
+    return this.#syncReceipt(
+      await this.#acceptor.working(this.#profiles.syncComputedTrait(name, values, options)),
+    );
   }
 
   on<K extends keyof SenderEvents>(event: K, listener: (payload: SenderEvents[K]) => void): this {
@@ -149,17 +156,18 @@ export class Forwarder implements Sender {
     const { store, intake } = this.#parts;
     const original = await store.find(id);
     const next = { id: intake.newId(), acceptedAt: intake.now() };
-    if (original === undefined || !(await this.#working(store.repeat(id, next)))) {
+    if (original === undefined || !(await this.#acceptor.working(store.repeat(id, next)))) {
       throw new RangeError(
         `resend(): no delivery ${JSON.stringify(id)} in the store. Finished deliveries are kept for \`keepFor\`.`,
       );
     }
+    this.#acceptor.tellRepeat(original, next);
     return this.#receipt({ messageId: original.messageId, deliveries: [next.id], skipped: undefined });
   }
 
   async stats(): Promise<SenderStats> {
     this.#assertOpen();
-    return collectStats(this.#parts.intake.sources, this.#parts.store, this.#parts.recorder);
+    return collectStats(this.#parts.intake.sources, this.#parts.store, this.#parts);
   }
 
   get settings(): SenderSettings {
@@ -207,23 +215,11 @@ export class Forwarder implements Sender {
   }
 
   async #store(intake: Intake): Promise<void> {
-    await this.#working(this.#parts.store.accept(intake));
-    for (const { messageId, type, source, skipped } of intake.taken) {
+    await this.#acceptor.accept(intake);
+    for (const { messageId, type, source, event, identity, skipped } of intake.taken) {
       if (skipped === undefined) continue;
-      this.#parts.events.emit("skipped", { messageId, type, source, reason: skipped });
-    }
-  }
-
-  /** Neither the clock advances nor `idle` resolves while something is being stored. */
-  async #working<T>(storing: Promise<T>): Promise<T> {
-    const { clock, waiters } = this.#parts;
-    const release = clock.hold();
-    waiters.working();
-    try {
-      return await storing;
-    } finally {
-      release();
-      waiters.worked();
+      const call = { messageId, type, source, event, identity };
+      this.#parts.events.emit("skipped", { ...call, reason: skipped });
     }
   }
 

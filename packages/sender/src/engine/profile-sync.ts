@@ -10,6 +10,7 @@ import type {
   NewMessage,
   TraitOwner,
 } from "../store/delivery-store.ts";
+import type { Acceptor } from "./acceptor.ts";
 import type { CallIntake } from "./call-intake.ts";
 import { checkCallOptions } from "./check-options.ts";
 import type { CallOptions, SkipReason } from "./sender.ts";
@@ -36,12 +37,14 @@ interface Announcement extends TraitChange {
 /** Syncs audiences and computed traits, one after another for each trait. */
 export class ProfileSyncer {
   readonly #intake: CallIntake;
-  readonly #store: DeliveryStore;
+  readonly #store: Pick<DeliveryStore, "traits">;
+  readonly #acceptor: Pick<Acceptor, "accept">;
   readonly #running = new Map<string, Promise<unknown>>();
 
-  constructor(intake: CallIntake, store: DeliveryStore) {
+  constructor(intake: CallIntake, store: Pick<DeliveryStore, "traits">, acceptor: Pick<Acceptor, "accept">) {
     this.#intake = intake;
     this.#store = store;
+    this.#acceptor = acceptor;
   }
 
   /**
@@ -132,7 +135,7 @@ export class ProfileSyncer {
         new Map(changes.map(({ userId, stored }) => [userId, stored])),
       ]),
     );
-    await this.#store.accept({ ...acceptance, traits: { source: source.name, trait, owner, values } });
+    await this.#acceptor.accept({ ...acceptance, traits: { source: source.name, trait, owner, values } });
     return {
       changed: announcements.filter(({ stored }) => stored !== null).map(({ userId }) => userId),
       removed: announcements.filter(({ stored }) => stored === null).map(({ userId }) => userId),

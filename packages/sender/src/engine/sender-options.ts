@@ -22,6 +22,8 @@ export interface EngineOptions {
   readonly attemptTimeout?: Duration | undefined;
   /** Makes ids and the spread of retries repeatable: the same seed and calls give the same run. */
   readonly seed?: string | number | undefined;
+  /** After how many failed attempts in a row an endpoint is reported as `failing`. Default: 5. */
+  readonly failingAfter?: number | undefined;
   /** Blocks endpoints on private networks and on this machine too. Default: `false`. */
   readonly blockPrivateNetworks?: boolean | undefined;
   /** What carries attempts to endpoints. The sender closes it. Default: `createTransport()`. */
@@ -47,6 +49,7 @@ export const ENGINE_NAMES: OptionNames<EngineOptions> = {
   retry: true,
   attemptTimeout: true,
   seed: true,
+  failingAfter: true,
   blockPrivateNetworks: true,
   transport: true,
 };

@@ -13,6 +13,7 @@ import type { Attempt } from "../delivery/attempt.ts";
 import type { Delivery, DeliveryFilter, DeliveryInfo } from "../delivery/delivery.ts";
 import type { SenderSettings } from "../settings/settings.ts";
 import type { CallOrigin } from "../calls/message.ts";
+import type { FailureStreak } from "./endpoint-recorder.ts";
 import type { SenderStats } from "./stats.ts";
 
 /** A call that follows the rules of `@countersign/protocol`, with its time. Without an id it gets one. */
@@ -85,6 +86,8 @@ export interface SyncReceipt {
 
 /** The events of a sender, and what their listeners receive. */
 export interface SenderEvents {
+  /** A delivery is stored. Emitted for each delivery, a repeated one too; `attempt` may come first. */
+  accepted: { readonly delivery: DeliveryInfo; readonly resendOf?: string | undefined };
   /** An attempt has ended. Its result is not stored yet. */
   attempt: { readonly delivery: DeliveryInfo; readonly attempt: Attempt };
   /** An endpoint accepted the message. Emitted after this is stored. */
@@ -105,8 +108,19 @@ export interface SenderEvents {
     readonly messageId: string;
     readonly type: MessageType;
     readonly source: string;
+    /** The event's name, of a track call. */
+    readonly event?: string | undefined;
+    /** Whom it is about: its `userId`, else its `anonymousId`. */
+    readonly identity: string;
     readonly reason: SkipReason;
   };
+  /**
+   * So many attempts at an endpoint failed in a row, for any message (option `failingAfter`). Emitted once, until it has
+   * recovered. Rejections of requests that a fault has spoilt do not count.
+   */
+  failing: FailureStreak;
+  /** An endpoint that was failing has accepted a message. */
+  recovered: FailureStreak;
   /** The store failed while no caller was waiting. Accepted deliveries stay pending and are tried again. */
   storeError: { readonly error: Error };
 }

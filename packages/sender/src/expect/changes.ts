@@ -9,6 +9,7 @@ export interface Changes {
 }
 
 const EVENTS: readonly (keyof SenderEvents)[] = [
+  "accepted",
   "attempt",
   "delivered",
   "retrying",

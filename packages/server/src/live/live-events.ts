@@ -40,7 +40,9 @@ export class LiveEvents {
         delayMs: roundedMs(delayMs),
       }),
     );
-    sender.on("skipped", (skipped) => this.tell({ event: "skipped", ...skipped }));
+    sender.on("skipped", ({ messageId, type, source, reason }) =>
+      this.tell({ event: "skipped", messageId, type, source, reason }),
+    );
     sender.on("storeError", ({ error }) => this.tell({ event: "store_error", message: error.message }));
   }
 
