@@ -38,28 +38,46 @@ export function openApiDocument(): Schema {
   };
 }
 
-function describe({ id, summary, path, query = {}, body, answer, errors = {} }: Operation): Schema {
+function describe({
+  id,
+  summary,
+  path,
+  query = {},
+  headers = [],
+  body,
+  bodyIsOptional,
+  answer,
+  errors = {},
+}: Operation): Schema {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: "path",
     required: true,
     schema: { type: "string" },
   }));
+  const inHeaders = headers.map((name) => ({ name, in: "header", schema: { type: "string" } }));
   const inQuery = Object.entries(query).map(([name, schema]) => ({ name, in: "query", schema }));
   const problems = {
     400: "The request is malformed.",
     401: "The token is missing.",
     403: "Not from here.",
+    ...(body && { 413: "The body is too large." }),
+    503: "The store failed, or has no room.",
     ...errors,
   };
   return {
     operationId: id,
     summary,
-    parameters: [...inPath, ...inQuery],
-    ...(body && { requestBody: { required: true, content: { "application/json": { schema: body } } } }),
+    parameters: [...inPath, ...inQuery, ...inHeaders],
+    ...(body && {
+      requestBody: { required: bodyIsOptional !== true, content: { "application/json": { schema: body } } },
+    }),
     responses: {
       [answer.status]: {
         description: "Done.",
+        ...(answer.headers && {
+          headers: Object.fromEntries(answer.headers.map((name) => [name, { schema: { type: "string" } }])),
+        }),
         ...(answer.schema && { content: { [answer.type ?? "application/json"]: { schema: answer.schema } } }),
       },
       ...Object.fromEntries(

@@ -6,13 +6,14 @@ import type { FaultList } from "../live/fault-list.ts";
 import type { LiveEvents } from "../live/live-events.ts";
 import type { WarningList } from "../live/warning-list.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { SettingsBook } from "../settings/settings-book.ts";
+import type { SettingsBook, SettingsVersions } from "../settings/settings-book.ts";
 
 /** What the operations of the control API work on. */
 export interface ApiContext {
   readonly sender: Sender;
   readonly ledger: Ledger;
   readonly book: SettingsBook;
+  readonly versions: SettingsVersions;
   readonly faults: FaultList;
   readonly warnings: WarningList;
   readonly events: LiveEvents;
@@ -28,7 +29,7 @@ export type Schema = Readonly<Record<string, unknown>>;
 /** What a handler is given: validated, so its casts state what the schema has checked. */
 export interface OperationInput {
   readonly params: Readonly<Record<string, string>>;
-  readonly query: Readonly<Record<string, string | number | undefined>>;
+  readonly query: Readonly<Record<string, unknown>>;
   readonly body: unknown;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
@@ -44,8 +45,22 @@ export interface Operation {
   /** Properties of the query string, all optional. */
   readonly query?: Readonly<Record<string, Schema>>;
   readonly body?: Schema;
+  /** Request headers that it reads, all optional. */
+  readonly headers?: readonly string[];
+  /** The body may be left out. */
+  readonly bodyIsOptional?: true;
+  /** What the route checks in place of `body`, where the rest is checked by what takes it. */
+  readonly checkedBody?: Schema;
+  /** Most bytes of the body. Default: 256 KiB. */
+  readonly maxBodyBytes?: number;
   /** The answer of a success: a status, and the schema of its JSON. Without a schema it has no body. */
-  readonly answer: { readonly status: 200 | 201 | 204; readonly schema?: Schema; readonly type?: string };
+  readonly answer: {
+    readonly status: 200 | 201 | 202 | 204;
+    readonly schema?: Schema;
+    readonly type?: string;
+    /** Headers that it carries. */
+    readonly headers?: readonly string[];
+  };
   /** Statuses of the errors that are its own, each with its meaning. */
   readonly errors?: Readonly<Record<number, string>>;
   handle(context: ApiContext, input: OperationInput): unknown;

@@ -1,42 +1,75 @@
 import { STATUS_CODES } from "node:http";
-import { CallError, SettingsError } from "@countersign/sender";
+import { CallError, SettingsError, StoreError } from "@countersign/sender";
 import type { FastifyInstance, FastifyReply } from "fastify";
+import { escaped, validationProblem, type ProblemIssue } from "./validation-problem.ts";
 
 /** An answer of the control API that is an error (RFC 9457). */
 export class Problem extends Error {
   override readonly name = "Problem";
   readonly status: number;
+  readonly errors: readonly ProblemIssue[] | undefined;
 
-  /** @param detail What was wrong and what to do, for the caller to read. */
-  constructor(status: number, detail: string) {
+  /**
+   * @param detail What was wrong and what to do, for the caller to read.
+   * @param errors Each thing that is wrong, for a program to show where it is.
+   */
+  constructor(status: number, detail: string, errors?: readonly ProblemIssue[]) {
     super(detail);
     this.status = status;
+    this.errors = errors;
   }
 }
 
 /** Makes every error of a scope an `application/problem+json`. */
 export function answerWithProblems(scope: FastifyInstance, onError: (error: unknown) => void): void {
   scope.setErrorHandler(async (error, _request, reply) => {
-    const { status, detail } = describe(error);
-    if (status >= 500) onError(error);
-    return sendProblem(reply, status, detail);
+    const problem = problemOf(error);
+    if (problem.status >= 500) onError(error);
+    if (problem.status === 503) reply.header("retry-after", "5");
+    return sendProblem(reply, problem);
   });
   scope.setNotFoundHandler(async (_request, reply) =>
-    sendProblem(reply, 404, "Path not found. The API is described at /api/openapi.json."),
+    sendProblem(reply, new Problem(404, "Path not found. The API is described at /api/openapi.json.")),
   );
 }
 
-function sendProblem(reply: FastifyReply, status: number, detail: string): FastifyReply {
-  const body = { type: "about:blank", title: STATUS_CODES[status] ?? "Error", status, detail };
+/**
+ * The problem of settings that are not valid.
+ *
+ * @param prefix Where in the settings the body stands, such as `sources[0].destinations[1]`.
+ */
+export function settingsProblem({ message, issues }: SettingsError, prefix: string): Problem {
+  const errors = issues.map(({ path, where, problem }) =>
+    path.startsWith(prefix)
+      ? { pointer: pointerOf(path.slice(prefix.length)), detail: problem }
+      : { pointer: "", detail: `${where}: ${path} ${problem}` },
+  );
+  return new Problem(422, message, errors);
+}
+
+/** A path such as `.endpoints[0].url` as a JSON pointer. */
+function pointerOf(path: string): string {
+  const parts = path.split(/[.[\]]+/).filter((part) => part !== "");
+  return parts.map((part) => `/${escaped(part)}`).join("");
+}
+
+function sendProblem(reply: FastifyReply, { status, message: detail, errors }: Problem): FastifyReply {
+  const title = STATUS_CODES[status] ?? "Error";
+  const body = { type: "about:blank", title, status, detail, ...(errors && { errors }) };
   return reply.code(status).type("application/problem+json").send(JSON.stringify(body));
 }
 
-function describe(error: unknown): { readonly status: number; readonly detail: string } {
-  if (error instanceof Problem) return { status: error.status, detail: error.message };
-  // Settings and calls are the caller's own; their errors name the field.
-  if (error instanceof CallError || error instanceof SettingsError)
-    return { status: 422, detail: error.message };
+function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof CallError) {
+    const pointer = pointerOf(error.field ?? "");
+    return new Problem(422, error.message, [{ pointer, detail: error.message }]);
+  }
+  if (error instanceof SettingsError) return settingsProblem(error, "");
+  if (error instanceof StoreError) return new Problem(503, error.message);
+  const invalid = validationProblem(error);
+  if (invalid) return new Problem(400, invalid.detail, invalid.errors);
   const status = error instanceof Error && "statusCode" in error ? Number(error.statusCode) : 500;
-  if (error instanceof Error && status >= 400 && status < 500) return { status, detail: error.message };
-  return { status: 500, detail: "The server failed. See its log for details." };
+  if (error instanceof Error && status >= 400 && status < 500) return new Problem(status, error.message);
+  return new Problem(500, "The server failed. See its log for details.");
 }

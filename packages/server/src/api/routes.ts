@@ -1,12 +1,20 @@
 import type { FastifyInstance } from "fastify";
 import type { ApiContext, Operation, OperationInput, Schema } from "./operation.ts";
+import { readQuery } from "./read-query.ts";
 import { openApiDocument, operations } from "./open-api.ts";
+
+/** Most bytes of a body, unless an operation takes more. Every mistake in it is reported, which takes memory. */
+const MAX_BODY_BYTES = 262_144;
 
 /** Adds the control API to a scope, to be registered under `/api`. */
 export async function apiRoutes(scope: FastifyInstance, { context }: { context: ApiContext }): Promise<void> {
   const document = JSON.stringify(openApiDocument());
   scope.get("/openapi.json", async (_request, reply) => reply.type("application/json").send(document));
   for (const operation of operations) addRoute(scope, context, operation);
+}
+
+function checkedBody({ body = {}, checkedBody: checked = body, bodyIsOptional }: Operation): Schema {
+  return bodyIsOptional ? { anyOf: [{ type: "null" }, checked] } : checked;
 }
 
 function addRoute(scope: FastifyInstance, context: ApiContext, operation: Operation): void {
@@ -16,9 +24,12 @@ function addRoute(scope: FastifyInstance, context: ApiContext, operation: Operat
     url: path.replaceAll(/\{(\w+)\}/g, ":$1"),
     schema: {
       ...(query && { querystring: { type: "object", properties: query, additionalProperties: false } }),
-      ...(body && { body }),
+      ...(body && { body: checkedBody(operation) }),
     },
-    preValidation: async (request) => readNumbers(request.query as Record<string, unknown>, query ?? {}),
+    bodyLimit: operation.maxBodyBytes ?? MAX_BODY_BYTES,
+    preValidation: async (request) => {
+      if (query) readQuery(request.query as Record<string, unknown>, query);
+    },
     handler: async (request, reply) => {
       const input = {
         params: request.params,
@@ -32,12 +43,4 @@ function addRoute(scope: FastifyInstance, context: ApiContext, operation: Operat
       return reply.code(answer.status).send(result);
     },
   });
-}
-
-/** In a query string everything is text, and nothing else is made of it on the way to its schema. */
-function readNumbers(given: Record<string, unknown>, schemas: Readonly<Record<string, Schema>>): void {
-  for (const [name, { type }] of Object.entries(schemas)) {
-    const value = given[name];
-    if (type === "integer" && typeof value === "string" && /^\d+$/.test(value)) given[name] = Number(value);
-  }
 }

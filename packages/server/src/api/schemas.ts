@@ -42,7 +42,22 @@ const endpoint = object({ url: TEXT, headers: HEADERS, ca: { anyOf: [TEXT, TEXTS
 
 /** The schemas that the answers and bodies of the control API are made of. */
 export const schemas: Readonly<Record<string, Schema>> = {
-  Problem: object({ type: TEXT, title: TEXT, status: COUNT, detail: TEXT }),
+  Problem: object(
+    { type: TEXT, title: TEXT, status: COUNT, detail: TEXT, errors: { type: "array", items: ref("Issue") } },
+    ["errors"],
+  ),
+  Issue: object(
+    {
+      pointer: {
+        type: "string",
+        description: "Where in the body, as a JSON pointer; empty for the whole of it.",
+      },
+      parameter: { type: "string", description: "Which parameter of the query string." },
+      detail: TEXT,
+      rule: { type: "string", description: "The rule that a call breaks, as in the rejections." },
+    },
+    ["pointer", "parameter", "rule"],
+  ),
   Attempt: object(
     {
       round: COUNT,

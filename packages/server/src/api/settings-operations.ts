@@ -1,7 +1,14 @@
-import type { DestinationSettings, Sender, SenderSettings, SourceSettings } from "@countersign/sender";
+import {
+  SettingsError,
+  type DestinationSettings,
+  type Sender,
+  type SenderSettings,
+  type SourceSettings,
+} from "@countersign/sender";
 import { messageOf } from "../errors/server-error.ts";
 import type { SettingsBook } from "../settings/settings-book.ts";
-import { Problem } from "./problem.ts";
+import { Problem, settingsProblem } from "./problem.ts";
+import { escaped } from "./validation-problem.ts";
 import {
   namedDestinations,
   sourceOf,
@@ -11,11 +18,17 @@ import {
   withSource,
 } from "../settings/settings-edit.ts";
 import { HIDDEN, withHiddenHeaders, withKnownHeaders } from "../settings/hidden-headers.ts";
-import { ref, type ApiContext, type Operation } from "./operation.ts";
+import { ref, type ApiContext, type Operation, type OperationInput } from "./operation.ts";
 import { bodies } from "./schemas.ts";
 
 const NO_SOURCE = { 404: "Source not found." };
-const INVALID = { 422: "The settings are invalid. The old settings still apply." };
+const STALE = { 412: "The settings have changed since they were read with this ETag." };
+const UNSAVED = { 503: "The settings cannot be saved. The old ones still apply." };
+const INVALID = {
+  ...STALE,
+  ...UNSAVED,
+  422: "The settings are invalid. The old settings still apply.",
+};
 
 /** Sources and destinations. A change that does not outlast the server says so in its answer. */
 export const settingsOperations: readonly Operation[] = [
@@ -24,32 +37,36 @@ export const settingsOperations: readonly Operation[] = [
     path: "/sources",
     id: "listSources",
     summary:
-      "Every source with its destinations. Secrets, write keys and the values of static headers are not shown: `signed` says whether a secret is set.",
-    answer: { status: 200, schema: { type: "array", items: ref("Source") } },
-    handle: ({ sender, book }) => sender.settings.sources.map((source) => sourceJson(source, book)),
+      "Every source with its destinations, and an ETag for all of them. Secrets, write keys and the values of static headers are not shown: `signed` says whether a secret is set.",
+    answer: { status: 200, schema: { type: "array", items: ref("Source") }, headers: ["ETag"] },
+    handle(context, { reply }) {
+      tellETag(context, reply);
+      return context.sender.settings.sources.map((source) => sourceJson(source, context.book));
+    },
   },
   {
     method: "PUT",
     path: "/sources/{source}",
     id: "putSource",
     summary: "Adds a source, or changes one. Its destinations are not changed.",
+    headers: ["If-Match"],
     body: bodies.source,
-    answer: { status: 200, schema: ref("Source") },
+    answer: { status: 200, schema: ref("Source"), headers: ["ETag"] },
     errors: INVALID,
-    handle(context, { params, body }) {
+    handle(context, input) {
       const { settings } = context.sender;
-      const name = params["source"] ?? "";
+      const name = input.params["source"] ?? "";
       const before = sourceOf(settings, name) ?? { name, destinations: [] };
-      const { writeKey, ...given } = body as Partial<SourceSettings>;
+      const { writeKey, ...given } = input.body as Partial<SourceSettings>;
       // What was read can be changed and sent back.
       const key = writeKey === HIDDEN ? before.writeKey : (writeKey ?? before.writeKey);
       if (writeKey === HIDDEN && key === undefined) {
-        throw new Problem(422, "The write key is hidden, and this source had no write key. Pass its value.");
+        const detail = "The write key is hidden, and this source had no write key. Pass its value.";
+        throw new Problem(422, detail, [{ pointer: "/writeKey", detail }]);
       }
-      change(
-        context,
-        withSource(settings, { ...before, ...given, ...(key !== undefined && { writeKey: key }) }),
-      );
+      const source = { ...before, ...given, ...(key !== undefined && { writeKey: key }) };
+      const next = withSource(settings, source);
+      change(context, input, { next, source: name, prefix: sourcePath(next, name) });
       return changed(context, name);
     },
   },
@@ -58,11 +75,16 @@ export const settingsOperations: readonly Operation[] = [
     path: "/sources/{source}",
     id: "deleteSource",
     summary: "Removes a source. Its pending deliveries wait until it is added again.",
-    answer: { status: 200, schema: ref("Removed") },
-    errors: { ...NO_SOURCE, 422: "The last source cannot be removed." },
-    handle(context, { params }) {
-      const { name } = existing(context.sender, params["source"]);
-      change(context, withoutSource(context.sender.settings, name));
+    headers: ["If-Match"],
+    answer: { status: 200, schema: ref("Removed"), headers: ["ETag"] },
+    errors: { ...NO_SOURCE, ...STALE, ...UNSAVED, 422: "The last source cannot be removed." },
+    handle(context, input) {
+      const { name } = existing(context.sender, input.params["source"]);
+      change(context, input, {
+        next: withoutSource(context.sender.settings, name),
+        source: name,
+        removed: true,
+      });
       return temporary(context, name);
     },
   },
@@ -71,27 +93,19 @@ export const settingsOperations: readonly Operation[] = [
     path: "/sources/{source}/destinations/{destination}",
     id: "putDestination",
     summary: "Adds a destination, or replaces the settings of one. Without `secret`, the old secret is kept.",
+    headers: ["If-Match"],
     body: bodies.destination,
-    answer: { status: 200, schema: ref("Source") },
+    answer: { status: 200, schema: ref("Source"), headers: ["ETag"] },
     errors: { ...NO_SOURCE, ...INVALID },
-    handle(context, { params, body }) {
-      const { sender } = context;
-      const source = existing(sender, params["source"]);
-      const name = params["destination"] ?? "";
-      const { secret: given, ...settings } = body as Omit<DestinationSettings, "secret"> & {
-        readonly secret?: string | null;
-      };
-      const before = namedDestinations(source).find((destination) => destination.name === name);
-      const secret = given === undefined ? before?.secret : (given ?? undefined);
-      const endpoints = withKnownHeaders(settings.endpoints, before?.endpoints ?? []);
-      if (typeof endpoints === "string") {
-        throw new Problem(
-          422,
-          `The value of the header ${JSON.stringify(endpoints)} is hidden, and this URL had no such header. Pass its value.`,
-        );
-      }
-      const destination = { ...settings, endpoints, name, ...(secret !== undefined && { secret }) };
-      change(context, withSource(sender.settings, withDestination(source, destination)));
+    handle(context, input) {
+      const { settings } = context.sender;
+      const source = existing(context.sender, input.params["source"]);
+      const destination = destinationFrom(input, source);
+      const withIt = withDestination(source, destination);
+      const index = withIt.destinations.findIndex(({ name }) => name === destination.name);
+      const next = withSource(settings, withIt);
+      const prefix = `${sourcePath(next, source.name)}.destinations[${index}]`;
+      change(context, input, { next, source: source.name, prefix });
       return changed(context, source.name);
     },
   },
@@ -100,19 +114,20 @@ export const settingsOperations: readonly Operation[] = [
     path: "/sources/{source}/destinations/{destination}",
     id: "deleteDestination",
     summary: "Removes a destination. Its pending deliveries wait until it is added again.",
-    answer: { status: 200, schema: ref("Removed") },
-    errors: NO_SOURCE,
-    handle(context, { params }) {
-      const { sender } = context;
-      const source = existing(sender, params["source"]);
-      const name = params["destination"] ?? "";
+    headers: ["If-Match"],
+    answer: { status: 200, schema: ref("Removed"), headers: ["ETag"] },
+    errors: { ...NO_SOURCE, ...STALE, ...UNSAVED },
+    handle(context, input) {
+      const source = existing(context.sender, input.params["source"]);
+      const name = input.params["destination"] ?? "";
       if (!namedDestinations(source).some((destination) => destination.name === name)) {
         throw new Problem(
           404,
           `Source ${JSON.stringify(source.name)} has no destination ${JSON.stringify(name)}.`,
         );
       }
-      change(context, withSource(sender.settings, withoutDestination(source, name)));
+      const next = withSource(context.sender.settings, withoutDestination(source, name));
+      change(context, input, { next, source: source.name });
       return temporary(context, source.name);
     },
   },
@@ -125,16 +140,76 @@ function existing(sender: Sender, name = ""): SourceSettings {
   return source;
 }
 
+type NamedSettings = DestinationSettings & { readonly name: string };
+
+/** The destination that a body describes: what is hidden in it, or left out, is as it was. */
+function destinationFrom({ params, body }: OperationInput, source: SourceSettings): NamedSettings {
+  const name = params["destination"] ?? "";
+  const { secret: given, ...settings } = body as Omit<DestinationSettings, "secret"> & {
+    readonly secret?: string | null;
+  };
+  const before = namedDestinations(source).find((destination) => destination.name === name);
+  const secret = given === undefined ? before?.secret : (given ?? undefined);
+  const endpoints = withKnownHeaders(settings.endpoints, before?.endpoints ?? []);
+  if (!("unknown" in endpoints)) {
+    return { ...settings, endpoints: endpoints.known, name, ...(secret !== undefined && { secret }) };
+  }
+  const { header, index } = endpoints.unknown;
+  const detail = `The value of the header ${JSON.stringify(header)} is hidden, and this URL had no such header. Pass its value.`;
+  throw new Problem(422, detail, [{ pointer: `/endpoints/${index}/headers/${escaped(header)}`, detail }]);
+}
+
+function sourcePath({ sources }: SenderSettings, name: string): string {
+  return `sources[${sources.findIndex((source) => source.name === name)}]`;
+}
+
+interface Change {
+  readonly next: SenderSettings;
+  /** The source that it is about. */
+  readonly source: string;
+  readonly removed?: true;
+  /** Where in the settings the body stands. */
+  readonly prefix?: string;
+}
+
 /** Puts settings in force and saves them. If they cannot be saved, the old ones stay in force. */
-function change({ sender, book }: ApiContext, settings: SenderSettings): void {
+function change(
+  context: ApiContext,
+  { request, reply }: OperationInput,
+  { next, source, removed, prefix = "" }: Change,
+): void {
+  const { sender, book, events } = context;
+  assertFresh(context, request.headers["if-match"]);
   const before = sender.settings;
-  sender.configure(settings);
   try {
-    book.save(settings.sources);
+    sender.configure(next);
+  } catch (error) {
+    throw error instanceof SettingsError ? settingsProblem(error, prefix) : error;
+  }
+  try {
+    book.save(next.sources);
   } catch (error) {
     sender.configure(before);
     throw new Problem(503, messageOf(error));
   }
+  const etag = tellETag(context, reply);
+  events.tell({ event: "settings", etag, source, ...(removed && { removed }) });
+}
+
+function assertFresh({ sender, versions }: ApiContext, given: string | undefined): void {
+  if (given === undefined || given.trim() === "*") return;
+  const current = versions.etagOf(sender.settings);
+  if (given.split(",").some((tag) => tag.trim() === current)) return;
+  throw new Problem(
+    412,
+    "The settings have changed since you read them, so nothing was changed. Read them again with GET /api/sources, and repeat your change.",
+  );
+}
+
+function tellETag({ sender, versions }: ApiContext, reply: OperationInput["reply"]): string {
+  const etag = versions.etagOf(sender.settings);
+  reply.header("etag", etag);
+  return etag;
 }
 
 function changed(context: ApiContext, name: string): object {

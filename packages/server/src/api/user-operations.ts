@@ -1,6 +1,10 @@
 import type { CallOptions, Receipt, Sender, SyncReceipt } from "@countersign/sender";
+import { Problem } from "./problem.ts";
 import { ref, type Operation } from "./operation.ts";
 import { bodies } from "./schemas.ts";
+
+/** An audience of some hundred thousand users. */
+const MAX_PROFILE_BYTES = 16 * 1_024 * 1_024;
 
 /** What is about users rather than calls: audiences, computed traits and deletions. */
 export const userOperations: readonly Operation[] = [
@@ -11,9 +15,20 @@ export const userOperations: readonly Operation[] = [
     summary:
       "Sends an audience's changes: one identify message for each user who joined or left since the last sync.",
     body: bodies.audience,
+    // A million wrong users would make a million errors; the sender checks them and stops at the first.
+    checkedBody: {
+      ...bodies.audience,
+      properties: { userIds: { type: "array" }, source: { type: "string" } },
+    },
+    maxBodyBytes: MAX_PROFILE_BYTES,
     answer: { status: 200, schema: ref("SyncReceipt") },
     async handle({ sender }, { params, body }) {
       const { userIds, source } = body as { readonly userIds: readonly string[]; readonly source?: string };
+      const wrong = userIds.findIndex((id) => typeof id !== "string");
+      if (wrong !== -1) {
+        const errors = [{ pointer: `/userIds/${wrong}`, detail: "must be a string." }];
+        throw new Problem(400, `/userIds/${wrong} must be a string.`, errors);
+      }
       return syncJson(await sender.syncAudience(params["name"] ?? "", userIds, options(sender, source)));
     },
   },
@@ -24,6 +39,7 @@ export const userOperations: readonly Operation[] = [
     summary:
       "Sends a computed trait's changes: one identify message for each user whose value changed. null removes the value.",
     body: bodies.computedTrait,
+    maxBodyBytes: MAX_PROFILE_BYTES,
     answer: { status: 200, schema: ref("SyncReceipt") },
     async handle({ sender }, { params, body }) {
       const { values, source } = body as {

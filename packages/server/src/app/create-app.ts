@@ -33,8 +33,6 @@ export interface AppOptions extends GuardOptions {
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const MAX_HEADER_BYTES = 16_384;
-/** The largest body of the control API: an audience of some hundred thousand users. */
-const MAX_API_BODY_BYTES = 16 * 1_024 * 1_024;
 
 /** Composes the routes: `/v1` open to every client, everything else behind the guard. */
 export function createApp(options: AppOptions): FastifyInstance {
@@ -50,7 +48,6 @@ export function createApp(options: AppOptions): FastifyInstance {
     exposeHeadRoutes: false,
     // What arrives on an open connection while the server drains is still stored, rather than refused without a code.
     return503OnClosing: false,
-    bodyLimit: MAX_API_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     http: limits,
     // As an object of any kind, because the types make another server of it; at run time both have the same interface.
@@ -64,7 +61,9 @@ export function createApp(options: AppOptions): FastifyInstance {
       answerMalformedUrl(reply.raw);
     },
     // A body that says null or "u1" where a list belongs would else be taken for an empty text, false or a list of one.
-    ajv: { customOptions: { removeAdditional: false, strict: false, coerceTypes: false } },
+    ajv: {
+      customOptions: { removeAdditional: false, strict: false, coerceTypes: false, allErrors: true },
+    },
   });
   limitConnections(app.server, maxConnections);
   app.addHook("onRequest", async (_request, reply) => {

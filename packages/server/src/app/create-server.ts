@@ -11,7 +11,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { recordingTransport } from "../recording/recording-transport.ts";
-import { SettingsBook } from "../settings/settings-book.ts";
+import { SettingsBook, SettingsVersions } from "../settings/settings-book.ts";
 import { checkServerOptions } from "./check-server-options.ts";
 import { createApp } from "./create-app.ts";
 import { EventStreams } from "../live/event-stream.ts";
@@ -120,6 +120,7 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
       sender,
       ledger,
       book,
+      versions: new SettingsVersions(),
       faults,
       warnings: new WarningList(),
       events,

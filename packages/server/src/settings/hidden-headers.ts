@@ -10,24 +10,30 @@ export function withHiddenHeaders<T extends EndpointSettings>(endpoint: T): T {
   return { ...endpoint, headers };
 }
 
+/** Endpoints whose hidden values are known again, or the first header whose value is not. */
+export type KnownHeaders =
+  | { readonly known: readonly EndpointSettings[] }
+  | { readonly unknown: { readonly index: number; readonly header: string } };
+
 /**
  * Puts the values back that were hidden when a caller read the endpoints, so that what was read can be changed and sent back.
  *
  * @param before The endpoints as they are; one is found by its URL.
- * @returns The endpoints in full, or the name of a header whose value is not known.
  */
 export function withKnownHeaders(
   endpoints: readonly EndpointSettings[],
   before: readonly EndpointSettings[],
-): readonly EndpointSettings[] | string {
-  let unknown: string | undefined;
-  const full = endpoints.map((endpoint) => {
-    const known = before.find(({ url }) => url === endpoint.url)?.headers ?? {};
-    const headers = Object.entries(endpoint.headers ?? {}).map(([name, value]) => {
-      if (value === HIDDEN && !Object.hasOwn(known, name)) unknown ??= name;
-      return [name, value === HIDDEN ? known[name] : value];
-    });
-    return endpoint.headers === undefined ? endpoint : { ...endpoint, headers: Object.fromEntries(headers) };
-  });
-  return unknown ?? full;
+): KnownHeaders {
+  const known: EndpointSettings[] = [];
+  for (const [index, endpoint] of endpoints.entries()) {
+    const values = before.find(({ url }) => url === endpoint.url)?.headers ?? {};
+    const headers = Object.entries(endpoint.headers ?? {});
+    const unknown = headers.find(([name, value]) => value === HIDDEN && !Object.hasOwn(values, name));
+    if (unknown) return { unknown: { index, header: unknown[0] } };
+    const full = headers.map(([name, value]) => [name, value === HIDDEN ? values[name] : value]);
+    known.push(
+      endpoint.headers === undefined ? endpoint : { ...endpoint, headers: Object.fromEntries(full) },
+    );
+  }
+  return { known };
 }

@@ -1,9 +1,24 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import { randomBytes } from "node:crypto";
 import { isObject } from "@countersign/protocol";
-import type { SourceSettings } from "@countersign/sender";
+import type { SenderSettings, SourceSettings } from "@countersign/sender";
 import { messageOf, ServerError } from "../errors/server-error.ts";
 
 const FORMAT_VERSION = 1;
+
+/** Numbers the settings in force, so that a change can say which ones it was made from. */
+export class SettingsVersions {
+  readonly #run = randomBytes(5).toString("hex");
+  #number = 0;
+  #last: SenderSettings | undefined;
+
+  /** The ETag of these settings, of which the sender makes a new object with each change. */
+  etagOf(settings: SenderSettings): string {
+    if (settings !== this.#last) this.#number += 1;
+    this.#last = settings;
+    return `"${this.#run}-${this.#number}"`;
+  }
+}
 
 /** Who decides about a source: the flags and the config file, or the control API. */
 export type Manager = "config" | "api";

@@ -1,0 +1,34 @@
+import { nameHint } from "@countersign/protocol";
+import { Problem } from "./problem.ts";
+import type { Schema } from "./operation.ts";
+
+type Schemas = Readonly<Record<string, Schema>>;
+
+/**
+ * Brings the texts of a query string into the types of its parameters: `limit=10` is a number, and a parameter that may be
+ * repeated is a list. A text that is not of the type is left for the schema to refuse.
+ *
+ * @throws Problem naming a parameter that does not exist.
+ */
+export function readQuery(given: Record<string, unknown>, schemas: Schemas): void {
+  for (const [name, value] of Object.entries(given)) {
+    const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
+    if (!schema) {
+      const detail = `The parameter ${JSON.stringify(name)} does not exist${nameHint(name, schemas)}`;
+      throw new Problem(400, detail, [{ parameter: name, detail }]);
+    }
+    given[name] = schema["type"] === "array" ? readList(value, schema) : readValue(value, schema);
+  }
+}
+
+function readList(value: unknown, { items }: Schema): unknown {
+  return [value].flat().map((item) => readValue(item, items as Schema));
+}
+
+function readValue(value: unknown, { type }: Schema): unknown {
+  if (typeof value !== "string") return value;
+  if (type === "integer" && /^\d{1,15}$/.test(value)) return Number(value);
+  if (type === "boolean" && (value === "true" || value === "" || value === "1")) return true;
+  if (type === "boolean" && value === "false") return false;
+  return value;
+}

@@ -1,0 +1,138 @@
+import { createServer, type CountersignServer } from "@countersign/server";
+import { beforeEach, describe, expect, it } from "vitest";
+import { apiCaller } from "../support/api-caller.ts";
+import { readEvents } from "../support/event-reader.ts";
+import { SECRET } from "../support/receiver.ts";
+import { closing } from "../support/resources.ts";
+
+const URL = "http://127.0.0.1:9/hooks";
+const WEBHOOKS = "/sources/default/destinations/webhooks";
+
+let server: CountersignServer;
+const { call } = apiCaller(() => server);
+
+beforeEach(async () => {
+  server = closing(await createServer({ to: URL, secret: SECRET, port: 0 }));
+});
+
+async function etag(): Promise<string> {
+  return String((await call("GET", "/sources")).headers.etag);
+}
+
+describe("settings", () => {
+  it("have an ETag that changes with them, and with nothing else", async () => {
+    const first = await etag();
+    expect(first).toMatch(/^"\w+-\d+"$/);
+    expect(await etag()).toBe(first);
+    const changed = await call("PUT", WEBHOOKS, { endpoints: [{ url: `${URL}/2` }] });
+    expect(changed.headers.etag).not.toBe(first);
+    expect(await etag()).toBe(changed.headers.etag);
+    await call("PUT", WEBHOOKS, { endpoints: [] });
+    expect(await etag()).toBe(changed.headers.etag);
+    server.sender.configure({ sources: server.sender.settings.sources });
+    expect(await etag()).not.toBe(changed.headers.etag);
+  });
+
+  it("of two tabs: the second change is refused, and overwrites nothing", async () => {
+    const read = await etag();
+    const first = await call(
+      "PUT",
+      WEBHOOKS,
+      { endpoints: [{ url: `${URL}/first` }] },
+      { headers: { "if-match": read } },
+    );
+    expect(first.status).toBe(200);
+    const { settings } = server.sender;
+    for (const [method, path, body] of [
+      ["PUT", WEBHOOKS, { endpoints: [{ url: `${URL}/second` }] }],
+      ["PUT", "/sources/other", {}],
+      ["DELETE", WEBHOOKS, undefined],
+      ["DELETE", "/sources/default", undefined],
+    ] as const) {
+      const stale = await call(method, path, body, { headers: { "if-match": read } });
+      expect([stale.status, stale.json()]).toMatchObject([
+        412,
+        { detail: expect.stringContaining("Read them again") },
+      ]);
+    }
+    expect(server.sender.settings).toBe(settings);
+    const fresh = { "if-match": `"other", ${String(first.headers.etag)}` };
+    expect((await call("PUT", WEBHOOKS, { endpoints: [{ url: URL }] }, { headers: fresh })).status).toBe(200);
+    expect((await call("PUT", "/sources/other", {}, { headers: { "if-match": "*" } })).status).toBe(200);
+  });
+
+  it("that are wrong are answered with a pointer to each mistake", async () => {
+    const wrongTypes = await call("PUT", WEBHOOKS, {
+      endpoints: [{ url: 5 }, { uri: URL }],
+      enabled: "yes",
+      "a/b": 1,
+    });
+    expect(wrongTypes.json()).toMatchObject({
+      status: 400,
+      errors: expect.arrayContaining([
+        { pointer: "/a~1b", detail: "is unknown." },
+        { pointer: "/enabled", detail: "must be boolean." },
+        { pointer: "/endpoints/0/url", detail: "must be string." },
+        { pointer: "/endpoints/1/uri", detail: "is unknown." },
+        { pointer: "/endpoints/1/url", detail: "is missing." },
+      ]),
+    });
+    const invalid = await call("PUT", WEBHOOKS, {
+      endpoints: [{ url: URL, headers: { "X-A": "1" } }, { url: "ftp://x/" }, { url: URL }],
+      secret: "  ",
+      concurrency: 5,
+    });
+    const { errors } = invalid.json() as { errors: { pointer: string }[] };
+    expect([invalid.status, errors.map(({ pointer }) => pointer)]).toEqual([
+      422,
+      expect.arrayContaining(["/endpoints/1/url", "/endpoints/2/url", "/secret"]),
+    ]);
+    await call("PUT", "/sources/second", { writeKey: "second-key" });
+    const taken = await call("PUT", "/sources/third", { writeKey: "second-key" });
+    expect(taken.json()).toMatchObject({ errors: [{ pointer: "/writeKey" }] });
+    const hidden = await call("PUT", WEBHOOKS, { endpoints: [{ url: URL, headers: { "X/A": "(hidden)" } }] });
+    expect(hidden.json()).toMatchObject({ status: 422, errors: [{ pointer: "/endpoints/0/headers/X~1A" }] });
+  });
+
+  it("tell readers of the event stream what has changed", async () => {
+    const reader = await readEvents(server.url);
+    const { headers } = await call("PUT", "/sources/other", { countFiltered: true });
+    await call("DELETE", "/sources/other");
+    await expect
+      .poll(() => reader.events().filter(({ event }) => event === "settings"))
+      .toMatchObject([
+        { source: "other", etag: headers.etag },
+        { source: "other", removed: true },
+      ]);
+  });
+});
+
+describe("a wrong request", () => {
+  it("is answered with the name of the parameter, and with the one that was probably meant", async () => {
+    expect((await call("GET", "/deliveries?stat=pending")).json()).toMatchObject({
+      status: 400,
+      detail: 'The parameter "stat" does not exist; did you mean "state"?',
+      errors: [{ parameter: "stat" }],
+    });
+    expect((await call("GET", "/deliveries?limit=0")).json()).toMatchObject({
+      status: 400,
+      detail: "limit must be >= 1.",
+      errors: [{ parameter: "limit", detail: "must be >= 1." }],
+    });
+    expect((await call("GET", "/deliveries?state=lost")).json()).toMatchObject({
+      errors: [{ parameter: "state", detail: "must be one of: pending, delivered, failed, expired." }],
+    });
+  });
+
+  it("with a million mistakes costs bounded work and reports the first", async () => {
+    const many = await call("PUT", WEBHOOKS, { endpoints: Array.from({ length: 100_000 }, () => 1) });
+    const { errors } = many.json() as { errors: unknown[] };
+    expect([many.status, errors.length]).toEqual([400, 50]);
+    const users = await call("PUT", "/audiences/vip", {
+      userIds: Array.from({ length: 1_000_000 }, () => 1),
+    });
+    expect(users.json()).toMatchObject({ status: 400, errors: [{ pointer: "/userIds/0" }] });
+    const large = await call("POST", "/deletions", { userId: "u".repeat(300_000) });
+    expect(large.status).toBe(413);
+  });
+});
