@@ -109,7 +109,7 @@ describe("docs/cli.md", () => {
         ran.push(text);
       }
     }
-    expect(ran).toHaveLength(10);
+    expect(ran).toHaveLength(11);
   }, 60_000);
 
   it("lists every reason for which a message is rejected", () => {

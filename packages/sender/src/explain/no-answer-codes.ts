@@ -45,6 +45,12 @@ const NOT_TLS: NoAnswer = {
   fix: "Write http:// in place of https://, correct the port, or enable TLS 1.2 or later at the receiver.",
 };
 
+const UNKNOWN: NoAnswer = {
+  words: "did not answer",
+  cause: "The connection failed.",
+  fix: "Read the attempt's message, and the log of the receiver. The delivery is retried.",
+};
+
 /** Every code that an attempt without an answer can have, and what is said of it. Other codes: {@link noAnswer}. */
 export const NO_ANSWER_CODES: Readonly<Record<string, NoAnswer>> = {
   ECONNREFUSED: {
@@ -103,6 +109,8 @@ export const NO_ANSWER_CODES: Readonly<Record<string, NoAnswer>> = {
     cause: "The receiver or a proxy repeats a 1xx response.",
     fix: "Answer with one final status, such as 204.",
   },
+  ERR_TLS_HANDSHAKE: NOT_TLS,
+  ERR_UNKNOWN: UNKNOWN,
   ERR_ADDRESS_BLOCKED: {
     words: "has an address that may not be called",
     cause: "Private networks are blocked, and the host resolves to an address in one.",
@@ -208,12 +216,6 @@ export const NO_ANSWER_CODES: Readonly<Record<string, NoAnswer>> = {
     "The URL names the host by an address or alias that the certificate does not list.",
     "Use a host name of the certificate in the URL, or issue a certificate for this name.",
   ),
-};
-
-const UNKNOWN: NoAnswer = {
-  words: "did not answer",
-  cause: "The connection failed.",
-  fix: "Read the attempt's message, and the log of the receiver. The delivery is retried.",
 };
 
 const UNTRUSTED = certificate(

@@ -1,0 +1,12 @@
+/** What a person needs to know about a code. */
+export interface CodePage {
+  /** What usually causes it. */
+  readonly cause: string;
+  /** What to do. */
+  readonly fix: string;
+  /** A command, a setting or a line of code that shows the fix, or how to see the cause. It may have several lines. */
+  readonly example: string;
+}
+
+/** Pages by their code. */
+export type CodePages = Readonly<Record<string, CodePage>>;

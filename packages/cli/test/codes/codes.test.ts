@@ -1,0 +1,163 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { audits } from "@countersign/certify";
+import { NO_ANSWER_CODES } from "@countersign/sender/explain";
+import { REJECTION_REASONS } from "@countersign/server";
+import { CODE_GROUPS, findCode } from "countersign/codes";
+import { describe, expect, it } from "vitest";
+import { runCommand } from "../support/command.ts";
+
+const packages = fileURLToPath(new URL("../../..", import.meta.url));
+const ALL = CODE_GROUPS.flatMap(({ pages }) => Object.entries(pages));
+const known = new Set(ALL.map(([code]) => code));
+
+/** The text of every source file, with its place. The pages themselves do not count as a use of a code. */
+const SOURCES = readdirSync(packages)
+  .flatMap((name) => filesBelow(join(packages, name, "src")))
+  .filter((file) => !file.includes(join("cli", "src", "codes")))
+  .map((file) => ({ file: file.slice(packages.length), text: readFileSync(file, "utf8") }));
+
+function filesBelow(folder: string): string[] {
+  try {
+    return readdirSync(folder, { recursive: true, encoding: "utf8" })
+      .filter((file) => /\.tsx?$/.test(file))
+      .map((file) => join(folder, file));
+  } catch {
+    // A package without sources.
+    return [];
+  }
+}
+
+/** Every match of a pattern in the sources that has no page, with the file. */
+function withoutPage(pattern: RegExp, files: RegExp = /./): string[] {
+  const missing = SOURCES.filter(({ file }) => files.test(file)).flatMap(({ file, text }) =>
+    [...text.matchAll(pattern)]
+      .map(([, code = ""]) => ({ code, file }))
+      .filter(({ code }) => !known.has(code)),
+  );
+  return [...new Set(missing.map(({ code, file }) => `${code} in ${file}`))];
+}
+
+/** The members of a union of texts in a source file. */
+function unionOf(name: string, file: RegExp): string[] {
+  const { text } = SOURCES.find((source) => file.test(source.file)) ?? { text: "" };
+  const [, union = ""] = new RegExp(`type ${name} =([^;]+);`).exec(text) ?? [];
+  return [...union.matchAll(/"([^"]+)"/g)].map(([, member = ""]) => member);
+}
+
+/** Codes of Node that appear in the sources as conditions, and variables of the environment. No user meets them. */
+const NOT_OURS = new Set(["ERR_HTTP_REQUEST_TIMEOUT", "COUNTERSIGN_TOKEN"]);
+
+describe("every code has a page: a code that is added without one fails here", () => {
+  it("for errors and warnings of all packages", () => {
+    const missing = withoutPage(/["'`.\s]((?:ERR|COUNTERSIGN)_[A-Z0-9_]*[A-Z0-9])(?=["'`:,\s])/g);
+    expect(missing.filter((one) => !NOT_OURS.has(one.split(" ")[0] ?? ""))).toEqual([]);
+    expect(SOURCES.length).toBeGreaterThan(150);
+  });
+
+  it("for answers of the server", () => {
+    expect(withoutPage(/\bcode: "([a-z_]+)"/g, /^server.src.(?:ingest|app)/)).toEqual([]);
+    expect(known).toContain("headers_too_large");
+  });
+
+  it("for reasons of rejections, and codes of attempts", () => {
+    const wanted = [...Object.keys(REJECTION_REASONS), ...Object.keys(NO_ANSWER_CODES)];
+    expect(wanted.filter((code) => !known.has(code))).toEqual([]);
+  });
+
+  it.each([
+    ["AttemptOutcome", /sender.src.delivery.attempt\.ts/],
+    ["SkipReason", /sender.src.engine.sender\.ts/],
+    ["DiagnosisCode", /core.src.diagnose\.ts/],
+    ["RejectionReason", /client.src.outcome\.ts/],
+    ["DropReason", /client.src.outcome\.ts/],
+  ])("for each member of %s", (name, file) => {
+    const members = unionOf(name, file);
+    expect(members.length).toBeGreaterThan(2);
+    expect(members.filter((code) => !known.has(code))).toEqual([]);
+  });
+});
+
+describe("a page", () => {
+  it.each(ALL)("of %s has a cause, a fix and an example", (_code, { cause, fix, example }) => {
+    for (const text of [cause, fix, example]) expect(text.trim()).not.toBe("");
+    for (const sentence of [cause, fix]) expect(sentence).toMatch(/[.?]$/);
+  });
+
+  it("is the only one of its code", () => {
+    expect(ALL.length).toBe(known.size);
+    const lowerCase = ALL.map(([code]) => code.toLowerCase());
+    expect(new Set(lowerCase).size).toBe(lowerCase.length);
+  });
+
+  it("names audits and codes that exist", () => {
+    const examples = ALL.map(([, { example }]) => example).join("\n");
+    const only = [...examples.matchAll(/--only (\S+)/g)].map(([, id]) => id);
+    expect(only.length).toBeGreaterThan(0);
+    const ids = new Set(audits.map(({ id }) => id));
+    expect(only.filter((id) => !ids.has(id ?? ""))).toEqual([]);
+    const explained = [...examples.matchAll(/countersign explain ([A-Z_]+)/g)].map(([, code = ""]) => code);
+    expect(explained.length).toBeGreaterThan(0);
+    expect(explained.filter((code) => findCode(code) === undefined)).toEqual([]);
+  });
+
+  it("names commands and options that exist", async () => {
+    const examples = ALL.flatMap(([, { example }]) => example.split("\n"));
+    const commands = examples.flatMap(
+      (line) => /countersign ([a-z]+)(?:\s|$)(.*)/.exec(line.split("   #")[0] ?? "") ?? [],
+    );
+    const used = new Map<string, Set<string>>();
+    for (let at = 0; at < commands.length; at += 3) {
+      const [, name = "", rest = ""] = commands.slice(at, at + 3);
+      const options = used.get(name) ?? used.set(name, new Set()).get(name);
+      for (const [option] of rest.matchAll(/--[a-z-]+/g)) options?.add(option);
+    }
+    expect(used.size).toBeGreaterThan(3);
+    for (const [name, options] of used) {
+      const { stdout, code } = await runCommand([name, "--help"]);
+      expect(code).toBe(0);
+      for (const option of options) expect(stdout).toContain(`${option} `);
+    }
+  });
+});
+
+describe("countersign explain", () => {
+  it.each([
+    ["ERR_SIGNATURE_MISMATCH", "ERR_SIGNATURE_MISMATCH"],
+    ["signature_mismatch", "ERR_SIGNATURE_MISMATCH"],
+    ["econnrefused", "ECONNREFUSED"],
+    ["no_write_key", "no_write_key"],
+    ["CERT_HAS_EXPIRED", "CERT_HAS_EXPIRED"],
+  ])("explains %s", async (text, code) => {
+    const { stdout, stderr, code: exit } = await runCommand(["explain", text]);
+    const page = findCode(code);
+    expect([exit, stderr]).toEqual([0, ""]);
+    expect(stdout).toContain(`${code}, ${page?.where}`);
+    expect(stdout).toContain(`Cause    ${page?.cause}`);
+    expect(stdout).toContain(`Fix      ${page?.fix}`);
+    expect(stdout).toContain("Example  ");
+  });
+
+  it("explains the status of a receiver in the words of the terminal", async () => {
+    const { stdout, code } = await runCommand(["explain", "404"]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining("Nothing handles this path.")]);
+  });
+
+  it("says what was probably meant, and exits 2", async () => {
+    const { stdout, stderr, code } = await runCommand(["explain", "ECONREFUSED"]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain('No code is called "ECONREFUSED". Did you mean ECONNREFUSED?');
+  });
+
+  it("lists every code", async () => {
+    const { stdout } = await runCommand(["explain"]);
+    for (const code of known) expect(stdout).toContain(`\n  ${code}\n`);
+    const { stdout: json } = await runCommand(["explain", "--json"]);
+    const codes = json
+      .trimEnd()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { code: string }).code);
+    expect(codes).toEqual(ALL.map(([code]) => code));
+  });
+});
