@@ -28,7 +28,7 @@ export const LAYERS = {
   postgres: ["database", "schema", "tables", "workers", "delivery", "store"],
   certify: ["wire", "probe", "audits", "report"],
   server: ["errors", "settings", "shapes", "ingest", "ledger", "live", "recording", "api", "page", "app"],
-  cli: ["errors", "codes", "tls", "terminal", "input", "config", "send", "verify", "replay", "commands"],
+  cli: ["errors", "codes", "tls", "terminal", "input", "config", "send", "verify", "replay", "watch", "commands"],
   sender: [
     "delivery",
     "explain",

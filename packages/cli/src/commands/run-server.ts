@@ -1,25 +1,20 @@
-import {
-  createServer,
-  destinationsWithoutSettings,
-  namedDestinations,
-  withoutSettingsLine,
-  type CountersignServer,
-  type LiveEvent,
-  type ServerOptions,
-} from "@countersign/server";
-import { StoreError, type SourceSettings } from "@countersign/sender";
+import { once } from "node:events";
+import { createServer, type ServerOptions } from "@countersign/server";
+import { StoreError } from "@countersign/sender";
 import { virtualClock, type Duration } from "@countersign/protocol";
 
 import { loadConfig } from "../config/load-config.ts";
-import { formatEvent } from "./format-event.ts";
 import { reachOf, type Reach, type ReceiverFlags } from "./receiver-options.ts";
-import { openTls, type ServeTls, type TlsFlags } from "../tls/serve-tls.ts";
+import { openTls, type TlsFlags } from "../tls/serve-tls.ts";
 import { untilToldToStop } from "../terminal/signals.ts";
-import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
+import { printable, type Terminal } from "../terminal/terminal.ts";
+import { hasKeys, listenToKeys } from "../watch/keys.ts";
+import { pageUrlOf } from "../watch/start-lines.ts";
+import { watchServer, type WatchFlags } from "../watch/watch-server.ts";
 import { messageOf, UsageError } from "../errors/usage-error.ts";
 
 /** The options of `countersign serve`, as commander reads them. */
-export interface ServeFlags extends TlsFlags, ReceiverFlags {
+export interface ServeFlags extends TlsFlags, ReceiverFlags, WatchFlags {
   readonly to?: readonly string[];
   readonly secret?: string;
   /** Such a secret does not conflict with a config file whose sources have their own. */
@@ -37,7 +32,6 @@ export interface ServeFlags extends TlsFlags, ReceiverFlags {
   readonly blockPrivateNetworks?: boolean;
   readonly maxConnections?: number;
   readonly drain: number;
-  readonly json?: boolean;
 }
 
 /** Runs the server until it is told to stop. Resolves to the exit code. */
@@ -47,7 +41,8 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
   const reach = await reachOf(flags, terminal.cwd);
   const options = merged(flags, reach, loaded?.config ?? {});
   const tls = await openTls(flags, options.data, terminal.cwd);
-  const stop = untilToldToStop();
+  const quitting = new AbortController();
+  const stop = untilToldToStop(once(quitting.signal, "abort").then(() => "q"));
   const server = await createServer({
     ...options,
     ...(tls && { tls: tls.tls }),
@@ -56,19 +51,22 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
   }).catch((error: unknown) => {
     throw inWordsOfFlags(error, options.data);
   });
-  await announce(server, options, loaded?.file, flags, terminal, tls?.trust);
-  if (tls?.trust && !flags.json) for (const line of trustLines(server.url, tls.trust)) terminal.print(line);
-  const report = (event: LiveEvent): void => {
-    const line = flags.json ? jsonLine(event) : formatEvent(event, terminal.colors);
-    if (line !== undefined) terminal.print(line);
-  };
-  // From the first event on: deliveries of an earlier run go out as soon as the data directory is open.
-  server.subscribe(report, "start");
-  const signal = await stop;
+  const watch = await watchServer(server, options, flags, terminal);
+  const keys = flags.json !== true && hasKeys(terminal);
+  await watch.start({ server, options, configFile: loaded?.file, trust: tls?.trust, keys });
+  const pageUrl = pageUrlOf(server.url, options.token);
+  const { takeLastFailed } = watch;
+  const stopKeys = keys
+    ? listenToKeys({ terminal, server, pageUrl, takeLastFailed, quit: () => quitting.abort() })
+    : undefined;
+  const reason = await stop;
   terminal.complain(
-    `countersign: ${signal}: waiting for running requests and attempts, for at most ${flags.drain / 1_000} s. A second signal exits at once.`,
+    `countersign: ${reason}: waiting for running requests and attempts, for at most ${flags.drain / 1_000} s. A second signal exits at once.`,
   );
+  stopKeys?.();
+  await watch.countWaiting();
   await server.close({ deadlineMs: flags.drain });
+  watch.end();
   await tls?.dispose?.();
   return 0;
 }
@@ -79,17 +77,6 @@ function inWordsOfFlags(error: unknown, data: string | undefined): unknown {
   return new UsageError(
     `The data directory ${data} is in use by another countersign serve. Stop that one, or pass another directory with --data.`,
   );
-}
-
-/** What to tell a client of a certificate that nobody trusts yet. */
-function trustLines(url: string, { file, fingerprint }: NonNullable<ServeTls["trust"]>): readonly string[] {
-  return [
-    `Trust       ${file}`,
-    `            SHA-256 ${fingerprint}`,
-    `  Node.js   NODE_EXTRA_CA_CERTS=${file}`,
-    `  others    SSL_CERT_FILE=${file} (PHP and Ruby with OpenSSL, Go); REQUESTS_CA_BUNDLE=${file} (Python)`,
-    `  curl      curl --cacert ${file} ${url}/v1/track\n`,
-  ];
 }
 
 /** Options take precedence over the config file; `--to` replaces all sources of the file. */
@@ -118,56 +105,4 @@ function merged(flags: ServeFlags, reach: Reach, { sources, ...config }: ServerO
   };
   const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   return { ...config, ...(usesSources && { sources }), ...set };
-}
-
-async function announce(
-  server: CountersignServer,
-  options: ServerOptions,
-  configFile: string | undefined,
-  { json = false }: ServeFlags,
-  { print, colors }: Terminal,
-  trust?: ServeTls["trust"],
-): Promise<void> {
-  const { url } = server;
-  const sources = server.sender.settings.sources;
-  if (json) {
-    print(
-      jsonLine({
-        event: "listening",
-        url,
-        data: options.data ?? null,
-        config: configFile ?? null,
-        ...(trust && { trust }),
-        sources: sources.map(({ name }) => name),
-      }),
-    );
-    return;
-  }
-  print(`${colors.bold("countersign")} listens on ${url}`);
-  for (const source of sources) for (const line of routes(source)) print(line);
-  for (const destination of await destinationsWithoutSettings(server.sender))
-    print(`Waiting     ${printable(withoutSettingsLine(destination))}`);
-  print(
-    `Kept in     ${options.data === undefined ? "memory; --data DIR keeps deliveries across restarts" : printable(options.data)}`,
-  );
-  if (options.record !== undefined) print(`Recorded in ${printable(options.record)}`);
-  if (configFile !== undefined) print(`Set up by   ${printable(configFile)}`);
-  const anyKey = options.to !== undefined && options.writeKey === undefined;
-  print(
-    `Clients     take ${url} as their host, and ${anyKey ? "any write key" : "the write key of a source"}`,
-  );
-  print(`Look at     ${url}/ for deliveries, ${url}/api/openapi.json for the control API`);
-  const [first] = sources;
-  // A given key must not appear in a log.
-  const key = first?.writeKey === undefined ? first?.name : "WRITE_KEY";
-  const call = { writeKey: anyKey ? "any" : key, userId: "u1", event: "Hello" };
-  print(`Try it      curl -d '${jsonLine(call)}' ${url}/v1/track\n`);
-}
-
-function routes(source: SourceSettings): readonly string[] {
-  return namedDestinations(source).map(({ name, endpoints, secret, enabled = true }) => {
-    const urls = endpoints.map(({ url }) => url).join(", ");
-    const how = `${secret === undefined ? "not signed" : "signed"}${enabled ? "" : ", disabled"}`;
-    return `Forwards    ${printable(`${source.name}/${name} to ${urls}`)} (${how})`;
-  });
 }

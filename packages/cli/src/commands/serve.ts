@@ -72,7 +72,14 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
         .argParser(secondsArgument)
         .default(10_000, "10"),
     )
-    .option("--json", "print JSON lines")
+    .addOption(new Option("--only <what>", "print a line only for what failed").choices(["failed"]))
+    .addOption(
+      new Option(
+        "--quiet",
+        "print only where it listens, forgeries that were accepted, and the sums at the end",
+      ).conflicts(["only", "json"]),
+    )
+    .option("--json", "print JSON lines, in the shape of the events of the control API")
     .addHelpText("after", examples("serve"))
     .action(async (flags: ServeFlags, command: Command) => {
       // Loaded only now, so that help and the other commands do not wait for a web server.

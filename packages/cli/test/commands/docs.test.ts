@@ -60,7 +60,7 @@ async function runScript(script: string): Promise<Run> {
     for (const writeKey of ["shop-key", "blog-key"]) {
       await send(`${url}/v1/track`, { method: "POST", body: { writeKey, userId: "u", event: "Ordered" } });
     }
-    await vi.waitFor(() => expect(output.match(/delivered track "Ordered" of u/g)).toHaveLength(2));
+    await vi.waitFor(() => expect(output.match(/track "Ordered" u {2}204 in/g)).toHaveLength(2));
     stop("SIGTERM");
   }
   const [code] = await closed;

@@ -41,7 +41,7 @@ describe("a 200 survives", () => {
     receiver.down = false;
     const second = await startServe(...command);
     await batch(second.url, ids);
-    await second.printed(/delivered track/);
+    await second.printed(/track "Ordered" u {2}204 in/);
     await vi.waitFor(() => expect(new Set(idsOf(receiver))).toEqual(new Set(ids)), { timeout: 15_000 });
     // The same batch once more was recognised: there are no more deliveries than messages.
     expect((await send(`${second.url}/api/deliveries?limit=1000`)).json()).toHaveLength(500);
@@ -157,10 +157,11 @@ describe("what serve prints", () => {
     await server.printed(new RegExp(`Look at +${server.url}/ for deliveries`));
     receiver.answers.push(503);
     await batch(server.url, ["a"]);
-    await server.printed(/^[\d:.]{12} attempt {3}track "Ordered" of u to http:\S+: 503 in \d+ ms$/m);
-    await server.printed(/^[\d:.]{12} retrying {2}track "Ordered" of u in \d+\.\d s$/m);
+    await server.printed(
+      /^[\d:]{8} [\da-f]{4} track "Ordered" u {2}503 in \d+ ms {2}again in [\d.]+ s \(2nd try, until \d\d:\d\d\)$/m,
+    );
     await batch(server.url, ["b"]);
-    await server.printed(/^[\d:.]{12} delivered track "Ordered" of u to http:\S+: 204 in \d+ ms$/m);
+    await server.printed(/^[\d:]{8} [\da-f]{4} track "Ordered" u {2}204 in \d+ ms$/m);
     await send(`${server.url}/v1/track`, { method: "POST", body: { writeKey: "any", userId: "u" } });
     await server.printed(/rejected {2}track: A track call needs the name of the event in `event`\./);
     expect(server.stdout()).not.toContain("\u001B");
@@ -260,7 +261,7 @@ describe("--record and replay", () => {
       method: "POST",
       body: { writeKey: "any", batch: [odd, track("b")] },
     });
-    await server.printed(/retrying/);
+    await server.printed(/again in/);
     await vi.waitFor(() => expect(receiver.webhooks).toHaveLength(2));
     server.process.kill("SIGTERM");
     await server.ended;

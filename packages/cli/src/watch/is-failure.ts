@@ -1,0 +1,22 @@
+import { verdictOf, type ExplainContext, type VerdictKind } from "@countersign/sender/explain";
+import type { ToldEvent } from "./told-event.ts";
+
+const FAILURES: ReadonlySet<VerdictKind> = new Set(["failed", "accepted_forgery", "accepted_fragment"]);
+
+/** Whether an event is about something that went wrong: it has a line however many there are, and with `--only failed`. */
+export function isFailure(event: ToldEvent, context: ExplainContext): boolean {
+  switch (event.event) {
+    case "attempt":
+      return FAILURES.has(verdictOf(event.attempt, context).kind);
+    case "failed":
+    case "expired":
+    case "rejected":
+    case "store_error":
+    case "reset":
+      return true;
+    case "store":
+      return event.state !== "up";
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,71 @@
+import { durationText } from "@countersign/sender/explain";
+import type { ToldEvent } from "./told-event.ts";
+import { printable } from "../terminal/terminal.ts";
+import type { Part, Tone } from "../terminal/layout.ts";
+import type { FaultJson } from "@countersign/server";
+import { clockTime } from "./attempt-line.ts";
+
+/** A line about something other than a delivery. */
+export interface Notice {
+  /** What it is, as the word of a summary: "3 warnings". */
+  readonly kind: string;
+  readonly parts: readonly Part[];
+}
+
+/** The line of an event that is not about a delivery; `undefined` if it has none. */
+export function noticeOf(event: ToldEvent): Notice | undefined {
+  const notice = (kind: string, word: string, tone: Tone, text: string): Notice => ({
+    kind,
+    parts: [
+      { text: clockTime(event.at), tone: "dim" },
+      { text: word.padEnd(8), tone },
+      { text: printable(text), gap: 2 },
+    ],
+  });
+  switch (event.event) {
+    case "skipped":
+      return notice("skipped", "skipped", "dim", `${event.type} ${event.messageId}: ${event.reason}`);
+    case "rejected":
+      return notice(
+        "rejected",
+        "rejected",
+        "bad",
+        `${event.rejection.type ?? "message"}: ${event.rejection.detail}`,
+      );
+    case "warned":
+      return notice("warnings", "warning", "warn", `${event.warning.type}: ${event.warning.detail}`);
+    case "store_error":
+      return notice("errors", "error", "bad", event.message);
+    case "store":
+      return notice(
+        "notices",
+        "store",
+        event.state === "up" ? "good" : "bad",
+        event.reason === undefined ? event.state : `${event.state}: ${event.reason}`,
+      );
+    case "settings":
+      return notice(
+        "notices",
+        "settings",
+        "dim",
+        `source ${event.source} ${event.removed ? "removed" : "changed"}`,
+      );
+    case "fault":
+      return event.change === "injected" || event.change === "cancelled"
+        ? notice("notices", "fault", "dim", faultText(event.fault, event.change))
+        : undefined;
+    case "clock":
+      return notice("notices", "clock", "dim", `advanced by ${durationText(event.advancedMs)}`);
+    case "reset":
+      return notice("notices", "error", "bad", "some events were not kept long enough to be shown here");
+    default:
+      return undefined;
+  }
+}
+
+function faultText({ fault, remaining }: FaultJson, change: "injected" | "cancelled"): string {
+  if (change === "cancelled") return `${fault}: cancelled`;
+  const what = fault === "rate_limit" ? "request" : "attempt";
+  if (remaining === "unlimited") return `${fault}: injected into every ${what} until it is cancelled`;
+  return `${fault}: injected into the next ${remaining === 1 ? what : `${remaining} ${what}s`}`;
+}

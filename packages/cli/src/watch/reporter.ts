@@ -1,0 +1,174 @@
+import { isForgery, verdictOf } from "@countersign/sender/explain";
+import type { DeliveryJson } from "@countersign/server";
+import { layout, wrap, type Part } from "../terminal/layout.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import {
+  adviceOf,
+  answerOf,
+  attemptParts,
+  clockTime,
+  deliveryParts,
+  nextParts,
+  type LineContext,
+  type Next,
+} from "./attempt-line.ts";
+import { HeldAttempts, type HeldAttempt } from "./held-attempts.ts";
+import { isFailure } from "./is-failure.ts";
+import { LineRate } from "./line-rate.ts";
+import { noticeOf } from "./notice-line.ts";
+import type { ToldEvent } from "./told-event.ts";
+import { Unanswered } from "./unanswered.ts";
+
+/** What a reporter needs to know. */
+export interface ReporterOptions {
+  readonly print: (line: string) => void;
+  readonly colors: Terminal["colors"];
+  /** The width of the terminal, asked before each line; `undefined` where there is none. */
+  readonly columns: () => number | undefined;
+  /** What is known of the destination that a delivery goes to. */
+  readonly contextOf: (destination: string) => LineContext;
+  /** How long a delivery is tried, in milliseconds. */
+  readonly retryWindowMs: number;
+  /** Prints failures only. */
+  readonly onlyFailures?: boolean;
+  /** Prints only forgeries that were accepted. */
+  readonly quiet?: boolean;
+}
+
+/** Above this many lines a second, one line a second sums up those that are no failures. */
+const MAX_LINES_A_SECOND = 50;
+/** How many pieces of advice are remembered as given. */
+const MAX_ADVICE = 1_000;
+/** Below an attempt: as wide as its time and id. */
+const INDENT = " ".repeat(14);
+
+/** Prints what happens on a server, for a person to read: a line for each attempt, and what to do about a failure. */
+export class Reporter {
+  readonly #options: ReporterOptions;
+  readonly #rate: LineRate;
+  readonly #held: HeldAttempts;
+  readonly #unanswered: Unanswered;
+  readonly #given = new Set<string>();
+
+  constructor(options: ReporterOptions) {
+    this.#options = options;
+    this.#rate = new LineRate({ limit: MAX_LINES_A_SECOND, summarise: (counts) => this.#summary(counts) });
+    this.#held = new HeldAttempts((held) => this.#attempts(held));
+    this.#unanswered = new Unanswered((at, delivery) =>
+      this.#delivery("accepted", at, delivery, { text: "accepted, no answer yet", tone: "dim", gap: 2 }),
+    );
+  }
+
+  /** Prints what there is to say about an event, now or together with the next one of its delivery. */
+  report(event: ToldEvent): void {
+    switch (event.event) {
+      case "accepted":
+        this.#unanswered.accepted(event.at, event.delivery);
+        return;
+      case "attempt":
+        this.#unanswered.answered(event.delivery.id);
+        // What follows a success is known. What follows a failure comes with the next event of the delivery.
+        if (event.attempt.outcome === "success") this.#attempts([event]);
+        else this.#held.hold(event);
+        return;
+      case "retrying": {
+        const until = new Date(Date.parse(event.delivery.acceptedAt) + this.#options.retryWindowMs);
+        this.#attempts(this.#held.release(event.delivery.id), {
+          kind: "again",
+          delayMs: event.delayMs,
+          until,
+        });
+        return;
+      }
+      case "delivered":
+        this.#attempts(this.#held.release(event.delivery.id), { kind: "delivered" });
+        return;
+      case "failed":
+      case "expired":
+        this.#unanswered.answered(event.delivery.id);
+        this.#ended(event.event, event.at, event.delivery);
+        return;
+      default:
+        this.#notice(event);
+    }
+  }
+
+  /** Prints what was held back. Nothing is printed after it. */
+  close(): void {
+    this.#unanswered.close();
+    this.#held.close();
+    this.#rate.close();
+  }
+
+  #ended(state: "failed" | "expired", at: string, delivery: DeliveryJson): void {
+    const next: Next = { kind: state };
+    const held = this.#held.release(delivery.id);
+    if (held.length > 0) this.#attempts(held, next);
+    // Its attempts have a line already, or it ended without one: its time was over when the server started.
+    else if (this.#shows(true, state)) this.#line([...deliveryParts(at, delivery), ...nextParts(next, 0)]);
+  }
+
+  /** Lines of attempts that ended together; the last one says what comes next. */
+  #attempts(held: readonly HeldAttempt[], next?: Next): void {
+    for (const [index, each] of held.entries())
+      this.#attempt(each, index === held.length - 1 ? next : undefined);
+  }
+
+  #attempt({ at, delivery, attempt }: HeldAttempt, next?: Next): void {
+    const context = this.#options.contextOf(delivery.destination);
+    const { kind } = verdictOf(attempt, context);
+    const failed = isFailure({ id: "", at, event: "attempt", delivery, attempt }, context);
+    const counted = kind === "refused_forgery" ? "forgeries refused" : failed ? "failed" : "delivered";
+    if (kind !== "accepted_forgery" && !this.#shows(failed, counted)) return;
+    // A refused forgery is not retried, as it should be.
+    const shown = kind === "refused_forgery" && next?.kind === "failed" ? undefined : next;
+    this.#line(attemptParts(at, delivery, attempt, context, shown));
+    if (!failed) return;
+    const answer = this.#rate.isOver && !isForgery(attempt.fault) ? undefined : answerOf(attempt, context);
+    if (answer !== undefined) this.#line([{ text: INDENT + JSON.stringify(answer), tone: "dim" }]);
+    this.#advise(adviceOf(attempt, context));
+  }
+
+  /** Gives advice once per endpoint and kind. */
+  #advise(advice: { readonly kind: string; readonly text: string } | undefined): void {
+    if (advice === undefined || this.#given.has(advice.kind) || this.#given.size >= MAX_ADVICE) return;
+    this.#given.add(advice.kind);
+    const [first = "", ...rest] = wrap(advice.text, `${INDENT}  `, this.#options.columns());
+    this.#options.print(`${INDENT}→ ${first.trimStart()}`);
+    for (const line of rest) this.#options.print(line);
+  }
+
+  #delivery(kind: string, at: string, delivery: DeliveryJson, part: Part): void {
+    if (this.#shows(false, kind)) this.#line([...deliveryParts(at, delivery), part]);
+  }
+
+  #notice(event: ToldEvent): void {
+    const notice = noticeOf(event);
+    if (notice === undefined) return;
+    const failed = isFailure(event, {});
+    if (this.#shows(failed, notice.kind)) this.#line(notice.parts);
+  }
+
+  /** Whether a line is printed; it is counted in any case. */
+  #shows(failed: boolean, kind: string): boolean {
+    const { onlyFailures = false, quiet = false } = this.#options;
+    if (quiet || (onlyFailures && !failed)) return false;
+    if (!failed) return this.#rate.allows(kind);
+    this.#rate.always();
+    return true;
+  }
+
+  #summary(counts: ReadonlyMap<string, number>): void {
+    const text = [...counts].map(([kind, count]) => `${count} ${kind}`).join(", ");
+    this.#line([
+      { text: clockTime(new Date()), tone: "dim" },
+      { text },
+      { text: "(more than 50 lines a second; failures are shown)", short: "", tone: "dim" },
+    ]);
+  }
+
+  #line(parts: readonly Part[]): void {
+    const { print, colors, columns } = this.#options;
+    print(layout(parts, colors, columns()));
+  }
+}

@@ -1,0 +1,139 @@
+import { noAnswer } from "@countersign/sender/explain";
+import {
+  destinationsWithoutSettings,
+  namedDestinations,
+  withoutSettingsLine,
+  type CountersignServer,
+  type ServerOptions,
+} from "@countersign/server";
+import type { SourceSettings } from "@countersign/sender";
+import type { ServeTls } from "../tls/serve-tls.ts";
+import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
+
+/** What a server says about itself when it starts. */
+export interface StartInfo {
+  readonly server: CountersignServer;
+  readonly options: ServerOptions;
+  readonly configFile: string | undefined;
+  readonly trust: ServeTls["trust"] | undefined;
+  /** Whether there are keys to press. */
+  readonly keys: boolean;
+}
+
+/** The address of the page; with the token, so that the browser is let in. */
+export function pageUrlOf(url: string, token: string | undefined): string {
+  return token === undefined ? `${url}/` : `${url}/?token=${encodeURIComponent(token)}`;
+}
+
+/** The start, as one JSON line. */
+export function startJson({ server: { url, sender }, options, configFile, trust }: StartInfo): string {
+  return jsonLine({
+    event: "listening",
+    url,
+    data: options.data ?? null,
+    config: configFile ?? null,
+    ...(trust && { trust }),
+    sources: sender.settings.sources.map(({ name }) => name),
+  });
+}
+
+/** Where it listens: the first line, also with `--quiet`. */
+export function listensLine({ url }: CountersignServer, colors: Terminal["colors"]): string {
+  return `${colors.bold("countersign")} listens on ${url}`;
+}
+
+/** What else there is to know: where messages go and whether somebody is there, what is kept, and what to do next. */
+export async function startLines(
+  info: StartInfo,
+  { colors, stdout }: Pick<Terminal, "colors" | "stdout">,
+): Promise<readonly string[]> {
+  const { server, options, configFile, trust, keys } = info;
+  const { url } = server;
+  const { sources } = server.sender.settings;
+  const anyKey = options.to !== undefined && options.writeKey === undefined;
+  const { data, record, token } = options;
+  // The token is a password: it goes to a screen, and never to a log.
+  const page = stdout.isTTY ? pageUrlOf(url, token) : `${url}/${token === undefined ? "" : "?token=TOKEN"}`;
+  return [
+    ...sources.flatMap(routes),
+    ...(await receiverLines(server, colors)),
+    ...(await destinationsWithoutSettings(server.sender)).map(
+      (destination) => `Waiting     ${printable(withoutSettingsLine(destination))}`,
+    ),
+    `Kept in     ${data === undefined ? "memory; --data DIR keeps deliveries across restarts" : printable(data)}`,
+    ...(record === undefined ? [] : [`Recorded in ${printable(record)}`]),
+    ...(configFile === undefined ? [] : [`Set up by   ${printable(configFile)}`]),
+    ...timeLines(options, keys),
+    `Clients     take ${url} as their host, and ${anyKey ? "any write key" : "the write key of a source"}`,
+    `Look at     ${page} for deliveries, ${url}/api/openapi.json for the control API`,
+    ...(keys ? ["Keys        h + Enter shows them"] : []),
+    `Try it      ${tryIt(url, sources, anyKey)}\n`,
+    ...(trust ? trustLines(url, trust) : []),
+  ];
+}
+
+function tryIt(url: string, [first]: readonly SourceSettings[], anyKey: boolean): string {
+  // A given key must not appear in a log.
+  const key = first?.writeKey === undefined ? first?.name : "WRITE_KEY";
+  const call = { writeKey: anyKey ? "any" : key, userId: "u1", event: "Hello" };
+  return `curl -d '${jsonLine(call)}' ${url}/v1/track`;
+}
+
+function timeLines({ clock }: ServerOptions, keys: boolean): readonly string[] {
+  if (clock === undefined || !("advance" in clock)) return [];
+  const how = keys ? "a + Enter, or POST /api/clock" : "POST /api/clock";
+  return [`Time        is virtual and stands still; retries wait until you advance it: ${how}`];
+}
+
+function routes(source: SourceSettings): readonly string[] {
+  return namedDestinations(source).map(({ name, endpoints, secret, enabled = true }) => {
+    const urls = endpoints.map(({ url }) => url).join(", ");
+    const how = `${secret === undefined ? "not signed" : "signed"}${enabled ? "" : ", disabled"}`;
+    return `Forwards    ${printable(`${source.name}/${name} to ${urls}`)} (${how})`;
+  });
+}
+
+interface Reached {
+  readonly url: string;
+  readonly reachable: boolean;
+  readonly code?: string;
+}
+
+/** How long the start waits for receivers to answer, in milliseconds. */
+const PATIENCE_MS = 1_000;
+
+/** Whether somebody listens where messages go. Nothing is sent there. */
+async function receiverLines(
+  server: CountersignServer,
+  colors: Terminal["colors"],
+): Promise<readonly string[]> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), PATIENCE_MS);
+  });
+  const answer = await Promise.race([server.control("GET", "/reachability"), late]).finally(() =>
+    clearTimeout(timer),
+  );
+  // Where private networks are blocked, nothing is called to find out.
+  if (answer !== undefined && answer.status !== 200) return [];
+  if (answer === undefined) return [`Receiver    ${colors.yellow("does not answer yet")}`];
+  const seen = new Map(
+    (answer.body as readonly Reached[]).map((reached) => [new URL(reached.url).host, reached]),
+  );
+  return [...seen].map(([host, { reachable, code }]) => {
+    if (reachable) return `Receiver    ${colors.green(`${host} answers`)}`;
+    const { words, fix } = noAnswer(code, "network");
+    return `Receiver    ${colors.yellow(`${printable(host)} ${words}.`)} ${fix} Messages wait for it.`;
+  });
+}
+
+/** What to tell a client of a certificate that nobody trusts yet. */
+function trustLines(url: string, { file, fingerprint }: NonNullable<ServeTls["trust"]>): readonly string[] {
+  return [
+    `Trust       ${file}`,
+    `            SHA-256 ${fingerprint}`,
+    `  Node.js   NODE_EXTRA_CA_CERTS=${file}`,
+    `  others    SSL_CERT_FILE=${file} (PHP and Ruby with OpenSSL, Go); REQUESTS_CA_BUNDLE=${file} (Python)`,
+    `  curl      curl --cacert ${file} ${url}/v1/track\n`,
+  ];
+}

@@ -1,0 +1,111 @@
+import type { CountersignServer, ServerOptions } from "@countersign/server";
+import { jsonLine, type Terminal } from "../terminal/terminal.ts";
+import { DestinationContexts } from "./destination-contexts.ts";
+import { isFailure } from "./is-failure.ts";
+import { Reporter } from "./reporter.ts";
+import { listensLine, startJson, startLines, type StartInfo } from "./start-lines.ts";
+import { forgeryLines, SumsOfEvents, sumsLine } from "./sums.ts";
+import type { ToldEvent } from "./told-event.ts";
+
+/** How much is printed of what happens. */
+export interface WatchFlags {
+  readonly json?: boolean;
+  readonly only?: "failed";
+  readonly quiet?: boolean;
+}
+
+/** The terminal's view of a running server. */
+export interface Watch {
+  /** Prints what a server says at its start, then what has happened meanwhile. */
+  start(info: StartInfo): Promise<void>;
+  /** Counts what is waiting. Call it before the server closes, because its store closes, too. */
+  countWaiting(): Promise<void>;
+  /** Prints what was held back, and the sums. */
+  end(): void;
+  /** The delivery that failed last, each once. */
+  readonly takeLastFailed: () => string | undefined;
+}
+
+/** How often the count of what is waiting is repeated, while deliveries end between it and its reading. */
+const COUNT_TRIES = 5;
+
+/** Prints what happens on a server until it ends: lines for a person, or JSON in the shape of the control API's events. */
+export async function watchServer(
+  server: CountersignServer,
+  { data }: ServerOptions,
+  { json = false, only, quiet = false }: WatchFlags,
+  terminal: Terminal,
+): Promise<Watch> {
+  const { colors, stdout } = terminal;
+  const { budgetMs, retryWindowMs } = await limitsOf(server);
+  const contexts = new DestinationContexts(server, budgetMs);
+  const sums = new SumsOfEvents();
+  const onlyFailures = only === "failed";
+  // The start comes first, and waits for receivers to answer.
+  let early: string[] | undefined = [];
+  const print = (line: string): void => void (early ? early.push(line) : terminal.print(line));
+  const reporter = json
+    ? undefined
+    : new Reporter({
+        print,
+        colors,
+        columns: () => (stdout.isTTY && stdout.columns > 0 ? stdout.columns : undefined),
+        contextOf: (destination) => contexts.of(destination),
+        retryWindowMs,
+        onlyFailures,
+        quiet,
+      });
+  // From the first event on: deliveries of an earlier run go out as soon as the data directory is open.
+  server.subscribe((event: ToldEvent) => {
+    if (event.event === "settings") contexts.forget();
+    const context = "delivery" in event ? contexts.of(event.delivery.destination) : {};
+    sums.count(event, context);
+    if (reporter) reporter.report(event);
+    else if (!onlyFailures || isFailure(event, context)) print(jsonLine(event));
+  }, "start");
+  let waiting = 0;
+  let endedAtCount = 0;
+
+  return {
+    async start(info) {
+      if (json) terminal.print(startJson(info));
+      else terminal.print(listensLine(server, colors));
+      if (!json && !quiet) for (const line of await startLines(info, terminal)) terminal.print(line);
+      for (const line of early ?? []) terminal.print(line);
+      early = undefined;
+    },
+    async countWaiting() {
+      for (let tries = 0; tries < COUNT_TRIES; tries += 1) {
+        endedAtCount = sums.ended;
+        waiting = await pendingOf(server);
+        if (endedAtCount === sums.ended) return;
+      }
+    },
+    end() {
+      reporter?.close();
+      const left = Math.max(waiting - (sums.ended - endedAtCount), 0);
+      if (json) {
+        terminal.print(jsonLine({ event: "summary", ...sums.sums, waiting: left, kept: data ?? null }));
+        return;
+      }
+      terminal.print(sumsLine(sums.sums, left, data));
+      for (const line of forgeryLines(sums.sums)) terminal.print(colors.bold(colors.red(line)));
+    },
+    takeLastFailed: () => sums.takeLastFailed(),
+  };
+}
+
+async function pendingOf({ sender }: CountersignServer): Promise<number> {
+  const { destinations } = await sender.stats();
+  return destinations.reduce((sum, { pending }) => sum + pending, 0);
+}
+
+interface Limits {
+  readonly budgetMs: number;
+  readonly retryWindowMs: number;
+}
+
+async function limitsOf(server: CountersignServer): Promise<Limits> {
+  const { status, body } = await server.control("GET", "/status");
+  return status === 200 ? (body as Limits) : { budgetMs: 5_000, retryWindowMs: 14_400_000 };
+}
