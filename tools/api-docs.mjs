@@ -1,4 +1,4 @@
-// Writes the API reference to docs/api, and fails where a public export has no doc comment or a link leads nowhere.
+// Writes the API reference to docs/api, as Markdown for the site, and fails where a public export has no doc comment or a link leads nowhere.
 //   node api-docs.mjs           check and write
 //   node api-docs.mjs --check   check alone
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -17,14 +17,24 @@ const entryPoints = readdirSync(`${root}packages`).flatMap((name) => {
     .filter((file) => existsSync(file));
 });
 
-const app = await Application.bootstrap({
+const app = await Application.bootstrapWithPlugins({
   name: "Countersign",
   entryPoints,
   tsconfig: `${root}tools/tsconfig.api-docs.json`,
-  readme: "none",
   // Packages see each other through their published types, which are not part of this program.
   externalSymbolLinkMappings: { "@countersign/core": { "*": "#" }, "@countersign/sender": { "*": "#" } },
+  plugin: ["typedoc-plugin-markdown"],
   out: `${root}docs/api`,
+  // Pages are named after what they describe, and the site shows the way to them.
+  readme: "none",
+  entryFileName: "index",
+  outputFileStrategy: "modules",
+  hideBreadcrumbs: true,
+  hidePageHeader: true,
+  useCodeBlocks: true,
+  parametersFormat: "table",
+  interfacePropertiesFormat: "table",
+  expandObjects: true,
   disableSources: true,
   excludeInternal: true,
   excludePrivate: true,
@@ -40,4 +50,13 @@ if (project === undefined) process.exit(1);
 app.validate(project);
 if (app.logger.hasErrors() || app.logger.hasWarnings()) process.exit(1);
 console.log(`${entryPoints.length} entry points, every public export documented`);
-if (!process.argv.includes("--check")) await app.generateDocs(project, `${root}docs/api`);
+if (!process.argv.includes("--check")) {
+  // A module is called what users import: "sender/src/testing" is "@countersign/sender/testing".
+  for (const module of project.children ?? []) {
+    const [, folder, path = ""] = /^([^/]+)\/src(\/.+)?$/.exec(module.name) ?? [];
+    const { name } = JSON.parse(readFileSync(`${root}packages/${folder}/package.json`, "utf8"));
+    module.name = name + path;
+  }
+  await app.generateOutputs(project);
+  if (app.logger.hasErrors() || app.logger.hasWarnings()) process.exit(1);
+}

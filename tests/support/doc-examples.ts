@@ -20,6 +20,9 @@ export interface DocExample {
 /** Stands for the README and the guides of the repository, beside the names of packages. */
 export const GUIDES = "guides";
 
+/** What the site makes of documents that are checked where they are written. */
+const GENERATED = /^(?:api|\.vitepress|node_modules)[\\/]/;
+
 /** Every block fenced as `ts` in the sources and the README of a package, or in the {@link GUIDES}. */
 export async function findExamples(name: string): Promise<DocExample[]> {
   const isGuides = name === GUIDES;
@@ -27,7 +30,7 @@ export async function findExamples(name: string): Promise<DocExample[]> {
   const source = isGuides ? "docs" : "src";
   const sources = await readdir(join(folder, source), { recursive: true });
   const files = sources
-    .filter((file) => (isGuides ? /\.md$/ : /\.tsx?$/).test(file))
+    .filter((file) => (isGuides ? /\.md$/ : /\.tsx?$/).test(file) && !GENERATED.test(file))
     .map((file) => join(source, file));
   if (existsSync(join(folder, "README.md"))) files.push("README.md");
   const found = files.map(async (file) => {

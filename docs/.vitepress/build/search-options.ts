@@ -1,0 +1,21 @@
+import type { DefaultTheme } from "vitepress";
+
+/** Of the API pages, only the names are searched: their text is in the guides and READMEs, too. */
+export const searchOptions: DefaultTheme.LocalSearchOptions = {
+  _render(source, env, md) {
+    if (env.frontmatter?.["search"] === false) return "";
+    const isApi = env.relativePath.startsWith("docs/api/");
+    return md.render(isApi ? namesIn(source) : source, env);
+  },
+  miniSearch: {
+    searchOptions: { fuzzy: 0.2, prefix: true, boost: { title: 4, text: 2, titles: 1 } },
+  },
+};
+
+/** The headings that name an export. */
+function namesIn(source: string): string {
+  return source
+    .split("\n")
+    .filter((line) => /^#{1,3} /.test(line))
+    .join("\n\n");
+}

@@ -1,0 +1,89 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import type { DefaultTheme } from "vitepress";
+import { pageOf } from "./repository-links.ts";
+
+type Items = DefaultTheme.SidebarItem[];
+
+/** The pages, in the order in which a reader meets them. What has a folder of its own is listed from it. */
+export const sidebar: DefaultTheme.SidebarItem[] = [
+  {
+    text: "Start",
+    items: [
+      { text: "Verify, type, test", link: "/start/" },
+      { text: "401: why", link: "/guides/401" },
+      { text: "Signature bench", link: "/signature-bench" },
+    ],
+  },
+  {
+    text: "Guides",
+    items: [
+      { text: "Change the secret", link: "/guides/rotation" },
+      { text: "Several tenants", link: "/guides/tenants" },
+      { text: "Repeats", link: "/guides/idempotency" },
+      { text: "Proxies and body parsers", link: "/guides/proxies" },
+      { text: "Serverless", link: "/guides/serverless" },
+      { text: "Test a receiver", link: "/guides/testing" },
+      { text: "Check it in CI", link: "/guides/ci" },
+      { text: "Record events", link: "/guides/client" },
+      { text: "Move over", link: "/guides/moving-over" },
+      ...pages("docs", { "scaling.md": "Beyond one machine" }),
+    ],
+  },
+  {
+    text: "Packages",
+    collapsed: true,
+    items: publicPackages().map(({ folder, name }) => ({ text: name, link: `/packages/${folder}/` })),
+  },
+  {
+    text: "Reference",
+    items: [
+      { text: "Overview", link: "/reference/" },
+      { text: "The seven messages", link: "/reference/messages" },
+      { text: "The retry schedule", link: "/reference/retries" },
+      { text: "The command", link: "/cli" },
+      ...pages("docs", { "control-api.md": "The control API" }),
+      { text: "Ingestion", link: "/ingestion" },
+      { text: "Error codes", link: "/errors/" },
+      ...pages("docs/api", { "README.md": "API" }),
+    ],
+  },
+  {
+    text: "Behind it",
+    collapsed: true,
+    items: [
+      { text: "Performance", link: "/performance" },
+      { text: "Security testing", link: "/security-testing" },
+      { text: "Decisions", collapsed: true, items: decisions() },
+    ],
+  },
+];
+
+/** The pages of a list that exist. */
+function pages(folder: string, titles: Readonly<Record<string, string>>): Items {
+  return Object.entries(titles)
+    .filter(([file]) => existsSync(inRoot(`${folder}/${file}`)))
+    .map(([file, text]) => ({ text, link: pageOf(`${folder}/${file}`) ?? "/" }));
+}
+
+function publicPackages(): readonly { readonly folder: string; readonly name: string }[] {
+  return readdirSync(inRoot("packages")).flatMap((folder) => {
+    const { name, private: hidden } = JSON.parse(
+      readFileSync(inRoot(`packages/${folder}/package.json`), "utf8"),
+    ) as { readonly name: string; readonly private?: boolean };
+    return hidden === true ? [] : [{ folder, name }];
+  });
+}
+
+function decisions(): Items {
+  return readdirSync(inRoot("docs/adr"))
+    .filter((file) => file.endsWith(".md"))
+    .map((file) => {
+      const [, title = file] =
+        /^# (?:ADR )?(.+)$/m.exec(readFileSync(inRoot(`docs/adr/${file}`), "utf8")) ?? [];
+      return { text: title, link: `/adr/${file.replace(/\.md$/, "")}` };
+    });
+}
+
+function inRoot(path: string): URL {
+  return new URL(`../../../${path}`, import.meta.url);
+}
