@@ -43,5 +43,8 @@ export default defineConfig({
     ...(repository && { socialLinks: [{ icon: "github", link: repository }] }),
   },
   vite: { plugins: [resolveFromHere("vue")] },
+  // The theme's front page has no main landmark.
+  transformHtml: (html) =>
+    html.replace('<div class="VPContent is-home"', '<div role="main" class="VPContent is-home"'),
   buildEnd: writeMarkdownPages,
 });

@@ -26,7 +26,7 @@ export function packageManagers(md: MarkdownRenderer): void {
 }
 
 /** The same commands for another package manager. */
-export function commandsFor(manager: Manager, commands: string): string {
+function commandsFor(manager: Manager, commands: string): string {
   if (manager === "npm") return commands;
   const add = { pnpm: "pnpm add", yarn: "yarn add", bun: "bun add" }[manager];
   const run = { pnpm: "pnpm dlx", yarn: "yarn dlx", bun: "bunx" }[manager];

@@ -19,7 +19,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
     items: [
       { text: "Change the secret", link: "/guides/rotation" },
       { text: "Several tenants", link: "/guides/tenants" },
-      { text: "Repeats", link: "/guides/idempotency" },
+      { text: "Duplicate deliveries", link: "/guides/idempotency" },
       { text: "Proxies and body parsers", link: "/guides/proxies" },
       { text: "Serverless", link: "/guides/serverless" },
       { text: "Test a receiver", link: "/guides/testing" },
@@ -31,7 +31,6 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
   },
   {
     text: "Packages",
-    collapsed: true,
     items: publicPackages().map(({ folder, name }) => ({ text: name, link: `/packages/${folder}/` })),
   },
   {
@@ -49,11 +48,10 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
   },
   {
     text: "Behind it",
-    collapsed: true,
     items: [
       { text: "Performance", link: "/performance" },
       { text: "Security testing", link: "/security-testing" },
-      { text: "Decisions", collapsed: true, items: decisions() },
+      { text: "Decisions", link: "/adr/" },
     ],
   },
 ];
@@ -72,16 +70,6 @@ function publicPackages(): readonly { readonly folder: string; readonly name: st
     ) as { readonly name: string; readonly private?: boolean };
     return hidden === true ? [] : [{ folder, name }];
   });
-}
-
-function decisions(): Items {
-  return readdirSync(inRoot("docs/adr"))
-    .filter((file) => file.endsWith(".md"))
-    .map((file) => {
-      const [, title = file] =
-        /^# (?:ADR )?(.+)$/m.exec(readFileSync(inRoot(`docs/adr/${file}`), "utf8")) ?? [];
-      return { text: title, link: `/adr/${file.replace(/\.md$/, "")}` };
-    });
 }
 
 function inRoot(path: string): URL {

@@ -1,0 +1,213 @@
+import { execFile } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { chromium, type Browser, type Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { serveFolder, type FileServer } from "./serve-folder.ts";
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const CHROMIUM = "/usr/bin/chromium";
+const missing = !existsSync(CHROMIUM);
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Pages of each kind: the front page, the chooser, a guide with tables, a README, an API page, a code, the bench. */
+const PAGES = [
+  "/",
+  "/start/",
+  "/guides/401",
+  "/packages/express/",
+  "/api/@countersign/express",
+  "/errors/",
+  "/signature-bench",
+];
+
+/** What a newcomer asks, and the page that must be among the first three results. */
+const QUESTIONS: readonly (readonly [question: string, page: string])[] = [
+  ["401 behind express.json", "/guides/401"],
+  ["rotate secret", "/guides/rotation"],
+  ["raw body Next.js", "/guides/serverless"],
+  ["body parser", "/guides/proxies"],
+  ["retry schedule", "/reference/retries"],
+  ["duplicate delivery", "/guides/idempotency"],
+  ["redis dedupe", "/packages/redis/"],
+  ["aws lambda", "/guides/serverless"],
+  ["vitest", "/guides/testing"],
+  ["virtual clock", "/guides/testing"],
+  ["junit", "/guides/ci"],
+  ["multiple tenants", "/guides/tenants"],
+  ["segment analytics-node", "/guides/moving-over"],
+  ["flush at exit", "/packages/client/"],
+  ["seven messages", "/reference/messages"],
+  ["zod schema event", "/packages/express/"],
+  ["nestjs guard", "/packages/nestjs/"],
+  ["forged request test", "/guides/testing"],
+  ["countersign serve", "/cli"],
+  ["signature bench", "/signature-bench"],
+];
+
+let folder: string;
+let site: FileServer;
+let browser: Browser | undefined;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "countersign-site-"));
+  await run("node", ["api-docs.mjs"], { cwd: join(root, "tools") });
+  await run("node_modules/.bin/vitepress", ["build", "--outDir", folder], { cwd: join(root, "docs") });
+  site = await serveFolder(folder);
+  if (!missing) browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+}, 240_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await site?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function open(path: string, colorScheme: "light" | "dark" = "light"): Promise<Page> {
+  const page = await browser!.newPage({ colorScheme, viewport: { width: 1280, height: 900 } });
+  onTestFinished(() => page.close());
+  await page.goto(site.url + path, { waitUntil: "networkidle" });
+  return page;
+}
+
+describe("the built site", () => {
+  it("has no link to an anchor that is not there", () => {
+    const pages = htmlFiles();
+    const ids = new Map(pages.map(([path, html]) => [path, idsOf(html)]));
+    const broken = pages.flatMap(([path, html]) =>
+      linksOf(html).flatMap((href) => {
+        const { pathname, hash } = new URL(href, `http://site${path}`);
+        const target = ids.get(pathname);
+        if (target === undefined) return existsSync(join(folder, pathname)) ? [] : [`${path}: ${href}`];
+        return hash === "" || target.has(decodeURIComponent(hash.slice(1))) ? [] : [`${path}: ${href}`];
+      }),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  it("offers each page as Markdown, and lists them in llms.txt", () => {
+    const list = readFileSync(join(folder, "llms.txt"), "utf8");
+    const files = [...list.matchAll(/\]\(\/(.+?)\)/g)].map(([, path = ""]) => path);
+    expect(files).toEqual(expect.arrayContaining(["guides/401.md", "packages/core/index.md", "cli.md"]));
+    for (const file of files) expect(existsSync(join(folder, file)), file).toBe(true);
+  });
+
+  it("shows the install lines of each package manager", () => {
+    const html = readFileSync(join(folder, "start/index.html"), "utf8").replaceAll(/<[^>]+>/g, "");
+    for (const line of ["npm install zod", "pnpm add zod", "yarn add zod", "bun add zod"])
+      expect(html).toContain(line);
+  });
+});
+
+describe.skipIf(missing)(`in a browser${missing ? " (skipped: chromium is not installed)" : ""}`, () => {
+  it("makes no request to another host, and every page is under 300 kB", async () => {
+    for (const path of PAGES) {
+      const page = await browser!.newPage();
+      const foreign: string[] = [];
+      page.on("request", (request) => {
+        if (!request.url().startsWith(site.url) && !request.url().startsWith("data:"))
+          foreign.push(request.url());
+      });
+      const before = site.sentBytes();
+      await page.goto(site.url + path, { waitUntil: "networkidle" });
+      expect(foreign, path).toEqual([]);
+      expect(site.sentBytes() - before, path).toBeLessThan(300_000);
+      await page.close();
+    }
+  });
+
+  it.each(["light", "dark"] as const)("has no accessibility violation, %s", async (scheme) => {
+    for (const path of PAGES) {
+      const page = await open(path, scheme);
+      await page.evaluate(AXE);
+      const violations = await page.evaluate(async () => {
+        const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };
+        return (await axe.run()).violations.map(
+          ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join("\n")}`,
+        );
+      });
+      expect(violations, path).toEqual([]);
+    }
+  });
+
+  it("follows the choice of a framework and of a package manager on every page", async () => {
+    const page = await open("/start/");
+    await page.getByRole("radio", { name: "Fastify" }).check();
+    await page.getByRole("radio", { name: "pnpm" }).check();
+    expect(await page.getByText("app.register(async (scope)").isVisible()).toBe(true);
+    expect(await page.getByText("pnpm add @countersign/fastify").isVisible()).toBe(true);
+    await page.goto(`${site.url}/packages/redis/`, { waitUntil: "networkidle" });
+    expect(
+      await page
+        .getByText(/^pnpm add @countersign\/redis/)
+        .first()
+        .isVisible(),
+    ).toBe(true);
+  });
+
+  it("takes a signature apart without sending anything", async () => {
+    const page = await open("/signature-bench");
+    const before = site.sentBytes();
+    await expectFindings(page, "Verified: a track message.");
+    await page.getByLabel("Shared secret").fill('"dev"');
+    await expectFindings(page, "quotation marks");
+    await page.getByLabel("Shared secret").fill("dev");
+    await page.getByLabel("X-Signature").fill("0".repeat(40));
+    await expectFindings(page, "ERR_SIGNATURE_MISMATCH");
+    expect(site.sentBytes()).toBe(before);
+  });
+
+  it("answers a newcomer's questions in the first three results", async () => {
+    const page = await open("/start/");
+    await page.locator(".DocSearch-Button").click();
+    const results = page.locator(".VPLocalSearchBox .result");
+    const firstPages = async (): Promise<readonly string[]> => {
+      const links = await results.evaluateAll((all) => all.map((one) => one.getAttribute("href") ?? ""));
+      return [...new Set(links.map((link) => link.split("#")[0] ?? ""))].slice(0, 3);
+    };
+    const misses: string[] = [];
+    for (const [question, expected] of QUESTIONS) {
+      await page.locator(".search-input").fill(question);
+      await vi
+        .waitFor(async () => expect(await firstPages()).toContain(expected), { timeout: 3_000 })
+        .catch(async () => misses.push(`${question}: ${(await firstPages()).join(", ")}`));
+    }
+    expect(misses).toEqual([]);
+  });
+});
+
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly html: string }[];
+}
+
+async function expectFindings(page: Page, text: string): Promise<void> {
+  await page.locator(".findings", { hasText: text }).waitFor({ timeout: 5_000 });
+}
+
+/** Path and text of every page. */
+function htmlFiles(): readonly (readonly [path: string, html: string])[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".html") && file !== "404.html")
+    .map((file) => {
+      const path = `/${file.replaceAll("\\", "/")}`.replace(/index\.html$/, "").replace(/\.html$/, "");
+      return [path, readFileSync(join(folder, file), "utf8")] as const;
+    });
+}
+
+function linksOf(html: string): readonly string[] {
+  const hrefs = [...html.matchAll(/<a [^>]*?href="([^"]+)"/g)].map(([, href = ""]) =>
+    href.replaceAll("&amp;", "&"),
+  );
+  return hrefs.filter((href) => !/^(?:[a-z]+:|\/\/)/.test(href));
+}
+
+function idsOf(html: string): ReadonlySet<string> {
+  return new Set([...html.matchAll(/\sid="([^"]+)"/g)].map(([, id = ""]) => id));
+}
