@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import { version } from "./version.ts";
 import { certifyCommand } from "./commands/certify.ts";
 import { explainCommand } from "./commands/explain.ts";
+import { listenCommand } from "./commands/listen.ts";
 import { replayCommand } from "./commands/replay.ts";
 import { sendCommand } from "./commands/send.ts";
 import { serveCommand } from "./commands/serve.ts";
@@ -60,7 +61,15 @@ function createProgram(terminal: Terminal, exit: (code: number) => void): Comman
       "after",
       "\nExit codes: 0 success, 1 the check failed, 2 wrong usage.\nExample:\n  countersign serve --to http://localhost:3000/webhooks --secret dev",
     );
-  const commands = [serveCommand, sendCommand, certifyCommand, verifyCommand, replayCommand, explainCommand];
+  const commands = [
+    serveCommand,
+    sendCommand,
+    certifyCommand,
+    verifyCommand,
+    replayCommand,
+    listenCommand,
+    explainCommand,
+  ];
   for (const make of commands) program.addCommand(make(terminal, exit));
   for (const command of [program, ...program.commands]) {
     command.exitOverride().configureOutput({

@@ -1,3 +1,4 @@
+export { openRecorder, type Recorder, type RecordingOptions } from "./recording/recorder.ts";
 export {
   formatRecordedRequest,
   parseRecordedRequest,

@@ -6,6 +6,7 @@ import { createTransport, type AttemptResult } from "@countersign/sender";
 import { parseRecordedRequest, RecordingError, type RecordedRequest } from "@countersign/server/recording";
 import { messageOf } from "../errors/usage-error.ts";
 import { inParallel } from "../input/in-parallel.ts";
+import { mergeHeaders } from "../input/merge-headers.ts";
 import { readLines } from "../input/read-lines.ts";
 
 const ATTEMPT_TIMEOUT_MS = 5_000;
@@ -192,7 +193,5 @@ function headersOf(
   { secret, headers = {} }: ReplayOptions,
 ): Readonly<Record<string, string>> {
   const own = { ...headers, ...(secret !== undefined && { "X-Signature": sign(body, secret) }) };
-  const replaced = new Set(Object.keys(own).map((name) => name.toLowerCase()));
-  const others = Object.entries(recorded).filter(([name]) => !replaced.has(name.toLowerCase()));
-  return { ...Object.fromEntries(others), ...own };
+  return mergeHeaders(recorded, own);
 }

@@ -37,7 +37,7 @@ interface Run {
 
 /** Runs a script as it stands. One that serves is sent an event once it listens, and is then told to stop. */
 async function runScript(script: string): Promise<Run> {
-  const moved = `3000=${receiverPort},4010=0,4020=0`;
+  const moved = `3000=${receiverPort},4010=0,4011=0,4020=0`;
   const PATH = [join(cwd, "bin"), process.env["PATH"]].join(delimiter);
   const child = spawn("sh", ["-e", "-c", script], {
     cwd,
@@ -63,6 +63,15 @@ async function runScript(script: string): Promise<Run> {
     await vi.waitFor(() => expect(output.match(/track "Ordered" u {2}204 in/g)).toHaveLength(2));
     stop("SIGTERM");
   }
+  if (script.includes("countersign listen")) {
+    await vi.waitFor(() => expect(output).toContain("Public"), { timeout: 10_000 });
+    const [, url = ""] = /listens on (http:\/\/[\d.:]+)/.exec(output) ?? [];
+    const body = JSON.stringify({ version: 1, type: "track", userId: "u", event: "Ordered" });
+    const headers = { "Content-Type": "application/json", "X-Signature": sign(body, "dev") };
+    expect((await fetch(`${url}/hooks`, { method: "POST", headers, body })).status).toBe(204);
+    await vi.waitFor(() => expect(output).toMatch(/verified 204 track "Ordered" of u/));
+    stop("SIGTERM");
+  }
   const [code] = await closed;
   return { code, output };
 }
@@ -73,7 +82,7 @@ function patternOf(text: string): RegExp {
     .trim()
     .replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)
     .replaceAll("…", ".+")
-    .replaceAll(String.raw`127\.0\.0\.1:4010`, String.raw`127\.0\.0\.1:\d+`);
+    .replaceAll(/127\\.0\\.0\\.1:401[01]/g, String.raw`127\.0\.0\.1:\d+`);
   return new RegExp(`^${pattern}$`, "m");
 }
 
@@ -99,7 +108,7 @@ describe("docs/cli.md", () => {
       else if (language === "text") expect(run?.output).toMatch(patternOf(text));
       else {
         run = await runScript(text);
-        const serves = text.includes("countersign serve");
+        const serves = /countersign (?:serve|listen)/.test(text);
         const expected = serves ? null : Number(note?.replace("exit: ", "") ?? 0);
         expect({ text, code: run.code, output: expect.any(String) }).toEqual({
           text,
@@ -109,7 +118,7 @@ describe("docs/cli.md", () => {
         ran.push(text);
       }
     }
-    expect(ran).toHaveLength(11);
+    expect(ran).toHaveLength(12);
   }, 60_000);
 
   it("lists every reason for which a message is rejected", () => {
@@ -153,7 +162,7 @@ describe("--help", () => {
         const { code, output } = await runScript(example);
         expect({ example, code, output }).toEqual({
           example,
-          code: example.includes(" serve ") ? null : 0,
+          code: /countersign (?:serve|listen)/.test(example) ? null : 0,
           output,
         });
       }

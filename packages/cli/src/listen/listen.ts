@@ -1,0 +1,179 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { checkFunction, checkOptionNames, type OptionNames } from "@countersign/protocol";
+import { sendResponse } from "@countersign/core/node";
+import { createTransport, type AttemptResult, type Transport } from "@countersign/sender";
+import { openRecorder, type Recorder } from "@countersign/server/recording";
+import { mergeHeaders } from "../input/merge-headers.ts";
+import { messageOf, UsageError } from "../errors/usage-error.ts";
+import type { Heard } from "./heard.ts";
+import { createReader, type ReadRequest } from "./read-request.ts";
+import { recordedHeaders, urlOf } from "./recorded-headers.ts";
+
+const ATTEMPT_TIMEOUT_MS = 5_000;
+const MAX_CONNECTIONS = 1_000;
+
+/** Settings of {@link listen}. */
+export interface ListenOptions {
+  /** Port to listen on; 0 takes any that is free. */
+  readonly port: number;
+  /** Address to listen on. Default: `127.0.0.1`. */
+  readonly host?: string | undefined;
+  /** The shared secret. Without one, signatures are not verified. */
+  readonly secret?: string | undefined;
+  /** URL that messages are passed on to, byte for byte; its answer is the answer to the service. */
+  readonly forward?: string | undefined;
+  /** Headers that are added to what is passed on. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Certificate authorities of `forward` to trust instead of the system's, in PEM. */
+  readonly ca?: string | undefined;
+  /** File to append each message to, for `replay`. */
+  readonly record?: string | undefined;
+  /** Called when a request has been answered. */
+  readonly onRequest?: ((heard: Heard) => void) | undefined;
+  /** Receives errors that belong to no request, such as a recording that can no longer be written. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+const OPTION_NAMES: OptionNames<ListenOptions> = {
+  port: true,
+  host: true,
+  secret: true,
+  forward: true,
+  headers: true,
+  ca: true,
+  record: true,
+  onRequest: true,
+  onError: true,
+};
+
+/** A running listener. */
+export interface Listener {
+  /** Where it listens. Every path is accepted. */
+  readonly url: string;
+  /** Stops accepting requests, and waits for those in progress, for at most so many milliseconds. Default: 10,000. */
+  close(deadlineMs?: number): Promise<void>;
+}
+
+/**
+ * Receives webhooks of the real service: verifies each, records it for `replay`, and passes it on. A request whose signature is
+ * wrong is answered 401, and neither recorded nor passed on. A message that is authentic but malformed is.
+ *
+ * @throws UsageError when the address or port cannot be used; ServerError when the file of `record` cannot be written.
+ * @throws TypeError for an unknown option.
+ * @example
+ * ```ts
+ * const listener = await listen({ port: 4011, secret: "dev", record: "traffic.jsonl", onRequest: (heard) => console.log(heard) });
+ * await listener.close();
+ * ```
+ */
+export async function listen(options: ListenOptions): Promise<Listener> {
+  checkOptionNames("listen()", options, OPTION_NAMES);
+  checkFunction("listen({ onRequest })", options.onRequest);
+  const { port, host = "127.0.0.1", secret, record: file, onRequest, onError = () => {} } = options;
+  const read = createReader(secret);
+  const recorder = file === undefined ? undefined : openRecorder({ file, now: Date.now, onError });
+  const transport = createTransport();
+  const release = async (): Promise<void> => {
+    recorder?.close();
+    await transport.close();
+  };
+  const server = createServer((request, response) => {
+    const at = new Date().toISOString();
+    hear(request, response, { read, recorder, transport, options })
+      .then((heard) => onRequest?.({ at, ...heard }))
+      .catch((error: unknown) => {
+        onError(error);
+        if (!response.headersSent) response.writeHead(500);
+        response.end();
+      });
+  });
+  server.maxConnections = MAX_CONNECTIONS;
+  try {
+    await started(server, host, port);
+  } catch (error) {
+    await release();
+    throw error;
+  }
+  return { url: addressOf(server, host), close: (deadlineMs = 10_000) => stop(server, deadlineMs, release) };
+}
+
+interface Parts {
+  readonly read: (request: IncomingMessage) => Promise<ReadRequest>;
+  readonly recorder: Recorder | undefined;
+  readonly transport: Transport;
+  readonly options: ListenOptions;
+}
+
+async function hear(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { read, recorder, transport, options }: Parts,
+): Promise<Omit<Heard, "at">> {
+  const { accepted, message, body, problem, diagnoses, refusal } = await read(request);
+  const verdict = !accepted ? "rejected" : options.secret === undefined ? "unsigned" : "verified";
+  const known = { verdict, message, body, problem, diagnoses } as const;
+  if (!accepted || body === undefined) {
+    if (refusal) sendResponse(response, refusal);
+    return { ...known, status: response.statusCode };
+  }
+  const headers = recordedHeaders(request);
+  recorder?.record({ url: urlOf(request), headers, body });
+  if (options.forward === undefined) {
+    if (refusal) sendResponse(response, refusal);
+    else response.writeHead(204).end();
+    return { ...known, status: response.statusCode };
+  }
+  const { forward: url, ca } = options;
+  const forwarded = await transport.send(
+    { url, headers: mergeHeaders(headers, options.headers), body, ca },
+    { timeoutMs: ATTEMPT_TIMEOUT_MS },
+  );
+  passOn(response, forwarded);
+  return { ...known, status: response.statusCode, forwarded };
+}
+
+/** Answers the service as the receiver did, so that it tries again what the receiver did not accept. */
+function passOn(
+  response: ServerResponse,
+  { status, outcome, responseBody, responseHeaders }: AttemptResult,
+): void {
+  if (status === undefined) {
+    response.writeHead(outcome === "timeout" ? 504 : 502).end();
+    return;
+  }
+  const type = responseHeaders?.["content-type"];
+  const hasBody = status !== 204 && status !== 304 && status >= 200;
+  response.writeHead(status, type === undefined ? {} : { "content-type": type });
+  response.end(hasBody ? responseBody : undefined);
+}
+
+async function started(server: Server, host: string, port: number): Promise<void> {
+  server.listen(port, host);
+  try {
+    await once(server, "listening");
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    throw new UsageError(
+      code === "EADDRINUSE"
+        ? `Port ${port} on ${host} is already in use. Stop the process that listens there, or choose another port with --port.`
+        : `Cannot listen on ${host} port ${port}: ${messageOf(error)}. Choose another address with --host and --port.`,
+    );
+  }
+}
+
+async function stop(server: Server, deadlineMs: number, release: () => Promise<void>): Promise<void> {
+  const closed = once(server, "close");
+  server.close();
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), deadlineMs);
+  await closed;
+  clearTimeout(timer);
+  await release();
+}
+
+function addressOf(server: Server, host: string): string {
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}

@@ -1,0 +1,87 @@
+import { createHash } from "node:crypto";
+import { closeSync, fchmodSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
+import { messageOf, ServerError } from "../errors/server-error.ts";
+import { formatRecordedRequest, type RecordedRequest } from "./recording.ts";
+
+/** This many messages are recognised as already recorded. A retry arrives long before so many others. */
+const REMEMBERED = 100_000;
+const NEWLINE = 0x0a;
+
+/** How {@link openRecorder} records. */
+export interface RecordingOptions {
+  /** The file to append to; made when it is not there. */
+  readonly file: string;
+  /** The time, in milliseconds since 1970. */
+  readonly now: () => number;
+  /** Called once if the file can no longer be written. Nothing is recorded from then on. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Appends messages to a recording. */
+export interface Recorder {
+  /** Records a request, unless its body was recorded before: retries carry the same bytes. */
+  record(request: Pick<RecordedRequest, "url" | "headers" | "body">): void;
+  /** Idempotent. */
+  close(): void;
+}
+
+/**
+ * Opens a file to record into. A line that was cut off before, as by a kill, is ended, so that it spoils no other.
+ *
+ * @throws ServerError when the file cannot be opened.
+ */
+export function openRecorder({ file, now, onError }: RecordingOptions): Recorder {
+  const descriptor = openForAppending(file);
+  const recorded = new Set<string>();
+  let writable = true;
+  let closed = false;
+  return {
+    record({ url, headers, body }) {
+      const digest = createHash("sha256").update(body).digest("base64");
+      if (!writable || recorded.has(digest)) return;
+      recorded.add(digest);
+      const [oldest = ""] = recorded;
+      if (recorded.size > REMEMBERED) recorded.delete(oldest);
+      const at = new Date(now()).toISOString();
+      try {
+        // One short write, so that a kill leaves whole lines.
+        writeSync(descriptor, formatRecordedRequest({ at, url, headers, body }));
+      } catch (error) {
+        writable = false;
+        onError(error);
+      }
+    },
+    close() {
+      if (!closed) closeSync(descriptor);
+      closed = true;
+    },
+  };
+}
+
+function openForAppending(file: string): number {
+  let descriptor: number | undefined;
+  try {
+    // What is recorded is about people, and its headers may hold credentials.
+    descriptor = openSync(file, "a+", 0o600);
+    // A device such as /dev/stdout keeps its mode.
+    if (fstatSync(descriptor).isFile()) {
+      fchmodSync(descriptor, 0o600);
+      endLastLine(descriptor);
+    }
+    return descriptor;
+  } catch (error) {
+    if (descriptor !== undefined) closeSync(descriptor);
+    throw new ServerError(
+      "ERR_RECORD_FILE",
+      `Cannot record into ${file}: ${messageOf(error)}. Give --record a file that can be written.`,
+      error,
+    );
+  }
+}
+
+function endLastLine(descriptor: number): void {
+  const { size } = fstatSync(descriptor);
+  const last = Buffer.alloc(1);
+  if (size === 0 || readSync(descriptor, last, 0, 1, size - 1) === 0 || last[0] === NEWLINE) return;
+  writeSync(descriptor, "\n");
+}
