@@ -76,7 +76,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     // A form on a web page can send text/plain without asking first.
     scope.removeContentTypeParser("text/plain");
     scope.register(apiRoutes, { prefix: "/api", context });
-    scope.register(pageRoutes, { context });
+    scope.register(pageRoutes);
     scope.get("/metrics", async (_request, reply) =>
       reply.type(metrics.contentType).send(await metrics.render()),
     );

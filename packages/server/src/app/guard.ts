@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { isIP } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Problem } from "../api/problem.ts";
+import { isPageFile } from "../page/page-files.ts";
 
 /** Who may use everything but the ingestion API. */
 export interface GuardOptions {
@@ -30,6 +31,7 @@ export function createGuard({ token, allowHosts = [] }: GuardOptions) {
         .header("set-cookie", `${COOKIE}=${encodeURIComponent(token)}; HttpOnly; SameSite=Strict; Path=/`)
         .redirect("/", 303);
     }
+    if (isPageFile(pathOf(request))) return undefined;
     if (!presented(request).some((candidate) => matches(candidate, token))) {
       reply.header("www-authenticate", "Bearer");
       throw new Problem(

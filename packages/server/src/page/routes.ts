@@ -1,33 +1,34 @@
 import type { FastifyInstance } from "fastify";
-import type { ApiContext } from "../api/operation.ts";
-import { destinationsWithoutSettings } from "../settings/settings-edit.ts";
-import { renderPage } from "./page.ts";
-
-/** Nothing is loaded and nothing runs: what a message contains stays text. */
-const CONTENT_SECURITY_POLICY =
-  "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'";
+import { readPageFiles } from "./page-files.ts";
 
 /**
- * Adds the page at `/`. A richer dashboard takes the place of this plugin: it has the whole control API to stand on,
- * and the guard of the scope it is registered in.
+ * Only the page's own files are loaded, it talks to this server alone, and text never becomes markup or script: what a message
+ * contains stays text.
  */
-export async function pageRoutes(
-  scope: FastifyInstance,
-  { context }: { context: ApiContext },
-): Promise<void> {
-  const { sender, ledger } = context;
-  scope.get("/", async (_request, reply) => {
-    const deliveries = await sender.deliveries({ limit: 50 });
-    const page = renderPage({
-      deliveries,
-      rejections: ledger.rejections(20),
-      settings: sender.settings,
-      withoutSettings: await destinationsWithoutSettings(sender),
-    });
-    return reply
-      .type("text/html; charset=utf-8")
-      .header("content-security-policy", CONTENT_SECURITY_POLICY)
-      .header("cache-control", "no-store")
-      .send(page);
-  });
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join("; ");
+
+/** Adds the page at `/`, and the files that it loads. */
+export async function pageRoutes(scope: FastifyInstance): Promise<void> {
+  for (const { path, type, content, hashed } of readPageFiles()) {
+    scope.get(path, async (_request, reply) =>
+      reply
+        .type(type)
+        .header("content-security-policy", CONTENT_SECURITY_POLICY)
+        .header("referrer-policy", "no-referrer")
+        .header("cross-origin-opener-policy", "same-origin")
+        .header("cache-control", hashed ? "public, max-age=31536000, immutable" : "no-cache")
+        .send(content),
+    );
+  }
 }

@@ -1,0 +1,28 @@
+import { signal } from "@preact/signals";
+
+/** What a screen reader is told next. */
+export const announcement = signal("");
+
+/** News are told at most this often, so that they do not talk over the reader. */
+const NEWS_EVERY_MS = 5_000;
+let newsAt = 0;
+let pending: (() => string) | undefined;
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** Tells the result of what the person just did, at once. */
+export function announce(text: string): void {
+  announcement.value = text;
+}
+
+/** Tells news that nobody asked for: at most every five seconds, and then the latest. */
+export function announceNews(text: () => string): void {
+  pending = text;
+  timer ??= setTimeout(
+    () => {
+      timer = undefined;
+      newsAt = performance.now();
+      announcement.value = pending?.() ?? "";
+    },
+    Math.max(newsAt + NEWS_EVERY_MS - performance.now(), 0),
+  );
+}

@@ -1,0 +1,98 @@
+import { signal } from "@preact/signals";
+
+/** One wrong part of what was sent. */
+export interface FieldError {
+  /** JSON pointer into the request's body. */
+  readonly pointer?: string;
+  readonly parameter?: string;
+  readonly detail: string;
+  readonly rule?: string;
+}
+
+/** An answer of the control API that is an error (RFC 9457), or no answer at all (status 0). */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  readonly status: number;
+  readonly errors: readonly FieldError[];
+
+  constructor(status: number, detail: string, errors: readonly FieldError[] = []) {
+    super(detail);
+    this.status = status;
+    this.errors = errors;
+  }
+}
+
+/** Whether the server asks for its token. */
+export const needsToken = signal(false);
+
+/** Query parameters; a list is sent as the parameter repeated. */
+export type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>;
+
+interface Options {
+  readonly query?: Query;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What came back: the JSON, and the ETag of settings. */
+export interface Answer<T> {
+  readonly data: T;
+  readonly etag: string | undefined;
+}
+
+/**
+ * Calls the control API.
+ *
+ * @throws ApiError with the sentence of the server, or with status 0 if it does not answer.
+ */
+export async function call<T>(method: string, path: string, options: Options = {}): Promise<Answer<T>> {
+  const { query = {}, body, headers = {}, signal: abort } = options;
+  const response = await fetch(`/api${path}${search(query)}`, {
+    method,
+    headers: { ...(body !== undefined && { "content-type": "application/json" }), ...headers },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(abort && { signal: abort }),
+  }).catch((error: unknown) => {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new ApiError(0, "The server does not answer. Check that `countersign serve` is running.");
+  });
+  const text = await response.text();
+  if (response.status === 401) needsToken.value = true;
+  if (!response.ok) throw problemOf(response.status, text);
+  const data = (text === "" ? undefined : JSON.parse(text)) as T;
+  return { data, etag: response.headers.get("etag") ?? undefined };
+}
+
+/** The same for reading, without the headers. */
+export async function get<T>(path: string, query: Query = {}, abort?: AbortSignal): Promise<T> {
+  return (await call<T>("GET", path, { query, signal: abort })).data;
+}
+
+/** The same for a change, without the headers. */
+export async function post<T>(path: string, body: unknown = {}, query: Query = {}): Promise<T> {
+  return (await call<T>("POST", path, { body, query })).data;
+}
+
+/** What to show of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function search(query: Query): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    for (const item of [value].flat()) if (item !== undefined) parameters.append(name, String(item));
+  }
+  const text = parameters.toString();
+  return text === "" ? "" : `?${text}`;
+}
+
+function problemOf(status: number, text: string): ApiError {
+  try {
+    const { detail, errors } = JSON.parse(text) as { detail?: string; errors?: readonly FieldError[] };
+    return new ApiError(status, detail ?? `The server answered ${status}.`, errors);
+  } catch {
+    return new ApiError(status, `The server answered ${status}.`);
+  }
+}

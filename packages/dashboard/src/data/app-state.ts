@@ -1,0 +1,162 @@
+import { computed, effect, signal } from "@preact/signals";
+import { route } from "../route/route.ts";
+import { acceptedForgery, isForgery } from "../words/words.ts";
+import { announceNews } from "./announce.ts";
+import { call, get, needsToken } from "./api.ts";
+import { DeliveryList } from "./delivery-list.ts";
+import { readFilter } from "./filter.ts";
+import { openStream } from "./stream.ts";
+import type { AttemptSummary, Clock, Fault, LiveEvent, Source, Stats, Status, StoreState } from "./types.ts";
+
+/** A receiver that took a forged message for a real one. */
+export interface Forgery {
+  readonly endpoint: string;
+  readonly fault: string;
+  readonly status: number;
+  readonly delivery: string;
+}
+
+export const list = new DeliveryList();
+export const status = signal<Status | undefined>(undefined);
+export const clock = signal<Clock | undefined>(undefined);
+export const faults = signal<readonly Fault[]>([]);
+export const sources = signal<readonly Source[]>([]);
+export const stats = signal<Stats | undefined>(undefined);
+/** The version of the settings that {@link sources} are. */
+export const etag = signal<string | undefined>(undefined);
+export const store = signal<StoreState>({ state: "up" });
+/** Forgeries that were accepted, by endpoint, and not refused since. */
+export const forgeries = signal<ReadonlyMap<string, Forgery>>(new Map());
+
+/** Every endpoint of the settings, with its destination's full name. */
+export const endpoints = computed(() =>
+  sources.value.flatMap((source) =>
+    source.destinations.flatMap((destination) =>
+      destination.endpoints.map(({ url }) => ({
+        url,
+        destination: `${source.name}/${destination.name}`,
+        enabled: destination.enabled,
+      })),
+    ),
+  ),
+);
+
+type Listener = (event: LiveEvent) => void;
+const listeners = new Set<Listener>();
+
+/** Tells a screen of every event until the function that it returns is called. */
+export function onEvent(listener: Listener): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
+
+/** What the difference between the server's clock and this machine's is, in milliseconds. */
+let offsetMs = 0;
+let virtualNow: number | undefined;
+
+/** The server's time, in milliseconds since 1970. */
+export function serverNow(): number {
+  return virtualNow ?? Date.now() + offsetMs;
+}
+
+function setClock(next: Clock): void {
+  const now = Date.parse(next.now);
+  virtualNow = next.kind === "virtual" ? now : undefined;
+  offsetMs = now - Date.now();
+  clock.value = next;
+}
+
+export async function loadSources(): Promise<void> {
+  const answer = await call<readonly Source[]>("GET", "/sources");
+  sources.value = answer.data;
+  etag.value = answer.etag;
+}
+
+export const loadFaults = async (): Promise<void> => void (faults.value = await get<readonly Fault[]>("/faults"));
+export const loadStats = async (): Promise<void> => void (stats.value = await get<Stats>("/stats"));
+export const loadClock = async (): Promise<void> => setClock(await get<Clock>("/clock"));
+
+async function loadStatus(): Promise<void> {
+  status.value = await get<Status>("/status");
+  store.value = status.value.store;
+}
+
+/** Reads everything that the header and the forms stand on. What cannot be read stays as it was: the stream tells of it. */
+export async function loadAll(): Promise<void> {
+  await Promise.allSettled([loadStatus(), loadSources(), loadFaults(), loadClock(), loadStats()]);
+}
+
+function noteAttempt(delivery: string, attempt: AttemptSummary): void {
+  const { endpoint, fault, status } = attempt;
+  if (fault === undefined || !isForgery(fault)) return;
+  const next = new Map(forgeries.value);
+  if (acceptedForgery(attempt)) next.set(endpoint, { endpoint, fault, status: status ?? 0, delivery });
+  else if (attempt.outcome === "rejected") next.delete(endpoint);
+  forgeries.value = next;
+}
+
+function receive(events: readonly LiveEvent[]): void {
+  let accepted = 0;
+  let failed = 0;
+  for (const event of events) {
+    if (event.event === "hello" || event.event === "reset") void begin(event.event === "reset");
+    else if (event.event === "accepted") accepted += 1;
+    else if (event.event === "failed" || event.event === "expired") failed += 1;
+    else if (event.event === "attempt") noteAttempt(event.delivery.id, event.attempt);
+    else if (event.event === "store") store.value = event;
+    else if (event.event === "settings") void loadSources();
+    else if (event.event === "fault") void loadFaults();
+    else if (event.event === "clock") void loadClock();
+    else if (event.event === "cleared") void list.load(list.filter);
+    for (const listener of listeners) listener(event);
+  }
+  list.receive(events);
+  if (accepted + failed > 0) announceNews(() => newsText());
+}
+
+function newsText(): string {
+  const waiting = list.waiting.value;
+  const total = list.total.value ?? list.rows.length;
+  return `${total} deliveries${waiting > 0 ? `, ${waiting} new` : ""}.`;
+}
+
+let begun = false;
+
+/** After the stream is open: reads the list. After a gap in the stream: reads it anew, as far as it was read. */
+async function begin(again: boolean): Promise<void> {
+  if (begun && !again) return;
+  const first = !begun;
+  begun = true;
+  await Promise.all([list.load(readFilter(route.value.parameters), first ? 0 : list.rows.loaded), loadAll()]);
+  findForgeries();
+}
+
+function findForgeries(): void {
+  for (const row of list.rows.slice(0, list.rows.length).toReversed()) {
+    if (row?.fault === "" || row?.outcome === "" || row === undefined) continue;
+    const { endpoint, fault, outcome, status } = row;
+    noteAttempt(row.id, { endpoint, fault, outcome, status, round: row.round, startedAt: "", durationMs: row.ms });
+  }
+}
+
+/** Connects the page: the stream, and the list that follows the URL. */
+export function start(): void {
+  let close: (() => void) | undefined;
+  effect(() => {
+    if (needsToken.value) {
+      close?.();
+      close = undefined;
+    } else {
+      close ??= openStream(receive);
+    }
+  });
+  void loadAll();
+  // The stream tells when to begin. Where it cannot be opened, the list is shown all the same.
+  setTimeout(() => void begin(false), 1_000);
+  effect(() => {
+    const { screen, parameters } = route.value;
+    const filter = readFilter(parameters);
+    if (screen !== "deliveries" || !begun || JSON.stringify(filter) === JSON.stringify(list.filter)) return;
+    void list.load(filter);
+  });
+}

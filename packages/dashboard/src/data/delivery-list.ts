@@ -1,0 +1,263 @@
+import { signal } from "@preact/signals";
+import { get, messageOf } from "./api.ts";
+import { changes, isLocal, matchesInfo, matchesRow, readFilter, toQuery, type Filter } from "./filter.ts";
+import { applyEvent, newRow, rowOf, type Row } from "./row.ts";
+import { RowStore } from "./row-store.ts";
+import type { DeliveryPage, LiveEvent } from "./types.ts";
+
+const FIRST_PAGE = 200;
+const PAGE = 1_000;
+/** A filter of the page's own looks through so many pages before it asks whether to go on. */
+const PAGES_AT_ONCE = 10;
+/** With a filter on what attempts change, the newest rows are asked for again this often. */
+const REFRESH_MS = 1_000;
+const MAX_WAITING = 100_000;
+
+/** How the list stands. */
+export type ListState =
+  | { readonly kind: "loading" }
+  | { readonly kind: "ready" }
+  | { readonly kind: "failed"; readonly message: string };
+
+/** The deliveries that match the filter: read page by page, and kept current by the events. */
+export class DeliveryList {
+  readonly rows: RowStore;
+  /** Changes whenever the rows have changed. */
+  readonly version = signal(0);
+  readonly state = signal<ListState>({ kind: "loading" });
+  /** New rows that wait until nothing is looked at. */
+  readonly waiting = signal(0);
+  /** How many deliveries match, and how many there are, as far as is known. */
+  readonly total = signal<number | undefined>(undefined);
+  readonly all = signal<number | undefined>(undefined);
+  readonly loadingMore = signal(false);
+  #filter: Filter = readFilter(new URLSearchParams());
+  #held = false;
+  #arrived = new Map<string, Row>();
+  /** More waited than is kept: then the list is read anew. */
+  #overflown = false;
+  #unmatched = new Set<string>();
+  #next: string | undefined;
+  #load = 0;
+  /** Events that arrive while the first page is read. */
+  #early: LiveEvent[] | undefined;
+  #refreshTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(capacity?: number) {
+    this.rows = new RowStore(capacity);
+  }
+
+  get filter(): Filter {
+    return this.#filter;
+  }
+
+  /** A row of the list, or one that waits for it. */
+  find(id: string): Row | undefined {
+    return this.rows.find(id) ?? this.#arrived.get(id);
+  }
+
+  /**
+   * Reads the list from its beginning.
+   *
+   * @param rows How many rows at least, where there are so many.
+   */
+  async load(filter: Filter, rows = FIRST_PAGE): Promise<void> {
+    const load = (this.#load += 1);
+    const isOther = JSON.stringify(filter) !== JSON.stringify(this.#filter);
+    this.#filter = filter;
+    this.#early ??= [];
+    if (isOther || this.state.value.kind === "failed") this.state.value = { kind: "loading" };
+    try {
+      const found: Row[] = [];
+      let next: string | undefined;
+      let pages = 0;
+      do {
+        const limit = isLocal(filter) ? PAGE : Math.min(Math.max(rows - found.length, 1), PAGE);
+        const page = await this.#page({ limit, after: next });
+        if (load !== this.#load) return;
+        found.push(...page.rows);
+        next = page.next;
+        pages += 1;
+      } while (next !== undefined && found.length < rows && pages < PAGES_AT_ONCE);
+      this.rows.clear();
+      this.#arrived.clear();
+      this.#unmatched.clear();
+      this.rows.append(found);
+      this.#next = next;
+      this.rows.complete = next === undefined;
+      this.state.value = { kind: "ready" };
+      const early = this.#early ?? [];
+      this.#early = undefined;
+      this.#apply(early, true);
+      this.changed();
+      await this.count();
+    } catch (error) {
+      if (load !== this.#load) return;
+      this.#early = undefined;
+      this.state.value = { kind: "failed", message: messageOf(error) };
+    }
+  }
+
+  /** Reads the next page of older rows. */
+  async more(): Promise<void> {
+    if (this.loadingMore.value || this.#next === undefined || this.state.value.kind !== "ready") return;
+    const load = this.#load;
+    this.loadingMore.value = true;
+    try {
+      for (let pages = 0; pages < PAGES_AT_ONCE; pages += 1) {
+        const page = await this.#page({ limit: PAGE, after: this.#next });
+        if (load !== this.#load) return;
+        this.rows.append(page.rows);
+        this.#next = page.next;
+        this.rows.complete = page.next === undefined;
+        this.changed();
+        if (page.rows.length > 0 || page.next === undefined) return;
+      }
+    } catch (error) {
+      this.state.value = { kind: "failed", message: messageOf(error) };
+    } finally {
+      this.loadingMore.value = false;
+    }
+  }
+
+  /** Reads rows again that have left memory and come into view. */
+  async look(from: number, to: number): Promise<void> {
+    this.rows.trim(from);
+    const gap = this.rows.gap(from, to);
+    if (!gap || this.loadingMore.value) return;
+    const load = this.#load;
+    this.loadingMore.value = true;
+    try {
+      const rows: Row[] = [];
+      let after: string | undefined;
+      do {
+        const until = new Date(gap.newest.at + 1).toISOString();
+        const page: Page = await this.#page(after === undefined ? { limit: PAGE, until } : { limit: PAGE, after, until });
+        if (load !== this.#load) return;
+        rows.push(...page.rows);
+        after = page.next;
+      } while (after !== undefined && (rows.at(-1)?.at ?? 0) > gap.oldest.at);
+      this.rows.fill(gap, rows);
+      this.rows.trim(from);
+      this.changed();
+    } catch (error) {
+      this.state.value = { kind: "failed", message: messageOf(error) };
+    } finally {
+      this.loadingMore.value = false;
+    }
+  }
+
+  /** While held, nothing in the list changes its place: new rows wait. */
+  hold(held: boolean): void {
+    this.#held = held;
+    if (!held) this.release();
+  }
+
+  /** Shows the rows that wait, and lets those go that no longer match. */
+  release(): void {
+    if (this.#overflown) {
+      this.#overflown = false;
+      void this.load(this.#filter);
+      return;
+    }
+    if (this.#arrived.size === 0 && this.#unmatched.size === 0) return;
+    for (const row of this.#arrived.values()) this.rows.add(row);
+    this.#arrived.clear();
+    this.rows.remove((row) => this.#unmatched.has(row.id));
+    this.#unmatched.clear();
+    this.rows.trim(0);
+    this.changed();
+  }
+
+  /** Takes over what happened. */
+  receive(events: readonly LiveEvent[]): void {
+    if (this.#early) {
+      this.#early.push(...events);
+      return;
+    }
+    this.#apply(events, false);
+    if (!this.#held) this.release();
+    this.changed();
+  }
+
+  /** Asks how many there are. */
+  async count(): Promise<void> {
+    const load = this.#load;
+    try {
+      const [matching, everything] = await Promise.all([
+        get<{ count: number }>("/deliveries/count", toQuery(this.#filter)),
+        get<{ count: number }>("/deliveries/count"),
+      ]);
+      if (load !== this.#load) return;
+      this.total.value = isLocal(this.#filter) ? undefined : matching.count;
+      this.all.value = everything.count;
+    } catch {
+      this.total.value = undefined;
+    }
+  }
+
+  changed(): void {
+    this.waiting.value = this.#arrived.size;
+    this.version.value += 1;
+  }
+
+  #apply(events: readonly LiveEvent[], exact: boolean): void {
+    const changing = changes(this.#filter);
+    let refresh = false;
+    for (const event of events) {
+      if (!("delivery" in event)) continue;
+      if (event.event === "accepted") {
+        if (this.all.value !== undefined && !exact) this.all.value += 1;
+        if (changing) refresh = true;
+        else if (matchesInfo(this.#filter, event.delivery)) this.#arrive(newRow(event.delivery), exact);
+        continue;
+      }
+      const row = this.find(event.delivery.id);
+      if (row) applyEvent(row, event, exact);
+      if (!changing) continue;
+      refresh = true;
+      if (row) this.#unmatched[matchesRow(this.#filter, row) ? "delete" : "add"](row.id);
+    }
+    if (refresh) this.#refreshTimer ??= setTimeout(() => void this.#refresh(), REFRESH_MS);
+  }
+
+  #arrive(row: Row, exact: boolean): void {
+    if (this.find(row.id)) return;
+    if (!exact && this.total.value !== undefined) this.total.value += 1;
+    if (this.#arrived.size >= MAX_WAITING) this.#overflown = true;
+    else this.#arrived.set(row.id, row);
+    if (!this.#held && this.#arrived.size > PAGE) this.release();
+  }
+
+  /** What matches now can have been accepted long ago: the server knows. */
+  async #refresh(): Promise<void> {
+    this.#refreshTimer = undefined;
+    const load = this.#load;
+    try {
+      const { rows } = await this.#page({ limit: FIRST_PAGE });
+      if (load !== this.#load) return;
+      for (const row of rows) {
+        if (this.rows.find(row.id)) this.rows.add(row);
+        else this.#arrived.set(row.id, row);
+        this.#unmatched.delete(row.id);
+      }
+      if (!this.#held) this.release();
+      this.changed();
+      await this.count();
+    } catch {
+      // The next event tries again.
+    }
+  }
+
+  async #page(query: { limit: number; after?: string | undefined; until?: string }): Promise<Page> {
+    const filter = this.#filter;
+    const { deliveries, next } = await get<DeliveryPage>("/deliveries", { ...toQuery(filter), ...query });
+    const rows = deliveries.map(rowOf);
+    return { rows: isLocal(filter) ? rows.filter((row) => matchesRow(filter, row)) : rows, next };
+  }
+}
+
+interface Page {
+  readonly rows: Row[];
+  readonly next: string | undefined;
+}

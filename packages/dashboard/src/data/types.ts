@@ -1,0 +1,255 @@
+/** The shapes of the control API that the page reads. Times are ISO 8601, durations milliseconds. */
+export type State = "pending" | "delivered" | "failed" | "expired";
+export type Outcome = "success" | "server_error" | "timeout" | "network" | "rejected" | "tls";
+export type Headers = Readonly<Record<string, string>>;
+
+export interface DeliveryInfo {
+  readonly id: string;
+  readonly messageId: string;
+  readonly type: string;
+  readonly event?: string;
+  readonly source: string;
+  readonly destination: string;
+  readonly identity: string;
+  readonly acceptedAt: string;
+  readonly resendOf?: string;
+}
+
+export interface AttemptSummary {
+  readonly round: number;
+  readonly endpoint: string;
+  readonly startedAt: string;
+  readonly durationMs: number;
+  readonly outcome: Outcome;
+  readonly status?: number;
+  readonly code?: string;
+  readonly message?: string;
+  readonly fault?: string;
+}
+
+export interface Attempt extends AttemptSummary {
+  readonly response: string;
+  readonly cut?: true;
+  readonly requestHeaders?: Headers;
+  readonly responseHeaders?: Headers;
+}
+
+export interface DeliverySummary extends DeliveryInfo {
+  readonly state: State;
+  readonly dueAt?: string;
+  readonly endedAt?: string;
+  readonly attempts: number;
+  readonly last?: AttemptSummary;
+}
+
+export interface DeliveryDetail extends DeliverySummary {
+  readonly history: readonly Attempt[];
+  readonly body: string;
+  readonly bodyBase64?: string;
+  readonly bytes: number;
+  readonly signature?: string;
+  readonly curls: readonly { readonly endpoint: string; readonly curl: string }[];
+}
+
+export interface DeliveryPage {
+  readonly deliveries: readonly DeliverySummary[];
+  readonly next?: string;
+}
+
+export interface Receipt {
+  readonly messageId: string;
+  readonly deliveries: readonly string[];
+  readonly skipped?: string;
+  readonly repeat?: true;
+}
+
+export interface Fault {
+  readonly id: number;
+  readonly fault: string;
+  readonly scope: { readonly endpoint?: string; readonly deliveryId?: string; readonly seconds?: number };
+  readonly remaining: number | "unlimited";
+}
+
+export interface Clock {
+  readonly kind: "system" | "virtual";
+  readonly now: string;
+  readonly nextDueAt?: string;
+}
+
+export interface StoreState {
+  readonly state: "up" | "down" | "unsafe" | "full";
+  readonly reason?: string;
+}
+
+export interface Status {
+  readonly version: string;
+  readonly run: string;
+  readonly now: string;
+  readonly clock: "system" | "virtual";
+  readonly delivers: boolean;
+  readonly kept: "disk" | "memory" | "shared";
+  readonly store: StoreState;
+  readonly budgetMs: number;
+  readonly retryWindowMs: number;
+  readonly faults: readonly string[];
+  readonly certify: boolean;
+}
+
+export interface EndpointSettings {
+  readonly url: string;
+  readonly headers?: Headers;
+  readonly ca?: string | readonly string[];
+}
+
+export interface Destination {
+  readonly name: string;
+  readonly endpoints: readonly EndpointSettings[];
+  readonly signed: boolean;
+  readonly enabled: boolean;
+  readonly includeFields?: readonly string[];
+  readonly concurrency?: number;
+}
+
+export interface Source {
+  readonly name: string;
+  readonly writeKey: string;
+  readonly destinations: readonly Destination[];
+  readonly blockedEvents: readonly string[];
+  readonly countFiltered: boolean;
+  readonly managedBy: "config" | "api";
+  readonly note?: string;
+}
+
+export interface EndpointStats {
+  readonly destination: string;
+  readonly url: string;
+  readonly outcomes: Readonly<Record<Outcome, number>>;
+  readonly failures?: number;
+  readonly failingSince?: string;
+  readonly responseTimes: {
+    readonly bounds: readonly number[];
+    readonly counts: readonly number[];
+    readonly overBudget: number;
+    readonly count: number;
+    readonly sumMs: number;
+    readonly nearMisses?: number;
+  };
+}
+
+export interface Stats {
+  readonly destinations: readonly ({
+    readonly destination: string;
+    readonly enabled: boolean;
+    readonly configured: boolean;
+    readonly oldestPendingAt?: string;
+    readonly nextDueAt?: string;
+  } & Readonly<Record<State, number>>)[];
+  readonly endpoints: readonly EndpointStats[];
+}
+
+export interface Rejection {
+  readonly id: number;
+  readonly receivedAt: string;
+  readonly source?: string;
+  readonly reason: string;
+  readonly detail: string;
+  readonly index?: number;
+  readonly type?: string;
+  readonly messageId?: string;
+  readonly message: string;
+}
+
+export interface Warning {
+  readonly receivedAt: string;
+  readonly source: string;
+  readonly reason: string;
+  readonly detail: string;
+  readonly paths: readonly string[];
+  readonly type: string;
+  readonly messageId?: string;
+}
+
+export interface SkippedCall {
+  readonly messageId: string;
+  readonly type: string;
+  readonly event?: string;
+  readonly source: string;
+  readonly identity?: string;
+  readonly reason: string;
+  readonly acceptedAt: string;
+}
+
+export interface AuditResult {
+  readonly id: string;
+  readonly level: "MUST" | "SHOULD";
+  readonly title: string;
+  readonly outcome: "passed" | "failed" | "skipped";
+  readonly failure?: {
+    readonly cause: string;
+    readonly sent: string;
+    readonly expected: string;
+    readonly received: string;
+    readonly fix: string;
+  };
+  readonly reason?: string;
+}
+
+export interface Certification {
+  readonly id: string;
+  readonly url: string;
+  readonly state: "running" | "done" | "cancelled" | "failed";
+  readonly total: number;
+  readonly passed?: boolean;
+  readonly results: readonly AuditResult[];
+  readonly error?: string;
+}
+
+export interface ResendJob {
+  readonly id: string;
+  readonly state: "running" | "done" | "cancelled" | "failed";
+  readonly matched: number;
+  readonly resent: number;
+  readonly error?: string;
+}
+
+export interface Reachability {
+  readonly destination: string;
+  readonly url: string;
+  readonly reachable: boolean;
+  readonly code?: string;
+  readonly message?: string;
+  readonly durationMs: number;
+}
+
+/** One thing that happened, as the stream tells it. */
+export type LiveEvent = { readonly id: string; readonly at: string } & (
+  | { readonly event: "hello"; readonly run: string }
+  | { readonly event: "reset"; readonly run: string; readonly reason: "restarted" | "missed" }
+  | { readonly event: "accepted"; readonly delivery: DeliveryInfo }
+  | { readonly event: "attempt"; readonly delivery: DeliveryInfo; readonly attempt: Attempt }
+  | {
+      readonly event: "delivered" | "failed" | "expired";
+      readonly delivery: DeliveryInfo;
+      readonly endedAt: string;
+    }
+  | { readonly event: "retrying"; readonly delivery: DeliveryInfo; readonly dueAt: string }
+  | {
+      readonly event: "skipped";
+      readonly messageId: string;
+      readonly type: string;
+      readonly source: string;
+      readonly reason: string;
+    }
+  | { readonly event: "rejected"; readonly rejection: { readonly reason: string } }
+  | { readonly event: "warned"; readonly warning: { readonly reason: string } }
+  | { readonly event: "settings"; readonly etag: string; readonly source?: string }
+  | { readonly event: "fault"; readonly change: string; readonly fault: Fault }
+  | { readonly event: "clock"; readonly now: string; readonly advancedMs: number }
+  | { readonly event: "failing" | "recovered"; readonly destination: string; readonly endpoint: string }
+  | ({ readonly event: "store" } & StoreState)
+  | { readonly event: "store_error"; readonly message: string }
+  | { readonly event: "resend"; readonly job: ResendJob }
+  | { readonly event: "audit"; readonly certification: string; readonly result: AuditResult }
+  | { readonly event: "certified"; readonly certification: Certification }
+  | { readonly event: "cleared"; readonly removed: number }
+);

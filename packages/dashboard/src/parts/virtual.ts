@@ -1,0 +1,64 @@
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { RefObject } from "preact";
+
+/** The part of a long list that is in view, in rows. */
+export interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+const OVERSCAN = 8;
+
+/**
+ * Follows a scrolling element whose content is rows of one height.
+ *
+ * @param onRange Called when other rows come into view.
+ */
+export function useRange(
+  scroller: RefObject<HTMLElement | null>,
+  count: number,
+  rowHeight: number,
+  onRange?: (range: Range) => void,
+): Range {
+  const [view, setView] = useState({ top: 0, height: 800 });
+  const frame = useRef(0);
+
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (!element) return undefined;
+    const measure = (): void => {
+      frame.current = 0;
+      setView({ top: element.scrollTop, height: element.clientHeight });
+    };
+    const later = (): void => {
+      frame.current ||= requestAnimationFrame(measure);
+    };
+    const observer = new ResizeObserver(later);
+    observer.observe(element);
+    element.addEventListener("scroll", later, { passive: true });
+    measure();
+    return () => {
+      observer.disconnect();
+      element.removeEventListener("scroll", later);
+      cancelAnimationFrame(frame.current);
+    };
+  }, [scroller]);
+
+  const visibleFrom = Math.floor(view.top / rowHeight);
+  const visibleTo = Math.ceil((view.top + view.height) / rowHeight);
+  const to = Math.min(visibleTo + OVERSCAN, count);
+  const from = Math.max(Math.min(visibleFrom - OVERSCAN, to - 1), 0);
+  useLayoutEffect(() => onRange?.({ from, to }), [from, to, count]);
+  return { from, to };
+}
+
+/**
+ * Scrolls as little as needed for a row to be in view.
+ *
+ * @param covered Height of the head of the list, which stays in view above the rows.
+ */
+export function showRow(element: HTMLElement, index: number, rowHeight: number, covered: number): void {
+  const [top, bottom] = [index * rowHeight, (index + 1) * rowHeight + covered];
+  if (top < element.scrollTop) element.scrollTop = top;
+  else if (bottom > element.scrollTop + element.clientHeight) element.scrollTop = bottom - element.clientHeight;
+}

@@ -1,0 +1,61 @@
+import { signal } from "@preact/signals";
+
+/** The screens, in the order of the navigation. */
+export const SCREENS = [
+  ["deliveries", "Deliveries"],
+  ["send", "Send"],
+  ["faults", "Faults & time"],
+  ["budget", "Budget"],
+  ["rejected", "Rejected & skipped"],
+  ["recover", "Recover"],
+  ["certify", "Certify"],
+  ["settings", "Settings"],
+] as const;
+
+export type Screen = (typeof SCREENS)[number][0];
+
+/** What the URL says: the screen, its filters and what is selected. */
+export interface Route {
+  readonly screen: Screen;
+  readonly parameters: URLSearchParams;
+}
+
+/** Reads the part of a URL after `#`. */
+export function readRoute(hash: string): Route {
+  const [path = "", query = ""] = hash.replace(/^#?\/?/, "").split("?", 2);
+  const screen = SCREENS.find(([name]) => name === path)?.[0] ?? "deliveries";
+  return { screen, parameters: new URLSearchParams(query) };
+}
+
+/** The URL of a screen, for links. */
+export function hrefOf(screen: Screen, parameters?: Readonly<Record<string, string>> | URLSearchParams): string {
+  const query = new URLSearchParams(parameters).toString();
+  return `#/${screen}${query && `?${query}`}`;
+}
+
+/** Where the page is. */
+export const route = signal<Route>(readRoute(typeof location === "undefined" ? "" : location.hash));
+
+/** Goes to a URL of {@link hrefOf}; `replace` leaves no step to go back to. */
+export function go(href: string, replace = false): void {
+  if (href === location.hash) return;
+  history[replace ? "replaceState" : "pushState"](undefined, "", href);
+  route.value = readRoute(href);
+}
+
+/** Changes parameters of the current screen; an empty value or list removes one. */
+export function change(changes: Readonly<Record<string, string | readonly string[]>>, replace = false): void {
+  const parameters = new URLSearchParams(route.value.parameters);
+  for (const [name, value] of Object.entries(changes)) {
+    parameters.delete(name);
+    for (const item of [value].flat()) if (item !== "") parameters.append(name, item);
+  }
+  go(hrefOf(route.value.screen, parameters), replace);
+}
+
+/** Follows the browser's own steps. */
+export function followHistory(): void {
+  const follow = (): void => void (route.value = readRoute(location.hash));
+  addEventListener("popstate", follow);
+  addEventListener("hashchange", follow);
+}

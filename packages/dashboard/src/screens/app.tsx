@@ -1,0 +1,88 @@
+import type { FunctionComponent, JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { announcement } from "../data/announce.ts";
+import { needsToken } from "../data/api.ts";
+import { list } from "../data/app-state.ts";
+import { hrefOf, route, SCREENS, type Screen } from "../route/route.ts";
+import { Banners } from "./banners.tsx";
+import { Deliveries } from "./deliveries/deliveries.tsx";
+import { Header } from "./header.tsx";
+import { Help, useKeys } from "./keys.tsx";
+import { Budget } from "./budget.tsx";
+import { Certify } from "./certify.tsx";
+import { Faults } from "./faults.tsx";
+import { Recover } from "./recover.tsx";
+import { Rejected } from "./rejected.tsx";
+import { Send } from "./send/send.tsx";
+import { Settings } from "./settings/settings.tsx";
+import { TokenForm } from "./token-form.tsx";
+
+const VIEWS: Readonly<Record<Screen, FunctionComponent>> = {
+  deliveries: Deliveries,
+  send: Send,
+  settings: Settings,
+  faults: Faults,
+  budget: Budget,
+  rejected: Rejected,
+  certify: Certify,
+  recover: Recover,
+};
+
+/** The whole page. */
+export function App(): JSX.Element {
+  useKeys();
+  if (needsToken.value) return <TokenForm />;
+  return (
+    <div class="app">
+      <a class="skip" href="#main" onClick={skip}>
+        Skip to content
+      </a>
+      <Header />
+      <Banners />
+      <Navigation />
+      <Main />
+      <Help />
+      <div class="visually-hidden" role="status" aria-live="polite">
+        {announcement.value}
+      </div>
+    </div>
+  );
+}
+
+function skip(event: Event): void {
+  event.preventDefault();
+  document.querySelector<HTMLElement>("#main")?.focus();
+}
+
+function Navigation(): JSX.Element {
+  const { screen } = route.value;
+  return (
+    <nav class="navigation" aria-label="Screens">
+      {SCREENS.map(([name, label]) => (
+        <a key={name} href={hrefOf(name)} aria-current={name === screen ? "page" : undefined}>
+          {label}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function Main(): JSX.Element {
+  const { screen } = route.value;
+  const main = useRef<HTMLElement>(null);
+  const before = useRef(screen);
+  const label = SCREENS.find(([name]) => name === screen)?.[1] ?? "";
+  useEffect(() => {
+    const waiting = list.waiting.value > 0 ? ` (${list.waiting.value})` : "";
+    document.title = `${label}${waiting} · Countersign`;
+    // After a change of screens a screen reader continues with the new one.
+    if (before.current !== screen) main.current?.focus();
+    before.current = screen;
+  });
+  const View = VIEWS[screen];
+  return (
+    <main id="main" class={`main screen-${screen}`} tabIndex={-1} ref={main} aria-label={label}>
+      <View />
+    </main>
+  );
+}

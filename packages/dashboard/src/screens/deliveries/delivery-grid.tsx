@@ -1,0 +1,187 @@
+import { signal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { list } from "../../data/app-state.ts";
+import { showRow, useRange } from "../../parts/virtual.ts";
+import { change, route } from "../../route/route.ts";
+import { plural } from "../../words/format.ts";
+import { useKey } from "../keys.tsx";
+import { DeliveryRow } from "./delivery-row.tsx";
+import { takesFocus } from "./list-focus.ts";
+
+const COLUMNS = ["Time", "State", "Type", "Event", "User", "Destination", "Tries", "Answer", "Response time"];
+const ROW_HEIGHT = 36;
+/** On narrow screens a row has two lines. */
+const TALL_ROW_HEIGHT = 58;
+const NARROW = 560;
+const PAGE_ROWS = 15;
+
+/** The row that the keyboard is at, by the id of its delivery: it stays the same when others come and go. */
+const active = signal<string | undefined>(undefined);
+/** Whether the person has stopped the list. */
+export const paused = signal(false);
+
+/** The list itself: a grid with one tab stop, of which only the rows in view are in the document. */
+export function DeliveryGrid(): JSX.Element {
+  const scroller = useRef<HTMLDivElement>(null);
+  const rowHeight = useRowHeight(scroller);
+  const { rows } = list;
+  void list.version.value;
+  const range = useRange(scroller, rows.length, rowHeight, ({ from, to }) => {
+    void list.look(from, to);
+    if (to >= rows.length - 50) void list.more();
+  });
+  useHold(scroller);
+  const selected = route.value.parameters.get("id");
+  const move = (index: number): void => moveTo(index, scroller.current, rowHeight);
+
+  useKey("n", () => showNew(scroller.current));
+  useKey("p", () => togglePause());
+
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const at = active.value === undefined ? -1 : rows.indexOf(active.value);
+    const target = keyTarget(event.key, at, rows.length);
+    if (target !== undefined) move(target);
+    else if (event.key === "Enter" && active.value !== undefined) {
+      takesFocus.next = true;
+      open(active.value);
+      document.querySelector<HTMLElement>(".detail h2")?.focus();
+    } else return;
+    event.preventDefault();
+  };
+
+  return (
+    <div class="grid-frame">
+      {list.waiting.value > 0 && (
+        <button type="button" class="news" onClick={() => showNew(scroller.current)}>
+          {list.waiting.value.toLocaleString("en-US")} new <kbd>n</kbd>
+        </button>
+      )}
+      <div
+        id="delivery-grid"
+        class="grid"
+        role="grid"
+        aria-label="Deliveries"
+        aria-rowcount={(list.total.value ?? rows.length) + 1}
+        aria-colcount={COLUMNS.length}
+        aria-activedescendant={active.value !== undefined && rows.find(active.value) ? `row-${active.value}` : undefined}
+        tabIndex={0}
+        ref={scroller}
+        onKeyDown={onKeyDown}
+        onFocus={() => (active.value ??= selected ?? rows.slice(0, 1)[0]?.id)}
+      >
+        <div class="row head" role="row" aria-rowindex={1}>
+          {COLUMNS.map((name, index) => (
+            <span key={name} role="columnheader" aria-colindex={index + 1}>
+              {name}
+            </span>
+          ))}
+        </div>
+        <div class="rows" role="rowgroup" style={{ height: `${rows.length * rowHeight}px` }}>
+          <div class="window" role="presentation" style={{ transform: `translateY(${range.from * rowHeight}px)` }}>
+            {rows.slice(range.from, range.to).map((row, index) => (
+              <DeliveryRow
+                key={row?.id ?? `gap-${range.from + index}`}
+                row={row}
+                index={range.from + index}
+                selected={row !== undefined && row.id === selected}
+                active={row !== undefined && row.id === active.value}
+                onOpen={open}
+              />
+            ))}
+          </div>
+        </div>
+        {list.loadingMore.value && <p class="more">Reading older ones…</p>}
+      </div>
+      <p class="visually-hidden">{plural(list.total.value ?? rows.length, "delivery")}</p>
+    </div>
+  );
+}
+
+function open(id: string): void {
+  active.value = id;
+  change({ id });
+}
+
+function keyTarget(key: string, at: number, length: number): number | undefined {
+  const targets: Readonly<Record<string, number>> = {
+    ArrowDown: at + 1,
+    j: at + 1,
+    ArrowUp: at - 1,
+    k: at - 1,
+    PageDown: at + PAGE_ROWS,
+    PageUp: at - PAGE_ROWS,
+    Home: 0,
+    End: length - 1,
+  };
+  const target = targets[key];
+  return target === undefined ? undefined : Math.min(Math.max(target, 0), length - 1);
+}
+
+/** Moves the keyboard to a row. Where a delivery is shown, the one of the new row is shown in its place. */
+function moveTo(index: number, element: HTMLElement | null, rowHeight: number): void {
+  const [row] = list.rows.slice(index, index + 1);
+  if (!row || !element) return;
+  active.value = row.id;
+  showRow(element, index, rowHeight, element.querySelector<HTMLElement>(".head")?.offsetHeight ?? 0);
+  if (route.value.parameters.has("id")) change({ id: row.id }, true);
+}
+
+function showNew(element: HTMLElement | null): void {
+  list.release();
+  if (element) element.scrollTop = 0;
+}
+
+/** Stops the list, and lets it go on. */
+export function togglePause(): void {
+  paused.value = !paused.value;
+}
+
+/** While someone looks into the list, nothing in it moves. */
+function useHold(scroller: { readonly current: HTMLElement | null }): void {
+  useEffect(() => {
+    const element = scroller.current;
+    if (!element) return undefined;
+    let pointer = false;
+    const update = (): void =>
+      list.hold(paused.value || pointer || element.contains(document.activeElement) || element.scrollTop > 0);
+    const later = (): void => void setTimeout(update);
+    const enter = (event: PointerEvent): void => {
+      if (event.pointerType === "mouse") pointer = true;
+      update();
+    };
+    const leave = (): void => {
+      pointer = false;
+      update();
+    };
+    element.addEventListener("pointerenter", enter);
+    element.addEventListener("pointerleave", leave);
+    element.addEventListener("focusin", update);
+    element.addEventListener("focusout", later);
+    element.addEventListener("scroll", update, { passive: true });
+    const stop = paused.subscribe(update);
+    return () => {
+      stop();
+      element.removeEventListener("pointerenter", enter);
+      element.removeEventListener("pointerleave", leave);
+      element.removeEventListener("focusin", update);
+      element.removeEventListener("focusout", later);
+      element.removeEventListener("scroll", update);
+      list.hold(paused.value);
+    };
+  }, [scroller]);
+}
+
+function useRowHeight(scroller: { readonly current: HTMLElement | null }): number {
+  const [height, setHeight] = useState(ROW_HEIGHT);
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (!element) return undefined;
+    const observer = new ResizeObserver(([entry]) => {
+      setHeight((entry?.contentRect.width ?? 0) < NARROW ? TALL_ROW_HEIGHT : ROW_HEIGHT);
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [scroller]);
+  return height;
+}

@@ -1,0 +1,143 @@
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { endpoints, list } from "../../data/app-state.ts";
+import { activeNames, type Filter } from "../../data/filter.ts";
+import { change, hrefOf, route } from "../../route/route.ts";
+import { clockTime, count, duration, shortUrl, visible } from "../../words/format.ts";
+import { useKey } from "../keys.tsx";
+import { paused, togglePause } from "./delivery-grid.tsx";
+
+const STATES = [
+  ["", "All"],
+  ["pending", "Waiting"],
+  ["delivered", "Delivered"],
+  ["failed", "Failed"],
+  ["expired", "Expired"],
+] as const;
+const TYPES = ["track", "identify", "page", "screen", "group", "alias", "delete"];
+const SEARCH_AFTER_MS = 250;
+
+/** Search, filters and pause. */
+export function FilterBar(): JSX.Element {
+  const { parameters } = route.value;
+  void list.version.value;
+  const states = parameters.getAll("state");
+  const destinations = [...new Set(endpoints.value.map(({ destination }) => destination))];
+  const [total, all] = [list.total.value, list.all.value];
+  return (
+    <div class="filters" role="search" aria-label="Filter the deliveries">
+      <Search />
+      <div class="segments" role="group" aria-label="State">
+        {STATES.map(([value, label]) => {
+          const pressed = value === "" ? states.length === 0 : states.includes(value);
+          return (
+            <button key={value} type="button" aria-pressed={pressed} onClick={() => change({ state: value })}>
+              {label}
+            </button>
+          );
+        })}
+      </div>
+      <Choice name="type" label="Type" all="All types" values={TYPES} />
+      {destinations.length > 1 && (
+        <Choice name="destination" label="Destination" all="All destinations" values={destinations} />
+      )}
+      <span class="grow" />
+      <span class="count">
+        {total !== undefined && all !== undefined && total !== all ? `${count(total)} of ${count(all)}` : ""}
+        {total !== undefined && total === all ? count(total) : ""}
+      </span>
+      <button type="button" aria-pressed={paused.value} onClick={togglePause}>
+        {paused.value ? "Resume" : "Pause"} <kbd>p</kbd>
+      </button>
+      <Chips />
+    </div>
+  );
+}
+
+function Search(): JSX.Element {
+  const input = useRef<HTMLInputElement>(null);
+  const wanted = route.value.parameters.get("q") ?? "";
+  const [text, setText] = useState(wanted);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => setText(wanted), [wanted]);
+  useKey("/", () => input.current?.select());
+  const apply = (value: string): void => {
+    setText(value);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => change({ q: value.trim() }, true), SEARCH_AFTER_MS);
+  };
+  return (
+    <label class="search">
+      <span class="visually-hidden">Search by event, user or id</span>
+      <input
+        ref={input}
+        type="search"
+        placeholder="Search event, user, id"
+        value={text}
+        spellcheck={false}
+        aria-keyshortcuts="/"
+        onInput={(event) => apply(event.currentTarget.value)}
+      />
+    </label>
+  );
+}
+
+interface ChoiceProps {
+  readonly name: keyof Filter;
+  readonly label: string;
+  readonly all: string;
+  readonly values: readonly string[];
+}
+
+function Choice({ name, label, all, values }: ChoiceProps): JSX.Element {
+  const value = route.value.parameters.get(name) ?? "";
+  return (
+    <select
+      aria-label={label}
+      value={value}
+      onChange={(event) => change({ [name]: event.currentTarget.value })}
+    >
+      <option value="">{all}</option>
+      {values.map((item) => (
+        <option key={item} value={item}>
+          {item}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+const LABELS: Partial<Record<keyof Filter, (value: string) => string>> = {
+  event: (value) => `event ${visible(value)}`,
+  identity: (value) => `user ${visible(value)}`,
+  endpoint: (value) => `answered by ${shortUrl(value)}`,
+  outcome: (value) => `outcome ${value.replace("_", " ")}`,
+  status: (value) => `status ${value}`,
+  since: (value) => `since ${clockTime(Date.parse(value))}`,
+  until: (value) => `until ${clockTime(Date.parse(value))}`,
+  over: (value) => `over ${duration(Number(value))}`,
+  upTo: (value) => `up to ${duration(Number(value))}`,
+};
+
+/** Filters that have no control of their own: shown, so that they can be removed. */
+function Chips(): JSX.Element | null {
+  const { filter } = list;
+  const chips = activeNames(filter).flatMap((name) => {
+    const label = LABELS[name];
+    return label ? [filter[name]].flat().map((value) => ({ name, value, text: label(value) })) : [];
+  });
+  if (chips.length === 0) return null;
+  const remove = (name: keyof Filter, value: string): void =>
+    change({ [name]: [filter[name]].flat().filter((other) => other !== value) });
+  return (
+    <div class="chips">
+      {chips.map(({ name, value, text }) => (
+        <button key={name + value} type="button" class="chip" onClick={() => remove(name, value)}>
+          <bdi>{text}</bdi> <span aria-hidden="true">×</span>
+          <span class="visually-hidden">Remove this filter</span>
+        </button>
+      ))}
+      <a href={hrefOf("deliveries")}>Clear all</a>
+    </div>
+  );
+}

@@ -1,0 +1,128 @@
+import type { JSX } from "preact";
+import { useRef, useState } from "preact/hooks";
+import { status } from "../../data/app-state.ts";
+import { announce } from "../../data/announce.ts";
+import { post } from "../../data/api.ts";
+import type { DeliveryDetail, Receipt } from "../../data/types.ts";
+import { copyText, CopyButton } from "../../parts/copy.tsx";
+import { useAction } from "../../parts/hooks.ts";
+import { useKey } from "../keys.tsx";
+import { asVitest } from "./as-test.ts";
+import { resent } from "./repeats.tsx";
+
+/** What can be done with a delivery. */
+export function Actions({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element {
+  const { id, state, curls } = delivery;
+  const { busy, error, run } = useAction();
+  const [editing, setEditing] = useState(false);
+  const curl = curls[0]?.curl;
+  const resend = (change: object): Promise<boolean> =>
+    run(async () => {
+      const { deliveries } = await post<Receipt>(`/deliveries/${encodeURIComponent(id)}/resend`, change);
+      if (deliveries[0] === undefined) return;
+      resent.value = new Map(resent.value).set(id, deliveries[0]);
+      announce("Resent.");
+    });
+  const tryNow = (): Promise<boolean> => run(() => post(`/deliveries/${encodeURIComponent(id)}/retry`));
+  useKey("r", () => void resend({}));
+  useKey("e", () => setEditing(true));
+  useKey("c", () => void (curl !== undefined && copyText(curl, "the curl command")));
+  return (
+    <div class="actions-block">
+      <div class="actions">
+        <button type="button" disabled={busy} onClick={() => void resend({})}>
+          Resend <kbd>r</kbd>
+        </button>
+        <button type="button" aria-expanded={editing} onClick={() => setEditing(!editing)}>
+          Edit and resend <kbd>e</kbd>
+        </button>
+        {state === "pending" && (
+          <button type="button" disabled={busy} onClick={() => void tryNow()}>
+            Try now
+          </button>
+        )}
+        <span class="grow" />
+        {curl !== undefined && (
+          <CopyButton text={curl} what="the curl command">
+            Copy as curl
+          </CopyButton>
+        )}
+        <CopyButton text={() => asVitest(delivery)} what="the test">
+          Copy as a vitest test
+        </CopyButton>
+      </div>
+      {error !== "" && (
+        <p class="error" role="alert">
+          {error}
+        </p>
+      )}
+      {editing && (
+        <EditForm
+          body={delivery.body}
+          busy={busy}
+          onCancel={() => setEditing(false)}
+          onSend={(change) => void resend(change).then((done) => done && setEditing(false))}
+        />
+      )}
+    </div>
+  );
+}
+
+interface EditProps {
+  readonly body: string;
+  readonly busy: boolean;
+  readonly onSend: (change: { body?: string; fault?: string }) => void;
+  readonly onCancel: () => void;
+}
+
+function EditForm({ body, busy, onSend, onCancel }: EditProps): JSX.Element {
+  const [text, setText] = useState(body);
+  const [fault, setFault] = useState("");
+  const focused = useRef(false);
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    onSend({ ...(text !== body && { body: text }), ...(fault !== "" && { fault }) });
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    onCancel();
+  };
+  return (
+    <form class="edit" onSubmit={submit} onKeyDown={onKeyDown}>
+      <label>
+        Body
+        <textarea
+          rows={8}
+          spellcheck={false}
+          value={text}
+          ref={(element) => {
+            if (element && !focused.current) element.focus();
+            focused.current = true;
+          }}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+      </label>
+      <div class="actions">
+        <label class="inline">
+          Fault
+          <select value={fault} onChange={(event) => setFault(event.currentTarget.value)}>
+            <option value="">none</option>
+            {(status.value?.faults ?? []).map((name) => (
+              <option key={name} value={name}>
+                {name.replaceAll("_", " ")}
+              </option>
+            ))}
+          </select>
+        </label>
+        <span class="grow" />
+        <button type="button" onClick={onCancel}>
+          Cancel
+        </button>
+        <button type="submit" class="primary" disabled={busy}>
+          {text === body ? "Resend" : "Resend changed"}
+        </button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,103 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { Attempt, Headers } from "../../data/types.ts";
+import { JsonView } from "../../parts/json-view.tsx";
+import { Mark } from "../../parts/mark.tsx";
+import { exactTime, shortUrl, visible } from "../../words/format.ts";
+import { attemptVerdict } from "../../words/words.ts";
+import { ResponseTime } from "../deliveries/delivery-row.tsx";
+
+/** So many are shown at first: the last ones, which say how it stands. */
+const SHOWN = 8;
+
+interface Props {
+  readonly history: readonly Attempt[];
+  readonly selected: number;
+  readonly onSelect: (index: number) => void;
+}
+
+/** The attempts as a list, and the exchange of the one that is selected. */
+export function Attempts({ history, selected, onSelect }: Props): JSX.Element {
+  const [all, setAll] = useState(false);
+  const from = all || selected < history.length - SHOWN ? 0 : Math.max(history.length - SHOWN, 0);
+  const attempt = history[selected];
+  return (
+    <>
+      {from > 0 && (
+        <button type="button" class="quiet" onClick={() => setAll(true)}>
+          Show {from} earlier
+        </button>
+      )}
+      <ol class="attempts" start={from + 1}>
+        {history.slice(from).map((item, offset) => {
+          const index = from + offset;
+          return (
+            <li key={index}>
+              <button type="button" aria-pressed={index === selected} onClick={() => onSelect(index)}>
+                <span class="number">{index + 1}</span>
+                <span class="time">{exactTime(Date.parse(item.startedAt))}</span>
+                <span class="where">{shortUrl(item.endpoint)}</span>
+                <Mark {...attemptVerdict(item)} />
+                <ResponseTime ms={item.durationMs} />
+              </button>
+            </li>
+          );
+        })}
+      </ol>
+      {attempt && <Exchange key={selected} attempt={attempt} number={selected + 1} />}
+    </>
+  );
+}
+
+function Exchange({ attempt, number }: { readonly attempt: Attempt; readonly number: number }): JSX.Element {
+  const { message, response, cut, requestHeaders, responseHeaders, fault } = attempt;
+  const looksLikeJson = /^\s*[{[]/.test(response);
+  return (
+    <div class="exchange">
+      {fault !== undefined && (
+        <p class="note">
+          Injected fault: <strong>{fault.replaceAll("_", " ")}</strong>
+        </p>
+      )}
+      {message !== undefined && <p class="note">{visible(message)}</p>}
+      <h4>Response to attempt {number}</h4>
+      {response === "" ? (
+        <p class="note">No body.</p>
+      ) : looksLikeJson && cut === undefined ? (
+        <JsonView text={response} label="Response body" />
+      ) : (
+        <pre class="code" tabIndex={0}>
+          {visible(response)}
+        </pre>
+      )}
+      {cut && <p class="note">Cut at 16 KiB.</p>}
+      <HeaderTable title="Response headers" headers={responseHeaders} />
+      <HeaderTable title="Request headers, as sent" headers={requestHeaders} />
+    </div>
+  );
+}
+
+function HeaderTable({
+  title,
+  headers,
+}: {
+  readonly title: string;
+  readonly headers: Headers | undefined;
+}): JSX.Element | null {
+  if (!headers || Object.keys(headers).length === 0) return null;
+  return (
+    <details class="headers">
+      <summary>
+        {title} ({Object.keys(headers).length})
+      </summary>
+      <dl>
+        {Object.entries(headers).map(([name, value]) => (
+          <div key={name}>
+            <dt>{visible(name)}</dt>
+            <dd>{visible(value)}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  );
+}

@@ -1,0 +1,173 @@
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { serverNow } from "../../data/app-state.ts";
+import type { DeliveryDetail } from "../../data/types.ts";
+import { CopyButton } from "../../parts/copy.tsx";
+import { useTick } from "../../parts/hooks.ts";
+import { Mark, Sign } from "../../parts/mark.tsx";
+import { change, hrefOf } from "../../route/route.ts";
+import { countdown, exactTime, visible } from "../../words/format.ts";
+import { adviceOf, stateVerdict, whyOf } from "../../words/words.ts";
+import { focusList, takesFocus } from "../deliveries/list-focus.ts";
+import { useKey } from "../keys.tsx";
+import { Actions } from "./actions.tsx";
+import { Attempts } from "./attempts.tsx";
+import { Body } from "./body.tsx";
+import { Lanes } from "./lanes.tsx";
+import { Repeats } from "./repeats.tsx";
+import { Signature } from "./signature.tsx";
+import { useDelivery } from "./use-delivery.ts";
+
+/** Closes the detail, and goes back to its row. */
+function back(): void {
+  change({ id: "" });
+  focusList();
+}
+
+/** Everything about one delivery. */
+export function Detail({ id }: { readonly id: string }): JSX.Element {
+  const { delivery, error } = useDelivery(id);
+  useKey("Escape", back);
+  return (
+    <section class="detail" aria-label="Delivery">
+      {delivery ? (
+        <Content delivery={delivery} />
+      ) : (
+        <div class="empty" role={error === undefined ? undefined : "alert"}>
+          <p>{error ?? "Reading…"}</p>
+          <button type="button" onClick={back}>
+            Back to the list
+          </button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Content({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element {
+  const { history } = delivery;
+  const [chosen, setChosen] = useState<number | undefined>(undefined);
+  const selected = Math.min(chosen ?? history.length - 1, history.length - 1);
+  return (
+    <>
+      <Head delivery={delivery} />
+      <Actions delivery={delivery} />
+      <Repeats delivery={delivery} />
+      {history.length > 0 && (
+        <section aria-labelledby="attempts-title">
+          <h3 id="attempts-title">Attempts</h3>
+          <Lanes history={history} selected={selected} onSelect={setChosen} />
+          <Attempts history={history} selected={selected} onSelect={setChosen} />
+        </section>
+      )}
+      <Body delivery={delivery} />
+      <Signature delivery={delivery} attempt={history[selected]} index={selected} />
+      <Facts delivery={delivery} />
+    </>
+  );
+}
+
+function Head({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element {
+  const { type, event, identity, state, last } = delivery;
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    if (takesFocus.next) heading.current?.focus();
+    takesFocus.next = false;
+  }, [delivery.id]);
+  const verdict = stateVerdict(state, last && { ...last });
+  const advice = last && state !== "delivered" ? adviceOf(last) : last && adviceOf(last);
+  return (
+    <header class={`detail-head ${verdict.tone}`}>
+      <div class="detail-title">
+        <h2 ref={heading} tabIndex={-1}>
+          {type} {event !== undefined && <bdi>“{visible(event)}”</bdi>} <span class="about">for</span>{" "}
+          <bdi>{visible(identity)}</bdi>
+        </h2>
+        <button type="button" class="quiet close" onClick={back}>
+          Close <kbd>Esc</kbd>
+        </button>
+      </div>
+      <p class="why">
+        <Mark {...verdict} /> <span>{whyOf(delivery, serverNow())}</span>
+      </p>
+      {advice !== undefined && (
+        <p class="advice">
+          <Sign tone="plain" /> {advice}
+        </p>
+      )}
+      <NextTry delivery={delivery} />
+    </header>
+  );
+}
+
+function NextTry({ delivery: { state, dueAt, acceptedAt } }: { readonly delivery: DeliveryDetail }): JSX.Element | null {
+  const waits = state === "pending" && dueAt !== undefined;
+  useTick(1_000, waits);
+  if (!waits) return null;
+  const left = Date.parse(dueAt) - serverNow();
+  const until = Date.parse(acceptedAt) + 4 * 3_600_000;
+  return (
+    <p class="next-try">
+      <span class="countdown" role="timer">
+        {left > 0 ? countdown(left) : "now"}
+      </span>{" "}
+      until the next attempt; retries end at {exactTime(until).replace(/\.\d+$/, "")}.
+    </p>
+  );
+}
+
+function Facts({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element {
+  const { id, messageId, source, destination, acceptedAt, endedAt, identity, curls } = delivery;
+  return (
+    <section aria-labelledby="facts-title">
+      <h3 id="facts-title">Facts</h3>
+      <dl class="facts">
+        <div>
+          <dt>Delivery</dt>
+          <dd>
+            <code>{id}</code>
+          </dd>
+        </div>
+        <div>
+          <dt>Message</dt>
+          <dd>
+            <code>{visible(messageId)}</code>
+          </dd>
+        </div>
+        <div>
+          <dt>User</dt>
+          <dd>
+            <a href={hrefOf("deliveries", { identity })}>
+              <bdi>{visible(identity)}</bdi>
+            </a>
+          </dd>
+        </div>
+        <div>
+          <dt>From, to</dt>
+          <dd>
+            {source} → {destination}
+          </dd>
+        </div>
+        <div>
+          <dt>Accepted</dt>
+          <dd>{exactTime(Date.parse(acceptedAt))}</dd>
+        </div>
+        {endedAt !== undefined && (
+          <div>
+            <dt>Ended</dt>
+            <dd>{exactTime(Date.parse(endedAt))}</dd>
+          </div>
+        )}
+      </dl>
+      {curls.length > 1 && (
+        <p class="actions">
+          {curls.map(({ endpoint, curl }) => (
+            <CopyButton key={endpoint} text={curl} what="the curl command">
+              {`Copy curl for ${endpoint}`}
+            </CopyButton>
+          ))}
+        </p>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,50 @@
+import { signal } from "@preact/signals";
+import type { JSX } from "preact";
+import type { DeliveryDetail } from "../../data/types.ts";
+import { Mark } from "../../parts/mark.tsx";
+import { hrefOf } from "../../route/route.ts";
+import { answerWord, resendVerdict, stateVerdict } from "../../words/words.ts";
+import { useDelivery } from "./use-delivery.ts";
+
+/** What was resent from this page: the newest repeat of each delivery. */
+export const resent = signal<ReadonlyMap<string, string>>(new Map());
+
+/** How a delivery compares with the one it repeats, and with the one that repeats it. */
+export function Repeats({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element | null {
+  const repeat = useDelivery(resent.value.get(delivery.id)).delivery;
+  const original = useDelivery(delivery.resendOf).delivery;
+  if (!repeat && delivery.resendOf === undefined) return null;
+  return (
+    <div class="repeats" role="status">
+      {repeat && (
+        <p>
+          <Comparison before={delivery} after={repeat} />{" "}
+          <a href={hrefOf("deliveries", { id: repeat.id })}>See the resent one</a>
+        </p>
+      )}
+      {delivery.resendOf !== undefined && (
+        <p>
+          {original ? <Comparison before={original} after={delivery} /> : "It repeats a delivery that is no longer kept."}{" "}
+          <a href={hrefOf("deliveries", { id: delivery.resendOf })}>See the original</a>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Comparison({
+  before,
+  after,
+}: {
+  readonly before: DeliveryDetail;
+  readonly after: DeliveryDetail;
+}): JSX.Element {
+  const verdict = resendVerdict(before.state, after.state) ?? { ...stateVerdict(after.state, after.last), word: "on its way" };
+  const words = (delivery: DeliveryDetail): string =>
+    delivery.last ? `${delivery.state} (${answerWord(delivery.last)})` : delivery.state;
+  return (
+    <>
+      <Mark {...verdict} /> Before: {words(before)}. After the resend: {words(after)}.
+    </>
+  );
+}

@@ -1,0 +1,172 @@
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { post } from "../../data/api.ts";
+import type { Attempt, DeliveryDetail } from "../../data/types.ts";
+import { useAction } from "../../parts/hooks.ts";
+import { Mark } from "../../parts/mark.tsx";
+import { bytes } from "../../words/format.ts";
+import { bytesOf, hex } from "./hex.ts";
+
+interface Verification {
+  readonly matches: boolean;
+  readonly sentence: string;
+  readonly diagnoses: readonly { readonly code: string; readonly message: string }[];
+  readonly expected?: string;
+}
+
+interface Props {
+  readonly delivery: DeliveryDetail;
+  readonly attempt: Attempt | undefined;
+  readonly index: number;
+}
+
+const FIRST_BYTES = 12;
+
+/** How the bytes become the signature, step by step, and where a receiver's own differs. */
+export function Signature({ delivery, attempt, index }: Props): JSX.Element {
+  const [open, setOpen] = useState(false);
+  return (
+    <section aria-labelledby="signature-title">
+      <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary>
+          <h3 id="signature-title">From the bytes to the digest</h3>
+        </summary>
+        {open && <Steps key={index} delivery={delivery} attempt={attempt} index={index} />}
+      </details>
+    </section>
+  );
+}
+
+function Steps({ delivery, attempt, index }: Props): JSX.Element {
+  const { signature } = delivery;
+  const sent = sentSignature(attempt);
+  const [verified, setVerified] = useState<Verification | undefined>(undefined);
+  useEffect(() => {
+    if (!attempt) return;
+    post<Verification>("/verify", { delivery: delivery.id, attempt: index }).then(setVerified, () => setVerified(undefined));
+  }, [delivery.id, index]);
+  const body = bytesOf(delivery);
+  return (
+    <>
+      <ol class="digest">
+        <li>
+          <h4>The body, as bytes</h4>
+          <p>
+            {bytes(body.length)}, unchanged, without parsing:{" "}
+            <code>
+              {hex(body.subarray(0, FIRST_BYTES)).join(" ")}
+              {body.length > FIRST_BYTES && " …"}
+            </code>
+          </p>
+        </li>
+        <li>
+          <h4>The key</h4>
+          <p>
+            {signature === undefined
+              ? "The destination has no shared secret: messages are not signed."
+              : "The shared secret of the destination, as UTF-8. It does not leave the server."}
+          </p>
+        </li>
+        {(signature ?? verified?.expected) !== undefined && (
+          <li>
+            <h4>HMAC-SHA1, in hexadecimal</h4>
+            <p>
+              <code class="hash">{signature ?? verified?.expected}</code> by the secret of today
+            </p>
+          </li>
+        )}
+        <li>
+          <h4>As sent, in X-Signature</h4>
+          <p>{sent === undefined ? "This attempt had no signature." : <Compared sent={sent} expected={signature} />}</p>
+        </li>
+      </ol>
+      {verified && <Findings {...verified} />}
+      <OwnCheck body={delivery.body} sent={sent ?? ""} />
+    </>
+  );
+}
+
+function sentSignature(attempt: Attempt | undefined): string | undefined {
+  const entry = Object.entries(attempt?.requestHeaders ?? {}).find(([name]) => name.toLowerCase() === "x-signature");
+  return entry?.[1];
+}
+
+/** A signature, with what differs from the expected one marked. */
+function Compared({ sent, expected }: { readonly sent: string; readonly expected: string | undefined }): JSX.Element {
+  if (expected === undefined) return <code class="hash">{sent}</code>;
+  if (sent === expected) {
+    return (
+      <>
+        <code class="hash">{sent}</code> <Mark tone="good" word="the same" />
+      </>
+    );
+  }
+  const at = [...sent].findIndex((character, index) => character !== expected[index]);
+  return (
+    <>
+      <code class="hash">
+        {sent.slice(0, at)}
+        <mark>{sent.slice(at)}</mark>
+      </code>{" "}
+      <Mark tone="bad" word={`differs from digit ${at + 1} on`} />
+    </>
+  );
+}
+
+function Findings({ matches, sentence, diagnoses }: Verification): JSX.Element {
+  return (
+    <div class="findings" role="status">
+      <p>
+        <Mark tone={matches ? "good" : "bad"} word={matches ? "matches" : "does not match"} /> {sentence}
+      </p>
+      {diagnoses.length > 0 && (
+        <ul>
+          {diagnoses.map(({ code, message }) => (
+            <li key={code}>{message}</li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+/** Finds out why a receiver computes another signature: with its secret, and with the body that it saw. */
+function OwnCheck({ body, sent }: { readonly body: string; readonly sent: string }): JSX.Element {
+  const [secret, setSecret] = useState("");
+  const [seen, setSeen] = useState(body);
+  const [result, setResult] = useState<Verification | undefined>(undefined);
+  const { busy, error, run } = useAction();
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    void run(async () =>
+      setResult(await post<Verification>("/verify", { body: seen, signature: sent, ...(secret !== "" && { secret }) })),
+    );
+  };
+  return (
+    <form class="own-check" onSubmit={submit}>
+      <h4>The receiver says that it does not match?</h4>
+      <p class="note">Enter what the receiver has. It is compared on this server, and not kept.</p>
+      <label>
+        Its secret
+        <input
+          type="password"
+          autocomplete="off"
+          required
+          value={secret}
+          onInput={(event) => setSecret(event.currentTarget.value)}
+        />
+      </label>
+      <label>
+        The body that it saw
+        <textarea rows={3} spellcheck={false} value={seen} onInput={(event) => setSeen(event.currentTarget.value)} />
+      </label>
+      <div class="actions">
+        <button type="submit" disabled={busy || sent === ""}>
+          Find the difference
+        </button>
+        {error !== "" && <span class="error">{error}</span>}
+      </div>
+      {result && <Findings {...result} />}
+    </form>
+  );
+}

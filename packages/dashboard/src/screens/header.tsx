@@ -1,0 +1,57 @@
+import type { JSX } from "preact";
+import { clock, serverNow, status } from "../data/app-state.ts";
+import { streamState } from "../data/stream.ts";
+import { hrefOf } from "../route/route.ts";
+import { clockTime } from "../words/format.ts";
+import { helpOpen } from "./keys.tsx";
+
+/** Name, state of the stream, and the time where it is virtual. */
+export function Header(): JSX.Element {
+  return (
+    <header class="header">
+      <a class="brand" href={hrefOf("deliveries")}>
+        <svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
+          <rect class="brand-ground" width="32" height="32" rx="7" />
+          <path class="brand-sign" d="M8 17l5 5 11-12" />
+        </svg>
+        Countersign
+      </a>
+      <span class="grow" />
+      <Time />
+      <Stream />
+      <button type="button" class="quiet" aria-haspopup="dialog" onClick={() => (helpOpen.value = true)}>
+        Keys <kbd>?</kbd>
+      </button>
+    </header>
+  );
+}
+
+function Time(): JSX.Element | null {
+  const now = clock.value;
+  if (now?.kind !== "virtual") return null;
+  return (
+    <a class="chip" href={hrefOf("faults")}>
+      Virtual time {clockTime(serverNow())}
+    </a>
+  );
+}
+
+function Stream(): JSX.Element {
+  const { value } = streamState;
+  const kept = status.value?.kept === "memory" ? "Kept in memory only: a restart forgets them." : "";
+  if (value.kind === "connecting") return <span class="stream wait">Connecting…</span>;
+  if (value.kind === "live") {
+    return (
+      <span class="stream good" title={kept}>
+        <span class="dot" aria-hidden="true" />
+        Live
+      </span>
+    );
+  }
+  return (
+    <span class="stream bad" role="status">
+      <span class="dot" aria-hidden="true" />
+      Connection lost since {clockTime(value.since)}
+    </span>
+  );
+}

@@ -1,0 +1,110 @@
+import { signal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
+/** Whether the list of keys is shown. */
+export const helpOpen = signal(false);
+
+const SETTING = "countersign.single-keys";
+
+function stored(): boolean {
+  try {
+    return localStorage.getItem(SETTING) !== "off";
+  } catch {
+    return true;
+  }
+}
+
+/** Whether single letters do something outside of fields; some people's voice control or habits cannot have that. */
+export const singleKeys = signal(stored());
+
+type Handler = (event: KeyboardEvent) => void;
+const handlers = new Map<string, Handler>();
+
+/** Gives a single key a meaning while a screen is shown. */
+export function useKey(key: string, handler: Handler): void {
+  useEffect(() => {
+    handlers.set(key, handler);
+    return () => {
+      if (handlers.get(key) === handler) handlers.delete(key);
+    };
+  });
+}
+
+/** Listens for the single keys. */
+export function useKeys(): void {
+  useEffect(() => {
+    const listen = (event: KeyboardEvent): void => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+      const target = event.target as HTMLElement;
+      const typing = target.closest("input, textarea, select, [contenteditable], dialog") !== null;
+      if (typing || (event.key.length === 1 && !singleKeys.value)) return;
+      if (event.key === "?") helpOpen.value = true;
+      else {
+        const handler = handlers.get(event.key);
+        if (!handler) return;
+        handler(event);
+      }
+      event.preventDefault();
+    };
+    addEventListener("keydown", listen);
+    return () => removeEventListener("keydown", listen);
+  }, []);
+}
+
+const KEYS: readonly (readonly [string, string])[] = [
+  ["/", "search"],
+  ["↓ ↑ or j k", "next and previous delivery, in the list"],
+  ["Enter", "open the delivery"],
+  ["Esc", "back to its row in the list"],
+  ["n", "show the new rows that wait"],
+  ["p", "pause and resume the list"],
+  ["r", "resend"],
+  ["e", "edit and resend"],
+  ["c", "copy as curl"],
+  ["?", "this list"],
+];
+
+/** The list of keys, and the switch for them. */
+export function Help(): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (helpOpen.value && !dialog.current?.open) dialog.current?.showModal();
+  });
+  const change = (event: Event): void => {
+    singleKeys.value = (event.target as HTMLInputElement).checked;
+    try {
+      localStorage.setItem(SETTING, singleKeys.value ? "on" : "off");
+    } catch {
+      // Without storage the choice lasts as long as the page.
+    }
+  };
+  return (
+    <dialog
+      ref={dialog}
+      class="dialog"
+      aria-labelledby="keys-title"
+      data-open={helpOpen.value}
+      onClose={() => (helpOpen.value = false)}
+    >
+      <h2 id="keys-title">Keys</h2>
+      <dl class="keys">
+        {KEYS.map(([key, meaning]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{meaning}</dd>
+          </div>
+        ))}
+      </dl>
+      <label class="check">
+        <input type="checkbox" checked={singleKeys.value} onChange={change} />
+        Single letters work outside of fields
+      </label>
+      <button type="button" class="primary" onClick={() => dialog.current?.close()}>
+        Close
+      </button>
+    </dialog>
+  );
+}

@@ -1,0 +1,81 @@
+/** Local time of day, such as `17:24:06`; with the date when it is not today. */
+export function clockTime(time: number, now: number = Date.now()): string {
+  const date = new Date(time);
+  const text = date.toLocaleTimeString("en-GB");
+  return new Date(now).toDateString() === date.toDateString() ? text : `${dayOf(date)} ${text}`;
+}
+
+/** Local time to the millisecond, with the date. */
+export function exactTime(time: number): string {
+  const date = new Date(time);
+  const ms = String(date.getMilliseconds()).padStart(3, "0");
+  return `${dayOf(date)} ${date.toLocaleTimeString("en-GB")}.${ms}`;
+}
+
+function dayOf(date: Date): string {
+  const month = date.toLocaleDateString("en-GB", { month: "short" });
+  return `${date.getDate()} ${month}`;
+}
+
+const UNITS = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["min", 60_000],
+  ["s", 1_000],
+] as const;
+
+/** A duration in at most two units: `3 h 20 min`, `12 s`, `4.2 s`, `35 ms`. */
+export function duration(ms: number): string {
+  if (ms < 0) return "0 s";
+  if (ms < 1_000) return `${ms < 10 ? Math.round(ms * 10) / 10 : Math.round(ms)} ms`;
+  if (ms < 10_000) return `${Math.round(ms / 100) / 10} s`;
+  const whole = Math.round(ms / 1_000) * 1_000;
+  const first = UNITS.findIndex(([, unit]) => whole >= unit);
+  const [name, unit] = UNITS[first] ?? UNITS[3];
+  const rest = whole % unit;
+  const [restName, restUnit] = UNITS[first + 1] ?? ["", 0];
+  const second = restUnit > 0 ? Math.floor(rest / restUnit) : 0;
+  return `${Math.floor(whole / unit)} ${name}${second > 0 ? ` ${second} ${restName}` : ""}`;
+}
+
+/** A count down to the second: `3:20:05`, `0:09`. */
+export function countdown(ms: number): string {
+  const seconds = Math.max(Math.ceil(ms / 1_000), 0);
+  const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor((seconds % 3_600) / 60)];
+  const tail = String(seconds % 60).padStart(2, "0");
+  return hours > 0 ? `${hours}:${String(minutes).padStart(2, "0")}:${tail}` : `${minutes}:${tail}`;
+}
+
+/** A number with separators between thousands. */
+export function count(value: number): string {
+  return value.toLocaleString("en-US");
+}
+
+/** `1 row`, `2 rows`. */
+export function plural(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? "" : noun.endsWith("y") ? "" : "s"}`.replace(
+    value === 1 ? /$^/ : /y$/,
+    "ies",
+  );
+}
+
+/** Bytes as a person reads them: `412 bytes`, `1.0 MB`. */
+export function bytes(value: number): string {
+  if (value < 1_000) return `${value} bytes`;
+  if (value < 1_000_000) return `${(value / 1_000).toFixed(1)} kB`;
+  return `${(value / 1_000_000).toFixed(1)} MB`;
+}
+
+/** A URL without what is the same in most: the scheme, and the slash at the end. */
+export function shortUrl(url: string): string {
+  return url.replace(/^https?:\/\//, "").replace(/\/$/, "");
+}
+
+/** Characters that would hide, reorder or break what is around them, made visible by their code. */
+export function visible(text: string): string {
+  return text.replaceAll(
+    // eslint-disable-next-line no-control-regex
+    /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
+    (character) => `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}⟩`,
+  );
+}

@@ -1,0 +1,47 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { extname } from "node:path";
+
+/** A file of the page, as it is answered. */
+export interface PageFile {
+  /** Path in the URL, from the slash. */
+  readonly path: string;
+  readonly type: string;
+  readonly content: Buffer;
+  /** Whether its name changes with its content, so that it can be kept forever. */
+  readonly hashed: boolean;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+};
+
+/** Where the build of packages/dashboard puts its files, beside this module's folder. */
+const BUILT: URL = new URL("../page-files/", import.meta.url);
+
+const NOT_BUILT = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Countersign</title>
+<h1>The page is not built</h1><p>The server works. To build its page, run <code>pnpm build</code> in the repository.</p></html>`;
+
+/** Reads the files of the page. In a repository where it was not built, the page says so. */
+export function readPageFiles(folder: URL = BUILT): readonly PageFile[] {
+  if (!existsSync(folder)) {
+    return [{ path: "/", type: TYPES[".html"] ?? "", content: Buffer.from(NOT_BUILT), hashed: false }];
+  }
+  return readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) => {
+    const type = TYPES[extname(entry.name)];
+    if (!entry.isFile() || type === undefined) return [];
+    const inFolder = entry.parentPath.replaceAll("\\", "/").replace(/\/$/, "").endsWith("/assets");
+    const path = entry.name === "index.html" ? "/" : `/${inFolder ? "assets/" : ""}${entry.name}`;
+    return [{ path, type, content: readFileSync(`${entry.parentPath}/${entry.name}`), hashed: inFolder }];
+  });
+}
+
+/**
+ * Whether a path belongs to the page's own files. They are the same for everyone and say nothing of what was delivered, so
+ * they are answered without the token: the page asks for it.
+ */
+export function isPageFile(path: string): boolean {
+  return path === "/" || path === "/icon.svg" || path.startsWith("/assets/");
+}
