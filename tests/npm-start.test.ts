@@ -32,9 +32,11 @@ it("npm start runs the server beside the example receiver, says where to look, a
   const [, body = "", url = ""] = /Try it +curl -d '(.*)' (\S+)/.exec(output) ?? [];
   expect((await post(url, { headers: {}, body })).body).toEqual({ success: true });
   await vi.waitFor(() => expect(output).toMatch(/^track +Hello/m));
+  const deliveries = await (await fetch(new URL("/api/deliveries", url))).text();
+  expect(deliveries).toContain("Hello");
+  expect(deliveries).toContain("delivered");
   const page = await (await fetch(new URL("/", url))).text();
-  expect(page).toContain("Hello");
-  expect(page).toContain("delivered");
+  expect(page).toContain("<title>Countersign</title>");
 
   child.kill("SIGTERM");
   expect(await ended).toEqual([0, null]);

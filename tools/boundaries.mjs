@@ -70,7 +70,7 @@ function crossing(from, to) {
 /** The layer's place in the order; a file that is not listed stands above all. */
 function heightOf(place, layer) {
   const index = LAYERS[place]?.indexOf(layer) ?? -1;
-  return index === -1 && layer.endsWith(".ts") ? Number.POSITIVE_INFINITY : index;
+  return index === -1 && /\.tsx?$/.test(layer) ? Number.POSITIVE_INFINITY : index;
 }
 
 const imports = output.modules.flatMap(({ source, dependencies }) =>

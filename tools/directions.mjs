@@ -13,6 +13,7 @@ export const ALLOWED_DIRECTIONS = {
   postgres: ["core", "sender", "protocol"],
   certify: ["core", "protocol"],
   server: ["core", "sender", "protocol"],
+  dashboard: ["sender", "protocol"],
   cli: ["core", "sender", "postgres", "server", "certify", "protocol"],
 };
 
@@ -28,6 +29,8 @@ export const LAYERS = {
   postgres: ["database", "schema", "tables", "workers", "delivery", "store"],
   certify: ["wire", "probe", "audits", "report"],
   server: ["errors", "settings", "shapes", "ingest", "ledger", "live", "recording", "api", "page", "app"],
+  dashboard: ["shapes", "words", "route", "data", "parts", "screens"],
+  "dashboard/screens": ["keys.tsx", "delivery", "deliveries", "send", "settings"],
   cli: [
     "errors",
     "codes",

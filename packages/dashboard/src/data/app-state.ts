@@ -1,12 +1,14 @@
 import { computed, effect, signal } from "@preact/signals";
 import { route } from "../route/route.ts";
-import { acceptedForgery, isForgery } from "../words/words.ts";
+import { isForgery, verdictOf } from "@countersign/sender/explain";
+import { factsOf } from "../words/words.ts";
 import { announceNews } from "./announce.ts";
 import { call, get, needsToken } from "./api.ts";
 import { DeliveryList } from "./delivery-list.ts";
 import { readFilter } from "./filter.ts";
 import { openStream } from "./stream.ts";
-import type { AttemptSummary, Clock, Fault, LiveEvent, Source, Stats, Status, StoreState } from "./types.ts";
+import type { AttemptFacts } from "@countersign/sender/explain";
+import type { Clock, Fault, LiveEvent, Source, Stats, Status, StoreState } from "../shapes/types.ts";
 
 /** A receiver that took a forged message for a real one. */
 export interface Forgery {
@@ -72,7 +74,8 @@ export async function loadSources(): Promise<void> {
   etag.value = answer.etag;
 }
 
-export const loadFaults = async (): Promise<void> => void (faults.value = await get<readonly Fault[]>("/faults"));
+export const loadFaults = async (): Promise<void> =>
+  void (faults.value = await get<readonly Fault[]>("/faults"));
 export const loadStats = async (): Promise<void> => void (stats.value = await get<Stats>("/stats"));
 export const loadClock = async (): Promise<void> => setClock(await get<Clock>("/clock"));
 
@@ -86,12 +89,27 @@ export async function loadAll(): Promise<void> {
   await Promise.allSettled([loadStatus(), loadSources(), loadFaults(), loadClock(), loadStats()]);
 }
 
-function noteAttempt(delivery: string, attempt: AttemptSummary): void {
-  const { endpoint, fault, status } = attempt;
-  if (fault === undefined || !isForgery(fault)) return;
+/** Whether a destination has a shared secret; one that has gone is taken for one that had. */
+export function isSigned(destination: string): boolean {
+  return !unsigned.value.has(destination);
+}
+
+const unsigned = computed(
+  () =>
+    new Set(
+      sources.value.flatMap((source) =>
+        source.destinations.filter(({ signed }) => !signed).map(({ name }) => `${source.name}/${name}`),
+      ),
+    ),
+);
+
+function noteAttempt({ id, destination }: { id: string; destination: string }, attempt: AttemptFacts): void {
+  const { endpoint, fault = "", status = 0 } = attempt;
+  if (!isForgery(fault)) return;
+  const { kind } = verdictOf(attempt, { signed: isSigned(destination) });
   const next = new Map(forgeries.value);
-  if (acceptedForgery(attempt)) next.set(endpoint, { endpoint, fault, status: status ?? 0, delivery });
-  else if (attempt.outcome === "rejected") next.delete(endpoint);
+  if (kind === "accepted_forgery") next.set(endpoint, { endpoint, fault, status, delivery: id });
+  else if (kind === "refused_forgery") next.delete(endpoint);
   forgeries.value = next;
 }
 
@@ -102,7 +120,7 @@ function receive(events: readonly LiveEvent[]): void {
     if (event.event === "hello" || event.event === "reset") void begin(event.event === "reset");
     else if (event.event === "accepted") accepted += 1;
     else if (event.event === "failed" || event.event === "expired") failed += 1;
-    else if (event.event === "attempt") noteAttempt(event.delivery.id, event.attempt);
+    else if (event.event === "attempt") noteAttempt(event.delivery, event.attempt);
     else if (event.event === "store") store.value = event;
     else if (event.event === "settings") void loadSources();
     else if (event.event === "fault") void loadFaults();
@@ -127,15 +145,17 @@ async function begin(again: boolean): Promise<void> {
   if (begun && !again) return;
   const first = !begun;
   begun = true;
-  await Promise.all([list.load(readFilter(route.value.parameters), first ? 0 : list.rows.loaded), loadAll()]);
+  await Promise.all([
+    list.load(readFilter(route.value.parameters), first ? undefined : list.rows.loaded),
+    loadAll(),
+  ]);
   findForgeries();
 }
 
 function findForgeries(): void {
   for (const row of list.rows.slice(0, list.rows.length).toReversed()) {
-    if (row?.fault === "" || row?.outcome === "" || row === undefined) continue;
-    const { endpoint, fault, outcome, status } = row;
-    noteAttempt(row.id, { endpoint, fault, outcome, status, round: row.round, startedAt: "", durationMs: row.ms });
+    const facts = row && factsOf(row);
+    if (row && facts) noteAttempt(row, facts);
   }
 }
 

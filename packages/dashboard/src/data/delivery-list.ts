@@ -1,9 +1,9 @@
 import { signal } from "@preact/signals";
 import { get, messageOf } from "./api.ts";
 import { changes, isLocal, matchesInfo, matchesRow, readFilter, toQuery, type Filter } from "./filter.ts";
-import { applyEvent, newRow, rowOf, type Row } from "./row.ts";
+import { applyEvent, newRow, rowOf, type Row } from "../shapes/row.ts";
 import { RowStore } from "./row-store.ts";
-import type { DeliveryPage, LiveEvent } from "./types.ts";
+import type { DeliveryPage, LiveEvent } from "../shapes/types.ts";
 
 const FIRST_PAGE = 200;
 const PAGE = 1_000;
@@ -41,7 +41,7 @@ export class DeliveryList {
   #load = 0;
   /** Events that arrive while the first page is read. */
   #early: LiveEvent[] | undefined;
-  #refreshTimer: ReturnType<typeof setTimeout> | undefined;
+  #refreshing = false;
 
   constructor(capacity?: number) {
     this.rows = new RowStore(capacity);
@@ -63,6 +63,7 @@ export class DeliveryList {
    */
   async load(filter: Filter, rows = FIRST_PAGE): Promise<void> {
     const load = (this.#load += 1);
+    const wanted = Math.max(rows, FIRST_PAGE);
     const isOther = JSON.stringify(filter) !== JSON.stringify(this.#filter);
     this.#filter = filter;
     this.#early ??= [];
@@ -72,13 +73,13 @@ export class DeliveryList {
       let next: string | undefined;
       let pages = 0;
       do {
-        const limit = isLocal(filter) ? PAGE : Math.min(Math.max(rows - found.length, 1), PAGE);
+        const limit = isLocal(filter) ? PAGE : Math.min(Math.max(wanted - found.length, 1), PAGE);
         const page = await this.#page({ limit, after: next });
         if (load !== this.#load) return;
         found.push(...page.rows);
         next = page.next;
         pages += 1;
-      } while (next !== undefined && found.length < rows && pages < PAGES_AT_ONCE);
+      } while (next !== undefined && found.length < wanted && pages < PAGES_AT_ONCE);
       this.rows.clear();
       this.#arrived.clear();
       this.#unmatched.clear();
@@ -132,7 +133,9 @@ export class DeliveryList {
       let after: string | undefined;
       do {
         const until = new Date(gap.newest.at + 1).toISOString();
-        const page: Page = await this.#page(after === undefined ? { limit: PAGE, until } : { limit: PAGE, after, until });
+        const page: Page = await this.#page(
+          after === undefined ? { limit: PAGE, until } : { limit: PAGE, after, until },
+        );
         if (load !== this.#load) return;
         rows.push(...page.rows);
         after = page.next;
@@ -218,7 +221,9 @@ export class DeliveryList {
       refresh = true;
       if (row) this.#unmatched[matchesRow(this.#filter, row) ? "delete" : "add"](row.id);
     }
-    if (refresh) this.#refreshTimer ??= setTimeout(() => void this.#refresh(), REFRESH_MS);
+    if (!refresh || this.#refreshing) return;
+    this.#refreshing = true;
+    setTimeout(() => void this.#refresh(), REFRESH_MS);
   }
 
   #arrive(row: Row, exact: boolean): void {
@@ -231,7 +236,7 @@ export class DeliveryList {
 
   /** What matches now can have been accepted long ago: the server knows. */
   async #refresh(): Promise<void> {
-    this.#refreshTimer = undefined;
+    this.#refreshing = false;
     const load = this.#load;
     try {
       const { rows } = await this.#page({ limit: FIRST_PAGE });

@@ -1,6 +1,6 @@
 import type { Query } from "./api.ts";
-import type { Row } from "./row.ts";
-import type { DeliveryInfo } from "./types.ts";
+import type { Row } from "../shapes/row.ts";
+import type { DeliveryInfo } from "../shapes/types.ts";
 
 /** Which deliveries the list shows, as the URL holds it. Every field that is set must match. */
 export interface Filter {

@@ -1,4 +1,4 @@
-import { mergeRow, type Row } from "./row.ts";
+import { mergeRow, type Row } from "../shapes/row.ts";
 
 /** A run of neighbouring rows, newest first. Without `rows` it has left memory, and only its place is kept. */
 interface Chunk {

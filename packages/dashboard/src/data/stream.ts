@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { get, needsToken } from "./api.ts";
-import type { LiveEvent } from "./types.ts";
+import type { LiveEvent } from "../shapes/types.ts";
 
 /** How the event stream stands. */
 export type StreamState =

@@ -60,5 +60,6 @@ export function useRange(
 export function showRow(element: HTMLElement, index: number, rowHeight: number, covered: number): void {
   const [top, bottom] = [index * rowHeight, (index + 1) * rowHeight + covered];
   if (top < element.scrollTop) element.scrollTop = top;
-  else if (bottom > element.scrollTop + element.clientHeight) element.scrollTop = bottom - element.clientHeight;
+  else if (bottom > element.scrollTop + element.clientHeight)
+    element.scrollTop = bottom - element.clientHeight;
 }

@@ -28,7 +28,10 @@ export function readRoute(hash: string): Route {
 }
 
 /** The URL of a screen, for links. */
-export function hrefOf(screen: Screen, parameters?: Readonly<Record<string, string>> | URLSearchParams): string {
+export function hrefOf(
+  screen: Screen,
+  parameters?: Readonly<Record<string, string>> | URLSearchParams,
+): string {
   const query = new URLSearchParams(parameters).toString();
   return `#/${screen}${query && `?${query}`}`;
 }
@@ -55,7 +58,10 @@ export function change(changes: Readonly<Record<string, string | readonly string
 
 /** Follows the browser's own steps. */
 export function followHistory(): void {
-  const follow = (): void => void (route.value = readRoute(location.hash));
-  addEventListener("popstate", follow);
-  addEventListener("hashchange", follow);
+  addEventListener("popstate", readLocation);
+  addEventListener("hashchange", readLocation);
+}
+
+function readLocation(): void {
+  route.value = readRoute(location.hash);
 }

@@ -21,8 +21,8 @@ export function Banners(): JSX.Element {
           <p>
             <strong>Accepted a forgery</strong>
             <span>
-              {endpoint} answered {status} to a message with {faultWords(fault)}. Anyone who knows this URL can send it
-              messages.
+              {endpoint} answered {status} to a message with {faultWords(fault)}. Anyone who knows this URL
+              can send it messages.
             </span>
           </p>
           <a href={hrefOf("deliveries", { id: delivery })}>See it</a>
@@ -54,5 +54,5 @@ export function Banners(): JSX.Element {
 
 function faultWords(fault: string): string {
   if (fault === "missing_signature") return "no signature";
-  return fault === "stale_secret" ? "the signature of another secret" : "a wrong signature";
+  return fault === "stale_secret" ? "the signature of a secret that is out of use" : "a wrong signature";
 }

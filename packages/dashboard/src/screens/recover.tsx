@@ -1,2 +1,4 @@
 import type { JSX } from "preact";
-export function Recover(): JSX.Element { return <div class="screen" />; }
+export function Recover(): JSX.Element {
+  return <div class="screen" />;
+}

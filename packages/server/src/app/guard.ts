@@ -31,8 +31,8 @@ export function createGuard({ token, allowHosts = [] }: GuardOptions) {
         .header("set-cookie", `${COOKIE}=${encodeURIComponent(token)}; HttpOnly; SameSite=Strict; Path=/`)
         .redirect("/", 303);
     }
-    if (isPageFile(pathOf(request))) return undefined;
     if (!presented(request).some((candidate) => matches(candidate, token))) {
+      if (isPageFile(pathOf(request)) && request.method === "GET") return withoutToken(request, reply);
       reply.header("www-authenticate", "Bearer");
       throw new Problem(
         401,
@@ -41,6 +41,11 @@ export function createGuard({ token, allowHosts = [] }: GuardOptions) {
     }
     return undefined;
   };
+}
+
+/** Lets the page itself through, which has nothing to hide and asks for the token. Programs learn from the status. */
+function withoutToken(request: FastifyRequest, reply: FastifyReply): undefined {
+  if (pathOf(request) === "/") reply.code(401).header("www-authenticate", "Bearer");
 }
 
 function assertHost(request: FastifyRequest, hosts: ReadonlySet<string>): void {

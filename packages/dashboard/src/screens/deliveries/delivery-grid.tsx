@@ -7,7 +7,7 @@ import { change, route } from "../../route/route.ts";
 import { plural } from "../../words/format.ts";
 import { useKey } from "../keys.tsx";
 import { DeliveryRow } from "./delivery-row.tsx";
-import { takesFocus } from "./list-focus.ts";
+import { focusNext } from "../../parts/list-focus.ts";
 
 const COLUMNS = ["Time", "State", "Type", "Event", "User", "Destination", "Tries", "Answer", "Response time"];
 const ROW_HEIGHT = 36;
@@ -43,7 +43,7 @@ export function DeliveryGrid(): JSX.Element {
     const target = keyTarget(event.key, at, rows.length);
     if (target !== undefined) move(target);
     else if (event.key === "Enter" && active.value !== undefined) {
-      takesFocus.next = true;
+      focusNext();
       open(active.value);
       document.querySelector<HTMLElement>(".detail h2")?.focus();
     } else return;
@@ -64,7 +64,9 @@ export function DeliveryGrid(): JSX.Element {
         aria-label="Deliveries"
         aria-rowcount={(list.total.value ?? rows.length) + 1}
         aria-colcount={COLUMNS.length}
-        aria-activedescendant={active.value !== undefined && rows.find(active.value) ? `row-${active.value}` : undefined}
+        aria-activedescendant={
+          active.value !== undefined && rows.find(active.value) ? `row-${active.value}` : undefined
+        }
         tabIndex={0}
         ref={scroller}
         onKeyDown={onKeyDown}
@@ -78,7 +80,11 @@ export function DeliveryGrid(): JSX.Element {
           ))}
         </div>
         <div class="rows" role="rowgroup" style={{ height: `${rows.length * rowHeight}px` }}>
-          <div class="window" role="presentation" style={{ transform: `translateY(${range.from * rowHeight}px)` }}>
+          <div
+            class="window"
+            role="presentation"
+            style={{ transform: `translateY(${range.from * rowHeight}px)` }}
+          >
             {rows.slice(range.from, range.to).map((row, index) => (
               <DeliveryRow
                 key={row?.id ?? `gap-${range.from + index}`}

@@ -1,9 +1,11 @@
 import type { JSX } from "preact";
-import type { Row } from "../../data/row.ts";
-import { status } from "../../data/app-state.ts";
+import type { Row } from "../../shapes/row.ts";
+import { isSigned } from "../../data/app-state.ts";
 import { Mark } from "../../parts/mark.tsx";
-import { clockTime, duration, exactTime, visible } from "../../words/format.ts";
-import { answerWord, stateVerdict } from "../../words/words.ts";
+import { ResponseTime } from "../../parts/response-time.tsx";
+import { clockTime, exactTime, visible } from "../../words/format.ts";
+import { answerText } from "@countersign/sender/explain";
+import { factsOf, stateVerdict } from "../../words/words.ts";
 
 interface Props {
   /** Absent while it is read again. */
@@ -25,7 +27,8 @@ export function DeliveryRow({ row, index, selected, active, onOpen }: Props): JS
       </div>
     );
   }
-  const verdict = stateVerdict(row.state, row);
+  const last = factsOf(row);
+  const verdict = stateVerdict(row.state, last, isSigned(row.destination));
   return (
     <div
       id={`row-${row.id}`}
@@ -45,7 +48,7 @@ export function DeliveryRow({ row, index, selected, active, onOpen }: Props): JS
         {row.type}
       </span>
       <span role="gridcell" class="event" title={visible(row.event)}>
-        <bdi>{visible(row.event) || "—"}</bdi>
+        {row.event === "" ? <span class="about">—</span> : <bdi>{visible(row.event)}</bdi>}
       </span>
       <span role="gridcell" class="user" title={visible(row.identity)}>
         <bdi>{visible(row.identity)}</bdi>
@@ -57,27 +60,11 @@ export function DeliveryRow({ row, index, selected, active, onOpen }: Props): JS
         {row.attempts}
       </span>
       <span role="gridcell" class="answer">
-        {row.outcome === "" ? "" : answerWord({ ...row, outcome: row.outcome })}
+        {last && answerText(last)}
       </span>
       <span role="gridcell" class="took">
         <ResponseTime ms={row.attempts === 0 ? undefined : row.ms} />
       </span>
     </div>
-  );
-}
-
-/** A time against what an endpoint has: a bar, and the number. */
-export function ResponseTime({ ms }: { readonly ms: number | undefined }): JSX.Element | null {
-  if (ms === undefined) return null;
-  const budget = status.value?.budgetMs ?? 5_000;
-  const part = Math.min(ms / budget, 1);
-  const tone = ms >= budget ? "bad" : ms >= budget * 0.8 ? "warn" : "good";
-  return (
-    <span class={`took-bar ${tone}`}>
-      <span class="track" aria-hidden="true">
-        <span class="fill" style={{ width: `${Math.max(part * 100, 2)}%` }} />
-      </span>
-      {duration(ms)}
-    </span>
   );
 }

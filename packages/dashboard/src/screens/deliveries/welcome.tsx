@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { endpoints } from "../../data/app-state.ts";
 import { get, post } from "../../data/api.ts";
-import type { Reachability, Receipt } from "../../data/types.ts";
+import type { Reachability, Receipt } from "../../shapes/types.ts";
 import { CopyButton } from "../../parts/copy.tsx";
 import { useAction } from "../../parts/hooks.ts";
 import { Mark } from "../../parts/mark.tsx";

@@ -3,7 +3,7 @@ import { useRef, useState } from "preact/hooks";
 import { status } from "../../data/app-state.ts";
 import { announce } from "../../data/announce.ts";
 import { post } from "../../data/api.ts";
-import type { DeliveryDetail, Receipt } from "../../data/types.ts";
+import type { DeliveryDetail, Receipt } from "../../shapes/types.ts";
 import { copyText, CopyButton } from "../../parts/copy.tsx";
 import { useAction } from "../../parts/hooks.ts";
 import { useKey } from "../keys.tsx";

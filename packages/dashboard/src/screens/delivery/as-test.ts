@@ -1,4 +1,4 @@
-import type { DeliveryDetail } from "../../data/types.ts";
+import type { DeliveryDetail } from "../../shapes/types.ts";
 
 /**
  * A delivery as a test to run: it sends the same bytes to the app, signed with the test's own secret, and expects it to be delivered.

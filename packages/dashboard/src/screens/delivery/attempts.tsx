@@ -1,23 +1,24 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { Attempt, Headers } from "../../data/types.ts";
+import type { Attempt, Headers } from "../../shapes/types.ts";
 import { JsonView } from "../../parts/json-view.tsx";
 import { Mark } from "../../parts/mark.tsx";
+import { ResponseTime } from "../../parts/response-time.tsx";
 import { exactTime, shortUrl, visible } from "../../words/format.ts";
 import { attemptVerdict } from "../../words/words.ts";
-import { ResponseTime } from "../deliveries/delivery-row.tsx";
 
 /** So many are shown at first: the last ones, which say how it stands. */
 const SHOWN = 8;
 
 interface Props {
   readonly history: readonly Attempt[];
+  readonly signed: boolean;
   readonly selected: number;
   readonly onSelect: (index: number) => void;
 }
 
 /** The attempts as a list, and the exchange of the one that is selected. */
-export function Attempts({ history, selected, onSelect }: Props): JSX.Element {
+export function Attempts({ history, signed, selected, onSelect }: Props): JSX.Element {
   const [all, setAll] = useState(false);
   const from = all || selected < history.length - SHOWN ? 0 : Math.max(history.length - SHOWN, 0);
   const attempt = history[selected];
@@ -37,7 +38,7 @@ export function Attempts({ history, selected, onSelect }: Props): JSX.Element {
                 <span class="number">{index + 1}</span>
                 <span class="time">{exactTime(Date.parse(item.startedAt))}</span>
                 <span class="where">{shortUrl(item.endpoint)}</span>
-                <Mark {...attemptVerdict(item)} />
+                <Mark {...attemptVerdict(item, signed)} />
                 <ResponseTime ms={item.durationMs} />
               </button>
             </li>

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import type { DeliveryDetail } from "../../data/types.ts";
+import type { DeliveryDetail } from "../../shapes/types.ts";
 import { CopyButton } from "../../parts/copy.tsx";
 import { JsonView } from "../../parts/json-view.tsx";
 import { bytes, visible } from "../../words/format.ts";
@@ -68,7 +68,11 @@ function Bytes({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element
       <pre class="code" tabIndex={0} aria-label="Body, byte by byte">
         {hexDump(all.subarray(0, SHOWN_BYTES))}
       </pre>
-      {all.length > SHOWN_BYTES && <p class="note">The first {bytes(SHOWN_BYTES)} of {bytes(all.length)}.</p>}
+      {all.length > SHOWN_BYTES && (
+        <p class="note">
+          The first {bytes(SHOWN_BYTES)} of {bytes(all.length)}.
+        </p>
+      )}
     </>
   );
 }

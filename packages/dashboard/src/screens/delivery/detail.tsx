@@ -1,14 +1,14 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { serverNow } from "../../data/app-state.ts";
-import type { DeliveryDetail } from "../../data/types.ts";
+import { isSigned, serverNow, status } from "../../data/app-state.ts";
+import type { DeliveryDetail } from "../../shapes/types.ts";
 import { CopyButton } from "../../parts/copy.tsx";
 import { useTick } from "../../parts/hooks.ts";
 import { Mark, Sign } from "../../parts/mark.tsx";
 import { change, hrefOf } from "../../route/route.ts";
 import { countdown, exactTime, visible } from "../../words/format.ts";
 import { adviceOf, stateVerdict, whyOf } from "../../words/words.ts";
-import { focusList, takesFocus } from "../deliveries/list-focus.ts";
+import { focusList, takeFocus } from "../../parts/list-focus.ts";
 import { useKey } from "../keys.tsx";
 import { Actions } from "./actions.tsx";
 import { Attempts } from "./attempts.tsx";
@@ -46,6 +46,7 @@ export function Detail({ id }: { readonly id: string }): JSX.Element {
 
 function Content({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element {
   const { history } = delivery;
+  const signed = isSigned(delivery.destination);
   const [chosen, setChosen] = useState<number | undefined>(undefined);
   const selected = Math.min(chosen ?? history.length - 1, history.length - 1);
   return (
@@ -56,8 +57,8 @@ function Content({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Eleme
       {history.length > 0 && (
         <section aria-labelledby="attempts-title">
           <h3 id="attempts-title">Attempts</h3>
-          <Lanes history={history} selected={selected} onSelect={setChosen} />
-          <Attempts history={history} selected={selected} onSelect={setChosen} />
+          <Lanes history={history} signed={signed} selected={selected} onSelect={setChosen} />
+          <Attempts history={history} signed={signed} selected={selected} onSelect={setChosen} />
         </section>
       )}
       <Body delivery={delivery} />
@@ -71,11 +72,11 @@ function Head({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element 
   const { type, event, identity, state, last } = delivery;
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    if (takesFocus.next) heading.current?.focus();
-    takesFocus.next = false;
+    if (takeFocus()) heading.current?.focus();
   }, [delivery.id]);
-  const verdict = stateVerdict(state, last && { ...last });
-  const advice = last && state !== "delivered" ? adviceOf(last) : last && adviceOf(last);
+  const signed = isSigned(delivery.destination);
+  const verdict = stateVerdict(state, last, signed);
+  const advice = last && adviceOf(last, signed);
   return (
     <header class={`detail-head ${verdict.tone}`}>
       <div class="detail-title">
@@ -88,7 +89,7 @@ function Head({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element 
         </button>
       </div>
       <p class="why">
-        <Mark {...verdict} /> <span>{whyOf(delivery, serverNow())}</span>
+        <Mark {...verdict} /> <span>{whyOf(delivery, signed, status.value?.budgetMs ?? 5_000)}</span>
       </p>
       {advice !== undefined && (
         <p class="advice">
@@ -100,12 +101,16 @@ function Head({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element 
   );
 }
 
-function NextTry({ delivery: { state, dueAt, acceptedAt } }: { readonly delivery: DeliveryDetail }): JSX.Element | null {
+function NextTry({
+  delivery: { state, dueAt, acceptedAt },
+}: {
+  readonly delivery: DeliveryDetail;
+}): JSX.Element | null {
   const waits = state === "pending" && dueAt !== undefined;
   useTick(1_000, waits);
   if (!waits) return null;
   const left = Date.parse(dueAt) - serverNow();
-  const until = Date.parse(acceptedAt) + 4 * 3_600_000;
+  const until = Date.parse(acceptedAt) + (status.value?.retryWindowMs ?? 4 * 3_600_000);
   return (
     <p class="next-try">
       <span class="countdown" role="timer">

@@ -1,4 +1,4 @@
-import type { DeliveryDetail } from "../../data/types.ts";
+import type { DeliveryDetail } from "../../shapes/types.ts";
 
 /** The exact bytes of a delivery's body. */
 export function bytesOf({ body, bodyBase64 }: Pick<DeliveryDetail, "body" | "bodyBase64">): Uint8Array {
@@ -18,8 +18,12 @@ export function hexDump(bytes: Uint8Array): string {
   const lines: string[] = [];
   for (let at = 0; at < bytes.length; at += PER_LINE) {
     const part = bytes.subarray(at, at + PER_LINE);
-    const digits = hex(part).join(" ").padEnd(PER_LINE * 3 - 1);
-    const text = Array.from(part, (byte) => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : ".")).join("");
+    const digits = hex(part)
+      .join(" ")
+      .padEnd(PER_LINE * 3 - 1);
+    const text = Array.from(part, (byte) =>
+      byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : ".",
+    ).join("");
     lines.push(`${at.toString(16).padStart(6, "0")}  ${digits}  ${text}`);
   }
   return lines.join("\n");

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { status } from "../../data/app-state.ts";
-import type { Attempt } from "../../data/types.ts";
+import type { Attempt } from "../../shapes/types.ts";
 import { duration, plural, shortUrl } from "../../words/format.ts";
 import { attemptVerdict } from "../../words/words.ts";
 import { layOut } from "./time-axis.ts";
@@ -12,14 +12,18 @@ const LABEL_FROM = 30;
 
 interface Props {
   readonly history: readonly Attempt[];
+  readonly signed: boolean;
   readonly selected: number;
   readonly onSelect: (index: number) => void;
 }
 
 /** A lane for each endpoint, on an axis of time that folds what lies idle. The list of attempts below says the same in words. */
-export function Lanes({ history, selected, onSelect }: Props): JSX.Element {
+export function Lanes({ history, signed, selected, onSelect }: Props): JSX.Element {
   const lanes = [...new Set(history.map(({ endpoint }) => endpoint))];
-  const spans = history.map(({ startedAt, durationMs }) => ({ startedAt: Date.parse(startedAt), durationMs }));
+  const spans = history.map(({ startedAt, durationMs }) => ({
+    startedAt: Date.parse(startedAt),
+    durationMs,
+  }));
   const { width, places, folds } = layOut(spans, status.value?.budgetMs ?? 5_000);
   const height = TOP + lanes.length * LANE + 4;
   return (
@@ -38,7 +42,9 @@ export function Lanes({ history, selected, onSelect }: Props): JSX.Element {
           ))}
           {folds.map(({ at, width, ms }) => (
             <g key={at} class="fold-mark">
-              <path d={`M${at + width / 2 - 2} ${TOP}v${lanes.length * LANE}M${at + width / 2 + 2} ${TOP}v${lanes.length * LANE}`} />
+              <path
+                d={`M${at + width / 2 - 2} ${TOP}v${lanes.length * LANE}M${at + width / 2 + 2} ${TOP}v${lanes.length * LANE}`}
+              />
               {width >= LABEL_FROM && (
                 <text x={at + width / 2} y="10" text-anchor="middle">
                   {short(ms)}
@@ -49,7 +55,7 @@ export function Lanes({ history, selected, onSelect }: Props): JSX.Element {
           ))}
           {history.map((attempt, index) => {
             const { from, width } = places[index] ?? { from: 0, width: 0 };
-            const { tone, word } = attemptVerdict(attempt);
+            const { tone, word } = attemptVerdict(attempt, signed);
             const y = middle(lanes.indexOf(attempt.endpoint));
             return (
               <g
@@ -59,7 +65,9 @@ export function Lanes({ history, selected, onSelect }: Props): JSX.Element {
               >
                 <rect class="attempt-hit" x={from - 2} y={y - LANE / 2} width={width + 4} height={LANE} />
                 <rect class="attempt-bar" x={from} y={y - 7} width={width} height="14" rx="2" />
-                {tone !== "good" && <path class="attempt-cross" d={`M${from + 2} ${y - 3}l3 6M${from + 5} ${y - 3}l-3 6`} />}
+                {tone !== "good" && (
+                  <path class="attempt-cross" d={`M${from + 2} ${y - 3}l3 6M${from + 5} ${y - 3}l-3 6`} />
+                )}
                 <title>
                   Attempt {index + 1}: {word}, {duration(attempt.durationMs)}
                 </title>

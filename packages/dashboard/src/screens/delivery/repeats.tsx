@@ -1,9 +1,10 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
-import type { DeliveryDetail } from "../../data/types.ts";
+import type { DeliveryDetail } from "../../shapes/types.ts";
 import { Mark } from "../../parts/mark.tsx";
 import { hrefOf } from "../../route/route.ts";
-import { answerWord, resendVerdict, stateVerdict } from "../../words/words.ts";
+import { answerText } from "@countersign/sender/explain";
+import { resendVerdict, stateVerdict } from "../../words/words.ts";
 import { useDelivery } from "./use-delivery.ts";
 
 /** What was resent from this page: the newest repeat of each delivery. */
@@ -24,12 +25,20 @@ export function Repeats({ delivery }: { readonly delivery: DeliveryDetail }): JS
       )}
       {delivery.resendOf !== undefined && (
         <p>
-          {original ? <Comparison before={original} after={delivery} /> : "It repeats a delivery that is no longer kept."}{" "}
+          {original ? (
+            <Comparison before={original} after={delivery} />
+          ) : (
+            "It repeats a delivery that is no longer kept."
+          )}{" "}
           <a href={hrefOf("deliveries", { id: delivery.resendOf })}>See the original</a>
         </p>
       )}
     </div>
   );
+}
+
+function standing({ state, last }: DeliveryDetail): string {
+  return last ? `${state} (${answerText(last)})` : state;
 }
 
 function Comparison({
@@ -39,12 +48,13 @@ function Comparison({
   readonly before: DeliveryDetail;
   readonly after: DeliveryDetail;
 }): JSX.Element {
-  const verdict = resendVerdict(before.state, after.state) ?? { ...stateVerdict(after.state, after.last), word: "on its way" };
-  const words = (delivery: DeliveryDetail): string =>
-    delivery.last ? `${delivery.state} (${answerWord(delivery.last)})` : delivery.state;
+  const verdict = resendVerdict(before.state, after.state) ?? {
+    ...stateVerdict(after.state, after.last, true),
+    word: "on its way",
+  };
   return (
     <>
-      <Mark {...verdict} /> Before: {words(before)}. After the resend: {words(after)}.
+      <Mark {...verdict} /> Before: {standing(before)}. After the resend: {standing(after)}.
     </>
   );
 }

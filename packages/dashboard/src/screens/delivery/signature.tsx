@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { post } from "../../data/api.ts";
-import type { Attempt, DeliveryDetail } from "../../data/types.ts";
+import type { Attempt, DeliveryDetail } from "../../shapes/types.ts";
 import { useAction } from "../../parts/hooks.ts";
 import { Mark } from "../../parts/mark.tsx";
 import { bytes } from "../../words/format.ts";
@@ -43,7 +43,9 @@ function Steps({ delivery, attempt, index }: Props): JSX.Element {
   const [verified, setVerified] = useState<Verification | undefined>(undefined);
   useEffect(() => {
     if (!attempt) return;
-    post<Verification>("/verify", { delivery: delivery.id, attempt: index }).then(setVerified, () => setVerified(undefined));
+    post<Verification>("/verify", { delivery: delivery.id, attempt: index }).then(setVerified, () =>
+      setVerified(undefined),
+    );
   }, [delivery.id, index]);
   const body = bytesOf(delivery);
   return (
@@ -77,7 +79,13 @@ function Steps({ delivery, attempt, index }: Props): JSX.Element {
         )}
         <li>
           <h4>As sent, in X-Signature</h4>
-          <p>{sent === undefined ? "This attempt had no signature." : <Compared sent={sent} expected={signature} />}</p>
+          <p>
+            {sent === undefined ? (
+              "This attempt had no signature."
+            ) : (
+              <Compared sent={sent} expected={signature} />
+            )}
+          </p>
         </li>
       </ol>
       {verified && <Findings {...verified} />}
@@ -87,12 +95,20 @@ function Steps({ delivery, attempt, index }: Props): JSX.Element {
 }
 
 function sentSignature(attempt: Attempt | undefined): string | undefined {
-  const entry = Object.entries(attempt?.requestHeaders ?? {}).find(([name]) => name.toLowerCase() === "x-signature");
+  const entry = Object.entries(attempt?.requestHeaders ?? {}).find(
+    ([name]) => name.toLowerCase() === "x-signature",
+  );
   return entry?.[1];
 }
 
 /** A signature, with what differs from the expected one marked. */
-function Compared({ sent, expected }: { readonly sent: string; readonly expected: string | undefined }): JSX.Element {
+function Compared({
+  sent,
+  expected,
+}: {
+  readonly sent: string;
+  readonly expected: string | undefined;
+}): JSX.Element {
   if (expected === undefined) return <code class="hash">{sent}</code>;
   if (sent === expected) {
     return (
@@ -101,7 +117,7 @@ function Compared({ sent, expected }: { readonly sent: string; readonly expected
       </>
     );
   }
-  const at = [...sent].findIndex((character, index) => character !== expected[index]);
+  const at = Array.from(sent).findIndex((character, index) => character !== expected[index]);
   return (
     <>
       <code class="hash">
@@ -139,7 +155,13 @@ function OwnCheck({ body, sent }: { readonly body: string; readonly sent: string
   const submit = (event: Event): void => {
     event.preventDefault();
     void run(async () =>
-      setResult(await post<Verification>("/verify", { body: seen, signature: sent, ...(secret !== "" && { secret }) })),
+      setResult(
+        await post<Verification>("/verify", {
+          body: seen,
+          signature: sent,
+          ...(secret !== "" && { secret }),
+        }),
+      ),
     );
   };
   return (
@@ -158,7 +180,12 @@ function OwnCheck({ body, sent }: { readonly body: string; readonly sent: string
       </label>
       <label>
         The body that it saw
-        <textarea rows={3} spellcheck={false} value={seen} onInput={(event) => setSeen(event.currentTarget.value)} />
+        <textarea
+          rows={3}
+          spellcheck={false}
+          value={seen}
+          onInput={(event) => setSeen(event.currentTarget.value)}
+        />
       </label>
       <div class="actions">
         <button type="submit" disabled={busy || sent === ""}>

@@ -39,7 +39,9 @@ const FOLD_FROM_MS = 2_000;
  * @param budgetMs How long an attempt may take.
  */
 export function layOut(spans: readonly Span[], budgetMs: number): TimeAxis {
-  const times = [...new Set(spans.flatMap(({ startedAt, durationMs }) => [startedAt, startedAt + durationMs]))];
+  const times = [
+    ...new Set(spans.flatMap(({ startedAt, durationMs }) => [startedAt, startedAt + durationMs])),
+  ];
   times.sort((a, b) => a - b);
   const busy = spans.toSorted((a, b) => a.startedAt - b.startedAt);
   const positions = new Map<number, number>();
@@ -61,7 +63,8 @@ export function layOut(spans: readonly Span[], budgetMs: number): TimeAxis {
       reach = Math.max(reach, span.startedAt + span.durationMs);
       next += 1;
       // So that the shortest one can still be seen, and the next one does not cover it.
-      if (span.durationMs < (LEAST_WIDTH / FULL_WIDTH) * budgetMs) x = Math.max(x, (positions.get(time) ?? 0) + LEAST_WIDTH);
+      if (span.durationMs < (LEAST_WIDTH / FULL_WIDTH) * budgetMs)
+        x = Math.max(x, (positions.get(time) ?? 0) + LEAST_WIDTH);
     }
   }
   const places = spans.map(({ startedAt, durationMs }) => {

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
-import { ApiError, get } from "../../data/api.ts";
+import { ApiError, get, messageOf } from "../../data/api.ts";
 import { onEvent } from "../../data/app-state.ts";
-import type { DeliveryDetail, LiveEvent } from "../../data/types.ts";
+import type { DeliveryDetail, LiveEvent } from "../../shapes/types.ts";
 
 /** A delivery that is shown, and kept current. */
 export interface Shown {
@@ -27,7 +27,7 @@ export function useDelivery(id: string | undefined): Shown {
         if (abort.signal.aborted) return;
         const gone = error instanceof ApiError && error.status === 404;
         // While the server is away, what is shown stays.
-        if (gone || !(error instanceof ApiError && error.status === 0)) setShown({ error: String((error as Error).message) });
+        if (gone || !(error instanceof ApiError && error.status === 0)) setShown({ error: messageOf(error) });
       }
     };
     const stop = onEvent((event) => {

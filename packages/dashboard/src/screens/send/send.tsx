@@ -1,2 +1,4 @@
 import type { JSX } from "preact";
-export function Send(): JSX.Element { return <div class="screen" />; }
+export function Send(): JSX.Element {
+  return <div class="screen" />;
+}
