@@ -29,9 +29,11 @@ export async function serveFolder(folder: string): Promise<FileServer> {
   let sent = 0;
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? "/", "http://localhost");
-    if (pathname === "/favicon.ico") return void response.writeHead(204).end();
     const file = fileOf(folder, decodeURI(pathname));
-    if (file === undefined) return void response.writeHead(404).end();
+    if (file === undefined) {
+      response.writeHead(404).end();
+      return;
+    }
     response.writeHead(200, {
       "content-type": TYPES[extname(file)] ?? "application/octet-stream",
       "content-encoding": "gzip",

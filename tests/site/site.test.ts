@@ -95,7 +95,7 @@ describe("the built site", () => {
     const list = readFileSync(join(folder, "llms.txt"), "utf8");
     const files = [...list.matchAll(/\]\(\/(.+?)\)/g)].map(([, path = ""]) => path);
     expect(files).toEqual(expect.arrayContaining(["guides/401.md", "packages/core/index.md", "cli.md"]));
-    for (const file of files) expect(existsSync(join(folder, file)), file).toBe(true);
+    expect(files.filter((file) => !existsSync(join(folder, file)))).toEqual([]);
   });
 
   it("shows the install lines of each package manager", () => {
@@ -116,8 +116,8 @@ describe.skipIf(missing)(`in a browser${missing ? " (skipped: chromium is not in
       });
       const before = site.sentBytes();
       await page.goto(site.url + path, { waitUntil: "networkidle" });
-      expect(foreign, path).toEqual([]);
-      expect(site.sentBytes() - before, path).toBeLessThan(300_000);
+      expect(foreign).toEqual([]);
+      expect({ path, isLight: site.sentBytes() - before < 300_000 }).toEqual({ path, isLight: true });
       await page.close();
     }
   });
@@ -132,7 +132,7 @@ describe.skipIf(missing)(`in a browser${missing ? " (skipped: chromium is not in
           ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join("\n")}`,
         );
       });
-      expect(violations, path).toEqual([]);
+      expect({ path, violations }).toEqual({ path, violations: [] });
     }
   });
 
@@ -153,14 +153,19 @@ describe.skipIf(missing)(`in a browser${missing ? " (skipped: chromium is not in
 
   it("takes a signature apart without sending anything", async () => {
     const page = await open("/signature-bench");
-    const before = site.sentBytes();
+    const sent: string[] = [];
+    page.on("request", (request) => {
+      // The theme loads the scripts of pages that are linked; nothing else may leave.
+      if (!/^GET \/assets\/[^?]+$/.test(`${request.method()} ${request.url().slice(site.url.length)}`))
+        sent.push(request.url());
+    });
     await expectFindings(page, "Verified: a track message.");
     await page.getByLabel("Shared secret").fill('"dev"');
     await expectFindings(page, "quotation marks");
     await page.getByLabel("Shared secret").fill("dev");
     await page.getByLabel("X-Signature").fill("0".repeat(40));
     await expectFindings(page, "ERR_SIGNATURE_MISMATCH");
-    expect(site.sentBytes()).toBe(before);
+    expect(sent).toEqual([]);
   });
 
   it("answers a newcomer's questions in the first three results", async () => {

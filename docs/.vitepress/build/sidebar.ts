@@ -17,7 +17,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
   {
     text: "Guides",
     items: [
-      { text: "Change the secret", link: "/guides/rotation" },
+      { text: "Rotate the secret", link: "/guides/rotation" },
       { text: "Several tenants", link: "/guides/tenants" },
       { text: "Duplicate deliveries", link: "/guides/idempotency" },
       { text: "Proxies and body parsers", link: "/guides/proxies" },
