@@ -29,11 +29,8 @@ export const LAYERS = {
   postgres: ["database", "schema", "tables", "workers", "delivery", "store"],
   certify: ["wire", "probe", "audits", "report"],
   server: ["errors", "settings", "shapes", "ingest", "ledger", "live", "recording", "api", "page", "app"],
-<<<<<<< HEAD
   dashboard: ["shapes", "words", "route", "data", "parts", "screens"],
   "dashboard/screens": ["keys.tsx", "delivery", "deliveries", "send", "settings"],
-=======
->>>>>>> be847ab (docs: a page for each code, generated from what explain prints and held to it by pnpm check)
   cli: [
     "errors",
     "codes",
@@ -44,10 +41,7 @@ export const LAYERS = {
     "send",
     "verify",
     "replay",
-<<<<<<< HEAD
     "listen",
-=======
->>>>>>> be847ab (docs: a page for each code, generated from what explain prints and held to it by pnpm check)
     "watch",
     "commands",
   ],
