@@ -12,7 +12,7 @@ export const ALLOWED_DIRECTIONS = {
   sender: ["core", "protocol"],
   postgres: ["core", "sender", "protocol"],
   certify: ["core", "protocol"],
-  server: ["core", "sender", "protocol"],
+  server: ["core", "sender", "certify", "protocol"],
   dashboard: ["sender", "protocol"],
   cli: ["core", "sender", "postgres", "server", "certify", "protocol"],
 };
@@ -28,7 +28,20 @@ export const ALLOWED_DIRECTIONS = {
 export const LAYERS = {
   postgres: ["database", "schema", "tables", "workers", "delivery", "store"],
   certify: ["wire", "probe", "audits", "report"],
-  server: ["errors", "settings", "shapes", "ingest", "ledger", "live", "recording", "api", "page", "app"],
+  server: [
+    "errors",
+    "settings",
+    "shapes",
+    "verify",
+    "certify",
+    "ingest",
+    "ledger",
+    "live",
+    "recording",
+    "api",
+    "page",
+    "app",
+  ],
   dashboard: ["shapes", "words", "route", "data", "parts", "screens"],
   "dashboard/screens": ["keys.tsx", "delivery", "deliveries", "send", "settings"],
   cli: [
@@ -39,7 +52,6 @@ export const LAYERS = {
     "input",
     "config",
     "send",
-    "verify",
     "replay",
     "listen",
     "watch",

@@ -36,7 +36,7 @@ export {
 } from "@countersign/protocol";
 export type { Attempt, AttemptOutcome } from "./delivery/attempt.ts";
 export type { Delivery, DeliveryFilter, DeliveryInfo, DeliveryState } from "./delivery/delivery.ts";
-export type { RetryPolicy } from "./delivery/retry-policy.ts";
+export { DEFAULT_RETRY_POLICY, type RetryPolicy } from "./delivery/retry-policy.ts";
 export type {
   DestinationSettings,
   EndpointSettings,

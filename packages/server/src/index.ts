@@ -15,7 +15,12 @@ export {
   type NamedDestination,
 } from "./settings/settings-edit.ts";
 export type { HelloEvent, LiveEvent, ResetEvent } from "./live/live-event.ts";
-export type { AttemptEventJson, AttemptSummaryJson, DeliveryJson } from "./shapes/delivery-shapes.ts";
+export type {
+  AttemptEventJson,
+  AttemptSummaryJson,
+  DeliveryJson,
+  SkippedJson,
+} from "./shapes/delivery-shapes.ts";
 export type { FaultJson } from "./shapes/fault-shapes.ts";
 export {
   REJECTION_REASONS,

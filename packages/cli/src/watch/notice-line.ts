@@ -24,7 +24,12 @@ export function noticeOf(event: ToldEvent): Notice | undefined {
   });
   switch (event.event) {
     case "skipped":
-      return notice("skipped", "skipped", "dim", `${event.type} ${event.messageId}: ${event.reason}`);
+      return notice(
+        "skipped",
+        "skipped",
+        "dim",
+        `${event.call.type} ${event.call.messageId}: ${event.call.reason}`,
+      );
     case "rejected":
       return notice(
         "rejected",

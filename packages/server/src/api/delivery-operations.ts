@@ -1,5 +1,4 @@
 import type { DeliveryFilter } from "@countersign/sender";
-import { destinationOf } from "../settings/settings-edit.ts";
 import { Problem } from "./problem.ts";
 import { deliveryDetailJson, deliveryJson } from "./delivery-json.ts";
 import { ref, type Operation } from "./operation.ts";
@@ -75,22 +74,6 @@ export const deliveryOperations: readonly Operation[] = [
     query: { limit: { type: "integer", minimum: 1, maximum: 1_000, default: 100 } },
     answer: { status: 200, schema: { type: "array", items: ref("Warning") } },
     handle: ({ warnings }, { query }) => warnings.list(Number(query["limit"])),
-  },
-  {
-    method: "GET",
-    path: "/stats",
-    id: "getStats",
-    summary:
-      "Finished and pending work: by source, by destination, and by endpoint with response times. The deliveries of a destination with `configured: false` wait until it has settings again.",
-    answer: { status: 200, schema: { type: "object" } },
-    async handle({ sender }) {
-      const stats = await sender.stats();
-      const destinations = stats.destinations.map((destination) => ({
-        ...destination,
-        configured: destinationOf(sender.settings, destination.destination) !== undefined,
-      }));
-      return { ...stats, destinations };
-    },
   },
   {
     method: "GET",

@@ -1,15 +1,23 @@
+import { certifyOperations } from "./certify-operations.ts";
 import { deliveryOperations } from "./delivery-operations.ts";
+import { messageOperations } from "./message-operations.ts";
 import { ref, type Operation, type Schema } from "./operation.ts";
 import { schemas } from "./schemas.ts";
 import { settingsOperations } from "./settings-operations.ts";
+import { statusOperations } from "./status-operations.ts";
 import { testingOperations } from "./testing-operations.ts";
 import { userOperations } from "./user-operations.ts";
+import { verifyOperations } from "./verify-operations.ts";
 
 /** Every operation of the control API. */
 export const operations: readonly Operation[] = [
   ...deliveryOperations,
+  ...messageOperations,
   ...settingsOperations,
+  ...statusOperations,
   ...testingOperations,
+  ...verifyOperations,
+  ...certifyOperations,
   ...userOperations,
 ];
 
@@ -47,6 +55,7 @@ function describe({
   body,
   bodyIsOptional,
   answer,
+  answers = {},
   errors = {},
 }: Operation): Schema {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
@@ -80,6 +89,12 @@ function describe({
         }),
         ...(answer.schema && { content: { [answer.type ?? "application/json"]: { schema: answer.schema } } }),
       },
+      ...Object.fromEntries(
+        Object.entries(answers).map(([status, schema]) => [
+          status,
+          { description: "Done.", content: { "application/json": { schema } } },
+        ]),
+      ),
       ...Object.fromEntries(
         Object.entries(problems).map(([status, description]) => [
           status,

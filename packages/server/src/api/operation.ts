@@ -1,9 +1,11 @@
 import type { VirtualClock } from "@countersign/protocol";
 import type { Sender } from "@countersign/sender";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Certifications } from "../certify/certifications.ts";
 import type { EventStreams } from "../live/event-stream.ts";
 import type { FaultList } from "../live/fault-list.ts";
 import type { LiveEvents } from "../live/live-events.ts";
+import type { StoreRoom } from "../live/store-room.ts";
 import type { WarningList } from "../live/warning-list.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { SettingsBook, SettingsVersions } from "../settings/settings-book.ts";
@@ -20,7 +22,27 @@ export interface ApiContext {
   readonly streams: EventStreams;
   /** Present when time is virtual. */
   readonly virtualClock: VirtualClock | undefined;
+  readonly room: StoreRoom;
+  readonly certifications: Certifications;
+  readonly info: ServerInfo;
   readonly now: () => number;
+}
+
+/** What does not change while a server runs. */
+export interface ServerInfo {
+  readonly version: string;
+  /** ISO 8601. */
+  readonly startedAt: string;
+  /** Whether it sends what it accepts. */
+  readonly delivers: boolean;
+  /** Where deliveries are kept. */
+  readonly kept: "disk" | "memory" | "shared";
+  /** How long an endpoint may take to respond, in milliseconds. */
+  readonly budgetMs: number;
+  /** How long after its acceptance a delivery is tried, in milliseconds. */
+  readonly retryWindowMs: number;
+  readonly recording: boolean;
+  readonly blocksPrivateNetworks: boolean;
 }
 
 /** A JSON Schema, 2020-12. */
@@ -61,6 +83,8 @@ export interface Operation {
     /** Headers that it carries. */
     readonly headers?: readonly string[];
   };
+  /** Other answers of a success, by status. */
+  readonly answers?: Readonly<Record<number, Schema>>;
   /** Statuses of the errors that are its own, each with its meaning. */
   readonly errors?: Readonly<Record<number, string>>;
   handle(context: ApiContext, input: OperationInput): unknown;

@@ -38,9 +38,9 @@ function addRoute(scope: FastifyInstance, context: ApiContext, operation: Operat
         request,
         reply,
       } as OperationInput;
+      reply.code(answer.status);
       const result = await operation.handle(context, input);
-      if (reply.sent) return reply;
-      return reply.code(answer.status).send(result);
+      return reply.sent ? reply : reply.send(result);
     },
   });
 }

@@ -1,3 +1,4 @@
+import { LANGUAGES } from "@countersign/certify";
 import { INCLUDABLE_FIELDS } from "@countersign/sender";
 import { FAULT_PATTERN, FAULTS } from "@countersign/sender/faults";
 import { REJECTION_REASONS } from "../ingest/rejection-reasons.ts";
@@ -8,12 +9,17 @@ const DATE_TIME: Schema = { type: "string", format: "date-time" };
 const COUNT: Schema = { type: "integer", minimum: 0 };
 const NUMBER: Schema = { type: "number" };
 const TEXTS: Schema = { type: "array", items: TEXT };
+const BASE64: Schema = { type: "string", contentEncoding: "base64", pattern: "^[A-Za-z0-9+/]*={0,2}$" };
 const HEADERS: Schema = { type: "object", additionalProperties: TEXT };
 
 function object(properties: Readonly<Record<string, Schema>>, optional: readonly string[] = []): Schema {
   const required = Object.keys(properties).filter((name) => !optional.includes(name));
   return { type: "object", properties, required, additionalProperties: false };
 }
+
+const LEVEL: Schema = { type: "string", enum: ["MUST", "SHOULD"] };
+const OUTCOMES = ["success", "server_error", "timeout", "network", "rejected", "tls"];
+const TALLY = object({ passed: COUNT, failed: COUNT, skipped: COUNT });
 
 const deliverySummary = {
   id: TEXT,
@@ -141,15 +147,179 @@ export const schemas: Readonly<Record<string, Schema>> = {
     scope: { type: "object" },
     remaining: { anyOf: [COUNT, { const: "unlimited" }] },
   }),
+  Status: object({
+    version: TEXT,
+    run: { type: "string", description: "Differs after each start; ids of events begin with it." },
+    startedAt: DATE_TIME,
+    now: DATE_TIME,
+    clock: { type: "string", enum: ["system", "virtual"] },
+    delivers: { type: "boolean", description: "Whether this server sends what it accepts." },
+    kept: { type: "string", enum: ["disk", "memory", "shared"] },
+    store: object({ state: { type: "string", enum: ["up", "down", "unsafe", "full"] }, reason: TEXT }, [
+      "reason",
+    ]),
+    budgetMs: NUMBER,
+    retryWindowMs: NUMBER,
+    recording: { type: "boolean" },
+    faults: TEXTS,
+    certify: { type: "boolean" },
+  }),
+  Stats: object({
+    sources: { type: "array", items: object({ source: TEXT, usage: COUNT }) },
+    destinations: {
+      type: "array",
+      items: object(
+        {
+          destination: TEXT,
+          enabled: { type: "boolean" },
+          configured: { type: "boolean" },
+          pending: COUNT,
+          delivered: COUNT,
+          failed: COUNT,
+          expired: COUNT,
+          oldestPendingAt: DATE_TIME,
+          nextDueAt: DATE_TIME,
+        },
+        ["oldestPendingAt", "nextDueAt"],
+      ),
+    },
+    endpoints: {
+      type: "array",
+      items: object(
+        {
+          destination: TEXT,
+          url: TEXT,
+          outcomes: object(Object.fromEntries(OUTCOMES.map((outcome) => [outcome, COUNT]))),
+          failures: { ...COUNT, description: "How many of the last attempts failed in a row." },
+          failingSince: DATE_TIME,
+          responseTimes: object({
+            bounds: { type: "array", items: NUMBER },
+            counts: { type: "array", items: COUNT },
+            overBudget: COUNT,
+            nearMisses: { ...COUNT, description: "Successes that took more than four fifths of the time." },
+            count: COUNT,
+            sumMs: NUMBER,
+          }),
+        },
+        ["failingSince"],
+      ),
+    },
+    minutes: {
+      type: "array",
+      items: object({
+        at: DATE_TIME,
+        accepted: COUNT,
+        attempts: COUNT,
+        failures: COUNT,
+        nearMisses: COUNT,
+        delivered: COUNT,
+        failed: COUNT,
+        expired: COUNT,
+      }),
+    },
+  }),
+  Reachability: object(
+    {
+      destination: TEXT,
+      url: TEXT,
+      reachable: { type: "boolean" },
+      code: TEXT,
+      message: TEXT,
+      durationMs: NUMBER,
+    },
+    ["code", "message"],
+  ),
+  Explanation: object(
+    {
+      matches: { type: "boolean" },
+      sentence: TEXT,
+      diagnoses: { type: "array", items: object({ code: TEXT, message: TEXT }) },
+      expected: {
+        type: "string",
+        description: "The right signature; not for a body with a destination's secret.",
+      },
+    },
+    ["expected"],
+  ),
+  MessageCheck: object({ valid: { type: "boolean" }, errors: { type: "array", items: ref("Issue") } }),
+  Audit: object({ id: TEXT, level: LEVEL, title: TEXT }),
+  AuditResult: object(
+    {
+      id: TEXT,
+      level: LEVEL,
+      title: TEXT,
+      outcome: { type: "string", enum: ["passed", "failed", "skipped"] },
+      durationMs: NUMBER,
+      failure: object({ cause: TEXT, sent: TEXT, expected: TEXT, received: TEXT, fix: TEXT }),
+      reason: TEXT,
+    },
+    ["failure", "reason"],
+  ),
+  Certification: object(
+    {
+      id: TEXT,
+      url: TEXT,
+      state: { type: "string", enum: ["running", "done", "cancelled", "failed"] },
+      startedAt: DATE_TIME,
+      endedAt: DATE_TIME,
+      total: COUNT,
+      tally: object({ MUST: TALLY, SHOULD: TALLY }),
+      passed: { type: "boolean" },
+      results: { type: "array", items: ref("AuditResult") },
+      error: TEXT,
+    },
+    ["endedAt", "passed", "error"],
+  ),
   Clock: object({ kind: { type: "string", enum: ["system", "virtual"] }, now: DATE_TIME }),
   Receipt: object({ messageId: TEXT, deliveries: TEXTS, skipped: TEXT }, ["skipped"]),
   SyncReceipt: object({ changed: TEXTS, removed: TEXTS, deliveries: TEXTS }),
 };
 
-type BodyName = "destination" | "source" | "fault" | "clock" | "audience" | "computedTrait" | "deletion";
+type BodyName =
+  | "verify"
+  | "certify"
+  | "destination"
+  | "source"
+  | "fault"
+  | "clock"
+  | "audience"
+  | "computedTrait"
+  | "deletion";
 
 /** Bodies that callers send. */
 export const bodies: Readonly<Record<BodyName, Schema>> = {
+  verify: object(
+    {
+      body: TEXT,
+      bodyBase64: BASE64,
+      signature: { type: "string", description: "Value of the X-Signature header." },
+      secret: { type: "string", minLength: 1 },
+      destination: { type: "string", description: "Its secret is used: `<source>/<destination>`." },
+      delivery: {
+        type: "string",
+        description: "Id of a delivery: its body, its secret, the signature as sent.",
+      },
+      attempt: {
+        type: "integer",
+        minimum: 0,
+        description: "Its place in the delivery's history, from 0. Default: the last.",
+      },
+    },
+    ["body", "bodyBase64", "signature", "secret", "destination", "delivery", "attempt"],
+  ),
+  certify: object(
+    {
+      destination: { type: "string", description: "`<source>/<destination>`." },
+      endpoint: { type: "string", description: "URL of one of its endpoints. Default: the first." },
+      url: { type: "string", description: "A receiver that is no destination." },
+      secret: { type: "string", minLength: 1, description: "Default: that of the destination." },
+      headers: HEADERS,
+      ca: TEXT,
+      only: { ...TEXTS, minItems: 1, description: "Ids of audits. Default: all." },
+      language: { type: "string", enum: [...LANGUAGES], description: "Suggests fixes for it." },
+    },
+    ["destination", "endpoint", "url", "secret", "headers", "ca", "only", "language"],
+  ),
   destination: object(
     {
       endpoints: { type: "array", items: endpoint },

@@ -1,6 +1,7 @@
-import type { CallOptions, Receipt, Sender, SyncReceipt } from "@countersign/sender";
+import type { CallOptions, Sender, SyncReceipt } from "@countersign/sender";
 import { Problem } from "./problem.ts";
 import { ref, type Operation } from "./operation.ts";
+import { receiptJson } from "./receipt-json.ts";
 import { bodies } from "./schemas.ts";
 
 /** An audience of some hundred thousand users. */
@@ -68,10 +69,6 @@ function options(sender: Sender, source: string | undefined): CallOptions {
   const { sources } = sender.settings;
   const name = source ?? (sources.length === 1 ? sources[0]?.name : undefined);
   return name === undefined ? {} : { source: name };
-}
-
-function receiptJson({ messageId, deliveries, skipped }: Receipt): object {
-  return { messageId, deliveries, ...(skipped !== undefined && { skipped }) };
 }
 
 function syncJson({ changed, removed, deliveries }: SyncReceipt): object {

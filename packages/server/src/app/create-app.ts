@@ -10,7 +10,6 @@ import { limitConnections } from "./connections.ts";
 import { createGuard, type GuardOptions } from "./guard.ts";
 import type { TlsOptions } from "./server-options.ts";
 import type { Metrics } from "../live/metrics.ts";
-import type { StoreRoom } from "../live/store-room.ts";
 import { sourceOf } from "../settings/settings-edit.ts";
 import { pageRoutes } from "../page/routes.ts";
 import { answerWithProblems } from "../api/problem.ts";
@@ -20,7 +19,6 @@ import { DEFAULT_SOURCE } from "./server-options.ts";
 /** What the routes use. */
 export interface AppOptions extends GuardOptions {
   readonly context: ApiContext;
-  readonly room: StoreRoom;
   readonly metrics: Metrics;
   /** Whether a write key of no source belongs to the default one. */
   readonly anyKey: boolean;
@@ -82,15 +80,15 @@ export function createApp(options: AppOptions): FastifyInstance {
     );
     scope.get("/healthz", async () => ({ status: "ok" }));
     scope.get("/readyz", async (_request, reply) => {
-      const { ready, ...state } = await readiness(context.sender, options.room);
+      const { ready, ...state } = await readiness(context.sender, context.room);
       return reply.code(ready ? 200 : 503).send(state);
     });
   });
   return app;
 }
 
-function createIngest({ context, room, metrics, anyKey, onError }: AppOptions): Ingest {
-  const { sender, ledger, events, faults, warnings: kept, now } = context;
+function createIngest({ context, metrics, anyKey, onError }: AppOptions): Ingest {
+  const { sender, ledger, room, events, faults, warnings: kept, now } = context;
   const accept = createAcceptCalls(sender, ledger, now);
   return {
     now,

@@ -5,11 +5,22 @@ import {
   type OptionNames,
   type VirtualClock,
 } from "@countersign/protocol";
-import { createSender, createTransport, sqliteStore, type Sender, type Transport } from "@countersign/sender";
+import {
+  createSender,
+  createTransport,
+  DEFAULT_RETRY_POLICY,
+  sqliteStore,
+  type Sender,
+  type Transport,
+} from "@countersign/sender";
 import { faultyTransport, type FaultyTransport } from "@countersign/sender/faults";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
+import type { ServerInfo } from "../api/operation.ts";
+import { Certifications } from "../certify/certifications.ts";
+import { iso } from "../shapes/times.ts";
+import { version } from "./version.ts";
 import { recordingTransport } from "../recording/recording-transport.ts";
 import { SettingsBook, SettingsVersions } from "../settings/settings-book.ts";
 import { checkServerOptions } from "./check-server-options.ts";
@@ -74,6 +85,8 @@ const NOWHERE =
 const DEFAULT_PORT = 4010;
 const DEFAULT_MAX_CONNECTIONS = 1_000;
 const DEFAULT_DEADLINE_MS = 10_000;
+/** How long an endpoint may take to respond (spec 7). */
+const ATTEMPT_TIMEOUT_MS = 5_000;
 const MAX_BYTES_IN_MEMORY = 256 * 1_024 * 1_024;
 const MAX_BYTES_ON_DISK = 8 * 1_024 * 1_024 * 1_024;
 /** How much the ids of repeats may take, in addition to the deliveries. */
@@ -114,7 +127,12 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
       events.tell({ event: "fault", change, fault }),
     );
     sender.on("attempt", () => faults.lookForStrikes());
-    const room = new StoreRoom(sender, (problem) => onError(new Error(problem)));
+    const room = new StoreRoom(sender, (state) => {
+      events.tell({ event: "store", ...state });
+      if (state.reason !== undefined) onError(new Error(state.reason));
+    });
+    const certifications = new Certifications((event) => events.tell(event));
+    undo.unshift(() => certifications.close());
     const metrics = createMetrics(sender, options.processMetrics ?? false);
     const context = {
       sender,
@@ -126,6 +144,9 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
       events,
       streams,
       virtualClock: asVirtual(clock),
+      room,
+      certifications,
+      info: infoOf(options, now()),
       now,
     };
     const anyKey = options.to !== undefined && options.writeKey === undefined;
@@ -133,7 +154,6 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
     const { allowHosts, tls } = options;
     const app = createApp({
       context,
-      room,
       metrics,
       anyKey,
       maxConnections,
@@ -145,11 +165,27 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
     undo.unshift(() => app.close());
     await listen(app, host, port);
     const url = urlOf(app, host, tls ? "https" : "http");
-    return running({ url, app, token, sender, ledger, streams, events });
+    return running({ url, app, token, sender, ledger, streams, certifications, events });
   } catch (error) {
     for (const step of undo) await step();
     throw error;
   }
+}
+
+function infoOf(
+  { data, record, retry, blockPrivateNetworks = false }: ServerOptions,
+  now: number,
+): ServerInfo {
+  return {
+    version,
+    startedAt: iso(now),
+    delivers: true,
+    kept: data === undefined ? "memory" : "disk",
+    budgetMs: ATTEMPT_TIMEOUT_MS,
+    retryWindowMs: retry?.windowMs ?? DEFAULT_RETRY_POLICY.windowMs,
+    recording: record !== undefined,
+    blocksPrivateNetworks: blockPrivateNetworks,
+  };
 }
 
 /** What carries attempts: faults can be injected into it, and `record` writes down what it sends. */
@@ -170,7 +206,14 @@ async function openSender(
   const path = data === undefined ? ":memory:" : join(data, "deliveries.db");
   const store = sqliteStore({ path, keepFor, maxBytes: maxBytesOf(options) });
   try {
-    return await createSender({ sources, clock, retry, transport, store });
+    return await createSender({
+      sources,
+      clock,
+      retry,
+      transport,
+      store,
+      attemptTimeout: ATTEMPT_TIMEOUT_MS,
+    });
   } catch (error) {
     await transport.close();
     // The sender's errors about options start like this. Any other TypeError is a bug in the server.
@@ -190,16 +233,27 @@ interface Parts {
   readonly sender: Sender;
   readonly ledger: Ledger;
   readonly streams: EventStreams;
+  readonly certifications: Certifications;
   readonly events: LiveEvents;
 }
 
-function running({ url, app, token, sender, ledger, streams, events }: Parts): CountersignServer {
+function running({
+  url,
+  app,
+  token,
+  sender,
+  ledger,
+  streams,
+  certifications,
+  events,
+}: Parts): CountersignServer {
   let closing: Promise<void> | undefined;
 
   async function shutDown(deadlineMs: number): Promise<void> {
     const until = Date.now() + deadlineMs;
     const giveUp = setTimeout(() => app.server.closeAllConnections(), deadlineMs);
     streams.close();
+    certifications.close();
     await app.close();
     clearTimeout(giveUp);
     try {

@@ -1,12 +1,12 @@
-import type { SkipReason } from "@countersign/sender";
-import type { MessageType } from "@countersign/core";
+import type { CertificationEvent } from "../certify/certifications.ts";
 import type { Rejection, Warning } from "../ingest/rejection-reasons.ts";
-import type { AttemptEventJson, DeliveryJson } from "../shapes/delivery-shapes.ts";
+import type { AttemptEventJson, DeliveryJson, SkippedJson } from "../shapes/delivery-shapes.ts";
 import type { FaultJson } from "../shapes/fault-shapes.ts";
 import type { ResetReason, Stamp } from "./event-log.ts";
 
 /** What happened, in the shape that the control API, `serve --json` and listeners get. Times are ISO 8601. */
 export type LiveEventBody =
+  | { readonly event: "accepted"; readonly delivery: DeliveryJson }
   | { readonly event: "attempt"; readonly delivery: DeliveryJson; readonly attempt: AttemptEventJson }
   | {
       readonly event: "delivered" | "failed" | "expired";
@@ -22,12 +22,15 @@ export type LiveEventBody =
       /** Milliseconds from now. */
       readonly delayMs: number;
     }
+  | { readonly event: "skipped"; readonly call: SkippedJson }
   | {
-      readonly event: "skipped";
-      readonly messageId: string;
-      readonly type: MessageType;
-      readonly source: string;
-      readonly reason: SkipReason;
+      readonly event: "failing" | "recovered";
+      readonly destination: string;
+      readonly endpoint: string;
+      /** How many attempts failed in a row. */
+      readonly failures: number;
+      readonly since: string;
+      readonly last: AttemptEventJson;
     }
   | { readonly event: "rejected"; readonly source?: string; readonly rejection: Omit<Rejection, "message"> }
   | { readonly event: "warned"; readonly source: string; readonly warning: Warning }
@@ -44,6 +47,7 @@ export type LiveEventBody =
       readonly change: "injected" | "struck" | "cancelled" | "used_up";
       readonly fault: FaultJson;
     }
+  | CertificationEvent
   | { readonly event: "clock"; readonly now: string; readonly advancedMs: number }
   | { readonly event: "store"; readonly state: StoreStateName; readonly reason?: string }
   | { readonly event: "store_error"; readonly message: string };

@@ -1,6 +1,6 @@
 import type { Sender } from "@countersign/sender";
 import type { Rejection, Warning } from "../ingest/rejection-reasons.ts";
-import { attemptEventJson, deliveryJson } from "../shapes/delivery-shapes.ts";
+import { attemptEventJson, deliveryJson, skippedJson } from "../shapes/delivery-shapes.ts";
 import { iso, roundedMs } from "../shapes/times.ts";
 import { EventLog } from "./event-log.ts";
 import type { LiveEvent, LiveEventBody } from "./live-event.ts";
@@ -23,6 +23,9 @@ export class LiveEvents {
   constructor(sender: Sender, { now, onError }: LiveEventsOptions) {
     this.#now = now;
     this.#onError = onError;
+    sender.on("accepted", ({ delivery, resendOf }) =>
+      this.tell({ event: "accepted", delivery: deliveryJson(delivery, resendOf) }),
+    );
     sender.on("attempt", ({ delivery, attempt }) =>
       this.tell({ event: "attempt", delivery: deliveryJson(delivery), attempt: attemptEventJson(attempt) }),
     );
@@ -40,9 +43,12 @@ export class LiveEvents {
         delayMs: roundedMs(delayMs),
       }),
     );
-    sender.on("skipped", ({ messageId, type, source, reason }) =>
-      this.tell({ event: "skipped", messageId, type, source, reason }),
-    );
+    sender.on("skipped", (call) => this.tell({ event: "skipped", call: skippedJson(call) }));
+    for (const event of ["failing", "recovered"] as const) {
+      sender.on(event, ({ since, last, ...streak }) =>
+        this.tell({ event, ...streak, since: iso(since), last: attemptEventJson(last) }),
+      );
+    }
     sender.on("storeError", ({ error }) => this.tell({ event: "store_error", message: error.message }));
   }
 
@@ -112,6 +118,11 @@ function charactersOf(event: LiveEventBody): number {
       return (
         event.attempt.response.length + (event.attempt.message?.length ?? 0) + event.delivery.identity.length
       );
+    case "failing":
+    case "recovered":
+      return event.last.response.length;
+    case "audit":
+      return event.result.outcome === "failed" ? charactersIn(event.result.failure) : 0;
     case "rejected":
       return event.rejection.detail.length;
     case "warned":
@@ -119,4 +130,8 @@ function charactersOf(event: LiveEventBody): number {
     default:
       return 0;
   }
+}
+
+function charactersIn(texts: object): number {
+  return Object.values(texts).reduce((sum, text) => sum + String(text).length, 0);
 }

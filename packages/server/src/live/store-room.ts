@@ -1,28 +1,44 @@
 import type { Sender } from "@countersign/sender";
+import type { StoreStateName } from "./live-event.ts";
 
 /** Fullness is believed for this long; then a call may try again, in case room was made from outside. */
 const BELIEVED_FOR_MS = 30_000;
 
+/** How the store is, as the API shows it. */
+export interface StoreStateJson {
+  readonly state: StoreStateName;
+  readonly reason?: string;
+}
+
 /** Remembers that the store was full, until a delivery has ended and so made room. */
 export class StoreRoom {
-  readonly #onFull: (problem: string) => void;
+  readonly #onChange: (state: StoreStateJson) => void;
   #fullSince: number | undefined;
   #problem = "";
 
-  /** @param onFull Called once each time that the store becomes full. */
-  constructor(sender: Sender, onFull: (problem: string) => void) {
-    this.#onFull = onFull;
+  /** @param onChange Called once each time that the store becomes full, and when it has room again. */
+  constructor(sender: Sender, onChange: (state: StoreStateJson) => void) {
+    this.#onChange = onChange;
     const madeRoom = (): void => {
+      if (this.#fullSince === undefined) return;
       this.#fullSince = undefined;
+      onChange(this.state());
     };
     for (const event of ["delivered", "failed", "expired"] as const) sender.on(event, madeRoom);
   }
 
   /** A call found no room. */
   full(problem: string): void {
-    if (this.problem() === undefined) this.#onFull(problem);
+    const isNews = this.problem() === undefined;
     this.#fullSince = performance.now();
     this.#problem = problem;
+    if (isNews) this.#onChange(this.state());
+  }
+
+  /** How the store is. */
+  state(): StoreStateJson {
+    const reason = this.problem();
+    return reason === undefined ? { state: "up" } : { state: "full", reason };
   }
 
   /** Why nothing can be stored, as far as is known. */

@@ -1,10 +1,30 @@
-import type { Attempt, AttemptOutcome, DeliveryInfo } from "@countersign/sender";
+import type {
+  Attempt,
+  AttemptOutcome,
+  DeliveryInfo,
+  MessageType,
+  SenderEvents,
+  SkipReason,
+} from "@countersign/sender";
 import { iso, roundedMs } from "./times.ts";
 
 /** What identifies a delivery, as the API and its events show it. */
 export interface DeliveryJson extends Omit<DeliveryInfo, "acceptedAt"> {
   /** ISO 8601. */
   readonly acceptedAt: string;
+  /** Id of the delivery that it repeats. */
+  readonly resendOf?: string;
+}
+
+/** A call that went to no destination. */
+export interface SkippedJson {
+  readonly messageId: string;
+  readonly type: MessageType;
+  /** Name of a track event. */
+  readonly event?: string;
+  readonly source: string;
+  readonly identity: string;
+  readonly reason: SkipReason;
 }
 
 /** How an attempt ended, without what was sent and answered. */
@@ -34,7 +54,7 @@ export interface AttemptEventJson extends AttemptSummaryJson {
 export const EXCERPT_CHARACTERS = 1_024;
 
 /** What identifies a delivery, without what an object may carry besides. */
-export function deliveryJson(delivery: DeliveryInfo): DeliveryJson {
+export function deliveryJson(delivery: DeliveryInfo, resendOf?: string): DeliveryJson {
   const { id, messageId, type, event, source, destination, identity, acceptedAt } = delivery;
   return {
     id,
@@ -45,7 +65,14 @@ export function deliveryJson(delivery: DeliveryInfo): DeliveryJson {
     destination,
     identity,
     acceptedAt: iso(acceptedAt),
+    ...(resendOf !== undefined && { resendOf }),
   };
+}
+
+/** A call that went to no destination. */
+export function skippedJson(call: SenderEvents["skipped"]): SkippedJson {
+  const { messageId, type, event, source, identity, reason } = call;
+  return { messageId, type, ...(event !== undefined && { event }), source, identity, reason };
 }
 
 /** An attempt without what was sent and answered. */

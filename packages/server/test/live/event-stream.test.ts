@@ -42,12 +42,15 @@ describe("the event stream", () => {
     await server.sender.idle();
     await record("");
     for (const { names, events } of readers) {
-      await vi.waitFor(() => expect(names()).toEqual(["hello", "attempt", "delivered", "rejected"]));
-      const [, attempt = {}, delivered, rejected] = events();
+      await vi.waitFor(() =>
+        expect(names()).toEqual(["hello", "accepted", "attempt", "delivered", "rejected"]),
+      );
+      const [, accepted, attempt = {}, delivered, rejected] = events();
       expect(attempt).toMatchObject({
         delivery: { type: "track", event: "Ordered", identity: "u" },
         attempt: { round: 1, outcome: "success", status: 204, response: "" },
       });
+      expect(accepted).toMatchObject({ delivery: attempt["delivery"] });
       expect(delivered).toMatchObject({ state: "delivered" });
       expect(rejected).toMatchObject({ rejection: { reason: "missing_event" } });
       const times = [attempt["at"], (attempt["delivery"] as { acceptedAt: unknown }).acceptedAt];
@@ -66,7 +69,7 @@ describe("the event stream", () => {
       await readEvents(server.url, { headers: { "last-event-id": all[0] ?? "" } }),
       await readEvents(server.url, { query: `?after=${all[0]}` }),
     ]) {
-      await vi.waitFor(() => expect(reader.names()).toEqual(["hello", "delivered"]));
+      await vi.waitFor(() => expect(reader.names()).toEqual(["hello", "attempt", "delivered"]));
     }
   });
 
@@ -168,12 +171,12 @@ describe("the event stream", () => {
     const later: string[] = [];
     const stop = server.subscribe(({ event }) => all.push(event), "start");
     server.subscribe(({ event }) => later.push(event));
-    expect([all, later]).toEqual([["attempt", "delivered"], []]);
+    expect([all, later]).toEqual([["accepted", "attempt", "delivered"], []]);
     await record("");
     stop();
     await record("");
     expect([all, later]).toEqual([
-      ["attempt", "delivered", "rejected"],
+      ["accepted", "attempt", "delivered", "rejected"],
       ["rejected", "rejected"],
     ]);
   });
@@ -187,8 +190,8 @@ describe("the event stream", () => {
     await record("");
     await record("Ordered");
     await server.sender.idle();
-    expect(heard).toEqual(["rejected", "attempt", "delivered"]);
-    expect(errors.map(String)).toEqual(Array(3).fill("Error: of the listener"));
+    expect(heard).toEqual(["rejected", "accepted", "attempt", "delivered"]);
+    expect(errors.map(String)).toEqual(Array(4).fill("Error: of the listener"));
   });
 
   it("tells of injected faults, of each strike, and when they are used up", async () => {

@@ -1,0 +1,119 @@
+import { audits, type Language } from "@countersign/certify";
+import type { CertificationJson, CertificationRequest } from "../certify/certifications.ts";
+import { destinationOf } from "../settings/settings-edit.ts";
+import { Problem } from "./problem.ts";
+import { ref, type ApiContext, type Operation } from "./operation.ts";
+import { bodies } from "./schemas.ts";
+
+const NOT_FOUND = { 404: "Certification not found. The last twenty are kept." };
+
+interface CertifyBody {
+  readonly destination?: string;
+  readonly endpoint?: string;
+  readonly url?: string;
+  readonly secret?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly ca?: string;
+  readonly only?: readonly string[];
+  readonly language?: Language;
+}
+
+/** Audits of receivers; each result is an event, too. */
+export const certifyOperations: readonly Operation[] = [
+  {
+    method: "GET",
+    path: "/audits",
+    id: "listAudits",
+    summary: "The audits, in the order in which they run.",
+    answer: { status: 200, schema: { type: "array", items: ref("Audit") } },
+    handle: () => audits.map(({ id, level, title }) => ({ id, level, title })),
+  },
+  {
+    method: "POST",
+    path: "/certify",
+    id: "startCertification",
+    summary:
+      "Starts the audits of a receiver: an endpoint of a `destination`, with its secret and headers, or a `url` with a `secret`. It is sent well over a hundred messages. Each result is an event `audit`, the end an event `certified`.",
+    body: bodies.certify,
+    answer: { status: 202, schema: ref("Certification") },
+    errors: {
+      404: "Destination or endpoint not found.",
+      409: "Audits are running, or the server may not call private networks.",
+      422: "Something is missing, such as the secret, or an audit does not exist.",
+    },
+    handle(context, { body }) {
+      const { certifications, info } = context;
+      if (info.blocksPrivateNetworks) {
+        throw new Problem(
+          409,
+          "With blockPrivateNetworks, the server runs no audits: use `countersign certify`.",
+        );
+      }
+      const request = requestOf(context, body as CertifyBody);
+      const { running } = certifications;
+      if (running) throw new Problem(409, `${running.id} is still running. Wait for it, or DELETE it.`);
+      return certifications.start(request);
+    },
+  },
+  {
+    method: "GET",
+    path: "/certifications/{id}",
+    id: "getCertification",
+    summary: "The results so far.",
+    answer: { status: 200, schema: ref("Certification") },
+    errors: NOT_FOUND,
+    handle: ({ certifications }, { params }) => found(certifications.find(params["id"] ?? "")),
+  },
+  {
+    method: "DELETE",
+    path: "/certifications/{id}",
+    id: "cancelCertification",
+    summary: "Stops audits. The results so far stay.",
+    answer: { status: 200, schema: ref("Certification") },
+    errors: NOT_FOUND,
+    handle: ({ certifications }, { params }) => found(certifications.cancel(params["id"] ?? "")),
+  },
+];
+
+function found(certification: CertificationJson | undefined): CertificationJson {
+  if (certification) return certification;
+  throw new Problem(404, NOT_FOUND[404]);
+}
+
+function requestOf({ sender }: ApiContext, body: CertifyBody): CertificationRequest {
+  const { destination: key, endpoint: endpointUrl, only, language } = body;
+  const chosen = { ...(only && { only: checkedAudits(only) }), ...(language && { language }) };
+  if (key === undefined) return { ...receiverOf(body), ...chosen };
+  const destination = destinationOf(sender.settings, key);
+  if (!destination) throw new Problem(404, `There is no destination ${JSON.stringify(key)}.`);
+  const endpoint = destination.endpoints.find(({ url }) => endpointUrl === undefined || url === endpointUrl);
+  if (!endpoint) throw new Problem(404, `The destination has no endpoint ${JSON.stringify(endpointUrl)}.`);
+  const secret = body.secret ?? destination.secret;
+  if (secret === undefined) {
+    throw problemAt("/secret", "The destination has no secret. Give one, since audits send signed messages.");
+  }
+  const { url, headers, ca } = endpoint;
+  return { url, secret, ...(headers && { headers }), ...(ca && { ca: [ca].flat().join("\n") }), ...chosen };
+}
+
+function receiverOf({ url, secret, headers, ca }: CertifyBody): CertificationRequest {
+  if (url === undefined) throw problemAt("/url", "Give a `destination`, or a `url` with its `secret`.");
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw problemAt("/url", "The `url` must be an http: or https: URL.");
+  }
+  if (secret === undefined || secret === "") throw problemAt("/secret", "Give the `secret` of the receiver.");
+  return { url, secret, ...(headers && { headers }), ...(ca !== undefined && { ca }) };
+}
+
+function checkedAudits(only: readonly string[]): readonly string[] {
+  const index = only.findIndex((id) => !audits.some((audit) => audit.id === id));
+  if (index === -1) return only;
+  throw problemAt(
+    `/only/${index}`,
+    `There is no audit ${JSON.stringify(only[index])}. GET /api/audits lists them.`,
+  );
+}
+
+function problemAt(pointer: string, detail: string): Problem {
+  return new Problem(422, detail, [{ pointer, detail }]);
+}

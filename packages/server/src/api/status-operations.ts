@@ -1,0 +1,80 @@
+import type { SenderStats } from "@countersign/sender";
+import { FAULTS } from "@countersign/sender/faults";
+import { reachabilityOf } from "../live/reachability.ts";
+import { destinationOf } from "../settings/settings-edit.ts";
+import { iso, roundedMs } from "../shapes/times.ts";
+import { Problem } from "./problem.ts";
+import { ref, type ApiContext, type Operation } from "./operation.ts";
+
+/** How the server and its endpoints are. */
+export const statusOperations: readonly Operation[] = [
+  {
+    method: "GET",
+    path: "/status",
+    id: "getStatus",
+    summary:
+      "What this server is: its version and run, its clock, where it keeps deliveries, and how the store is.",
+    answer: { status: 200, schema: ref("Status") },
+    handle: statusJson,
+  },
+  {
+    method: "GET",
+    path: "/stats",
+    id: "getStats",
+    summary:
+      "Finished and pending work: by source, by destination, by endpoint with response times, and by minute for the last hour. The deliveries of a destination with `configured: false` wait until it has settings again.",
+    answer: { status: 200, schema: ref("Stats") },
+    handle: async ({ sender }) => statsJson(await sender.stats(), sender.settings),
+  },
+  {
+    method: "GET",
+    path: "/reachability",
+    id: "getReachability",
+    summary: "Whether something listens at each endpoint: opens a connection and sends nothing.",
+    answer: { status: 200, schema: { type: "array", items: ref("Reachability") } },
+    errors: { 409: "The server may not call private networks." },
+    handle({ sender, info }) {
+      if (info.blocksPrivateNetworks) {
+        throw new Problem(
+          409,
+          "With blockPrivateNetworks, only deliveries open connections, because they check every address.",
+        );
+      }
+      return reachabilityOf(sender.settings);
+    },
+  },
+];
+
+function statusJson({ info, events, now, room, virtualClock }: ApiContext): object {
+  return {
+    version: info.version,
+    run: events.log.run,
+    startedAt: info.startedAt,
+    now: iso(now()),
+    clock: virtualClock ? "virtual" : "system",
+    delivers: info.delivers,
+    kept: info.kept,
+    store: room.state(),
+    budgetMs: info.budgetMs,
+    retryWindowMs: info.retryWindowMs,
+    recording: info.recording,
+    faults: [...FAULTS, "rate_limit"],
+    certify: !info.blocksPrivateNetworks,
+  };
+}
+
+function statsJson(stats: SenderStats, settings: ApiContext["sender"]["settings"]): object {
+  return {
+    sources: stats.sources,
+    destinations: stats.destinations.map((destination) => ({
+      ...destination,
+      configured: destinationOf(settings, destination.destination) !== undefined,
+    })),
+    endpoints: stats.endpoints.map(({ failingSince, responseTimes, ...endpoint }) => ({
+      ...endpoint,
+      ...(failingSince !== undefined && { failingSince: iso(failingSince) }),
+      responseTimes: { ...responseTimes, sumMs: roundedMs(responseTimes.sumMs) },
+    })),
+    minutes: stats.minutes.map(({ at, ...counts }) => ({ at: iso(at), ...counts })),
+  };
+}

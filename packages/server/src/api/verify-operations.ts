@@ -1,0 +1,107 @@
+import { sign } from "@countersign/core";
+import type { Delivery } from "@countersign/sender";
+import { destinationOf } from "../settings/settings-edit.ts";
+import { explainSignature } from "../verify/explain-signature.ts";
+import { Problem } from "./problem.ts";
+import { ref, type ApiContext, type Operation } from "./operation.ts";
+import { bodies } from "./schemas.ts";
+
+interface VerifyBody {
+  readonly body?: string;
+  readonly bodyBase64?: string;
+  readonly signature?: string;
+  readonly secret?: string;
+  readonly destination?: string;
+  readonly delivery?: string;
+  readonly attempt?: number;
+}
+
+interface Question {
+  readonly body: Uint8Array;
+  readonly signature: string;
+  readonly secret: string;
+  /** Whether the right signature may be told: a secret of the settings signs only what was sent anyway. */
+  readonly tells: boolean;
+}
+
+/** What `countersign verify` says, of anything or of an attempt. */
+export const verifyOperations: readonly Operation[] = [
+  {
+    method: "POST",
+    path: "/verify",
+    id: "verifySignature",
+    summary:
+      "Why a signature matches a body, or why it does not, as `countersign verify` says it: of a body with a `secret` or with that of a `destination`, or of an attempt of a `delivery` (default: the last one).",
+    body: bodies.verify,
+    maxBodyBytes: 2_097_152,
+    answer: { status: 200, schema: ref("Explanation") },
+    errors: {
+      404: "Delivery or destination not found.",
+      422: "Something is missing, such as the secret of the destination or the headers of the attempt.",
+    },
+    async handle(context, { body }) {
+      const { tells, ...question } = await questionOf(context, body as VerifyBody);
+      const { matches, sentence, diagnoses } = explainSignature(question);
+      const expected = tells && { expected: sign(question.body, question.secret) };
+      return { matches, sentence, diagnoses, ...expected };
+    },
+  },
+];
+
+async function questionOf(context: ApiContext, given: VerifyBody): Promise<Question> {
+  if (given.delivery !== undefined) return questionOfAttempt(context, given, given.delivery);
+  const { body, bodyBase64, signature, secret, destination } = given;
+  if (signature === undefined) throw missing("signature", "or name a `delivery`");
+  if ((body === undefined) === (bodyBase64 === undefined)) throw missing("body", "or `bodyBase64`, not both");
+  if ((secret === undefined) === (destination === undefined))
+    throw missing("secret", "or a `destination`, not both");
+  return {
+    body: bodyBase64 === undefined ? Buffer.from(body ?? "") : Buffer.from(bodyBase64, "base64"),
+    signature,
+    secret: secret ?? secretOf(context, destination ?? ""),
+    tells: secret !== undefined,
+  };
+}
+
+async function questionOfAttempt(
+  context: ApiContext,
+  { attempt: index, signature }: VerifyBody,
+  id: string,
+): Promise<Question> {
+  const delivery = await context.sender.delivery(id);
+  if (!delivery) throw new Problem(404, "Delivery not found. It may have been removed after `keepFor`.");
+  return {
+    body: delivery.body,
+    signature: signature ?? sentSignature(delivery, index),
+    secret: secretOf(context, delivery.destination),
+    tells: true,
+  };
+}
+
+function sentSignature({ attempts }: Delivery, index: number | undefined): string {
+  const attempt = attempts.at(index ?? -1);
+  if (!attempt) throw new Problem(422, "The delivery has no such attempt yet.");
+  if (!attempt.requestHeaders) {
+    throw new Problem(
+      422,
+      "Nothing was sent in this attempt, or an earlier version made it and kept no headers.",
+    );
+  }
+  const headers = Object.entries(attempt.requestHeaders);
+  return headers.find(([name]) => name.toLowerCase() === "x-signature")?.[1] ?? "";
+}
+
+function secretOf({ sender }: ApiContext, key: string): string {
+  const destination = destinationOf(sender.settings, key);
+  if (!destination) throw new Problem(404, `There is no destination ${JSON.stringify(key)}.`);
+  if (destination.secret !== undefined) return destination.secret;
+  throw new Problem(
+    422,
+    `The destination ${JSON.stringify(key)} has no secret, so its messages are not signed.`,
+  );
+}
+
+function missing(name: string, alternative: string): Problem {
+  const detail = `Give \`${name}\`, ${alternative}.`;
+  return new Problem(422, detail, [{ pointer: `/${name}`, detail }]);
+}

@@ -1,0 +1,57 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import type { SenderSettings } from "@countersign/sender";
+import { messageOf } from "../errors/server-error.ts";
+import { namedDestinations } from "../settings/settings-edit.ts";
+import { roundedMs } from "../shapes/times.ts";
+
+/** Whether something listens where an endpoint is. */
+export interface Reachability {
+  /** `<source>/<destination>`. */
+  readonly destination: string;
+  readonly url: string;
+  readonly reachable: boolean;
+  /** Why not, such as `ECONNREFUSED`. */
+  readonly code?: string;
+  readonly message?: string;
+  readonly durationMs: number;
+}
+
+const CONNECT_TIMEOUT_MS = 2_000;
+
+/** Opens a connection to each endpoint and closes it again. Nothing is sent. */
+export function reachabilityOf(settings: SenderSettings): Promise<readonly Reachability[]> {
+  const endpoints = settings.sources.flatMap((source) =>
+    namedDestinations(source).flatMap(({ name, endpoints: all }) =>
+      all.map(({ url }) => ({ destination: `${source.name}/${name}`, url })),
+    ),
+  );
+  return Promise.all(endpoints.map(async (endpoint) => ({ ...endpoint, ...(await reach(endpoint.url)) })));
+}
+
+async function reach(url: string): Promise<Omit<Reachability, "destination" | "url">> {
+  const started = performance.now();
+  const { hostname, port, protocol } = new URL(url);
+  const socket = connect({
+    // An IPv6 address stands in brackets.
+    host: hostname.replaceAll(/^\[|\]$/g, ""),
+    port: Number(port) || (protocol === "https:" ? 443 : 80),
+    signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS),
+  });
+  try {
+    await once(socket, "connect");
+    return { reachable: true, durationMs: roundedMs(performance.now() - started) };
+  } catch (error) {
+    const durationMs = roundedMs(performance.now() - started);
+    const timedOut = error instanceof Error && error.name === "AbortError";
+    const code = timedOut
+      ? "ETIMEDOUT"
+      : error instanceof Error && "code" in error
+        ? String(error.code)
+        : "ERROR";
+    const message = timedOut ? `No connection within ${CONNECT_TIMEOUT_MS / 1_000} s.` : messageOf(error);
+    return { reachable: false, code, message, durationMs };
+  } finally {
+    socket.destroy();
+  }
+}

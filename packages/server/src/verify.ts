@@ -1,0 +1,1 @@
+export { explainSignature, type Explanation, type ExplainInput } from "./verify/explain-signature.ts";

@@ -1,0 +1,101 @@
+import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
+import { createServer, type CountersignServer } from "@countersign/server";
+import { beforeEach, describe, expect, it } from "vitest";
+import { apiCaller } from "../support/api-caller.ts";
+import { readEvents } from "../support/event-reader.ts";
+import { send } from "../support/http.ts";
+import { portOf, SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
+import { closing } from "../support/resources.ts";
+
+let receiver: Receiver;
+let server: CountersignServer;
+const { call } = apiCaller(() => server);
+
+beforeEach(async () => {
+  receiver = closing(await startReceiver());
+  server = closing(await createServer({ to: receiver.url, secret: SECRET, port: 0 }));
+});
+
+async function record(event: string): Promise<void> {
+  await send(`${server.url}/v1/track`, { method: "POST", body: { writeKey: "any", userId: "u1", event } });
+  await server.sender.idle();
+}
+
+describe("the status", () => {
+  it("tells the run that ids of events begin with, and what the server is set to", async () => {
+    const status = (await call("GET", "/status")).json() as { run: string };
+    expect(status).toMatchObject({
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      clock: "system",
+      delivers: true,
+      kept: "memory",
+      store: { state: "up" },
+      budgetMs: 5_000,
+      retryWindowMs: 14_400_000,
+      recording: false,
+      certify: true,
+      faults: expect.arrayContaining(["bad_signature", "rate_limit"]),
+    });
+    const ids: string[] = [];
+    server.subscribe(({ id }) => ids.push(id));
+    await record("One");
+    expect(ids.map((id) => id.split("-")[0])).toEqual([status.run, status.run, status.run]);
+  });
+
+  it("tells which endpoints can be reached, without sending anything", async () => {
+    const closed = createHttpServer().listen(0, "127.0.0.1");
+    await once(closed, "listening");
+    const port = portOf(closed);
+    await once(closed.close(), "close");
+    const endpoints = [{ url: receiver.url }, { url: `http://127.0.0.1:${port}/` }];
+    await call("PUT", "/sources/default/destinations/webhooks", { endpoints });
+    expect((await call("GET", "/reachability")).json()).toMatchObject([
+      { destination: "default/webhooks", url: receiver.url, reachable: true },
+      { url: `http://127.0.0.1:${port}/`, reachable: false, code: "ECONNREFUSED" },
+    ]);
+    expect(receiver.attempts()).toBe(0);
+  });
+
+  it("does not let a server that must not call private networks be used to look for what listens there", async () => {
+    server = closing(await createServer({ to: receiver.url, port: 0, blockPrivateNetworks: true }));
+    expect((await call("GET", "/reachability")).status).toBe(409);
+    expect((await call("POST", "/certify", { url: receiver.url, secret: SECRET })).status).toBe(409);
+    expect((await call("GET", "/status")).json()).toMatchObject({ certify: false });
+  });
+});
+
+describe("statistics", () => {
+  it("count by source, destination, endpoint and minute", async () => {
+    await record("First");
+    receiver.answers.push(400);
+    await record("Second");
+    const stats = (await call("GET", "/stats")).json() as { minutes: { attempts: number }[] };
+    expect(stats).toMatchObject({
+      sources: [{ source: "default", usage: 2 }],
+      destinations: [{ destination: "default/webhooks", configured: true, delivered: 1, failed: 1 }],
+      endpoints: [{ url: receiver.url, outcomes: { success: 1, rejected: 1 }, failures: 1 }],
+    });
+    expect(stats.minutes).toHaveLength(60);
+    expect(stats.minutes.reduce((sum, { attempts }) => sum + attempts, 0)).toBe(2);
+  });
+});
+
+describe("events of failure", () => {
+  it("tell that an endpoint is failing, once, and that it has recovered", async () => {
+    const reader = await readEvents(server.url);
+    receiver.answers.push(...Array.from({ length: 7 }, () => 400));
+    for (let n = 0; n < 8; n += 1) await record(`Event ${n}`);
+    const told = () => reader.events().filter(({ event }) => event === "failing" || event === "recovered");
+    await expect.poll(told).toMatchObject([
+      {
+        event: "failing",
+        destination: "default/webhooks",
+        endpoint: receiver.url,
+        failures: 5,
+        last: { status: 400 },
+      },
+      { event: "recovered", failures: 7, since: expect.stringMatching(/Z$/), last: { status: 204 } },
+    ]);
+  });
+});

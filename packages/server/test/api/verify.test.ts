@@ -1,0 +1,63 @@
+import { sign } from "@countersign/core";
+import { createServer, type CountersignServer } from "@countersign/server";
+import { beforeEach, describe, expect, it } from "vitest";
+import { apiCaller } from "../support/api-caller.ts";
+import { send } from "../support/http.ts";
+import { SECRET, startReceiver } from "../support/receiver.ts";
+import { closing } from "../support/resources.ts";
+
+let server: CountersignServer;
+const { call } = apiCaller(() => server);
+
+beforeEach(async () => {
+  const receiver = closing(await startReceiver());
+  server = closing(await createServer({ to: receiver.url, secret: SECRET, port: 0 }));
+});
+
+describe("verifying a signature", () => {
+  it("says what `countersign verify` says, and tells the right signature to who has the secret", async () => {
+    const signature = "cfc8098c2e5655c926d75e61f3e90d09222286e4";
+    const right = await call("POST", "/verify", { body: "{}", signature, secret: "dev" });
+    expect(right.json()).toEqual({
+      matches: true,
+      sentence: "The signature matches the exact bytes of the body.",
+      diagnoses: [],
+      expected: signature,
+    });
+    const wrong = await call("POST", "/verify", { bodyBase64: "e30=", signature, secret: "dev " });
+    expect(wrong.json()).toMatchObject({ matches: false, diagnoses: [{ code: "secret-white-space" }] });
+  });
+
+  it("with the secret of a destination tells neither the secret nor the right signature", async () => {
+    const body = "{}";
+    const destination = "default/webhooks";
+    const wrong = await call("POST", "/verify", { body, signature: "0".repeat(40), destination });
+    expect(wrong.json()).toMatchObject({ matches: false });
+    expect(wrong.text).not.toContain(SECRET);
+    expect(wrong.text).not.toContain(sign(body, SECRET));
+    const right = await call("POST", "/verify", { body, signature: sign(body, SECRET), destination });
+    expect(right.json()).toMatchObject({ matches: true });
+  });
+
+  it("says what is missing", async () => {
+    const cases: [object, number, string | undefined][] = [
+      [{}, 422, "/signature"],
+      [{ signature: "x" }, 422, "/body"],
+      [{ signature: "x", body: "{}", bodyBase64: "e30=" }, 422, "/body"],
+      [{ signature: "x", body: "{}" }, 422, "/secret"],
+      [{ signature: "x", body: "{}", secret: "" }, 400, "/secret"],
+      [{ signature: "x", body: "{}", destination: "none" }, 404, undefined],
+    ];
+    for (const [body, status, pointer] of cases) {
+      const answer = await call("POST", "/verify", body);
+      const { errors } = answer.json() as { errors?: { pointer: string }[] };
+      expect([answer.status, errors?.[0]?.pointer]).toEqual([status, pointer]);
+    }
+    await send(`${server.url}/api/sources/default/destinations/webhooks`, {
+      method: "PUT",
+      body: { endpoints: [{ url: "http://127.0.0.1:9/" }], secret: null },
+    });
+    const unsigned = { signature: "x", body: "{}", destination: "default/webhooks" };
+    expect((await call("POST", "/verify", unsigned)).status).toBe(422);
+  });
+});
