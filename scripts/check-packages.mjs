@@ -1,5 +1,6 @@
 // Checks what would be published: packs every public package, has publint and attw judge each tarball, installs all of
-// them as a user would, and loads every entry point with import and with require() on Node 20, 22 and 24.
+// them as a user would, loads every entry point with import and with require(), and sends a message through them, on Node
+// 20, 22 and 24.
 // Prints a line for each check and ends with "N passed, N failed".
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -11,6 +12,24 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("..", import.meta.url));
 const NODE_VERSIONS = ["20", "22", "24"];
+
+/** What a user does first: a receiver, a message that it accepts, and a forgery that it rejects. */
+const ROUND_TRIP = `
+const app = express();
+app.post("/", verifyWebhook({ secret: "dev" }), (request, response) => response.sendStatus(204));
+async function main() {
+  const sender = await createTestSender({ target: app, secret: "dev" });
+  await sender.expect(await sender.track({ userId: "u1", event: "Released" })).delivered();
+  sender.inject("bad_signature");
+  await sender.expect(await sender.track({ userId: "u1", event: "Forged" })).failed();
+  await sender.close();
+}
+main().catch((error) => {
+  console.error(error);
+  process.exitCode = 1;
+});
+`;
+
 let passed = 0;
 let failed = 0;
 
@@ -104,9 +123,28 @@ try {
     join(consumer, "requires.cjs"),
     `for (const name of ${names}) if (Object.keys(require(name)).length === 0) throw new Error(name + " exports nothing");`,
   );
+  await writeFile(
+    join(consumer, "round-trip.mjs"),
+    `import { verifyWebhook } from "@countersign/express";
+import { createTestSender } from "@countersign/sender/testing";
+import express from "express";
+${ROUND_TRIP}`,
+  );
+  await writeFile(
+    join(consumer, "round-trip.cjs"),
+    `const { verifyWebhook } = require("@countersign/express");
+const { createTestSender } = require("@countersign/sender/testing");
+const express = require("express");
+${ROUND_TRIP}`,
+  );
   for (const version of NODE_VERSIONS) {
-    for (const script of ["imports.mjs", "requires.cjs"]) {
-      await check(`every entry point loads by ${script.split("s.")[0]} on Node ${version}`, async () => {
+    for (const [script, title] of [
+      ["imports.mjs", "every entry point loads by import"],
+      ["requires.cjs", "every entry point loads by require"],
+      ["round-trip.mjs", "a message makes the round trip in an ES module"],
+      ["round-trip.cjs", "a message makes the round trip in CommonJS"],
+    ]) {
+      await check(`${title} on Node ${version}`, async () => {
         const command = `node -p process.version && node ${script}`;
         const { stdout } = await run("npx", ["-y", "-p", `node@${version}`, "-c", command], {
           cwd: consumer,
