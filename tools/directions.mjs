@@ -14,7 +14,7 @@ export const ALLOWED_DIRECTIONS = {
   certify: ["core", "protocol"],
   server: ["core", "sender", "certify", "protocol"],
   dashboard: ["sender", "protocol"],
-  cli: ["core", "sender", "postgres", "server", "certify", "protocol"],
+  cli: ["core", "sender", "postgres", "server", "certify", "client", "protocol"],
 };
 
 /**
@@ -54,6 +54,7 @@ export const LAYERS = {
     "send",
     "replay",
     "listen",
+    "import",
     "watch",
     "commands",
   ],

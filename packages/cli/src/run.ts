@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import { version } from "./version.ts";
 import { certifyCommand } from "./commands/certify.ts";
 import { explainCommand } from "./commands/explain.ts";
+import { importCommand } from "./commands/import.ts";
 import { listenCommand } from "./commands/listen.ts";
 import { replayCommand } from "./commands/replay.ts";
 import { sendCommand } from "./commands/send.ts";
@@ -68,6 +69,7 @@ function createProgram(terminal: Terminal, exit: (code: number) => void): Comman
     verifyCommand,
     replayCommand,
     listenCommand,
+    importCommand,
     explainCommand,
   ];
   for (const make of commands) program.addCommand(make(terminal, exit));

@@ -1,5 +1,13 @@
 /** The commands. */
-export type CommandName = "serve" | "send" | "certify" | "verify" | "replay" | "listen" | "explain";
+export type CommandName =
+  | "serve"
+  | "send"
+  | "certify"
+  | "verify"
+  | "replay"
+  | "listen"
+  | "import"
+  | "explain";
 
 /** The examples of each command's help. The tests run each of them unchanged. */
 export const COMMAND_EXAMPLES: Readonly<Record<CommandName, readonly string[]>> = {
@@ -11,6 +19,7 @@ export const COMMAND_EXAMPLES: Readonly<Record<CommandName, readonly string[]>> 
   certify: ["countersign certify http://localhost:3000/webhooks --secret dev --junit certify.xml"],
   verify: ["countersign verify --secret dev --signature cfc8098c2e5655c926d75e61f3e90d09222286e4 body.json"],
   listen: ["countersign listen --secret dev --record traffic.jsonl --forward http://localhost:3000/webhooks"],
+  import: ["countersign import calls.jsonl --server http://127.0.0.1:4010"],
   explain: ["countersign explain ERR_SIGNATURE_MISMATCH", "countersign explain 404"],
   replay: ["countersign replay traffic.jsonl --to http://localhost:3000/webhooks"],
 };

@@ -1,7 +1,7 @@
-import { open, type FileHandle } from "node:fs/promises";
 import { isObject, quote } from "@countersign/protocol";
+import { readIntegers, type ReadIntegers } from "@countersign/server/json";
 import { messageOf, UsageError } from "../errors/usage-error.ts";
-import { readLines } from "./read-lines.ts";
+import { readLines, type Line, type Place } from "./read-lines.ts";
 
 /** A document that is not JSON lines is read as a whole, up to this. */
 const MAX_DOCUMENT_BYTES = 8 * 1_024 * 1_024;
@@ -10,8 +10,8 @@ const MAX_DOCUMENT_BYTES = 8 * 1_024 * 1_024;
 export interface FileCall {
   /** Where it is, for messages: `line 3`, or `item 3` of an array. */
   readonly where: string;
-  /** Bytes of the file up to its end, if the file has one call on each line. */
-  readonly end: number;
+  /** Where it ends, if the file has one call on each line. */
+  readonly place?: Place;
   /** Its fields, `type` among them. Nothing else of it is checked. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
@@ -21,24 +21,24 @@ export interface FileCall {
  * by one, so that a file may have any size; a document has 8 MiB at most.
  *
  * @param name What was given, for the errors.
+ * @param after Where the chunks begin. Default: at the beginning of the file.
  * @throws UsageError for a file that cannot be read, and for a line or an item that is not an object.
  */
-export async function* readCalls(chunks: AsyncIterable<Buffer>, name: string): AsyncGenerator<FileCall> {
-  const lines = readLines(chunks);
+export async function* readCalls(
+  chunks: AsyncIterable<Buffer>,
+  name: string,
+  after?: Place,
+): AsyncGenerator<FileCall> {
+  const lines = readLines(chunks, after);
   try {
     const first = await lines.next();
     if (first.done) return;
-    const value = parsed(first.value.text);
-    if (!isObject(value)) {
+    if (!isObject(parsed(first.value.text))) {
       yield* documentOf([first.value.text, ...(await rest(lines, name))].join("\n"), name);
       return;
     }
-    yield { where: `line ${first.value.number}`, end: first.value.end, fields: value };
-    for await (const { number, text, end, isWhole } of lines) {
-      const fields = parsed(text);
-      if (!isObject(fields)) throw new UsageError(`${name}: ${problemOfLine(number, fields, isWhole)}`);
-      yield { where: `line ${number}`, end, fields };
-    }
+    yield await callOf(first.value, name);
+    for await (const line of lines) yield await callOf(line, name);
   } catch (error) {
     if (error instanceof RangeError) throw new UsageError(`${name}: ${error.message} ${FORM}`);
     if (error instanceof Error && "syscall" in error) throw unreadable(name, error);
@@ -47,6 +47,29 @@ export async function* readCalls(chunks: AsyncIterable<Buffer>, name: string): A
 }
 
 const FORM = "Give a file with one JSON object on each line, or with one JSON array of objects.";
+
+async function callOf({ number, end, text, isWhole }: Line, name: string): Promise<FileCall> {
+  const value = parsed(text);
+  if (!isObject(value)) throw new UsageError(`${name}: ${problemOfLine(number, value, isWhole)}`);
+  const where = `line ${number}`;
+  const read = await readIntegers(text, value);
+  assertExact(read, name, () => where);
+  return { where, place: { number, end }, fields: read.value as FileCall["fields"] };
+}
+
+/** JSON.parse changes the digits of large integers: two orders would become one. */
+function assertExact(
+  { unsafeIntegers }: ReadIntegers,
+  name: string,
+  whereOf: (index: number | undefined) => string,
+): void {
+  for (const [index, [path]] of unsafeIntegers) {
+    if (path === undefined) continue;
+    throw new UsageError(
+      `${name}: ${whereOf(index)}: ${path} is an integer that JavaScript cannot represent exactly. Write it as a string.`,
+    );
+  }
+}
 
 function problemOfLine(number: number, value: unknown, isWhole: boolean): string {
   if (value !== undefined) return `Line ${number} is not an object. ${FORM}`;
@@ -64,18 +87,22 @@ async function rest(lines: AsyncIterable<{ readonly text: string }>, name: strin
   return texts;
 }
 
-function* documentOf(text: string, name: string): Generator<FileCall> {
+async function* documentOf(text: string, name: string): AsyncGenerator<FileCall> {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
     throw new UsageError(`${name} is not JSON: ${messageOf(error)}. ${FORM}`);
   }
-  const items = Array.isArray(value) ? value : [value];
-  for (const [index, fields] of items.entries()) {
-    const where = Array.isArray(value) ? `item ${index + 1}` : "the call";
-    if (!isObject(fields)) throw new UsageError(`${name}: ${where} is not an object. ${FORM}`);
-    yield { where, end: 0, fields };
+  const isList = Array.isArray(value);
+  const whereOf = (index = 0): string => (isList ? `item ${index + 1}` : "the call");
+  const read = await readIntegers(`{"batch":${isList ? text : `[${text}]`}}`, {
+    batch: isList ? value : [value],
+  });
+  assertExact(read, name, whereOf);
+  for (const [index, fields] of (read.value as { readonly batch: readonly unknown[] }).batch.entries()) {
+    if (!isObject(fields)) throw new UsageError(`${name}: ${whereOf(index)} is not an object. ${FORM}`);
+    yield { where: whereOf(index), fields };
   }
 }
 
@@ -85,13 +112,6 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** Opens a file to read calls from. @throws UsageError */
-export async function openCalls(file: string): Promise<FileHandle> {
-  return open(file).catch((error: unknown) => {
-    throw unreadable(file, error);
-  });
 }
 
 function unreadable(name: string, error: unknown): UsageError {

@@ -13,12 +13,23 @@ export interface Line {
   readonly isWhole: boolean;
 }
 
-/** Reads a file line by line, never more than one line of it in memory. Empty lines are left out. */
-export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line> {
+/** A place in a file: what is before it was read earlier. */
+export type Place = Pick<Line, "number" | "end">;
+
+const BEGINNING: Place = { number: 0, end: 0 };
+
+/**
+ * Reads a file line by line, never more than one line of it in memory. Empty lines are left out.
+ *
+ * @param after Where the chunks begin: after the line of this number, which ended at this byte. Default: the beginning.
+ */
+export async function* readLines(
+  chunks: AsyncIterable<Buffer>,
+  after: Place = BEGINNING,
+): AsyncGenerator<Line> {
   let rest: Buffer[] = [];
   let held = 0;
-  let number = 0;
-  let end = 0;
+  let { number, end } = after;
   for await (const chunk of chunks) {
     let start = 0;
     for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, start)) {

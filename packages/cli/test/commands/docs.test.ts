@@ -7,7 +7,7 @@ import { sign } from "@countersign/core";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { REJECTION_REASONS } from "@countersign/server";
 import { COMMAND_EXAMPLES } from "../../src/commands/examples.ts";
-import { runCommand } from "../support/command.ts";
+import { runCommand, startServe } from "../support/command.ts";
 import { send } from "../../../server/test/support/http.ts";
 import { startReceiver } from "../../../server/test/support/receiver.ts";
 import { cleanUp, closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
@@ -35,9 +35,16 @@ interface Run {
   readonly output: string;
 }
 
+/** A script that imports needs a running server where the examples have it. Any other gets a free port for its own. */
+async function serverPortFor(script: string): Promise<string> {
+  if (!script.includes("countersign import")) return "0";
+  const to = `http://127.0.0.1:${receiverPort}/webhooks`;
+  return new URL((await startServe(["--to", to, "--secret", "dev"])).url).port;
+}
+
 /** Runs a script as it stands. One that serves is sent an event once it listens, and is then told to stop. */
 async function runScript(script: string): Promise<Run> {
-  const moved = `3000=${receiverPort},4010=0,4011=0,4020=0`;
+  const moved = `3000=${receiverPort},4010=${await serverPortFor(script)},4011=0,4020=0`;
   const PATH = [join(cwd, "bin"), process.env["PATH"]].join(delimiter);
   const child = spawn("sh", ["-e", "-c", script], {
     cwd,
@@ -118,7 +125,7 @@ describe("docs/cli.md", () => {
         ran.push(text);
       }
     }
-    expect(ran).toHaveLength(12);
+    expect(ran).toHaveLength(13);
   }, 60_000);
 
   it("lists every reason for which a message is rejected", () => {
@@ -157,6 +164,8 @@ describe("--help", () => {
       writeFileSync(join(cwd, "body.json"), "{}");
       const body = JSON.stringify({ version: 1, type: "track", userId: "u", event: "Ordered" });
       const headers = { "Content-Type": "application/json", "X-Signature": sign(body, "dev") };
+      const call = { type: "track", userId: "u", event: "Ordered", timestamp: "2024-02-29T12:00:00Z" };
+      writeFileSync(join(cwd, "calls.jsonl"), `${JSON.stringify(call)}\n`);
       writeFileSync(join(cwd, "traffic.jsonl"), `${JSON.stringify({ headers, body })}\n`);
       for (const example of examples) {
         const { code, output } = await runScript(example);

@@ -110,6 +110,11 @@ describe("send --file", () => {
       /line 2: You must pass 'event'\./,
     ],
     ["a line that is cut off", `${JSON.stringify(TRACK)}\n{"type":"tra`, /Line 2 is cut off\./],
+    [
+      "an integer that would change",
+      `[${JSON.stringify(TRACK)},{"type":"track","userId":"u","event":"E","properties":{"id":9007199254740993}}]`,
+      /item 2: properties\.id is an integer that JavaScript cannot represent exactly\. Write it as a string\./,
+    ],
   ])("of %s is told with its place", async (_title, text, message) => {
     const receiver = closing(await startReceiver());
     const { code, stderr } = await runCommand([

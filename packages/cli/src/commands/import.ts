@@ -1,0 +1,96 @@
+import { resolve } from "node:path";
+import { Command, Option } from "commander";
+import type { ImportReport } from "../import/import-calls.ts";
+import { secretArgument, urlArgument } from "./arguments.ts";
+import { examples } from "./examples.ts";
+import { concurrencyOption, headerOption, reachOf, type ReceiverFlags } from "./receiver-options.ts";
+import { createProgress } from "../terminal/progress.ts";
+import { untilToldToStop } from "../terminal/signals.ts";
+import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
+
+interface ImportFlags extends ReceiverFlags {
+  readonly server: string;
+  readonly writeKey: string;
+  readonly restart?: boolean;
+  readonly json?: boolean;
+}
+
+/** `countersign import` */
+export function importCommand(terminal: Terminal, exit: (code: number) => void): Command {
+  return new Command("import")
+    .summary("import past calls into a server; goes on where it was interrupted")
+    .description(
+      "Sends the calls of a file to a server, which forwards them with their own times. The file has one JSON object on each line, with a type and a timestamp. Every line is checked before the first one is sent. FILE.progress remembers how far the import has come: the next run goes on there. Exits 1 unless every call was accepted.",
+    )
+    .argument("<file>", "the calls, JSON lines")
+    .addOption(
+      new Option("--server <url>", "the server that takes the calls, such as that of countersign serve")
+        .argParser(urlArgument)
+        .default("http://127.0.0.1:4010"),
+    )
+    .addOption(
+      new Option("--write-key <key>", "the write key of the source")
+        .env("COUNTERSIGN_WRITE_KEY")
+        .argParser(secretArgument)
+        .default("any"),
+    )
+    .option("--restart", "begin at the start of the file, whatever an earlier run has left")
+    .addOption(headerOption())
+    .addOption(concurrencyOption("how many requests may be on their way at once (default: 4)"))
+    .option("--json", "print a JSON line for each rejected call, and the report as the last line")
+    .addHelpText("after", examples("import"))
+    .action(async (file: string, flags: ImportFlags) => {
+      exit(await run(file, flags, terminal));
+    });
+}
+
+async function run(file: string, flags: ImportFlags, terminal: Terminal): Promise<number> {
+  const { server, writeKey, restart, concurrency, json = false } = flags;
+  const { headers } = await reachOf(flags, terminal.cwd);
+  const { importFile } = await import("../import/import-calls.ts");
+  const abort = new AbortController();
+  void untilToldToStop().then((signal) => {
+    terminal.complain(
+      `countersign: ${signal}: sending what was read, for at most 10 s. A second signal exits at once.`,
+    );
+    abort.abort();
+  });
+  const progress = createProgress(terminal, json ? undefined : "Importing", 100);
+  try {
+    const report = await importFile({
+      file: resolve(terminal.cwd, file),
+      server,
+      writeKey,
+      headers,
+      restart,
+      concurrency,
+      signal: abort.signal,
+      onProgress: (share) => progress.update(Math.floor(share * 100)),
+      onRejected: (line, { reason, statusCode, detail }) => {
+        if (json) terminal.print(jsonLine({ line, reason, statusCode, detail }));
+        else progress.print(`line ${line}: rejected: ${printable(detail)}`);
+      },
+    });
+    progress.stop();
+    if (json) terminal.print(jsonLine(report));
+    else summarise(report, file, terminal);
+    return report.done && report.rejected === 0 ? 0 : 1;
+  } finally {
+    progress.stop();
+  }
+}
+
+function summarise(
+  { delivered, rejected, resumedAfter, line, done, stopped }: ImportReport,
+  file: string,
+  { print, complain }: Terminal,
+): void {
+  if (done && resumedAfter === line && resumedAfter > 0)
+    print(`${file} is imported up to its end, line ${line}. Pass --restart to import it again.`);
+  else if (resumedAfter > 0) print(`Went on after line ${resumedAfter}.`);
+  print(`${delivered} accepted, ${rejected} rejected, up to line ${line}.`);
+  if (done) return;
+  complain(
+    `countersign: The import is not complete. ${printable(stopped ?? "")} Run the same command again: it goes on after line ${line}.`,
+  );
+}

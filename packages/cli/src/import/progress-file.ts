@@ -1,0 +1,112 @@
+import { createHash } from "node:crypto";
+import { open, readFile, rename, writeFile } from "node:fs/promises";
+import { isObject } from "@countersign/protocol";
+import type { Place } from "../input/read-lines.ts";
+import { messageOf, UsageError } from "../errors/usage-error.ts";
+
+/** How far an import has come. Everything up to `place` needs no second attempt. */
+export interface ImportProgress {
+  /** The server that the calls went to. */
+  readonly server: string;
+  readonly place: Place;
+  readonly delivered: number;
+  readonly rejected: number;
+  /** Whether the whole file was imported. */
+  readonly done: boolean;
+}
+
+/** What the first bytes of a file are, to recognise it. */
+interface Fingerprint {
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+const FINGERPRINT_BYTES = 65_536;
+
+/** Remembers how far the import of a file has come, in a file beside it. */
+export interface ProgressFile {
+  /** What an earlier run has left; `undefined` if there was none. */
+  readonly earlier: ImportProgress | undefined;
+  /** Stores the progress. It is replaced as a whole, so that a kill leaves the old or the new one. */
+  save(progress: ImportProgress): Promise<void>;
+}
+
+/** The name of the file that remembers the import of another. */
+export function progressNameOf(file: string): string {
+  return `${file}.progress`;
+}
+
+/**
+ * Opens the progress of a file.
+ *
+ * @param restart Ignores what an earlier run has left.
+ * @throws UsageError when it belongs to another server, or the file has changed since.
+ */
+export async function openProgress(file: string, server: string, restart: boolean): Promise<ProgressFile> {
+  const name = progressNameOf(file);
+  const stored = restart ? undefined : await readStored(name);
+  if (stored !== undefined) await assertSame(file, server, stored);
+  const fingerprint = stored?.fingerprint ?? (await fingerprintOf(file, FINGERPRINT_BYTES));
+  return {
+    earlier: stored?.progress,
+    async save(progress) {
+      const text = `${JSON.stringify({ ...progress, fingerprint }, null, 2)}\n`;
+      await writeFile(`${name}.new`, text, { mode: 0o600 }).then(
+        () => rename(`${name}.new`, name),
+        (error: unknown) => {
+          throw new UsageError(
+            `Cannot write ${name}, which remembers how far the import has come: ${messageOf(error)}. Make its folder writable, or copy the file to another one.`,
+          );
+        },
+      );
+    },
+  };
+}
+
+interface Stored {
+  readonly progress: ImportProgress;
+  readonly fingerprint: Fingerprint;
+}
+
+async function readStored(name: string): Promise<Stored | undefined> {
+  const text = await readFile(name, "utf8").catch(() => undefined);
+  if (text === undefined) return undefined;
+  try {
+    const { fingerprint, ...progress } = JSON.parse(text) as ImportProgress & { fingerprint: Fingerprint };
+    const { place, server } = progress;
+    const isUsable = Number.isSafeInteger(place?.end) && Number.isSafeInteger(place?.number);
+    if (isUsable && typeof server === "string" && isObject(fingerprint)) return { progress, fingerprint };
+  } catch {
+    // Told below.
+  }
+  throw new UsageError(
+    `${name} is damaged, so that nobody can tell how far the import has come. Pass --restart to import everything again: within 24 hours, the server recognises what it has.`,
+  );
+}
+
+async function assertSame(file: string, server: string, { progress, fingerprint }: Stored): Promise<void> {
+  const restart = "Pass --restart to import everything again.";
+  if (progress.server !== server) {
+    throw new UsageError(
+      `The import of ${file} was begun to ${progress.server}, not to ${server}. Pass that server, or ${restart.charAt(0).toLowerCase()}${restart.slice(1)}`,
+    );
+  }
+  const { bytes, sha256 } = await fingerprintOf(file, fingerprint.bytes);
+  if (sha256 === fingerprint.sha256 && bytes === fingerprint.bytes) return;
+  throw new UsageError(`${file} has changed since its import was begun. ${restart}`);
+}
+
+async function fingerprintOf(file: string, most: number): Promise<Fingerprint> {
+  const handle = await open(file).catch((error: unknown) => {
+    throw new UsageError(`Cannot read ${file}: ${messageOf(error)}. Give a file with one call on each line.`);
+  });
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(most), 0, most, 0);
+    const sha256 = createHash("sha256").update(buffer.subarray(0, bytesRead)).digest("hex");
+    return { bytes: bytesRead, sha256 };
+  } catch (error) {
+    throw new UsageError(`Cannot read ${file}: ${messageOf(error)}. Give a file with one call on each line.`);
+  } finally {
+    await handle.close();
+  }
+}

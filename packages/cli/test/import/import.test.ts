@@ -1,0 +1,256 @@
+import { once } from "node:events";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { importFile } from "countersign";
+import { describe, expect, it, vi } from "vitest";
+import { runCommand, startCommand, startServe } from "../support/command.ts";
+import { portOf, SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
+import { cleanUp, closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
+
+const TIMESTAMP = "2024-02-29T12:00:00.000Z";
+
+function callsFile(lines: readonly object[]): string {
+  const file = join(temporaryDirectory(), "calls.jsonl");
+  writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  return file;
+}
+
+function tracks(count: number): object[] {
+  return Array.from({ length: count }, (_, index) => ({
+    type: "track",
+    userId: `u${index}`,
+    event: "Ordered",
+    timestamp: TIMESTAMP,
+  }));
+}
+
+interface Service {
+  readonly url: string;
+  /** The messageIds of each request, in order of arrival. */
+  readonly batches: string[][];
+  /** How many requests it still answers. */
+  answers: number;
+  /** The user whose calls it rejects. */
+  rejects: string;
+}
+
+/** A service that answers so many requests, and keeps the others waiting. */
+async function startService(answers: number): Promise<Service> {
+  const service = { url: "", batches: [] as string[][], answers, rejects: "" };
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const { batch } = JSON.parse(Buffer.concat(chunks).toString()) as {
+        batch: { messageId: string; userId: string }[];
+      };
+      service.batches.push(batch.map(({ messageId }) => messageId));
+      if (batch.some(({ userId }) => userId === service.rejects)) {
+        response.writeHead(400).end('{"success":false,"code":"invalid_field","message":"not this one"}');
+      } else if (service.answers-- > 0) response.end('{"success":true}');
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  cleanUp(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  service.url = `http://127.0.0.1:${portOf(server)}`;
+  return service;
+}
+
+describe("countersign import", () => {
+  it("sends each call once with its own time, and a second run sends nothing", async () => {
+    const receiver = closing(await startReceiver());
+    const server = await startServe(["--to", receiver.url, "--secret", SECRET]);
+    const file = callsFile([
+      ...tracks(40),
+      { type: "identify", userId: "u", traits: { plan: "pro" }, timestamp: TIMESTAMP },
+      { version: 1, type: "alias", "Previous ID": "a", "User ID": "u", timestamp: TIMESTAMP },
+    ]);
+    const { code, stdout, stderr } = await runCommand(["import", file, "--server", server.url]);
+    expect([code, stdout, stderr]).toEqual([0, "42 accepted, 0 rejected, up to line 42.\n", ""]);
+    await vi.waitFor(() => expect(receiver.webhooks).toHaveLength(42), { timeout: 10_000 });
+    for (const { timestamp } of receiver.webhooks as unknown as { timestamp: string }[]) {
+      // The formula of the service shifts it by the time that the request took.
+      expect(Math.abs(Date.parse(timestamp) - Date.parse(TIMESTAMP))).toBeLessThan(60_000);
+    }
+    const again = await runCommand(["import", file, "--server", server.url]);
+    expect(again.code).toBe(0);
+    expect(again.stdout).toContain("is imported up to its end, line 42. Pass --restart to import it again.");
+    const restarted = await runCommand(["import", file, "--server", server.url, "--restart"]);
+    expect(restarted.stdout).toBe("42 accepted, 0 rejected, up to line 42.\n");
+    // What was sent again has the same ids, by which the server recognises it.
+    expect(receiver.attempts()).toBe(42);
+  });
+
+  it("goes on after a kill, and what it sends twice has the same messageId", async () => {
+    const service = await startService(4);
+    const file = callsFile(tracks(3_000));
+    const killed = startCommand(["import", file, "--server", service.url]);
+    await vi.waitFor(() => expect(service.batches.length).toBeGreaterThan(6), { timeout: 15_000 });
+    killed.process.kill("SIGKILL");
+    expect(await killed.ended).toBe("SIGKILL");
+    service.answers = Infinity;
+    const { code, stdout } = await runCommand(["import", file, "--server", service.url]);
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringContaining("3000 accepted, 0 rejected, up to line 3000."),
+    ]);
+    expect(new Set(service.batches.flat()).size).toBe(3_000);
+  });
+
+  it("goes on where it was stopped: what the server has acknowledged is not read again", async () => {
+    const service = await startService(2);
+    const file = callsFile(tracks(1_500));
+    const abort = new AbortController();
+    const first = await importFile({
+      file,
+      server: service.url,
+      writeKey: "any",
+      concurrency: 1,
+      signal: abort.signal,
+      onProgress: (share) => {
+        if (share <= 0.3) return;
+        abort.abort();
+        service.answers = Infinity;
+      },
+    });
+    expect(first.done).toBe(false);
+    expect(first.line).toBeGreaterThanOrEqual(500);
+    const before = new Set(service.batches.splice(0).flat());
+    const second = await importFile({ file, server: service.url, writeKey: "any" });
+    expect(second).toMatchObject({ delivered: 1_500, resumedAfter: first.line, line: 1_500, done: true });
+    expect(service.batches.flat()).toHaveLength(1_500 - first.line);
+    expect(new Set([...before, ...service.batches.flat()]).size).toBe(1_500);
+  });
+
+  it("that ends because the server stays away goes on later", async () => {
+    const server = await startService(0);
+    const file = callsFile(tracks(10));
+    const gone = createServer().listen(0, "127.0.0.1");
+    await once(gone, "listening");
+    const down = `http://127.0.0.1:${portOf(gone)}`;
+    gone.close();
+    await once(gone, "close");
+    const report = await importFile({ file, server: down, writeKey: "any", giveUpAfterMs: 1 });
+    expect(report).toMatchObject({ delivered: 0, line: 0, done: false });
+    expect(report.stopped).toMatch(/ECONNREFUSED/);
+    server.answers = Infinity;
+    await expect(importFile({ file, server: server.url, writeKey: "any" })).rejects.toThrow(
+      `was begun to ${down}, not to ${server.url}. Pass that server, or pass --restart to import everything again.`,
+    );
+    const again = await importFile({ file, server: server.url, writeKey: "any", restart: true });
+    expect(again).toMatchObject({ delivered: 10, done: true });
+  });
+
+  it("stops at a write key that is not accepted, and the right one goes on", async () => {
+    const receiver = closing(await startReceiver());
+    const server = await startServe(["--to", receiver.url, "--secret", SECRET, "--write-key", "right"]);
+    const file = callsFile(tracks(5));
+    const wrong = await runCommand(["import", file, "--server", server.url, "--write-key", "wrong"]);
+    expect(wrong.code).toBe(1);
+    expect(wrong.stderr).toContain(
+      "The server does not accept the write key. Pass the right one with --write-key. Run the same command again: it goes on after line 0.",
+    );
+    const right = await runCommand(["import", file, "--server", server.url], {
+      env: { COUNTERSIGN_WRITE_KEY: "right" },
+    });
+    expect([right.code, right.stdout]).toEqual([0, "5 accepted, 0 rejected, up to line 5.\n"]);
+  });
+
+  it("names the lines that the server rejects, and imports the others", async () => {
+    const service = await startService(Infinity);
+    service.rejects = "u2";
+    const file = callsFile(tracks(4));
+    const { code, stdout } = await runCommand(["import", file, "--server", service.url]);
+    expect(stdout).toMatch(/^line 3: rejected: The endpoint answered 400: .*not this one/m);
+    expect(stdout).toContain("3 accepted, 1 rejected, up to line 4.");
+    expect(code).toBe(1);
+  });
+
+  it("keeps every digit of an id, and goes on with lines that were added at the end", async () => {
+    const receiver = closing(await startReceiver());
+    const server = await startServe(["--to", receiver.url, "--secret", SECRET]);
+    const file = callsFile([]);
+    const line = `{"type":"track","userId":90071992547409931,"event":"E","timestamp":"${TIMESTAMP}"}\n`;
+    writeFileSync(file, line);
+    await runCommand(["import", file, "--server", server.url]);
+    writeFileSync(file, line + line);
+    const { stdout } = await runCommand(["import", file, "--server", server.url]);
+    expect(stdout).toBe("Went on after line 1.\n2 accepted, 0 rejected, up to line 2.\n");
+    await vi.waitFor(() => expect(receiver.webhooks).toHaveLength(2));
+    expect(receiver.webhooks).toMatchObject([
+      { userId: "90071992547409931" },
+      { userId: "90071992547409931" },
+    ]);
+  });
+});
+
+describe("countersign import sends nothing", () => {
+  const TRACK = JSON.stringify(tracks(1)[0]);
+  it.each<[string, string, RegExp]>([
+    [
+      "of a file with a wrong line",
+      `${TRACK}\n{"type":"track","userId":"u","timestamp":"2024-02-29T12:00:00Z"}\n${TRACK}`,
+      /line 2: You must pass 'event'\. Nothing was sent\. Correct the file\.$/m,
+    ],
+    [
+      "of calls without a time",
+      `{"type":"track","userId":"u","event":"E"}`,
+      /line 1: The call has no `timestamp`, so it would count as happening now\. Nothing was sent\./,
+    ],
+    [
+      "of a wrong time",
+      `{"type":"track","userId":"u","event":"E","timestamp":"soon"}`,
+      /line 1: 'timestamp' must be a valid Date or ISO 8601 text/,
+    ],
+    [
+      "of a deletion",
+      `{"type":"delete","userId":"u","timestamp":"2024-02-29T12:00:00Z"}`,
+      /line 1 has the unknown type "delete"\. The types are identify, track,/,
+    ],
+    ["of a file that is cut off", `${TRACK}\n{"type":"tra`, /Line 2 is cut off\./],
+    [
+      "of an array",
+      `[${TRACK},${TRACK}]`,
+      /is one JSON document\. Write one call on each line, for example with: jq -c/,
+    ],
+  ])("%s", async (_title, text, message) => {
+    const service = await startService(Infinity);
+    const file = callsFile([]);
+    writeFileSync(file, text);
+    const { code, stdout, stderr } = await runCommand(["import", file, "--server", service.url]);
+    expect(stderr).toMatch(message);
+    expect([code, stdout, service.batches]).toEqual([2, "", []]);
+    expect(existsSync(`${file}.progress`)).toBe(false);
+  });
+
+  it("of a file that has changed since, or whose progress is damaged", async () => {
+    const service = await startService(Infinity);
+    const file = callsFile(tracks(3));
+    await runCommand(["import", file, "--server", service.url]);
+    writeFileSync(file, readFileSync(file, "utf8").replace("u0", "u9"));
+    const changed = await runCommand(["import", file, "--server", service.url]);
+    expect([changed.code, changed.stderr]).toEqual([
+      2,
+      `countersign: ${file} has changed since its import was begun. Pass --restart to import everything again.\n`,
+    ]);
+    writeFileSync(`${file}.progress`, "{");
+    const damaged = await runCommand(["import", file, "--server", service.url]);
+    expect(damaged.stderr).toContain(
+      ".progress is damaged, so that nobody can tell how far the import has come.",
+    );
+    expect([damaged.code, service.batches.flat()]).toEqual([2, expect.objectContaining({ length: 3 })]);
+  });
+
+  it("of a file that is not there", async () => {
+    const { code, stderr } = await runCommand(["import", "none.jsonl"], { cwd: temporaryDirectory() });
+    expect(stderr).toMatch(
+      /^countersign: Cannot read .*none\.jsonl: ENOENT.*\. Give a file with one call on each line\.\n$/,
+    );
+    expect(code).toBe(2);
+  });
+});

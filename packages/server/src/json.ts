@@ -1,0 +1,1 @@
+export { readIntegers, type ReadIntegers, type UnsafeIntegers } from "./ingest/read-integers.ts";
