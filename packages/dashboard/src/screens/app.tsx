@@ -1,4 +1,4 @@
-import type { FunctionComponent, JSX } from "preact";
+import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { announcement } from "../data/announce.ts";
 import { needsToken } from "../data/api.ts";
@@ -8,25 +8,10 @@ import { Banners } from "./banners.tsx";
 import { Deliveries } from "./deliveries/deliveries.tsx";
 import { Header } from "./header.tsx";
 import { Help, useKeys } from "./keys.tsx";
-import { Budget } from "./budget.tsx";
-import { Certify } from "./certify.tsx";
-import { Faults } from "./faults.tsx";
-import { Recover } from "./recover.tsx";
-import { Rejected } from "./rejected.tsx";
-import { Send } from "./send/send.tsx";
-import { Settings } from "./settings/settings.tsx";
+import { loadError, loadOthers, others } from "./lazy.ts";
 import { TokenForm } from "./token-form.tsx";
 
-const VIEWS: Readonly<Record<Screen, FunctionComponent>> = {
-  deliveries: Deliveries,
-  send: Send,
-  settings: Settings,
-  faults: Faults,
-  budget: Budget,
-  rejected: Rejected,
-  certify: Certify,
-  recover: Recover,
-};
+const LOAD_OTHERS_AFTER_MS = 500;
 
 /** The whole page. */
 export function App(): JSX.Element {
@@ -79,10 +64,29 @@ function Main(): JSX.Element {
     if (before.current !== screen) main.current?.focus();
     before.current = screen;
   });
-  const View = VIEWS[screen];
   return (
     <main id="main" class={`main screen-${screen}`} tabIndex={-1} ref={main} aria-label={label}>
-      <View />
+      <View screen={screen} />
     </main>
+  );
+}
+
+function View({ screen }: { readonly screen: Screen }): JSX.Element {
+  useEffect(() => {
+    // What is needed first is drawn first.
+    const timer = setTimeout(loadOthers, screen === "deliveries" ? LOAD_OTHERS_AFTER_MS : 0);
+    return () => clearTimeout(timer);
+  }, [screen]);
+  if (screen === "deliveries") return <Deliveries />;
+  const Other = others.value?.[screen];
+  if (Other) return <Other />;
+  if (loadError.value === "") return <p class="empty">Reading…</p>;
+  return (
+    <div class="empty" role="alert">
+      <p>{loadError.value}</p>
+      <button type="button" onClick={loadOthers}>
+        Try again
+      </button>
+    </div>
   );
 }

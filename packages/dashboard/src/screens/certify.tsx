@@ -1,4 +1,168 @@
+import { signal } from "@preact/signals";
 import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { call, get, post } from "../data/api.ts";
+import { endpoints, onEvent, status } from "../data/app-state.ts";
+import type { AuditResult, Certification } from "../shapes/types.ts";
+import { useAction } from "../parts/hooks.ts";
+import { Mark } from "../parts/mark.tsx";
+import { shortUrl, visible } from "../words/format.ts";
+import type { Tone } from "../words/words.ts";
+
+/** The certification that is shown; it goes on while other screens are looked at. */
+const shown = signal<Certification | undefined>(undefined);
+
+const TONES: Readonly<Record<AuditResult["outcome"], Tone>> = {
+  passed: "good",
+  failed: "bad",
+  skipped: "plain",
+};
+
+/** Audits a receiver, live. */
 export function Certify(): JSX.Element {
-  return <div class="screen" />;
+  const [chosen, setChosen] = useState(0);
+  const { busy, error, run } = useAction();
+  const target = endpoints.value[chosen] ?? endpoints.value[0];
+  const current = shown.value;
+  const running = current?.state === "running";
+  useEffect(() => follow(), []);
+  const start = (): Promise<boolean> =>
+    run(async () => {
+      if (!target) return;
+      const body = { destination: target.destination, endpoint: target.url };
+      shown.value = { ...(await post<Certification>("/certify", body)) };
+    });
+  const stop = (): Promise<boolean> =>
+    run(async () => {
+      shown.value = (await call<Certification>("DELETE", `/certifications/${current?.id}`)).data;
+    });
+  return (
+    <div class="screen">
+      <h2>Certify</h2>
+      <p class="lead">
+        Sends requests that a receiver must accept, and forged and broken ones that it must refuse, and tells
+        how to correct what is wrong. The requests are test messages; the receiver handles those that it
+        accepts.
+      </p>
+      <div class="card stack">
+        <div class="actions">
+          <label class="inline">
+            Receiver
+            <select value={chosen} onChange={(event) => setChosen(Number(event.currentTarget.value))}>
+              {endpoints.value.map(({ url, destination }, index) => (
+                <option key={`${destination} ${url}`} value={index}>
+                  {`${shortUrl(url)} (${destination})`}
+                </option>
+              ))}
+            </select>
+          </label>
+          {running ? (
+            <button type="button" disabled={busy} onClick={() => void stop()}>
+              Stop
+            </button>
+          ) : (
+            <button
+              type="button"
+              class="primary"
+              disabled={busy || !target || status.value?.certify === false}
+              onClick={() => void start()}
+            >
+              Certify
+            </button>
+          )}
+        </div>
+        {error !== "" && (
+          <p class="error" role="alert">
+            {error}
+          </p>
+        )}
+      </div>
+      {current && <Results certification={current} />}
+    </div>
+  );
+}
+
+/** Takes over the results as they come. */
+function follow(): () => void {
+  const { value } = shown;
+  // What came while another screen was shown.
+  if (value)
+    get<Certification>(`/certifications/${value.id}`).then(
+      (read) => (shown.value = read),
+      () => {},
+    );
+  return onEvent((event) => {
+    const before = shown.value;
+    if (!before) return;
+    if (event.event === "audit" && event.certification === before.id) {
+      const others = before.results.filter(({ id }) => id !== event.result.id);
+      shown.value = { ...before, results: [...others, event.result] };
+    }
+    if (event.event === "certified" && event.certification.id === before.id) {
+      shown.value = { ...event.certification, results: before.results };
+    }
+  });
+}
+
+function Results({ certification }: { readonly certification: Certification }): JSX.Element {
+  const { url, state, total, results, error } = certification;
+  const failed = results.filter(({ outcome }) => outcome === "failed");
+  const others = results.filter(({ outcome }) => outcome !== "failed");
+  const musts = failed.filter(({ level }) => level === "MUST").length;
+  const verdict: { readonly tone: Tone; readonly word: string } =
+    state === "running"
+      ? { tone: "wait", word: `${results.length} of ${total} audits` }
+      : state === "done" && musts === 0
+        ? { tone: "good", word: "certified" }
+        : { tone: "bad", word: state === "done" ? "not certified" : state };
+  return (
+    <section class="card stack" aria-label="Results">
+      <h3>
+        <bdi>{shortUrl(url)}</bdi>
+      </h3>
+      <progress value={results.length} max={total} aria-label="Audits that have run" />
+      <p role="status">
+        <Mark {...verdict} /> {results.filter(({ outcome }) => outcome === "passed").length} passed,{" "}
+        {failed.length} failed, {results.filter(({ outcome }) => outcome === "skipped").length} skipped.
+      </p>
+      {error !== undefined && <p class="error">{error}</p>}
+      <ul class="audits">
+        {[...failed, ...others].map((result) => (
+          <Audit key={result.id} result={result} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Audit({ result }: { readonly result: AuditResult }): JSX.Element {
+  const { level, title, outcome, failure, reason } = result;
+  const head = (
+    <>
+      <Mark tone={TONES[outcome]} word={outcome} /> <span class="note">{level}</span> <span>{title}</span>
+      {reason !== undefined && <span class="note"> ({reason})</span>}
+    </>
+  );
+  if (!failure) return <li>{head}</li>;
+  return (
+    <li class="failed">
+      <details>
+        <summary>{head}</summary>
+        <p>{visible(failure.cause)}</p>
+        <dl class="exchange">
+          {(["sent", "expected", "received"] as const).map((name) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>
+                <pre class="code exact" tabIndex={0}>
+                  {visible(failure[name])}
+                </pre>
+              </dd>
+            </div>
+          ))}
+        </dl>
+        <p class="fix">{visible(failure.fix)}</p>
+      </details>
+    </li>
+  );
 }

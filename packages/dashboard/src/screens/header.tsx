@@ -31,7 +31,7 @@ function Time(): JSX.Element | null {
   if (now?.kind !== "virtual") return null;
   return (
     <a class="chip" href={hrefOf("faults")}>
-      Virtual time {clockTime(serverNow())}
+      <span class="wide">Virtual time</span> {clockTime(serverNow())}
     </a>
   );
 }

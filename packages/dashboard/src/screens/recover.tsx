@@ -1,4 +1,215 @@
+import { signal } from "@preact/signals";
 import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { call, get, post, type Query } from "../data/api.ts";
+import { endpoints, onEvent, serverNow } from "../data/app-state.ts";
+import type { DeliveryPage, ResendJob } from "../shapes/types.ts";
+import { useAction } from "../parts/hooks.ts";
+import { Mark } from "../parts/mark.tsx";
+import { hrefOf } from "../route/route.ts";
+import { count, plural } from "../words/format.ts";
+import { answerText } from "@countersign/sender/explain";
+
+/** The last resend of many; it goes on while other screens are looked at. */
+const job = signal<ResendJob | undefined>(undefined);
+
+const HOUR_MS = 3_600_000;
+const SAMPLE = 1_000;
+const AGAIN_MS = 1_000;
+
+/** One reason for which deliveries failed. */
+interface Reason {
+  readonly key: string;
+  readonly destination: string;
+  readonly words: string;
+  readonly filter: Readonly<Record<string, string>>;
+  readonly number: number;
+}
+
+/** Undoes an outage or a bad release: resends what has failed. */
 export function Recover(): JSX.Element {
-  return <div class="screen" />;
+  const [since, setSince] = useState(() => localTime(serverNow() - 4 * HOUR_MS));
+  const [destination, setDestination] = useState("");
+  const from = Date.parse(since);
+  const filter: Query = {
+    state: ["failed", "expired"],
+    ...(Number.isFinite(from) && { since: new Date(from).toISOString() }),
+    ...(destination !== "" && { destination }),
+  };
+  const [matching, reasons] = useFailed(filter);
+  const destinations = [...new Set(endpoints.value.map((endpoint) => endpoint.destination))];
+  return (
+    <div class="screen">
+      <h2>Recover</h2>
+      <p class="lead">
+        A 4xx and a certificate error are final. After a bad release, correct the receiver, then resend what
+        has failed: each delivery once, as a new one.
+      </p>
+      <div class="card stack">
+        <div class="actions">
+          <label class="inline">
+            Failed since
+            <input
+              type="datetime-local"
+              value={since}
+              onInput={(event) => setSince(event.currentTarget.value)}
+            />
+          </label>
+          <label class="inline">
+            Destination
+            <select value={destination} onChange={(event) => setDestination(event.currentTarget.value)}>
+              <option value="">all</option>
+              {destinations.map((name) => (
+                <option key={name}>{name}</option>
+              ))}
+            </select>
+          </label>
+        </div>
+        <p class="big" role="status">
+          {matching === undefined ? "…" : plural(matching, "delivery")}
+        </p>
+        <Resend label="Resend all" filter={filter} disabled={!matching} />
+      </div>
+      {reasons.length > 0 && (
+        <section class="card stack" aria-labelledby="reasons-title">
+          <h3 id="reasons-title">By reason</h3>
+          <ul class="rows-list">
+            {reasons.map(({ key, words, number, filter: own, destination: name }) => (
+              <li key={key}>
+                <Mark tone="bad" word={words} />
+                <span>{name}</span>
+                <a href={hrefOf("deliveries", { state: "failed", destination: name, ...own })}>
+                  {number === SAMPLE ? `${count(number)} or more` : count(number)}
+                  <span class="visually-hidden"> deliveries: {words}</span>
+                </a>
+                <span class="grow" />
+                <Resend
+                  label={`Resend these`}
+                  about={words}
+                  filter={{ ...filter, destination: name, ...own }}
+                  disabled={false}
+                />
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <Progress />
+    </div>
+  );
+}
+
+interface ResendProps {
+  readonly label: string;
+  readonly about?: string;
+  readonly filter: Query;
+  readonly disabled: boolean;
+}
+
+function Resend({ label, about, filter, disabled }: ResendProps): JSX.Element {
+  const { busy, error, run } = useAction();
+  const start = (): Promise<boolean> =>
+    run(async () => void (job.value = await post<ResendJob>("/deliveries/resend", { filter })));
+  const running = job.value?.state === "running";
+  return (
+    <span class="actions">
+      <button
+        type="button"
+        class={about === undefined ? "primary" : ""}
+        disabled={disabled || busy || running}
+        onClick={() => void start()}
+      >
+        {label}
+        {about !== undefined && <span class="visually-hidden">: {about}</span>}
+      </button>
+      {error !== "" && (
+        <span class="error" role="alert">
+          {error}
+        </span>
+      )}
+    </span>
+  );
+}
+
+function Progress(): JSX.Element | null {
+  const { run } = useAction();
+  useEffect(
+    () =>
+      onEvent((event) => {
+        if (event.event === "resend") job.value = event.job;
+      }),
+    [],
+  );
+  const { value } = job;
+  if (!value) return null;
+  const { id, state, resent, matched, error } = value;
+  const cancel = (): Promise<boolean> =>
+    run(async () => void (job.value = (await call<ResendJob>("DELETE", `/resends/${id}`)).data));
+  return (
+    <section class="card stack" aria-label="Progress of the resend">
+      <progress value={resent} max={Math.max(matched, 1)} aria-label="Resent" />
+      <div class="actions">
+        <span role="status">
+          {state === "done" && <Mark tone="good" word="done" />} {count(resent)} of {count(matched)} resent
+          {state === "cancelled" && ", then stopped"}.
+        </span>
+        {state === "running" && (
+          <button type="button" onClick={() => void cancel()}>
+            Stop
+          </button>
+        )}
+        {error !== undefined && <span class="error">{error}</span>}
+        <a href={hrefOf("deliveries")}>See them arrive</a>
+      </div>
+    </section>
+  );
+}
+
+/** How many have failed, and why: the reasons are those of the newest thousand. */
+function useFailed(filter: Query): readonly [number | undefined, readonly Reason[]] {
+  const [found, setFound] = useState<readonly [number | undefined, readonly Reason[]]>([undefined, []]);
+  const key = JSON.stringify(filter);
+  useEffect(() => {
+    let current = true;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const read = async (): Promise<void> => {
+      timer = undefined;
+      const [number, page] = await Promise.all([
+        get<{ readonly count: number }>("/deliveries/count", filter),
+        get<DeliveryPage>("/deliveries", { ...filter, limit: SAMPLE }),
+      ]);
+      if (current) setFound([number.count, reasonsOf(page)]);
+    };
+    read().catch(() => {});
+    const stop = onEvent(({ event }) => {
+      if (event === "failed" || event === "expired" || event === "reset")
+        timer ??= setTimeout(() => void read().catch(() => {}), AGAIN_MS);
+    });
+    return () => {
+      current = false;
+      clearTimeout(timer);
+      stop();
+    };
+  }, [key]);
+  return found;
+}
+
+function reasonsOf({ deliveries }: DeliveryPage): readonly Reason[] {
+  const reasons = new Map<string, Reason>();
+  for (const { destination, last } of deliveries) {
+    if (!last) continue;
+    const words = answerText(last);
+    const key = `${destination} ${words}`;
+    const filter: Readonly<Record<string, string>> =
+      last.status === undefined ? { outcome: last.outcome } : { status: String(last.status) };
+    const number = (reasons.get(key)?.number ?? 0) + 1;
+    reasons.set(key, { key, destination, words, filter, number });
+  }
+  return [...reasons.values()].toSorted((a, b) => b.number - a.number);
+}
+
+/** A time as the browser's field wants it. */
+function localTime(time: number): string {
+  const local = new Date(time - new Date(time).getTimezoneOffset() * 60_000);
+  return local.toISOString().slice(0, 16);
 }

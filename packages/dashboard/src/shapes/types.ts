@@ -235,10 +235,7 @@ export type LiveEvent = { readonly id: string; readonly at: string } & (
   | { readonly event: "retrying"; readonly delivery: DeliveryInfo; readonly dueAt: string }
   | {
       readonly event: "skipped";
-      readonly messageId: string;
-      readonly type: string;
-      readonly source: string;
-      readonly reason: string;
+      readonly call: SkippedCall;
     }
   | { readonly event: "rejected"; readonly rejection: { readonly reason: string } }
   | { readonly event: "warned"; readonly warning: { readonly reason: string } }

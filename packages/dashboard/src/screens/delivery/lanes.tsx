@@ -8,7 +8,7 @@ import { layOut } from "./time-axis.ts";
 const LANE = 26;
 const TOP = 16;
 /** Narrower folds have no room for their words. */
-const LABEL_FROM = 30;
+const LABEL_FROM = 18;
 
 interface Props {
   readonly history: readonly Attempt[];
@@ -84,9 +84,10 @@ function middle(lane: number): number {
   return TOP + lane * LANE + LANE / 2;
 }
 
-/** The largest unit alone: there is room for no more. */
+/** The largest unit alone, without a space: there is room for no more. */
 function short(ms: number): string {
-  return duration(ms).split(" ").slice(0, 2).join(" ");
+  const [number = "", unit = ""] = duration(ms).split(" ");
+  return `${Math.round(Number(number))}${unit === "min" ? "m" : unit}`;
 }
 
 function summary(history: readonly Attempt[], lanes: readonly string[]): string {

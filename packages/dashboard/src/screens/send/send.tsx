@@ -1,4 +1,175 @@
 import type { JSX } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { ApiError, post, type FieldError } from "../../data/api.ts";
+import { sources } from "../../data/app-state.ts";
+import { Field } from "../../parts/field.tsx";
+import { useAction } from "../../parts/hooks.ts";
+import type { Receipt } from "../../shapes/types.ts";
+import { Audience } from "./audience.tsx";
+import { CALL_FORMS, callOf, type Values } from "./call-forms.ts";
+import { Sent } from "./sent.tsx";
+
+const CHECK_AFTER_MS = 250;
+const FIRST: Values = { event: "Order Completed", userId: "u1", properties: '{ "total": 41.5 }' };
+
+/** Sends a message of any type, checked while it is typed. */
 export function Send(): JSX.Element {
-  return <div class="screen" />;
+  return (
+    <div class="screen">
+      <h2>Send</h2>
+      <div class="columns">
+        <Message />
+        <Audience />
+      </div>
+    </div>
+  );
+}
+
+function Message(): JSX.Element {
+  const [type, setType] = useState("track");
+  const [values, setValues] = useState<Values>(FIRST);
+  const [raw, setRaw] = useState<string | undefined>(undefined);
+  const [source, setSource] = useState("");
+  const [receipt, setReceipt] = useState<Receipt | undefined>(undefined);
+  const { busy, error, run } = useAction();
+  const made = useMemo(() => (raw === undefined ? callOf(type, values) : parsed(raw)), [type, values, raw]);
+  const text = "call" in made ? JSON.stringify(made.call) : undefined;
+  const [problems, isChecked] = useCheck(text);
+  const errorAt = (name: string): string => {
+    if ("field" in made && made.field === name) return made.error;
+    return problems.find(({ pointer = "" }) => pointer.split("/")[1] === name)?.detail ?? "";
+  };
+  const names = new Set(raw === undefined ? (CALL_FORMS[type] ?? []).map(({ name }) => name) : []);
+  const others = problems.filter(({ pointer = "" }) => !names.has(pointer.split("/")[1] ?? ""));
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    if (!("call" in made)) return;
+    void run(async () => {
+      setReceipt(undefined);
+      setReceipt(await post<Receipt>("/messages", made.call, source === "" ? {} : { source }));
+    });
+  };
+  return (
+    <form class="card stack" onSubmit={submit} aria-label="Send a message">
+      <div class="section-head">
+        <h3>Message</h3>
+        <button
+          type="button"
+          aria-pressed={raw !== undefined}
+          onClick={() => setRaw(raw === undefined ? pretty(type, values) : undefined)}
+        >
+          Raw JSON
+        </button>
+      </div>
+      {raw === undefined ? (
+        <>
+          <div class="segments wrap" role="group" aria-label="Type">
+            {Object.keys(CALL_FORMS).map((name) => (
+              <button key={name} type="button" aria-pressed={name === type} onClick={() => setType(name)}>
+                {name}
+              </button>
+            ))}
+          </div>
+          {(CALL_FORMS[type] ?? []).map(({ name, label, required = false, json = false }) => (
+            <Field
+              key={`${type} ${name}`}
+              label={label}
+              value={values[name] ?? ""}
+              required={required}
+              error={errorAt(name)}
+              {...(json && { rows: 5 })}
+              onInput={(value) => setValues({ ...values, [name]: value })}
+            />
+          ))}
+        </>
+      ) : (
+        <Field
+          label="The call, with its type"
+          value={raw}
+          rows={12}
+          required
+          error={"field" in made ? made.error : ""}
+          onInput={setRaw}
+        />
+      )}
+      {sources.value.length > 1 && (
+        <label>
+          Source
+          <select value={source} onChange={(event) => setSource(event.currentTarget.value)}>
+            <option value="">Choose a source</option>
+            {sources.value.map(({ name }) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+      )}
+      <Problems list={others} />
+      <div class="actions">
+        <button type="submit" class="primary" disabled={busy || !("call" in made) || problems.length > 0}>
+          {type === "delete" && raw === undefined ? "Delete the user" : "Send"}
+        </button>
+        <span class="note" role="status">
+          {isChecked && problems.length === 0 ? "Valid" : ""}
+        </span>
+        {error !== "" && (
+          <span class="error" role="alert">
+            {error}
+          </span>
+        )}
+      </div>
+      {receipt && <Sent receipt={receipt} />}
+    </form>
+  );
+}
+
+function Problems({ list }: { readonly list: readonly FieldError[] }): JSX.Element | null {
+  if (list.length === 0) return null;
+  return (
+    <ul class="error" role="alert">
+      {list.map(({ pointer = "", detail }) => (
+        <li key={pointer + detail}>
+          {pointer !== "" && <code>{pointer}</code>} {detail}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function pretty(type: string, values: Values): string {
+  const made = callOf(type, values);
+  return JSON.stringify("call" in made ? made.call : { type }, undefined, 2);
+}
+
+function parsed(
+  text: string,
+): { readonly call: unknown } | { readonly field: string; readonly error: string } {
+  try {
+    return { call: JSON.parse(text) as unknown };
+  } catch (error) {
+    return { field: "", error: `This is not JSON: ${(error as Error).message}` };
+  }
+}
+
+/** Has the server check a call while it is typed; what is wrong, and whether that is known of what is typed now. */
+function useCheck(text: string | undefined): [readonly FieldError[], boolean] {
+  const [checked, setChecked] = useState<{ readonly text?: string; readonly errors: readonly FieldError[] }>({
+    errors: [],
+  });
+  useEffect(() => {
+    if (text === undefined) return undefined;
+    let current = true;
+    const timer = setTimeout(() => {
+      post<{ errors: readonly FieldError[] }>("/messages", JSON.parse(text), { check: "true" }).then(
+        ({ errors }) => current && setChecked({ text, errors }),
+        (error: unknown) =>
+          current &&
+          setChecked({ text, errors: error instanceof ApiError && error.status === 400 ? error.errors : [] }),
+      );
+    }, CHECK_AFTER_MS);
+    return () => {
+      current = false;
+      clearTimeout(timer);
+    };
+  }, [text]);
+  return text === undefined ? [[], false] : [checked.errors, checked.text === text];
 }

@@ -1,4 +1,66 @@
 import type { JSX } from "preact";
+import { etag, sources } from "../../data/app-state.ts";
+import { CopyButton } from "../../parts/copy.tsx";
+import { Mark } from "../../parts/mark.tsx";
+import { hrefOf, route } from "../../route/route.ts";
+import { plural } from "../../words/format.ts";
+import { configFile } from "./config-file.ts";
+import { DestinationForm } from "./destination-form.tsx";
+
+/** Sources and destinations: a list, and the form of the one that is chosen. */
 export function Settings(): JSX.Element {
-  return <div class="screen" />;
+  const { parameters } = route.value;
+  const source = sources.value.find(({ name }) => name === parameters.get("source"));
+  const destination = source?.destinations.find(({ name }) => name === parameters.get("destination"));
+  const key = `${parameters.get("source")}/${parameters.get("destination")}/${parameters.has("new")}`;
+  const isOpen = parameters.has("new") || destination !== undefined;
+  return (
+    <div class="screen">
+      <div class="section-head">
+        <h2>Settings</h2>
+        <CopyButton text={() => configFile(sources.value)} what="countersign.config.ts">
+          Copy as countersign.config.ts
+        </CopyButton>
+        <a class="button" href={hrefOf("settings", { new: "source" })}>
+          Add a source
+        </a>
+      </div>
+      <div class="columns settings">
+        <div class="stack">
+          {sources.value.map((item) => (
+            <section key={item.name} class="card stack" aria-label={`Source ${item.name}`}>
+              <h3>
+                {item.name}{" "}
+                <span class="about">
+                  {item.managedBy === "config" ? "of the config file or the command line" : "added here"}
+                </span>
+              </h3>
+              <ul class="rows-list">
+                {item.destinations.map(({ name, endpoints, signed, enabled }) => (
+                  <li key={name}>
+                    <a
+                      href={hrefOf("settings", { source: item.name, destination: name })}
+                      aria-current={destination?.name === name && source === item}
+                    >
+                      {name}
+                    </a>
+                    <span class="note">{plural(endpoints.length, "endpoint")}</span>
+                    <span class="grow" />
+                    <Mark tone={signed ? "good" : "warn"} word={signed ? "signed" : "not signed"} />
+                    <Mark tone={enabled ? "good" : "plain"} word={enabled ? "enabled" : "disabled"} />
+                  </li>
+                ))}
+              </ul>
+              <p>
+                <a href={hrefOf("settings", { source: item.name, new: "destination" })}>Add a destination</a>
+              </p>
+            </section>
+          ))}
+        </div>
+        {isOpen && etag.value !== undefined && (
+          <DestinationForm key={key} source={source} destination={destination} />
+        )}
+      </div>
+    </div>
+  );
 }

@@ -1,0 +1,73 @@
+import type { JSX } from "preact";
+import { hrefOf } from "../route/route.ts";
+import { count as countText, duration, plural } from "../words/format.ts";
+
+interface Props {
+  readonly url: string;
+  readonly bounds: readonly number[];
+  readonly counts: readonly number[];
+  /** How many took longer than the last bound, which is the limit. */
+  readonly over: number;
+}
+
+const HEIGHT = 120;
+const BASE = 140;
+const STEP = 46;
+
+/** Response times as bars; the limit is drawn between the last two. Each bar leads to its deliveries. */
+export function Histogram({ url, bounds, counts, over }: Props): JSX.Element {
+  const all = [...counts, over];
+  const most = Math.max(...all, 1);
+  const limit = bounds.at(-1) ?? 0;
+  const width = all.length * STEP + 8;
+  return (
+    <div class="chart" role="region" tabIndex={0} aria-label="Histogram of response times">
+      <svg width={width} height="170" role="list" aria-label={`Response times of ${url}`}>
+        {all.map((number, index) => {
+          const isOver = index === counts.length;
+          const [from, to] = [bounds[index - 1] ?? 0, bounds[index]];
+          const range = isOver ? `over ${duration(limit)}` : `${duration(from)} to ${duration(to ?? 0)}`;
+          const x = index * STEP + (isOver ? 8 : 0);
+          const height = number === 0 ? 0 : Math.max((number / most) * HEIGHT, 3);
+          const tone = isOver ? "bad" : (to ?? 0) > limit * 0.8 ? "warn" : "good";
+          const parameters = {
+            endpoint: url,
+            over: String(from),
+            ...(to !== undefined && { upTo: String(to) }),
+          };
+          return (
+            <g key={range} role="listitem">
+              <a
+                class={`bar ${tone}`}
+                href={hrefOf("deliveries", parameters)}
+                aria-label={`${range}: ${plural(number, "answer")}`}
+              >
+                <rect class="bar-hit" x={x} y="0" width={STEP} height="166" />
+                <rect x={x + 6} y={BASE - height} width={STEP - 12} height={height} rx="2" />
+                {number > 0 && (
+                  <text x={x + STEP / 2} y={BASE - height - 4} text-anchor="middle">
+                    {countText(number)}
+                  </text>
+                )}
+                <text class="axis" x={x + STEP / 2} y="157" text-anchor="middle">
+                  {isOver ? "over" : `≤ ${short(to ?? 0)}`}
+                </text>
+              </a>
+            </g>
+          );
+        })}
+        <g class="limit" role="presentation">
+          <line x1={counts.length * STEP + 4} x2={counts.length * STEP + 4} y1="4" y2={BASE + 4} />
+          <text x={counts.length * STEP} y="14" text-anchor="end">
+            limit {duration(limit)}
+          </text>
+        </g>
+        <line class="lane-line" x1="0" x2={width} y1={BASE} y2={BASE} />
+      </svg>
+    </div>
+  );
+}
+
+function short(ms: number): string {
+  return ms < 1_000 ? `${ms}ms` : `${ms / 1_000}s`;
+}

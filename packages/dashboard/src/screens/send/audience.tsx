@@ -1,0 +1,72 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { call } from "../../data/api.ts";
+import { sources } from "../../data/app-state.ts";
+import { Field } from "../../parts/field.tsx";
+import { useAction } from "../../parts/hooks.ts";
+import { plural } from "../../words/format.ts";
+
+interface SyncReceipt {
+  readonly changed: readonly string[];
+  readonly removed: readonly string[];
+}
+
+/** Syncs an audience: who joined and who left since the last time gets an identify message. */
+export function Audience(): JSX.Element {
+  const [name, setName] = useState("");
+  const [users, setUsers] = useState("");
+  const [source, setSource] = useState("");
+  const [done, setDone] = useState<SyncReceipt | undefined>(undefined);
+  const { busy, error, run } = useAction();
+  const userIds = users.split(/[\n,]/).flatMap((line) => (line.trim() === "" ? [] : [line.trim()]));
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    void run(async () => {
+      setDone(undefined);
+      const body = { userIds, ...(source !== "" && { source }) };
+      setDone(
+        (await call<SyncReceipt>("PUT", `/audiences/${encodeURIComponent(name.trim())}`, { body })).data,
+      );
+    });
+  };
+  return (
+    <form class="card stack" onSubmit={submit} aria-label="Sync an audience">
+      <h3>Audience</h3>
+      <p class="note">Each user who joined or left since the last sync gets an identify message.</p>
+      <Field label="Name of the audience" value={name} onInput={setName} required />
+      <Field
+        label="User ids"
+        hint={`One on a line. ${plural(userIds.length, "user")}; all others leave.`}
+        value={users}
+        onInput={setUsers}
+        rows={6}
+      />
+      {sources.value.length > 1 && (
+        <label>
+          Source
+          <select value={source} required onChange={(event) => setSource(event.currentTarget.value)}>
+            <option value="">Choose a source</option>
+            {sources.value.map((item) => (
+              <option key={item.name}>{item.name}</option>
+            ))}
+          </select>
+        </label>
+      )}
+      <div class="actions">
+        <button type="submit" class="primary" disabled={busy}>
+          Sync
+        </button>
+        {error !== "" && (
+          <span class="error" role="alert">
+            {error}
+          </span>
+        )}
+        {done && (
+          <span role="status">
+            {done.changed.length} joined or changed, {done.removed.length} left.
+          </span>
+        )}
+      </div>
+    </form>
+  );
+}

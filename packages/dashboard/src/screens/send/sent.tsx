@@ -1,0 +1,39 @@
+import type { JSX } from "preact";
+import type { Receipt } from "../../shapes/types.ts";
+import { Mark } from "../../parts/mark.tsx";
+import { hrefOf } from "../../route/route.ts";
+import { stateVerdict } from "../../words/words.ts";
+import { useDelivery } from "../delivery/use-delivery.ts";
+
+/** What became of a message that was sent from here. */
+export function Sent({ receipt }: { readonly receipt: Receipt }): JSX.Element {
+  const { deliveries, skipped } = receipt;
+  if (deliveries.length === 0) {
+    return (
+      <p role="status">
+        <Mark tone="warn" word="skipped" /> No destination gets it:{" "}
+        {(skipped ?? "none is enabled").replaceAll("_", " ")}.
+      </p>
+    );
+  }
+  return (
+    <ul role="status">
+      {deliveries.map((id) => (
+        <SentDelivery key={id} id={id} />
+      ))}
+    </ul>
+  );
+}
+
+function SentDelivery({ id }: { readonly id: string }): JSX.Element {
+  const { delivery } = useDelivery(id);
+  const verdict = delivery && stateVerdict(delivery.state, delivery.last, true);
+  return (
+    <li>
+      <Mark {...(verdict ?? { tone: "wait", word: "sent" })} />{" "}
+      <a href={hrefOf("deliveries", { id })}>
+        {delivery ? `to ${delivery.destination}` : "See the delivery"}
+      </a>
+    </li>
+  );
+}
