@@ -50,7 +50,9 @@ export function Field({
         {label}
         {!required && <span class="about"> optional</span>}
       </label>
-      {rows === undefined ? <input {...common} type={type} /> : <textarea rows={rows} {...common} />}
+      {rows !== undefined && <textarea rows={rows} {...common} />}
+      {rows === undefined && type === "password" && <input {...common} type="password" />}
+      {rows === undefined && type === "text" && <input {...common} type="text" />}
       {children}
       {hint !== undefined && (
         <p id={`${id}-hint`} class="note">

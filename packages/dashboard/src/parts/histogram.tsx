@@ -12,7 +12,7 @@ interface Props {
 
 const HEIGHT = 120;
 const BASE = 140;
-const STEP = 46;
+const STEP = 52;
 
 /** Response times as bars; the limit is drawn between the last two. Each bar leads to its deliveries. */
 export function Histogram({ url, bounds, counts, over }: Props): JSX.Element {
@@ -50,7 +50,7 @@ export function Histogram({ url, bounds, counts, over }: Props): JSX.Element {
                   </text>
                 )}
                 <text class="axis" x={x + STEP / 2} y="157" text-anchor="middle">
-                  {isOver ? "over" : `≤ ${short(to ?? 0)}`}
+                  {isOver ? "over" : short(to ?? 0)}
                 </text>
               </a>
             </g>
@@ -69,5 +69,5 @@ export function Histogram({ url, bounds, counts, over }: Props): JSX.Element {
 }
 
 function short(ms: number): string {
-  return ms < 1_000 ? `${ms}ms` : `${ms / 1_000}s`;
+  return ms < 1_000 ? `≤${ms}ms` : `≤${ms / 1_000}s`;
 }

@@ -15,7 +15,8 @@ interface SyncReceipt {
 export function Audience(): JSX.Element {
   const [name, setName] = useState("");
   const [users, setUsers] = useState("");
-  const [source, setSource] = useState("");
+  const [chosen, setSource] = useState("");
+  const source = chosen === "" ? (sources.value[0]?.name ?? "") : chosen;
   const [done, setDone] = useState<SyncReceipt | undefined>(undefined);
   const { busy, error, run } = useAction();
   const userIds = users.split(/[\n,]/).flatMap((line) => (line.trim() === "" ? [] : [line.trim()]));
@@ -44,8 +45,7 @@ export function Audience(): JSX.Element {
       {sources.value.length > 1 && (
         <label>
           Source
-          <select value={source} required onChange={(event) => setSource(event.currentTarget.value)}>
-            <option value="">Choose a source</option>
+          <select value={source} onChange={(event) => setSource(event.currentTarget.value)}>
             {sources.value.map((item) => (
               <option key={item.name}>{item.name}</option>
             ))}

@@ -29,7 +29,8 @@ function Message(): JSX.Element {
   const [type, setType] = useState("track");
   const [values, setValues] = useState<Values>(FIRST);
   const [raw, setRaw] = useState<string | undefined>(undefined);
-  const [source, setSource] = useState("");
+  const [chosen, setSource] = useState("");
+  const source = chosen === "" ? (sources.value[0]?.name ?? "") : chosen;
   const [receipt, setReceipt] = useState<Receipt | undefined>(undefined);
   const { busy, error, run } = useAction();
   const made = useMemo(() => (raw === undefined ? callOf(type, values) : parsed(raw)), [type, values, raw]);
@@ -96,7 +97,6 @@ function Message(): JSX.Element {
         <label>
           Source
           <select value={source} onChange={(event) => setSource(event.currentTarget.value)}>
-            <option value="">Choose a source</option>
             {sources.value.map(({ name }) => (
               <option key={name}>{name}</option>
             ))}
