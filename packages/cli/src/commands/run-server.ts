@@ -60,8 +60,10 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
     ? listenToKeys({ terminal, server, pageUrl, takeLastFailed, quit: () => quitting.abort() })
     : undefined;
   const reason = await stop;
+  // A terminal has shown ^C on this line.
+  const onNewLine = reason === "SIGINT" && terminal.stderr.isTTY ? "\n" : "";
   terminal.complain(
-    `countersign: ${reason}: waiting for running requests and attempts, for at most ${flags.drain / 1_000} s. A second signal exits at once.`,
+    `${onNewLine}countersign: ${reason}: waiting for running requests and attempts, for at most ${flags.drain / 1_000} s. A second signal exits at once.`,
   );
   stopKeys?.();
   await watch.countWaiting();

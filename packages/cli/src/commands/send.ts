@@ -1,7 +1,15 @@
 import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
 import { Argument, Command, Option } from "commander";
-import type { Attempt, MessageType } from "@countersign/sender";
+import type { MessageType } from "@countersign/sender";
+import {
+  adviceFor,
+  answerLine,
+  answerText,
+  budgetText,
+  durationText,
+  isSlow,
+} from "@countersign/sender/explain";
 import { inParallel } from "../input/in-parallel.ts";
 import { readCalls, typeOf, type FileCall } from "../input/read-calls.ts";
 import { callOfMessage, MESSAGE_TYPES, sampleCall, setField, type SampleCall } from "../send/sample-call.ts";
@@ -33,6 +41,9 @@ interface Item {
   /** Its place in the file; absent for a sample message. */
   readonly where?: string;
 }
+
+/** How long a receiver has to answer, in milliseconds: the sender's default. */
+const BUDGET_MS = 5_000;
 
 /** `countersign send` */
 export function sendCommand(terminal: Terminal, exit: (code: number) => void): Command {
@@ -94,7 +105,7 @@ async function send(type: MessageType | undefined, flags: SendFlags, terminal: T
       });
       tally.sent += 1;
       if (sent.ok) tally.delivered += 1;
-      else tally.advice.add(advice(sent.attempt, flags));
+      else tally.advice.add(adviceOf(sent, flags));
       report(item, sent, flags, terminal);
     });
   } finally {
@@ -164,32 +175,20 @@ function report(
   }
   const mark = ok ? colors.green("delivered") : colors.red("not delivered");
   const place = where === undefined ? "" : `${where}: `;
-  print(`${place}${mark}: ${type} to ${to}: ${answer(attempt)} in ${Math.round(attempt.durationMs)} ms`);
-  if (!ok && attempt.response !== "") print(printable(attempt.response).slice(0, 1_000));
+  const took = isSlow(attempt.durationMs, BUDGET_MS)
+    ? colors.yellow(budgetText(attempt.durationMs, BUDGET_MS))
+    : durationText(attempt.durationMs);
+  const how = attempt.status === undefined ? ", after" : " in";
+  print(`${place}${mark}: ${type} to ${to}: ${answerText(attempt)}${how} ${took}`);
+  const line = ok ? undefined : answerLine(attempt);
+  if (line !== undefined) print(JSON.stringify(printable(line)));
 }
 
-function answer({ status, code, message, outcome }: Attempt): string {
-  return status === undefined ? printable(message ?? code ?? outcome) : String(status);
-}
-
-/** What to do next, by what happened. */
-function advice({ outcome, status, code }: Attempt, { to, secret }: SendFlags): string {
-  if (outcome === "timeout")
-    return `${to} did not answer within 5 s. Answer first, and do slow work afterwards.`;
-  if (outcome === "tls")
-    return `The certificate of ${to} is not trusted, so nothing was sent. Use a certificate that is valid for this name, or pass its authority with --ca.`;
-  if (outcome === "network")
-    return `${to} could not be reached (${code ?? "network error"}). Start the receiver, or correct --to.`;
-  if (status === 401 || status === 403) {
-    return secret === undefined
-      ? "The message was sent without a signature. Pass the secret of the receiver with --secret."
-      : "The receiver did not accept the signature. Compare --secret with the secret of the receiver.";
-  }
-  if (status === 404 || status === 405)
-    return `No webhook receiver answers at this path. Correct the path in --to.`;
-  if (outcome === "rejected")
-    return `The receiver rejected the message. Its response says why; the sender would not retry.`;
-  return `The receiver failed. Its log says why; a server would retry this for four hours.`;
+/** What to do about it. Nothing is retried here, so what becomes of the delivery is left out. */
+function adviceOf({ attempt }: SentMessage, { secret }: SendFlags): string {
+  return printable(
+    adviceFor(attempt, { signed: secret !== undefined })?.text ?? "The message was not delivered.",
+  );
 }
 
 function text(body: Uint8Array): string {

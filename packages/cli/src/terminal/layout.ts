@@ -12,12 +12,16 @@ export interface Part {
   readonly gap?: number;
   /** What is shown in its place where there is too little room; empty for nothing. */
   readonly short?: string;
+  /** Left out where the short forms still leave too little room. */
+  readonly optional?: boolean;
+  /** What is shown in its place where even cutting other parts makes too little room. */
+  readonly shortest?: string;
   /** May be cut in the middle of the line, so that what comes after it is still seen. */
   readonly shrinks?: boolean;
 }
 
 /** A part that shrinks keeps this many columns. */
-const MIN_WIDTH = 8;
+const MIN_WIDTH = 6;
 const ASCII = /^[\x20-\x7E]*$/;
 
 /** How many columns a text takes. */
@@ -42,7 +46,7 @@ export function cut(text: string, columns: number): string {
 
 /**
  * One line of parts, with colours. On a terminal it takes at most its columns: short forms are used from the end, then
- * the parts that shrink are cut, the widest first, then the line.
+ * optional parts are left out, then the parts that shrink are cut, the widest first, then the shortest forms are used, and then the line is cut.
  *
  * @param columns The width of the terminal. Without one, nothing is cut.
  */
@@ -63,26 +67,48 @@ export function layout(parts: readonly Part[], colors: Terminal["colors"], colum
 
 function fitted(parts: readonly Part[], columns: number): readonly Part[] {
   // More than the whole line of one part is never shown, and measuring takes time.
-  let shown = parts.map((part) => ({
-    ...part,
-    text: part.shrinks ? part.text.slice(0, columns * 2) : part.text,
-  }));
-  const excess = (): number =>
-    shown.reduce((sum, { text, gap = 1 }, index) => sum + widthOf(text) + (index === 0 ? 0 : gap), 0) -
-    columns;
-  for (let index = shown.length - 1; index >= 0 && excess() > 0; index -= 1) {
+  const shown = parts.map((part) =>
+    part.shrinks ? { ...part, text: part.text.slice(0, columns * 2) } : part,
+  );
+  const shortened = withShortForms(shown, columns, ({ short }) => short);
+  const needed = withShortForms(shortened, columns, ({ optional }) => (optional ? "" : undefined));
+  return withShortForms(shrunk(needed, columns), columns, ({ shortest }) => shortest);
+}
+
+/** How many columns are missing. */
+function excess(parts: readonly Part[], columns: number): number {
+  const width = parts.reduce(
+    (sum, { text, gap = 1 }, index) => sum + widthOf(text) + (index === 0 ? 0 : gap),
+    0,
+  );
+  return width - columns;
+}
+
+/** Takes short forms from the end on, while there is too little room. */
+function withShortForms(
+  parts: readonly Part[],
+  columns: number,
+  formOf: (part: Part) => string | undefined,
+): readonly Part[] {
+  const shown = [...parts];
+  for (let index = shown.length - 1; index >= 0 && excess(shown, columns) > 0; index -= 1) {
     const part = shown[index];
-    if (part?.short !== undefined) shown[index] = { ...part, text: part.short };
+    const form = part && formOf(part);
+    if (part && form !== undefined) shown[index] = { ...part, text: form };
   }
-  shown = shown.filter(({ text }) => text !== "");
-  const widths = shown.map(({ text, shrinks }) => (shrinks ? widthOf(text) : 0));
-  for (let over = excess(); over > 0; over -= 1) {
+  return shown.filter(({ text }) => text !== "");
+}
+
+/** Cuts the widest of the parts that may be cut, again and again, while there is too little room. */
+function shrunk(parts: readonly Part[], columns: number): readonly Part[] {
+  const widths = parts.map(({ text, shrinks }) => (shrinks ? widthOf(text) : 0));
+  for (let over = excess(parts, columns); over > 0; over -= 1) {
     const widest = widths.indexOf(Math.max(...widths));
     const width = widths[widest] ?? 0;
     if (width <= MIN_WIDTH) break;
     widths[widest] = width - 1;
   }
-  return shown.map((part, index) =>
+  return parts.map((part, index) =>
     part.shrinks ? { ...part, text: cut(part.text, widths[index] ?? 0) } : part,
   );
 }

@@ -70,12 +70,12 @@ export function attemptParts(
 function resultPart(attempt: AttemptEventJson, context: LineContext): Part {
   const { durationMs, fault = "", status } = attempt;
   const { kind, text } = verdictOf(attempt, context);
-  if (kind === "refused_forgery") return { text: `refused   ${fault}: ${text}`, tone: "good" };
-  if (kind === "accepted_forgery")
-    return {
-      text: `${text}  ${fault}: ${answerText(attempt)} in ${durationText(durationMs)}`,
-      tone: "alarm",
-    };
+  if (kind === "refused_forgery")
+    return { text: `refused   ${fault}: ${text}`, shortest: `refused   ${fault}: ${status}`, tone: "good" };
+  if (kind === "accepted_forgery") {
+    const alarm = `${text}  ${fault}: ${answerText(attempt)}`;
+    return { text: `${alarm} in ${durationText(durationMs)}`, short: alarm, tone: "alarm" };
+  }
   const slow = status !== undefined && isSlow(durationMs, context.budgetMs);
   const took = slow ? budgetText(durationMs, context.budgetMs) : durationText(durationMs);
   const injected = fault === "" ? "" : ` (fault: ${fault})`;
@@ -93,7 +93,12 @@ export function nextParts(next: Next, round: number): readonly Part[] {
     case "again": {
       const nth = ordinal(round + 1);
       const until = next.until.toTimeString().slice(0, 5);
-      const details = { text: `(${nth} try, until ${until})`, short: `(${nth} try)`, tone: "dim" } as const;
+      const details = {
+        text: `(${nth} try, until ${until})`,
+        short: `(${nth} try)`,
+        optional: true,
+        tone: "dim",
+      } as const;
       return [{ gap: 2, text: `again in ${durationText(next.delayMs)}`, tone: "warn" }, details];
     }
     case "failed":
@@ -122,5 +127,7 @@ export function adviceOf(
   context: ExplainContext,
 ): { readonly kind: string; readonly text: string } | undefined {
   const advice = adviceFor(attempt, context);
-  return advice && { kind: `${attempt.endpoint} ${advice.kind}`, text: printable(advice.text) };
+  return (
+    advice && { kind: `${attempt.endpoint} ${advice.kind}`, text: printable(`${advice.text} ${advice.next}`) }
+  );
 }

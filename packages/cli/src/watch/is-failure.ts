@@ -1,10 +1,10 @@
 import { verdictOf, type ExplainContext, type VerdictKind } from "@countersign/sender/explain";
-import type { ToldEvent } from "./told-event.ts";
+import type { LiveEvent } from "@countersign/server";
 
 const FAILURES: ReadonlySet<VerdictKind> = new Set(["failed", "accepted_forgery", "accepted_fragment"]);
 
 /** Whether an event is about something that went wrong: it has a line however many there are, and with `--only failed`. */
-export function isFailure(event: ToldEvent, context: ExplainContext): boolean {
+export function isFailure(event: LiveEvent, context: ExplainContext): boolean {
   switch (event.event) {
     case "attempt":
       return FAILURES.has(verdictOf(event.attempt, context).kind);
@@ -13,6 +13,7 @@ export function isFailure(event: ToldEvent, context: ExplainContext): boolean {
     case "rejected":
     case "store_error":
     case "reset":
+    case "failing":
       return true;
     case "store":
       return event.state !== "up";

@@ -1,8 +1,7 @@
 import { durationText } from "@countersign/sender/explain";
-import type { ToldEvent } from "./told-event.ts";
 import { printable } from "../terminal/terminal.ts";
 import type { Part, Tone } from "../terminal/layout.ts";
-import type { FaultJson } from "@countersign/server";
+import type { FaultJson, LiveEvent } from "@countersign/server";
 import { clockTime } from "./attempt-line.ts";
 
 /** A line about something other than a delivery. */
@@ -13,13 +12,13 @@ export interface Notice {
 }
 
 /** The line of an event that is not about a delivery; `undefined` if it has none. */
-export function noticeOf(event: ToldEvent): Notice | undefined {
+export function noticeOf(event: LiveEvent): Notice | undefined {
   const notice = (kind: string, word: string, tone: Tone, text: string): Notice => ({
     kind,
     parts: [
       { text: clockTime(event.at), tone: "dim" },
-      { text: word.padEnd(8), tone },
-      { text: printable(text), gap: 2 },
+      { text: word.padEnd(9), tone },
+      { text: printable(text) },
     ],
   });
   switch (event.event) {
@@ -39,6 +38,20 @@ export function noticeOf(event: ToldEvent): Notice | undefined {
       );
     case "warned":
       return notice("warnings", "warning", "warn", `${event.warning.type}: ${event.warning.detail}`);
+    case "failing":
+      return notice(
+        "notices",
+        "failing",
+        "bad",
+        `${event.endpoint}: ${event.failures} attempts in a row have failed`,
+      );
+    case "recovered":
+      return notice(
+        "notices",
+        "recovered",
+        "good",
+        `${event.endpoint}: it took a message after ${event.failures} failed attempts`,
+      );
     case "store_error":
       return notice("errors", "error", "bad", event.message);
     case "store":

@@ -1,5 +1,5 @@
 import { isForgery, verdictOf } from "@countersign/sender/explain";
-import type { DeliveryJson } from "@countersign/server";
+import type { DeliveryJson, LiveEvent } from "@countersign/server";
 import { layout, wrap, type Part } from "../terminal/layout.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import {
@@ -16,7 +16,7 @@ import { HeldAttempts, type HeldAttempt } from "./held-attempts.ts";
 import { isFailure } from "./is-failure.ts";
 import { LineRate } from "./line-rate.ts";
 import { noticeOf } from "./notice-line.ts";
-import type { ToldEvent } from "./told-event.ts";
+
 import { Unanswered } from "./unanswered.ts";
 
 /** What a reporter needs to know. */
@@ -60,7 +60,7 @@ export class Reporter {
   }
 
   /** Prints what there is to say about an event, now or together with the next one of its delivery. */
-  report(event: ToldEvent): void {
+  report(event: LiveEvent): void {
     switch (event.event) {
       case "accepted":
         this.#unanswered.accepted(event.at, event.delivery);
@@ -142,7 +142,7 @@ export class Reporter {
     if (this.#shows(false, kind)) this.#line([...deliveryParts(at, delivery), part]);
   }
 
-  #notice(event: ToldEvent): void {
+  #notice(event: LiveEvent): void {
     const notice = noticeOf(event);
     if (notice === undefined) return;
     const failed = isFailure(event, {});

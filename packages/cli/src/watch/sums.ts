@@ -1,5 +1,6 @@
 import { ACCEPTED_FORGERY, verdictOf, type ExplainContext } from "@countersign/sender/explain";
-import type { ToldEvent } from "./told-event.ts";
+
+import type { LiveEvent } from "@countersign/server";
 import { printable } from "../terminal/terminal.ts";
 
 /** A forgery that a receiver accepted, and how often. */
@@ -47,7 +48,7 @@ export class SumsOfEvents {
   }
 
   /** @param context Of the delivery's destination, for attempts. */
-  count(event: ToldEvent, context: ExplainContext): void {
+  count(event: LiveEvent, context: ExplainContext): void {
     switch (event.event) {
       case "attempt": {
         const { id } = event.delivery;

@@ -1,11 +1,11 @@
-import type { CountersignServer, ServerOptions } from "@countersign/server";
+import type { CountersignServer, LiveEvent, ServerOptions } from "@countersign/server";
+import { wrap } from "../terminal/layout.ts";
 import { jsonLine, type Terminal } from "../terminal/terminal.ts";
 import { DestinationContexts } from "./destination-contexts.ts";
 import { isFailure } from "./is-failure.ts";
 import { Reporter } from "./reporter.ts";
 import { listensLine, startJson, startLines, type StartInfo } from "./start-lines.ts";
 import { forgeryLines, SumsOfEvents, sumsLine } from "./sums.ts";
-import type { ToldEvent } from "./told-event.ts";
 
 /** How much is printed of what happens. */
 export interface WatchFlags {
@@ -40,6 +40,7 @@ export async function watchServer(
   const { budgetMs, retryWindowMs } = await limitsOf(server);
   const contexts = new DestinationContexts(server, budgetMs);
   const sums = new SumsOfEvents();
+  const columns = (): number | undefined => (stdout.isTTY && stdout.columns > 0 ? stdout.columns : undefined);
   const onlyFailures = only === "failed";
   // The start comes first, and waits for receivers to answer.
   let early: string[] | undefined = [];
@@ -49,14 +50,14 @@ export async function watchServer(
     : new Reporter({
         print,
         colors,
-        columns: () => (stdout.isTTY && stdout.columns > 0 ? stdout.columns : undefined),
+        columns,
         contextOf: (destination) => contexts.of(destination),
         retryWindowMs,
         onlyFailures,
         quiet,
       });
   // From the first event on: deliveries of an earlier run go out as soon as the data directory is open.
-  server.subscribe((event: ToldEvent) => {
+  server.subscribe((event: LiveEvent) => {
     if (event.event === "settings") contexts.forget();
     const context = "delivery" in event ? contexts.of(event.delivery.destination) : {};
     sums.count(event, context);
@@ -88,8 +89,9 @@ export async function watchServer(
         terminal.print(jsonLine({ event: "summary", ...sums.sums, waiting: left, kept: data ?? null }));
         return;
       }
-      terminal.print(sumsLine(sums.sums, left, data));
-      for (const line of forgeryLines(sums.sums)) terminal.print(colors.bold(colors.red(line)));
+      for (const line of wrap(sumsLine(sums.sums, left, data), "", columns())) terminal.print(line);
+      for (const forgery of forgeryLines(sums.sums))
+        for (const line of wrap(forgery, "", columns())) terminal.print(colors.bold(colors.red(line)));
     },
     takeLastFailed: () => sums.takeLastFailed(),
   };
@@ -106,6 +108,6 @@ interface Limits {
 }
 
 async function limitsOf(server: CountersignServer): Promise<Limits> {
-  const { status, body } = await server.control("GET", "/status");
-  return status === 200 ? (body as Limits) : { budgetMs: 5_000, retryWindowMs: 14_400_000 };
+  const { body } = await server.control("GET", "/status");
+  return body as Limits;
 }

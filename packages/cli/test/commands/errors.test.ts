@@ -311,17 +311,23 @@ describe("send", () => {
     const url = "http://127.0.0.1:9/";
     const { code, stdout, stderr } = await runCommand(["send", "track", "--to", url]);
     expect(stderr).toBe(
-      `countersign: ${url} could not be reached (ECONNREFUSED). Start the receiver, or correct --to.\n`,
+      "countersign: Is the receiver running at 127.0.0.1:9? Start the receiver, or correct the URL. In a container, localhost is the container itself.\n",
     );
-    expect(stdout).toMatch(/^not delivered: track to /);
+    expect(stdout).toMatch(/^not delivered: track to \S+: refused the connection, after \d+ ms$/m);
     expect(code).toBe(1);
   });
 
   it.each([
-    [401, "The receiver did not accept the signature. Compare --secret with the secret of the receiver."],
-    [404, "No webhook receiver answers at this path. Correct the path in --to."],
-    [422, "The receiver rejected the message. Its response says why; the sender would not retry."],
-    [500, "The receiver failed. Its log says why; a server would retry this for four hours."],
+    [
+      401,
+      "The receiver did not accept the signature. Compare its secret with the one that signs here: a space, a quote or a line break makes them differ.",
+    ],
+    [404, "Nothing handles this path. Correct the path of the URL, or mount the receiver there."],
+    [
+      422,
+      "The signature was accepted, but the receiver refuses a field of the message. Its answer says which.",
+    ],
+    [500, "The receiver's handler failed. Its log says why."],
   ])("to a receiver that answers %i", async (status, advice) => {
     const receiver = closing(await startReceiver());
     receiver.answers.push(status);
@@ -335,7 +341,7 @@ it("send without a secret, to a receiver that wants a signature, does not say th
   const { code, stderr } = await runCommand(["send", "page", "--to", receiver.url]);
   expect([code, stderr]).toEqual([
     1,
-    "countersign: The message was sent without a signature. Pass the secret of the receiver with --secret.\n",
+    "countersign: The message was sent without a signature. Pass the secret of the receiver with --secret, or as the secret of the destination.\n",
   ]);
 });
 

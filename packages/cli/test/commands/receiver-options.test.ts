@@ -92,7 +92,7 @@ describe("--header and --ca reach a receiver that wants both", () => {
     const receiver = await startTlsReceiver(TOKEN);
     const { code, stderr } = await runCommand(["send", "track", "--to", receiver.url, "--secret", SECRET]);
     expect(code).toBe(1);
-    expect(stderr).toContain("pass its authority with --ca");
+    expect(stderr).toContain("(--ca FILE)");
     expect(receiver.headers).toEqual([]);
   });
 });

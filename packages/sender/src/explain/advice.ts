@@ -6,37 +6,43 @@ import { isForgery, verdictOf } from "./verdict.ts";
 export interface Advice {
   /** The same for every attempt that asks for the same advice: to show it once per endpoint and kind. */
   readonly kind: string;
-  /** One or two sentences: the likely cause, then what to do. */
+  /** The likely cause, then what to do. */
   readonly text: string;
+  /** What becomes of the delivery meanwhile: it is retried, or it must be resent. */
+  readonly next: string;
 }
 
 const RETRIED = "The delivery is retried for four hours.";
-const FINAL = "This is final: resend the delivery when the receiver is corrected.";
+const FINAL = "There is no retry: resend the delivery when this is corrected.";
+const SENT = "The delivery counts as delivered.";
 const CHECK_SECRET =
-  "The receiver did not accept the signature. Check that it has the same secret as this destination, without quotes or spaces around it.";
+  "The receiver did not accept the signature. Compare its secret with the one that signs here: a space, a quote or a line break makes them differ.";
 const FRAGMENT =
   "The receiver accepted half of a message. Read the body to its Content-Length, and verify the signature before anything else.";
 const NOT_SIGNED =
-  "The message was not signed, because the destination has no secret. Give it the receiver's secret (--secret).";
+  "The message was sent without a signature. Pass the secret of the receiver with --secret, or as the secret of the destination.";
+
+/** After these outcomes there is no retry. */
+const FINAL_OUTCOMES: ReadonlySet<string> = new Set(["rejected", "tls"]);
 
 /** What each status asks for. A status that is not listed is advised by its class. */
 const BY_STATUS: Readonly<Record<number, string>> = {
-  400: `The receiver did not understand the request. Its answer or log says why: often a body parser, or a check of fields that this message does not have. ${FINAL}`,
-  401: `${CHECK_SECRET} ${FINAL}`,
-  403: `The receiver, or a firewall in front of it, forbids the request. Check the secret, then protection against CSRF and bots: webhooks must be exempt from it. ${FINAL}`,
-  404: `Nothing handles this path. Correct the path of the URL, or mount the receiver there. ${FINAL}`,
-  405: `Nothing handles POST at this path. Correct the path of the URL, or accept POST there. ${FINAL}`,
-  408: `The receiver stopped waiting for the body. ${RETRIED}`,
-  410: `The receiver says that this endpoint is gone for good. Remove the endpoint, or correct its URL. ${FINAL}`,
-  413: `The receiver, or a proxy in front of it, takes only smaller bodies. Allow 1 MiB: a message has up to 32 KB, and more with its context. ${FINAL}`,
-  415: `The receiver does not take application/json. Allow this content type at the path of the webhooks. ${FINAL}`,
-  422: `The signature was accepted, but the receiver refuses a field of the message. Its answer says which. ${FINAL}`,
-  429: `The receiver limits its rate. Lower the concurrency of the destination, or raise the limit. ${RETRIED}`,
-  500: `The receiver's handler failed. Its log says why. ${RETRIED}`,
-  501: `The receiver does not implement this request. Correct the URL. ${RETRIED}`,
-  502: `A proxy answers, but the receiver behind it does not. Start the receiver, or correct the proxy. ${RETRIED}`,
-  503: `The receiver says that it is not available now. ${RETRIED}`,
-  504: `A proxy answers, but the receiver behind it is too slow. Answer first, and do slow work afterwards. ${RETRIED}`,
+  400: "The receiver did not understand the request. Its answer or log says why: often a body parser, or a check of fields that this message does not have.",
+  401: CHECK_SECRET,
+  403: "The receiver, or a firewall in front of it, forbids the request. Check the secret, then protection against CSRF and bots: webhooks must be exempt from it.",
+  404: "Nothing handles this path. Correct the path of the URL, or mount the receiver there.",
+  405: "Nothing handles POST at this path. Correct the path of the URL, or accept POST there.",
+  408: "The receiver stopped waiting for the body.",
+  410: "The receiver says that this endpoint is gone for good. Remove the endpoint, or correct its URL.",
+  413: "The receiver, or a proxy in front of it, takes only smaller bodies. Allow 1 MiB: a message has up to 32 KB, and more with its context.",
+  415: "The receiver does not take application/json. Allow this content type at the path of the webhooks.",
+  422: "The signature was accepted, but the receiver refuses a field of the message. Its answer says which.",
+  429: "The receiver limits its rate. Lower the concurrency of the destination, or raise the limit.",
+  500: "The receiver's handler failed. Its log says why.",
+  501: "The receiver does not implement this request. Correct the URL.",
+  502: "A proxy answers, but the receiver behind it does not. Start the receiver, or correct the proxy.",
+  503: "The receiver says that it is not available now.",
+  504: "A proxy answers, but the receiver behind it is too slow. Answer first, and do slow work afterwards.",
 };
 
 /**
@@ -45,15 +51,16 @@ const BY_STATUS: Readonly<Record<number, string>> = {
  * @returns `undefined` where nothing needs to be done: a message was delivered, or a forgery was refused.
  * @example
  * ```ts
- * adviceFor({ endpoint, outcome: "rejected", status: 404, durationMs: 3 }); // { kind: "404", text: "Nothing handles this path. ..." }
+ * adviceFor({ endpoint, outcome: "rejected", status: 404, durationMs: 3 }); // { kind: "404", text: "Nothing handles this path. ...", next: "There is no retry: ..." }
  * ```
  */
 export function adviceFor(attempt: AttemptFacts, context: ExplainContext = {}): Advice | undefined {
   const { kind } = verdictOf(attempt, context);
   if (kind === "accepted_forgery") return forgeryAdvice(attempt);
-  if (kind === "accepted_fragment") return { kind, text: FRAGMENT };
+  if (kind === "accepted_fragment") return { kind, text: FRAGMENT, next: SENT };
   if (kind !== "failed") return undefined;
-  return attempt.status === undefined ? noAnswerAdvice(attempt) : statusAdvice(attempt, context);
+  const advice = attempt.status === undefined ? noAnswerAdvice(attempt) : statusAdvice(attempt, context);
+  return { ...advice, next: FINAL_OUTCOMES.has(attempt.outcome) ? FINAL : RETRIED };
 }
 
 function forgeryAdvice({ fault }: AttemptFacts): Advice {
@@ -65,18 +72,18 @@ function forgeryAdvice({ fault }: AttemptFacts): Advice {
   }[fault ?? ""];
   const general =
     "The receiver accepts a wrong signature, so anyone can send it events. Verify X-Signature over the raw body before the handler runs, and answer 401 where it differs.";
-  return { kind: `accepted_forgery:${fault}`, text: text ?? general };
+  return { kind: `accepted_forgery:${fault}`, text: text ?? general, next: SENT };
 }
 
-function noAnswerAdvice({ code, outcome, endpoint }: AttemptFacts): Advice {
+function noAnswerAdvice({ code, outcome, endpoint }: AttemptFacts): Omit<Advice, "next"> {
   const { cause, fix } = noAnswer(code, outcome);
   const kind = code ?? outcome;
   if (code === "ECONNREFUSED")
-    return { kind, text: `Is the receiver running at ${hostOf(endpoint)}? ${fix} ${RETRIED}` };
+    return { kind, text: `Is the receiver running at ${hostOf(endpoint)}? ${fix}` };
   return { kind, text: `${cause} ${fix}` };
 }
 
-function statusAdvice(attempt: AttemptFacts, { signed = true }: ExplainContext): Advice {
+function statusAdvice(attempt: AttemptFacts, { signed = true }: ExplainContext): Omit<Advice, "next"> {
   const status = attempt.status ?? 0;
   const kind = String(status);
   if (isForgery(attempt.fault) && !hasStatusClass(attempt, 4))
@@ -88,14 +95,14 @@ function statusAdvice(attempt: AttemptFacts, { signed = true }: ExplainContext):
   if (hasStatusClass(attempt, 3)) return { kind: "redirect", text: redirectAdvice(attempt) };
   const known = BY_STATUS[status];
   if (known !== undefined) return { kind, text: known };
-  if (hasStatusClass(attempt, 5)) return { kind, text: `The receiver failed. Its log says why. ${RETRIED}` };
-  return { kind, text: `The receiver rejected the message. Its answer or log says why. ${FINAL}` };
+  if (hasStatusClass(attempt, 5)) return { kind, text: "The receiver failed. Its log says why." };
+  return { kind, text: "The receiver rejected the message. Its answer or log says why." };
 }
 
 function redirectAdvice({ responseHeaders, message }: AttemptFacts): string {
   const location = responseHeaders?.["location"] ?? /^answered \d+ to (\S+);/.exec(message ?? "")?.[1];
   const where = location === undefined ? "the address it redirects to" : location;
-  return `The receiver redirects, and redirects are not followed. Use ${where} as the URL. Often only a trailing slash, or https, differs. ${FINAL}`;
+  return `The receiver redirects, and redirects are not followed. Use ${where} as the URL. Often only a trailing slash, or https, differs.`;
 }
 
 function hostOf(endpoint: string): string {

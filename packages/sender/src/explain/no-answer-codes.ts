@@ -8,17 +8,10 @@ export interface NoAnswer {
   readonly fix: string;
 }
 
-const NOT_TRUSTED =
-  "The certificate was not accepted, so no message was sent, and there is no retry. Resend the deliveries afterwards.";
-
-function certificate(words: string, cause: string, fix: string): NoAnswer {
-  return { words, cause, fix: `${fix} ${NOT_TRUSTED}` };
-}
-
 const CLOSED: NoAnswer = {
   words: "closed the connection before answering",
   cause: "The receiver crashed or restarted, or a proxy in front of it ended the connection.",
-  fix: "Look for a crash in the receiver's log, and for a limit of body size or time in the proxy. The delivery is retried.",
+  fix: "Look for a crash in the receiver's log, and for a limit of body size or time in the proxy.",
 };
 
 const TOO_SLOW: NoAnswer = {
@@ -30,7 +23,7 @@ const TOO_SLOW: NoAnswer = {
 const UNREACHABLE: NoAnswer = {
   words: "cannot be reached over the network",
   cause: "No route leads to its address: a VPN is off, a firewall rejects, or the address is wrong.",
-  fix: "Connect to that network, or correct the address. The delivery is retried.",
+  fix: "Connect to that network, or correct the address.",
 };
 
 const NOT_HTTP: NoAnswer = {
@@ -48,7 +41,7 @@ const NOT_TLS: NoAnswer = {
 const UNKNOWN: NoAnswer = {
   words: "did not answer",
   cause: "The connection failed.",
-  fix: "Read the attempt's message, and the log of the receiver. The delivery is retried.",
+  fix: "Read the attempt's message, and the log of the receiver.",
 };
 
 /** Every code that an attempt without an answer can have, and what is said of it. Other codes: {@link noAnswer}. */
@@ -66,12 +59,12 @@ export const NO_ANSWER_CODES: Readonly<Record<string, NoAnswer>> = {
   ETIMEDOUT: {
     words: "did not accept a connection in time",
     cause: "A firewall drops the packets, or the host is off.",
-    fix: "Check that the host runs, and that its firewall allows the port. The delivery is retried.",
+    fix: "Check that the host runs, and that its firewall allows the port.",
   },
   UND_ERR_CONNECT_TIMEOUT: {
     words: "did not accept a connection in time",
     cause: "A firewall drops the packets, or the host is off.",
-    fix: "Check that the host runs, and that its firewall allows the port. The delivery is retried.",
+    fix: "Check that the host runs, and that its firewall allows the port.",
   },
   ENOTFOUND: {
     words: "has a host name that does not exist",
@@ -81,7 +74,7 @@ export const NO_ANSWER_CODES: Readonly<Record<string, NoAnswer>> = {
   EAI_AGAIN: {
     words: "has a host name that cannot be looked up now",
     cause: "The DNS server does not answer: this machine is offline, or its resolver is misconfigured.",
-    fix: "Check the network of this machine. The delivery is retried.",
+    fix: "Check the network of this machine.",
   },
   EHOSTUNREACH: UNREACHABLE,
   ENETUNREACH: UNREACHABLE,
@@ -151,78 +144,78 @@ export const NO_ANSWER_CODES: Readonly<Record<string, NoAnswer>> = {
     cause: "A transport of your own threw or rejected.",
     fix: "Read the attempt's message, and correct the transport.",
   },
-  CERT_HAS_EXPIRED: certificate(
-    "has an expired certificate",
-    "The certificate was not renewed.",
-    "Renew the certificate of the receiver.",
-  ),
-  CERT_NOT_YET_VALID: certificate(
-    "has a certificate that is not valid yet",
-    "The clock of this machine or of the issuer is wrong.",
-    "Check the date of this machine, then the certificate.",
-  ),
-  DEPTH_ZERO_SELF_SIGNED_CERT: certificate(
-    "has a self-signed certificate",
-    "The certificate was made by hand, often for development.",
-    "Pass it as the endpoint's `ca` (--ca FILE), or use a certificate of a public authority.",
-  ),
-  SELF_SIGNED_CERT_IN_CHAIN: certificate(
-    "has a certificate from an authority that is not trusted here",
-    "A company's own authority issued it, or a proxy inspects TLS.",
-    "Pass the certificate of that authority as the endpoint's `ca` (--ca FILE).",
-  ),
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: certificate(
-    "did not send its intermediate certificates",
-    "The receiver is configured with its own certificate only, not with the chain.",
-    "Configure the full chain at the receiver, such as fullchain.pem.",
-  ),
-  UNABLE_TO_GET_ISSUER_CERT: certificate(
-    "has a certificate whose issuer is not known here",
-    "An intermediate certificate is missing, or the authority is private.",
-    "Configure the full chain at the receiver, or pass the authority as the endpoint's `ca` (--ca FILE).",
-  ),
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: certificate(
-    "has a certificate from an authority that is not trusted here",
-    "The authority is private, or an intermediate certificate is missing.",
-    "Pass the certificate of the authority as the endpoint's `ca` (--ca FILE), or configure the full chain.",
-  ),
-  CERT_UNTRUSTED: certificate(
-    "has a certificate that is not trusted here",
-    "The authority is not trusted for servers.",
-    "Use a certificate of a public authority, or pass the authority as the endpoint's `ca` (--ca FILE).",
-  ),
-  CERT_REVOKED: certificate(
-    "has a revoked certificate",
-    "Its authority has withdrawn the certificate.",
-    "Get a new certificate for the receiver.",
-  ),
-  CERT_REJECTED: certificate(
-    "has a certificate that is rejected here",
-    "The authority is explicitly distrusted for servers.",
-    "Use a certificate of another authority.",
-  ),
-  CERT_SIGNATURE_FAILURE: certificate(
-    "has a damaged certificate",
-    "The signature of the certificate does not match its content.",
-    "Install the certificate of the receiver again.",
-  ),
-  INVALID_PURPOSE: certificate(
-    "has a certificate that is not for servers",
-    "The certificate was issued for clients or for signing.",
-    "Issue a certificate for TLS servers.",
-  ),
-  ERR_TLS_CERT_ALTNAME_INVALID: certificate(
-    "has a certificate for another host name",
-    "The URL names the host by an address or alias that the certificate does not list.",
-    "Use a host name of the certificate in the URL, or issue a certificate for this name.",
-  ),
+  CERT_HAS_EXPIRED: {
+    words: "has an expired certificate",
+    cause: "The certificate was not renewed.",
+    fix: "Renew the certificate of the receiver.",
+  },
+  CERT_NOT_YET_VALID: {
+    words: "has a certificate that is not valid yet",
+    cause: "The clock of this machine or of the issuer is wrong.",
+    fix: "Check the date of this machine, then the certificate.",
+  },
+  DEPTH_ZERO_SELF_SIGNED_CERT: {
+    words: "has a self-signed certificate",
+    cause: "The certificate was made by hand, often for development.",
+    fix: "Pass it as the endpoint's `ca` (--ca FILE), or use a certificate of a public authority.",
+  },
+  SELF_SIGNED_CERT_IN_CHAIN: {
+    words: "has a certificate from an authority that is not trusted here",
+    cause: "A company's own authority issued it, or a proxy inspects TLS.",
+    fix: "Pass the certificate of that authority as the endpoint's `ca` (--ca FILE).",
+  },
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: {
+    words: "did not send its intermediate certificates",
+    cause: "The receiver is configured with its own certificate only, not with the chain.",
+    fix: "Configure the full chain at the receiver, such as fullchain.pem.",
+  },
+  UNABLE_TO_GET_ISSUER_CERT: {
+    words: "has a certificate whose issuer is not known here",
+    cause: "An intermediate certificate is missing, or the authority is private.",
+    fix: "Configure the full chain at the receiver, or pass the authority as the endpoint's `ca` (--ca FILE).",
+  },
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: {
+    words: "has a certificate from an authority that is not trusted here",
+    cause: "The authority is private, or an intermediate certificate is missing.",
+    fix: "Pass the certificate of the authority as the endpoint's `ca` (--ca FILE), or configure the full chain.",
+  },
+  CERT_UNTRUSTED: {
+    words: "has a certificate that is not trusted here",
+    cause: "The authority is not trusted for servers.",
+    fix: "Use a certificate of a public authority, or pass the authority as the endpoint's `ca` (--ca FILE).",
+  },
+  CERT_REVOKED: {
+    words: "has a revoked certificate",
+    cause: "Its authority has withdrawn the certificate.",
+    fix: "Get a new certificate for the receiver.",
+  },
+  CERT_REJECTED: {
+    words: "has a certificate that is rejected here",
+    cause: "The authority is explicitly distrusted for servers.",
+    fix: "Use a certificate of another authority.",
+  },
+  CERT_SIGNATURE_FAILURE: {
+    words: "has a damaged certificate",
+    cause: "The signature of the certificate does not match its content.",
+    fix: "Install the certificate of the receiver again.",
+  },
+  INVALID_PURPOSE: {
+    words: "has a certificate that is not for servers",
+    cause: "The certificate was issued for clients or for signing.",
+    fix: "Issue a certificate for TLS servers.",
+  },
+  ERR_TLS_CERT_ALTNAME_INVALID: {
+    words: "has a certificate for another host name",
+    cause: "The URL names the host by an address or alias that the certificate does not list.",
+    fix: "Use a host name of the certificate in the URL, or issue a certificate for this name.",
+  },
 };
 
-const UNTRUSTED = certificate(
-  "has a certificate that is not trusted here",
-  "The certificate could not be verified.",
-  "Use a certificate that is valid for this host, or pass its authority as the endpoint's `ca` (--ca FILE).",
-);
+const UNTRUSTED = {
+  words: "has a certificate that is not trusted here",
+  cause: "The certificate could not be verified.",
+  fix: "Use a certificate that is valid for this host, or pass its authority as the endpoint's `ca` (--ca FILE).",
+};
 
 /**
  * What is said of an attempt's code. Codes that are not listed belong to a family, or get a general answer.
