@@ -16,7 +16,7 @@ export {
 } from "./calls.ts";
 export { checkClock, type Clock, type ScheduledTask } from "./clock.ts";
 export { parseDuration, type Duration } from "./duration.ts";
-export { timeOrderedId } from "./ids.ts";
+export { timeOrderedIds } from "./ids.ts";
 export { describeKind, isObject, nestsDeeperThan, quote, type JsonObject, type JsonValue } from "./json.ts";
 export {
   isMessageId,

@@ -1,20 +1,36 @@
-import { isMessageId, timeOrderedId } from "@countersign/protocol";
+import { isMessageId, timeOrderedIds } from "@countersign/protocol";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 const uint32 = fc.integer({ min: 0, max: 2 ** 32 - 1 });
 
-describe("timeOrderedId", () => {
-  it("is a version 7 UUID whose order is the order of time", () => {
-    const time = fc.integer({ min: 0, max: 2 ** 48 - 1 });
+describe("timeOrderedIds", () => {
+  const time = fc.integer({ min: 0, max: 2 ** 48 - 1 });
+
+  /** A maker that draws these bits, again and again. */
+  const makerOf = (bits: readonly number[]): ((now: number) => string) => {
+    let drawn = 0;
+    return timeOrderedIds(() => bits[drawn++ % bits.length] ?? 0);
+  };
+
+  it("makes version 7 UUIDs whose order is the order of time", () => {
     fc.assert(
       fc.property(time, time, fc.array(uint32, { minLength: 3, maxLength: 3 }), (one, other, bits) => {
-        const id = (now: number): string => {
-          const left = [...bits];
-          return timeOrderedId(now, () => left.pop() ?? 0);
-        };
-        expect(id(one)).toMatch(/^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
-        if (one !== other) expect(id(one) < id(other)).toBe(one < other);
+        const newId = makerOf(bits);
+        const [first, second] = [newId(one), newId(other)];
+        expect(first).toMatch(/^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
+        if (one !== other) expect(first < second).toBe(one < other);
+      }),
+    );
+  });
+
+  it("makes ids that increase within a millisecond, whatever is drawn", () => {
+    fc.assert(
+      fc.property(time, fc.array(uint32, { minLength: 1, maxLength: 9 }), (now, bits) => {
+        const newId = makerOf(bits);
+        const ids = Array.from({ length: 200 }, () => newId(now));
+        expect(ids).toEqual(ids.toSorted());
+        expect(new Set(ids).size).toBe(ids.length);
       }),
     );
   });

@@ -34,9 +34,13 @@ const STORE_METHODS: readonly (keyof DeliveryStore)[] = [
   "open",
   "accept",
   "repeat",
+  "hasten",
+  "remove",
   "consume",
   "find",
   "list",
+  "count",
+  "skipped",
   "counts",
   "usage",
   "traits",
@@ -84,7 +88,10 @@ export async function openSender(what: string, options: SenderOptions): Promise<
   const { generation } = await store.open({
     clock,
     ended: waiters.ended,
+    missed: () => {},
+    told: () => {},
     failed: (error) => events.emit("storeError", { error }),
+    stateChanged: () => {},
   });
   const seed = options.seed ?? randomBytes(16).toString("hex");
   // With the generation, a store that is opened again does not get the ids it has a second time.

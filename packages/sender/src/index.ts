@@ -14,7 +14,6 @@ export type {
   Receipt,
   Sender,
   SenderEvents,
-  SkipReason,
   SyncReceipt,
 } from "./engine/sender.ts";
 export { SenderClosedError } from "./engine/sender.ts";
@@ -34,8 +33,11 @@ export {
   systemClock,
   type TrackCall,
 } from "@countersign/protocol";
-export type { Attempt, AttemptOutcome } from "./delivery/attempt.ts";
-export type { Delivery, DeliveryFilter, DeliveryInfo, DeliveryState } from "./delivery/delivery.ts";
+export type { Attempt, AttemptOutcome, AttemptSummary } from "./delivery/attempt.ts";
+export type { Delivery, DeliveryInfo, DeliveryState, DeliverySummary } from "./delivery/delivery.ts";
+export { cursorOf } from "./delivery/cursor.ts";
+export type { DeliveryFilter, OneOrMore } from "./delivery/delivery-filter.ts";
+export type { SkippedCall, SkippedFilter, SkipReason } from "./delivery/skipped-call.ts";
 export { DEFAULT_RETRY_POLICY, type RetryPolicy } from "./delivery/retry-policy.ts";
 export type {
   DestinationSettings,

@@ -1,7 +1,8 @@
 import { sqliteStore } from "@countersign/sender";
-import type { DeliveryStore, DueDelivery, NewMessage, Settlement } from "@countersign/sender/store";
+import type { DeliveryStore, DueDelivery, Settlement } from "@countersign/sender/store";
 import { virtualClock, type VirtualClock } from "@countersign/sender/testing";
 import { expect, it, onTestFinished } from "vitest";
+import { acceptanceOf, quietContext } from "./support/acceptances.ts";
 
 const DESTINATION = "shop/webhooks";
 
@@ -16,12 +17,6 @@ interface Serving {
   readonly settle: (id: string, settlement: Settlement) => void;
 }
 
-function messageOf(id: string, acceptedAt: number): NewMessage {
-  const identity = `user of ${id}`;
-  const body = Buffer.from(JSON.stringify({ type: "track", event: id, userId: identity }));
-  return { messageId: `m-${id}`, type: "track", source: "shop", identity, event: id, acceptedAt, body };
-}
-
 function serve(store: DeliveryStore, clock: VirtualClock, concurrency: number): Serving {
   const handedOver: DueDelivery[] = [];
   const rounds = new Map<string, (settlement: Settlement) => void>();
@@ -31,13 +26,12 @@ function serve(store: DeliveryStore, clock: VirtualClock, concurrency: number): 
       return new Promise((resolve) => rounds.set(due.delivery.id, resolve));
     },
     settled: () => {},
+    lost: () => {},
   });
   return {
-    accept: (ids, dueAt = clock.now()) =>
-      store.accept({
-        messages: ids.map((id) => messageOf(id, dueAt)),
-        deliveries: ids.map((id, message) => ({ id, destination: DESTINATION, message })),
-      }),
+    async accept(ids, acceptedAt = clock.now()) {
+      await store.accept(acceptanceOf(ids.map((id) => ({ id, destination: DESTINATION, acceptedAt }))));
+    },
     handedOver,
     ids: () => handedOver.map(({ delivery }) => delivery.id),
     settle: (id, settlement) => rounds.get(id)?.(settlement),
@@ -46,7 +40,7 @@ function serve(store: DeliveryStore, clock: VirtualClock, concurrency: number): 
 
 async function openStore(clock: VirtualClock): Promise<DeliveryStore> {
   const store = sqliteStore();
-  await store.open({ clock, ended: () => {}, failed: () => {} });
+  await store.open(quietContext(clock));
   return store;
 }
 

@@ -48,3 +48,6 @@ export interface Attempt {
   /** The response's body was longer than 16 KiB: {@link response} has its beginning. */
   readonly cut?: true | undefined;
 }
+
+/** An attempt without what was sent and received. */
+export type AttemptSummary = Omit<Attempt, "response" | "cut" | "requestHeaders" | "responseHeaders">;

@@ -1,5 +1,5 @@
 import type { MessageType } from "@countersign/core";
-import type { Attempt } from "./attempt.ts";
+import type { Attempt, AttemptSummary } from "./attempt.ts";
 
 /**
  * Where a delivery stands.
@@ -15,6 +15,9 @@ export type DeliveryState = "pending" | "delivered" | "failed" | "expired";
 
 /** A state that a delivery does not leave. */
 export type EndState = Exclude<DeliveryState, "pending">;
+
+/** Every state that a delivery does not leave. */
+export const END_STATES: readonly EndState[] = ["delivered", "failed", "expired"];
 
 /** What identifies a delivery: one message on its way to one destination. */
 export interface DeliveryInfo {
@@ -48,24 +51,24 @@ export interface Delivery extends DeliveryInfo {
   readonly body: Uint8Array;
   /** Every attempt, oldest first. */
   readonly attempts: readonly Attempt[];
+  /** Id of the delivery that it repeats. */
+  readonly resendOf?: string | undefined;
 }
 
-/** Which deliveries to list. Every field given must match. */
-export interface DeliveryFilter {
-  readonly state?: DeliveryState | undefined;
-  readonly source?: string | undefined;
-  /** `<source>/<destination>`. */
-  readonly destination?: string | undefined;
-  readonly type?: MessageType | undefined;
-  readonly messageId?: string | undefined;
-  /** `userId` or `anonymousId`. */
-  readonly identity?: string | undefined;
-  /** Name of a track event. */
-  readonly event?: string | undefined;
-  /** List only what was accepted before the delivery with this id: the next page. */
-  readonly before?: string | undefined;
-  /** How many to list, up to 1,000. Default: 100. */
-  readonly limit?: number | undefined;
+/** A delivery in a list: how it stands, and its last attempt, without the bytes that were sent and received. */
+export interface DeliverySummary extends DeliveryInfo {
+  /** Where it stands. */
+  readonly state: DeliveryState;
+  /** When the next round is due, while it is pending. */
+  readonly dueAt?: number | undefined;
+  /** When it ended. */
+  readonly endedAt?: number | undefined;
+  /** How many attempts were made. */
+  readonly attempts: number;
+  /** The last of them, while it is kept. */
+  readonly last?: AttemptSummary | undefined;
+  /** Id of the delivery that it repeats. */
+  readonly resendOf?: string | undefined;
 }
 
 /** What is known of one endpoint of a delivery that is still pending. */

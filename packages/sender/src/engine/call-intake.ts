@@ -6,7 +6,7 @@ import {
   formatTimestamp,
   isMessageId,
   type RecordedCall,
-  timeOrderedId,
+  timeOrderedIds,
 } from "@countersign/protocol";
 import {
   buildDeleteMessage,
@@ -18,17 +18,25 @@ import {
 } from "../calls/message.ts";
 import { CallError } from "../calls/call-error.ts";
 import type { Source } from "../settings/parse-settings.ts";
-import type { NewDelivery, NewMessage } from "../store/delivery-store.ts";
+import type { NewCall, NewDelivery, NewMessage } from "../store/delivery-store.ts";
 import { checkCallOptions } from "./check-options.ts";
 import type { RandomSource } from "./random-source.ts";
-import type { CallOptions, JudgedCall, SkipReason } from "./sender.ts";
+import type { SkipReason } from "../delivery/skipped-call.ts";
+import type { CallOptions, JudgedCall } from "./sender.ts";
 
 /** What calls become, gathered for one transaction of the store. */
 export interface Intake {
+  readonly calls: NewCall[];
   readonly messages: NewMessage[];
   readonly deliveries: NewDelivery[];
-  readonly usage: Map<string, number>;
   readonly taken: TakenCall[];
+}
+
+/** What is known of a call besides its message. */
+interface CallTraits {
+  readonly counted: boolean;
+  readonly reason?: SkipReason | undefined;
+  readonly key?: string | undefined;
 }
 
 /** What one call has become. */
@@ -52,12 +60,12 @@ const OWN_NAME = "Webhooks";
 /** Turns calls into messages and deliveries: which source, which destinations, which ids. Stores nothing. */
 export class CallIntake {
   readonly #clock: Clock;
-  readonly #ids: RandomSource;
+  readonly #idAt: (now: number) => string;
   sources: readonly Source[] = [];
 
   constructor(clock: Clock, ids: RandomSource) {
     this.#clock = clock;
-    this.#ids = ids;
+    this.#idAt = timeOrderedIds(ids.uint32);
   }
 
   /** @throws CallError when the call is not valid */
@@ -84,21 +92,23 @@ export class CallIntake {
     const intake = newIntake();
     for (const source of sources) {
       const message = buildDeleteMessage(userId, timestamp, { messageId: this.newId(), now: this.now() });
-      this.#add(intake, source, message, undefined);
+      this.#addOne(intake, source, message, { counted: false });
     }
     return intake;
   }
 
-  /** Adds a message, and a delivery of it for each of these destinations; returns the deliveries' ids. */
+  /** Adds a message of the last call, and a delivery of it for each of these destinations; returns the deliveries' ids. */
   addMessage(
-    intake: Pick<Intake, "messages" | "deliveries">,
+    intake: Pick<Intake, "calls" | "messages" | "deliveries">,
     source: Source,
     message: BuiltMessage,
     destinations: readonly string[],
   ): readonly string[] {
     if (destinations.length === 0) return [];
     const position = intake.messages.length;
-    intake.messages.push({ ...message, source: source.name, acceptedAt: this.now() });
+    const call = intake.calls.length - 1;
+    const acceptedAt = intake.calls[call]?.acceptedAt ?? this.now();
+    intake.messages.push({ ...message, source: source.name, acceptedAt, call });
     return destinations.map((destination) => {
       const id = this.newId();
       intake.deliveries.push({ id, destination, message: position });
@@ -106,8 +116,30 @@ export class CallIntake {
     });
   }
 
+  /** Adds a call; its messages follow. */
+  addCall(
+    intake: Pick<Intake, "calls">,
+    source: Source,
+    { messageId, type, identity, event }: BuiltMessage,
+    { counted, reason, key }: CallTraits,
+  ): void {
+    const acceptedAt = this.now();
+    const skipped = reason === undefined ? undefined : { id: this.newId(), reason };
+    intake.calls.push({
+      source: source.name,
+      messageId,
+      type,
+      identity,
+      event,
+      acceptedAt,
+      key,
+      counted,
+      skipped,
+    });
+  }
+
   /** A fresh id. */
-  readonly newId = (): string => timeOrderedId(this.now(), this.#ids.uint32);
+  readonly newId = (): string => this.#idAt(this.now());
 
   /** The time, in whole milliseconds. */
   readonly now = (): number => Math.floor(this.#clock.now());
@@ -134,36 +166,44 @@ export class CallIntake {
 
   #takeAll(source: Source, calls: readonly OriginatedCall[]): Intake {
     const intake = newIntake();
-    let counted = 0;
     for (const call of calls) {
       const { event, integrations } = call;
       const isBlocked = event !== undefined && source.blockedEvents.has(event);
       const isOff = integrations !== undefined && !isSelected(integrations);
       const reason = isBlocked ? "blocked_event" : isOff ? "integrations" : undefined;
-      this.#addCall(intake, source, call, reason);
-      if (!isBlocked || source.countFiltered) counted += 1;
+      this.#addCall(intake, source, call, { reason, counted: !isBlocked || source.countFiltered });
     }
-    if (counted > 0) intake.usage.set(source.name, counted);
     return intake;
   }
 
   /** One message for all destinations that get the same bytes, which is one as long as no destination includes fields. */
-  #addCall(intake: Intake, source: Source, call: OriginatedCall, reason: SkipReason | undefined): void {
+  #addCall(intake: Intake, source: Source, call: OriginatedCall, traits: CallTraits): void {
     const [audience, ...others] = source.audiences;
     const isOne = others.length === 0 && (audience === undefined || audience.includeFields.length === 0);
     // One that is skipped is checked like the others.
-    if (isOne || reason !== undefined) {
-      this.#add(intake, source, buildMessage(call), reason);
+    if (isOne || traits.reason !== undefined) {
+      this.#addOne(intake, source, buildMessage(call), traits);
       return;
     }
-    const messages = source.audiences.map(({ includeFields, destinations }) => {
-      const message = buildMessage(call, this.#included(call, includeFields));
-      return { message, deliveries: this.addMessage(intake, source, message, destinations) };
+    const messages = source.audiences.map(({ includeFields, destinations }) => ({
+      message: buildMessage(call, this.#included(call, includeFields)),
+      destinations,
+    }));
+    const about = messages[0]?.message ?? buildMessage(call);
+    this.addCall(intake, source, about, traits);
+    const deliveries = messages.flatMap(({ message, destinations }) =>
+      this.addMessage(intake, source, message, destinations),
+    );
+    const { messageId, type, identity, event } = about;
+    intake.taken.push({
+      messageId,
+      type,
+      identity,
+      event,
+      source: source.name,
+      deliveries,
+      skipped: undefined,
     });
-    const deliveries = messages.flatMap((each) => each.deliveries);
-    const { messageId, type, identity, event } = messages[0]?.message ?? buildMessage(call);
-    const about = { messageId, type, identity, event, source: source.name };
-    intake.taken.push({ ...about, deliveries, skipped: undefined });
   }
 
   #included(call: OriginatedCall, fields: readonly IncludableField[]): IncludedFields {
@@ -178,17 +218,18 @@ export class CallIntake {
     return Object.fromEntries(fields.map((field) => [field, known[field]]));
   }
 
-  #add(intake: Intake, source: Source, message: BuiltMessage, reason: SkipReason | undefined): void {
+  #addOne(intake: Intake, source: Source, message: BuiltMessage, traits: CallTraits): void {
     const { messageId, type, identity, event } = message;
-    const deliveries = this.addMessage(intake, source, message, reason === undefined ? source.enabled : []);
-    const skipped = reason ?? (deliveries.length === 0 ? "no_destination" : undefined);
+    const skipped = traits.reason ?? (source.enabled.length === 0 ? "no_destination" : undefined);
+    this.addCall(intake, source, message, { ...traits, reason: skipped });
+    const deliveries = this.addMessage(intake, source, message, skipped === undefined ? source.enabled : []);
     const about = { messageId, type, identity, event, source: source.name };
     intake.taken.push({ ...about, deliveries, skipped });
   }
 }
 
 function newIntake(): Intake {
-  return { messages: [], deliveries: [], usage: new Map(), taken: [] };
+  return { calls: [], messages: [], deliveries: [], taken: [] };
 }
 
 /**

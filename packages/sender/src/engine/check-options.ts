@@ -1,5 +1,5 @@
 import { checkOptionNames, type OptionNames } from "@countersign/protocol";
-import type { DeliveryFilter } from "../delivery/delivery.ts";
+import type { DeliveryFilter } from "../delivery/delivery-filter.ts";
 import type { CallOptions, CloseOptions, DeleteOptions } from "./sender.ts";
 
 const CALL_NAMES: OptionNames<CallOptions> = { source: true, writeKey: true };
@@ -13,8 +13,14 @@ const FILTER_NAMES: OptionNames<DeliveryFilter> = {
   messageId: true,
   identity: true,
   event: true,
-  before: true,
+  outcome: true,
+  status: true,
+  endpoint: true,
+  q: true,
+  since: true,
+  until: true,
   limit: true,
+  after: true,
 };
 
 /** @throws TypeError when a call is given an unknown option, or a callback, which would never run */
@@ -40,6 +46,7 @@ export function checkCloseOptions(options: CloseOptions): void {
 /** @throws TypeError when `deliveries()` is given an unknown field: it would list what is not meant */
 export function checkDeliveryFilter(filter: DeliveryFilter): void {
   const userId = "it is called identity here, and is a userId or an anonymousId";
-  const hints = { userId, anonymousId: userId, id: "delivery(id) gives one delivery" };
+  const before = "after takes the cursor of the last delivery of a page";
+  const hints = { userId, anonymousId: userId, id: "delivery(id) gives one delivery", before };
   checkOptionNames("deliveries()", filter, FILTER_NAMES, hints);
 }

@@ -85,6 +85,9 @@ export class Engine implements DeliveryHandler {
     this.#giveUp.abort();
   }
 
+  /** Another process has the delivery by now, and tells of it. */
+  lost(): void {}
+
   /** One round: every endpoint that has not rejected the message, at the same time. */
   async deliver(due: DueDelivery): Promise<Settlement> {
     const { clock, policy, random, transport } = this.#parts;

@@ -9,7 +9,8 @@ import {
   type ScreenCall,
   type TrackCall,
 } from "@countersign/protocol";
-import type { Delivery, DeliveryFilter } from "../delivery/delivery.ts";
+import type { DeliveryFilter } from "../delivery/delivery-filter.ts";
+import type { Delivery } from "../delivery/delivery.ts";
 import { shownMasked } from "../settings/mask-settings.ts";
 import { parseSettings } from "../settings/parse-settings.ts";
 import type { SenderSettings } from "../settings/settings.ts";
@@ -141,8 +142,11 @@ export class Forwarder implements Sender {
   async deliveries(filter: DeliveryFilter = {}): Promise<readonly Delivery[]> {
     this.#assertOpen();
     checkDeliveryFilter(filter);
-    const listed = await this.#parts.store.list(filter);
-    return listed.map((delivery) => this.#parts.engine.shown(delivery));
+    const { store, engine } = this.#parts;
+    const summaries = await store.list(filter);
+    const deliveries = await Promise.all(summaries.map(({ id, source }) => store.find(id, source)));
+    // What was removed between the two is no longer kept.
+    return deliveries.flatMap((delivery) => (delivery === undefined ? [] : engine.shown(delivery)));
   }
 
   async delivery(id: string): Promise<Delivery | undefined> {

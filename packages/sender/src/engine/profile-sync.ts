@@ -6,6 +6,7 @@ import type { Source } from "../settings/parse-settings.ts";
 import type {
   Acceptance,
   DeliveryStore,
+  NewCall,
   NewDelivery,
   NewMessage,
   TraitOwner,
@@ -13,7 +14,8 @@ import type {
 import type { Acceptor } from "./acceptor.ts";
 import type { CallIntake } from "./call-intake.ts";
 import { checkCallOptions } from "./check-options.ts";
-import type { CallOptions, SkipReason } from "./sender.ts";
+import type { SkipReason } from "../delivery/skipped-call.ts";
+import type { CallOptions } from "./sender.ts";
 
 /** What a sync came to. */
 export interface ProfileSync {
@@ -135,7 +137,10 @@ export class ProfileSyncer {
         new Map(changes.map(({ userId, stored }) => [userId, stored])),
       ]),
     );
-    await this.#acceptor.accept({ ...acceptance, traits: { source: source.name, trait, owner, values } });
+    await this.#acceptor.accept({
+      ...acceptance,
+      traits: { source: source.name, trait, owner, values, version: known.version },
+    });
     return {
       changed: announcements.filter(({ stored }) => stored !== null).map(({ userId }) => userId),
       removed: announcements.filter(({ stored }) => stored === null).map(({ userId }) => userId),
@@ -145,11 +150,17 @@ export class ProfileSyncer {
 
   /** One Identify for each change. They are stored with the changes, so that neither is without the other. */
   #acceptanceOf(source: Source, trait: string, announcements: readonly Announcement[]): Acceptance {
-    const gathered: { messages: NewMessage[]; deliveries: NewDelivery[] } = { messages: [], deliveries: [] };
+    const gathered: { calls: NewCall[]; messages: NewMessage[]; deliveries: NewDelivery[] } = {
+      calls: [],
+      messages: [],
+      deliveries: [],
+    };
     const { newId: messageId, now } = this.#intake;
     for (const { userId, value, destinations } of announcements) {
       const call = record("identify", { userId, traits: { [trait]: value } }, { messageId, now });
-      this.#intake.addMessage(gathered, source, buildMessage(call), destinations);
+      const message = buildMessage(call);
+      this.#intake.addCall(gathered, source, message, { counted: false });
+      this.#intake.addMessage(gathered, source, message, destinations);
     }
     return gathered;
   }

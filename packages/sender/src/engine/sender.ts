@@ -10,7 +10,9 @@ import type {
   TrackCall,
 } from "@countersign/protocol";
 import type { Attempt } from "../delivery/attempt.ts";
-import type { Delivery, DeliveryFilter, DeliveryInfo } from "../delivery/delivery.ts";
+import type { DeliveryFilter } from "../delivery/delivery-filter.ts";
+import type { Delivery, DeliveryInfo } from "../delivery/delivery.ts";
+import type { SkipReason } from "../delivery/skipped-call.ts";
 import type { SenderSettings } from "../settings/settings.ts";
 import type { CallOrigin } from "../calls/message.ts";
 import type { FailureStreak } from "./endpoint-recorder.ts";
@@ -30,17 +32,6 @@ export interface CallOptions {
   /** Write key of the source. */
   readonly writeKey?: string | undefined;
 }
-
-/**
- * Why a message goes to no destination.
- *
- * | reason | meaning |
- * |---|---|
- * | `integrations` | the call's `integrations` turn the destination `Webhooks` off |
- * | `blocked_event` | the source blocks track events of this name |
- * | `no_destination` | the source has no enabled destination |
- */
-export type SkipReason = "integrations" | "blocked_event" | "no_destination";
 
 /** Proof that a call was accepted: its message and deliveries are stored. */
 export interface Receipt {

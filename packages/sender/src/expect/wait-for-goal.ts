@@ -1,6 +1,7 @@
 import type { Clock } from "@countersign/protocol";
 import type { WebhookMessage } from "@countersign/core";
-import type { Delivery, DeliveryFilter } from "../delivery/delivery.ts";
+import type { DeliveryFilter } from "../delivery/delivery-filter.ts";
+import type { Delivery } from "../delivery/delivery.ts";
 import type { Sender, SenderEvents } from "../engine/sender.ts";
 import { watchChanges } from "./changes.ts";
 import { describeFailure } from "./describe-failure.ts";

@@ -3,13 +3,19 @@ import type { Attempt, AttemptOutcome } from "../delivery/attempt.ts";
 import type {
   Delivery,
   DeliveryInfo,
-  DeliveryState,
   DeliveryProgress,
+  DeliveryState,
+  DeliverySummary,
   DueDelivery,
 } from "../delivery/delivery.ts";
 
-/** A row of `delivery` joined with its `message`. */
-export interface DeliveryRow {
+/** Columns of `delivery` that a summary is made of. */
+export const SUMMARY_COLUMNS = `d.seq, d.id, d.message_id, d.type, d.source, d.destination, d.identity, d.event, d.state,
+  d.accepted_at, d.due_at, d.ended_at, d.resend_of, d.attempts, d.round, d.endpoint, d.started_at, d.duration_ms,
+  d.outcome, d.status, d.code, d.problem, d.fault`;
+
+/** A row of {@link SUMMARY_COLUMNS}. */
+export interface SummaryRow extends Nullable<Omit<AttemptRow, keyof AttemptBulk>> {
   readonly seq: number;
   readonly id: string;
   readonly message_id: string;
@@ -22,13 +28,19 @@ export interface DeliveryRow {
   readonly accepted_at: number;
   readonly due_at: number | null;
   readonly ended_at: number | null;
+  readonly resend_of: string | null;
+  readonly attempts: number;
+}
+
+/** A row of `delivery` with the body of its message. */
+export interface DeliveryRow extends SummaryRow, Nullable<AttemptBulk> {
   readonly rounds: number;
   readonly progress: string;
   readonly body: Uint8Array | ArrayBuffer;
 }
 
-/** A row of `attempt`. */
-export interface AttemptRow {
+/** A row of `attempt`; the row of a delivery has its last one. */
+export interface AttemptRow extends AttemptBulk {
   readonly round: number;
   readonly endpoint: string;
   readonly started_at: number;
@@ -36,10 +48,19 @@ export interface AttemptRow {
   readonly outcome: AttemptOutcome;
   readonly status: number | null;
   readonly code: string | null;
-  readonly message: string | null;
-  readonly response: string;
+  readonly problem: string | null;
   readonly fault: string | null;
 }
+
+/** What makes an attempt large. */
+interface AttemptBulk {
+  readonly response: string;
+  readonly is_cut: number | null;
+  readonly request_headers: string | null;
+  readonly response_headers: string | null;
+}
+
+type Nullable<T> = { readonly [K in keyof T]: T[K] | null };
 
 export function dueDeliveryOf(row: DeliveryRow): DueDelivery {
   return {
@@ -52,7 +73,9 @@ export function dueDeliveryOf(row: DeliveryRow): DueDelivery {
   };
 }
 
-export function deliveryOf(row: DeliveryRow, attempts: readonly AttemptRow[]): Delivery {
+/** @param earlier the attempts before the last one, which the row has */
+export function deliveryOf(row: DeliveryRow, earlier: readonly AttemptRow[]): Delivery {
+  const attempts = hasAttempt(row) ? [...earlier, row] : earlier;
   return {
     ...infoOf(row),
     state: row.state,
@@ -60,10 +83,27 @@ export function deliveryOf(row: DeliveryRow, attempts: readonly AttemptRow[]): D
     endedAt: row.ended_at ?? undefined,
     body: bytesOf(row.body),
     attempts: attempts.map(attemptOf),
+    resendOf: row.resend_of ?? undefined,
   };
 }
 
-function infoOf(row: DeliveryRow): DeliveryInfo {
+export function summaryOf(row: SummaryRow): DeliverySummary {
+  return {
+    ...infoOf(row),
+    state: row.state,
+    dueAt: row.due_at ?? undefined,
+    endedAt: row.ended_at ?? undefined,
+    attempts: row.attempts,
+    last: hasAttempt(row) ? attemptSummaryOf(row) : undefined,
+    resendOf: row.resend_of ?? undefined,
+  };
+}
+
+function hasAttempt<T extends SummaryRow>(row: T): row is T & AttemptRow {
+  return row.endpoint !== null;
+}
+
+function infoOf(row: SummaryRow): DeliveryInfo {
   return {
     id: row.id,
     messageId: row.message_id,
@@ -76,7 +116,7 @@ function infoOf(row: DeliveryRow): DeliveryInfo {
   };
 }
 
-function attemptOf(row: AttemptRow): Attempt {
+function attemptSummaryOf(row: Omit<AttemptRow, keyof AttemptBulk>): Omit<Attempt, "response"> {
   return {
     round: row.round,
     endpoint: row.endpoint,
@@ -85,14 +125,28 @@ function attemptOf(row: AttemptRow): Attempt {
     outcome: row.outcome,
     status: row.status ?? undefined,
     code: row.code ?? undefined,
-    message: row.message ?? undefined,
-    response: row.response,
+    message: row.problem ?? undefined,
     fault: row.fault ?? undefined,
   };
 }
 
+function attemptOf(row: AttemptRow): Attempt {
+  return {
+    ...attemptSummaryOf(row),
+    response: row.response,
+    cut: row.is_cut === 1 ? true : undefined,
+    requestHeaders: headersOf(row.request_headers),
+    responseHeaders: headersOf(row.response_headers),
+  };
+}
+
+/** Written by `settle`, from the headers of an Attempt. */
+function headersOf(text: string | null): Readonly<Record<string, string>> | undefined {
+  return text === null ? undefined : (JSON.parse(text) as Record<string, string>);
+}
+
 /** libsql gives a Buffer from `get` and an ArrayBuffer from `all`. */
-function bytesOf(blob: Uint8Array | ArrayBuffer): Uint8Array {
+export function bytesOf(blob: Uint8Array | ArrayBuffer): Uint8Array {
   return blob instanceof ArrayBuffer
     ? new Uint8Array(blob)
     : new Uint8Array(blob.buffer, blob.byteOffset, blob.length);

@@ -3,6 +3,9 @@ import type { Consumer, DeliveryHandler } from "../store/delivery-store.ts";
 import type { DueDelivery, Settlement } from "../delivery/delivery.ts";
 import type { DeliveryTable } from "./delivery-table.ts";
 
+/** One process owns the file: no claim is ever lost. */
+const NEVER_LOST = new AbortController().signal;
+
 /** How long a lane waits before it tries a store again that failed. */
 const RECOVERY_MS = 1_000;
 
@@ -57,6 +60,11 @@ export class Lane implements Consumer {
     else this.stir();
   }
 
+  /** Whether a delivery was handed over and is not settled yet. */
+  isClaimed(seq: number): boolean {
+    return this.#claimed.has(seq);
+  }
+
   /** The table has something due, or due later, that this lane does not know of. */
   stir(): void {
     this.#isDrained = false;
@@ -69,12 +77,10 @@ export class Lane implements Consumer {
     if (this.#isDrained || this.#stopped || room <= 0) return;
     try {
       const now = clock.now();
-      const longestDue = table.due(destination, now, concurrency);
-      // After the system's time was set back, what is new is due longer than what is claimed.
-      const due = longestDue.filter(({ seq }) => !this.#claimed.has(seq)).slice(0, room);
-      for (const { seq } of due) void this.#run(seq, table.load(seq));
+      const rows = table.due(destination, now, room, this.#claimed);
+      for (const { seq, due } of rows) void this.#run(seq, due);
       // A full lane pumps again when a delivery settles.
-      if (due.length < room) {
+      if (rows.length < room) {
         this.#wakeAt(table.nextDueAt(destination, now));
         this.#isDrained = true;
       }
@@ -94,7 +100,7 @@ export class Lane implements Consumer {
   async #run(seq: number, due: DueDelivery): Promise<void> {
     this.#claimed.add(seq);
     const release = this.#options.clock.hold();
-    const settlement = await this.#options.handler.deliver(due);
+    const settlement = await this.#options.handler.deliver(due, NEVER_LOST);
     await this.#settle(seq, due, settlement, release);
   }
 

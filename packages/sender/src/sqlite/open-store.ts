@@ -1,22 +1,26 @@
 import type Database from "libsql";
-import type { Delivery, DeliveryFilter, DueDelivery } from "../delivery/delivery.ts";
+import { type Delivery, type DeliveryInfo, type DeliverySummary, END_STATES } from "../delivery/delivery.ts";
+import { type DeliveryFilter, valuesOf } from "../delivery/delivery-filter.ts";
+import type { SkippedCall, SkippedFilter } from "../delivery/skipped-call.ts";
 import type {
   Acceptance,
+  Accepted,
   Consumer,
   DeliveryCounts,
   DeliveryHandler,
   KnownTrait,
-  NewDelivery,
-  NewMessage,
   StoreContext,
 } from "../store/delivery-store.ts";
+import { AcceptanceWriter, NOTHING_WRITTEN, type WrittenAcceptance } from "./acceptance-writer.ts";
+import { CallTable } from "./call-table.ts";
 import { type DeliveryCount, DeliveryCounter } from "./delivery-counter.ts";
 import { DeliveryLog } from "./delivery-log.ts";
-import { DeliveryTable } from "./delivery-table.ts";
+import { DeliverySearch } from "./delivery-search.ts";
+import { DeliveryTable, type Repetition } from "./delivery-table.ts";
 import { FileRoom } from "./file-room.ts";
 import { Lane, type LaneOptions } from "./lane.ts";
 import { ProfileTable } from "./profile-table.ts";
-import { Retention } from "./retention.ts";
+import { Retention, totalOf } from "./retention.ts";
 import { WriteQueue } from "./write-queue.ts";
 
 /** What an open store works with. */
@@ -29,18 +33,15 @@ export interface OpenStoreOptions {
   readonly unlock: () => void;
 }
 
-/** A delivery that was just stored, and its position in the table. */
-interface StoredDelivery {
-  readonly seq: number;
-  readonly due: DueDelivery;
-}
-
 /** A database that is open: its tables, its group commit, and a lane for each destination being served. */
 export class OpenStore {
   readonly #db: Database.Database;
   readonly #options: OpenStoreOptions;
   readonly #table: DeliveryTable;
+  readonly #calls: CallTable;
+  readonly #writer: AcceptanceWriter;
   readonly #log: DeliveryLog;
+  readonly #search: DeliverySearch;
   readonly #profiles: ProfileTable;
   readonly #counter: DeliveryCounter;
   readonly #retention: Retention;
@@ -48,8 +49,6 @@ export class OpenStore {
   readonly #room: FileRoom | undefined;
   readonly #writes: WriteQueue;
   readonly #lanes = new Map<string, Lane>();
-  /** Calls of the present transaction by source, so that it counts them in one write. */
-  readonly #usage = new Map<string, number>();
   /** Destinations with something new since the last commit. */
   readonly #stirred = new Set<string>();
 
@@ -57,68 +56,89 @@ export class OpenStore {
     this.#db = db;
     this.#options = options;
     this.#table = new DeliveryTable(db);
-    this.#log = new DeliveryLog(db);
+    this.#calls = new CallTable(db);
     this.#profiles = new ProfileTable(db);
+    this.#writer = new AcceptanceWriter(this.#table, this.#calls, this.#profiles);
     this.#counter = new DeliveryCounter(db);
+    this.#log = new DeliveryLog(db, this.#counter);
+    this.#search = new DeliverySearch(db, this.#counter);
     this.#retention = new Retention(db, options.keepForMs);
-    const { path, maxBytes } = options;
+    const { path, maxBytes, context } = options;
     this.#room = maxBytes === undefined ? undefined : new FileRoom(db, path, maxBytes);
-    this.#writes = new WriteQueue(db, options.path, {
-      begin: () => this.#usage.clear(),
-      finish: () => this.#profiles.addUsage(this.#usage),
+    this.#writes = new WriteQueue(db, path, {
+      begin: this.#writer.begin,
+      finish: this.#writer.finish,
       flushed: this.#flushed,
+      stateChanged: context.stateChanged,
     });
   }
 
-  accept(acceptance: Acceptance): Promise<void> {
-    const { messages, deliveries, usage, traits } = acceptance;
+  async accept(acceptance: Acceptance): Promise<Accepted> {
     let removed: readonly DeliveryCount[] = [];
-    let stored: StoredDelivery[] = [];
+    let written: WrittenAcceptance = NOTHING_WRITTEN;
+    if (acceptance.uniqueForMs !== undefined) this.#retention.keepKeysFor(acceptance.uniqueForMs);
     const run = (): void => {
-      const positions = messages.map((message) => this.#table.insertMessage(message));
-      stored = [];
-      for (const delivery of deliveries) {
-        const position = positions[delivery.message];
-        const message = messages[delivery.message];
-        if (position === undefined || message === undefined)
-          throw new TypeError("A delivery names no message.");
-        const seq = this.#table.insertDelivery(delivery, position, message.acceptedAt);
-        stored.push({ seq, due: firstRoundOf(delivery, message) });
-      }
-      for (const [source, calls] of usage ?? [])
-        this.#usage.set(source, (this.#usage.get(source) ?? 0) + calls);
-      if (traits !== undefined) this.#profiles.changeTraits(traits);
+      written = this.#writer.write(acceptance);
       if (this.#room === undefined) return;
       removed = this.#makeRoom(this.#room);
       this.#room.assertRoom();
     };
-    return this.#writes.add(run, () => {
-      for (const { seq, due } of stored) {
-        const { destination } = due.delivery;
-        this.#counter.added(destination);
-        this.#lanes.get(destination)?.offer(seq, due);
-        this.#stirred.add(destination);
+    const committed = (): void => {
+      for (const { seq, due } of written.stored) {
+        this.#added(due.delivery);
+        this.#lanes.get(due.delivery.destination)?.offer(seq, due);
       }
       if (removed.length > 0) this.#counter.forget(removed);
-    });
+    };
+    await this.#writes.add(run, committed);
+    return written;
   }
 
-  async repeat(id: string, next: { readonly id: string; readonly acceptedAt: number }): Promise<boolean> {
+  async repeat(id: string, next: Repetition): Promise<boolean> {
     const original = this.#log.find(id);
     if (original === undefined) return false;
+    const { destination } = original;
+    const { type } = next.message ?? original;
     let found = false;
-    await this.#writes.add(
-      () => {
-        found = this.#table.repeat(id, next.id, next.acceptedAt);
-      },
-      () => {
-        if (!found) return;
-        this.#counter.added(original.destination);
-        this.#lanes.get(original.destination)?.stir();
-        this.#stirred.add(original.destination);
-      },
-    );
+    const committed = (): void => {
+      if (!found) return;
+      this.#added({ destination, type });
+      this.#lanes.get(destination)?.stir();
+    };
+    await this.#writes.add(() => {
+      found = this.#table.repeat(id, next);
+    }, committed);
     return found;
+  }
+
+  async hasten(id: string): Promise<boolean> {
+    let destination: string | undefined;
+    const run = (): void => {
+      const waiting = this.#table.waiting(id);
+      destination = undefined;
+      if (waiting === undefined || this.#lanes.get(waiting.destination)?.isClaimed(waiting.seq) === true)
+        return;
+      ({ destination } = waiting);
+      this.#table.hasten(waiting, this.#options.context.clock.now());
+    };
+    await this.#writes.add(run, () => {
+      if (destination === undefined) return;
+      this.#lanes.get(destination)?.stir();
+      this.#stirred.add(destination);
+    });
+    return destination !== undefined;
+  }
+
+  async remove(filter: DeliveryFilter): Promise<number> {
+    const wanted = valuesOf(filter.state ?? END_STATES);
+    const state = END_STATES.filter((ended) => wanted.includes(ended));
+    const found = await this.#search.list({ ...filter, state });
+    let removed: readonly DeliveryCount[] = [];
+    const run = (): void => {
+      removed = this.#retention.removeById(found.map(({ id }) => id));
+    };
+    if (found.length > 0) await this.#writes.add(run, () => this.#counter.forget(removed));
+    return totalOf(removed);
   }
 
   consume(destination: string, concurrency: number, handler: DeliveryHandler): Consumer {
@@ -146,12 +166,20 @@ export class OpenStore {
     return this.#log.find(id);
   }
 
-  list(filter: DeliveryFilter): Promise<readonly Delivery[]> {
-    return this.#log.list(filter);
+  list(filter: DeliveryFilter): Promise<readonly DeliverySummary[]> {
+    return this.#search.list(filter);
+  }
+
+  count(filter: DeliveryFilter): Promise<number> {
+    return this.#search.count(filter);
+  }
+
+  skipped(filter: SkippedFilter): readonly SkippedCall[] {
+    return this.#calls.skipped(filter);
   }
 
   counts(): ReadonlyMap<string, DeliveryCounts> {
-    return this.#counter.counts();
+    return this.#log.counts();
   }
 
   usage(): ReadonlyMap<string, number> {
@@ -180,7 +208,7 @@ export class OpenStore {
     return this.#writes.add(
       () => {
         if (this.#room !== undefined) removed = this.#makeRoom(this.#room);
-        this.#table.settle(seq, settlement, this.#room?.left() ?? "ample");
+        this.#table.settle(seq, due, settlement, this.#room?.left() ?? "ample");
       },
       () => {
         committed();
@@ -189,7 +217,7 @@ export class OpenStore {
         if (settlement.state === "pending") {
           this.#lanes.get(destination)?.stir();
         } else {
-          this.#counter.ended(destination, settlement.state);
+          this.#counter.ended(due.delivery, settlement.state);
           this.#options.context.ended(id);
         }
       },
@@ -201,10 +229,15 @@ export class OpenStore {
     const removed: DeliveryCount[] = [];
     while (room.left() !== "ample") {
       const few = this.#retention.removeOldest();
-      if (few.length === 0) break;
+      if (few === undefined) break;
       removed.push(...few);
     }
     return removed;
+  }
+
+  #added(delivery: Pick<DeliveryInfo, "destination" | "type">): void {
+    this.#counter.added(delivery);
+    this.#stirred.add(delivery.destination);
   }
 
   readonly #flushed = (): void => {
@@ -215,17 +248,5 @@ export class OpenStore {
     } catch (error) {
       this.#options.context.failed(error instanceof Error ? error : new Error(String(error)));
     }
-  };
-}
-
-/** What the table would say of a delivery that was just stored. */
-function firstRoundOf({ id, destination }: NewDelivery, message: NewMessage): DueDelivery {
-  const { body, ...info } = message;
-  return {
-    delivery: { id, ...info, destination },
-    rounds: 0,
-    dueAt: message.acceptedAt,
-    progress: {},
-    body,
   };
 }

@@ -1,10 +1,14 @@
 import type Database from "libsql";
 import type { KnownTrait, TraitChanges, TraitOwner } from "../store/delivery-store.ts";
+import { StoreError } from "../store/store-error.ts";
 
 type Statement = Database.Statement;
 
 /** Stands for the destination in what a version wrote that knew no destinations. */
 const UNCLAIMED = "";
+
+/** The version of a trait that no sync has claimed yet. */
+const UNCLAIMED_VERSION = "none";
 
 /** What is known of sources and users beyond their deliveries: usage, and the traits that syncs made known. */
 export class ProfileTable {
@@ -15,6 +19,7 @@ export class ProfileTable {
   readonly #traits: Statement;
   readonly #owner: Statement;
   readonly #claim: Statement;
+  readonly #change: Statement;
   readonly #adopt: Statement;
   readonly #forgetUnclaimed: Statement;
 
@@ -36,9 +41,12 @@ export class ProfileTable {
        WHERE source = ? AND trait = ? AND destination = ?`,
     );
     this.#owner = db.prepare(
-      "SELECT kind, CAST(name AS BLOB) AS name FROM trait_owner WHERE source = ? AND trait = ?",
+      "SELECT kind, CAST(name AS BLOB) AS name, version FROM trait_owner WHERE source = ? AND trait = ?",
     );
-    this.#claim = db.prepare("INSERT INTO trait_owner VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING");
+    this.#claim = db.prepare("INSERT INTO trait_owner VALUES (?, ?, ?, ?, 1) ON CONFLICT DO NOTHING");
+    this.#change = db.prepare(
+      "UPDATE trait_owner SET version = version + 1 WHERE source = ? AND trait = ? AND version = ?",
+    );
     this.#adopt = db.prepare(
       `INSERT INTO known_trait SELECT source, trait, ?, user_id, value FROM known_trait
        WHERE source = ? AND trait = ? AND destination = '${UNCLAIMED}'`,
@@ -57,8 +65,16 @@ export class ProfileTable {
     return new Map(rows.map(({ source, calls }) => [source, calls]));
   }
 
-  changeTraits({ source, trait, owner, values }: TraitChanges): void {
-    if (this.#claim.run([source, trait, owner.kind, owner.name]).changes > 0) {
+  /** @throws StoreError `ERR_STORE_CHANGED` when the trait has another version by now */
+  changeTraits({ source, trait, owner, values, version }: TraitChanges): void {
+    const isFirst = version === UNCLAIMED_VERSION;
+    const { changes } = isFirst
+      ? this.#claim.run([source, trait, owner.kind, owner.name])
+      : this.#change.run([source, trait, Number(version)]);
+    if (changes === 0) {
+      throw new StoreError("ERR_STORE_CHANGED", `The trait ${trait} was changed meanwhile. Read it again.`);
+    }
+    if (isFirst) {
       for (const destination of values.keys()) this.#adopt.run([destination, source, trait]);
       this.#forgetUnclaimed.run([source, trait]);
     }
@@ -75,12 +91,12 @@ export class ProfileTable {
    * those of the first sync.
    */
   traits(source: string, trait: string, destinations: readonly string[]): KnownTrait {
-    const owner = this.#ownerOf(source, trait);
+    const claimed = this.#claimOf(source, trait);
     const values = destinations.map((destination) => {
-      const known = this.#known(source, trait, owner === undefined ? UNCLAIMED : destination);
+      const known = this.#known(source, trait, claimed === undefined ? UNCLAIMED : destination);
       return [destination, known] as const;
     });
-    return { owner, values: new Map(values) };
+    return { owner: claimed?.owner, values: new Map(values), version: claimed?.version ?? UNCLAIMED_VERSION };
   }
 
   #known(source: string, trait: string, destination: string): ReadonlyMap<string, string> {
@@ -88,10 +104,17 @@ export class ProfileTable {
     return new Map(rows.map((row) => [Buffer.from(row.user_id).toString(), row.value]));
   }
 
-  #ownerOf(source: string, trait: string): TraitOwner | undefined {
+  #claimOf(
+    source: string,
+    trait: string,
+  ): { readonly owner: TraitOwner; readonly version: string } | undefined {
     const row = this.#owner.get([source, trait]) as
-      | { kind: TraitOwner["kind"]; name: Uint8Array }
+      | { kind: TraitOwner["kind"]; name: Uint8Array; version: number }
       | undefined;
-    return row && { kind: row.kind, name: Buffer.from(row.name).toString() };
+    if (row === undefined) return undefined;
+    return {
+      owner: { kind: row.kind, name: Buffer.from(row.name).toString() },
+      version: String(row.version),
+    };
   }
 }

@@ -4,8 +4,12 @@ import type { DeliveryCount } from "./delivery-counter.ts";
 /** Deliveries removed at a time, so that removing never holds up sending for long. */
 const SWEEP_SIZE = 500;
 
+/** The same of what is small. */
+const SMALL_SWEEP_SIZE = 2_000;
+
 /** The same, when it is done to make room. */
 const FEW_AT_A_TIME = 20;
+const FEW_SMALL_AT_A_TIME = 200;
 
 /** How often to look for something to remove. */
 const SWEEP_INTERVAL_MS = 60_000;
@@ -20,40 +24,71 @@ export class Retention {
   readonly #db: Database.Database;
   readonly #keepForMs: number;
   readonly #choose: Statement;
+  readonly #chooseById: Statement;
   readonly #count: Statement;
   readonly #statements: readonly Statement[];
+  readonly #forgetKeys: Statement;
+  readonly #forgetSkipped: Statement;
+  readonly #oldest: Statement;
   #nextSweepAt = Number.NEGATIVE_INFINITY;
+  #keepKeysForMs = 0;
 
   constructor(db: Database.Database, keepForMs: number) {
     this.#db = db;
     this.#keepForMs = keepForMs;
-    db.exec("CREATE TEMP TABLE outdated (delivery INTEGER PRIMARY KEY, message INTEGER, destination, state)");
+    db.exec(
+      "CREATE TEMP TABLE outdated (delivery INTEGER PRIMARY KEY, message INTEGER, destination, type, state)",
+    );
+    const choose = "INSERT INTO outdated SELECT seq, message, destination, type, state FROM delivery";
     this.#choose = db.prepare(
-      `INSERT INTO outdated SELECT seq, message, destination, state FROM delivery
-       WHERE ended_at IS NOT NULL AND ended_at < ? ORDER BY ended_at LIMIT ?`,
+      `${choose} WHERE ended_at IS NOT NULL AND ended_at < ? ORDER BY ended_at LIMIT ?`,
+    );
+    this.#chooseById = db.prepare(
+      `${choose} WHERE ended_at IS NOT NULL AND id IN (SELECT value FROM json_each(?))`,
     );
     this.#count = db.prepare(
-      "SELECT destination, state, count(*) AS count FROM outdated GROUP BY destination, state",
+      "SELECT destination, type, state, count(*) AS count FROM outdated GROUP BY destination, type, state",
     );
     this.#statements = [
       "DELETE FROM attempt WHERE delivery IN (SELECT delivery FROM outdated)",
       "DELETE FROM delivery WHERE seq IN (SELECT delivery FROM outdated)",
+      // The index has every delivery that shares its message.
       `DELETE FROM message WHERE seq IN (SELECT message FROM outdated)
-         AND NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.message = message.seq)`,
+         AND NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.message = message.seq AND is_shared = 1)`,
       "DELETE FROM outdated",
     ].map((sql) => db.prepare(sql));
+    this.#forgetKeys = db.prepare(
+      "DELETE FROM call_key WHERE seq IN (SELECT seq FROM call_key ORDER BY seq LIMIT ?2) AND at < ?1",
+    );
+    this.#forgetSkipped = db.prepare(
+      `DELETE FROM skipped_call WHERE (accepted_at, id) IN
+         (SELECT accepted_at, id FROM skipped_call WHERE accepted_at < ? ORDER BY accepted_at, id LIMIT ?)`,
+    );
+    this.#oldest = db
+      .prepare(
+        `SELECT (SELECT min(ended_at) FROM delivery WHERE ended_at IS NOT NULL),
+                (SELECT at FROM call_key ORDER BY seq LIMIT 1), (SELECT min(accepted_at) FROM skipped_call)`,
+      )
+      .raw();
   }
 
-  /** Removes some of what is outdated, if it is time to; returns what it removed. */
+  /** Keys of calls are asked for within this time. The longest counts. */
+  keepKeysFor(ms: number): void {
+    this.#keepKeysForMs = Math.max(this.#keepKeysForMs, ms);
+  }
+
+  /** Removes some of what is outdated, if it is time to; returns what deliveries it removed. */
   sweep(now: number): readonly DeliveryCount[] {
     if (now < this.#nextSweepAt) return [];
     this.#db.exec("BEGIN IMMEDIATE");
     try {
       const removed = this.#remove(now - this.#keepForMs, SWEEP_SIZE);
+      const keys = this.#sweepKeys(now);
+      const skipped = this.#forgetSkipped.run([now - this.#keepForMs, SMALL_SWEEP_SIZE]).changes;
       this.#db.exec("COMMIT");
-      const total = removed.reduce((sum, { count }) => sum + count, 0);
       // A full sweep leaves more to remove, with the next commit.
-      if (total < SWEEP_SIZE) this.#nextSweepAt = now + Math.min(SWEEP_INTERVAL_MS, this.#keepForMs);
+      const isFull = totalOf(removed) >= SWEEP_SIZE || Math.max(keys, skipped) >= SMALL_SWEEP_SIZE;
+      if (!isFull) this.#nextSweepAt = now + Math.min(SWEEP_INTERVAL_MS, this.#keepForMs);
       return removed;
     } catch (error) {
       if (this.#db.inTransaction) this.#db.exec("ROLLBACK");
@@ -62,15 +97,45 @@ export class Retention {
     }
   }
 
-  /** Removes a few of those that ended first, outdated or not, inside of the present transaction. */
-  removeOldest(): readonly DeliveryCount[] {
-    return this.#remove(Number.MAX_SAFE_INTEGER, FEW_AT_A_TIME);
+  /**
+   * Makes room inside of the present transaction: removes a few of what is oldest, outdated or not.
+   *
+   * @returns what deliveries it removed; undefined when nothing is left that may be removed
+   */
+  removeOldest(): readonly DeliveryCount[] | undefined {
+    const ages = (this.#oldest.get([]) as (number | null)[]).map((at) => at ?? Number.POSITIVE_INFINITY);
+    const oldest = Math.min(...ages);
+    if (oldest === Number.POSITIVE_INFINITY) return undefined;
+    const [delivery, key] = ages;
+    if (oldest === delivery) return this.#remove(Number.MAX_SAFE_INTEGER, FEW_AT_A_TIME);
+    if (oldest === key) this.#forgetKeys.run([Number.MAX_SAFE_INTEGER, FEW_SMALL_AT_A_TIME]);
+    else this.#forgetSkipped.run([Number.MAX_SAFE_INTEGER, FEW_SMALL_AT_A_TIME]);
+    return [];
+  }
+
+  /** Removes those of these deliveries that have ended, inside of the present transaction. */
+  removeById(ids: readonly string[]): readonly DeliveryCount[] {
+    this.#chooseById.run([JSON.stringify(ids)]);
+    return this.#removeChosen();
+  }
+
+  #sweepKeys(now: number): number {
+    if (this.#keepKeysForMs === 0) return 0;
+    return this.#forgetKeys.run([now - this.#keepKeysForMs, SMALL_SWEEP_SIZE]).changes;
   }
 
   #remove(endedBefore: number, limit: number): readonly DeliveryCount[] {
     this.#choose.run([endedBefore, limit]);
+    return this.#removeChosen();
+  }
+
+  #removeChosen(): readonly DeliveryCount[] {
     const removed = this.#count.all([]) as DeliveryCount[];
     if (removed.length > 0) for (const statement of this.#statements) statement.run([]);
     return removed;
   }
+}
+
+export function totalOf(counts: readonly DeliveryCount[]): number {
+  return counts.reduce((sum, { count }) => sum + count, 0);
 }

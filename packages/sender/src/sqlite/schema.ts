@@ -87,6 +87,80 @@ const MIGRATIONS: readonly string[] = [
   `,
   // An endpoint rejects a message; what is refused are settings and options.
   `UPDATE delivery SET progress = replace(progress, '"refused":true', '"rejected":true') WHERE state = 'pending';`,
+  // A delivery has in its row what it is about, for filters, and its last attempt, which most often is its only one.
+  // Bodies, which are most of a file, stay where they are, so that a big file is brought up to date in seconds.
+  `
+  ALTER TABLE delivery ADD COLUMN message_id TEXT NOT NULL DEFAULT '';
+  ALTER TABLE delivery ADD COLUMN type TEXT NOT NULL DEFAULT '';
+  ALTER TABLE delivery ADD COLUMN source TEXT NOT NULL DEFAULT '';
+  ALTER TABLE delivery ADD COLUMN identity TEXT NOT NULL DEFAULT '';
+  ALTER TABLE delivery ADD COLUMN event TEXT;
+  ALTER TABLE delivery ADD COLUMN resend_of TEXT;
+  ALTER TABLE delivery ADD COLUMN is_shared INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE delivery ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE delivery ADD COLUMN round INTEGER;
+  ALTER TABLE delivery ADD COLUMN endpoint TEXT;
+  ALTER TABLE delivery ADD COLUMN started_at INTEGER;
+  ALTER TABLE delivery ADD COLUMN duration_ms REAL;
+  ALTER TABLE delivery ADD COLUMN outcome TEXT;
+  ALTER TABLE delivery ADD COLUMN status INTEGER;
+  ALTER TABLE delivery ADD COLUMN code TEXT;
+  ALTER TABLE delivery ADD COLUMN problem TEXT;
+  ALTER TABLE delivery ADD COLUMN response TEXT;
+  ALTER TABLE delivery ADD COLUMN fault TEXT;
+  ALTER TABLE delivery ADD COLUMN is_cut INTEGER;
+  ALTER TABLE delivery ADD COLUMN request_headers TEXT;
+  ALTER TABLE delivery ADD COLUMN response_headers TEXT;
+
+  ALTER TABLE attempt RENAME COLUMN message TO problem;
+  ALTER TABLE attempt ADD COLUMN is_cut INTEGER;
+  ALTER TABLE attempt ADD COLUMN request_headers TEXT;
+  ALTER TABLE attempt ADD COLUMN response_headers TEXT;
+
+  DROP INDEX message_by_message_id;
+  DROP INDEX delivery_by_message;
+  DROP INDEX delivery_lost;
+
+  UPDATE delivery SET
+    (message_id, type, source, identity, event) =
+      (SELECT message_id, type, source, identity, event FROM message WHERE message.seq = delivery.message),
+    (round, endpoint, started_at, duration_ms, outcome, status, code, problem, response, fault) =
+      (SELECT round, endpoint, started_at, duration_ms, outcome, status, code, problem, response, fault
+       FROM attempt WHERE attempt.delivery = delivery.seq ORDER BY attempt.seq DESC LIMIT 1),
+    attempts = (SELECT count(*) FROM attempt WHERE attempt.delivery = delivery.seq),
+    is_shared = 1;
+  DELETE FROM attempt WHERE seq IN (SELECT max(seq) FROM attempt GROUP BY delivery);
+
+  CREATE INDEX delivery_by_message ON delivery (message) WHERE is_shared = 1;
+  CREATE INDEX delivery_by_kind ON delivery (destination, type, state, accepted_at);
+  CREATE INDEX delivery_by_message_id ON delivery (message_id);
+  CREATE INDEX delivery_by_identity ON delivery (identity, accepted_at);
+  CREATE INDEX delivery_by_event ON delivery (event, accepted_at) WHERE event IS NOT NULL;
+  CREATE INDEX delivery_by_outcome ON delivery (outcome, accepted_at) WHERE outcome <> 'success';
+  CREATE INDEX delivery_by_status ON delivery (status, accepted_at) WHERE status >= 300;
+
+  CREATE TABLE call_key (
+    seq INTEGER PRIMARY KEY,
+    source TEXT NOT NULL,
+    key TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    UNIQUE (source, key)
+  ) STRICT;
+
+  CREATE TABLE skipped_call (
+    accepted_at INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    message_id TEXT NOT NULL,
+    type TEXT NOT NULL,
+    source TEXT NOT NULL,
+    identity TEXT NOT NULL,
+    event TEXT,
+    reason TEXT NOT NULL,
+    PRIMARY KEY (accepted_at, id)
+  ) STRICT, WITHOUT ROWID;
+
+  ALTER TABLE trait_owner ADD COLUMN version INTEGER NOT NULL DEFAULT 0;
+  `,
 ];
 
 /**

@@ -86,6 +86,7 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
       throw new StoreError("ERR_STORE_CLOSED", "A store can be opened only once. Create a new one.");
     const { db, unlock, generation } = openDatabase(path);
     state = new OpenStore(db, { path, keepForMs, maxBytes, context, unlock });
+    context.stateChanged({ state: "up" });
     return { generation };
   };
 
@@ -96,6 +97,10 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
     consume: (destination, concurrency, handler) => opened().consume(destination, concurrency, handler),
     find: (id) => attempt(() => opened().find(id)),
     list: (filter) => attempt(() => opened().list(filter)),
+    count: (filter) => attempt(() => opened().count(filter)),
+    skipped: (filter) => attempt(() => opened().skipped(filter)),
+    hasten: (id) => attempt(() => opened().hasten(id)),
+    remove: (filter) => attempt(() => opened().remove(filter)),
     counts: () => attempt(() => opened().counts()),
     usage: () => attempt(() => opened().usage()),
     traits: (source, trait, destinations) => attempt(() => opened().traits(source, trait, destinations)),

@@ -1,4 +1,6 @@
 import type Database from "libsql";
+import type { StoreState } from "../store/delivery-store.ts";
+import { StoreError } from "../store/store-error.ts";
 import { storeErrorOf } from "./sqlite-error.ts";
 
 interface Write {
@@ -18,6 +20,8 @@ export interface TransactionHooks {
   readonly finish: () => void;
   /** Runs once everything of a turn was committed, or failed. */
   readonly flushed: () => void;
+  /** Runs when the database can no longer be written, or can be written again. */
+  readonly stateChanged: (state: StoreState) => void;
 }
 
 /**
@@ -30,6 +34,7 @@ export class WriteQueue {
   readonly #hooks: TransactionHooks;
   #waiting: Write[] = [];
   #turn: NodeJS.Immediate | undefined;
+  #isDown = false;
 
   constructor(db: Database.Database, path: string, hooks: TransactionHooks) {
     this.#db = db;
@@ -76,6 +81,10 @@ export class WriteQueue {
       else this.#fail(group, cause);
       return;
     }
+    if (this.#isDown) {
+      this.#isDown = false;
+      this.#hooks.stateChanged({ state: "up" });
+    }
     for (const write of group) {
       write.committed();
       write.resolve();
@@ -84,6 +93,11 @@ export class WriteQueue {
 
   #fail(group: readonly Write[], cause: unknown): void {
     const error = storeErrorOf(cause, this.#path);
+    // What the store itself refuses says nothing about the database.
+    if (!this.#isDown && !(cause instanceof StoreError)) {
+      this.#isDown = true;
+      this.#hooks.stateChanged({ state: "down", reason: error.message });
+    }
     for (const write of group) write.reject(error);
   }
 }

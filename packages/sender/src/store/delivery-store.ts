@@ -1,6 +1,31 @@
 import type { MessageType } from "@countersign/core";
 import type { Clock } from "@countersign/protocol";
-import type { Delivery, DeliveryFilter, EndState, DueDelivery, Settlement } from "../delivery/delivery.ts";
+import type { DeliveryFilter } from "../delivery/delivery-filter.ts";
+import type {
+  Delivery,
+  DeliveryInfo,
+  DeliverySummary,
+  DueDelivery,
+  EndState,
+  Settlement,
+} from "../delivery/delivery.ts";
+import type { SkippedCall, SkippedFilter, SkipReason } from "../delivery/skipped-call.ts";
+
+/** A call to store, whether it has messages or not. */
+export interface NewCall {
+  readonly source: string;
+  readonly messageId: string;
+  readonly type: MessageType;
+  readonly identity: string;
+  readonly event?: string | undefined;
+  readonly acceptedAt: number;
+  /** Calls of a source with the same key are repeats of each other. A call without one is never a repeat. */
+  readonly key?: string | undefined;
+  /** Whether it adds one to its source's usage. */
+  readonly counted: boolean;
+  /** Why it has no message, if it is kept for `skipped()`; `id` is unique and increases with time. */
+  readonly skipped?: { readonly id: string; readonly reason: SkipReason } | undefined;
+}
 
 /** A message to store: its exact bytes, once for all of its deliveries. */
 export interface NewMessage {
@@ -11,7 +36,12 @@ export interface NewMessage {
   readonly event?: string | undefined;
   readonly acceptedAt: number;
   readonly body: Uint8Array;
+  /** Position of its call in {@link Acceptance.calls}. */
+  readonly call: number;
 }
+
+/** What a repeated delivery sends instead of what the original sent. */
+export type NewMessageContent = Pick<NewMessage, "messageId" | "type" | "identity" | "event" | "body">;
 
 /** A delivery to store. It is due at once. */
 export interface NewDelivery {
@@ -34,6 +64,8 @@ export interface KnownTrait {
   readonly owner: TraitOwner | undefined;
   /** JSON text of each user's value, by destination. */
   readonly values: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  /** Changes whenever the values or the owner change. */
+  readonly version: string;
 }
 
 /** What becomes known of a trait together with the messages that announce it. */
@@ -43,24 +75,43 @@ export interface TraitChanges {
   readonly owner: TraitOwner;
   /** JSON text of each user's value, by destination; `null` forgets the value. */
   readonly values: ReadonlyMap<string, ReadonlyMap<string, string | null>>;
+  /** The version that `traits()` gave. If it is another one by now, nothing is stored: `ERR_STORE_CHANGED`. */
+  readonly version: string;
 }
 
 /** What one call, or a list of them, adds to the store: all of it, or nothing. */
 export interface Acceptance {
+  readonly calls: readonly NewCall[];
   readonly messages: readonly NewMessage[];
   readonly deliveries: readonly NewDelivery[];
-  /** How much each source's usage grows. */
-  readonly usage?: ReadonlyMap<string, number> | undefined;
   /** Traits that become known together with the messages that announce them. */
   readonly traits?: TraitChanges | undefined;
+  /**
+   * Leaves out calls, with their messages, deliveries and usage, whose key their source had within this time, in
+   * milliseconds. The same transaction remembers the keys of the others. Without it, keys are neither asked for nor
+   * remembered.
+   */
+  readonly uniqueForMs?: number | undefined;
+}
+
+/** What became of an {@link Acceptance}. */
+export interface Accepted {
+  /** Positions of the calls that were left out as repeats, in increasing order. */
+  readonly repeats: readonly number[];
 }
 
 /** Takes the due deliveries of one destination. */
 export interface DeliveryHandler {
-  /** Runs one round. Never rejects. */
-  deliver(due: DueDelivery): Promise<Settlement>;
+  /**
+   * Runs one round. Never rejects.
+   *
+   * @param signal Is aborted when the claim was lost: another process delivers, and the settlement will be refused.
+   */
+  deliver(due: DueDelivery, signal: AbortSignal): Promise<Settlement>;
   /** Called once the settlement is stored. Never throws. */
   settled(due: DueDelivery, settlement: Settlement): void;
+  /** Called instead when the claim was lost: the attempts are logged, the state is not changed. Never throws. */
+  lost(due: DueDelivery, settlement: Settlement): void;
 }
 
 /** A destination being served. */
@@ -69,18 +120,66 @@ export interface Consumer {
   stop(): Promise<void>;
 }
 
-/** What a store needs of the sender that opens it. */
+/** Something that another process on the same store did. Bodies and responses may be left out. */
+export type RemoteEvent =
+  | { readonly kind: "accepted"; readonly delivery: DeliveryInfo }
+  | { readonly kind: "settled"; readonly delivery: DeliveryInfo; readonly settlement: Settlement }
+  | { readonly kind: "skipped"; readonly call: SkippedCall };
+
+/**
+ * Whether a store can be used.
+ *
+ * | state | meaning |
+ * |---|---|
+ * | `up` | it answers |
+ * | `down` | it does not answer, or cannot write; the store tries again by itself |
+ * | `unsafe` | it answers, but nothing is delivered because that could repeat or lose something; `reason` says what to do |
+ */
+export interface StoreState {
+  readonly state: "up" | "down" | "unsafe";
+  /** Why, for a person to read, unless it is up. */
+  readonly reason?: string | undefined;
+}
+
+/** What a store needs of the sender that opens it. None of the functions throws. */
 export interface StoreContext {
   /** Where time comes from. A store that cannot follow a virtual clock throws in `open`. */
   readonly clock: Clock;
-  /** Call it whenever a delivery has ended. */
+  /** Call it whenever a delivery has ended, in whichever process. It may be called twice for one. */
   readonly ended: (id: string) => void;
+  /** Call it when an end in another process may have been missed: whoever waits asks again. */
+  readonly missed: () => void;
+  /** Call it with what other processes did, in their order, as far as it is known. */
+  readonly told: (event: RemoteEvent) => void;
   /** Call it when the store fails while no caller waits. */
   readonly failed: (error: Error) => void;
+  /** Call it when the state has changed, with `up` after opening. */
+  readonly stateChanged: (state: StoreState) => void;
 }
 
-/** How many deliveries of one destination are in each state. */
-export type DeliveryCounts = Record<"pending" | EndState, number>;
+/** How many deliveries of one destination are in each state, and when the pending ones are due. */
+export interface DeliveryCounts extends Record<"pending" | EndState, number> {
+  /** When the oldest pending delivery was accepted, in milliseconds since 1970. */
+  readonly oldestPendingAt?: number | undefined;
+  /** When the first of the pending deliveries is due, in milliseconds since 1970. */
+  readonly nextDueAt?: number | undefined;
+}
+
+/** Settings that all processes on a store share. */
+export interface SharedSettings {
+  /** The settings as they are now; undefined before the first `put`. */
+  get(): Promise<{ readonly version: number; readonly text: string } | undefined>;
+  /**
+   * Replaces them.
+   *
+   * @param version The version that was read; 0 when there was none.
+   * @returns the new version
+   * @throws StoreError `ERR_STORE_CHANGED` when they have another version by now
+   */
+  put(version: number, text: string): Promise<number>;
+  /** Calls `listener` when another process has replaced them; returns what stops that. */
+  watch(listener: (version: number) => void): () => void;
+}
 
 /**
  * Keeps accepted deliveries until they have ended, and for a time after.
@@ -88,26 +187,63 @@ export type DeliveryCounts = Record<"pending" | EndState, number>;
  * The store pushes: it hands the engine a delivery when it is due, and the engine answers that it has ended, or when it
  * is due again. A table with an index and a job queue both fit. Delivery is at least once: a delivery that was handed
  * over and not settled is handed over again after a restart.
+ *
+ * A store where claiming is asynchronous holds the clock (`clock.hold()`) from the moment something may be due until it is
+ * handed over.
  */
 export interface DeliveryStore {
-  /** Opens it. `generation` counts how often it was opened before, so that seeded ids are not repeated. */
+  /**
+   * Opens it, and tries again for a time while it is away. `generation` counts how often it was opened before, so that
+   * seeded ids are not repeated.
+   */
   open(context: StoreContext): Promise<{ readonly generation: number }>;
-  /** Resolves once everything is stored for good; rejects with nothing stored. */
-  accept(acceptance: Acceptance): Promise<void>;
-  /** Stores another delivery of a message that is still kept. Resolves to false when `id` is not known. */
-  repeat(id: string, next: { readonly id: string; readonly acceptedAt: number }): Promise<boolean>;
-  /** Starts to hand over the due deliveries of a destination, at most `concurrency` at a time, the longest due first. */
+  /**
+   * Resolves once everything is stored for good; rejects with nothing stored.
+   *
+   * @throws StoreError `ERR_STORE_UNKNOWN` when whether it was stored is not known. To repeat the same acceptance, with
+   *   the same ids, is harmless: it is stored once. `ERR_STORE_CHANGED` when the version of its traits is old.
+   */
+  accept(acceptance: Acceptance): Promise<Accepted>;
+  /**
+   * Stores another delivery of a message that is still kept, to the same destination; of another message when it is
+   * given. Resolves to false when `id` is not known.
+   */
+  repeat(
+    id: string,
+    next: {
+      readonly id: string;
+      readonly acceptedAt: number;
+      readonly message?: NewMessageContent | undefined;
+    },
+  ): Promise<boolean>;
+  /**
+   * Makes a waiting delivery due now, also for endpoints that asked to be called later. Resolves to false when it is not
+   * pending or is being delivered.
+   */
+  hasten(id: string, source?: string): Promise<boolean>;
+  /** Removes deliveries that have ended and match, the newest `limit` of them; returns how many. */
+  remove(filter: DeliveryFilter): Promise<number>;
+  /**
+   * Starts to hand over the due deliveries of a destination, at most `concurrency` at a time in all processes, the longest
+   * due first.
+   */
   consume(destination: string, concurrency: number, handler: DeliveryHandler): Consumer;
-  /** One delivery, with its attempts. */
-  find(id: string): Promise<Delivery | undefined>;
-  /** Deliveries, the newest first. */
-  list(filter: DeliveryFilter): Promise<readonly Delivery[]>;
+  /** One delivery, with its attempts. `source` helps a store that is divided by source. */
+  find(id: string, source?: string): Promise<Delivery | undefined>;
+  /** Deliveries without bodies, the newest first: by `acceptedAt`, then by id. */
+  list(filter: DeliveryFilter): Promise<readonly DeliverySummary[]>;
+  /** How many deliveries match, `limit` and `after` aside. */
+  count(filter: DeliveryFilter): Promise<number>;
+  /** Calls that went to no destination, the newest first. They are kept like ended deliveries, the last 10,000 at most. */
+  skipped(filter: SkippedFilter): Promise<readonly SkippedCall[]>;
   /** Counts for each destination that has deliveries kept. */
   counts(): Promise<ReadonlyMap<string, DeliveryCounts>>;
   /** The usage of each source. */
   usage(): Promise<ReadonlyMap<string, number>>;
   /** What these destinations know of a trait. A destination that knows nothing of it may be absent. */
   traits(source: string, trait: string, destinations: readonly string[]): Promise<KnownTrait>;
+  /** Absent where one process owns the store. */
+  readonly settings?: SharedSettings | undefined;
   /** Writes what is left and closes everything. Idempotent. */
   close(): Promise<void>;
 }

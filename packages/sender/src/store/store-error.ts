@@ -8,6 +8,8 @@
  * | `ERR_STORE_CORRUPT` | the file is damaged, or not a SQLite database | restore it from a backup, or start with a new one |
  * | `ERR_STORE_FOREIGN` | the file belongs to another program | use another path |
  * | `ERR_STORE_NEWER` | a newer version of this package wrote the file | upgrade this package |
+ * | `ERR_STORE_UNKNOWN` | the connection broke: whether it was stored is not known | repeat it with the same ids, which is harmless |
+ * | `ERR_STORE_CHANGED` | what was read has changed since | read it again, and decide anew |
  * | `ERR_STORE_FAILED` | anything else, such as a disk that fails or limits the size of files; `cause` has it | see the message |
  * | `ERR_STORE_CLOSED` | it was used before it was opened, or after it was closed | |
  */
@@ -19,6 +21,8 @@ export type StoreErrorCode =
   | "ERR_STORE_CORRUPT"
   | "ERR_STORE_FOREIGN"
   | "ERR_STORE_NEWER"
+  | "ERR_STORE_UNKNOWN"
+  | "ERR_STORE_CHANGED"
   | "ERR_STORE_FAILED"
   | "ERR_STORE_CLOSED";
 

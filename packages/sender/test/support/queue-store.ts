@@ -1,16 +1,30 @@
 import type { Delivery } from "@countersign/sender";
-import type {
-  Acceptance,
-  Consumer,
-  DeliveryCounts,
-  DeliveryHandler,
-  DeliveryStore,
-  DueDelivery,
-  KnownTrait,
-  NewMessage,
-  StoreContext,
-  TraitChanges,
-  TraitOwner,
+import {
+  type Acceptance,
+  type Accepted,
+  type Consumer,
+  type DeliveryCounts,
+  type DeliveryFilter,
+  type DeliveryHandler,
+  type DeliveryStore,
+  type DeliverySummary,
+  type DueDelivery,
+  isAfterCursor,
+  type KnownTrait,
+  limitOf,
+  matchesFilter,
+  newestFirst,
+  type NewCall,
+  type NewMessage,
+  type NewMessageContent,
+  parseCursor,
+  type SkippedCall,
+  type SkippedFilter,
+  StoreError,
+  type StoreContext,
+  type TraitChanges,
+  type TraitOwner,
+  valuesOf,
 } from "@countersign/sender/store";
 
 interface Job {
@@ -20,6 +34,13 @@ interface Job {
   isActive: boolean;
 }
 
+interface Trait {
+  readonly owner: TraitOwner;
+  version: number;
+}
+
+const MOST_SKIPPED = 10_000;
+
 /**
  * A store made the way a job queue works: workers are handed jobs, and say that a job is done or delayed until later.
  * Keeps everything in memory; there to show that the port suits a queue.
@@ -27,30 +48,70 @@ interface Job {
 export class QueueStore implements DeliveryStore {
   readonly #jobs = new Map<string, Job>();
   readonly #usage = new Map<string, number>();
-  readonly #traits = new Map<string, Map<string, string>>();
-  readonly #owners = new Map<string, TraitOwner>();
+  readonly #keys = new Map<string, number>();
+  #skipped: SkippedCall[] = [];
+  readonly #values = new Map<string, Map<string, string>>();
+  readonly #traits = new Map<string, Trait>();
   readonly #workers = new Map<string, () => void>();
+  readonly #consumers = new Set<Consumer>();
+  #jobsEver = 0;
   #context: StoreContext | undefined;
 
   open(context: StoreContext): Promise<{ readonly generation: number }> {
     this.#context = context;
+    context.stateChanged({ state: "up" });
     return Promise.resolve({ generation: 0 });
   }
 
-  async accept({ messages, deliveries, usage, traits }: Acceptance): Promise<void> {
+  async accept(acceptance: Acceptance): Promise<Accepted> {
     await Promise.resolve();
-    for (const [source, calls] of usage ?? [])
-      this.#usage.set(source, (this.#usage.get(source) ?? 0) + calls);
+    const { calls, messages, deliveries, traits, uniqueForMs } = acceptance;
     if (traits !== undefined) this.#changeTraits(traits);
-    for (const { id, destination, message } of deliveries) this.#add(id, destination, messages[message]);
+    const repeats: number[] = [];
+    for (const [position, call] of calls.entries()) {
+      if (uniqueForMs !== undefined && this.#isRepeat(call, uniqueForMs)) repeats.push(position);
+      else this.#addCall(call);
+    }
+    for (const { id, destination, message: position } of deliveries) {
+      const message = messages[position];
+      if (message === undefined) throw new TypeError("A delivery names no message.");
+      if (!repeats.includes(message.call)) this.#add(id, destination, message);
+    }
+    return { repeats };
   }
 
-  async repeat(id: string, next: { readonly id: string; readonly acceptedAt: number }): Promise<boolean> {
+  async repeat(
+    id: string,
+    next: {
+      readonly id: string;
+      readonly acceptedAt: number;
+      readonly message?: NewMessageContent | undefined;
+    },
+  ): Promise<boolean> {
     await Promise.resolve();
     const original = this.#jobs.get(id)?.delivery;
     if (original === undefined) return false;
-    this.#add(next.id, original.destination, { ...original, acceptedAt: next.acceptedAt });
+    const { acceptedAt, message } = next;
+    this.#add(next.id, original.destination, { ...original, ...message, acceptedAt }, id);
     return true;
+  }
+
+  async hasten(id: string): Promise<boolean> {
+    await Promise.resolve();
+    const job = this.#jobs.get(id);
+    if (job === undefined || job.isActive || job.delivery.state !== "pending") return false;
+    const progress = Object.fromEntries(
+      Object.entries(job.due.progress).map(([url, { rejected }]) => [url, { rejected }]),
+    );
+    this.#postpone(job, { ...job.due, dueAt: this.#now(), progress });
+    return true;
+  }
+
+  async remove(filter: DeliveryFilter): Promise<number> {
+    const found = this.#matching(filter).filter(({ state }) => state !== "pending");
+    const removed = found.slice(0, limitOf(filter));
+    for (const { id } of removed) this.#jobs.delete(id);
+    return Promise.resolve(removed.length);
   }
 
   consume(destination: string, concurrency: number, handler: DeliveryHandler): Consumer {
@@ -62,9 +123,9 @@ export class QueueStore implements DeliveryStore {
           (job) =>
             job.delivery.destination === destination && job.delivery.state === "pending" && !job.isActive,
         )
-        .filter(({ due }) => due.dueAt <= (this.#context?.clock.now() ?? 0))
+        .filter(({ due }) => due.dueAt <= this.#now())
         .toSorted((a, b) => a.due.dueAt - b.due.dueAt || a.seq - b.seq);
-      for (const job of isStopped ? [] : waiting.slice(0, concurrency - running.size)) {
+      for (const job of isStopped ? [] : waiting.slice(0, Math.max(concurrency - running.size, 0))) {
         const run: Promise<void> = this.#process(job, handler).finally(() => {
           running.delete(run);
           work();
@@ -74,28 +135,59 @@ export class QueueStore implements DeliveryStore {
     };
     this.#workers.set(destination, work);
     work();
-    return {
-      async stop() {
+    const consumer: Consumer = {
+      stop: async () => {
         isStopped = true;
-        await Promise.all(running);
+        if (this.#workers.get(destination) === work) this.#workers.delete(destination);
+        while (running.size > 0) await Promise.all(running);
+        this.#consumers.delete(consumer);
       },
     };
+    this.#consumers.add(consumer);
+    return consumer;
   }
 
   find(id: string): Promise<Delivery | undefined> {
     return Promise.resolve(this.#jobs.get(id)?.delivery);
   }
 
-  list(): Promise<readonly Delivery[]> {
-    return Promise.resolve([...this.#jobs.values()].map(({ delivery }) => delivery).toReversed());
+  list(filter: DeliveryFilter): Promise<readonly DeliverySummary[]> {
+    return Promise.resolve(this.#matching(filter).slice(0, limitOf(filter)));
+  }
+
+  count(filter: DeliveryFilter): Promise<number> {
+    return Promise.resolve(this.#matching({ ...filter, after: undefined }).length);
+  }
+
+  skipped(filter: SkippedFilter): Promise<readonly SkippedCall[]> {
+    const { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY, source, reason, q } = filter;
+    const after = filter.after === undefined ? undefined : parseCursor(filter.after);
+    const found = this.#skipped
+      .filter(({ acceptedAt }) => acceptedAt >= since && acceptedAt < until)
+      .filter((call) => after === undefined || isAfterCursor(call, after))
+      .filter((call) => source === undefined || valuesOf(source).includes(call.source))
+      .filter((call) => reason === undefined || valuesOf(reason).includes(call.reason))
+      .filter(
+        ({ messageId, identity, event }) =>
+          q === undefined || messageId === q || identity === q || event?.startsWith(q) === true,
+      );
+    return Promise.resolve(found.toSorted(newestFirst).slice(0, limitOf(filter)));
   }
 
   counts(): Promise<ReadonlyMap<string, DeliveryCounts>> {
     const counts = new Map<string, DeliveryCounts>();
-    for (const { delivery } of this.#jobs.values()) {
-      const known = counts.get(delivery.destination) ?? { pending: 0, delivered: 0, failed: 0, expired: 0 };
-      known[delivery.state] += 1;
-      counts.set(delivery.destination, known);
+    for (const { delivery, due } of this.#jobs.values()) {
+      const { destination, state, acceptedAt } = delivery;
+      const known = counts.get(destination) ?? { pending: 0, delivered: 0, failed: 0, expired: 0 };
+      const times = {
+        oldestPendingAt: Math.min(known.oldestPendingAt ?? acceptedAt, acceptedAt),
+        nextDueAt: Math.min(known.nextDueAt ?? due.dueAt, due.dueAt),
+      };
+      counts.set(destination, {
+        ...known,
+        [state]: known[state] + 1,
+        ...(state === "pending" ? times : {}),
+      });
     }
     return Promise.resolve(counts);
   }
@@ -108,61 +200,112 @@ export class QueueStore implements DeliveryStore {
     const values = destinations.map(
       (destination) => [destination, new Map(this.#known(source, trait, destination))] as const,
     );
-    return Promise.resolve({ owner: this.#owners.get(`${source}/${trait}`), values: new Map(values) });
+    const known = this.#traits.get(`${source}/${trait}`);
+    return Promise.resolve({
+      owner: known?.owner,
+      values: new Map(values),
+      version: String(known?.version ?? 0),
+    });
   }
 
-  close(): Promise<void> {
-    return Promise.resolve();
+  async close(): Promise<void> {
+    await Promise.all([...this.#consumers].map((consumer) => consumer.stop()));
   }
 
   async #process(job: Job, handler: DeliveryHandler): Promise<void> {
     const release = this.#context?.clock.hold();
     job.isActive = true;
-    const settlement = await handler.deliver(job.due);
+    const { due } = job;
+    const settlement = await handler.deliver(due, new AbortController().signal);
     job.isActive = false;
     const attempts = [...job.delivery.attempts, ...settlement.attempts];
-    const { state } = settlement;
-    job.delivery = { ...job.delivery, state, attempts };
+    job.delivery = { ...job.delivery, attempts };
     if (settlement.state === "pending") {
       const { dueAt, rounds, progress } = settlement;
-      job.due = { ...job.due, dueAt, rounds, progress };
-      this.#context?.clock.schedule(dueAt, () => this.#workers.get(job.delivery.destination)?.());
+      this.#postpone(job, { ...due, dueAt, rounds, progress });
     } else {
-      job.delivery = { ...job.delivery, endedAt: settlement.endedAt };
+      const { state, endedAt } = settlement;
+      job.delivery = { ...job.delivery, state, endedAt, dueAt: undefined };
       this.#context?.ended(job.delivery.id);
     }
-    handler.settled(job.due, settlement);
+    handler.settled(due, settlement);
     release?.();
   }
 
-  #add(id: string, destination: string, message: NewMessage | undefined): void {
-    if (message === undefined) throw new TypeError("A delivery names no message.");
+  #postpone(job: Job, due: DueDelivery): void {
+    job.due = due;
+    job.delivery = { ...job.delivery, dueAt: due.dueAt };
+    this.#context?.clock.schedule(due.dueAt, () => this.#workers.get(job.delivery.destination)?.());
+  }
+
+  #now(): number {
+    return this.#context?.clock.now() ?? 0;
+  }
+
+  #matching(filter: DeliveryFilter): DeliverySummary[] {
+    return [...this.#jobs.values()]
+      .map(({ delivery }) => summaryOf(delivery))
+      .filter((summary) => matchesFilter(summary, filter))
+      .toSorted(newestFirst);
+  }
+
+  #isRepeat({ source, key, acceptedAt }: NewCall, uniqueForMs: number): boolean {
+    if (key === undefined) return false;
+    const known = JSON.stringify([source, key]);
+    const at = this.#keys.get(known);
+    if (at !== undefined && at > acceptedAt - uniqueForMs) return true;
+    this.#keys.set(known, acceptedAt);
+    return false;
+  }
+
+  #addCall({ counted, skipped, source, messageId, type, identity, event, acceptedAt }: NewCall): void {
+    if (counted) this.#usage.set(source, (this.#usage.get(source) ?? 0) + 1);
+    if (skipped === undefined) return;
+    this.#skipped.push({ ...skipped, messageId, type, source, identity, event, acceptedAt });
+    this.#skipped = this.#skipped.slice(-MOST_SKIPPED);
+  }
+
+  #add(id: string, destination: string, message: Omit<NewMessage, "call">, resendOf?: string): void {
+    if (this.#jobs.has(id)) return;
     const { messageId, type, source, identity, event, acceptedAt, body } = message;
     const info = { id, destination, messageId, type, source, identity, event, acceptedAt };
+    this.#jobsEver += 1;
     this.#jobs.set(id, {
-      seq: this.#jobs.size,
+      seq: this.#jobsEver,
       due: { delivery: info, rounds: 0, dueAt: acceptedAt, progress: {}, body },
-      delivery: { ...info, body, state: "pending", dueAt: acceptedAt, attempts: [] },
+      delivery: { ...info, body, state: "pending", dueAt: acceptedAt, attempts: [], resendOf },
       isActive: false,
     });
+    if (acceptedAt > this.#now())
+      this.#context?.clock.schedule(acceptedAt, () => this.#workers.get(destination)?.());
     this.#workers.get(destination)?.();
   }
 
-  #changeTraits({ source, trait, owner, values }: TraitChanges): void {
-    this.#owners.set(`${source}/${trait}`, owner);
+  #changeTraits({ source, trait, owner, values, version }: TraitChanges): void {
+    const known = this.#traits.get(`${source}/${trait}`);
+    if (version !== String(known?.version ?? 0))
+      throw new StoreError("ERR_STORE_CHANGED", `The trait ${trait} was changed meanwhile. Read it again.`);
+    this.#traits.set(`${source}/${trait}`, { owner, version: Number(version) + 1 });
     for (const [destination, byUser] of values) {
-      const known = this.#known(source, trait, destination);
+      const valuesOfUsers = this.#known(source, trait, destination);
       for (const [user, value] of byUser) {
-        if (value === null) known.delete(user);
-        else known.set(user, value);
+        if (value === null) valuesOfUsers.delete(user);
+        else valuesOfUsers.set(user, value);
       }
     }
   }
 
   #known(source: string, trait: string, destination: string): Map<string, string> {
     const key = JSON.stringify([source, trait, destination]);
-    const known = this.#traits.get(key) ?? new Map<string, string>();
-    this.#traits.set(key, known);
+    const known = this.#values.get(key) ?? new Map<string, string>();
+    this.#values.set(key, known);
     return known;
   }
+}
+
+function summaryOf({ body: _body, attempts, ...info }: Delivery): DeliverySummary {
+  const attempt = attempts.at(-1);
+  if (attempt === undefined) return { ...info, attempts: 0 };
+  const { response: _, cut: _cut, requestHeaders: _sent, responseHeaders: _received, ...last } = attempt;
+  return { ...info, attempts: attempts.length, last };
 }

@@ -20,9 +20,10 @@ export const deliveryOperations: readonly Operation[] = [
       messageId: TEXT,
       identity: TEXT,
       event: TEXT,
-      before: {
+      after: {
         type: "string",
-        description: "Only deliveries accepted before the delivery with this id: the next page.",
+        description:
+          "The page after the delivery with this cursor: its time of acceptance in milliseconds since 1970, a dot, and its id.",
       },
       limit: { type: "integer", minimum: 1, maximum: 1_000, default: 100 },
     },

@@ -27,13 +27,18 @@ describe("deliveries", () => {
   it("are listed, filtered, shown in full and sent again", async () => {
     await record("First");
     await record("It's");
-    const all = (await call("GET", "/deliveries")).json() as { id: string; event: string }[];
+    const all = (await call("GET", "/deliveries")).json() as {
+      id: string;
+      event: string;
+      acceptedAt: string;
+    }[];
     expect(all.map(({ event }) => event)).toEqual(["It's", "First"]);
     const [newest, oldest] = all;
     expect((await call("GET", "/deliveries?event=First")).json()).toMatchObject([
       { event: "First", state: "delivered" },
     ]);
-    expect((await call("GET", `/deliveries?before=${newest?.id}&limit=1`)).json()).toMatchObject([
+    const cursor = `${Date.parse(newest?.acceptedAt ?? "")}.${newest?.id}`;
+    expect((await call("GET", `/deliveries?after=${cursor}&limit=1`)).json()).toMatchObject([
       { id: oldest?.id },
     ]);
     const detail = (await call("GET", `/deliveries/${newest?.id}`)).json() as {

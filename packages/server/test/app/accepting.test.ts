@@ -190,7 +190,10 @@ describe("what is forwarded", () => {
       sqliteStore({ path: `${data}/deliveries.db` }).open({
         clock: virtualClock(),
         ended: () => {},
+        missed: () => {},
+        told: () => {},
         failed: () => {},
+        stateChanged: () => {},
       }),
     ).rejects.toThrow(/open in another sender/);
   });

@@ -1,0 +1,33 @@
+/** A place in a list that is ordered by time, newest first. */
+export interface Cursor {
+  readonly acceptedAt: number;
+  readonly id: string;
+}
+
+const CURSOR = /^(-?\d+)\.(.+)$/su;
+
+/** The cursor of an item of a list: the next page comes after it, whether or not the item is still kept then. */
+export function cursorOf({ acceptedAt, id }: Cursor): string {
+  return `${acceptedAt}.${id}`;
+}
+
+/** @throws TypeError when a text is no cursor */
+export function parseCursor(text: string): Cursor {
+  const [, acceptedAt, id] = CURSOR.exec(text) ?? [];
+  if (acceptedAt !== undefined && id !== undefined) return { acceptedAt: Number(acceptedAt), id };
+  throw new TypeError(
+    `after: ${JSON.stringify(text)} is not a cursor. Take \`next\` of the page before, or leave it out for the first page.`,
+  );
+}
+
+/** The order of lists: newest first by time, and by id within a millisecond. */
+export function newestFirst(a: Cursor, b: Cursor): number {
+  if (a.acceptedAt !== b.acceptedAt) return b.acceptedAt - a.acceptedAt;
+  if (a.id === b.id) return 0;
+  return a.id < b.id ? 1 : -1;
+}
+
+/** Whether an item comes after a cursor in a list. */
+export function isAfterCursor(item: Cursor, cursor: Cursor): boolean {
+  return newestFirst(item, cursor) > 0;
+}

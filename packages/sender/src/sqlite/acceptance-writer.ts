@@ -1,0 +1,88 @@
+import type { DueDelivery } from "../delivery/delivery.ts";
+import type { Acceptance, Accepted, NewDelivery, NewMessage } from "../store/delivery-store.ts";
+import type { CallTable } from "./call-table.ts";
+import type { DeliveryTable } from "./delivery-table.ts";
+import type { ProfileTable } from "./profile-table.ts";
+
+/** A delivery that was just stored, and its position in the table. */
+interface StoredDelivery {
+  readonly seq: number;
+  readonly due: DueDelivery;
+}
+
+/** What writing an acceptance came to. */
+export interface WrittenAcceptance extends Accepted {
+  readonly stored: readonly StoredDelivery[];
+}
+
+export const NOTHING_WRITTEN: WrittenAcceptance = { repeats: [], stored: [] };
+
+/** Writes what calls add to the store, inside of a transaction. */
+export class AcceptanceWriter {
+  readonly #table: DeliveryTable;
+  readonly #calls: CallTable;
+  readonly #profiles: ProfileTable;
+  /** Calls of the present transaction by source, so that it counts them in one write. */
+  readonly #usage = new Map<string, number>();
+
+  constructor(table: DeliveryTable, calls: CallTable, profiles: ProfileTable) {
+    this.#table = table;
+    this.#calls = calls;
+    this.#profiles = profiles;
+  }
+
+  /** A transaction begins. An earlier one may have failed. */
+  readonly begin = (): void => {
+    this.#usage.clear();
+  };
+
+  /** The transaction is about to be committed. */
+  readonly finish = (): void => {
+    this.#profiles.addUsage(this.#usage);
+  };
+
+  write(acceptance: Acceptance): WrittenAcceptance {
+    const { messages, deliveries, traits } = acceptance;
+    const repeats = this.#writeCalls(acceptance);
+    const left = new Set(repeats);
+    // How many deliveries each message has.
+    const sharing = messages.map(() => 0);
+    for (const { message } of deliveries) sharing[message] = (sharing[message] ?? 0) + 1;
+    const bodies = messages.map(({ body, call }, position) =>
+      left.has(call) || sharing[position] === 0 ? undefined : this.#table.insertMessage(body),
+    );
+    const stored: StoredDelivery[] = [];
+    for (const delivery of deliveries) {
+      const message = messages[delivery.message];
+      if (message === undefined) throw new TypeError("A delivery names no message.");
+      const body = bodies[delivery.message];
+      if (body === undefined) continue;
+      const isShared = (sharing[delivery.message] ?? 0) > 1;
+      const seq = this.#table.insertDelivery(delivery, body, message, isShared);
+      stored.push({ seq, due: firstRoundOf(delivery, message) });
+    }
+    if (traits !== undefined) this.#profiles.changeTraits(traits);
+    return { repeats, stored };
+  }
+
+  /** Returns the positions of those that are repeats. */
+  #writeCalls({ calls, uniqueForMs }: Acceptance): readonly number[] {
+    const repeats: number[] = [];
+    for (const [position, call] of calls.entries()) {
+      if (uniqueForMs !== undefined && !this.#calls.isNew(call, uniqueForMs)) {
+        repeats.push(position);
+        continue;
+      }
+      if (call.counted) this.#usage.set(call.source, (this.#usage.get(call.source) ?? 0) + 1);
+      if (call.skipped !== undefined) this.#calls.addSkipped(call, call.skipped);
+    }
+    return repeats;
+  }
+}
+
+/** What the table would say of a delivery that was just stored. */
+function firstRoundOf({ id, destination }: NewDelivery, message: NewMessage): DueDelivery {
+  const { messageId, type, source, identity, event, acceptedAt, body } = message;
+  const delivery = { id, messageId, type, source, destination, identity, event, acceptedAt };
+  return { delivery, rounds: 0, dueAt: acceptedAt, progress: {}, body };
+}

@@ -1,0 +1,188 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type Database from "libsql";
+import { type Cursor, newestFirst } from "../delivery/cursor.ts";
+import { type DeliveryFilter, limitOf } from "../delivery/delivery-filter.ts";
+import type { DeliverySummary } from "../delivery/delivery.ts";
+import type { Bound, Conditions } from "./conditions.ts";
+import type { DeliveryCounter } from "./delivery-counter.ts";
+import { SUMMARY_COLUMNS, type SummaryRow, summaryOf } from "./delivery-rows.ts";
+import { planSearch, type Range, type SearchPlan } from "./search-plan.ts";
+
+/** Rows looked at in one turn of the event loop: some milliseconds. */
+const STRETCH = 2_000;
+
+/** With more ranges than this, each is read row by row first: most of them have nothing on the page. */
+const MANY_RANGES = 8;
+
+/** Lists and counts what matches a filter, without holding up sending for long. */
+export class DeliverySearch {
+  readonly #db: Database.Database;
+  readonly #counter: DeliveryCounter;
+
+  constructor(db: Database.Database, counter: DeliveryCounter) {
+    this.#db = db;
+    this.#counter = counter;
+  }
+
+  /** The newest first. */
+  async list(filter: DeliveryFilter): Promise<readonly DeliverySummary[]> {
+    const limit = limitOf(filter);
+    const plan = this.#plan(filter);
+    const size = plan.ranges.length > MANY_RANGES ? 1 : limit;
+    const readers = plan.ranges.map((range) => new RangeReader(this.#db, range, plan, size));
+    const found = new Map<number, SummaryRow>();
+    while (found.size < limit) {
+      for (const reader of readers) if (reader.isEmpty) await reader.fill();
+      const next = readers.reduce<RangeReader | undefined>(newer, undefined);
+      const row = next?.take();
+      if (row === undefined) break;
+      // A row that is in several ranges is found in each.
+      found.set(row.seq, row);
+    }
+    return [...found.values()].map(summaryOf);
+  }
+
+  async count(filter: DeliveryFilter): Promise<number> {
+    const plan = this.#plan({ ...filter, after: undefined });
+    if (plan.size !== undefined && plan.rest.isEmpty) return plan.size;
+    const seqs = new Set<number>();
+    let count = 0;
+    for (const range of plan.ranges) {
+      const reader = new RangeReader(this.#db, range, plan, STRETCH);
+      if (plan.overlaps) for (const { seq } of await reader.readAll()) seqs.add(seq);
+      else count += await reader.count();
+    }
+    return plan.overlaps ? seqs.size : count;
+  }
+
+  #plan(filter: DeliveryFilter): SearchPlan {
+    return planSearch(this.#db, filter, this.#counter.kinds());
+  }
+}
+
+/** Of two readers, the one whose next row is newer. */
+function newer(best: RangeReader | undefined, reader: RangeReader): RangeReader | undefined {
+  if (reader.next === undefined) return best;
+  if (best?.next === undefined) return reader;
+  return newestFirst(placeOf(reader.next), placeOf(best.next)) < 0 ? reader : best;
+}
+
+function placeOf(row: Pick<SummaryRow, "accepted_at" | "id">): Cursor {
+  return { acceptedAt: row.accepted_at, id: row.id };
+}
+
+/** Reads a range of an index from its newest row on, a stretch at a time. */
+class RangeReader {
+  readonly #db: Database.Database;
+  readonly #range: Range;
+  readonly #rest: Conditions;
+  #from: Cursor;
+  #size: number;
+  #rows: readonly SummaryRow[] = [];
+  #position = 0;
+  #isAtEnd = false;
+
+  constructor(db: Database.Database, range: Range, { rest, start }: SearchPlan, size: number) {
+    this.#db = db;
+    this.#range = range;
+    this.#rest = rest;
+    this.#from = start;
+    this.#size = size;
+  }
+
+  get next(): SummaryRow | undefined {
+    return this.#rows[this.#position];
+  }
+
+  /** Whether rows have to be read before `next` says anything. */
+  get isEmpty(): boolean {
+    return this.next === undefined && !this.#isAtEnd;
+  }
+
+  take(): SummaryRow | undefined {
+    const row = this.next;
+    this.#position += 1;
+    return row;
+  }
+
+  /** Reads the next rows, twice as many as before. */
+  async fill(): Promise<void> {
+    this.#rows = [];
+    this.#position = 0;
+    while (!this.#isAtEnd && this.#rows.length === 0) {
+      const end = this.#stretchEnd();
+      this.#rows = this.#read<SummaryRow>(SUMMARY_COLUMNS, end, this.#size);
+      const last = this.#rows.at(-1);
+      if (last !== undefined && this.#rows.length === this.#size) this.#from = placeOf(last);
+      else this.#advance(end);
+      if (this.#rows.length === 0 && !this.#isAtEnd) await nextTurn();
+    }
+    this.#size *= 2;
+  }
+
+  async readAll(): Promise<readonly { readonly seq: number }[]> {
+    const all: { readonly seq: number }[] = [];
+    while (!this.#isAtEnd) {
+      const end = this.#stretchEnd();
+      all.push(...this.#read<{ seq: number }>("d.seq", end, -1));
+      this.#advance(end);
+      if (!this.#isAtEnd) await nextTurn();
+    }
+    return all;
+  }
+
+  async count(): Promise<number> {
+    let sum = 0;
+    while (!this.#isAtEnd) {
+      const end = this.#stretchEnd();
+      const { sql, values } = this.#where(end);
+      const row = this.#db.prepare(`SELECT count(*) ${sql}`).raw().get(values) as [number];
+      sum += row[0];
+      this.#advance(end);
+      if (!this.#isAtEnd) await nextTurn();
+    }
+    return sum;
+  }
+
+  #read<T>(columns: string, end: Cursor | undefined, limit: number): T[] {
+    const { sql, values } = this.#where(end);
+    const ordered = `SELECT ${columns} ${sql} ORDER BY d.accepted_at DESC, d.id DESC LIMIT ?`;
+    return this.#db.prepare(ordered).all([...values, limit]) as T[];
+  }
+
+  /** Where the next stretch ends; undefined when it is the last, or when every row of the range matches. */
+  #stretchEnd(): Cursor | undefined {
+    if (this.#rest.isEmpty) return undefined;
+    const { sql, values } = this.#where(undefined, false);
+    const row = this.#db
+      .prepare(
+        `SELECT d.accepted_at, d.id ${sql} ORDER BY d.accepted_at DESC, d.id DESC LIMIT 1 OFFSET ${STRETCH - 1}`,
+      )
+      .get([...values]) as Pick<SummaryRow, "accepted_at" | "id"> | undefined;
+    return row && placeOf(row);
+  }
+
+  #advance(end: Cursor | undefined): void {
+    if (end === undefined) this.#isAtEnd = true;
+    else this.#from = end;
+  }
+
+  #where(
+    end: Cursor | undefined,
+    withRest = true,
+  ): { readonly sql: string; readonly values: readonly Bound[] } {
+    const { index, conditions } = this.#range;
+    const { acceptedAt, id } = this.#from;
+    const parts = [conditions.sql, "d.accepted_at <= ? AND (d.accepted_at < ? OR d.id < ?)"];
+    const values: Bound[] = [...conditions.values, acceptedAt, acceptedAt, id];
+    if (end !== undefined) {
+      parts.push("d.accepted_at >= ? AND (d.accepted_at > ? OR d.id >= ?)");
+      values.push(end.acceptedAt, end.acceptedAt, end.id);
+    }
+    if (withRest) {
+      parts.push(this.#rest.sql);
+      values.push(...this.#rest.values);
+    }
+    return { sql: `FROM delivery AS d INDEXED BY ${index} WHERE ${parts.join(" AND ")}`, values };
+  }
+}

@@ -1,0 +1,190 @@
+import type Database from "libsql";
+import { type Cursor, newestFirst, parseCursor } from "../delivery/cursor.ts";
+import {
+  COMPARED_FIELDS,
+  type DeliveryFilter,
+  LAST_ATTEMPT_FIELDS,
+  type OneOrMore,
+  valuesOf,
+} from "../delivery/delivery-filter.ts";
+import { type Bound, Conditions, prefixEnd } from "./conditions.ts";
+import type { DeliveryCount } from "./delivery-counter.ts";
+
+/** Deliveries that an index has next to each other, by time. */
+export interface Range {
+  readonly index: string;
+  readonly conditions: Conditions;
+}
+
+/** How to find what matches a filter: ranges of an index, and what is left to be checked of each row in them. */
+export interface SearchPlan {
+  readonly ranges: readonly Range[];
+  readonly rest: Conditions;
+  /** Rows before this place are not meant. */
+  readonly start: Cursor;
+  /** A row may be in several ranges. */
+  readonly overlaps: boolean;
+  /** How many deliveries there are in the ranges, when it is known. */
+  readonly size: number | undefined;
+}
+
+/** The column that each field of a filter is compared with. */
+const COLUMNS = {
+  state: "state",
+  source: "source",
+  destination: "destination",
+  type: "type",
+  messageId: "message_id",
+  identity: "identity",
+  event: "event",
+  outcome: "outcome",
+  status: "status",
+  endpoint: "endpoint",
+} as const;
+
+type Field = keyof typeof COLUMNS;
+const FIELDS: readonly Field[] = [...COMPARED_FIELDS, ...LAST_ATTEMPT_FIELDS];
+
+/** Fields of which `delivery_by_kind` answers any combination. */
+const KIND_FIELDS: readonly Field[] = ["state", "source", "destination", "type"];
+
+/** Indexes of one column and the time; those with a condition do not have every value. */
+const INDEXED: Partial<Record<Field, { readonly index: string; readonly has?: (value: Bound) => boolean }>> =
+  {
+    messageId: { index: "delivery_by_message_id" },
+    identity: { index: "delivery_by_identity" },
+    event: { index: "delivery_by_event" },
+    outcome: { index: "delivery_by_outcome", has: (value) => value !== "success" },
+    status: { index: "delivery_by_status", has: (value) => Number(value) >= 300 },
+  };
+
+/** SQLite uses an index with a condition only where the statement has the same. */
+const INDEX_CONDITIONS: Readonly<Record<string, string>> = {
+  delivery_by_outcome: "outcome <> 'success'",
+  delivery_by_status: "status >= 300",
+};
+
+/** Beyond this, ranges are taken to be equally large. */
+const LARGE_RANGE = 5_000;
+
+/** The most names of events that a search looks at. */
+const MOST_EVENTS = 500;
+
+/** Chooses, of the indexes that could answer a filter, the one with the fewest rows to look at. */
+export function planSearch(
+  db: Database.Database,
+  filter: DeliveryFilter,
+  kinds: readonly DeliveryCount[],
+): SearchPlan {
+  const start = startOf(filter);
+  if (filter.q !== undefined) {
+    const ranges = rangesOfSearch(db, filter.q).map((range) => sinceOf(range, filter));
+    return { ranges, rest: restOf(filter, []), start, overlaps: true, size: undefined };
+  }
+  const byKind = kinds.filter((kind) => isKindWanted(kind, filter));
+  const size = byKind.reduce((sum, { count }) => sum + count, 0);
+  let best: SearchPlan = {
+    ranges: byKind.map((kind) => sinceOf(rangeOfKind(kind), filter)),
+    rest: restOf(filter, KIND_FIELDS),
+    start,
+    overlaps: false,
+    size: filter.since === undefined && start.acceptedAt === END_OF_TIME ? size : undefined,
+  };
+  let fewest = size;
+  for (const field of FIELDS) {
+    const wanted = filter[field];
+    const indexed = INDEXED[field];
+    if (wanted === undefined || indexed === undefined) continue;
+    const values: readonly Bound[] = valuesOf<Bound>(wanted);
+    if (indexed.has !== undefined && !values.every(indexed.has)) continue;
+    const ranges = [...new Set(values)].map((value) => sinceOf(rangeOf(field, indexed.index, value), filter));
+    const rows = ranges.reduce((sum, range) => sum + roughSizeOf(db, range), 0);
+    if (rows >= fewest) continue;
+    fewest = rows;
+    best = { ranges, rest: restOf(filter, [field]), start, overlaps: false, size: undefined };
+  }
+  return best;
+}
+
+const END_OF_TIME = Number.MAX_SAFE_INTEGER;
+
+function startOf({ until = END_OF_TIME, after }: DeliveryFilter): Cursor {
+  const end: Cursor = { acceptedAt: until, id: "" };
+  if (after === undefined) return end;
+  const cursor = parseCursor(after);
+  return newestFirst(cursor, end) > 0 ? cursor : end;
+}
+
+function restOf(filter: DeliveryFilter, answered: readonly Field[]): Conditions {
+  const rest = new Conditions();
+  for (const field of FIELDS) if (!answered.includes(field)) rest.any(`d.${COLUMNS[field]}`, filter[field]);
+  return rest;
+}
+
+function sinceOf(range: Range, { since }: DeliveryFilter): Range {
+  if (since !== undefined) range.conditions.add("d.accepted_at >= ?", since);
+  return range;
+}
+
+function rangeOf(field: Field, index: string, value: Bound): Range {
+  const conditions = new Conditions().add(`d.${COLUMNS[field]} = ?`, value);
+  const ofIndex = INDEX_CONDITIONS[index];
+  if (ofIndex !== undefined) conditions.add(`d.${ofIndex}`);
+  return { index, conditions };
+}
+
+function rangeOfKind({ destination, type, state }: DeliveryCount): Range {
+  const sql = "d.destination = ? AND d.type = ? AND d.state = ?";
+  return { index: "delivery_by_kind", conditions: new Conditions().add(sql, destination, type, state) };
+}
+
+function isKindWanted(kind: DeliveryCount, filter: DeliveryFilter): boolean {
+  const { destination, type, state } = kind;
+  return (
+    isWanted(filter.state, state) &&
+    isWanted(filter.destination, destination) &&
+    isWanted(filter.type, type) &&
+    // A destination is called `<source>/<destination>`, and a source's name has no slash.
+    isWanted(filter.source, destination.slice(0, Math.max(destination.indexOf("/"), 0)))
+  );
+}
+
+function isWanted(wanted: OneOrMore<string> | undefined, value: string): boolean {
+  return wanted === undefined || valuesOf(wanted).includes(value);
+}
+
+/** What `q` finds: an id, a messageId, an identity, or events whose name starts with it. */
+function rangesOfSearch(db: Database.Database, q: string): readonly Range[] {
+  const id: Range = { index: "sqlite_autoindex_delivery_1", conditions: new Conditions().add("d.id = ?", q) };
+  const exact = (["messageId", "identity"] as const).map((field) =>
+    rangeOf(field, INDEXED[field]?.index ?? "", q),
+  );
+  const events = eventsWith(db, q).map((event) => rangeOf("event", "delivery_by_event", event));
+  return [id, ...exact, ...events];
+}
+
+/** Names of events that start so, each found with one step in the index. */
+function eventsWith(db: Database.Database, prefix: string): readonly string[] {
+  const next = db
+    .prepare("SELECT min(event) FROM delivery WHERE event IS NOT NULL AND event >= ? AND event < ?")
+    .raw();
+  const end = prefixEnd(prefix);
+  const events: string[] = [];
+  for (let from = prefix; events.length < MOST_EVENTS;) {
+    const [event] = next.get([from, end]) as [string | null];
+    if (event === null) break;
+    events.push(event);
+    from = `${event}\u0001`;
+  }
+  return events;
+}
+
+function roughSizeOf(db: Database.Database, { index, conditions }: Range): number {
+  const row = db
+    .prepare(
+      `SELECT count(*) FROM (SELECT 1 FROM delivery AS d INDEXED BY ${index} WHERE ${conditions.sql} LIMIT ${LARGE_RANGE})`,
+    )
+    .raw()
+    .get([...conditions.values]) as [number];
+  return row[0];
+}
