@@ -222,10 +222,24 @@ describe("stats", () => {
       { source: "shop", usage: 5 },
       { source: "app", usage: 1 },
     ]);
+    // Both are tried again 2.5 to 5 s from now.
+    const nextDueAt: unknown = expect.toSatisfy(
+      (at: number) => at >= clock.now() + 2_500 && at <= clock.now() + 5_000,
+    );
+    const waiting = { oldestPendingAt: clock.now(), nextDueAt };
+    const none = { pending: 0, delivered: 0, failed: 0, expired: 0 };
     expect(stats.destinations).toEqual([
-      { destination: "shop/webhooks", enabled: true, pending: 2, delivered: 2, failed: 1, expired: 0 },
-      { destination: "app/off", enabled: false, pending: 0, delivered: 0, failed: 0, expired: 0 },
-      { destination: "app/on", enabled: true, pending: 1, delivered: 0, failed: 0, expired: 0 },
+      {
+        ...none,
+        destination: "shop/webhooks",
+        enabled: true,
+        pending: 2,
+        delivered: 2,
+        failed: 1,
+        ...waiting,
+      },
+      { ...none, destination: "app/off", enabled: false },
+      { ...none, destination: "app/on", enabled: true, pending: 1, ...waiting },
     ]);
     const [answering, silent] = stats.endpoints.toSorted((a, b) =>
       b.destination.localeCompare(a.destination),

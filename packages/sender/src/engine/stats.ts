@@ -20,6 +20,10 @@ export interface SenderStats {
     readonly delivered: number;
     readonly failed: number;
     readonly expired: number;
+    /** When the oldest pending delivery was accepted, in milliseconds since 1970. */
+    readonly oldestPendingAt?: number | undefined;
+    /** When the first of the pending deliveries is due, in milliseconds since 1970. */
+    readonly nextDueAt?: number | undefined;
   }[];
   /** Each endpoint since the sender was created. */
   readonly endpoints: readonly EndpointStats[];

@@ -33,6 +33,7 @@ const deliverySummary = {
   acceptedAt: DATE_TIME,
   dueAt: DATE_TIME,
   endedAt: DATE_TIME,
+  resendOf: TEXT,
   attempts: { type: "array", items: ref("Attempt") },
 };
 
@@ -75,12 +76,16 @@ export const schemas: Readonly<Record<string, Schema>> = {
       code: TEXT,
       message: TEXT,
       response: TEXT,
+      cut: { type: "boolean" },
+      requestHeaders: { type: "object", additionalProperties: TEXT },
+      responseHeaders: { type: "object", additionalProperties: TEXT },
       fault: TEXT,
     },
-    ["status", "code", "message", "fault"],
+    ["status", "code", "message", "cut", "requestHeaders", "responseHeaders", "fault"],
   ),
-  Delivery: object(deliverySummary, ["event", "dueAt", "endedAt"]),
+  Delivery: object(deliverySummary, ["resendOf", "event", "dueAt", "endedAt"]),
   DeliveryDetail: object({ ...deliverySummary, body: TEXT, signature: TEXT, curl: TEXT }, [
+    "resendOf",
     "event",
     "dueAt",
     "endedAt",
