@@ -63,6 +63,9 @@ const TARGET_FORM: OptionsForm = {
 /**
  * Starts a sender for a test: like `createSender`, with `expect`, `inject` and `target`.
  *
+ * Nothing of it keeps the process running, unless you wait for something: a call, `settled()`, `idle()`, an expectation or an
+ * attempt. So a run ends also where a test failed before `close()`.
+ *
  * @throws SettingsError when the settings are not valid, naming everything that is wrong
  * @throws TypeError when another option is wrong or unknown, or the target is not an application
  * @example
@@ -76,7 +79,8 @@ const TARGET_FORM: OptionsForm = {
 export async function createTestSender(options: TestSenderOptions): Promise<TestSender> {
   checkSenderOptions(WHAT, options, [TARGET_FORM]);
   checkPorts(WHAT, options);
-  const { clock = systemClock() } = options;
+  // A test that fails before it closes the sender must end by itself.
+  const { clock = systemClock({ keepAlive: false }) } = options;
   const transport = faultyTransport(openTransport(WHAT, options));
   if (!("target" in options)) {
     return withTools(await openSender(WHAT, { ...options, clock, transport }), clock, transport);

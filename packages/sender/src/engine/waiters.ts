@@ -7,6 +7,9 @@ interface Waiter {
   readonly fail: (error: Error) => void;
 }
 
+// A longer timer would fire at once.
+const LONGEST_MS = 2 ** 31 - 1;
+
 /** What is looked up in the store. */
 type Lookup = Pick<DeliveryStore, "find" | "counts">;
 
@@ -20,6 +23,7 @@ export class Waiters {
   destinations: readonly string[] = [];
   readonly #byDelivery = new Map<string, Set<Waiter>>();
   #forIdle: Waiter[] = [];
+  readonly #keepAlive = new KeepAlive();
   #working = 0;
   #isClosed = false;
 
@@ -29,11 +33,15 @@ export class Waiters {
 
   /** Resolves to the deliveries when all have ended. */
   settled(ids: readonly string[]): Promise<readonly Delivery[]> {
-    return Promise.all(ids.map((id) => this.#settledOne(id)));
+    return this.#keepAlive.until(Promise.all(ids.map((id) => this.#settledOne(id))));
   }
 
   /** Resolves when nothing is being accepted and nothing is pending. */
-  async idle(): Promise<void> {
+  idle(): Promise<void> {
+    return this.#keepAlive.until(this.#untilIdle());
+  }
+
+  async #untilIdle(): Promise<void> {
     for (;;) {
       // Registered before counting, or a change between the two would be missed.
       const change = new Promise<void>((wake, fail) => this.#forIdle.push({ wake, fail }));
@@ -75,6 +83,7 @@ export class Waiters {
     this.#byDelivery.clear();
     const notIdle = new SenderClosedError("The sender was closed before it was idle.");
     for (const { fail } of this.#forIdle.splice(0)) fail(notIdle);
+    this.#keepAlive.release();
   }
 
   async #countPending(): Promise<number> {
@@ -115,4 +124,30 @@ function closedError(id: string): SenderClosedError {
   return new SenderClosedError(
     `The sender was closed before delivery ${id} was known to have ended. A store on disk keeps it; it continues at the next start.`,
   );
+}
+
+/**
+ * Keeps the process running while somebody waits for a promise, though nothing else would: the servers and timers of a test
+ * do not, so that a test that fails before `close()` ends by itself.
+ */
+class KeepAlive {
+  #waiting = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  async until<T>(work: Promise<T>): Promise<T> {
+    this.#waiting += 1;
+    this.#timer ??= setInterval(() => {}, LONGEST_MS);
+    try {
+      return await work;
+    } finally {
+      this.#waiting -= 1;
+      if (this.#waiting === 0) this.release();
+    }
+  }
+
+  /** Lets the process end from now on, also while somebody still waits. */
+  release(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
 }

@@ -26,8 +26,11 @@ export async function openTarget(target: Target): Promise<OpenTarget> {
   // What takes no response cannot answer as a listener does.
   const hint = typeof target === "function" && target.length < 2 ? FETCH_HINT : "";
   const server = createServer((request, response) => void guarded(answer, hint, request, response));
+  // The sender's side of a connection keeps the process running for as long as a request takes.
+  server.on("connection", (socket) => socket.unref());
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
+  server.unref();
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}/`,
