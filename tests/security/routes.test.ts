@@ -56,7 +56,7 @@ const REFUSED: readonly (readonly [
   ],
   ["with an empty token", 401, { authorization: "Bearer " }],
   ["with the token's beginning", 401, { authorization: `Bearer ${TOKEN.slice(0, -1)}` }],
-  ["with another cookie", 401, { cookie: "countersign_token=another" }],
+  ["with another cookie", 401, { cookie: "countersign_4010=another" }],
   ["of a foreign Host", 403, { ...withToken, host: "evil.example" }],
   ["of a Host that only begins like this machine", 403, { ...withToken, host: "127.0.0.1.evil.example" }],
   ["of a foreign Origin", 403, { ...withToken, origin: "https://evil.example" }],

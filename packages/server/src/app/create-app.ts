@@ -70,7 +70,8 @@ export function createApp(options: AppOptions): FastifyInstance {
   answerWithProblems(app, onError);
   app.register(ingestRoutes, { prefix: "/v1", ingest: createIngest(options) });
   app.register(async (scope) => {
-    scope.addHook("onRequest", createGuard(options));
+    const guard = createGuard(options);
+    scope.addHook("onRequest", guard.check);
     // A form on a web page can send text/plain without asking first.
     scope.removeContentTypeParser("text/plain");
     scope.register(apiRoutes, { prefix: "/api", context });
@@ -79,9 +80,10 @@ export function createApp(options: AppOptions): FastifyInstance {
       reply.type(metrics.contentType).send(await metrics.render()),
     );
     scope.get("/healthz", async () => ({ status: "ok" }));
-    scope.get("/readyz", async (_request, reply) => {
-      const { ready, ...state } = await readiness(context.sender, context.room);
-      return reply.code(ready ? 200 : 503).send(state);
+    scope.get("/readyz", async (request, reply) => {
+      const { ready, status, ...details } = await readiness(context);
+      // Names of destinations, and what the store says of its files, are not for everyone on the network.
+      return reply.code(ready ? 200 : 503).send({ status, ...(guard.isTrusted(request) && details) });
     });
   });
   return app;

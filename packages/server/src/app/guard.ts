@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { isIP } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Problem } from "../api/problem.ts";
@@ -12,26 +12,33 @@ export interface GuardOptions {
   readonly allowHosts?: readonly string[] | undefined;
 }
 
-const COOKIE = "countersign_token";
 const OPEN_TO_ALL = new Set(["/healthz", "/readyz"]);
 
+/** Keeps others out. */
+export interface Guard {
+  /** A hook that refuses a request, or redirects it. */
+  readonly check: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined>;
+  /** Whether a request carries the token, or none is asked for. */
+  readonly isTrusted: (request: FastifyRequest) => boolean;
+}
+
 /**
- * Creates the hook that keeps others out: web pages that a developer visits (by Host, so that DNS rebinding does not help,
- * by Origin and by Sec-Fetch-Site), and on a network everyone without the token.
+ * Creates what keeps others out: web pages that a developer visits (by Host, so that DNS rebinding does not help, by
+ * Origin and by Sec-Fetch-Site), and on a network everyone without the token.
  */
-export function createGuard({ token, allowHosts = [] }: GuardOptions) {
+export function createGuard({ token, allowHosts = [] }: GuardOptions): Guard {
   const hosts = new Set(["localhost", ...allowHosts.map((host) => host.toLowerCase())]);
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
+  const isTrusted = (request: FastifyRequest): boolean => token === undefined || presents(request, token);
+  const check: Guard["check"] = async (request, reply) => {
     assertHost(request, hosts);
     assertOrigin(request);
     if (token === undefined || OPEN_TO_ALL.has(pathOf(request))) return undefined;
     const given = new URLSearchParams(request.url.split("?")[1]).get("token");
     if (pathOf(request) === "/" && given !== null && matches(given, token)) {
-      return reply
-        .header("set-cookie", `${COOKIE}=${encodeURIComponent(token)}; HttpOnly; SameSite=Strict; Path=/`)
-        .redirect("/", 303);
+      const cookie = `${cookieName(request)}=${cookieValue(request, token)}`;
+      return reply.header("set-cookie", `${cookie}; HttpOnly; SameSite=Strict; Path=/`).redirect("/", 303);
     }
-    if (!presented(request).some((candidate) => matches(candidate, token))) {
+    if (!isTrusted(request)) {
       if (isPageFile(pathOf(request)) && request.method === "GET") return withoutToken(request, reply);
       reply.header("www-authenticate", "Bearer");
       throw new Problem(
@@ -41,6 +48,19 @@ export function createGuard({ token, allowHosts = [] }: GuardOptions) {
     }
     return undefined;
   };
+  return { check, isTrusted };
+}
+
+/**
+ * A browser sends a cookie to every port of a host. So it is named by the port, for several servers not to overwrite each
+ * other's, and it holds not the token but what only this port accepts in its place.
+ */
+function cookieName({ socket }: FastifyRequest): string {
+  return `countersign_${socket.localPort}`;
+}
+
+function cookieValue({ socket }: FastifyRequest, token: string): string {
+  return createHmac("sha256", token).update(`countersign cookie ${socket.localPort}`).digest("hex");
 }
 
 /** Lets the page itself through, which has nothing to hide and asks for the token. Programs learn from the status. */
@@ -76,22 +96,13 @@ function pathOf(request: FastifyRequest): string {
   return request.url.split("?", 1)[0] ?? "";
 }
 
-function presented({ headers }: FastifyRequest): readonly string[] {
-  const bearer = /^bearer\s+(\S+)$/i.exec(headers.authorization ?? "")?.[1];
-  const cookie = headers.cookie
-    ?.split(";")
-    .map((pair) => pair.trim())
-    .find((pair) => pair.startsWith(`${COOKIE}=`))
-    ?.slice(COOKIE.length + 1);
-  return [bearer, cookie && decoded(cookie)].filter((value) => value !== undefined);
-}
-
-function decoded(value: string): string {
-  try {
-    return decodeURIComponent(value);
-  } catch {
-    return "";
-  }
+function presents(request: FastifyRequest, token: string): boolean {
+  const { authorization = "", cookie = "" } = request.headers;
+  const bearer = /^bearer\s+(\S+)$/i.exec(authorization)?.[1];
+  if (bearer !== undefined && matches(bearer, token)) return true;
+  const name = `${cookieName(request)}=`;
+  const pair = cookie.split(";").find((one) => one.trim().startsWith(name));
+  return pair !== undefined && matches(pair.trim().slice(name.length), cookieValue(request, token));
 }
 
 /** In constant time, whatever the lengths. */

@@ -1,24 +1,41 @@
-import type { Sender } from "@countersign/sender";
-import type { StoreRoom } from "../live/store-room.ts";
+import type { ApiContext } from "../api/operation.ts";
+import type { StoreStateJson } from "../live/store-room.ts";
 import { destinationsWithoutSettings, withoutSettingsLine } from "../settings/settings-edit.ts";
 
 /** Whether a server can take calls, and what its operator should know. */
 export interface Readiness {
   /** Whether calls can be stored. */
   readonly ready: boolean;
-  /** `degraded`: calls are stored, and something waits for the operator. `full`: the store has no room for calls. */
-  readonly status: "ok" | "degraded" | "full";
+  /**
+   * `degraded`: calls are stored, and something waits for the operator. `full`: the store has no room for calls. `down`: it
+   * does not answer. `unsafe`: it would not keep what it is given.
+   */
+  readonly status: "ok" | "degraded" | Exclude<StoreStateJson["state"], "up">;
   readonly problems?: readonly string[];
+  readonly store: StoreStateJson;
+  /** Whether this server sends what it accepts. */
+  readonly delivers: boolean;
 }
 
-/** Looks at the store, and at what waits in it. Rejects if the store does not answer. */
-export async function readiness(sender: Sender, room: StoreRoom): Promise<Readiness> {
+/** Looks at the store, and at what waits in it. */
+export async function readiness({ sender, room, info }: ApiContext): Promise<Readiness> {
+  const store = room.state();
+  const about = { store, delivers: info.delivers };
+  // A store that is down would only let the question wait.
+  if (store.state === "down") return { ready: false, status: "down", ...problems(store), ...about };
   const waiting = (await destinationsWithoutSettings(sender)).map(
     (destination) =>
       `${withoutSettingsLine(destination)}. Add it with PUT /api/sources/NAME/destinations/NAME, or in the config file.`,
   );
-  const full = room.problem();
-  if (full !== undefined) return { ready: false, status: "full", problems: [full, ...waiting] };
-  if (waiting.length > 0) return { ready: true, status: "degraded", problems: waiting };
-  return { ready: true, status: "ok" };
+  if (store.state !== "up")
+    return { ready: false, status: store.state, ...problems(store, waiting), ...about };
+  if (waiting.length > 0) return { ready: true, status: "degraded", problems: waiting, ...about };
+  return { ready: true, status: "ok", ...about };
+}
+
+function problems(
+  { state, reason = `The store is ${state}.` }: StoreStateJson,
+  others: readonly string[] = [],
+): Pick<Readiness, "problems"> {
+  return { problems: [reason, ...others] };
 }

@@ -199,7 +199,8 @@ const STORE_FULL: Refusal = {
   status: 503,
   code: "store_full",
   message: "The store is full",
-  detail: "The store accepts messages again when pending ones are delivered. Send the request again later.",
+  detail:
+    "Nothing can be stored until deliveries have ended, or the operator has made room; /readyz says why. Send the request again later.",
 };
 
 const NOT_FOUND: Refusal = {

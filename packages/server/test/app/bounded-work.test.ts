@@ -134,9 +134,9 @@ describe("a store that is full", () => {
       await fill(server, () => large);
       expect(problems).toHaveLength(1);
       const readyz = await send(`${server.url}/readyz`);
-      expect([readyz.status, readyz.json()]).toEqual([
+      expect([readyz.status, readyz.json()]).toMatchObject([
         503,
-        { status: "full", problems: [expect.stringContaining("full")] },
+        { status: "full", problems: [expect.stringContaining("full")], store: { state: "full" } },
       ]);
       receiver.down = false;
       await clock.advance("1h");

@@ -74,7 +74,7 @@ describe("the token", () => {
       const answer = await send(url + path);
       expect([answer.status, answer.headers["www-authenticate"]]).toEqual([401, "Bearer"]);
       expect((await send(url + path, { headers: { authorization: "Bearer wrong" } })).status).toBe(401);
-      expect((await send(url + path, { headers: { cookie: "countersign_token=%" } })).status).toBe(401);
+      expect((await send(url + path, { headers: { cookie: "countersign_4010=%" } })).status).toBe(401);
     }
     expect((await send(`${url}/api/sources`, { headers: { authorization: "Bearer s3cret" } })).status).toBe(
       200,
@@ -94,9 +94,36 @@ describe("the token", () => {
     expect([answer.status, answer.headers.location]).toEqual([303, "/"]);
     const [cookie = ""] = answer.headers["set-cookie"] ?? [];
     expect(cookie).toMatch(/; HttpOnly; SameSite=Strict; Path=\/$/);
-    expect(
-      (await send(`${url}/api/sources`, { headers: { cookie: cookie.split(";")[0] ?? "" } })).status,
-    ).toBe(200);
+    const kept = { cookie: `other=1; ${cookie.split(";")[0]}` };
+    expect((await send(`${url}/api/sources`, { headers: kept })).status).toBe(200);
+  });
+
+  it("is not in the cookie, which a browser sends to every port of the host, and each port has a cookie of its own", async () => {
+    const servers = [await start({ token: "s3cret" }), await start({ token: "s3cret" })];
+    const cookies: string[] = [];
+    for (const { url } of servers) {
+      const [cookie = ""] = (await send(`${url}/?token=s3cret`)).headers["set-cookie"] ?? [];
+      expect(cookie).not.toContain("s3cret");
+      cookies.push(cookie.split(";")[0] ?? "");
+    }
+    const [first, second] = cookies.map((cookie) => cookie.split("=")) as [string[], string[]];
+    expect(first[0]).not.toBe(second[0]);
+    const url = `${servers[0]?.url}/api/sources`;
+    const taken = { cookie: `${first[0]}=${second[1]}` };
+    expect((await send(url, { headers: taken })).status).toBe(401);
+    expect((await send(url, { headers: { cookie: `${first[0]}=s3cret` } })).status).toBe(401);
+    expect((await send(url, { headers: { cookie: cookies.join("; ") } })).status).toBe(200);
+  });
+
+  it("is needed to learn from /readyz more than the status: names of destinations and of files", async () => {
+    const { url } = await start({ token: "s3cret" });
+    expect((await send(`${url}/readyz`)).json()).toEqual({ status: "ok" });
+    const headers = { authorization: "Bearer s3cret" };
+    expect((await send(`${url}/readyz`, { headers })).json()).toEqual({
+      status: "ok",
+      store: { state: "up" },
+      delivers: true,
+    });
   });
 });
 
@@ -225,6 +252,6 @@ describe("health and metrics", () => {
     ]) {
       expect(text).toContain(line);
     }
-    expect((await send(`${url}/readyz`)).json()).toEqual({ status: "ok" });
+    expect((await send(`${url}/readyz`)).json()).toMatchObject({ status: "ok" });
   });
 });
