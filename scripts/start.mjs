@@ -9,27 +9,21 @@ const SECRET = "dev";
 const port = process.env.RECEIVER_PORT ?? "3000";
 const to = `http://localhost:${port}/webhooks`;
 
-const run = (name, file, args, env = {}) => {
+const run = (name, file, args, { stdin = "ignore", env = {} } = {}) => {
   const child = spawn(process.execPath, [`${root}${file}`, ...args], {
     cwd: root,
     env: { ...process.env, ...env },
-    stdio: ["ignore", "inherit", "inherit"],
+    stdio: [stdin, "inherit", "inherit"],
   });
   return { name, child };
 };
 
 const receiver = run("receiver", "examples/express/dist/server.js", [], {
-  PORT: port,
-  WEBHOOK_SECRET: SECRET,
+  env: { PORT: port, WEBHOOK_SECRET: SECRET },
 });
-const server = run("server", "packages/cli/dist/bin.js", [
-  "serve",
-  "--to",
-  to,
-  "--secret",
-  SECRET,
-  ...process.argv.slice(2),
-]);
+const args = ["serve", "--to", to, "--secret", SECRET, ...process.argv.slice(2)];
+// The server has the keys.
+const server = run("server", "packages/cli/dist/bin.js", args, { stdin: "inherit" });
 
 // Both belong together: when one has ended, for whatever reason, the other is told to.
 let code = 0;
