@@ -21,6 +21,7 @@ import { FileRoom } from "./file-room.ts";
 import { Lane, type LaneOptions } from "./lane.ts";
 import { ProfileTable } from "./profile-table.ts";
 import { Retention, totalOf } from "./retention.ts";
+import { isRepeatedId } from "./sqlite-error.ts";
 import { WriteQueue } from "./write-queue.ts";
 
 /** What an open store works with. */
@@ -78,6 +79,7 @@ export class OpenStore {
     let written: WrittenAcceptance = NOTHING_WRITTEN;
     if (acceptance.uniqueForMs !== undefined) this.#retention.keepKeysFor(acceptance.uniqueForMs);
     const run = (): void => {
+      written = NOTHING_WRITTEN;
       written = this.#writer.write(acceptance);
       if (this.#room === undefined) return;
       removed = this.#makeRoom(this.#room);
@@ -90,7 +92,12 @@ export class OpenStore {
       }
       if (removed.length > 0) this.#counter.forget(removed);
     };
-    await this.#writes.add(run, committed);
+    try {
+      await this.#writes.add(run, committed);
+    } catch (error) {
+      // It is accepted for the second time.
+      if (!isRepeatedId(error)) throw error;
+    }
     return written;
   }
 

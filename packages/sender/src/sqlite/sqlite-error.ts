@@ -36,3 +36,14 @@ export function storeErrorOf(cause: unknown, path: string): StoreError {
   }
   return new StoreError("ERR_STORE_FAILED", `The store ${path} failed: ${message}`, cause);
 }
+
+/** Whether a write failed because a delivery with its id is stored. */
+export function isRepeatedId(error: unknown): boolean {
+  const cause: unknown = error instanceof StoreError ? error.cause : error;
+  return isConstraint(cause) && cause.message.includes("delivery.id");
+}
+
+/** Whether a write does not fit what is stored: it says nothing about the database. */
+export function isConstraint(cause: unknown): cause is Error {
+  return cause instanceof Error && "code" in cause && String(cause.code).startsWith("SQLITE_CONSTRAINT");
+}

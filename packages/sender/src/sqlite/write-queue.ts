@@ -1,7 +1,7 @@
 import type Database from "libsql";
 import type { StoreState } from "../store/delivery-store.ts";
 import { StoreError } from "../store/store-error.ts";
-import { storeErrorOf } from "./sqlite-error.ts";
+import { isConstraint, storeErrorOf } from "./sqlite-error.ts";
 
 interface Write {
   /** Runs inside of a transaction; may run again in another one. */
@@ -94,7 +94,7 @@ export class WriteQueue {
   #fail(group: readonly Write[], cause: unknown): void {
     const error = storeErrorOf(cause, this.#path);
     // What the store itself refuses says nothing about the database.
-    if (!this.#isDown && !(cause instanceof StoreError)) {
+    if (!this.#isDown && !(cause instanceof StoreError) && !isConstraint(cause)) {
       this.#isDown = true;
       this.#hooks.stateChanged({ state: "down", reason: error.message });
     }

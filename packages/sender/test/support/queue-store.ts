@@ -55,6 +55,7 @@ export class QueueStore implements DeliveryStore {
   readonly #workers = new Map<string, () => void>();
   readonly #consumers = new Set<Consumer>();
   #jobsEver = 0;
+  #isClosed = false;
   #context: StoreContext | undefined;
 
   open(context: StoreContext): Promise<{ readonly generation: number }> {
@@ -66,6 +67,8 @@ export class QueueStore implements DeliveryStore {
   async accept(acceptance: Acceptance): Promise<Accepted> {
     await Promise.resolve();
     const { calls, messages, deliveries, traits, uniqueForMs } = acceptance;
+    // Whoever did not hear that it was stored repeats it.
+    if (deliveries.some(({ id }) => this.#jobs.has(id))) return { repeats: [] };
     if (traits !== undefined) this.#changeTraits(traits);
     const repeats: number[] = [];
     for (const [position, call] of calls.entries()) {
@@ -92,7 +95,12 @@ export class QueueStore implements DeliveryStore {
     const original = this.#jobs.get(id)?.delivery;
     if (original === undefined) return false;
     const { acceptedAt, message } = next;
-    this.#add(next.id, original.destination, { ...original, ...message, acceptedAt }, id);
+    this.#add(
+      next.id,
+      original.destination,
+      { ...original, ...(message && { event: undefined, ...message }), acceptedAt },
+      id,
+    );
     return true;
   }
 
@@ -104,6 +112,7 @@ export class QueueStore implements DeliveryStore {
       Object.entries(job.due.progress).map(([url, { rejected }]) => [url, { rejected }]),
     );
     this.#postpone(job, { ...job.due, dueAt: this.#now(), progress });
+    this.#workers.get(job.delivery.destination)?.();
     return true;
   }
 
@@ -151,8 +160,11 @@ export class QueueStore implements DeliveryStore {
     return Promise.resolve(this.#jobs.get(id)?.delivery);
   }
 
-  list(filter: DeliveryFilter): Promise<readonly DeliverySummary[]> {
-    return Promise.resolve(this.#matching(filter).slice(0, limitOf(filter)));
+  async list(filter: DeliveryFilter): Promise<readonly DeliverySummary[]> {
+    await Promise.resolve();
+    if (this.#isClosed) throw new StoreError("ERR_STORE_CLOSED", "The store is closed.");
+    if (filter.after !== undefined) parseCursor(filter.after);
+    return this.#matching(filter).slice(0, limitOf(filter));
   }
 
   count(filter: DeliveryFilter): Promise<number> {
@@ -209,6 +221,7 @@ export class QueueStore implements DeliveryStore {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     await Promise.all([...this.#consumers].map((consumer) => consumer.stop()));
   }
 
@@ -266,7 +279,6 @@ export class QueueStore implements DeliveryStore {
   }
 
   #add(id: string, destination: string, message: Omit<NewMessage, "call">, resendOf?: string): void {
-    if (this.#jobs.has(id)) return;
     const { messageId, type, source, identity, event, acceptedAt, body } = message;
     const info = { id, destination, messageId, type, source, identity, event, acceptedAt };
     this.#jobsEver += 1;

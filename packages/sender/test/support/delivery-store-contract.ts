@@ -1,0 +1,821 @@
+import { systemClock, type Clock } from "@countersign/protocol";
+import type { Attempt, DeliveryState, MessageType } from "@countersign/sender";
+import {
+  cursorOf,
+  type DeliveryFilter,
+  type DeliveryStore,
+  type DueDelivery,
+  matchesFilter,
+  newestFirst,
+  type Settlement,
+  type StoreContext,
+} from "@countersign/sender/store";
+import { virtualClock, type VirtualClock } from "@countersign/sender/testing";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { acceptanceOf, type DeliveryToAccept, quietContext } from "./acceptances.ts";
+
+/** A store under test. */
+export interface StoreUnderTest {
+  /** An empty store that is not open yet. */
+  readonly store: DeliveryStore;
+  /** The same data again, as after a restart; absent where data ends with the store. The store is closed by then. */
+  readonly again?: () => DeliveryStore;
+  /** Removes what the store leaves behind. Every store is closed by then. */
+  readonly dispose?: () => void | Promise<void>;
+}
+
+const SHOP = "shop/crm";
+const MAIL = "shop/mail";
+const APP = "app/crm";
+
+const ENDPOINT = "https://example.com/a";
+const PATIENCE = { timeout: 10_000 };
+
+/** Rounds that a store hands over and a test ends. */
+class Rounds {
+  readonly handedOver: DueDelivery[] = [];
+  readonly settled: string[] = [];
+  readonly #ends = new Map<string, (settlement: Settlement) => void>();
+
+  /** Serves a destination; each delivery waits until the test settles it. */
+  serve(store: DeliveryStore, destination: string, concurrency = 10): { stop(): Promise<void> } {
+    return store.consume(destination, concurrency, {
+      deliver: (due) => {
+        this.handedOver.push(due);
+        return new Promise((resolve) => this.#ends.set(due.delivery.id, resolve));
+      },
+      settled: ({ delivery }) => this.settled.push(delivery.id),
+      lost: ({ delivery }) => this.settled.push(`lost ${delivery.id}`),
+    });
+  }
+
+  ids(): readonly string[] {
+    return this.handedOver.map(({ delivery }) => delivery.id);
+  }
+
+  /** Waits until these were handed over, in this order. */
+  async toBe(...ids: readonly string[]): Promise<void> {
+    await expect.poll(() => this.ids(), PATIENCE).toEqual(ids);
+  }
+
+  /** Ends the round of a delivery, and waits until this is stored. */
+  async end(id: string, settlement: Settlement): Promise<void> {
+    const before = this.settled.length;
+    this.#end(id, settlement);
+    await expect.poll(() => this.settled.slice(before), PATIENCE).toContain(id);
+  }
+
+  /** Ends every round that is under way, so that a store can close. */
+  endAll(now: number): void {
+    for (const id of this.#ends.keys()) this.#end(id, { state: "delivered", endedAt: now, attempts: [] });
+  }
+
+  #end(id: string, settlement: Settlement): void {
+    this.#ends.get(id)?.(settlement);
+    this.#ends.delete(id);
+  }
+}
+
+function attempt(round: number, change: Partial<Attempt> = {}): Attempt {
+  const times = { startedAt: 1_700_000_000_000 + round, durationMs: 12.5 };
+  return { round, endpoint: ENDPOINT, ...times, outcome: "success", status: 200, response: "ok", ...change };
+}
+
+/**
+ * What every {@link DeliveryStore} promises, as tests: call it at the top of a test file.
+ *
+ * @param name - The store, for the tests' titles.
+ * @param make - Makes an empty store for each test.
+ */
+export function testDeliveryStore(name: string, make: () => StoreUnderTest | Promise<StoreUnderTest>): void {
+  describe(`${name} keeps the contract of a DeliveryStore`, () => {
+    let made: StoreUnderTest;
+    let store: DeliveryStore;
+    let clock: VirtualClock;
+    let rounds: Rounds;
+    let ended: string[];
+    let now: number;
+
+    const contextOf = (time: Clock): StoreContext => ({
+      ...quietContext(time),
+      ended: (id) => void ended.push(id),
+    });
+
+    beforeEach(async () => {
+      clock = virtualClock("2026-03-01T12:00:00Z");
+      now = clock.now();
+      ended = [];
+      rounds = new Rounds();
+      made = await make();
+      ({ store } = made);
+      await store.open(contextOf(clock));
+    });
+
+    afterEach(async () => {
+      const closing = store.close();
+      rounds.endAll(clock.now());
+      await closing;
+      await made.dispose?.();
+    });
+
+    const accept = (...deliveries: readonly (Partial<DeliveryToAccept> & { readonly id: string })[]) =>
+      store.accept(
+        acceptanceOf(deliveries.map((delivery) => ({ destination: SHOP, acceptedAt: now, ...delivery }))),
+      );
+    const listed = async (filter: DeliveryFilter = {}): Promise<readonly string[]> =>
+      (await store.list(filter)).map(({ id }) => id);
+    const delivered = (...attempts: readonly Attempt[]): Settlement => ({
+      state: "delivered",
+      endedAt: clock.now(),
+      attempts,
+    });
+
+    describe("accepting", () => {
+      it("keeps every field of a call, its exact bytes once for all destinations", async () => {
+        const [call] = acceptanceOf([{ id: "x", destination: SHOP, acceptedAt: now }]).calls;
+        const body = Buffer.from('{"ä":"\u{1F600}"}');
+        await store.accept({
+          calls: [call].flatMap((one) => one ?? []),
+          messages: [
+            {
+              call: 0,
+              messageId: "m1",
+              type: "track",
+              source: "shop",
+              identity: "ü1",
+              event: "Bought",
+              acceptedAt: now,
+              body,
+            },
+          ],
+          deliveries: [
+            { id: "d1", destination: SHOP, message: 0 },
+            { id: "d2", destination: MAIL, message: 0 },
+          ],
+        });
+        for (const [id, destination] of [
+          ["d1", SHOP],
+          ["d2", MAIL],
+        ] as const) {
+          const found = await store.find(id, "shop");
+          expect({ ...found, body: undefined }).toMatchObject({
+            id,
+            destination,
+            messageId: "m1",
+            type: "track",
+            source: "shop",
+            identity: "ü1",
+            event: "Bought",
+            acceptedAt: now,
+            state: "pending",
+            dueAt: now,
+            attempts: [],
+          });
+          expect(Buffer.from(found?.body ?? [])).toEqual(body);
+        }
+        expect(await store.find("d3")).toBeUndefined();
+      });
+
+      it("takes calls without messages, and none at all", async () => {
+        const { calls } = acceptanceOf([{ id: "x", destination: SHOP, acceptedAt: now }]);
+        expect(await store.accept({ calls, messages: [], deliveries: [] })).toMatchObject({ repeats: [] });
+        expect(await store.accept({ calls: [], messages: [], deliveries: [] })).toMatchObject({
+          repeats: [],
+        });
+        expect(await listed()).toEqual([]);
+        expect((await store.usage()).get("shop")).toBe(1);
+      });
+
+      it("counts the calls that count, by source", async () => {
+        const { calls, messages, deliveries } = acceptanceOf(
+          [SHOP, APP, SHOP].map((destination, index) => ({ id: `d${index}`, destination, acceptedAt: now })),
+        );
+        await store.accept({
+          calls: calls.map((call, position) => ({ ...call, counted: position > 0 })),
+          messages,
+          deliveries,
+        });
+        const usage = await store.usage();
+        expect([usage.get("shop"), usage.get("app")]).toEqual([1, 1]);
+      });
+
+      it("stores the same ids once, when an acceptance is repeated whose outcome was not known", async () => {
+        await accept({ id: "d1" }, { id: "d2" });
+        await accept({ id: "d1" }, { id: "d2" });
+        expect(await listed()).toEqual(["d2", "d1"]);
+        expect((await store.usage()).get("shop")).toBe(2);
+        rounds.serve(store, SHOP);
+        await rounds.toBe("d1", "d2");
+      });
+    });
+
+    describe("repeats", () => {
+      const DAY = 86_400_000;
+      const acceptUnique = (
+        ...deliveries: readonly (Partial<DeliveryToAccept> & { readonly id: string })[]
+      ) =>
+        store.accept({
+          ...acceptanceOf(
+            deliveries.map((delivery) => ({ destination: SHOP, acceptedAt: now, ...delivery })),
+          ),
+          uniqueForMs: DAY,
+        });
+
+      it("are left out with their messages, deliveries and usage; the others are stored", async () => {
+        expect((await acceptUnique({ id: "d1", key: "a" }, { id: "d2", key: "b" })).repeats).toEqual([]);
+        const second = await acceptUnique(
+          { id: "d3", key: "b" },
+          { id: "d4", key: "c" },
+          { id: "d5", key: "a" },
+        );
+        expect(second.repeats).toEqual([0, 2]);
+        expect(await listed()).toEqual(["d4", "d2", "d1"]);
+        expect((await store.usage()).get("shop")).toBe(3);
+      });
+
+      it("are found within one acceptance, too", async () => {
+        const { repeats } = await acceptUnique(
+          { id: "d1", key: "a" },
+          { id: "d2", key: "a" },
+          { id: "d3", key: "a" },
+        );
+        expect(repeats).toEqual([1, 2]);
+        expect(await listed()).toEqual(["d1"]);
+      });
+
+      it("are found among calls that are accepted at once", async () => {
+        const accepted = await Promise.all(
+          Array.from({ length: 20 }, (_, index) => acceptUnique({ id: `d${index}`, key: "a" })),
+        );
+        expect(accepted.filter(({ repeats }) => repeats.length === 0)).toHaveLength(1);
+        expect(await listed()).toHaveLength(1);
+      });
+
+      it("are never calls without a key, of another source, or with another key", async () => {
+        await acceptUnique({ id: "d1", key: "a" }, { id: "d2" });
+        const { repeats } = await acceptUnique(
+          { id: "d3" },
+          { id: "d4", key: "a", destination: APP },
+          { id: "d5", key: "A" },
+          { id: "d6", key: "a " },
+        );
+        expect(repeats).toEqual([]);
+      });
+
+      it("are new calls again after the time", async () => {
+        await acceptUnique({ id: "d1", key: "a" });
+        expect((await acceptUnique({ id: "d2", key: "a", acceptedAt: now + DAY - 1 })).repeats).toEqual([0]);
+        expect((await acceptUnique({ id: "d3", key: "a", acceptedAt: now + DAY })).repeats).toEqual([]);
+        expect((await acceptUnique({ id: "d4", key: "a", acceptedAt: now + DAY + 1 })).repeats).toEqual([0]);
+      });
+
+      it("are not looked for, nor remembered, when no time is given", async () => {
+        await accept({ id: "d1", key: "a" });
+        await acceptUnique({ id: "d2", key: "a" });
+        expect((await accept({ id: "d3", key: "a" })).repeats).toEqual([]);
+        expect(await listed()).toEqual(["d3", "d2", "d1"]);
+      });
+
+      it("are known after a restart", async () => {
+        if (made.again === undefined) return;
+        await acceptUnique({ id: "d1", key: "a" });
+        await store.close();
+        store = made.again();
+        await store.open(contextOf(clock));
+        expect((await acceptUnique({ id: "d2", key: "a" })).repeats).toEqual([0]);
+      });
+    });
+
+    describe("handing over", () => {
+      it("gives what is due, the longest due first, at most so many at a time", async () => {
+        await accept(
+          { id: "d3", acceptedAt: now - 1_000 },
+          { id: "d1", acceptedAt: now - 3_000 },
+          { id: "d2", acceptedAt: now - 2_000 },
+          { id: "mail", destination: MAIL },
+        );
+        rounds.serve(store, SHOP, 2);
+        await rounds.toBe("d1", "d2");
+        await rounds.end("d2", delivered());
+        await rounds.toBe("d1", "d2", "d3");
+        expect(rounds.handedOver[0]).toMatchObject({ rounds: 0, dueAt: now - 3_000, progress: {} });
+      });
+
+      it("tells once that a delivery has ended, after it is stored", async () => {
+        await accept({ id: "d1" });
+        rounds.serve(store, SHOP);
+        await rounds.toBe("d1");
+        expect(ended).toEqual([]);
+        await rounds.end("d1", delivered(attempt(1)));
+        expect(ended).toContain("d1");
+        expect(await store.find("d1")).toMatchObject({ state: "delivered", endedAt: now });
+      });
+
+      it("gives a delivery again when it is due again, with what is known of its endpoints", async () => {
+        await accept({ id: "d1" });
+        rounds.serve(store, SHOP);
+        await rounds.toBe("d1");
+        const progress = { [ENDPOINT]: { rejected: true as const }, "https://b/": { notBefore: now + 9 } };
+        await rounds.end("d1", {
+          state: "pending",
+          dueAt: now + 5_000,
+          rounds: 1,
+          progress,
+          attempts: [attempt(1, { status: 503, outcome: "server_error" })],
+        });
+        expect(await store.find("d1")).toMatchObject({ state: "pending", dueAt: now + 5_000 });
+        void clock.advance("5s");
+        await rounds.toBe("d1", "d1");
+        expect(clock.now()).toBe(now + 5_000);
+        expect(rounds.handedOver[1]).toMatchObject({ rounds: 1, dueAt: now + 5_000, progress });
+      });
+
+      it("stops handing over when it is told to, and resolves when nothing is under way", async () => {
+        await accept({ id: "d1" }, { id: "d2" });
+        const consumer = rounds.serve(store, SHOP, 1);
+        await rounds.toBe("d1");
+        let isStopped = false;
+        const stopped = consumer.stop().then(() => (isStopped = true));
+        await rounds.end("d1", delivered());
+        await stopped;
+        expect(isStopped).toBe(true);
+        expect(rounds.ids()).toEqual(["d1"]);
+        await consumer.stop();
+        rounds.serve(store, SHOP, 1);
+        await rounds.toBe("d1", "d2");
+      });
+
+      it("continues after a restart with what was pending, handed over or not", async () => {
+        if (made.again === undefined) return;
+        await accept({ id: "d1" }, { id: "d2", acceptedAt: now + 1 });
+        rounds.serve(store, SHOP, 1);
+        await rounds.toBe("d1");
+        const progress = { [ENDPOINT]: {} };
+        const due = { state: "pending", dueAt: now, rounds: 1, progress } as const;
+        await rounds.end("d1", { ...due, attempts: [attempt(1, { outcome: "timeout", status: undefined })] });
+        const closing = store.close();
+        rounds.endAll(now);
+        await closing;
+        await clock.advance(10);
+        store = made.again();
+        const next = new Rounds();
+        await store.open(contextOf(clock));
+        expect((await store.find("d1"))?.attempts.length).toBeGreaterThan(0);
+        rounds = next;
+        rounds.serve(store, SHOP, 10);
+        await expect.poll(() => rounds.ids(), PATIENCE).toContain("d2");
+      });
+    });
+
+    describe("the log", () => {
+      const full = attempt(3, {
+        outcome: "server_error",
+        status: 503,
+        response: "später \u{1F600}",
+        cut: true,
+        fault: "status:503",
+        requestHeaders: { "X-Signature": "ab", "User-Agent": "Countersign/1.0" },
+        responseHeaders: { "content-type": "text/plain", via: "a, b" },
+      });
+      const bare = attempt(1, {
+        outcome: "network",
+        status: undefined,
+        code: "ECONNREFUSED",
+        message: "refused",
+        response: "",
+      });
+
+      it("has every attempt with every field, oldest first; a summary has the last", async () => {
+        await accept({ id: "d1" });
+        rounds.serve(store, SHOP);
+        await rounds.toBe("d1");
+        const progress = { [ENDPOINT]: {} };
+        await rounds.end("d1", { state: "pending", dueAt: now, rounds: 1, progress, attempts: [bare] });
+        await rounds.toBe("d1", "d1");
+        const two = [attempt(2, { endpoint: "https://b/" }), attempt(2)];
+        await rounds.end("d1", { state: "pending", dueAt: now, rounds: 2, progress, attempts: two });
+        await rounds.toBe("d1", "d1", "d1");
+        await rounds.end("d1", { state: "failed", endedAt: now, attempts: [full] });
+
+        const found = await store.find("d1");
+        expect(found?.attempts).toEqual(
+          [bare, ...two, full].map((one) => expect.objectContaining(one) as Attempt),
+        );
+        const [summary] = await store.list({});
+        const { round, endpoint, startedAt, durationMs, outcome, status, fault } = full;
+        expect(summary).toMatchObject({
+          attempts: 4,
+          last: { round, endpoint, startedAt, durationMs, outcome, status, fault },
+        });
+        expect(summary?.last).not.toHaveProperty("response");
+        expect(summary).not.toHaveProperty("body");
+      });
+
+      it("keeps what a round without attempts changes, and the attempts before", async () => {
+        await accept({ id: "d1" });
+        rounds.serve(store, SHOP);
+        await rounds.toBe("d1");
+        const progress = { [ENDPOINT]: {} };
+        await rounds.end("d1", { state: "pending", dueAt: now, rounds: 1, progress, attempts: [full] });
+        await rounds.toBe("d1", "d1");
+        await rounds.end("d1", { state: "expired", endedAt: now, attempts: [] });
+        expect(await store.find("d1")).toMatchObject({ state: "expired", attempts: [full] });
+      });
+    });
+
+    describe("a waiting delivery", () => {
+      it("is hastened: it is due now, for endpoints that asked to be called later, too", async () => {
+        await accept({ id: "d1" });
+        rounds.serve(store, SHOP);
+        await rounds.toBe("d1");
+        const progress = {
+          [ENDPOINT]: { notBefore: now + 60_000 },
+          "https://b/": { rejected: true as const },
+        };
+        await rounds.end("d1", { state: "pending", dueAt: now + 60_000, rounds: 1, progress, attempts: [] });
+        expect(await store.hasten("d1", "shop")).toBe(true);
+        await rounds.toBe("d1", "d1");
+        const { progress: left, rounds: done } = rounds.handedOver[1] as DueDelivery;
+        expect(done).toBe(1);
+        expect(left[ENDPOINT]?.notBefore).toBeUndefined();
+        expect(left["https://b/"]).toMatchObject({ rejected: true });
+      });
+
+      it("is not hastened while it is delivered, when it has ended, or when it is not known", async () => {
+        await accept({ id: "d1" });
+        rounds.serve(store, SHOP);
+        await rounds.toBe("d1");
+        expect(await store.hasten("d1")).toBe(false);
+        await rounds.end("d1", delivered());
+        expect(await store.hasten("d1")).toBe(false);
+        expect(await store.hasten("nothing")).toBe(false);
+        expect(rounds.ids()).toEqual(["d1"]);
+      });
+    });
+
+    describe("repeating a delivery", () => {
+      it("sends the same message to the same destination, as a new delivery", async () => {
+        await accept({ id: "d1", identity: "u1", event: "Bought" });
+        expect(await store.repeat("d1", { id: "d2", acceptedAt: now + 5 })).toBe(true);
+        const [original, next] = [await store.find("d1"), await store.find("d2")];
+        expect(next).toMatchObject({
+          destination: SHOP,
+          identity: "u1",
+          event: "Bought",
+          messageId: "m-d1",
+          acceptedAt: now + 5,
+          state: "pending",
+          resendOf: "d1",
+        });
+        expect(Buffer.from(next?.body ?? [])).toEqual(Buffer.from(original?.body ?? []));
+        expect(await listed()).toEqual(["d2", "d1"]);
+        await clock.advance(5);
+        rounds.serve(store, SHOP);
+        await rounds.toBe("d1", "d2");
+      });
+
+      it("sends another message when it is given one; the original keeps its own", async () => {
+        await accept({ id: "d1" });
+        const message = {
+          messageId: "m9",
+          type: "identify",
+          identity: "u9",
+          body: Buffer.from("{9}"),
+        } as const;
+        expect(await store.repeat("d1", { id: "d2", acceptedAt: now, message })).toBe(true);
+        const next = await store.find("d2");
+        expect(next).toMatchObject({ messageId: "m9", type: "identify", identity: "u9", source: "shop" });
+        expect(next?.event).toBeUndefined();
+        expect(Buffer.from(next?.body ?? []).toString()).toBe("{9}");
+        expect(Buffer.from((await store.find("d1"))?.body ?? []).toString()).toContain('"d1"');
+        expect((await store.counts()).get(SHOP)).toMatchObject({ pending: 2 });
+      });
+
+      it("is refused when it is not known", async () => {
+        expect(await store.repeat("nothing", { id: "d2", acceptedAt: now })).toBe(false);
+        expect(await listed()).toEqual([]);
+      });
+
+      it("works when the original was removed meanwhile", async () => {
+        await accept({ id: "d1" });
+        await store.repeat("d1", { id: "d2", acceptedAt: now });
+        rounds.serve(store, SHOP);
+        await rounds.toBe("d1", "d2");
+        await rounds.end("d1", delivered());
+        expect(await store.remove({})).toBe(1);
+        expect(Buffer.from((await store.find("d2"))?.body ?? []).toString()).toContain('"d1"');
+        await rounds.end("d2", delivered());
+        expect(await store.remove({})).toBe(1);
+      });
+    });
+
+    describe("lists", () => {
+      const EVENTS = ["Signed Up", "Signed Out", "Bought", "signed up"];
+      const TYPES: readonly MessageType[] = ["track", "identify", "page"];
+      const STATES: readonly DeliveryState[] = ["delivered", "failed", "expired", "pending"];
+
+      /** 120 deliveries of every state and kind, several in each millisecond. */
+      async function acceptMany(): Promise<void> {
+        const many = Array.from({ length: 120 }, (_, index) => {
+          const type = TYPES[index % 3] ?? "track";
+          return {
+            id: `d${String(index).padStart(3, "0")}`,
+            destination: [SHOP, MAIL, APP][index % 7 === 0 ? 2 : index % 2] ?? SHOP,
+            acceptedAt: now - 60_000 + Math.floor(index / 4) * 10,
+            messageId: `m${index % 40}`,
+            type,
+            identity: `u${index % 9}`,
+            ...(type === "track" && { event: EVENTS[Math.floor(index / 3) % 4] ?? "" }),
+          };
+        });
+        await store.accept(acceptanceOf(many));
+        for (const destination of [SHOP, MAIL, APP]) rounds.serve(store, destination, 200);
+        await expect.poll(() => rounds.handedOver.length, PATIENCE).toBe(120);
+        await Promise.all(many.map(async ({ id }, index) => settle(id, index)));
+      }
+
+      async function settle(id: string, index: number): Promise<void> {
+        const state = STATES[index % 5] ?? "delivered";
+        const endpoint = `https://example.com/${index % 2}`;
+        const last =
+          state === "delivered"
+            ? attempt(1, { endpoint, status: index % 2 === 0 ? 200 : 204 })
+            : state === "expired"
+              ? attempt(1, { endpoint, outcome: "timeout", status: undefined })
+              : attempt(1, {
+                  endpoint,
+                  outcome: state === "failed" ? "rejected" : "server_error",
+                  status: 410 + index,
+                });
+        const progress = { [endpoint]: {} };
+        await rounds.end(
+          id,
+          state === "pending"
+            ? { state, dueAt: now + 60_000 + index, rounds: 1, progress, attempts: [last] }
+            : { state, endedAt: now, attempts: [last] },
+        );
+      }
+
+      it("have exactly what matches, newest first, and count it", { timeout: 60_000 }, async () => {
+        await acceptMany();
+        const all = await store.list({ limit: 1_000 });
+        expect(all).toHaveLength(120);
+        expect(all).toEqual(all.toSorted(newestFirst));
+        const since = now - 60_000 + 100;
+        const filters: readonly DeliveryFilter[] = [
+          ...STATES.map((state) => ({ state })),
+          { state: ["failed", "expired"] },
+          { source: "shop" },
+          { source: ["app", "shop"] },
+          { source: "sho" },
+          { destination: SHOP },
+          { destination: [MAIL, APP], state: "delivered" },
+          { type: "identify" },
+          { type: ["track", "page"], source: "app" },
+          { messageId: "m7" },
+          { messageId: ["m7", "m8", "none"] },
+          { identity: "u3" },
+          { identity: "u3", state: "failed" },
+          { identity: ["u3", "u4"], type: "track", destination: MAIL },
+          { event: "Bought" },
+          { event: ["Bought", "Signed Up"], outcome: "success" },
+          { outcome: "timeout" },
+          { outcome: ["rejected", "server_error"], since },
+          { outcome: "success", since, until: since + 50 },
+          { status: 200 },
+          { status: [204, 411, 416] },
+          { status: 411, state: "failed" },
+          { endpoint: "https://example.com/1" },
+          { endpoint: "https://example.com/0", state: "delivered", event: "Signed Up" },
+          { q: "d007" },
+          { q: "m7" },
+          { q: "u3" },
+          { q: "Signed" },
+          { q: "Signed", state: "delivered", since },
+          { q: "signed" },
+          { q: "igned" },
+          { q: "nothing" },
+          { since },
+          { until: since },
+          { since, until: since + 10 },
+          { since: since + 10, until: since },
+          { state: "delivered", since },
+          { state: [] },
+        ];
+        for (const filter of filters) {
+          const wanted = all.filter((summary) => matchesFilter(summary, filter)).map(({ id }) => id);
+          expect([filter, await listed({ ...filter, limit: 1_000 })]).toEqual([filter, wanted]);
+          expect([filter, await store.count(filter)]).toEqual([filter, wanted.length]);
+          expect([filter, await listed({ ...filter, limit: 3 })]).toEqual([filter, wanted.slice(0, 3)]);
+        }
+      });
+
+      it("are read in pages, each after the cursor of the last", { timeout: 60_000 }, async () => {
+        await acceptMany();
+        for (const filter of [{}, { state: "delivered" }, { identity: "u3" }, { q: "Signed" }] as const) {
+          const all = await listed({ ...filter, limit: 1_000 });
+          const read: string[] = [];
+          for (let page = await store.list({ ...filter, limit: 7 }); page.length > 0;) {
+            read.push(...page.map(({ id }) => id));
+            const last = page.at(-1);
+            page = last === undefined ? [] : await store.list({ ...filter, limit: 7, after: cursorOf(last) });
+          }
+          expect(read).toEqual(all);
+        }
+      });
+
+      it("continue after a row that was removed", { timeout: 60_000 }, async () => {
+        await acceptMany();
+        const page = await store.list({ state: "delivered", limit: 5 });
+        const after = cursorOf(page.at(-1) ?? { acceptedAt: 0, id: "" });
+        const rest = await listed({ state: "delivered", after, limit: 1_000 });
+        expect(await store.remove({ state: "delivered", limit: 5 })).toBe(5);
+        expect(await listed({ state: "delivered", after, limit: 1_000 })).toEqual(rest);
+      });
+
+      it("refuse what is no cursor", async () => {
+        await expect(store.list({ after: "nothing" })).rejects.toThrow(/not a cursor/u);
+      });
+
+      it("have nothing that is not a delivery that was accepted", async () => {
+        expect(await listed()).toEqual([]);
+        expect(await store.count({})).toBe(0);
+        expect(await store.count({ q: "x" })).toBe(0);
+      });
+    });
+
+    describe("removing", () => {
+      it("takes ended deliveries that match, the newest first, and never pending ones", async () => {
+        await accept({ id: "d1" }, { id: "d2" }, { id: "d3" }, { id: "d4", destination: MAIL }, { id: "d5" });
+        rounds.serve(store, SHOP);
+        rounds.serve(store, MAIL);
+        await expect.poll(() => rounds.handedOver.length, PATIENCE).toBe(5);
+        for (const id of ["d1", "d2", "d3", "d4"]) await rounds.end(id, delivered(attempt(1)));
+        expect(await store.remove({ state: "pending" })).toBe(0);
+        expect(await store.remove({ destination: SHOP, limit: 2 })).toBe(2);
+        expect(await listed()).toEqual(["d5", "d4", "d1"]);
+        expect(await store.find("d3")).toBeUndefined();
+        expect(await store.remove({ state: ["failed", "pending"] })).toBe(0);
+        expect(await store.remove({})).toBe(2);
+        expect(await listed()).toEqual(["d5"]);
+        expect((await store.counts()).get(SHOP)).toMatchObject({ pending: 1, delivered: 0 });
+        expect(await store.count({})).toBe(1);
+      });
+    });
+
+    describe("counts", () => {
+      it("are by destination and state, with the oldest pending one and when the next is due", async () => {
+        await accept(
+          { id: "d1", acceptedAt: now - 3_000 },
+          { id: "d2", acceptedAt: now - 2_000, type: "page" },
+          { id: "d3", acceptedAt: now - 1_000 },
+          { id: "m1", destination: MAIL },
+        );
+        rounds.serve(store, SHOP, 1);
+        await rounds.toBe("d1");
+        const next = { state: "pending", dueAt: now + 7_000, rounds: 1, progress: {}, attempts: [] } as const;
+        await rounds.end("d1", next);
+        const counts = await store.counts();
+        expect(counts.get(SHOP)).toMatchObject({
+          pending: 3,
+          delivered: 0,
+          oldestPendingAt: now - 3_000,
+          nextDueAt: now - 2_000,
+        });
+        expect(counts.get(MAIL)).toMatchObject({ pending: 1, failed: 0, oldestPendingAt: now });
+        await rounds.toBe("d1", "d2");
+        await rounds.end("d2", { state: "failed", endedAt: now, attempts: [] });
+        await rounds.toBe("d1", "d2", "d3");
+        await rounds.end("d3", { state: "expired", endedAt: now, attempts: [] });
+        const later = (await store.counts()).get(SHOP);
+        expect(later).toMatchObject({ pending: 1, failed: 1, expired: 1, nextDueAt: now + 7_000 });
+      });
+    });
+
+    describe("skipped calls", () => {
+      const call = (index: number, reason: "integrations" | "blocked_event", source = "shop") => ({
+        source,
+        messageId: `m${index}`,
+        type: "track" as const,
+        identity: `u${index % 2}`,
+        event: index % 3 === 0 ? "Bought" : "Signed Up",
+        acceptedAt: now + Math.floor(index / 2),
+        counted: true,
+        skipped: { id: `s${index}`, reason },
+      });
+
+      it("are listed newest first, filtered and in pages", async () => {
+        const calls = [0, 1, 2, 3, 4, 5].map((index) =>
+          call(index, index < 2 ? "blocked_event" : "integrations", index === 5 ? "app" : "shop"),
+        );
+        await store.accept({ calls, messages: [], deliveries: [] });
+        const idsOf = async (filter: Parameters<DeliveryStore["skipped"]>[0]): Promise<readonly string[]> =>
+          (await store.skipped(filter)).map(({ id }) => id);
+        expect(await idsOf({})).toEqual(["s5", "s4", "s3", "s2", "s1", "s0"]);
+        expect(await idsOf({ source: "app" })).toEqual(["s5"]);
+        expect(await idsOf({ reason: "blocked_event" })).toEqual(["s1", "s0"]);
+        expect(await idsOf({ reason: ["blocked_event", "integrations"], limit: 2 })).toEqual(["s5", "s4"]);
+        expect(await idsOf({ q: "m3" })).toEqual(["s3"]);
+        expect(await idsOf({ q: "u1" })).toEqual(["s5", "s3", "s1"]);
+        expect(await idsOf({ q: "Bou" })).toEqual(["s3", "s0"]);
+        expect(await idsOf({ since: now + 1, until: now + 2 })).toEqual(["s3", "s2"]);
+        expect(await idsOf({ after: cursorOf({ acceptedAt: now + 1, id: "s3" }) })).toEqual([
+          "s2",
+          "s1",
+          "s0",
+        ]);
+        const [newest] = await store.skipped({ limit: 1 });
+        expect(newest).toEqual({
+          id: "s5",
+          messageId: "m5",
+          type: "track",
+          source: "app",
+          identity: "u1",
+          event: "Signed Up",
+          acceptedAt: now + 2,
+          reason: "integrations",
+        });
+      });
+    });
+
+    describe("traits", () => {
+      const owner = { kind: "audience", name: "Big Spenders" } as const;
+      const change = (version: string, values: Readonly<Record<string, string | null>>) => ({
+        source: "shop",
+        trait: "big_spenders",
+        owner,
+        version,
+        values: new Map([[SHOP, new Map(Object.entries(values))]]),
+      });
+      const read = async (): Promise<[string, Record<string, string>]> => {
+        const { version, values } = await store.traits("shop", "big_spenders", [SHOP]);
+        return [version, Object.fromEntries(values.get(SHOP) ?? [])];
+      };
+
+      it("change together with what announces them", async () => {
+        const [none, nothing] = await read();
+        expect(nothing).toEqual({});
+        await store.accept({
+          ...acceptanceOf([{ id: "d1", destination: SHOP, acceptedAt: now }]),
+          traits: change(none, { u1: "true", "u\0two": "false" }),
+        });
+        const [first, known] = await read();
+        expect(known).toEqual({ u1: "true", "u\0two": "false" });
+        expect((await store.traits("shop", "big_spenders", [SHOP])).owner).toEqual(owner);
+        await store.accept({ calls: [], messages: [], deliveries: [], traits: change(first, { u1: null }) });
+        const [second, left] = await read();
+        expect(left).toEqual({ "u\0two": "false" });
+        expect(new Set([none, first, second]).size).toBe(3);
+      });
+
+      it("do not change, and nothing is stored, when they are read no longer as they are", async () => {
+        const [none] = await read();
+        await store.accept({ calls: [], messages: [], deliveries: [], traits: change(none, { u1: "1" }) });
+        const late = {
+          ...acceptanceOf([{ id: "d1", destination: SHOP, acceptedAt: now }]),
+          traits: change(none, { u1: "2" }),
+        };
+        await expect(store.accept(late)).rejects.toMatchObject({ code: "ERR_STORE_CHANGED" });
+        expect((await read())[1]).toEqual({ u1: "1" });
+        expect(await listed()).toEqual([]);
+        expect((await store.usage()).get("shop") ?? 0).toBe(0);
+      });
+    });
+
+    it("closes twice, and answers nothing after that", async () => {
+      await store.close();
+      await store.close();
+      await expect(store.list({})).rejects.toThrow(Error);
+    });
+  });
+
+  describe(`${name} keeps time`, () => {
+    let made: StoreUnderTest;
+    const rounds = new Rounds();
+    afterEach(async () => {
+      const closing = made.store.close();
+      rounds.endAll(Date.now());
+      await closing;
+      await made.dispose?.();
+    });
+
+    it("a delivery that falls due while others are under way starts at its time, not when one ends", async () => {
+      made = await make();
+      const { store } = made;
+      await store.open(quietContext(systemClock()));
+      const acceptedAt = Date.now();
+      await store.accept(
+        acceptanceOf(["slow", "retried"].map((id) => ({ id, destination: SHOP, acceptedAt }))),
+      );
+      rounds.serve(store, SHOP, 10);
+      await expect.poll(() => rounds.ids().toSorted(), PATIENCE).toEqual(["retried", "slow"]);
+      const dueAt = Date.now() + 100;
+      const again = { state: "pending", dueAt, rounds: 1, progress: {}, attempts: [] } as const;
+      await rounds.end("retried", again);
+      // The other one is under way all the time.
+      await expect.poll(() => rounds.ids().slice(2), PATIENCE).toEqual(["retried"]);
+      expect(Date.now()).toBeGreaterThanOrEqual(dueAt);
+      expect(rounds.settled).toEqual(["retried"]);
+    });
+  });
+}
