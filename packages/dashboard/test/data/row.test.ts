@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import { applyEvent, newRow, rowOf } from "../../src/shapes/row.ts";
+import type { AttemptSummary, DeliveryInfo, LiveEvent } from "../../src/shapes/types.ts";
+
+const info: DeliveryInfo = {
+  id: "d",
+  messageId: "m",
+  type: "track",
+  event: "Ordered",
+  source: "s",
+  destination: "s/d",
+  identity: "u",
+  acceptedAt: "2026-01-31T12:00:00.000Z",
+};
+
+function attempt(second: number, endpoint = "http://a/", round = 1): AttemptSummary {
+  const startedAt = `2026-01-31T12:00:0${second}.000Z`;
+  return { round, endpoint, startedAt, durationMs: 3, outcome: "server_error", status: 500 };
+}
+
+function told(summary: AttemptSummary): LiveEvent {
+  return {
+    id: "r-1",
+    at: summary.startedAt,
+    event: "attempt",
+    delivery: info,
+    attempt: { ...summary, response: "" },
+  };
+}
+
+describe("a row of the list", () => {
+  it("is the same whether its attempts were listed or told", () => {
+    const listed = rowOf({ ...info, state: "pending", attempts: 2, last: attempt(2, "http://a/", 2) });
+    const row = newRow(info);
+    applyEvent(row, told(attempt(1)), false);
+    applyEvent(row, told(attempt(2, "http://a/", 2)), false);
+    expect(row).toEqual(listed);
+  });
+
+  it("counts an attempt once that was listed and is told again", () => {
+    const row = rowOf({ ...info, state: "pending", attempts: 1, last: attempt(1) });
+    applyEvent(row, told(attempt(1)), true);
+    expect(row.attempts).toBe(1);
+  });
+
+  it("counts the attempts of one round to several endpoints, which begin at the same time", () => {
+    const row = newRow(info);
+    for (const endpoint of ["http://a/", "http://b/", "http://c/"])
+      applyEvent(row, told(attempt(1, endpoint)), false);
+    expect(row.attempts).toBe(3);
+  });
+
+  it("ends with the event that says so, and has no next attempt then", () => {
+    const row = newRow(info);
+    const at = info.acceptedAt;
+    applyEvent(row, { id: "r-2", at, event: "retrying", delivery: info, dueAt: at }, false);
+    expect(row.dueAt).toBe(Date.parse(at));
+    applyEvent(row, { id: "r-3", at, event: "failed", delivery: info, endedAt: at }, false);
+    expect(row).toMatchObject({ state: "failed", dueAt: 0 });
+  });
+});

@@ -1,0 +1,122 @@
+import { describe, expect, it } from "vitest";
+import { countdown, duration, exactTime, plural, visible } from "../../src/words/format.ts";
+import { percentile } from "../../src/words/percentile.ts";
+import { attemptVerdict, resendVerdict, stateVerdict } from "../../src/words/words.ts";
+import { configFile } from "../../src/screens/settings/config-file.ts";
+import { asVitest } from "../../src/screens/delivery/as-test.ts";
+import type { DeliveryDetail } from "../../src/shapes/types.ts";
+
+const forged = {
+  endpoint: "http://a/",
+  outcome: "success",
+  status: 200,
+  durationMs: 1,
+  fault: "bad_signature",
+} as const;
+
+describe("verdicts", () => {
+  it("make a forgery that was accepted the loudest, also where the state is delivered", () => {
+    expect(stateVerdict("delivered", forged, true).tone).toBe("loud");
+    expect(attemptVerdict(forged, true)).toEqual({ tone: "loud", word: "200: ACCEPTED A FORGERY" });
+  });
+
+  it("make a forgery that was refused green, though the delivery has failed", () => {
+    const refused = { ...forged, outcome: "rejected", status: 401 } as const;
+    expect(stateVerdict("failed", refused, true).tone).toBe("good");
+    expect(attemptVerdict(refused, true).word).toBe("refused: 401, as it should be");
+  });
+
+  it("blame no receiver for a forgery where there is no secret", () => {
+    expect(stateVerdict("delivered", forged, false).tone).toBe("good");
+  });
+
+  it.each([
+    ["failed", "delivered", "fixed"],
+    ["expired", "failed", "still failing"],
+    ["delivered", "failed", "broken now"],
+    ["delivered", "delivered", "still delivered"],
+  ] as const)("say of a resend from %s to %s: %s", (before, after, word) => {
+    expect(resendVerdict(before, after)?.word).toBe(word);
+  });
+
+  it("say nothing of a resend that has not ended", () => {
+    expect(resendVerdict("failed", "pending")).toBeUndefined();
+  });
+});
+
+describe("numbers and times", () => {
+  it.each([
+    [3.44, "3.4 ms"],
+    [999, "999 ms"],
+    [4_200, "4.2 s"],
+    [59_600, "1 min"],
+    [3_600_000 * 3 + 300_000, "3 h 5 min"],
+    [-5, "0 s"],
+  ])("write %d ms as %s", (ms, text) => expect(duration(ms)).toBe(text));
+
+  it("count down to zero and not further", () => {
+    expect([countdown(3_661_000), countdown(8_200), countdown(-1)]).toEqual(["1:01:01", "0:09", "0:00"]);
+  });
+
+  it("have a plural", () => {
+    expect([plural(1, "delivery"), plural(2, "delivery"), plural(1_200, "row")]).toEqual([
+      "1 delivery",
+      "2 deliveries",
+      "1,200 rows",
+    ]);
+  });
+
+  it("show milliseconds", () =>
+    expect(exactTime(new Date(2026, 0, 2, 3, 4, 5, 6).getTime())).toBe("2 Jan 03:04:05.006"));
+
+  it("give percentiles of a histogram, and infinity beyond the limit", () => {
+    const bounds = [10, 100, 5_000];
+    expect(percentile(bounds, [50, 45, 4], 1, 0.5)).toBe(10);
+    expect(percentile(bounds, [50, 45, 4], 1, 0.95)).toBe(100);
+    expect(percentile(bounds, [0, 0, 0], 3, 0.5)).toBe(Number.POSITIVE_INFINITY);
+    expect(percentile(bounds, [0, 0, 0], 0, 0.5)).toBeUndefined();
+  });
+});
+
+describe("text of others", () => {
+  it("shows what would reorder or hide it", () => {
+    expect(visible("a\u202Egnp.exe\u200B\u0000")).toBe("a⟨U+202E⟩gnp.exe⟨U+200B⟩⟨U+0000⟩");
+    expect(visible("a\tb\nc")).toBe("a\tb\nc");
+  });
+
+  it("stays a text in the test that is copied", () => {
+    const body = '{"a":"`${process.exit()}` \u2028 \u202E"}';
+    const delivery = { type: "track", event: '"); process.exit(); ("', id: "d", body } as DeliveryDetail;
+    const test = asVitest(delivery);
+    expect(test).not.toMatch(/[\u2028\u202E]/);
+    const literal = /const body = (".*");/.exec(test)?.[1] ?? "";
+    expect(JSON.parse(literal)).toBe(body);
+    expect(test).toContain(String.raw`\"); process.exit(); (\"`);
+  });
+
+  it("stays a text in the config file that is copied, and secrets become variables", () => {
+    const text = configFile([
+      {
+        name: 'a"b',
+        writeKey: "(hidden)",
+        destinations: [
+          {
+            name: "webhooks",
+            endpoints: [{ url: "http://a/", headers: { Authorization: "(hidden)" } }],
+            signed: true,
+            enabled: false,
+          },
+        ],
+        blockedEvents: ["Debug"],
+        countFiltered: false,
+        managedBy: "api",
+      },
+    ]);
+    expect(text).toContain(String.raw`name: "a\"b"`);
+    expect(text).toContain("writeKey: process.env.A_B_WRITE_KEY");
+    expect(text).toContain("secret: process.env.A_B_WEBHOOKS_SECRET");
+    expect(text).toContain('"Authorization": process.env.A_B_WEBHOOKS_AUTHORIZATION');
+    expect(text).toContain("enabled: false");
+    expect(text).not.toContain("(hidden)");
+  });
+});
