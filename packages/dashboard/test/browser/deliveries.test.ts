@@ -1,0 +1,177 @@
+import { createServer } from "@countersign/server";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { describeInBrowser, openPage } from "../support/browser.ts";
+import { SECRET, startReceiver, startSetting } from "../support/setting.ts";
+
+const LOST = /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/;
+
+describeInBrowser("the list of deliveries", () => {
+  it("shows what is there and what arrives, without being asked", async () => {
+    const { server, receiver, track } = await startSetting();
+    await track("Before");
+    const page = await openPage(server.url);
+    const rows = page.getByRole("row");
+    await rows.filter({ hasText: "Before" }).filter({ hasText: "delivered" }).waitFor();
+    await track("After", 3);
+    await vi.waitFor(async () => expect(await rows.filter({ hasText: "After" }).count()).toBe(3));
+    receiver.mode = "missing";
+    await track("Gone");
+    const gone = rows.filter({ hasText: "Gone" });
+    await gone.filter({ hasText: "failed" }).filter({ hasText: "404" }).waitFor();
+    expect(await page.getByRole("grid").getAttribute("aria-rowcount")).toBe("6");
+    expect(await gone.getAttribute("aria-rowindex")).toBe("2");
+  });
+
+  it("does not move under the pointer or the focus: new rows wait, and n shows them", async () => {
+    const { server, track } = await startSetting();
+    await track("First", 5);
+    const page = await openPage(server.url);
+    const grid = page.getByRole("grid");
+    await page.getByRole("row").filter({ hasText: "First" }).first().hover();
+    await track("Second", 37);
+    await page.getByRole("button", { name: /^37 new/ }).waitFor();
+    expect(await page.getByRole("row").filter({ hasText: "Second" }).count()).toBe(0);
+    await grid.focus();
+    await page.mouse.move(1, 1);
+    await track("Third");
+    await page.getByRole("button", { name: /^38 new/ }).waitFor();
+    await page.keyboard.press("n");
+    await page.getByRole("row").filter({ hasText: "Third" }).waitFor();
+    expect(await page.getByRole("button", { name: /new/ }).count()).toBe(0);
+  });
+
+  it("pauses and goes on, by p and by its button", async () => {
+    const { server, track } = await startSetting();
+    await track("First");
+    const page = await openPage(server.url);
+    await page.getByRole("row").filter({ hasText: "First" }).waitFor();
+    await page.keyboard.press("p");
+    await track("Second");
+    await page.getByRole("button", { name: /^1 new/ }).waitFor();
+    await page.getByRole("button", { name: /Resume/ }).click();
+    await page.getByRole("row").filter({ hasText: "Second" }).waitFor();
+  });
+
+  it("is searched and filtered, keeps that in the URL, and says when nothing matches", async () => {
+    const { server, receiver, track } = await startSetting();
+    await track("Order Completed", 3);
+    receiver.mode = "missing";
+    await track("Signed Up", 2);
+    const page = await openPage(server.url);
+    const rows = page.getByRole("row").filter({ hasNotText: "Time" });
+    await vi.waitFor(async () => expect(await rows.count()).toBe(5));
+    await page.getByRole("button", { name: "Failed" }).click();
+    await vi.waitFor(async () => expect(await rows.count()).toBe(2));
+    expect(page.url()).toContain("state=failed");
+    await page.keyboard.press("/");
+    await page.keyboard.type("Order");
+    await page.getByText("0 of 5 deliveries match").waitFor();
+    await page.getByRole("link", { name: "Clear the filters" }).click();
+    await vi.waitFor(async () => expect(await rows.count()).toBe(5));
+    await page.goBack();
+    await page.getByText("0 of 5 deliveries match").waitFor();
+    await page.goto(`${server.url}/#/deliveries?q=Order&state=delivered`);
+    await vi.waitFor(async () => expect(await rows.count()).toBe(3));
+  });
+
+  it("takes into a filter what comes to match it, and lets go what no longer does", async () => {
+    const { server, receiver, track, api } = await startSetting();
+    const page = await openPage(`${server.url}/#/deliveries?state=pending`);
+    await page.getByText("0 of 0 deliveries match").waitFor();
+    receiver.mode = "down";
+    await track("Waiting", 2);
+    const rows = page.getByRole("row").filter({ hasText: "Waiting" });
+    await vi.waitFor(async () => expect(await rows.count()).toBe(2), { timeout: 5_000 });
+    receiver.mode = "verifies";
+    await api("POST", "/clock", { advance: "4h" });
+    await page.getByText("0 of 2 deliveries match").waitFor();
+  });
+
+  it("is walked with arrows and letters; Enter opens a delivery, and Esc goes back to its row", async () => {
+    const { server, track } = await startSetting();
+    await track("Ordered", 60);
+    const page = await openPage(server.url);
+    const grid = page.getByRole("grid");
+    await grid.focus();
+    const activeRow = async (): Promise<string> => {
+      const id = await grid.getAttribute("aria-activedescendant");
+      return (await page.locator(`[id="${id}"]`).getAttribute("aria-rowindex")) ?? "";
+    };
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("j");
+    await page.keyboard.press("k");
+    expect(await activeRow()).toBe("3");
+    await page.keyboard.press("End");
+    expect(await activeRow()).toBe("61");
+    await page.keyboard.press("Enter");
+    const heading = page.getByRole("heading", { level: 2 });
+    await vi.waitFor(async () =>
+      expect(await heading.evaluate((node) => node === document.activeElement)).toBe(true),
+    );
+    await page.keyboard.press("Escape");
+    expect(await grid.evaluate((node) => node === document.activeElement)).toBe(true);
+    expect(await activeRow()).toBe("61");
+    expect(await page.getByRole("region", { name: "Delivery", exact: true }).count()).toBe(0);
+  });
+
+  it("has keys that are listed by ? and can be switched off", async () => {
+    const { server, track } = await startSetting();
+    await track("Ordered");
+    const page = await openPage(server.url);
+    await page.getByRole("row").filter({ hasText: "Ordered" }).waitFor();
+    await page.keyboard.press("?");
+    const dialog = page.getByRole("dialog", { name: "Keys" });
+    await dialog.getByRole("checkbox").uncheck();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "hidden" });
+    await page.keyboard.press("p");
+    expect(await page.getByRole("button", { name: /^Pause/ }).count()).toBe(1);
+    await page.reload();
+    await page.getByRole("row").filter({ hasText: "Ordered" }).waitFor();
+    await page.keyboard.press("p");
+    expect(await page.getByRole("button", { name: /^Pause/ }).count()).toBe(1);
+  });
+
+  it("says before the first delivery how to send one, and whether the receiver answers", async () => {
+    const { server } = await startSetting({ to: ["http://127.0.0.1:9/webhooks"] });
+    const page = await openPage(server.url);
+    await page.getByText("127.0.0.1:9/webhooks does not answer").waitFor();
+    expect(await page.getByRole("button", { name: "Copy" }).count()).toBe(3);
+    await page.getByRole("button", { name: "Send a first message" }).click();
+    await page.getByRole("heading", { name: "track “Hello” for u1" }).waitFor();
+    expect(await page.getByRole("row").filter({ hasText: "Hello" }).count()).toBe(1);
+  });
+
+  it("survives a restart of the server: it says so, and shows the new truth", async () => {
+    const receiver = await startReceiver();
+    const options = { to: receiver.url, secret: SECRET } as const;
+    const first = await createServer({ ...options, port: 0 });
+    const port = Number(new URL(first.url).port);
+    await first.sender.track({ userId: "u1", event: "Before" });
+    const page = await openPage(first.url, { expected: LOST });
+    await page.getByRole("row").filter({ hasText: "Before" }).waitFor();
+    await first.close();
+    await page.getByText(/Connection lost since/).waitFor();
+    const second = await createServer({ ...options, port });
+    onTestFinished(() => second.close());
+    await second.sender.track({ userId: "u1", event: "After" });
+    await page.getByRole("row").filter({ hasText: "After" }).waitFor({ timeout: 15_000 });
+    expect(await page.getByRole("row").filter({ hasText: "Before" }).count()).toBe(0);
+    await page.getByText("Live", { exact: true }).waitFor();
+  });
+
+  it("asks for the token in a form, without JSON, and takes no wrong one", async () => {
+    const { server } = await startSetting({ token: "s3cret token" });
+    const page = await openPage(server.url, { expected: /401/ });
+    const token = page.getByLabel("Token");
+    await token.fill("wrong");
+    await page.keyboard.press("Enter");
+    await page.getByText("did not accept that token").waitFor();
+    expect(page.url()).not.toContain("wrong");
+    await token.fill("s3cret token");
+    await page.getByRole("button", { name: "Open" }).click();
+    await page.getByText("No deliveries yet").waitFor();
+    expect(page.url()).not.toContain("s3cret");
+    expect(await page.locator("body").innerText()).not.toMatch(/[{}]"status"/);
+  });
+});

@@ -1,0 +1,126 @@
+import { expect, it, vi } from "vitest";
+import type { Page } from "playwright-core";
+import { describeInBrowser, openPage } from "../support/browser.ts";
+import { startSetting } from "../support/setting.ts";
+
+const clipboard = (page: Page): Promise<string> => page.evaluate(() => navigator.clipboard.readText());
+
+async function open(page: Page, event: string): Promise<void> {
+  await page.getByRole("row").filter({ hasText: event }).first().click();
+  await page.getByRole("heading", { level: 2 }).filter({ hasText: event }).waitFor();
+}
+
+describeInBrowser("one delivery", () => {
+  it("says why it waits, counts down, and shows four hours of retries that end in a delivery", async () => {
+    const { server, receiver, track, api } = await startSetting();
+    receiver.mode = "down";
+    await track("Ordered");
+    const page = await openPage(server.url);
+    await open(page, "Ordered");
+    const detail = page.getByRole("region", { name: "Delivery", exact: true });
+    await detail.getByText("Waits for its 2nd try: the receiver answered 503.").waitFor();
+    expect(await detail.getByRole("timer").innerText()).toMatch(/^\d+:\d\d$|^now$/);
+    await api("POST", "/clock", { advance: "3h" });
+    const attempts = detail.getByRole("list").filter({ has: page.getByRole("button", { name: /503/ }) });
+    await vi.waitFor(async () => expect(await attempts.getByRole("button").count()).toBeGreaterThan(5));
+    const lanes = detail.getByRole("img", { name: /attempts to 1 endpoint in/ });
+    const box = await lanes.boundingBox();
+    expect(box?.width).toBeLessThan(1_600);
+    receiver.mode = "verifies";
+    await api("POST", "/clock", { advance: "1h" });
+    await detail.getByText(/The receiver answered 204 at the \d+\w\w try/).waitFor();
+    expect(await detail.getByRole("timer").count()).toBe(0);
+    await detail.getByRole("button", { name: /^Show \d+ earlier/ }).click();
+    await detail.getByRole("button", { name: /^1 .*503/ }).click();
+    await detail.getByText("Service unavailable: no database").waitFor();
+    await detail.getByText(/Request headers, as sent/).click();
+    expect(await detail.getByText(/^[0-9a-f]{40}$/).count()).toBeGreaterThan(0);
+  });
+
+  it("is tried now, where it would wait", async () => {
+    const { server, receiver, track } = await startSetting();
+    receiver.mode = "down";
+    await track("Ordered");
+    const page = await openPage(server.url);
+    await open(page, "Ordered");
+    receiver.mode = "verifies";
+    await page.getByRole("button", { name: "Try now" }).click();
+    await page.getByText("The receiver answered 204 at the 2nd try").waitFor();
+    expect(receiver.accepted).toHaveLength(1);
+  });
+
+  it("is resent by r: still failing, then fixed", async () => {
+    const { server, receiver, track } = await startSetting();
+    receiver.mode = "missing";
+    await track("Ordered");
+    const page = await openPage(server.url);
+    await open(page, "Ordered");
+    await page.getByText("Failed, without a retry: the receiver answered 404.").waitFor();
+    await page.keyboard.press("r");
+    await page.getByText("still failing").waitFor();
+    receiver.mode = "verifies";
+    await page.getByRole("button", { name: /^Resend/ }).click();
+    await page.getByText("fixed", { exact: true }).waitFor();
+    await page.getByRole("link", { name: "See the resent one" }).click();
+    await page.getByRole("link", { name: "See the original" }).waitFor();
+    expect(receiver.accepted).toHaveLength(1);
+  });
+
+  it("is resent changed, and forged, by e", async () => {
+    const { server, receiver, track } = await startSetting();
+    await track("Ordered");
+    const page = await openPage(server.url);
+    await open(page, "Ordered");
+    await page.keyboard.press("e");
+    const body = page.getByLabel("Body", { exact: true });
+    await vi.waitFor(async () =>
+      expect(await body.evaluate((node) => node === document.activeElement)).toBe(true),
+    );
+    await body.fill((await body.inputValue()).replace('"Ordered"', '"Ordered again"'));
+    await page.getByRole("button", { name: "Resend changed" }).click();
+    await page.getByText("still delivered").waitFor();
+    expect(receiver.accepted.at(-1)).toContain("Ordered again");
+    await page.keyboard.press("e");
+    await page.getByLabel("Fault").selectOption("bad_signature");
+    await page.getByRole("button", { name: "Resend", exact: true }).click();
+    await page.getByRole("row").filter({ hasText: "forgery refused" }).waitFor();
+  });
+
+  it("shows its body as lines, exactly, and byte by byte, and is copied as curl and as a test", async () => {
+    const { server, track } = await startSetting();
+    await track("Ordered");
+    const page = await openPage(server.url);
+    await open(page, "Ordered");
+    await page.getByRole("region", { name: "Body", exact: true }).getByText('"event": ').waitFor();
+    await page.getByRole("button", { name: "Exact" }).click();
+    const exact = await page.getByLabel("Body, exactly as sent").innerText();
+    expect(JSON.parse(exact)).toMatchObject({ type: "track", event: "Ordered" });
+    await page.getByRole("button", { name: "Bytes" }).click();
+    expect(await page.getByLabel("Body, byte by byte").innerText()).toMatch(/^000000 {2}7b 22/);
+    await page.keyboard.press("c");
+    await vi.waitFor(async () => expect(await clipboard(page)).toMatch(/^curl .*X-Signature: [0-9a-f]{40}/s));
+    await page.getByRole("button", { name: "Copy as a vitest test" }).click();
+    await vi.waitFor(async () => expect(await clipboard(page)).toContain('from "vitest"'));
+  });
+
+  it("takes the signature apart until the difference is found", async () => {
+    const { server, receiver, track } = await startSetting({ secret: "another secret" });
+    await track("Ordered");
+    expect(receiver.accepted).toEqual([]);
+    const page = await openPage(server.url);
+    await open(page, "Ordered");
+    await page.getByText(/401/).first().waitFor();
+    await page.getByText("From the bytes to the digest").click();
+    await page.getByText("the same", { exact: true }).waitFor();
+    await page.getByLabel(/^Its secret/).fill("another secret ");
+    await page.getByRole("button", { name: "Find the difference" }).click();
+    await page
+      .getByText(/does not match/)
+      .last()
+      .waitFor();
+    await page
+      .getByText(/space|white/i)
+      .last()
+      .waitFor();
+  });
+});

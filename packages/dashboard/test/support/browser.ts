@@ -1,0 +1,123 @@
+import { accessSync, constants, mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { chromium, type Browser, type Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect } from "vitest";
+
+/** Where a Chromium is on this machine; undefined where there is none. */
+export const chromiumPath: string | undefined = ["chromium", "chromium-browser", "google-chrome"]
+  .flatMap((name) => (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, name)))
+  .find(isExecutable);
+
+/** No request of the browser's own. */
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--js-flags=--expose-gc",
+];
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** How a page is opened. */
+export interface View {
+  readonly width?: number;
+  readonly height?: number;
+  readonly scheme?: "light" | "dark";
+  /** Errors on the console that belong to the test. */
+  readonly expected?: RegExp;
+}
+
+const require = createRequire(import.meta.url);
+let axeSource: string | undefined;
+let browser: Browser | undefined;
+const errors: string[] = [];
+
+/** The browser of this file. */
+export function theBrowser(): Browser {
+  if (!browser) throw new Error("no browser was started");
+  return browser;
+}
+
+/** Tests of the page in a browser; where Chromium is missing they are skipped, and their title says so. */
+export function describeInBrowser(title: string, tests: () => void): void {
+  if (chromiumPath === undefined) {
+    describe.skip(`${title} (skipped: no chromium is installed)`, tests);
+    return;
+  }
+  describe(title, () => {
+    beforeAll(async () => {
+      browser = await chromium.launch({
+        executablePath: chromiumPath,
+        args: FLAGS,
+      });
+    });
+    afterAll(() => browser?.close());
+    afterEach(async () => {
+      for (const context of browser?.contexts() ?? []) await context.close();
+      // Anything on the console and every violation of the policy fails the test.
+      expect(errors.splice(0)).toEqual([]);
+    });
+    tests();
+  });
+}
+
+/** Opens a page of its own context. What goes wrong in it fails the test. */
+export async function openPage(
+  url: string,
+  { width = 1280, height = 800, scheme = "light", expected }: View = {},
+): Promise<Page> {
+  const context = await theBrowser().newContext({
+    viewport: { width, height },
+    colorScheme: scheme,
+    reducedMotion: "reduce",
+  });
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const page = await context.newPage();
+  page.setDefaultTimeout(8_000);
+  page.on("console", (message) => {
+    if (message.type() === "error" && !expected?.test(message.text())) errors.push(message.text());
+  });
+  page.on("pageerror", (error) => errors.push(String(error)));
+  await page.goto(url);
+  return page;
+}
+
+/** What axe-core finds wrong on a page, as short lines. */
+export async function violations(page: Page): Promise<readonly string[]> {
+  axeSource ??= readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+  await page.evaluate(axeSource);
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: {
+        run: (
+          options: object,
+        ) => Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }>;
+      };
+    };
+    const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+    const { violations } = await axe.run({ runOnly: { type: "tag", values: tags } });
+    return violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary}`),
+    );
+  });
+}
+
+/** Keeps what a page looks like as a picture for the README. */
+export async function picture(page: Page, name: string): Promise<void> {
+  const folder = fileURLToPath(new URL("../../../../docs/images/", import.meta.url));
+  mkdirSync(folder, { recursive: true });
+  await page.screenshot({ path: `${folder}${name}.png` });
+}
