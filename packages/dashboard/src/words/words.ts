@@ -76,7 +76,8 @@ export function whyOf({ state, attempts, last }: DeliverySummary, signed: boolea
 
 /** What to do about an attempt; undefined where there is nothing to do. */
 export function adviceOf(attempt: AttemptFacts, signed: boolean): string | undefined {
-  return adviceFor(attempt, { signed })?.text;
+  const advice = adviceFor(attempt, { signed });
+  return advice && [advice.text, advice.next].filter(Boolean).join(" ");
 }
 
 /** What a resend has shown, compared with the delivery that it repeats. */

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium, type Browser, type Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect } from "vitest";
+import { afterAll, afterEach, beforeAll, expect } from "vitest";
 
 /** Where a Chromium is on this machine; undefined where there is none. */
 export const chromiumPath: string | undefined = ["chromium", "chromium-browser", "google-chrome"]
@@ -51,26 +51,21 @@ export function theBrowser(): Browser {
   return browser;
 }
 
-/** Tests of the page in a browser; where Chromium is missing they are skipped, and their title says so. */
-export function describeInBrowser(title: string, tests: () => void): void {
-  if (chromiumPath === undefined) {
-    describe.skip(`${title} (skipped: no chromium is installed)`, tests);
-    return;
-  }
-  describe(title, () => {
-    beforeAll(async () => {
-      browser = await chromium.launch({
-        executablePath: chromiumPath,
-        args: FLAGS,
-      });
-    });
-    afterAll(() => browser?.close());
-    afterEach(async () => {
-      for (const context of browser?.contexts() ?? []) await context.close();
-      // Anything on the console and every violation of the policy fails the test.
-      expect(errors.splice(0)).toEqual([]);
-    });
-    tests();
+/** Whether there is no browser: then the tests of the page are skipped. */
+export const missing: boolean = chromiumPath === undefined;
+/** What the titles of skipped suites say. */
+export const why: string = missing ? " (skipped: no chromium is installed)" : "";
+
+/** Starts one browser for all tests of a file. Anything on the console, and every violation of the policy, fails the test. */
+export function useBrowser(): void {
+  beforeAll(async () => {
+    if (chromiumPath !== undefined)
+      browser = await chromium.launch({ executablePath: chromiumPath, args: FLAGS });
+  });
+  afterAll(() => browser?.close());
+  afterEach(async () => {
+    for (const context of browser?.contexts() ?? []) await context.close();
+    expect(errors.splice(0)).toEqual([]);
   });
 }
 

@@ -1,5 +1,10 @@
 import { once } from "node:events";
-import { createServer as createHttpServer, type Server } from "node:http";
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 import { sign } from "@countersign/core";
 import { virtualClock } from "@countersign/protocol";
@@ -20,7 +25,7 @@ export interface Receiver {
 
 export async function startReceiver(): Promise<Receiver> {
   const receiver: Receiver = { url: "", mode: "verifies", accepted: [], requests: 0 };
-  const server = createHttpServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     receiver.requests += 1;
     const chunks: Buffer[] = [];
     try {
@@ -39,7 +44,8 @@ export async function startReceiver(): Promise<Receiver> {
       receiver.accepted.push(body.toString());
       response.writeHead(204).end();
     }
-  });
+  };
+  const server = createHttpServer((request, response) => void answer(request, response));
   const port = await listening(server);
   onTestFinished(async () => {
     server.closeAllConnections();
@@ -60,25 +66,21 @@ export interface Setting {
   readonly server: CountersignServer;
   readonly receiver: Receiver;
   /** Records track calls for users `u1`, `u2`, …, and returns when every attempt that is due has ended. */
-  track(event: string, count?: number, fields?: object): Promise<void>;
+  readonly track: (event: string, count?: number, fields?: object) => Promise<void>;
   /** Calls the control API. */
-  api(method: string, path: string, body?: unknown): Promise<unknown>;
+  readonly api: (method: string, path: string, body?: unknown) => Promise<unknown>;
 }
 
 export async function startSetting(options: Partial<ServerOptions> = {}): Promise<Setting> {
   const receiver = await startReceiver();
-  const server = await createServer({
-    to: receiver.url,
-    secret: SECRET,
-    port: 0,
-    clock: virtualClock(),
-    ...options,
-  });
+  const clock = virtualClock();
+  const server = await createServer({ to: receiver.url, secret: SECRET, port: 0, clock, ...options });
   onTestFinished(() => server.close({ deadlineMs: 1_000 }));
-  return settingOf(server, receiver);
+  return settingOf(server, receiver, () => clock.advance(0));
 }
 
-export function settingOf(server: CountersignServer, receiver: Receiver): Setting {
+/** @param settle Waits until every attempt that is due has ended. */
+function settingOf(server: CountersignServer, receiver: Receiver, settle: () => Promise<void>): Setting {
   let users = 0;
   const request = async (method: string, path: string, body?: unknown): Promise<unknown> => {
     const response = await fetch(server.url + path, {
@@ -102,7 +104,7 @@ export function settingOf(server: CountersignServer, receiver: Receiver): Settin
         return { type: "track", userId: `u${users}`, event, properties: { n: users }, ...fields };
       });
       await request("POST", "/v1/batch", { writeKey: "any", batch });
-      await server.sender.idle();
+      await settle();
     },
   };
 }

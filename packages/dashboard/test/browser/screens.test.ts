@@ -1,0 +1,255 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { missing, openPage, useBrowser, why } from "../support/browser.ts";
+import { startReceiver, startSetting } from "../support/setting.ts";
+
+useBrowser();
+
+describe.skipIf(missing)(`send${why}`, () => {
+  it("takes all seven types, checked while they are typed", async () => {
+    const { server, receiver, api } = await startSetting();
+    const page = await openPage(`${server.url}/#/send`);
+    const form = page.getByRole("form", { name: "Send a message" });
+    await form.getByLabel(/^Event/).fill("");
+    await form.getByText("A track call needs the name of the event").waitFor();
+    expect(await form.getByRole("button", { name: "Send" }).isDisabled()).toBe(true);
+    await form.getByLabel(/^Event/).fill("Ordered");
+    await form.getByLabel(/^Properties/).fill("{");
+    await form.getByText("This is not JSON.").waitFor();
+    await form.getByLabel(/^Properties/).fill('{"__proto__":{"a":1}}');
+    await form.getByText("Valid").waitFor();
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await form.getByText("delivered").waitFor();
+    expect(receiver.accepted[0]).toContain('"__proto__":{"a":1}');
+    const fields: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+      identify: {},
+      page: { Name: "Home" },
+      screen: { Name: "Main" },
+      group: { "Group id": "g1" },
+      alias: { "New user id": "u2", "Previous id": "u1" },
+      delete: { "User id": "u2" },
+    };
+    for (const [type, values] of Object.entries(fields)) {
+      await form.getByRole("button", { name: type, exact: true }).click();
+      if (type !== "delete" && type !== "alias") await form.getByLabel(/^(Properties|Traits)/).fill("");
+      for (const [label, value] of Object.entries(values))
+        await form.getByLabel(new RegExp(`^${label}`)).fill(value);
+      await form.getByText("Valid").waitFor();
+      await form
+        .getByRole("button", { name: type === "delete" ? "Delete the user" : "Send", exact: true })
+        .click();
+      await vi.waitFor(() => expect(receiver.accepted.at(-1)).toContain(`"type":"${type}"`));
+    }
+    await form.getByRole("button", { name: "Raw JSON" }).click();
+    await form.getByLabel(/^The call/).fill('{"type":"track","userId":"u9","event":"Raw"}');
+    await form.getByText("Valid").waitFor();
+    await form.getByRole("button", { name: "Send" }).click();
+    await vi.waitFor(() => expect(receiver.accepted.at(-1)).toContain("Raw"));
+    expect(await api("GET", "/deliveries/count")).toEqual({ count: 8 });
+  });
+
+  it("syncs an audience: those who joined, then those who left", async () => {
+    const { server, receiver } = await startSetting();
+    const page = await openPage(`${server.url}/#/send`);
+    const form = page.getByRole("form", { name: "Sync an audience" });
+    await form.getByLabel(/^Name/).fill("vips");
+    await form.getByLabel(/^User ids/).fill("u1\nu2");
+    await form.getByRole("button", { name: "Sync" }).click();
+    await form.getByText("2 joined or changed, 0 left.").waitFor();
+    await form.getByLabel(/^User ids/).fill("u2");
+    await form.getByLabel(/^User ids/).press("Tab");
+    await page.keyboard.press("Enter");
+    await form.getByText("0 joined or changed, 1 left.").waitFor();
+    await vi.waitFor(() => expect(receiver.accepted).toHaveLength(3));
+  });
+});
+
+describe.skipIf(missing)(`faults and time${why}`, () => {
+  it("show a refused forgery in green, and one that was accepted on every screen, until it is refused", async () => {
+    const { server, receiver, track } = await startSetting();
+    const page = await openPage(`${server.url}/#/faults`);
+    await page.getByRole("button", { name: "Wrong signature" }).click();
+    await page.getByText("1 more").waitFor();
+    await track("Forged");
+    const shown = page.getByRole("region", { name: "What they have shown" });
+    await shown.getByText("refused: 401, as it should be").waitFor();
+    expect(await page.getByText("Accepted a forgery").count()).toBe(0);
+    receiver.mode = "gullible";
+    await page.getByRole("button", { name: "No signature" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByText("1 more").waitFor();
+    await track("Forged again");
+    const alarm = page.getByRole("alert").filter({ hasText: "Accepted a forgery" });
+    await alarm.waitFor();
+    expect(await alarm.evaluate((node) => node.getBoundingClientRect().height)).toBeGreaterThan(50);
+    await page.getByRole("link", { name: "Budget" }).click();
+    await alarm.waitFor();
+    await page.reload();
+    await alarm.getByRole("link", { name: "See it" }).click();
+    await page
+      .getByRole("region", { name: "Delivery", exact: true })
+      .getByText(/ACCEPTED A FORGERY/)
+      .first()
+      .waitFor();
+    receiver.mode = "verifies";
+    await page.getByRole("link", { name: "Faults & time" }).click();
+    await page.getByRole("button", { name: "No signature" }).click();
+    await page.getByText("1 more").waitFor();
+    await track("Forged a third time");
+    await alarm.waitFor({ state: "detached" });
+  });
+
+  it("advance the time to the next retry, and by four hours, and cancel a fault", async () => {
+    const { server, receiver, track } = await startSetting();
+    const page = await openPage(`${server.url}/#/faults`);
+    await page.getByText("Nothing waits for a retry.").waitFor();
+    await page.getByLabel("How often").selectOption("unlimited");
+    await page.getByRole("button", { name: "503" }).click();
+    await page.getByText("until cancelled", { exact: true }).last().waitFor();
+    await track("Ordered");
+    expect(receiver.requests).toBe(0);
+    await page.getByText(/The next retry is in/).waitFor();
+    await page.getByRole("button", { name: "To the next retry" }).click();
+    await page.getByRole("link", { name: "Deliveries", exact: true }).click();
+    await page.getByRole("row").filter({ hasText: "Ordered" }).filter({ hasText: "retrying" }).waitFor();
+    await page.getByRole("link", { name: "Faults & time" }).click();
+    await page.getByRole("button", { name: /^Cancel/ }).click();
+    await page.getByText("None. Attempts are sent as they are.").waitFor();
+    await page.getByRole("button", { name: "+ 4 h" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByText("Nothing waits for a retry.").waitFor();
+    expect(receiver.accepted).toHaveLength(1);
+  });
+});
+
+describe.skipIf(missing)(`settings${why}`, () => {
+  it("lead through five steps, say what is wrong beside the field, and outlast a restart with data", async () => {
+    const other = await startReceiver();
+    const data = mkdtempSync(join(tmpdir(), "countersign-dashboard-"));
+    onTestFinished(() => rmSync(data, { recursive: true, force: true }));
+    const { server } = await startSetting({ data });
+    const page = await openPage(`${server.url}/#/settings`);
+    await page.getByRole("link", { name: "Add a source" }).click();
+    await page.getByLabel(/^Name of the source/).fill("shop");
+    await page.getByLabel(/^URL/).fill("ftp://nowhere");
+    await page.getByLabel("Secret", { exact: true }).fill("another secret");
+    await page.getByRole("button", { name: "Save" }).click();
+    const url = page.getByLabel(/^URL/);
+    await vi.waitFor(async () => expect(await url.getAttribute("aria-invalid")).toBe("true"));
+    await url.fill(other.url);
+    await page.getByRole("button", { name: "Add a header" }).click();
+    await page.getByLabel(/^Header/).fill("Authorization");
+    await page.getByLabel(/^Value/).fill("Bearer canary");
+    await page.getByRole("button", { name: "Add an endpoint" }).click();
+    await url.nth(1).fill(`${other.url}/second`);
+    await url.nth(1).press("Enter");
+    await page.getByText("Saved.", { exact: false }).first().waitFor();
+    await page.reload();
+    await page.getByText("Set, and not shown.").waitFor();
+    const text = await page.locator("body").innerText();
+    expect(text).not.toContain("canary");
+    expect(await page.getByLabel(/^Value/).inputValue()).toBe("(hidden)");
+    await page.getByRole("button", { name: /countersign.config.ts/ }).click();
+    const copied = String(await page.evaluate("navigator.clipboard.readText()"));
+    expect(copied).toContain("secret: process.env.SHOP_WEBHOOKS_SECRET");
+    await page.getByRole("checkbox", { name: "Deliver to this destination" }).uncheck();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("disabled").waitFor();
+    const shop = server.sender.settings.sources.find(({ name }) => name === "shop");
+    expect(shop?.destinations[0]).toMatchObject({ enabled: false, secret: "another secret" });
+    expect(shop?.destinations[0]?.endpoints[0]?.headers).toEqual({ Authorization: "Bearer canary" });
+  });
+
+  it("tell the second of two tabs that the first has changed them, and lose nothing of either", async () => {
+    const { server, receiver } = await startSetting();
+    const address = `${server.url}/#/settings?source=default&destination=webhooks`;
+    const [first, second] = [await openPage(address), await openPage(address, { expected: /412/ })];
+    const field = (page: typeof first) => page.getByLabel(/^URL/);
+    await field(first).waitFor();
+    await field(second).fill(`${receiver.url}?second`);
+    await field(first).fill(`${receiver.url}?first`);
+    await first.getByRole("button", { name: "Save" }).click();
+    await first.getByText("Saved.", { exact: false }).first().waitFor();
+    await second.getByRole("button", { name: "Save" }).click();
+    await second.getByText("Changed meanwhile").waitFor();
+    const url = (): string | undefined =>
+      server.sender.settings.sources[0]?.destinations[0]?.endpoints[0]?.url;
+    expect(url()).toContain("first");
+    expect(await field(second).inputValue()).toContain("second");
+    await second.getByRole("button", { name: "Keep mine" }).click();
+    await second.getByRole("button", { name: "Save" }).click();
+    await second.getByText("Saved.", { exact: false }).first().waitFor();
+    expect(url()).toContain("second");
+  });
+});
+
+describe.skipIf(missing)(`the other screens${why}`, () => {
+  it("budget: a bar of the histogram leads to its deliveries", async () => {
+    const { server, track } = await startSetting();
+    await track("Ordered", 5);
+    const page = await openPage(`${server.url}/#/budget`);
+    await page.getByText("limit 5 s").waitFor();
+    const bar = page.getByRole("link", { name: /: [1-5] answers?$/ }).first();
+    const number = Number(/: (\d+)/.exec((await bar.getAttribute("aria-label")) ?? "")?.[1]);
+    await bar.focus();
+    await page.keyboard.press("Enter");
+    const rows = page.getByRole("row").filter({ hasText: "Ordered" });
+    await vi.waitFor(async () => expect(await rows.count()).toBe(number));
+    expect(page.url()).toContain("over=");
+  });
+
+  it("rejected and skipped: what arrived and went nowhere, and how to correct it, live", async () => {
+    const { server } = await startSetting();
+    const page = await openPage(`${server.url}/#/rejected`);
+    await page.getByText("None: every call that arrived was accepted.").waitFor();
+    const evil = '<img src=x onerror="globalThis.hacked=1">';
+    const post = (body: object): Promise<Response> =>
+      fetch(`${server.url}/v1/track`, {
+        method: "POST",
+        body: JSON.stringify({ writeKey: "any", userId: "u", ...body }),
+      });
+    await post({ properties: { evil } });
+    await page.getByText("Name the event.").waitFor();
+    await page.getByText("The call as it came").click();
+    await page.getByText("onerror").waitFor();
+    await post({ event: "Off", integrations: { All: false } });
+    await page
+      .getByRole("region", { name: /^Skipped/ })
+      .getByText("integrations", { exact: true })
+      .waitFor();
+    expect(await page.evaluate("globalThis.hacked")).toBeUndefined();
+  });
+
+  it("certify: a receiver that takes forgeries is not certified, and each failed audit opens", async () => {
+    const { server, receiver } = await startSetting();
+    receiver.mode = "gullible";
+    const page = await openPage(`${server.url}/#/certify`);
+    await page.getByRole("button", { name: "Certify" }).click();
+    await page.getByText("not certified").waitFor({ timeout: 60_000 });
+    const failed = page.getByRole("listitem").filter({ hasText: "failed" }).first();
+    await failed.locator("summary").focus();
+    await page.keyboard.press("Enter");
+    await failed.getByText("received", { exact: true }).waitFor();
+    expect(await failed.locator("pre").count()).toBe(3);
+  });
+
+  it("recover: after a bad release everything that failed is resent, each once, with progress", async () => {
+    const { server, receiver, track } = await startSetting();
+    receiver.mode = "missing";
+    await track("Ordered", 40);
+    receiver.mode = { status: 422, body: "no" };
+    await track("Other", 3);
+    receiver.mode = "verifies";
+    const page = await openPage(`${server.url}/#/recover`);
+    await page.getByText("43 deliveries").waitFor();
+    await page.getByRole("button", { name: "Resend these: 422" }).click();
+    await page.getByText("3 of 3 resent").waitFor();
+    await page.getByRole("button", { name: "Resend all" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByText(/4[03] of 4[03] resent/).waitFor();
+    await vi.waitFor(() => expect(new Set(receiver.accepted).size).toBe(43));
+  });
+});
