@@ -166,7 +166,12 @@ export class WebhookError extends Error {
 
   constructor(code: WebhookErrorCode, options: WebhookErrorOptions = {}) {
     const { status, message, hint, headers } = CODES[code];
+    // Forgeries are free to send. Capturing a stack, which says nothing of a request, is half of what one costs. Reflect:
+    // a frozen Error must not make this throw.
+    const { stackTraceLimit } = Error;
+    Reflect.set(Error, "stackTraceLimit", 0);
     super(options.message ?? message, options.cause === undefined ? {} : { cause: options.cause });
+    Reflect.set(Error, "stackTraceLimit", stackTraceLimit);
     this.code = code;
     this.status = status;
     this.statusCode = status;

@@ -97,9 +97,9 @@ function checkFields(
   where: string,
 ): MessageFault | undefined {
   for (const [name, kind] of fields) {
-    const value = own(message, name);
-    if (value == null) continue;
-    if (kind === "object" ? isObject(value) : typeof value === kind) continue;
+    const value = message[name];
+    if (value == null || (kind === "object" ? isObject(value) : typeof value === kind)) continue;
+    if (!Object.hasOwn(message, name)) continue;
     const wanted = kind === "object" ? "an object" : `a ${kind}`;
     return invalid(`Field "${name}" of ${where} must be ${wanted}, but is ${nameKind(value)}.`);
   }
@@ -112,9 +112,10 @@ function checkRequired(
   type: string,
 ): MessageFault | undefined {
   for (const spellings of required) {
-    const there = spellings.some(
-      (name) => typeof own(message, name) === "string" && own(message, name) !== "",
-    );
+    const there = spellings.some((name) => {
+      const value = message[name];
+      return typeof value === "string" && value !== "" && Object.hasOwn(message, name);
+    });
     if (!there) {
       const names = spellings.map((name) => `"${name}"`).join(" or ");
       return invalid(`A message of type ${type} must have a non-empty ${names}.`);

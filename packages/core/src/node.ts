@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
-import { readRawBody } from "./read-raw-body.ts";
-import type { Received } from "./receiver.ts";
+import { readRawBody, readRawBodyThen } from "./read-raw-body.ts";
+import { settleNothing, type Received } from "./receiver.ts";
 import { bodyReadBefore, type WebhookBody, type WebhookRequest } from "./request.ts";
 import type { WebhookResponse } from "./response.ts";
 
@@ -57,7 +57,7 @@ function nodeBody(request: NodeRequest, options: ToWebhookRequestOptions<unknown
   const kept: Pick<NodeRequest, "rawBody" | "body"> = options.kept ?? request;
   const rawBody = kept.rawBody ?? request.rawBody;
   const body = kept.body ?? request.body;
-  const keptBytes = [rawBody, body].some((value) => typeof value === "string" || value instanceof Uint8Array);
+  const keptBytes = isBytesOrText(rawBody) || isBytesOrText(body);
   // Express 4 sets body to {} without having read anything: what counts is whether the stream was read.
   const { readableDidRead, readableEnded } = stream as Readable;
   if (!keptBytes && readableEnded && isEmpty(request)) return { from: "raw", value: "" };
@@ -68,7 +68,15 @@ function nodeBody(request: NodeRequest, options: ToWebhookRequestOptions<unknown
       ...(alreadyReadHint === undefined ? {} : { hint: alreadyReadHint }),
     });
   }
-  return { from: "stream", read: (limits) => readRawBody(stream, limits) };
+  return {
+    from: "stream",
+    read: (limits) => readRawBody(stream, limits),
+    readThen: (limits, done) => readRawBodyThen(stream, limits, done),
+  };
+}
+
+function isBytesOrText(value: unknown): boolean {
+  return typeof value === "string" || value instanceof Uint8Array;
 }
 
 // Parsers turn an empty body into {}, null or nothing. Only HTTP/1 says for certain that a request has no body.
@@ -116,6 +124,7 @@ export function settleWhenSent(
   received: Pick<Extract<Received, { verdict: "verified" }>, "settle">,
   response: Pick<ServerResponse, "end" | "statusCode" | "writableEnded">,
 ): void {
+  if (received.settle === settleNothing) return;
   // Not the event "finish": it is never emitted after the sender has disconnected, as it does at its time limit.
   const { end } = response;
   response.end = (...args: unknown[]) => {

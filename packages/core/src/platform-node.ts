@@ -32,6 +32,17 @@ export function equalDigests(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
+// Digests are compared here, so that a verification makes no buffer.
+const expected = Buffer.alloc(20);
+const computed = Buffer.alloc(20);
+
+/** Whether 40 hex digits are the HMAC-SHA1 of bytes, in time that does not depend on the digits. */
+export function isSignedWith(secret: string, data: Uint8Array, hex: string): boolean {
+  computed.write(createHmac("sha1", keyOf(secret)).update(data).digest("hex"), "hex");
+  // Whatever is no hex digit ends the writing, and would leave a part of an earlier digest.
+  return expected.write(hex, "hex") === expected.length && timingSafeEqual(expected, computed);
+}
+
 /** The UTF-8 bytes of a string. A `Buffer`, whose `toString()` returns the same string. */
 export function toUtf8(text: string): Uint8Array<ArrayBuffer> {
   return Buffer.from(text);

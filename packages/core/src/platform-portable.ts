@@ -20,6 +20,11 @@ export function equalDigests(a: Uint8Array, b: Uint8Array): boolean {
   return difference === 0;
 }
 
+/** Whether 40 hex digits are the HMAC-SHA1 of bytes, in time that does not depend on the digits. */
+export function isSignedWith(secret: string, data: Uint8Array, hex: string): boolean {
+  return equalDigests(hmac("sha1", secret, data), fromHex(hex));
+}
+
 /** The UTF-8 bytes of a string. */
 export function toUtf8(text: string): Uint8Array<ArrayBuffer> {
   return encoder.encode(text);

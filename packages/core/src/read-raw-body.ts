@@ -1,8 +1,8 @@
-import { EventEmitter } from "node:events";
+import { AsyncResource } from "node:async_hooks";
+import { Buffer } from "node:buffer";
 import type { Readable } from "node:stream";
-import getRawBody from "raw-body";
-import { WebhookError, type WebhookErrorCode } from "./errors.ts";
-import { bodyTooLarge } from "./request.ts";
+import { WebhookError } from "./errors.ts";
+import { bodyTooLarge, type BodyCallback } from "./request.ts";
 
 /** Options of {@link readRawBody}. */
 export interface ReadRawBodyOptions {
@@ -17,15 +17,6 @@ export interface ReadRawBodyOptions {
  */
 const MIN_CHUNKS = 4_096;
 const BYTES_PER_CHUNK = 256;
-
-/** What raw-body says is wrong, by its `type`, in the codes of this package. Anything else broke the stream itself. */
-const CODES: Readonly<Record<string, WebhookErrorCode>> = {
-  "entity.too.large": "ERR_BODY_TOO_LARGE",
-  "request.aborted": "ERR_BODY_ABORTED",
-  "request.size.invalid": "ERR_BODY_ABORTED",
-  "stream.encoding.set": "ERR_BODY_ALREADY_READ",
-  "stream.not.readable": "ERR_BODY_ALREADY_READ",
-};
 
 const ENCODING_SET =
   "Something called setEncoding() on the request before verifyWebhook(), so its exact bytes are gone. Remove that call, or " +
@@ -45,63 +36,57 @@ const ENCODING_SET =
  * const bytes = await readRawBody(request, { maxBytes: 1_048_576 });
  * ```
  */
-export async function readRawBody(
+export function readRawBody(stream: NodeJS.ReadableStream, options: ReadRawBodyOptions): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    readRawBodyThen(stream, options, (error, bytes) => {
+      if (bytes === undefined) reject(error as WebhookError);
+      else resolve(bytes);
+    });
+  });
+}
+
+/** The same with a callback, which is called in the turn in which the body ends. */
+export function readRawBodyThen(
   stream: NodeJS.ReadableStream,
-  options: ReadRawBodyOptions,
-): Promise<Uint8Array> {
+  { maxBytes }: ReadRawBodyOptions,
+  done: BodyCallback,
+): void {
   const { readableEnded, destroyed, readableEncoding } = stream as Readable;
   // No event would ever come from a stream that has ended.
-  if (readableEnded) throw new WebhookError("ERR_BODY_ALREADY_READ");
-  if (destroyed) throw new WebhookError("ERR_BODY_ABORTED");
-  if (readableEncoding) throw new WebhookError("ERR_BODY_ALREADY_READ", { hint: ENCODING_SET });
-  const { relay, release } = relayOf(stream, Math.max(MIN_CHUNKS, options.maxBytes / BYTES_PER_CHUNK));
-  try {
-    return await getRawBody(relay, { limit: options.maxBytes });
-  } catch (error) {
-    throw translate(error, options.maxBytes);
-  } finally {
-    release();
-  }
-}
+  if (readableEnded) return done(new WebhookError("ERR_BODY_ALREADY_READ"));
+  if (destroyed) return done(new WebhookError("ERR_BODY_ABORTED"));
+  if (readableEncoding) return done(new WebhookError("ERR_BODY_ALREADY_READ", { hint: ENCODING_SET }));
+  // The stream's events come from the connection. An app that uses AsyncLocalStorage expects what it had for this request.
+  const context = new AsyncResource("countersign.body", { requireManualDestroy: true });
+  const chunks: Uint8Array[] = [];
+  let length = 0;
 
-function translate(error: unknown, maxBytes: number): WebhookError {
-  if (error instanceof WebhookError) return error;
-  const code = CODES[String((error as { type?: unknown }).type)] ?? "ERR_BODY_ABORTED";
-  return code === "ERR_BODY_TOO_LARGE" ? bodyTooLarge(maxBytes) : new WebhookError(code, { cause: error });
-}
-
-/**
- * A stream of the same events, which can be ended early. raw-body cannot be stopped, and would wait forever for the
- * end of a stream that only closes.
- */
-function relayOf(
-  stream: NodeJS.ReadableStream,
-  maxChunks: number,
-): { readonly relay: NodeJS.ReadableStream; readonly release: () => void } {
-  // raw-body pauses what it refuses.
-  const relay = Object.assign(new EventEmitter(), { pause: () => stream.pause() });
-  let chunks = 0;
-  const onData = (chunk: Buffer | string): void => {
-    chunks += 1;
-    if (chunks > maxChunks) relay.emit("error", new WebhookError("ERR_BODY_FRAGMENTED"));
-    else relay.emit("data", typeof chunk === "string" ? Buffer.from(chunk) : chunk);
-  };
-  const release = (): void => {
+  const finish = (error: WebhookError | undefined, bytes?: Uint8Array): void => {
     stream.off("data", onData).off("end", onEnd).off("error", onBroken).off("close", onBroken);
+    context.runInAsyncScope(done, undefined, error, bytes);
+  };
+  const refuse = (error: WebhookError): void => {
+    // What is left of the body must not fill the memory, nor be waited for.
+    stream.pause();
+    finish(error);
+  };
+  const onData = (data: Buffer | string): void => {
+    const chunk = typeof data === "string" ? Buffer.from(data) : data;
+    length += chunk.length;
+    if (length > maxBytes) return refuse(bodyTooLarge(maxBytes));
+    if (chunks.push(chunk) > MIN_CHUNKS && chunks.length > maxBytes / BYTES_PER_CHUNK) {
+      refuse(new WebhookError("ERR_BODY_FRAGMENTED"));
+    }
   };
   const onEnd = (): void => {
-    // Node emits "close" right after "end", before any promise resolves: an error, with its stack, for every good request.
-    release();
-    relay.emit("end");
+    const [only] = chunks;
+    finish(undefined, only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks, length));
   };
-  const onBroken = (cause?: Error): void =>
-    void relay.emit("error", new WebhookError("ERR_BODY_ABORTED", cause === undefined ? {} : { cause }));
-  // The reader leaves before a late failure of the stream, which an emitter without listener would throw.
-  relay.on("error", () => {});
+  const onBroken = (cause?: Error): void => {
+    finish(new WebhookError("ERR_BODY_ABORTED", cause === undefined ? {} : { cause }));
+  };
 
   stream.on("data", onData).on("end", onEnd).on("error", onBroken).on("close", onBroken);
   // A stream that something paused does not flow again for a new listener.
   stream.resume();
-  // raw-body uses only what an emitter has.
-  return { relay: relay as unknown as NodeJS.ReadableStream, release };
 }

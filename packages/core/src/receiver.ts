@@ -16,7 +16,13 @@ import {
 import { checkHead, headerValue, readBody, type WebhookRequest } from "./request.ts";
 import { ALREADY_HANDLED, toProblem, type WebhookResponse } from "./response.ts";
 import { readSignature } from "./signature.ts";
-import { authenticate, readMessage, type ReadBody, type VerifiedWebhook } from "./verify-webhook.ts";
+import {
+  authenticate,
+  readMessage,
+  verifiedWebhook,
+  type ReadBody,
+  type VerifiedWebhook,
+} from "./verify-webhook.ts";
 import { debugRefusal, debugVerdict, isCheapToExplain, isWarningDue, warnOfRefusal } from "./warnings.ts";
 
 /** The verdict on a request. Where the handler must not run, it carries the response. */
@@ -52,6 +58,15 @@ export interface Receiver<TRequest = unknown, Message extends ReceivedMessage = 
    * hooks, schemas or dedupe store throw, which is a 500, and with `onError: "throw"` with the error of a rejection.
    */
   receive(request: WebhookRequest<TRequest>): Promise<Received<Message>>;
+  /**
+   * The same with callbacks, for an adapter that need not return a promise. Exactly one of them is called: in the turn in which
+   * the body ends, unless a hook, a secret function, a schema or a dedupe store has to be awaited. Neither may throw.
+   */
+  decide(
+    request: WebhookRequest<TRequest>,
+    onVerdict: (received: Received<Message>) => void,
+    onError: (error: unknown) => void,
+  ): void;
 }
 
 /**
@@ -82,43 +97,49 @@ export function createReceiver<TRequest, Message extends ReceivedMessage>(
   const { onVerified, onRejected, dedupe, events, strict = false, retiredSecrets = [] } = options;
   const maxBytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES;
 
-  async function verify(
-    request: WebhookRequest<TRequest>,
-    progress: Progress,
-  ): Promise<{ webhook: VerifiedWebhook<Message>; key: string | undefined }> {
+  // Without any of them, nothing has to be awaited once the body is there.
+  const isImmediate = onVerified === undefined && dedupe === undefined && events === undefined;
+
+  /** The checks that need no body. The secrets are there, unless a function has to find them. */
+  function checkBefore(request: WebhookRequest<TRequest>, progress: Progress): void {
     checkHead(request, maxBytes);
-    if (secret !== undefined) {
-      const header = readSignature(progress.header);
-      if (!header.ok) throw new WebhookError(header.code);
-      progress.signature = header.hex;
-      if (typeof secret === "function") await findSecrets(secret, request.request, progress);
-      else progress.secrets = secret;
-    }
-    const body = await readBody(request.body, { maxBytes, strict });
-    progress.body = body;
-    const { signature, secrets } = progress;
-    const verification =
-      signature === undefined || secrets === undefined
-        ? unverified(body)
-        : authenticate(body, signature, secrets, strict);
-    // Without the option, readMessage rejects unknown types.
-    const message = readMessage(verification.rawBody, options) as Message;
-    const key =
-      dedupe && dedupeKey(message, verification.rawBody, scopeOf(progress, verification.secretIndex));
-    if (events === undefined) return { webhook: { ...verification, message }, key };
-    const validated = await validateEvent(message, events, options.invalidEvents);
-    const { issues } = validated;
-    return {
-      webhook: { ...verification, message: validated.message, ...(issues && { issues }) },
-      key,
-    };
+    if (secret === undefined) return;
+    const header = readSignature(progress.header);
+    if (!header.ok) throw new WebhookError(header.code);
+    progress.signature = header.hex;
+    if (typeof secret !== "function") progress.secrets = secret;
   }
 
+  /** The checks of the body. */
+  function verify(body: ReadBody, progress: Progress): VerifiedWebhook<Message> {
+    progress.body = body;
+    const { signature, secrets } = progress;
+    const match =
+      signature === undefined || secrets === undefined
+        ? { covered: body.bytes, secretIndex: -1, verifiedOver: "none" as const }
+        : authenticate(body, signature, secrets, strict);
+    // Without the option, readMessage rejects unknown types.
+    const message = readMessage(match.covered, options) as Message;
+    return verifiedWebhook(message, match, body, signature);
+  }
+
+  /** What has to be awaited: schemas, the dedupe store, the hook. */
   async function accept(
-    webhook: VerifiedWebhook<Message>,
-    key: string | undefined,
+    verified: VerifiedWebhook<Message>,
     request: TRequest,
+    progress: Progress,
   ): Promise<Received<Message>> {
+    const key =
+      dedupe && dedupeKey(verified.message, verified.rawBody, scopeOf(progress, verified.secretIndex));
+    const webhook = await withValidEvent(verified);
+    if (dedupe !== undefined && key !== undefined) {
+      const claim = checkClaim(await dedupe.claim(key));
+      if (claim === "in-flight") throw new WebhookError("ERR_DUPLICATE_IN_FLIGHT");
+      if (claim === "done") {
+        debugVerdict("duplicate", webhook.message.type, "");
+        return { verdict: "duplicate", webhook, response: ALREADY_HANDLED };
+      }
+    }
     const settle = settleIn(dedupe, key);
     try {
       await onVerified?.(webhook, request);
@@ -126,52 +147,100 @@ export function createReceiver<TRequest, Message extends ReceivedMessage>(
       await settle(500);
       throw error;
     }
-    debugVerdict(
-      "verified",
-      webhook.message.type,
-      ` over ${webhook.verifiedOver}, secret ${webhook.secretIndex}`,
-    );
-    return { verdict: "verified", webhook, settle };
+    return accepted(webhook, settle);
   }
 
-  async function refuse(
+  async function withValidEvent(webhook: VerifiedWebhook<Message>): Promise<VerifiedWebhook<Message>> {
+    if (events === undefined) return webhook;
+    const { message, issues } = await validateEvent(webhook.message, events, options.invalidEvents);
+    return { ...webhook, message, ...(issues && { issues }) };
+  }
+
+  /** A rejection without a hook that has to be awaited. */
+  function refuse(error: WebhookError, progress: Progress): Received<Message> {
+    const isWarning = options.onError !== "throw" && isWarningDue(error);
+    const refusal =
+      isWarning && isCheapToExplain(progress.body?.bytes)
+        ? explain(error, progress, retiredSecrets).explained
+        : error;
+    debugRefusal(refusal);
+    if (isWarning) warnOfRefusal(refusal);
+    return rejected(refusal);
+  }
+
+  async function refuseAloud(
     error: WebhookError,
     request: TRequest,
     progress: Progress,
   ): Promise<Received<Message>> {
-    const isWarning = onRejected === undefined && options.onError !== "throw" && isWarningDue(error);
-    const { explained: refusal, diagnoses } =
-      onRejected !== undefined || (isWarning && isCheapToExplain(progress.body?.bytes))
-        ? explain(error, progress, retiredSecrets)
-        : { explained: error, diagnoses: [] };
-    debugRefusal(refusal);
-    if (isWarning) warnOfRefusal(refusal);
+    const { explained, diagnoses } = explain(error, progress, retiredSecrets);
+    debugRefusal(explained);
     const receivedBody = progress.body?.received;
-    await onRejected?.(refusal, { request, diagnoses, ...(receivedBody && { receivedBody }) });
-    if (options.onError === "throw") throw refusal;
-    return { verdict: "rejected", error: refusal, response: toProblem(refusal) };
+    await onRejected?.(explained, { request, diagnoses, ...(receivedBody && { receivedBody }) });
+    return rejected(explained);
+  }
+
+  function rejected(error: WebhookError): Received<Message> {
+    if (options.onError === "throw") throw error;
+    return { verdict: "rejected", error, response: toProblem(error) };
+  }
+
+  function decide(
+    request: WebhookRequest<TRequest>,
+    onVerdict: (received: Received<Message>) => void,
+    onError: (error: unknown) => void,
+  ): void {
+    const progress: Progress = { header: headerValue(request.headers, "x-signature") };
+
+    const fail = (error: unknown): void => {
+      if (!(error instanceof WebhookError)) return onError(error);
+      if (onRejected !== undefined) {
+        refuseAloud(error, request.request, progress).then(onVerdict, onError);
+        return;
+      }
+      let refusal: Received<Message>;
+      try {
+        refusal = refuse(error, progress);
+      } catch (thrown) {
+        return onError(thrown);
+      }
+      onVerdict(refusal);
+    };
+    const onBody = (error: unknown, body?: ReadBody): void => {
+      if (body === undefined) return fail(error);
+      let webhook: VerifiedWebhook<Message>;
+      try {
+        webhook = verify(body, progress);
+      } catch (thrown) {
+        return fail(thrown);
+      }
+      if (isImmediate) onVerdict(accepted(webhook, settleNothing));
+      else accept(webhook, request.request, progress).then(onVerdict, fail);
+    };
+    const read = (): void => readBody(request.body, { maxBytes, strict }, onBody);
+
+    try {
+      checkBefore(request, progress);
+    } catch (error) {
+      return fail(error);
+    }
+    if (typeof secret === "function") findSecrets(secret, request.request, progress).then(read, fail);
+    else read();
   }
 
   return {
-    async receive(request) {
-      const progress: Progress = { header: headerValue(request.headers, "x-signature") };
-      try {
-        const { webhook, key } = await verify(request, progress);
-        if (dedupe !== undefined && key !== undefined) {
-          const claim = checkClaim(await dedupe.claim(key));
-          if (claim === "in-flight") throw new WebhookError("ERR_DUPLICATE_IN_FLIGHT");
-          if (claim === "done") {
-            debugVerdict("duplicate", webhook.message.type, "");
-            return { verdict: "duplicate", webhook, response: ALREADY_HANDLED };
-          }
-        }
-        return await accept(webhook, key, request.request);
-      } catch (error) {
-        if (!(error instanceof WebhookError)) throw error;
-        return refuse(error, request.request, progress);
-      }
-    },
+    decide,
+    receive: (request) => new Promise((resolve, reject) => decide(request, resolve, reject)),
   };
+}
+
+function accepted<Message extends ReceivedMessage>(
+  webhook: VerifiedWebhook<Message>,
+  settle: (status: number) => Promise<void>,
+): Received<Message> {
+  const { message, verifiedOver, secretIndex } = webhook;
+  debugVerdict("verified", message.type, ` over ${verifiedOver}, secret ${secretIndex}`);
+  return { verdict: "verified", webhook, settle };
 }
 
 /** What is known about a request so far. The hooks get it, whichever check rejects the request. */
@@ -204,16 +273,6 @@ async function findSecrets<TRequest>(
   progress.tenant = { name: named ? result.tenant : undefined };
 }
 
-function unverified({ bytes, received }: ReadBody): ReturnType<typeof authenticate> {
-  return {
-    rawBody: bytes,
-    receivedBody: received,
-    signature: undefined,
-    secretIndex: -1,
-    verifiedOver: "none",
-  };
-}
-
 function scopeOf({ tenant, secrets }: Progress, secretIndex: number): DedupeScope {
   if (tenant === undefined) return { by: "none" };
   if (tenant.name !== undefined) return { by: "tenant", tenant: tenant.name };
@@ -228,13 +287,16 @@ function checkClaim(claim: unknown): unknown {
   );
 }
 
+/** The `settle` of a receiver without a dedupe store: adapters need not call it. */
+export const settleNothing = (): Promise<void> => Promise.resolve();
+
 /** Tells a store how the app answered a delivery; see {@link Received}. */
 function settleIn(
   dedupe: DedupeStore | undefined,
   key: string | undefined,
 ): (status: number) => Promise<void> {
+  if (dedupe === undefined || key === undefined) return settleNothing;
   return async (status) => {
-    if (dedupe === undefined || key === undefined) return;
     try {
       await (status >= 200 && status < 300 ? dedupe.commit(key) : dedupe.release(key));
     } catch (error) {

@@ -12,13 +12,18 @@ export type WebhookHeaders =
  * Where the body of a request comes from.
  *
  * - `stream`: nothing has read it. `read` gives its bytes, at most `maxBytes` of them, and throws a {@link WebhookError}
- *   (`ERR_BODY_TOO_LARGE`, `ERR_BODY_ABORTED`) otherwise.
+ *   (`ERR_BODY_TOO_LARGE`, `ERR_BODY_ABORTED`) otherwise. `readThen` is the same with a callback: a receiver that need not
+ *   wait for anything else then decides in the turn in which the body ends.
  * - `raw`: something read it before and kept the bytes, or their text.
  * - `parsed`: something read and parsed it before, and kept only the value.
  * - `gone`: something read it before and kept nothing. `hint` tells the operator what to change.
  */
 export type WebhookBody =
-  | { readonly from: "stream"; readonly read: (options: { maxBytes: number }) => Promise<Uint8Array> }
+  | {
+      readonly from: "stream";
+      readonly read: (options: { maxBytes: number }) => Promise<Uint8Array>;
+      readonly readThen?: (options: { maxBytes: number }, done: BodyCallback) => void;
+    }
   | { readonly from: "raw"; readonly value: Uint8Array | string }
   | { readonly from: "parsed"; readonly value: unknown; readonly hint?: string }
   | { readonly from: "gone"; readonly hint?: string };
@@ -116,26 +121,54 @@ export function bodyTooLarge(maxBodyBytes: number): WebhookError {
   });
 }
 
+/** Is given the bytes of a body, or the error that ended the reading. */
+export type BodyCallback = (error: unknown, bytes?: Uint8Array) => void;
+
 /**
- * The body of a request, wherever it comes from, within the limit.
- *
- * @throws WebhookError `ERR_BODY_TOO_LARGE`, `ERR_BODY_ABORTED`, or `ERR_BODY_ALREADY_READ` if nothing is left of it or,
- *   with `strict`, only a parsed value.
+ * Reads the body of a request, wherever it comes from, within the limit. `done` is called with the body, or with a
+ * WebhookError `ERR_BODY_TOO_LARGE`, `ERR_BODY_ABORTED`, or `ERR_BODY_ALREADY_READ` if nothing is left of it or, with
+ * `strict`, only a parsed value.
  */
-export async function readBody(
+export function readBody(
   body: WebhookBody,
   options: { maxBytes: number; strict: boolean },
-): Promise<ReadBody> {
-  if (body.from === "gone") throw alreadyRead(body.hint);
-  if (body.from === "parsed" && options.strict) throw alreadyRead(withStrict(body.hint));
+  done: (error: unknown, body?: ReadBody) => void,
+): void {
+  const { maxBytes } = options;
+  if (body.from === "stream") {
+    if (body.readThen === undefined) {
+      unlessTooLarge(body.read({ maxBytes }), maxBytes).then((read) => done(undefined, read), done);
+    } else {
+      body.readThen({ maxBytes }, (error, bytes) => {
+        if (bytes === undefined) done(error);
+        else done(undefined, { bytes, received: bytes });
+      });
+    }
+    return;
+  }
+  let read: ReadBody;
+  try {
+    read = keptBody(body, options);
+  } catch (error) {
+    return done(error);
+  }
+  done(undefined, read);
+}
 
-  const bytes =
-    body.from === "stream"
-      ? await body.read({ maxBytes: options.maxBytes })
-      : body.from === "raw"
-        ? bodyBytes(body.value)
-        : writtenAgain(body.value, body.hint);
-  if (bytes.length > options.maxBytes) throw bodyTooLarge(options.maxBytes);
+async function unlessTooLarge(reading: Promise<Uint8Array>, maxBytes: number): Promise<ReadBody> {
+  const bytes = await reading;
+  if (bytes.length > maxBytes) throw bodyTooLarge(maxBytes);
+  return { bytes, received: bytes };
+}
+
+function keptBody(
+  body: Exclude<WebhookBody, { from: "stream" }>,
+  { maxBytes, strict }: { maxBytes: number; strict: boolean },
+): ReadBody {
+  if (body.from === "gone") throw alreadyRead(body.hint);
+  if (body.from === "parsed" && strict) throw alreadyRead(withStrict(body.hint));
+  const bytes = body.from === "raw" ? bodyBytes(body.value) : writtenAgain(body.value, body.hint);
+  if (bytes.length > maxBytes) throw bodyTooLarge(maxBytes);
   return { bytes, received: body.from === "parsed" ? undefined : bytes };
 }
 

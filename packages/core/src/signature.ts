@@ -1,4 +1,5 @@
-import { equalDigests, fromHex, fromUtf8, hmac, toHex, toUtf8 } from "#platform";
+import { fromUtf8, hmac, isSignedWith, toHex, toUtf8 } from "#platform";
+import { isCompactJson } from "./compact-json.ts";
 
 /** The value of an `X-Signature` header as frameworks give it: absent, one value, or several. */
 export type SignatureHeader = string | readonly string[] | null | undefined;
@@ -97,17 +98,17 @@ export function matchSignature(
   secrets: readonly string[],
   strict: boolean,
 ): SignatureMatch | undefined {
-  const digest = fromHex(hex);
-  const secretIndex = matchingSecret(bytes, digest, secrets);
+  const secretIndex = matchingSecret(bytes, hex, secrets);
   if (secretIndex !== -1) return { secretIndex, verifiedOver: "bytes", covered: bytes };
   if (strict || bytes.length > MAX_REWRITTEN_BYTES) return undefined;
 
+  // Compact JSON, as most forgeries are, is its own second form: it has been compared.
+  if (isCompactJson(bytes)) return undefined;
   const text = fromUtf8(bytes);
   const rewritten = reserialize(text);
-  // Compact JSON, as most forgeries are, is its own second form: it has been compared.
   if (rewritten === undefined || rewritten === text) return undefined;
   const covered = toUtf8(rewritten);
-  const rewrittenIndex = matchingSecret(covered, digest, secrets);
+  const rewrittenIndex = matchingSecret(covered, hex, secrets);
   return rewrittenIndex === -1 ? undefined : { secretIndex: rewrittenIndex, verifiedOver: "json", covered };
 }
 
@@ -151,8 +152,13 @@ export function secretList(secret: Secrets): readonly string[] {
   return secrets;
 }
 
-function matchingSecret(bytes: Uint8Array, digest: Uint8Array, secrets: readonly string[]): number {
-  return secrets.findIndex((secret) => equalDigests(hmac("sha1", secret, bytes), digest));
+function matchingSecret(bytes: Uint8Array, hex: string, secrets: readonly string[]): number {
+  let index = 0;
+  for (const secret of secrets) {
+    if (isSignedWith(secret, bytes, hex)) return index;
+    index += 1;
+  }
+  return -1;
 }
 
 function checkSecret(secret: unknown): asserts secret is string {

@@ -77,17 +77,22 @@ export function verifyWebhook(options: VerifyWebhookOptions = {}): WebhookMiddle
   const receiver = createReceiver<Request, AppMessage>(options);
   return (incoming, res, next) => {
     const req = incoming as Request;
-    // Express 4 does not wait for promises: every failure has to reach next() by hand.
-    receiver
-      .receive(toWebhookRequest(req, { request: req, alreadyReadHint: ALREADY_READ }))
-      .then((received) => {
-        if (received.verdict !== "verified") return sendResponse(res, received.response);
-        settleWhenSent(received, res);
-        req.body = received.webhook.message;
-        req.webhook = received.webhook;
-        return next();
-      })
-      .catch(next);
+    const request = toWebhookRequest(req, { request: req, alreadyReadHint: ALREADY_READ });
+    receiver.decide(
+      request,
+      (received) => {
+        try {
+          if (received.verdict !== "verified") return sendResponse(res, received.response);
+          settleWhenSent(received, res);
+          req.body = received.webhook.message;
+          req.webhook = received.webhook;
+          next();
+        } catch (error) {
+          next(error);
+        }
+      },
+      next,
+    );
   };
 }
 
