@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
-import { readRawBody, readRawBodyThen } from "./read-raw-body.ts";
+import { readRawBody, readRawBodyThen, readRequestThen } from "./read-raw-body.ts";
 import { settleNothing, type Received } from "./receiver.ts";
 import { bodyReadBefore, type WebhookBody, type WebhookRequest } from "./request.ts";
 import type { WebhookResponse } from "./response.ts";
@@ -53,10 +53,9 @@ export function toWebhookRequest<TRequest = NodeRequest>(
 }
 
 function nodeBody(request: NodeRequest, options: ToWebhookRequestOptions<unknown>): WebhookBody {
-  const { alreadyReadHint, stream = request } = options;
-  const kept: Pick<NodeRequest, "rawBody" | "body"> = options.kept ?? request;
-  const rawBody = kept.rawBody ?? request.rawBody;
-  const body = kept.body ?? request.body;
+  const { alreadyReadHint, stream = request, kept = request } = options;
+  let { rawBody, body }: Pick<NodeRequest, "rawBody" | "body"> = kept;
+  if (kept !== request) [rawBody, body] = [rawBody ?? request.rawBody, body ?? request.body];
   const keptBytes = isBytesOrText(rawBody) || isBytesOrText(body);
   // Express 4 sets body to {} without having read anything: what counts is whether the stream was read.
   const { readableDidRead, readableEnded } = stream as Readable;
@@ -71,7 +70,11 @@ function nodeBody(request: NodeRequest, options: ToWebhookRequestOptions<unknown
   return {
     from: "stream",
     read: (limits) => readRawBody(stream, limits),
-    readThen: (limits, done) => readRawBodyThen(stream, limits, done),
+    readThen(limits, done) {
+      const declared = stream === request ? Number(request.headers["content-length"]) : 0;
+      if (declared > 0) readRequestThen(request, declared, limits, done);
+      else readRawBodyThen(stream, limits, done);
+    },
   };
 }
 
