@@ -89,6 +89,23 @@ function isEmpty({ headers, httpVersionMajor }: NodeRequest): boolean {
 }
 
 /**
+ * What an adapter passes to its framework where the app's own code threw. Frameworks take no error, and Express some texts, as
+ * leave to go on.
+ *
+ * @param thrown - Whatever was thrown.
+ * @returns The same if it is an object, else an Error around it.
+ * @example
+ * ```ts
+ * receiver.decide(toWebhookRequest(request), onVerdict, (thrown) => next(toError(thrown)));
+ * ```
+ */
+export function toError(thrown: unknown): Error {
+  // An object that is no Error has always reached the app's error handling as it is.
+  if (typeof thrown === "object" && thrown !== null) return thrown as Error;
+  return new Error(`Something threw ${String(thrown)} while a webhook was verified.`, { cause: thrown });
+}
+
+/**
  * Sends the response of a verdict or of `dispatch`. Does nothing if a response has begun.
  *
  * @param response - The response to write and end.
@@ -101,9 +118,9 @@ function isEmpty({ headers, httpVersionMajor }: NodeRequest): boolean {
  */
 export function sendResponse(response: ServerResponse, answer: WebhookResponse): void {
   if (response.headersSent) return;
-  const { status, headers, body } = answer;
-  const length = status === 204 ? {} : { "content-length": Buffer.byteLength(body) };
-  response.writeHead(status, { ...headers, ...length }).end(body);
+  response.statusCode = answer.status;
+  for (const [name, value] of Object.entries(answer.headers)) response.setHeader(name, value);
+  response.end(answer.body);
 }
 
 /**

@@ -71,10 +71,9 @@ export function readRequestThen(
   options: ReadRawBodyOptions,
   done: BodyCallback,
 ): void {
-  // Once anything listens, what it is given must be given to this reader, too.
+  // A stream that something else reads may be given out before the next tick. One that nobody reads keeps what comes, and who
+  // listens from now on is served after this reader.
   if (request.readableFlowing !== null) return readRawBodyThen(request, options, done);
-  // Until the next tick nobody else may make it flow.
-  request.pause();
   process.nextTick(readArrived, request, declared, options, done);
 }
 

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
+import { connect } from "node:net";
 import { PassThrough, Readable } from "node:stream";
 import { createReceiver, memoryDedupe, toProblem, WebhookError } from "@countersign/core";
 import {
@@ -222,6 +223,102 @@ describe("readRawBody", () => {
       code: "ERR_BODY_ABORTED",
       cause,
     });
+  });
+});
+
+describe("a body that comes with its headers", () => {
+  const body = signedRequest(sampleMessages.track, "secret").body;
+  const LIMIT = { maxBytes: 1_048_576 };
+
+  /** Reads a request as a receiver does, and tells what came of it. */
+  function readAsReceiver(
+    prepare: (request: IncomingMessage) => void = () => {},
+  ): ReturnType<
+    typeof outcomeOf<{ bytes?: Uint8Array | undefined; error: unknown; before: number[]; after: number[] }>
+  > {
+    return outcomeOf(async (request) => {
+      prepare(request);
+      const before = listeners(request);
+      const source = toWebhookRequest(request).body;
+      if (source.from !== "stream") throw new Error(source.from);
+      return new Promise((resolve) => {
+        source.readThen?.(LIMIT, (error, bytes) =>
+          resolve({ bytes, error, before, after: listeners(request) }),
+        );
+      });
+    });
+  }
+
+  it("is read without a listener of ours ever being there", async () => {
+    const added: unknown[] = [];
+    const { handler, outcome } = readAsReceiver((request) => {
+      request.on("newListener", (event: unknown) => added.push(event));
+    });
+    const { port } = await serve(handler);
+    const socket = connect(port, "127.0.0.1");
+    const head = `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n`;
+    // One write, one packet.
+    socket.resume().write(Buffer.concat([Buffer.from(head), body]));
+    expect(Buffer.from((await outcome).bytes as Uint8Array).equals(body)).toBe(true);
+    // Node's own listener, which frees the parser, is for the end.
+    expect(added).not.toContain("data");
+    await once(socket, "close");
+  });
+
+  it("leaves the connection usable: the next request on it is answered, too", async () => {
+    const receiver = createReceiver({ secret: "secret" });
+    const ended = vi.fn<() => void>();
+    const { url } = await serve((request, response) => {
+      const answer = (status: number): void => void response.writeHead(status).end();
+      request.on("end", ended);
+      receiver.decide(
+        toWebhookRequest(request),
+        ({ verdict }) => answer(verdict === "verified" ? 204 : 401),
+        () => answer(500),
+      );
+    });
+    const { headers } = signedRequest(sampleMessages.track, "secret");
+    for (let count = 1; count <= 3; count += 1) {
+      expect((await fetch(url, { method: "POST", body, headers })).status).toBe(204);
+      await expect.poll(() => ended.mock.calls.length).toBe(count);
+    }
+  });
+
+  it("gives its bytes to who listens besides the receiver, before it and after it", async () => {
+    const seen: Record<string, Buffer[]> = { before: [], after: [] };
+    const listen = (when: string) => (request: IncomingMessage) =>
+      void request.on("data", (chunk: Buffer) => seen[when]?.push(chunk));
+    const early = readAsReceiver(listen("before"));
+    const { url } = await serve(early.handler);
+    await fetch(url, { method: "POST", body });
+    const late = readAsReceiver();
+    const { url: lateUrl } = await serve((request, response) => {
+      late.handler(request, response);
+      listen("after")(request);
+    });
+    await fetch(lateUrl, { method: "POST", body });
+    for (const { outcome } of [early, late]) {
+      expect(Buffer.from((await outcome).bytes as Uint8Array).equals(body)).toBe(true);
+    }
+    expect(Buffer.concat(seen["before"] ?? []).equals(body)).toBe(true);
+    expect(Buffer.concat(seen["after"] ?? []).equals(body)).toBe(true);
+  });
+
+  it("fails where an encoding was set, as any other body does", async () => {
+    const { handler, outcome } = readAsReceiver((request) => request.setEncoding("utf8"));
+    const { url } = await serve(handler);
+    await fetch(url, { method: "POST", body });
+    expect((await outcome).error).toMatchObject({ code: "ERR_BODY_ALREADY_READ" });
+  });
+
+  it("fails when the sender hangs up after the headers", async () => {
+    const { handler, outcome } = readAsReceiver();
+    const { port } = await serve(handler);
+    const socket = await openRequest(port, { "content-length": "100" });
+    socket.write("half of it", () => socket.destroy());
+    const { error, before, after } = await outcome;
+    expect(error).toMatchObject({ code: "ERR_BODY_ABORTED" });
+    expect(after).toEqual(before);
   });
 });
 

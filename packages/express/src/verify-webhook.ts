@@ -8,7 +8,7 @@ import {
   type VerifiedWebhook,
   type WebhookRouter,
 } from "@countersign/core";
-import { sendResponse, settleWhenSent, toWebhookRequest } from "@countersign/core/node";
+import { sendResponse, settleWhenSent, toError, toWebhookRequest } from "@countersign/core/node";
 import type { NextFunction, Request, RequestHandler } from "express";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
@@ -91,7 +91,7 @@ export function verifyWebhook(options: VerifyWebhookOptions = {}): WebhookMiddle
           next(error);
         }
       },
-      next,
+      (thrown) => next(toError(thrown)),
     );
   };
 }

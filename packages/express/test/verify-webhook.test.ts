@@ -1,3 +1,7 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { EventEmitter, once } from "node:events";
+import type { RequestListener } from "node:http";
+import { text } from "node:stream/consumers";
 import { createRouter, memoryDedupe, WebhookError, type DedupeStore } from "@countersign/core";
 import { mutations, sampleMessages, signedRequest, type SignedRequest } from "@countersign/core/testing";
 import { dispatch, verifyWebhook, type VerifyWebhookOptions } from "@countersign/express";
@@ -5,6 +9,7 @@ import express5, { type ErrorRequestHandler, type Express, type RequestHandler }
 import express4 from "express4";
 import request, { type Test } from "supertest";
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { openRequest, serve } from "../../core/test/support/serve.ts";
 import { nextWarning } from "../../core/test/support/next-warning.ts";
 
 const SECRET = "secret";
@@ -44,6 +49,47 @@ describe.each(versions)("verifyWebhook on Express $version", ({ express }) => {
       expect((await post(signedRequest(message, SECRET))).status).toBe(204);
     }
     expect(bodies).toEqual(messages);
+  });
+
+  it.each([undefined, "route", 0])(
+    "does not run the handler where a hook throws %j, which next() takes as leave to go on",
+    async (thrown) => {
+      const handler = vi.fn<RequestHandler>(noContent);
+      const failing = {
+        secret: SECRET,
+        onVerified: () => {
+          // oxlint-disable-next-line typescript/only-throw-error
+          throw thrown;
+        },
+      };
+      app.post("/webhooks", verifyWebhook(failing), handler);
+      app.use(((_error, _req, res, _next) => void res.sendStatus(500)) satisfies ErrorRequestHandler);
+      expect((await post(track)).status).toBe(500);
+      expect(handler).not.toHaveBeenCalled();
+    },
+  );
+
+  it("keeps what the app stored for the request in AsyncLocalStorage, also where the body comes after the headers", async () => {
+    const storage = new AsyncLocalStorage<string>();
+    const requests = new EventEmitter();
+    app.use((_req, _res, next) => {
+      requests.emit("request");
+      storage.run("of this request", next);
+    });
+    app.post(
+      "/webhooks",
+      verifyWebhook({ secret: SECRET }),
+      (_req, res) => void res.send(storage.getStore()),
+    );
+    expect((await post(track)).text).toBe("of this request");
+    const { port } = await serve(app as unknown as RequestListener);
+    const arrived = once(requests, "request");
+    const length = String(track.body.length);
+    const fields = { ...track.headers, "content-length": length, connection: "close" };
+    const socket = await openRequest(port, fields, "/webhooks");
+    await arrived;
+    socket.write(track.body);
+    expect(await text(socket)).toContain("of this request");
   });
 
   it("answers a refusal itself, and does not touch other routes", async () => {

@@ -9,7 +9,7 @@ import {
   type WebhookResponse,
   type WebhookRouter,
 } from "@countersign/core";
-import { settleWhenSent, toWebhookRequest } from "@countersign/core/node";
+import { settleWhenSent, toError, toWebhookRequest } from "@countersign/core/node";
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from "fastify";
 import fp from "fastify-plugin";
 
@@ -68,26 +68,46 @@ const plugin: FastifyPluginAsync<VerifyWebhookOptions> = async (scope, given) =>
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser("*", (request, _payload, done) => done(null, request.webhook?.message));
   // Before parsing, which every request reaches: also one without a body, or of a type that no parser takes.
-  scope.addHook("preParsing", async (request, reply, payload) => {
-    if (request.is404) return payload;
-    const received = await receiver.receive(
+  scope.addHook("preParsing", (request, reply, payload, done) => {
+    if (request.is404) return done(null, payload);
+    receiver.decide(
       toWebhookRequest(request.raw, {
         request,
         kept: request,
         stream: payload,
         alreadyReadHint: ALREADY_READ,
       }),
+      (received) => {
+        if (received.verdict !== "verified") return void send(reply, received.response);
+        settleWhenSent(received, reply.raw);
+        request.webhook = received.webhook;
+        done(null, new SignedBody(received.webhook.rawBody, Number(request.headers["content-length"])));
+      },
+      (thrown) => done(toError(thrown)),
     );
-    if (received.verdict !== "verified") return send(reply, received.response);
-    settleWhenSent(received, reply.raw);
-    request.webhook = received.webhook;
-    // For other hooks and parsers of the scope, which would wait for the stream that has been read. What they get is what
-    // was signed, which need not have the length of what came.
-    return Object.assign(Readable.from([received.webhook.rawBody], { objectMode: false }), {
-      receivedEncodedLength: Number(request.headers["content-length"]),
-    });
   });
 };
+
+/**
+ * For other hooks and parsers of the scope, which would wait for the stream that has been read. What they get is what was
+ * signed, which need not have the length of what came.
+ */
+class SignedBody extends Readable {
+  /** Fastify compares it with the declared length. */
+  readonly receivedEncodedLength: number;
+  readonly #bytes: Uint8Array;
+
+  constructor(bytes: Uint8Array, receivedEncodedLength: number) {
+    super();
+    this.#bytes = bytes;
+    this.receivedEncodedLength = receivedEncodedLength;
+  }
+
+  override _read(): void {
+    this.push(this.#bytes);
+    this.push(null);
+  }
+}
 
 /**
  * Fastify plugin, for Fastify 4 and 5, that lets only authentic, well-formed webhooks through (spec 5.1) to every route of

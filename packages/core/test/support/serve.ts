@@ -25,7 +25,11 @@ export async function serve(
 }
 
 /** A connection on which a request's head was written; the body is the test's to write. */
-export async function openRequest(port: number, headers: Readonly<Record<string, string>>): Promise<Socket> {
+export async function openRequest(
+  port: number,
+  headers: Readonly<Record<string, string>>,
+  path = "/",
+): Promise<Socket> {
   const socket = connect(port, "127.0.0.1");
   // What a server does to a client that it has refused is no failure of the test.
   socket.on("error", () => {});
@@ -36,7 +40,7 @@ export async function openRequest(port: number, headers: Readonly<Record<string,
   });
   await once(socket, "connect");
   const lines = Object.entries({ host: "127.0.0.1", ...headers }).map(([name, value]) => `${name}: ${value}`);
-  socket.write(["POST / HTTP/1.1", ...lines, "", ""].join("\r\n"));
+  socket.write([`POST ${path} HTTP/1.1`, ...lines, "", ""].join("\r\n"));
   return socket;
 }
 
