@@ -41,7 +41,7 @@ const ENCODING_SET =
 export function readRawBody(stream: NodeJS.ReadableStream, options: ReadRawBodyOptions): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     readRawBodyThen(stream, options, (error, bytes) => {
-      if (bytes === undefined) reject(error as WebhookError);
+      if (bytes === undefined) reject(error);
       else resolve(bytes);
     });
   });

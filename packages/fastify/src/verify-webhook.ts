@@ -78,7 +78,10 @@ const plugin: FastifyPluginAsync<VerifyWebhookOptions> = async (scope, given) =>
         alreadyReadHint: ALREADY_READ,
       }),
       (received) => {
-        if (received.verdict !== "verified") return void send(reply, received.response);
+        if (received.verdict !== "verified") {
+          send(reply, received.response);
+          return;
+        }
         settleWhenSent(received, reply.raw);
         request.webhook = received.webhook;
         done(null, new SignedBody(received.webhook.rawBody, Number(request.headers["content-length"])));
