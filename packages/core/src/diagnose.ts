@@ -14,6 +14,7 @@ export type DiagnosisCode =
   | "trailing-newline"
   | "first-of-array"
   | "empty-body"
+  | "serialized-bytes"
   | "parsed-before";
 
 /** One cause of a mismatch. Several together explain a signature that differs in several ways. */
@@ -55,6 +56,9 @@ const DIAGNOSES: Readonly<Record<DiagnosisCode, string>> = {
   "first-of-array":
     "The signature matches only the first element of the array. Turn batching off at the sender: the rest is unsigned.",
   "empty-body": "The signature matches an empty body. The sender signs before it has written the body.",
+  "serialized-bytes":
+    "The signature matches the bytes that the body lists: a library serialised a Buffer or Uint8Array as JSON. Send the text " +
+    "instead. With supertest, use .send(signedRequest(...).text).",
   "parsed-before":
     "The sender has another secret, or it signed JSON that JSON.stringify writes differently: a body parser read the " +
     "request before and kept only the parsed value. Compare the secrets first. If they are the same, mount verifyWebhook() " +
@@ -170,7 +174,18 @@ function otherJson(rewritten: string): [DiagnosisCode, string][] {
   const value: unknown = JSON.parse(rewritten);
   bodies.push(["pretty-printed", JSON.stringify(value, null, 2)]);
   if (Array.isArray(value) && value.length > 0) bodies.push(["first-of-array", JSON.stringify(value[0])]);
+  const serialized = bytesOf(value);
+  if (serialized !== undefined) bodies.push(["serialized-bytes", serialized]);
   return bodies;
+}
+
+/** The text in bytes that were serialised: `{"type":"Buffer","data":[123]}` of a Buffer, `{"0":123}` of a Uint8Array. */
+function bytesOf(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { type, data } = value as { readonly type?: unknown; readonly data?: unknown };
+  const bytes: unknown[] = type === "Buffer" && Array.isArray(data) ? data : Object.values(value);
+  const isBytes = bytes.every((byte) => typeof byte === "number" && byte >= 0 && byte < 256);
+  return isBytes && bytes.length > 0 ? fromUtf8(Uint8Array.from(bytes as number[])) : undefined;
 }
 
 /** How deep a JSON text is nested, at most: brackets inside of strings are counted, too. */

@@ -11,6 +11,7 @@ import type {
 import { sign } from "./signature.ts";
 
 const encoder = new TextEncoder();
+const decoder = new TextDecoder();
 
 const COMMON = {
   version: 1,
@@ -117,6 +118,8 @@ export interface SignedRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** In its own memory, as `fetch` requires of a body. */
   readonly body: Uint8Array<ArrayBuffer>;
+  /** The body as text, for libraries that serialise bytes as JSON, such as supertest: `.send(text)`. */
+  readonly text: string;
 }
 
 /**
@@ -128,6 +131,11 @@ export interface SignedRequest {
  * ```ts
  * const { method, headers, body } = signedRequest(sampleMessages.track, "secret");
  * const response = await fetch(url, { method, headers, body });
+ * ```
+ * @example With supertest, which would serialise the bytes
+ * ```ts
+ * const { headers, text } = signedRequest(sampleMessages.track, "secret");
+ * await supertest(app).post("/webhooks").set(headers).send(text).expect(204);
  * ```
  */
 export function signedRequest(
@@ -142,7 +150,7 @@ export function signedRequest(
       "user-agent": "Countersign/1.0",
       "x-signature": sign(body, secret),
     },
-    body,
+    ...withBody(body),
   };
 }
 
@@ -171,12 +179,15 @@ export interface Mutations {
  * ```
  */
 export const mutations: Mutations = {
-  tampered: (request) => ({ ...request, body: changeOneByte(request.body) }),
+  tampered: (request) => ({ ...request, ...withBody(changeOneByte(request.body)) }),
   unsigned: ({ headers: { "x-signature": _signature, ...headers }, ...request }) => ({ ...request, headers }),
   forged: (request) => withSignature(request, sign(request.body, "not the shared secret")),
   malformed: (request) => withSignature(request, "not-a-signature"),
   upperCase: (request) => withSignature(request, (request.headers["x-signature"] ?? "").toUpperCase()),
-  reSpaced: (request) => ({ ...request, body: encoder.encode(JSON.stringify(parse(request.body), null, 2)) }),
+  reSpaced: (request) => ({
+    ...request,
+    ...withBody(encoder.encode(JSON.stringify(JSON.parse(request.text), null, 2))),
+  }),
 };
 
 function asText(message: string | object): string {
@@ -187,8 +198,8 @@ function withSignature(request: SignedRequest, signature: string): SignedRequest
   return { ...request, headers: { ...request.headers, "x-signature": signature } };
 }
 
-function parse(body: Uint8Array): unknown {
-  return JSON.parse(new TextDecoder().decode(body));
+function withBody(body: Uint8Array<ArrayBuffer>): Pick<SignedRequest, "body" | "text"> {
+  return { body, text: decoder.decode(body) };
 }
 
 /** Another letter or digit in place of the last one, so that the body stays JSON of the same length. */

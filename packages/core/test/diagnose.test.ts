@@ -60,6 +60,16 @@ const named: [code: DiagnosisCode, how: string, input: Partial<DiagnoseInput>][]
   ["trailing-newline", "the sender signs one more, of Windows", { signature: sign(`${BODY}\r\n`, SECRET) }],
   ["trailing-newline", "the body has one more", { body: "not JSON\n", signature: sign("not JSON", SECRET) }],
   ["first-of-array", "a batch", { body: `[${BODY},{"type":"page"}]`, signature: sign(BODY, SECRET) }],
+  [
+    "serialized-bytes",
+    "a Buffer is serialised",
+    { body: JSON.stringify(Buffer.from(BODY)), signature: sign(BODY, SECRET) },
+  ],
+  [
+    "serialized-bytes",
+    "a Uint8Array is serialised",
+    { body: JSON.stringify(Uint8Array.from(Buffer.from(BODY))), signature: sign(BODY, SECRET) },
+  ],
   ["empty-body", "the sender signs nothing", { signature: sign("", SECRET) }],
   ["empty-body", "the body is not UTF-8", { body: Uint8Array.of(0xff), signature: sign("", SECRET) }],
 ];
@@ -71,7 +81,7 @@ describe("diagnose", () => {
 
   it("has a test of every hypothesis, and a sentence on what to change", () => {
     const all = new Set(named.map(([code]) => code));
-    expect(all.size).toBe(11);
+    expect(all.size).toBe(12);
     for (const [, , input] of named) {
       const [diagnosis] = diagnose({ body: BODY, signature: undefined, secret: SECRET, ...input });
       expect(diagnosis?.message).toMatch(/^The signature .+\. .+\.$|^The signature .+, such as .+\. .+\.$/);

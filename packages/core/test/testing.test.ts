@@ -54,6 +54,7 @@ describe("signedRequest", () => {
         "x-signature": "5d61605c3feea9799210ddcb71307d4ba264225f",
       },
       body: Uint8Array.from(Buffer.from("{}")),
+      text: "{}",
     });
   });
 
@@ -62,7 +63,16 @@ describe("signedRequest", () => {
     for (const body of [spaced, Buffer.from(spaced)]) {
       const request = signedRequest(body, SECRET);
       expect(Buffer.from(request.body).toString()).toBe(spaced);
+      expect(request.text).toBe(spaced);
       expect(await verdictOn(request)).toBe("bytes");
+    }
+  });
+
+  it("gives a text that is always the body's, also after a mutation", () => {
+    const request = signedRequest(sampleMessages.track, SECRET);
+    for (const mutate of Object.values(mutations)) {
+      const { body, text } = mutate(request);
+      expect(text).toBe(Buffer.from(body).toString());
     }
   });
 });

@@ -48,7 +48,7 @@ const STORE_METHODS: readonly (keyof DeliveryStore)[] = [
 ];
 
 /** The name of the one source that the short form makes. */
-const ONLY_SOURCE = "default";
+export const ONLY_SOURCE = "default";
 
 /**
  * Starts a sender: it forwards calls as signed webhook messages, retries for four hours, and keeps what it accepted

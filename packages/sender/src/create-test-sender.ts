@@ -1,5 +1,5 @@
 import { type Clock, type OptionNames, systemClock } from "@countersign/protocol";
-import { checkPorts, openSender, openTransport } from "./create-sender.ts";
+import { checkPorts, ONLY_SOURCE, openSender, openTransport } from "./create-sender.ts";
 import type { CloseOptions, Sender } from "./engine/sender.ts";
 import {
   checkSenderOptions,
@@ -18,9 +18,12 @@ import type { Target } from "./target/target.ts";
 
 /** One source that delivers into an application, over a loopback port of its own. */
 export interface TargetOptions extends EngineOptions {
-  /** An Express, Koa or Node handler, a Fastify instance, or a fetch handler. */
-  readonly target: Target;
-  /** Path and query to send to. Default: `/`. */
+  /**
+   * An Express, Koa or Node handler, a Fastify instance, or a fetch handler. A list of up to five is one destination with as
+   * many endpoints, in the order of the list (spec 6).
+   */
+  readonly target: Target | readonly Target[];
+  /** Path and query to send to, of each target. Default: `/`. */
   readonly path?: string | undefined;
   /** Headers sent with every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -85,15 +88,16 @@ export async function createTestSender(options: TestSenderOptions): Promise<Test
   if (!("target" in options)) {
     return withTools(await openSender(WHAT, { ...options, clock, transport }), clock, transport);
   }
-  const { target, path = "/", ...rest } = options;
+  const { target, path = "/", headers, secret, ...rest } = options;
   if (options.blockPrivateNetworks === true) {
     throw new TypeError(`${WHAT}({ target }) delivers to this machine: leave blockPrivateNetworks out.`);
   }
   assertPath(path);
-  const opened = await openTarget(target);
-  const url = new URL(path, opened.url).href;
+  const opened = await openTargets(target);
+  const endpoints = opened.urls.map((url) => ({ url: new URL(path, url).href, headers }));
+  const sources = [{ name: ONLY_SOURCE, destinations: [{ endpoints, secret }] }];
   try {
-    const sender = await openSender(WHAT, { ...rest, url, clock, transport });
+    const sender = await openSender(WHAT, { ...rest, sources, clock, transport });
     return withTools(closingBoth(sender, opened), clock, transport);
   } catch (error) {
     await opened.close();
@@ -108,8 +112,31 @@ function withTools(sender: Sender, clock: Clock, transport: FaultyTransport): Te
   return Object.assign(sender, { expect: createExpect(sender, clock), inject });
 }
 
-/** A sender whose `close()` closes its target too. */
-function closingBoth(sender: Sender, target: OpenTarget): Sender {
+/** Targets that can be delivered to. */
+interface OpenTargets {
+  readonly urls: readonly string[];
+  close(): Promise<void>;
+}
+
+async function openTargets(given: Target | readonly Target[]): Promise<OpenTargets> {
+  const targets: readonly Target[] = Array.isArray(given) ? given : [given];
+  if (targets.length === 0)
+    throw new TypeError(`${WHAT}({ target }) is an empty list. Pass at least one application.`);
+  const opened: OpenTarget[] = [];
+  const close = async (): Promise<void> => {
+    await Promise.all(opened.map((one) => one.close()));
+  };
+  try {
+    for (const target of targets) opened.push(await openTarget(target));
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { urls: opened.map(({ url }) => url), close };
+}
+
+/** A sender whose `close()` closes its targets too. */
+function closingBoth(sender: Sender, target: OpenTargets): Sender {
   const closeSender = sender.close.bind(sender);
   return Object.assign(sender, {
     // What is wrong with the options is thrown before anything is closed.
@@ -117,7 +144,7 @@ function closingBoth(sender: Sender, target: OpenTarget): Sender {
   });
 }
 
-async function closeThen(closing: Promise<void>, target: OpenTarget): Promise<void> {
+async function closeThen(closing: Promise<void>, target: OpenTargets): Promise<void> {
   try {
     await closing;
   } finally {

@@ -436,3 +436,35 @@ describe("what is not a target", () => {
 it("a server that nothing answers for is refused, before anything is sent", async () => {
   await expect(openTarget(createServer())).rejects.toThrow("a server without a request listener");
 });
+
+describe("several targets", () => {
+  it("are the endpoints of one destination: each gets the message, and one that accepts it is enough", async () => {
+    const seen: string[] = [];
+    const app =
+      (name: string, status: number) =>
+      (_request: IncomingMessage, response: ServerResponse): void => {
+        seen.push(name);
+        response.writeHead(status).end();
+      };
+    const sender = await createTestSender({
+      target: [app("a", 500), app("b", 204)],
+      path: "/hooks",
+      secret: "dev",
+    });
+    onTestFinished(() => sender.close());
+    const receipt = await sender.track({ userId: "u1", event: "Fanned Out" });
+    const [delivery] = await receipt.settled();
+    expect(seen.toSorted()).toEqual(["a", "b"]);
+    expect(delivery?.state).toBe("delivered");
+    expect(delivery?.attempts.map(({ outcome }) => outcome).toSorted()).toEqual(["server_error", "success"]);
+    expect(delivery?.attempts.every(({ endpoint }) => endpoint.endsWith("/hooks"))).toBe(true);
+  });
+
+  it("none, or more than a destination may have, is refused with what to change", async () => {
+    const app = (_request: IncomingMessage, response: ServerResponse): void => void response.end();
+    await expect(createTestSender({ target: [] })).rejects.toThrow("is an empty list");
+    await expect(createTestSender({ target: Array.from({ length: 6 }, () => app) })).rejects.toThrow(
+      /five|5/,
+    );
+  });
+});

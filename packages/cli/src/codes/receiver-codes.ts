@@ -151,6 +151,13 @@ export const DIAGNOSIS_CODES: CodePages = {
     fix: "Turn batching off at the sender: the rest of the array is not signed.",
     example: "countersign certify http://localhost:3000/webhooks --secret dev --only rejects-batches",
   },
+  "serialized-bytes": {
+    cause:
+      'A library serialised the bytes of the body as JSON: the receiver got the list of its bytes, such as {"type":"Buffer","data":[123]}.',
+    fix: "Send the body as text. The signature is over the bytes, so it stays the same.",
+    example:
+      'const { headers, text } = signedRequest(message, secret);\nawait supertest(app).post("/webhooks").set(headers).send(text);',
+  },
   "empty-body": {
     cause: "The signature is right for an empty body: the sender signs before it has written the body.",
     fix: "Sign after the body is complete.",
