@@ -36,6 +36,11 @@ export const FREE_NAMES: Readonly<Record<string, string | undefined>> = {
       function record(event: string): void;
       function forget(userId: string): void;
       function post(request: object): Promise<void>;
+      const supertest: (app: unknown) => {
+        post(path: string): {
+          set(headers: object): { send(text: string): { expect(status: number): Promise<void> } };
+        };
+      };
     }`,
   express: `
     import type { Express } from "express";
@@ -98,7 +103,7 @@ export const FREE_NAMES: Readonly<Record<string, string | undefined>> = {
     }`,
   sender: `
     import type { Express } from "express";
-    import type { JudgedCall, Receipt, Sender, SenderSettings, TrackCall } from "@countersign/sender";
+    import type { AttemptSummary, JudgedCall, Receipt, Sender, SenderSettings, TrackCall } from "@countersign/sender";
     declare global {
       const sender: Sender;
       const app: Express;
@@ -111,6 +116,8 @@ export const FREE_NAMES: Readonly<Record<string, string | undefined>> = {
       const privateCa: string;
       const headers: Record<string, string>;
       const body: Uint8Array;
+      const endpoint: string;
+      const last: AttemptSummary | undefined;
     }`,
   certify: `
     import type { Report } from "@countersign/certify";
