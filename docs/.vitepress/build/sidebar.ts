@@ -24,6 +24,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
       { text: "Serverless", link: "/guides/serverless" },
       { text: "Test a receiver", link: "/guides/testing" },
       { text: "Check it in CI", link: "/guides/ci" },
+      { text: "Run it in a container", link: "/guides/docker" },
       { text: "Record events", link: "/guides/client" },
       { text: "Move over", link: "/guides/moving-over" },
       ...pages("docs", { "scaling.md": "Beyond one machine" }),

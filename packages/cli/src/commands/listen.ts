@@ -33,9 +33,9 @@ export function listenCommand(terminal: Terminal, exit: (code: number) => void):
         .default(DEFAULT_PORT),
     )
     .addOption(
-      new Option("--host <address>", "listen on this address; 0.0.0.0 lets other machines in").default(
-        "127.0.0.1",
-      ),
+      new Option("--host <address>", "listen on this address; 0.0.0.0 lets other machines in")
+        .env("COUNTERSIGN_HOST")
+        .default("127.0.0.1"),
     )
     .addOption(
       new Option("--secret <secret>", "verify signatures with this shared secret (default: do not verify)")

@@ -36,9 +36,11 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
     .addOption(concurrencyOption("how many messages may be on their way at once (default: 20)"))
     .option("--write-key <key>", "accept only this write key (default: any)")
     .option("--config <file>", "read this config file, instead of searching for one")
-    .option(
-      "--host <address>",
-      "listen on this address (default: 127.0.0.1); an address that other machines can reach needs --token",
+    .addOption(
+      new Option(
+        "--host <address>",
+        "listen on this address (default: 127.0.0.1); an address that other machines can reach needs --token",
+      ).env("COUNTERSIGN_HOST"),
     )
     .option("--port <number>", "listen on this port (default: 4010)", portArgument)
     .option("--tls-cert <file>", "use TLS with this certificate, in PEM")
@@ -53,9 +55,11 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
         .argParser(secretArgument),
     )
     .option("--allow-host <name>", "also accept this host name outside /v1; repeatable", repeatedArgument)
-    .option(
-      "--data <dir>",
-      "keep everything in this directory, so that it survives a restart (default: in memory)",
+    .addOption(
+      new Option(
+        "--data <dir>",
+        "keep everything in this directory, so that it survives a restart (default: in memory)",
+      ).env("COUNTERSIGN_DATA"),
     )
     .option(
       "--max-bytes <size>",
