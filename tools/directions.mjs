@@ -26,7 +26,7 @@ export const ALLOWED_DIRECTIONS = {
  * count like all others.
  */
 export const LAYERS = {
-  postgres: ["database", "schema", "tables", "workers", "delivery", "store"],
+  postgres: ["database", "dedupe", "schema", "tables", "workers", "delivery", "store"],
   certify: ["wire", "probe", "audits", "report"],
   server: [
     "errors",

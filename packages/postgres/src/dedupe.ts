@@ -1,1 +1,2 @@
-export {};
+export type { PostgresClient, PostgresPool, PostgresQuery } from "./database/postgres-pool.ts";
+export { postgresDedupe, type PostgresDedupeOptions } from "./dedupe/postgres-dedupe.ts";

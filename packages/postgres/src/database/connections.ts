@@ -1,0 +1,208 @@
+import pg from "pg";
+import { Gate } from "./gate.ts";
+import { breaksConnection, NoAnswerError, NotReachedError, sqlStateOf } from "./postgres-error.ts";
+import type { PostgresClient, PostgresPool } from "./postgres-pool.ts";
+
+/** A command without an answer after this time drops its connection, in milliseconds. */
+const ANSWER_MS = 5_000;
+
+/** What a command is for: reads, which may be slow, leave connections to the others. */
+export type Purpose = "work" | "read" | "control";
+
+/** Connections of one process at most, besides the one that listens. */
+const MAX_CONNECTIONS = 6;
+const AT_ONCE: Readonly<Record<Purpose, number>> = { work: 3, read: 2, control: 1 };
+
+/** A command whose text is the same every time. */
+export interface Statement {
+  /**
+   * Under this name the server keeps it prepared. Empty for one that is asked once, and for one that joins the pending
+   * deliveries: a plan that was made while there were few is no plan for a million.
+   */
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Runs commands of one transaction. */
+export type Run = <Row>(text: string, values?: readonly unknown[]) => Promise<readonly Row[]>;
+
+const INT8 = 20;
+
+/** Counts and times fit a number. */
+const TYPES: NonNullable<Parameters<PostgresClient["query"]>[0]["types"]> = {
+  getTypeParser: (oid, format) =>
+    oid === INT8 ? Number : (pg.types.getTypeParser(oid, format === "binary" ? "text" : format) as (value: string) => unknown),
+};
+
+/** Compiling a plan takes longer than running these commands. */
+const SETUP = "SET jit = off";
+
+/** The connections of one process: six at most, and one that listens. */
+export class Connections {
+  readonly #pools: { readonly [P in Purpose]: PostgresPool };
+  readonly #own: readonly pg.Pool[];
+  readonly #gates: { readonly [P in Purpose]: Gate };
+  readonly #url: string | undefined;
+  /** Behind a pooler that gives each transaction another connection, nothing stays prepared. */
+  #keepsPrepared = true;
+
+  constructor(where: { readonly url?: string | undefined; readonly pool?: PostgresPool | undefined }) {
+    this.#url = where.url;
+    if (where.pool === undefined) {
+      const reads = ownPool(where.url, AT_ONCE.read, undefined);
+      const works = ownPool(where.url, MAX_CONNECTIONS - AT_ONCE.read, SETUP);
+      this.#own = [reads, works];
+      this.#pools = { work: works, read: reads, control: works };
+    } else {
+      this.#own = [];
+      this.#pools = { work: where.pool, read: where.pool, control: where.pool };
+    }
+    this.#gates = { work: new Gate(AT_ONCE.work), read: new Gate(AT_ONCE.read), control: new Gate(AT_ONCE.control) };
+  }
+
+  /** Runs one command, in a transaction of its own. */
+  query<Row>(purpose: Purpose, { name, text }: Statement, values: readonly unknown[] = []): Promise<readonly Row[]> {
+    return this.#with(purpose, async (client) => {
+      try {
+        return await this.#send<Row>(client, text, values, this.#keepsPrepared && name !== "" ? name : undefined);
+      } catch (error) {
+        if (!["26000", "42P05"].includes(sqlStateOf(error) ?? "")) throw error;
+        this.#keepsPrepared = false;
+        return this.#send<Row>(client, text, values, undefined);
+      }
+    });
+  }
+
+  /** Runs several commands as one transaction: all of them, or none. */
+  transaction<T>(purpose: Purpose, action: (run: Run) => Promise<T>): Promise<T> {
+    return this.#with(purpose, async (client) => {
+      const run: Run = (text, values = []) => this.#send(client, text, values, undefined);
+      await run("BEGIN");
+      try {
+        const result = await action(run);
+        await run("COMMIT");
+        return result;
+      } catch (error) {
+        if (!breaksConnection(error) || !(error instanceof NoAnswerError)) await run("ROLLBACK").catch(() => {});
+        throw error;
+      }
+    });
+  }
+
+  /** A connection that stays open until it is released. */
+  async dedicated(): Promise<PostgresClient> {
+    if (this.#own.length === 0) return connected(this.#pools.control);
+    const pool = ownPool(this.#url, 1, undefined);
+    const client = await connected(pool).catch((error: unknown) => {
+      void pool.end();
+      throw error;
+    });
+    return Object.assign(client, { release: () => endNow(client, pool) });
+  }
+
+  async close(): Promise<void> {
+    await Promise.race([Promise.all(this.#own.map((pool) => pool.end())), after(ANSWER_MS)]);
+  }
+
+  #with<T>(purpose: Purpose, action: (client: PostgresClient) => Promise<T>): Promise<T> {
+    return this.#gates[purpose].pass(async () => {
+      const client = await connected(this.#pools[purpose]);
+      try {
+        const result = await action(client);
+        client.release();
+        return result;
+      } catch (error) {
+        if (error instanceof NoAnswerError) drop(client);
+        client.release(breaksConnection(error));
+        throw error;
+      }
+    });
+  }
+
+  async #send<Row>(
+    client: PostgresClient,
+    text: string,
+    values: readonly unknown[],
+    name: string | undefined,
+  ): Promise<readonly Row[]> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(reject, ANSWER_MS, new NoAnswerError("no answer within 5 s"));
+    });
+    try {
+      const config = { text, values: [...values], types: TYPES, ...(name !== undefined && { name }) };
+      const { rows } = await Promise.race([client.query(config), late]);
+      return rows as readonly Row[];
+    } catch (error) {
+      if (error instanceof NoAnswerError || sqlStateOf(error) !== undefined) throw error;
+      throw new NoAnswerError(messageOf(error), { cause: error });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+function ownPool(url: string | undefined, max: number, setup: string | undefined): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max,
+    connectionTimeoutMillis: ANSWER_MS,
+    idleTimeoutMillis: 0,
+    keepAlive: true,
+    application_name: "countersign",
+    ...(setup !== undefined && { onConnect: (client: pg.ClientBase) => client.query(setup).then(() => {}) }),
+  });
+  // A connection that breaks while nobody uses it is replaced by the next command.
+  pool.on("error", () => {});
+  return pool;
+}
+
+async function connected(pool: PostgresPool): Promise<PostgresClient> {
+  const connecting = pool.connect();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(reject, ANSWER_MS + 1_000, new NotReachedError("no connection within 6 s"));
+  });
+  try {
+    const client = await Promise.race([connecting, late]);
+    watch(client);
+    return client;
+  } catch (error) {
+    connecting.then((client) => client.release(true)).catch(() => {});
+    if (error instanceof NotReachedError || sqlStateOf(error) !== undefined) throw error;
+    throw new NotReachedError(messageOf(error), { cause: error });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const watched = new WeakSet<PostgresClient>();
+
+/** An error of a connection also fails the command that it runs; unheard, it would end the process. */
+function watch(client: PostgresClient): void {
+  if (watched.has(client)) return;
+  watched.add(client);
+  client.on("error", () => {});
+}
+
+/** Ends a connection at once, whatever it waits for. */
+function drop(client: PostgresClient): void {
+  const { connection } = client as { connection?: { stream?: { destroy?(): void } } };
+  connection?.stream?.destroy?.();
+}
+
+function endNow(client: PostgresClient, pool: pg.Pool): void {
+  drop(client);
+  void pool.end().catch(() => {});
+}
+
+function after(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return messageOf(error.errors[0]);
+  return error instanceof Error && error.message !== "" ? error.message : String(error);
+}

@@ -1,0 +1,125 @@
+import { StoreError, type StoreErrorCode } from "@countersign/sender/store";
+
+/** A command that was sent and not answered: whether it took effect is not known. */
+export class NoAnswerError extends Error {
+  override readonly name = "NoAnswerError";
+}
+
+/** The database could not be reached: nothing was sent. */
+export class NotReachedError extends Error {
+  override readonly name = "NotReachedError";
+}
+
+interface Known {
+  readonly code: StoreErrorCode;
+  readonly text: string;
+  /** It may pass by itself: opening tries again. */
+  readonly passes: boolean;
+}
+
+const FULL: Known = {
+  code: "ERR_STORE_FULL",
+  text: "The disk of the database is full. Make room; what is pending goes on by itself.",
+  passes: true,
+};
+const READ_ONLY: Known = {
+  code: "ERR_STORE_READ_ONLY",
+  text: "The database is read-only, as a standby is after a failover. Connect to the primary: check the URL, or the name that it resolves to.",
+  passes: true,
+};
+const BUSY: Known = {
+  code: "ERR_STORE_FAILED",
+  text: "The database has no connections left. Each process needs seven: raise max_connections, or run fewer processes.",
+  passes: true,
+};
+const STARTING: Known = {
+  code: "ERR_STORE_FAILED",
+  text: "The database is starting or shutting down.",
+  passes: true,
+};
+const REFUSED: Known = {
+  code: "ERR_STORE_OPEN",
+  text: "The database refused the user or the password. Check the URL.",
+  passes: false,
+};
+
+/** What the codes of PostgreSQL mean here (its manual, appendix A). */
+const KNOWN: Readonly<Record<string, Known>> = {
+  "53100": FULL,
+  "25006": READ_ONLY,
+  "53300": BUSY,
+  "57P03": STARTING,
+  "57P01": STARTING,
+  "57P02": STARTING,
+  "28P01": REFUSED,
+  "28000": REFUSED,
+  "3D000": {
+    code: "ERR_STORE_OPEN",
+    text: "The database of this name does not exist. Create it, or name another one.",
+    passes: false,
+  },
+  "42501": {
+    code: "ERR_STORE_READ_ONLY",
+    text: "The user of the database lacks a privilege. It needs CREATE on the database, or on the schema if that exists.",
+    passes: false,
+  },
+  "42P01": {
+    code: "ERR_STORE_FAILED",
+    text: "A table of the store is missing. Was the schema dropped? Restart the process to create it.",
+    passes: false,
+  },
+};
+
+/** Codes with which the server ends the connection, so that the fate of the command is not known. */
+const ENDS_CONNECTION: ReadonlySet<string> = new Set(["57P01", "57P02", "57P05", "08006", "08003"]);
+
+/** The SQLSTATE of an error of the server; undefined for any other error. */
+export function sqlStateOf(error: unknown): string | undefined {
+  const code: unknown = error instanceof Error && "code" in error ? error.code : undefined;
+  return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && "severity" in (error as Error) ? code : undefined;
+}
+
+/** Whether a command may have taken effect although it failed. */
+export function isUnknown(error: unknown): boolean {
+  if (error instanceof NotReachedError || error instanceof StoreError) return false;
+  const state = sqlStateOf(error);
+  return state === undefined ? error instanceof NoAnswerError : ENDS_CONNECTION.has(state);
+}
+
+/** Whether the connection must not be used again: it is broken, or leads to a server that cannot write. */
+export function breaksConnection(error: unknown): boolean {
+  const state = sqlStateOf(error);
+  return state === undefined || ENDS_CONNECTION.has(state) || state === "25006";
+}
+
+/** Whether two commands were in each other's way, so that the same command may succeed now. */
+export function isConflict(error: unknown): boolean {
+  const state = sqlStateOf(error);
+  return state === "40P01" || state === "40001" || state === "23505";
+}
+
+/** Whether it may pass by itself. */
+export function mayPass(error: unknown): boolean {
+  const state = sqlStateOf(error);
+  if (state !== undefined) return KNOWN[state]?.passes === true || state.startsWith("08") || state.startsWith("53");
+  return error instanceof NotReachedError || error instanceof NoAnswerError;
+}
+
+/** Any error as a StoreError that says what to do. The URL, which holds a password, is never in it. */
+export function storeErrorOf(error: unknown): StoreError {
+  if (error instanceof StoreError) return error;
+  if (isUnknown(error)) {
+    return new StoreError(
+      "ERR_STORE_UNKNOWN",
+      "The connection to the database broke before it answered, so whether this was stored is not known. Repeat it: the same ids are stored once.",
+      error,
+    );
+  }
+  const known = KNOWN[sqlStateOf(error) ?? ""];
+  const message = error instanceof Error ? error.message : String(error);
+  if (known !== undefined) return new StoreError(known.code, `${known.text} (${message})`, error);
+  if (error instanceof NotReachedError) {
+    return new StoreError("ERR_STORE_FAILED", `The database cannot be reached: ${message}.`, error);
+  }
+  return new StoreError("ERR_STORE_FAILED", `The database failed: ${message}.`, error);
+}

@@ -1,0 +1,181 @@
+import type { Claim, DedupeStore } from "@countersign/core";
+import { checkOptionNames, checkPort, parseDuration, type Duration, type OptionNames } from "@countersign/protocol";
+import type { PostgresPool } from "../database/postgres-pool.ts";
+import { OwnClaims } from "./own-claims.ts";
+
+/** Options of {@link postgresDedupe}. */
+export interface PostgresDedupeOptions {
+  /** How long a handled delivery is remembered. Default: `"5h"`; the sender repeats a delivery for 4 hours (spec 7). */
+  readonly ttl?: Duration | undefined;
+  /**
+   * How long a receiver's claim on a delivery lasts. If that receiver dies, a repeat is handled after this time. It must be
+   * longer than your handler takes. Default: `"1m"`.
+   */
+  readonly lease?: Duration | undefined;
+  /**
+   * The table, which is created when it does not exist: `name` or `schema.name`. Give each endpoint its own: endpoints that get
+   * the same messages must not share keys. Default: `"countersign_handled"`.
+   */
+  readonly table?: string | undefined;
+  /**
+   * How long the database may take to answer. Afterwards the request fails with 500 and the sender repeats it. Default:
+   * `"2s"`; the sender waits 5 seconds for your answer (spec 4.1).
+   */
+  readonly timeout?: Duration | undefined;
+}
+
+const OPTION_NAMES: OptionNames<PostgresDedupeOptions> = { ttl: true, lease: true, table: true, timeout: true };
+
+/** How often rows that are over are removed, in milliseconds. */
+const SWEEP_MS = 60_000;
+
+/** Removed at a time, so that no claim waits for long. */
+const FEW = 1_000;
+
+/** What a row holds once its delivery was handled. A claim holds a token instead. */
+const DONE = "done";
+
+/**
+ * A {@link DedupeStore} in PostgreSQL: receivers on many machines share which deliveries they have handled, so that a repeat
+ * runs the handler once, whichever machine gets it. Each step is one round trip, and times are the database's.
+ *
+ * @param pool - A pool of node-postgres 8: `new pg.Pool()`. You open and close it.
+ * @param options - Times and the table.
+ * @throws TypeError if the pool is not one, or an option is unknown or wrong.
+ * @example
+ * ```ts
+ * import { verifyWebhook } from "@countersign/express";
+ * import { postgresDedupe } from "@countersign/postgres/dedupe";
+ * import pg from "pg";
+ *
+ * const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
+ * app.post("/webhooks", verifyWebhook({ secret, dedupe: postgresDedupe(pool) }), handler);
+ * ```
+ */
+export function postgresDedupe(pool: PostgresPool, options: PostgresDedupeOptions = {}): DedupeStore {
+  checkPort("postgresDedupe(pool, options)", pool, ["connect"]);
+  checkOptionNames("postgresDedupe(pool, options)", options, OPTION_NAMES);
+  const table = quoteTable(options.table ?? "countersign_handled");
+  const ttl = milliseconds("ttl", options.ttl ?? "5h");
+  const lease = milliseconds("lease", options.lease ?? "1m");
+  const timeout = milliseconds("timeout", options.timeout ?? "2s");
+  const claims = new OwnClaims(lease);
+  const sql = statementsFor(table);
+  let created: Promise<unknown> | undefined;
+  let sweptAt = performance.now();
+
+  async function ask(text: string, values: readonly unknown[]): Promise<readonly unknown[]> {
+    created ??= query(pool, sql.create, [], timeout).catch((error: unknown) => {
+      // Another receiver creates it at the same moment.
+      if (error instanceof Error && "code" in error && error.code === "23505") return;
+      created = undefined;
+      throw error;
+    });
+    await created;
+    return query(pool, text, values, timeout);
+  }
+
+  /** Beside a claim, so that a store that is not used costs nothing. A failure is the next one's to repair. */
+  function sweep(): void {
+    if (performance.now() - sweptAt < SWEEP_MS) return;
+    sweptAt = performance.now();
+    ask(sql.sweep, []).catch(() => {});
+  }
+
+  return {
+    async claim(key) {
+      const token = crypto.randomUUID();
+      const [row] = await ask(sql.claim, [key, token, lease]);
+      const claim = claimOf(row, token);
+      if (claim === "new") claims.add(key, token);
+      sweep();
+      return claim;
+    },
+    async commit(key) {
+      claims.take(key);
+      await ask(sql.commit, [key, ttl]);
+    },
+    async release(key) {
+      const token = claims.take(key);
+      if (token !== undefined) await ask(sql.release, [key, token]);
+    },
+  };
+}
+
+interface Statements {
+  readonly create: string;
+  readonly claim: string;
+  readonly commit: string;
+  readonly release: string;
+  readonly sweep: string;
+}
+
+function statementsFor(table: string): Statements {
+  const until = (parameter: string): string => `clock_timestamp() + make_interval(secs => ${parameter}::float8 / 1000)`;
+  return {
+    create: `CREATE TABLE IF NOT EXISTS ${table} (key text PRIMARY KEY, holder text NOT NULL, until timestamptz NOT NULL)`,
+    // The holder after the claim: the token of this claim, of another one, or that it was handled.
+    claim: `WITH taken AS (
+        INSERT INTO ${table} AS t (key, holder, until) VALUES ($1, $2, ${until("$3")})
+        ON CONFLICT (key) DO UPDATE SET holder = excluded.holder, until = excluded.until WHERE t.until < clock_timestamp()
+        RETURNING holder)
+      SELECT coalesce((SELECT holder FROM taken), (SELECT holder FROM ${table} WHERE key = $1)) AS holder`,
+    commit: `INSERT INTO ${table} (key, holder, until) VALUES ($1, '${DONE}', ${until("$2")})
+      ON CONFLICT (key) DO UPDATE SET holder = excluded.holder, until = excluded.until`,
+    release: `DELETE FROM ${table} WHERE key = $1 AND holder = $2`,
+    sweep: `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE until < clock_timestamp() LIMIT ${FEW})`,
+  };
+}
+
+/** A row that another command has changed at the same moment is not seen: it is being handled. */
+function claimOf(row: unknown, token: string): Claim {
+  const { holder } = row as { readonly holder: string | null };
+  if (holder === token) return "new";
+  return holder === DONE ? "done" : "in-flight";
+}
+
+/** @throws Error when the database does not answer in time: a webhook cannot wait for longer */
+async function query(
+  pool: PostgresPool,
+  text: string,
+  values: readonly unknown[],
+  timeoutMs: number,
+): Promise<readonly unknown[]> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isLate = false;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      isLate = true;
+      reject(
+        new Error(`postgresDedupe: PostgreSQL did not answer within ${timeoutMs} ms. Check that it is running.`),
+      );
+    }, timeoutMs);
+  });
+  const run = async (): Promise<readonly unknown[]> => {
+    const client = await pool.connect();
+    try {
+      return (await client.query({ text, values: [...values] })).rows;
+    } finally {
+      // What answers too late is not to be trusted with the next command.
+      client.release(isLate);
+    }
+  };
+  try {
+    return await Promise.race([run(), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function milliseconds(name: keyof PostgresDedupeOptions, value: Duration): number {
+  const ms = parseDuration(value, `postgresDedupe({ ${name} })`);
+  if (ms > 0) return ms;
+  throw new TypeError(`postgresDedupe({ ${name} }) must be longer than 0.`);
+}
+
+function quoteTable(table: string): string {
+  if (typeof table === "string" && /^[A-Za-z_]\w{0,62}(?:\.[A-Za-z_]\w{0,62})?$/u.test(table)) {
+    return table.split(".").map((part) => `"${part}"`).join(".");
+  }
+  throw new TypeError(`postgresDedupe({ table }) must be a name such as handled or public.handled, not ${JSON.stringify(table)}.`);
+}

@@ -1,0 +1,226 @@
+import type { Acceptance, Accepted, DueDelivery, NewDelivery, NewMessage } from "@countersign/sender/store";
+import type { Connections } from "../database/connections.ts";
+import { isConflict, isUnknown, sqlStateOf, storeErrorOf } from "../database/postgres-error.ts";
+import { decodeText } from "../database/text.ts";
+import type { DayPartitions } from "../schema/day-partitions.ts";
+import { dayOf, type Names } from "../schema/names.ts";
+import { type AcceptEntry, type AcceptRow, acceptSql, acceptValues } from "../tables/accept-statement.ts";
+import type { Membership } from "../workers/membership.ts";
+import type { Claims } from "./claims.ts";
+import type { Dispatcher } from "./dispatcher.ts";
+import type { Lane } from "./lane.ts";
+
+/** Stored with one command: so many calls, and bytes of bodies. */
+const CALLS_AT_ONCE = 500;
+const BYTES_AT_ONCE = 4_000_000;
+
+/** How often a command that met another one in its way is tried. */
+const TRIES = 5;
+
+interface Waiting {
+  readonly acceptance: Acceptance;
+  readonly ownRepeats: ReadonlySet<number>;
+  readonly resolve: (accepted: Accepted) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** What an accept queue needs of the store. */
+export interface AcceptQueueOptions {
+  readonly connections: Connections;
+  readonly names: Names;
+  readonly partitions: DayPartitions;
+  readonly dispatcher: Dispatcher;
+  readonly claims: Claims;
+  readonly membership: () => Membership;
+  /** Deliveries were stored that nobody has claimed. */
+  readonly unclaimed: (source: string, destinations: readonly string[]) => void;
+  /** These deliveries were stored. */
+  readonly stored: (due: readonly DueDelivery[]) => void;
+}
+
+/** A delivery that is being stored, and the lane that takes it at once. */
+interface Offer {
+  readonly lane: Lane;
+  readonly due: DueDelivery;
+}
+
+/** Group commit: what is accepted while a command of its source is under way goes with the next one. */
+export class AcceptQueue {
+  readonly #options: AcceptQueueOptions;
+  readonly #sql: string;
+  readonly #queues = new Map<string, Waiting[]>();
+
+  constructor(options: AcceptQueueOptions) {
+    this.#options = options;
+    this.#sql = acceptSql(options.names);
+  }
+
+  /** Stores what one source accepts. */
+  add(source: string, acceptance: Acceptance): Promise<Accepted> {
+    const key = `${acceptance.uniqueForMs ?? ""} ${source}`;
+    return new Promise((resolve, reject) => {
+      const waiting = { acceptance, ownRepeats: ownRepeatsOf(acceptance), resolve, reject };
+      const queue = this.#queues.get(key);
+      if (queue !== undefined) {
+        queue.push(waiting);
+        return;
+      }
+      const made = [waiting];
+      this.#queues.set(key, made);
+      setImmediate(() => void this.#run(key, source, made));
+    });
+  }
+
+  async #run(key: string, source: string, queue: Waiting[]): Promise<void> {
+    while (queue.length > 0) await this.#store(source, nextGroup(queue));
+    this.#queues.delete(key);
+  }
+
+  async #store(source: string, group: readonly Waiting[]): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await this.#tryToStore(source, group);
+        return;
+      } catch (error) {
+        if (isConflict(error) && attempt < TRIES) continue;
+        // One that cannot be stored must not fail the rest.
+        if (group.length > 1 && sqlStateOf(error) !== undefined && !isUnknown(error)) {
+          for (const one of group) await this.#store(source, [one]);
+        } else {
+          for (const { reject } of group) reject(storeErrorOf(error));
+        }
+        return;
+      }
+    }
+  }
+
+  async #tryToStore(source: string, group: readonly Waiting[]): Promise<void> {
+    const { connections, partitions, names, claims, dispatcher } = this.#options;
+    const membership = this.#options.membership();
+    const days = new Set(group.flatMap(({ acceptance }) => acceptance.messages.map(({ acceptedAt }) => dayOf(acceptedAt))));
+    if (!partitions.has(days)) await partitions.ensure(days);
+    const offers = this.#offersOf(group, membership);
+    const entries = group.map(({ acceptance, ownRepeats }): AcceptEntry => ({ acceptance, ownRepeats, claims: offers }));
+    const [worker, epoch, claim, signal] = [membership.id, membership.epoch, claims.next(), claims.signal];
+    const values = acceptValues(source, entries, { worker, epoch, claim }, group[0]?.acceptance.uniqueForMs);
+    const statement = { name: `accept_${names.channel}`.slice(0, 60), text: this.#sql };
+    const store = async (): Promise<AcceptRow | undefined> =>
+      (await connections.query<AcceptRow>("work", statement, values))[0];
+    let row: AcceptRow | undefined;
+    try {
+      row = await (offers.size > 0 ? claims.during(store) : store());
+    } catch (error) {
+      if (offers.size > 0 && isUnknown(error)) void membership.renew();
+      throw error;
+    } finally {
+      for (const { lane } of offers.values()) lane.reserved -= 1;
+    }
+    const claimed = signal.aborted ? [] : (row?.claimed ?? []);
+    for (const id of claimed) {
+      const offer = offers.get(decodeText(id));
+      if (offer !== undefined) dispatcher.run(offer.lane, offer.due, worker, claim);
+    }
+    for (const { lane } of offers.values()) lane.checkEmpty();
+    this.#answer(source, group, row, new Set(claimed));
+  }
+
+  /** Which deliveries are taken as they are stored: those that are next, where there is room. */
+  #offersOf(group: readonly Waiting[], membership: Membership): ReadonlyMap<string, Offer> {
+    const offers = new Map<string, Offer>();
+    if (!membership.mayClaim) return offers;
+    const { dispatcher } = this.#options;
+    for (const { acceptance, ownRepeats } of group) {
+      for (const delivery of acceptance.deliveries) {
+        const lane = dispatcher.lane(delivery.destination);
+        const message = acceptance.messages[delivery.message];
+        if (lane === undefined || message === undefined || ownRepeats.has(message.call)) continue;
+        if (!lane.isNext(message.acceptedAt) || lane.room(dispatcher.shareOf(lane)) === 0) continue;
+        lane.reserved += 1;
+        offers.set(delivery.id, { lane, due: firstRoundOf(delivery, message) });
+      }
+    }
+    return offers;
+  }
+
+  #answer(source: string, group: readonly Waiting[], row: AcceptRow | undefined, claimed: ReadonlySet<string>): void {
+    const { dispatcher, unclaimed, stored } = this.#options;
+    const repeated = new Set((row?.repeats ?? []).map(decodeText));
+    const isStored = new Set((row?.stored ?? []).map(decodeText));
+    const left = new Set<string>();
+    const new_: DueDelivery[] = [];
+    for (const { acceptance, ownRepeats, resolve } of group) {
+      for (const delivery of acceptance.deliveries) {
+        const message = acceptance.messages[delivery.message];
+        if (message === undefined || !isStored.has(delivery.id)) continue;
+        new_.push(firstRoundOf(delivery, message));
+        if (!claimed.has(delivery.id)) left.add(delivery.destination);
+      }
+      resolve({ repeats: repeatsOf(acceptance, ownRepeats, repeated) });
+    }
+    stored(new_);
+    if (left.size === 0) return;
+    unclaimed(source, [...left]);
+    dispatcher.stir(left);
+  }
+}
+
+/** What goes with the next command: of the same key or the same message there is at most one. */
+function nextGroup(queue: Waiting[]): readonly Waiting[] {
+  const group: Waiting[] = [];
+  const taken = new Set<string>();
+  let [calls, bytes] = [0, 0];
+  for (let next = queue[0]; next !== undefined; next = queue[0]) {
+    const marks = marksOf(next);
+    calls += next.acceptance.calls.length + next.acceptance.deliveries.length;
+    bytes += next.acceptance.messages.reduce((sum, { body }) => sum + body.length, 0);
+    const isFull = calls > CALLS_AT_ONCE * 2 || bytes > BYTES_AT_ONCE;
+    if (group.length > 0 && (isFull || marks.some((mark) => taken.has(mark)))) break;
+    for (const mark of marks) taken.add(mark);
+    group.push(next);
+    queue.shift();
+  }
+  return group;
+}
+
+function marksOf({ acceptance, ownRepeats }: Waiting): readonly string[] {
+  const { calls, deliveries, uniqueForMs } = acceptance;
+  const keys = calls.flatMap(({ key }, position) =>
+    key === undefined || uniqueForMs === undefined || ownRepeats.has(position) ? [] : [`key ${key}`],
+  );
+  return [...keys, ...deliveries.map(({ id }) => `id ${id}`)];
+}
+
+/** Calls that repeat an earlier one of the same acceptance. */
+function ownRepeatsOf({ calls, uniqueForMs }: Acceptance): ReadonlySet<number> {
+  const repeats = new Set<number>();
+  if (uniqueForMs === undefined) return repeats;
+  const keys = new Set<string>();
+  calls.forEach(({ key }, position) => {
+    if (key === undefined) return;
+    if (keys.has(key)) repeats.add(position);
+    keys.add(key);
+  });
+  return repeats;
+}
+
+function repeatsOf(
+  { calls }: Acceptance,
+  own: ReadonlySet<number>,
+  repeated: ReadonlySet<string>,
+): readonly number[] {
+  return calls.flatMap(({ key }, position) =>
+    own.has(position) || (key !== undefined && repeated.has(key)) ? [position] : [],
+  );
+}
+
+/** What the table would say of a delivery that was just stored. */
+function firstRoundOf({ id, destination }: NewDelivery, message: NewMessage): DueDelivery {
+  const { body, call: _, ...info } = message;
+  return {
+    delivery: { id, ...info, destination },
+    rounds: 0,
+    dueAt: message.acceptedAt,
+    progress: {},
+    body,
+  };
+}

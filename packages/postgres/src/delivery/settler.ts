@@ -1,0 +1,129 @@
+import type { Clock } from "@countersign/protocol";
+import type { Settlement } from "@countersign/sender/store";
+import type { Connections } from "../database/connections.ts";
+import { isConflict, storeErrorOf } from "../database/postgres-error.ts";
+import { decodeText, encodeText } from "../database/text.ts";
+import type { DayPartitions } from "../schema/day-partitions.ts";
+import type { Names } from "../schema/names.ts";
+import {
+  daysOf,
+  logLostSql,
+  logLostValues,
+  type SettleEntry,
+  settledSql,
+  settleSql,
+  settleValues,
+} from "../tables/settle-statement.ts";
+import type { HandOver } from "./lane.ts";
+
+/** Settlements stored with one command. */
+const AT_ONCE = 500;
+const RETRY_MS = 250;
+
+interface Waiting extends SettleEntry {
+  readonly handOver: HandOver;
+  readonly done: (isStored: boolean) => void;
+}
+
+/** What a settler needs of the store. */
+export interface SettlerOptions {
+  readonly connections: Connections;
+  readonly names: Names;
+  readonly partitions: DayPartitions;
+  readonly clock: Clock;
+  readonly failed: (error: Error) => void;
+}
+
+/**
+ * Stores settlements, many with one command, one command of a source at a time. A settlement that cannot be stored is
+ * stored later: to deliver again instead would repeat the message for as long as the database is away.
+ */
+export class Settler {
+  readonly #options: SettlerOptions;
+  readonly #sql: string;
+  readonly #queues = new Map<string, Waiting[]>();
+  readonly #running = new Map<string, Promise<void>>();
+  #isClosing = false;
+
+  constructor(options: SettlerOptions) {
+    this.#options = options;
+    this.#sql = settleSql(options.names);
+  }
+
+  /** Resolves to whether it was stored; false when the claim was lost. */
+  settle(handOver: HandOver, settlement: Settlement): Promise<boolean> {
+    const { id, source } = handOver.due.delivery;
+    const now = Math.floor(this.#options.clock.now());
+    return new Promise((done) => {
+      const queue = this.#queues.get(source) ?? [];
+      this.#queues.set(source, queue);
+      queue.push({ id, claim: handOver.claim, settlement, now, handOver, done });
+      if (!this.#running.has(source)) this.#running.set(source, this.#run(source, queue));
+    });
+  }
+
+  /** Stores what is waiting; what cannot be stored by now is left to another worker. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await Promise.all(this.#running.values());
+  }
+
+  async #run(source: string, queue: Waiting[]): Promise<void> {
+    // All that settle in this turn go together.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (queue.length > 0) {
+      const group = queue.splice(0, AT_ONCE);
+      await this.#storeUntilStored(source, group);
+    }
+    this.#running.delete(source);
+    this.#queues.delete(source);
+  }
+
+  async #storeUntilStored(source: string, group: readonly Waiting[]): Promise<void> {
+    const workers = new Set(group.map(({ handOver }) => handOver.worker));
+    for (const worker of workers) {
+      const entries = group.filter(({ handOver }) => handOver.worker === worker);
+      while (!(await this.#tryToStore(source, worker, entries))) {
+        if (this.#isClosing) {
+          for (const { done } of entries) done(false);
+          return;
+        }
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
+    }
+  }
+
+  async #tryToStore(source: string, worker: string, entries: readonly Waiting[]): Promise<boolean> {
+    const { connections, names, partitions, failed } = this.#options;
+    try {
+      const days = daysOf(entries);
+      if (!partitions.has(days)) await partitions.ensure(days);
+      const statement = { name: "", text: this.#sql };
+      const rows = await connections.query<{ id: string }>("work", statement, settleValues(source, worker, entries));
+      const stored = new Set(rows.map(({ id }) => decodeText(id)));
+      const others = entries.filter(({ id }) => !stored.has(id));
+      const before = others.length === 0 ? stored : await this.#storedBefore(source, worker, others);
+      for (const { id, done } of entries) done(stored.has(id) || before.has(id));
+      return true;
+    } catch (error) {
+      if (!isConflict(error)) failed(storeErrorOf(error));
+      return false;
+    }
+  }
+
+  /** Of settlements that were refused, those that an earlier command has stored whose answer was lost. */
+  async #storedBefore(source: string, worker: string, entries: readonly Waiting[]): Promise<ReadonlySet<string>> {
+    const { connections, names } = this.#options;
+    const ids = entries.map(({ id }) => encodeText(id));
+    const statement = { name: "", text: settledSql(names) };
+    const rows = await connections.query<{ id: string; settled: string | null }>("work", statement, [encodeText(source), ids]);
+    const tokens = new Map(rows.map(({ id, settled }) => [decodeText(id), settled]));
+    const isStored = ({ id, claim }: Waiting): boolean => tokens.get(id) === `${worker}:${claim}`;
+    const lost = entries.filter((entry) => !isStored(entry));
+    if (lost.length > 0) {
+      const log = { name: "", text: logLostSql(names) };
+      await connections.query("work", log, logLostValues(source, worker, lost));
+    }
+    return new Set(entries.filter(isStored).map(({ id }) => id));
+  }
+}

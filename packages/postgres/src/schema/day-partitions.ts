@@ -1,0 +1,112 @@
+import type { Connections } from "../database/connections.ts";
+import { DAILY_TABLES, dayOf, inSchema, type Names, startOfDay } from "./names.ts";
+
+/** Days for which partitions are made ahead. */
+const AHEAD = 1;
+
+/** How long a command waits for what reads a day that is to be removed; then it is tried again a minute later. */
+const LOCK_WAIT = "500ms";
+
+const DAY_NAME = /_(-?\d+)$/;
+
+/** The partitions of the tables that have one for each day. Removing a day removes its files, whatever they hold. */
+export class DayPartitions {
+  readonly #connections: Connections;
+  readonly #names: Names;
+  readonly #made = new Map<number, Promise<void>>();
+  readonly #ready = new Set<number>();
+
+  constructor(connections: Connections, names: Names) {
+    this.#connections = connections;
+    this.#names = names;
+  }
+
+  /** Whether rows of all these days can be stored without further ado. */
+  has(days: Iterable<number>): boolean {
+    for (const day of days) if (!this.#ready.has(day)) return false;
+    return true;
+  }
+
+  /** Makes what is missing for rows of these days. */
+  async ensure(days: Iterable<number>): Promise<void> {
+    await Promise.all([...days].map((day) => this.#ensure(day)));
+  }
+
+  /** Makes the partitions of today and of the days to come. */
+  async ensureAhead(now: number): Promise<void> {
+    const today = dayOf(now);
+    const days = Array.from({ length: AHEAD + 1 }, (_, index) => today + index);
+    if (!this.has(days)) await this.ensure(days);
+  }
+
+  /** Removes the days whose deliveries were kept for long enough. */
+  async removeBefore(now: number, keepMs: number): Promise<void> {
+    const days = await this.#existing("ended");
+    const outdated = days.filter((day) => startOfDay(day + 1) + keepMs <= now);
+    if (outdated.length > 0) await this.#drop("ended", outdated);
+    // A delivery ends up to a day after it was accepted.
+    const older = (await this.#existing("message")).filter((day) => startOfDay(day + 2) + keepMs <= now);
+    if (older.length > 0) await this.#dropUnused(older);
+  }
+
+  #ensure(day: number): Promise<void> {
+    const known = this.#made.get(day);
+    if (known !== undefined) return known;
+    const making = this.#make(day).then(
+      () => void this.#ready.add(day),
+      (error: unknown) => {
+        this.#made.delete(day);
+        throw error;
+      },
+    );
+    this.#made.set(day, making);
+    return making;
+  }
+
+  #make(day: number): Promise<void> {
+    return this.#connections.transaction("control", async (run) => {
+      await run("SELECT pg_advisory_xact_lock(hashtext($1))", [`${this.#names.schema} ${day}`]);
+      for (const table of DAILY_TABLES) {
+        const [part, whole] = [this.#names.table(`${table}_${day}`), this.#names.table(table)];
+        await run(`CREATE TABLE IF NOT EXISTS ${part} PARTITION OF ${whole} FOR VALUES IN (${day})`);
+      }
+    });
+  }
+
+  async #existing(table: string): Promise<readonly number[]> {
+    const rows = await this.#connections.query<{ name: string }>(
+      "control",
+      { name: "partitions", text: "SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = $1::regclass" },
+      [this.#names.table(table)],
+    );
+    return rows.flatMap(({ name }) => {
+      const day = DAY_NAME.exec(name.replaceAll('"', ""))?.[1];
+      return day === undefined ? [] : [Number(day)];
+    });
+  }
+
+  async #drop(table: string, days: readonly number[]): Promise<void> {
+    for (const day of days) {
+      await this.#connections.transaction("control", async (run) => {
+        await run(`SET LOCAL lock_timeout = '${LOCK_WAIT}'`);
+        await run(`DROP TABLE IF EXISTS ${this.#names.table(`${table}_${day}`)}`);
+        if (table === "ended") await run(inSchema(this.#names, "DELETE FROM $.tally WHERE day = $1"), [day]);
+      });
+      if (table === "ended") this.#forget(day);
+    }
+  }
+
+  /** Messages of a day are needed for as long as a delivery of that day is pending. */
+  async #dropUnused(days: readonly number[]): Promise<void> {
+    const text = inSchema(this.#names, "SELECT min(accepted_at) AS at FROM $.delivery");
+    const [row] = await this.#connections.query<{ at: number | null }>("control", { name: "oldest", text });
+    const unused = days.filter((day) => row?.at == null || row.at >= startOfDay(day + 1));
+    await this.#drop("message", unused);
+    await this.#drop("attempt", unused);
+  }
+
+  #forget(day: number): void {
+    this.#made.delete(day);
+    this.#ready.delete(day);
+  }
+}

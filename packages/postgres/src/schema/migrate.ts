@@ -1,0 +1,57 @@
+import { StoreError } from "@countersign/sender/store";
+import type { Connections, Run } from "../database/connections.ts";
+import { MIGRATIONS, type Migration } from "./migrations.ts";
+import { inSchema, type Names } from "./names.ts";
+
+/** Two processes that start at once must not both create the tables. */
+const LOCK = 4_353_444_401;
+
+/**
+ * Brings the schema to the present version, in one transaction: one that fails leaves it as it was.
+ *
+ * @param steps Each takes the schema from the version of its position to the next.
+ * @returns how often it was opened before
+ * @throws StoreError `ERR_STORE_NEWER` when a newer version of this package changed it so that this one cannot use it
+ */
+export function migrate(
+  connections: Connections,
+  names: Names,
+  steps: readonly Migration[] = MIGRATIONS,
+): Promise<{ readonly generation: number }> {
+  return connections.transaction("control", async (run) => {
+    await run("SELECT pg_advisory_xact_lock($1)", [LOCK]);
+    await run(`CREATE SCHEMA IF NOT EXISTS ${names.schema}`);
+    await run(
+      inSchema(names, "CREATE TABLE IF NOT EXISTS $.meta (key text PRIMARY KEY, value bigint NOT NULL)"),
+    );
+    const version = await valueOf(run, names, "version", 0);
+    assertKnown(version, await valueOf(run, names, "works_with", version), steps.length);
+    for (const { sql } of steps.slice(version)) await run(inSchema(names, sql));
+    const last = steps.at(-1);
+    if (version < steps.length && last !== undefined) {
+      await put(run, names, "version", steps.length);
+      await put(run, names, "works_with", last.worksWith);
+    }
+    const generation = await valueOf(run, names, "opened", 0);
+    await put(run, names, "opened", generation + 1);
+    return { generation };
+  });
+}
+
+function assertKnown(version: number, worksWith: number, known: number): void {
+  if (version <= known || worksWith <= known) return;
+  throw new StoreError(
+    "ERR_STORE_NEWER",
+    `The schema has version ${version}, which needs a version of @countersign/postgres that knows ${worksWith}; this one knows ${known}. Upgrade it.`,
+  );
+}
+
+async function valueOf(run: Run, names: Names, key: string, otherwise: number): Promise<number> {
+  const [row] = await run<{ value: number }>(inSchema(names, "SELECT value FROM $.meta WHERE key = $1"), [key]);
+  return row?.value ?? otherwise;
+}
+
+async function put(run: Run, names: Names, key: string, value: number): Promise<void> {
+  const sql = "INSERT INTO $.meta VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+  await run(inSchema(names, sql), [key, value]);
+}

@@ -1,0 +1,163 @@
+/** One step from a version of the schema to the next. Released ones are never edited. */
+export interface Migration {
+  readonly sql: string;
+  /**
+   * The oldest version of the code's schema that still works on the result: processes of that version go on beside newer
+   * ones during a rolling upgrade.
+   */
+  readonly worksWith: number;
+}
+
+const TEXT = `text COLLATE "C"`;
+
+/** What identifies a delivery, in the tables of pending and of ended ones. */
+const INFO = `
+  source ${TEXT} NOT NULL,
+  id ${TEXT} NOT NULL,
+  destination ${TEXT} NOT NULL,
+  message ${TEXT} NOT NULL,
+  message_day integer NOT NULL,
+  message_id ${TEXT} NOT NULL,
+  type ${TEXT} NOT NULL,
+  identity ${TEXT} NOT NULL,
+  event ${TEXT},
+  accepted_at bigint NOT NULL,
+  rounds integer NOT NULL DEFAULT 0,
+  attempts integer NOT NULL DEFAULT 0,
+  last text,
+  last_outcome ${TEXT},
+  last_status integer,
+  last_endpoint ${TEXT},
+  resend_of ${TEXT},
+  settled ${TEXT}`;
+
+/**
+ * Every key leads with the source, ids are the sender's, and no statement needs a sequence: so that a database can divide
+ * the tables by source. A destination begins with its source. The other indexes lead with something else, so that only the
+ * key can be taken for finding one row, whatever the statistics say of a table that is empty one minute and full the next.
+ */
+const FIRST = `
+CREATE TABLE $.message (
+  source ${TEXT} NOT NULL,
+  id ${TEXT} NOT NULL,
+  day integer NOT NULL,
+  body bytea NOT NULL,
+  PRIMARY KEY (source, id, day)
+) PARTITION BY LIST (day);
+
+CREATE TABLE $.delivery (${INFO},
+  due_at bigint NOT NULL,
+  progress text NOT NULL DEFAULT '{}',
+  worker ${TEXT},
+  claim bigint,
+  PRIMARY KEY (source, id)
+) WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+CREATE INDEX delivery_due ON $.delivery (destination, due_at, id) WHERE worker IS NULL;
+CREATE INDEX delivery_claimed ON $.delivery (worker) WHERE worker IS NOT NULL;
+CREATE INDEX delivery_accepted ON $.delivery (accepted_at, id);
+CREATE INDEX delivery_destination ON $.delivery (destination, accepted_at, id);
+CREATE INDEX delivery_message ON $.delivery (message_id);
+CREATE INDEX delivery_identity ON $.delivery (identity, accepted_at, id);
+
+CREATE TABLE $.ended (${INFO},
+  day integer NOT NULL,
+  state ${TEXT} NOT NULL,
+  ended_at bigint NOT NULL,
+  log text NOT NULL,
+  PRIMARY KEY (source, id, day)
+) PARTITION BY LIST (day);
+CREATE INDEX ended_accepted ON $.ended (accepted_at, id);
+CREATE INDEX ended_destination ON $.ended (destination, accepted_at, id);
+CREATE INDEX ended_message ON $.ended (message_id);
+CREATE INDEX ended_identity ON $.ended (identity, accepted_at, id);
+CREATE INDEX ended_event ON $.ended (event, accepted_at, id) WHERE event IS NOT NULL;
+CREATE INDEX ended_type ON $.ended (type, accepted_at, id);
+CREATE INDEX ended_status ON $.ended (last_status, accepted_at, id);
+CREATE INDEX ended_endpoint ON $.ended (last_endpoint, accepted_at, id);
+CREATE INDEX ended_lost ON $.ended (state, accepted_at, id) WHERE state <> 'delivered';
+CREATE INDEX ended_outcome ON $.ended (last_outcome, accepted_at, id) WHERE last_outcome <> 'success';
+
+CREATE TABLE $.attempt (
+  source ${TEXT} NOT NULL,
+  delivery ${TEXT} NOT NULL,
+  token ${TEXT} NOT NULL,
+  day integer NOT NULL,
+  logged_at bigint NOT NULL,
+  log text NOT NULL,
+  PRIMARY KEY (source, delivery, token, day)
+) PARTITION BY LIST (day);
+
+CREATE TABLE $.seen (
+  source ${TEXT} NOT NULL,
+  key ${TEXT} NOT NULL,
+  call ${TEXT} NOT NULL,
+  at bigint NOT NULL,
+  PRIMARY KEY (source, key)
+);
+CREATE INDEX seen_at ON $.seen (at);
+
+CREATE TABLE $.skipped (
+  source ${TEXT} NOT NULL,
+  id ${TEXT} NOT NULL,
+  message_id ${TEXT} NOT NULL,
+  type ${TEXT} NOT NULL,
+  identity ${TEXT} NOT NULL,
+  event ${TEXT},
+  accepted_at bigint NOT NULL,
+  reason ${TEXT} NOT NULL,
+  PRIMARY KEY (source, id)
+);
+CREATE INDEX skipped_accepted ON $.skipped (accepted_at, id);
+
+CREATE TABLE $.usage (
+  source ${TEXT} NOT NULL,
+  writer ${TEXT} NOT NULL,
+  calls bigint NOT NULL,
+  PRIMARY KEY (source, writer)
+) WITH (fillfactor = 50);
+
+CREATE TABLE $.tally (
+  source ${TEXT} NOT NULL,
+  destination ${TEXT} NOT NULL,
+  day integer NOT NULL,
+  writer ${TEXT} NOT NULL,
+  pending bigint NOT NULL DEFAULT 0,
+  delivered bigint NOT NULL DEFAULT 0,
+  failed bigint NOT NULL DEFAULT 0,
+  expired bigint NOT NULL DEFAULT 0,
+  PRIMARY KEY (source, destination, day, writer)
+) WITH (fillfactor = 50);
+
+CREATE TABLE $.trait_owner (
+  source ${TEXT} NOT NULL,
+  trait ${TEXT} NOT NULL,
+  kind ${TEXT} NOT NULL,
+  name ${TEXT} NOT NULL,
+  version bigint NOT NULL,
+  PRIMARY KEY (source, trait)
+);
+CREATE TABLE $.known_trait (
+  source ${TEXT} NOT NULL,
+  trait ${TEXT} NOT NULL,
+  destination ${TEXT} NOT NULL,
+  user_id ${TEXT} NOT NULL,
+  value text NOT NULL,
+  PRIMARY KEY (source, trait, destination, user_id)
+);
+
+CREATE TABLE $.settings (id integer PRIMARY KEY, version bigint NOT NULL, text text NOT NULL);
+
+CREATE TABLE $.worker (
+  id ${TEXT} PRIMARY KEY,
+  epoch bigint NOT NULL,
+  lease_until timestamptz NOT NULL,
+  beat_at timestamptz NOT NULL,
+  delivers boolean NOT NULL,
+  virtual boolean NOT NULL,
+  joined bigint NOT NULL,
+  seen bigint NOT NULL
+) WITH (fillfactor = 50);
+`;
+
+/** Each takes the schema from the version of its position to the next. */
+export const MIGRATIONS: readonly Migration[] = [{ sql: FIRST, worksWith: 1 }];

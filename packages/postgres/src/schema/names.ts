@@ -1,0 +1,39 @@
+import pg from "pg";
+
+const DAY_MS = 86_400_000;
+
+/** Tables that have a partition for each day. */
+export const DAILY_TABLES = ["message", "ended", "attempt"] as const;
+
+/** The day that a time falls on: days since 1970, UTC. */
+export function dayOf(ms: number): number {
+  return Math.floor(ms / DAY_MS);
+}
+
+/** When a day begins, in milliseconds since 1970. */
+export function startOfDay(day: number): number {
+  return day * DAY_MS;
+}
+
+/** Names of one schema, quoted for SQL. */
+export interface Names {
+  readonly schema: string;
+  /** A table of the schema. */
+  readonly table: (name: string) => string;
+  /** The channel on which processes tell each other what happened. */
+  readonly channel: string;
+}
+
+export function namesOf(schema: string): Names {
+  const quoted = pg.escapeIdentifier(schema);
+  return {
+    schema: quoted,
+    table: (name) => `${quoted}.${pg.escapeIdentifier(name)}`,
+    channel: `countersign_${schema}`,
+  };
+}
+
+/** Writes `$.name` of a text of SQL as that table of the schema. */
+export function inSchema({ table }: Names, sql: string): string {
+  return sql.replaceAll(/\$\.([a-z_]+)/g, (_, name: string) => table(name));
+}

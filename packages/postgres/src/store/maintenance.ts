@@ -1,0 +1,73 @@
+import type { Clock } from "@countersign/protocol";
+import type { Connections } from "../database/connections.ts";
+import type { DayPartitions } from "../schema/day-partitions.ts";
+import { inSchema, type Names } from "../schema/names.ts";
+
+/** How often something is looked for that is to be removed. */
+const INTERVAL_MS = 60_000;
+
+/** Keys of calls are forgotten after this time, which is longer than any that a server asks for. */
+const SEEN_FOR_MS = 172_800_000;
+
+/** Removed at a time, so that nothing waits for long. */
+const FEW = 5_000;
+
+/** Skipped calls that are kept at most. */
+const MOST_SKIPPED = 10_000;
+
+/** What maintenance works with. */
+export interface MaintenanceOptions {
+  readonly connections: Connections;
+  readonly names: Names;
+  readonly partitions: DayPartitions;
+  readonly clock: Clock;
+  readonly keepMs: number;
+}
+
+const TAKE_TURN = `INSERT INTO $.meta AS m VALUES ('swept', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value
+  WHERE abs(excluded.value - m.value) >= $2 RETURNING value`;
+const FORGET_SEEN = `DELETE FROM $.seen WHERE (source, key) IN (SELECT source, key FROM $.seen WHERE at < $1 ORDER BY at LIMIT ${FEW})`;
+const FORGET_SKIPPED = `DELETE FROM $.skipped WHERE (source, id) IN (
+  SELECT source, id FROM $.skipped WHERE accepted_at < $1
+  UNION ALL (SELECT source, id FROM $.skipped ORDER BY accepted_at DESC, id DESC LIMIT ${FEW} OFFSET ${MOST_SKIPPED}))`;
+
+/** Removes what was kept for long enough. One process does it at a time. */
+export class Maintenance {
+  readonly #options: MaintenanceOptions;
+  #nextAt = Number.NEGATIVE_INFINITY;
+  #isRunning = false;
+
+  constructor(options: MaintenanceOptions) {
+    this.#options = options;
+  }
+
+  /** Does what is to be done, if it is time. */
+  async run(): Promise<void> {
+    const { clock, partitions, keepMs } = this.#options;
+    const now = Math.floor(clock.now());
+    await partitions.ensureAhead(now);
+    if (this.#isRunning || now < this.#nextAt) return;
+    this.#isRunning = true;
+    this.#nextAt = now + INTERVAL_MS;
+    try {
+      if (!(await this.#isOurTurn(now))) return;
+      await partitions.removeBefore(now, keepMs);
+      await this.#delete("forget_seen", FORGET_SEEN, now - SEEN_FOR_MS);
+      await this.#delete("forget_skipped", FORGET_SKIPPED, now - keepMs);
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
+  async #isOurTurn(now: number): Promise<boolean> {
+    const { connections, names } = this.#options;
+    const statement = { name: "", text: inSchema(names, TAKE_TURN) };
+    return (await connections.query("control", statement, [now, INTERVAL_MS / 2])).length > 0;
+  }
+
+  async #delete(name: string, sql: string, before: number): Promise<void> {
+    const { connections, names } = this.#options;
+    const statement = { name: `${name}_${names.channel}`.slice(0, 60), text: inSchema(names, sql) };
+    await connections.query("read", statement, [before]);
+  }
+}

@@ -1,0 +1,183 @@
+import {
+  checkOptionNames,
+  checkPort,
+  type Duration,
+  type OptionHints,
+  type OptionNames,
+  parseDuration,
+} from "@countersign/protocol";
+import { type DeliveryStore, StoreError, type StoreContext } from "@countersign/sender/store";
+import { Connections } from "../database/connections.ts";
+import { isConflict, mayPass, storeErrorOf } from "../database/postgres-error.ts";
+import type { PostgresPool } from "../database/postgres-pool.ts";
+import { migrate } from "../schema/migrate.ts";
+import { namesOf } from "../schema/names.ts";
+import { SettingsTable } from "../tables/settings-table.ts";
+import { listSkipped } from "../tables/skipped-log.ts";
+import { readCounts, readUsage } from "../tables/tallies.ts";
+import { readTrait } from "../tables/trait-table.ts";
+import { OpenStore } from "./open-store.ts";
+
+/** Where and how a {@link postgresStore} keeps deliveries. */
+export interface PostgresStoreOptions {
+  /** URL of the database: `postgres://user:password@host:5432/database`. Either this or `pool`. */
+  readonly url?: string | undefined;
+  /** A pool of node-postgres, with at least 7 connections. You open and close it. Either this or `url`. */
+  readonly pool?: PostgresPool | undefined;
+  /** Name of the schema that holds the tables. It is created when it does not exist. Default: `"countersign"`. */
+  readonly schema?: string | undefined;
+  /**
+   * How long the claims of a process that has died are kept from the others, at least 1 second. A process that does not
+   * reach the database for as long loses its claims. Default: `"10s"`.
+   */
+  readonly lease?: Duration | undefined;
+  /** How long ended deliveries are kept. Whole days are removed, so up to a day longer. Default: `"7d"`. */
+  readonly keep?: Duration | undefined;
+  /** For how long opening tries again while the database is away. Default: `"1m"`. */
+  readonly openWithin?: Duration | undefined;
+}
+
+const OPTION_NAMES: OptionNames<PostgresStoreOptions> = {
+  url: true,
+  pool: true,
+  schema: true,
+  lease: true,
+  keep: true,
+  openWithin: true,
+};
+const OPTION_HINTS: OptionHints = {
+  connectionString: "it is called url here",
+  client: "it takes a pool, since it needs several connections",
+  keepFor: "it is called keep here",
+};
+
+const SHORTEST_LEASE_MS = 1_000;
+const RETRY_MS = 250;
+
+/**
+ * Keeps deliveries in PostgreSQL (14 or later), for senders in any number of processes, on any number of machines.
+ *
+ * What was accepted survives a kill of any of them at any instant. Each process uses 7 connections, whatever the number of
+ * destinations. `concurrency` of a destination holds over all processes.
+ *
+ * @throws TypeError when an option is not valid. Opening happens in `createSender`, which throws a StoreError.
+ * @example
+ * ```ts
+ * const store = postgresStore({ url: process.env.DATABASE_URL });
+ * const sender = await createSender({ url: "https://example.com/hooks", secret: "secret", store });
+ * ```
+ */
+export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
+  checkOptionNames("postgresStore()", options, OPTION_NAMES, OPTION_HINTS);
+  const where = parseWhere(options);
+  const names = namesOf(parseSchema(options.schema ?? "countersign"));
+  const leaseMs = parseLease(options.lease ?? "10s");
+  const keepMs = parseDuration(options.keep ?? "7d", "postgresStore({ keep })");
+  const openWithinMs = parseDuration(options.openWithin ?? "1m", "postgresStore({ openWithin })");
+  let connections: Connections | undefined;
+  let opened: OpenStore | undefined;
+  let isClosed = false;
+
+  const store = (): OpenStore => {
+    if (opened !== undefined && !isClosed) return opened;
+    throw new StoreError("ERR_STORE_CLOSED", "The store is not open: createSender() opens it, and close() closes it.");
+  };
+  const connected = (): Connections => {
+    if (connections !== undefined && !isClosed) return connections;
+    throw new StoreError("ERR_STORE_CLOSED", "The store is not open: createSender() opens it, and close() closes it.");
+  };
+  const settings = new SettingsTable(connected, names, (version) => opened?.bulletin.tell({ settings: version }));
+
+  async function openOnce(context: StoreContext): Promise<{ readonly generation: number }> {
+    connections = new Connections(where);
+    try {
+      const { generation } = await migrate(connections, names);
+      const made = new OpenStore({ connections, names, context, leaseMs, keepMs, settings });
+      await made.start();
+      opened = made;
+      return { generation };
+    } catch (error) {
+      await connections.close().catch(() => {});
+      throw error;
+    }
+  }
+
+  async function open(context: StoreContext): Promise<{ readonly generation: number }> {
+    if (opened !== undefined || isClosed) {
+      throw new StoreError("ERR_STORE_CLOSED", "A store can be opened only once. Create a new one.");
+    }
+    const until = performance.now() + openWithinMs;
+    for (;;) {
+      try {
+        return await openOnce(context);
+      } catch (error) {
+        if (!(mayPass(error) || isConflict(error)) || performance.now() >= until) throw storeErrorOf(error);
+        context.stateChanged({ state: "down", reason: storeErrorOf(error).message });
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
+    }
+  }
+
+  return {
+    open,
+    accept: (acceptance) => attempt(() => store().accept(acceptance)),
+    repeat: (id, next) => attempt(() => store().repeat(id, next)),
+    hasten: (id, source) => attempt(() => store().hasten(id, source)),
+    remove: (filter) => attempt(() => store().remove(filter)),
+    consume: (destination, concurrency, handler) => store().consume(destination, concurrency, handler),
+    find: (id, source) => attempt(() => store().log.find(id, source)),
+    list: (filter) => attempt(() => store().log.list(filter)),
+    count: (filter) => attempt(() => store().log.count(filter)),
+    skipped: (filter) => attempt(() => listSkipped(connected(), names, filter)),
+    counts: () => attempt(() => readCounts(connected(), names)),
+    usage: () => attempt(() => readUsage(connected(), names)),
+    traits: (source, trait, destinations) =>
+      attempt(() => readTrait(connected(), names, { source, trait, destinations })),
+    settings,
+    async close() {
+      const closing = isClosed ? undefined : opened?.close();
+      isClosed = true;
+      await closing;
+    },
+  };
+}
+
+/** What the driver throws becomes a rejection with a StoreError; a TypeError about a cursor stays one. */
+async function attempt<T>(action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    throw error instanceof TypeError ? error : storeErrorOf(error);
+  }
+}
+
+function parseWhere({ url, pool }: PostgresStoreOptions): { readonly url?: string; readonly pool?: PostgresPool } {
+  if ((url === undefined) === (pool === undefined)) {
+    throw new TypeError("postgresStore() needs either { url } or { pool }.");
+  }
+  if (pool !== undefined) {
+    checkPort("postgresStore({ pool })", pool, ["connect"]);
+    return { pool };
+  }
+  const isUrl = typeof url === "string" && /^postgres(?:ql)?:\/\//u.test(url);
+  if (!isUrl) {
+    throw new TypeError(
+      "postgresStore({ url }) must be the URL of a database, such as postgres://user:password@127.0.0.1:5432/countersign.",
+    );
+  }
+  return { url };
+}
+
+/** A name that needs no care in tools: it is part of names of channels, too, which have 63 characters. */
+function parseSchema(schema: string): string {
+  if (typeof schema === "string" && /^[a-z_][a-z0-9_]{0,39}$/u.test(schema)) return schema;
+  throw new TypeError(
+    `postgresStore({ schema }) must be 1 to 40 lower-case letters, digits and underscores, not ${JSON.stringify(schema)}.`,
+  );
+}
+
+function parseLease(lease: Duration): number {
+  const ms = parseDuration(lease, "postgresStore({ lease })");
+  if (ms >= SHORTEST_LEASE_MS) return ms;
+  throw new TypeError('postgresStore({ lease }) must be at least "1s".');
+}

@@ -1,0 +1,139 @@
+import {
+  type Delivery,
+  type DeliveryFilter,
+  type DeliverySummary,
+  limitOf,
+  valuesOf,
+} from "@countersign/sender/store";
+import type { Connections } from "../database/connections.ts";
+import { encodeText } from "../database/text.ts";
+import { inSchema, type Names } from "../schema/names.ts";
+import { deliveryOf, type FullRow, type SummaryRow, summaryOf } from "./delivery-rows.ts";
+import { conditionsOf, Values } from "./filter-sql.ts";
+
+type DeliveryState = DeliverySummary["state"];
+
+const SHARED = `source, id, destination, message_id, type, identity, event, accepted_at, attempts, last, resend_of`;
+const PENDING = `${SHARED}, 'pending' AS state, due_at, NULL::bigint AS ended_at`;
+const ENDED = `${SHARED}, state, NULL::bigint AS due_at, ended_at`;
+const NEWEST_FIRST = "ORDER BY accepted_at DESC, id DESC";
+
+/** Sources that have deliveries, when nobody says which. */
+const SOURCES = "SELECT DISTINCT source FROM $.tally WHERE day = -1";
+
+/** Reads deliveries back, for people to look at. */
+export class DeliveryLog {
+  readonly #connections: Connections;
+  readonly #names: Names;
+
+  constructor(connections: Connections, names: Names) {
+    this.#connections = connections;
+    this.#names = names;
+  }
+
+  async find(id: string, source: string | undefined): Promise<Delivery | undefined> {
+    const where = `source ${source === undefined ? `IN (${SOURCES})` : "= $2"} AND id = $1`;
+    const values = [encodeText(id), ...(source === undefined ? [] : [encodeText(source)])];
+    // Ended ones second: one that ends meanwhile is found twice rather than not at all.
+    const body = `(SELECT body FROM $.message AS m WHERE m.source = d.source AND m.id = d.message AND m.day = d.message_day)`;
+    const [pending, ended] = [`${PENDING}, '[]' AS log`, `${ENDED}, log`].map((columns, index) =>
+      this.#ask<FullRow>(
+        index === 0 ? "find_pending" : "find_ended",
+        source,
+        `SELECT ${columns}, ${body} AS body FROM $.${index === 0 ? "delivery" : "ended"} AS d WHERE ${where}`,
+        values,
+      ),
+    );
+    const [waiting, over] = [await pending, await ended];
+    const row = over?.[0] ?? waiting?.[0] ?? (await this.#again(source, where, values, body));
+    return row === undefined ? undefined : deliveryOf(row, await this.#earlier(row));
+  }
+
+  /** It may have ended between the two questions. */
+  async #again(
+    source: string | undefined,
+    where: string,
+    values: readonly unknown[],
+    body: string,
+  ): Promise<FullRow | undefined> {
+    const text = `SELECT ${ENDED}, log, ${body} AS body FROM $.ended AS d WHERE ${where}`;
+    return (await this.#ask<FullRow>("find_again", source, text, values))[0];
+  }
+
+  async list(filter: DeliveryFilter): Promise<readonly DeliverySummary[]> {
+    const values = new Values();
+    const limit = values.add(limitOf(filter));
+    const parts = this.#parts(filter, values, (table, columns, where) => {
+      return `(SELECT ${columns} FROM $.${table} WHERE ${where} ${NEWEST_FIRST} LIMIT ${limit})`;
+    });
+    if (parts.length === 0) return [];
+    const text = `SELECT DISTINCT ON (accepted_at, id) * FROM (${parts.join(" UNION ALL ")}) AS d ${NEWEST_FIRST} LIMIT ${limit}`;
+    return (await this.#query<SummaryRow>(text, values.list)).map(summaryOf);
+  }
+
+  async count(filter: DeliveryFilter): Promise<number> {
+    const { limit: _, after: __, ...asked } = filter;
+    const values = new Values();
+    const parts = this.#parts(asked, values, (table, _columns, where) => `SELECT source, id FROM $.${table} WHERE ${where}`);
+    if (parts.length === 0) return 0;
+    const union = filter.q === undefined ? " UNION ALL " : " UNION ";
+    const [row] = await this.#query<{ count: number }>(`SELECT count(*) AS count FROM (${parts.join(union)}) AS d`, values.list);
+    return row?.count ?? 0;
+  }
+
+  /** Ended deliveries that match, the newest first, with their day. */
+  async ended(filter: DeliveryFilter): Promise<readonly { source: string; id: string; day: number }[]> {
+    const values = new Values();
+    const limit = values.add(limitOf(filter));
+    const parts = this.#parts(filter, values, (table, _columns, where) => {
+      return `(SELECT source, id, day, accepted_at FROM $.${table} WHERE ${where} ${NEWEST_FIRST} LIMIT ${limit})`;
+    }, false);
+    if (parts.length === 0) return [];
+    const text = `SELECT DISTINCT ON (accepted_at, id) * FROM (${parts.join(" UNION ALL ")}) AS d ${NEWEST_FIRST} LIMIT ${limit}`;
+    return this.#query(text, values.list);
+  }
+
+  /** One question for each table, and for each column that is searched: each then has an index that answers it in order. */
+  #parts(
+    filter: DeliveryFilter,
+    values: Values,
+    write: (table: string, columns: string, where: string) => string,
+    withPending = true,
+  ): readonly string[] {
+    const { all, any } = conditionsOf(filter, values);
+    const states = filter.state === undefined ? undefined : valuesOf(filter.state);
+    const searches = any.length === 0 ? ["true"] : any;
+    const where = (more: readonly string[], search: string): string => [...all, ...more, search].join(" AND ");
+    const parts: string[] = [];
+    if (withPending && (states === undefined || states.includes("pending"))) {
+      parts.push(...searches.map((search) => write("delivery", PENDING, where([], search))));
+    }
+    const ended = states?.filter((state): state is DeliveryState => state !== "pending");
+    if (ended === undefined || ended.length > 0) {
+      const more = ended === undefined ? [] : [stateCondition(ended, values)];
+      parts.push(...searches.map((search) => write("ended", ENDED, where(more, search))));
+    }
+    return parts;
+  }
+
+  async #earlier({ source, id }: FullRow): Promise<readonly string[]> {
+    const text = "SELECT log FROM $.attempt WHERE source = $1 AND delivery = $2 ORDER BY logged_at, token";
+    const rows = await this.#ask<{ log: string }>("earlier", source, text, [source, id]);
+    return rows.map(({ log }) => log);
+  }
+
+  #ask<Row>(name: string, source: string | undefined, sql: string, values: readonly unknown[]): Promise<readonly Row[]> {
+    const prepared = `${name}${source === undefined ? "_any" : ""}_${this.#names.channel}`.slice(0, 60);
+    return this.#connections.query<Row>("read", { name: prepared, text: inSchema(this.#names, sql) }, values);
+  }
+
+  #query<Row>(sql: string, values: readonly unknown[]): Promise<readonly Row[]> {
+    return this.#connections.query<Row>("read", { name: "", text: inSchema(this.#names, sql) }, values);
+  }
+}
+
+/** Written out, so that the index of what was lost can be used. */
+function stateCondition(states: readonly DeliveryState[], values: Values): string {
+  const isLost = states.every((state) => state !== "delivered");
+  return `state = ANY (${values.add(states)}::text[])${isLost ? " AND state <> 'delivered'" : ""}`;
+}

@@ -1,0 +1,109 @@
+import type { Attempt } from "@countersign/sender";
+import type {
+  Delivery,
+  DeliveryProgress,
+  DeliverySummary,
+  DueDelivery,
+  Settlement,
+} from "@countersign/sender/store";
+import { decodeOptional, decodeText } from "../database/text.ts";
+
+/** What identifies a delivery, as both tables hold it. */
+export interface InfoRow {
+  readonly source: string;
+  readonly id: string;
+  readonly destination: string;
+  readonly message_id: string;
+  readonly type: DueDelivery["delivery"]["type"];
+  readonly identity: string;
+  readonly event: string | null;
+  readonly accepted_at: number;
+}
+
+/** A delivery that was claimed, with its body. */
+export interface ClaimedRow extends InfoRow {
+  readonly due_at: number;
+  readonly rounds: number;
+  readonly progress: string;
+  readonly body: Uint8Array;
+}
+
+/** A delivery of either table in a list. */
+export interface SummaryRow extends InfoRow {
+  readonly state: DeliverySummary["state"];
+  readonly due_at: number | null;
+  readonly ended_at: number | null;
+  readonly attempts: number;
+  readonly last: string | null;
+  readonly resend_of: string | null;
+}
+
+/** A delivery of either table, with its body and the attempts of its last round. */
+export interface FullRow extends SummaryRow {
+  readonly body: Uint8Array;
+  readonly log: string;
+}
+
+export function dueDeliveryOf(row: ClaimedRow): DueDelivery {
+  const { due_at: dueAt, rounds, progress, body } = row;
+  // Written by `settle`, from a DeliveryProgress.
+  return { delivery: infoOf(row), rounds, dueAt, progress: JSON.parse(progress) as DeliveryProgress, body };
+}
+
+export function summaryOf(row: SummaryRow): DeliverySummary {
+  const { state, due_at: dueAt, ended_at: endedAt, attempts, last, resend_of: resendOf } = row;
+  return {
+    ...infoOf(row),
+    state,
+    dueAt: dueAt ?? undefined,
+    endedAt: endedAt ?? undefined,
+    attempts,
+    last: last === null ? undefined : (JSON.parse(last) as DeliverySummary["last"]),
+    resendOf: decodeOptional(resendOf),
+  };
+}
+
+/** @param earlier The attempts of earlier rounds, as they were logged, oldest first. */
+export function deliveryOf(row: FullRow, earlier: readonly string[]): Delivery {
+  const attempts = [...earlier, row.log].flatMap((log) => JSON.parse(log) as Attempt[]);
+  const { last: _, ...rest } = summaryOf(row);
+  return { ...rest, body: row.body, attempts };
+}
+
+function infoOf(row: InfoRow): DueDelivery["delivery"] {
+  return {
+    id: decodeText(row.id),
+    messageId: decodeText(row.message_id),
+    type: row.type,
+    source: decodeText(row.source),
+    destination: decodeText(row.destination),
+    identity: decodeText(row.identity),
+    event: decodeOptional(row.event),
+    acceptedAt: row.accepted_at,
+  };
+}
+
+/** The columns that a settlement adds to a row. */
+export interface RoundColumns {
+  readonly attempts: number;
+  readonly last: string | null;
+  readonly outcome: string | null;
+  readonly status: number | null;
+  readonly endpoint: string | null;
+  readonly log: string;
+}
+
+export function roundColumnsOf({ attempts }: Settlement): RoundColumns {
+  const last = attempts.at(-1);
+  const log = JSON.stringify(attempts);
+  if (last === undefined) return { attempts: 0, last: null, outcome: null, status: null, endpoint: null, log };
+  const { response: _, requestHeaders: __, responseHeaders: ___, cut: ____, ...summary } = last;
+  return {
+    attempts: attempts.length,
+    last: JSON.stringify(summary),
+    outcome: last.outcome,
+    status: last.status ?? null,
+    endpoint: last.endpoint.replaceAll("\0", ""),
+    log,
+  };
+}

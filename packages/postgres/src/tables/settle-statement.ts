@@ -1,0 +1,136 @@
+import type { Settlement } from "@countersign/sender/store";
+import { encodeText } from "../database/text.ts";
+import { dayOf, inSchema, type Names } from "../schema/names.ts";
+import { roundColumnsOf } from "./delivery-rows.ts";
+
+/** A settlement of a delivery that was claimed. */
+export interface SettleEntry {
+  readonly id: string;
+  /** The number of the claim. */
+  readonly claim: number;
+  readonly settlement: Settlement;
+  /** When it is stored, in milliseconds since 1970. */
+  readonly now: number;
+}
+
+const GIVEN = `unnest($3::text[], $4::bigint[], $5::text[], $6::bigint[], $7::bigint[], $8::int[], $9::text[], $10::int[],
+    $11::text[], $12::text[], $13::int[], $14::text[], $15::text[], $16::int[])
+  AS s (id, claim, state, due_at, ended_at, rounds, progress, attempts, last, outcome, status, endpoint, log, day)`;
+
+/**
+ * Stores settlements of one source. What is settled must still be claimed by this worker, with this claim: what another
+ * has taken over is not touched, and not in the answer. A delivery that has ended moves to the partition of its day.
+ */
+export function settleSql(names: Names): string {
+  return inSchema(
+    names,
+    `WITH s AS (
+      SELECT s.*, k.place FROM ${GIVEN} CROSS JOIN LATERAL (
+        SELECT d.ctid AS place, d.worker, d.claim FROM $.delivery AS d WHERE d.source = $1 AND d.id = s.id FOR UPDATE) AS k
+      WHERE k.worker = $2 AND k.claim = s.claim),
+    gone AS (
+      DELETE FROM $.delivery AS d USING s WHERE d.ctid = s.place AND s.state <> 'pending'
+      RETURNING d.source, d.id, d.destination, d.message, d.message_day, d.message_id, d.type, d.identity, d.event, d.accepted_at,
+        d.rounds + 1 AS rounds, d.attempts + s.attempts AS attempts, coalesce(s.last, d.last) AS last,
+        coalesce(s.outcome, d.last_outcome) AS outcome, CASE WHEN s.last IS NULL THEN d.last_status ELSE s.status END AS status,
+        coalesce(s.endpoint, d.last_endpoint) AS endpoint, d.resend_of, $2 || ':' || s.claim AS settled,
+        s.day, s.state, s.ended_at, s.log),
+    carried AS (
+      INSERT INTO $.message (source, id, day, body)
+      SELECT DISTINCT m.source, m.id, g.day, m.body FROM gone AS g
+        JOIN $.message AS m ON m.source = g.source AND m.id = g.message AND m.day = g.message_day
+      WHERE g.day > g.message_day + 1 ON CONFLICT DO NOTHING),
+    moved AS (
+      INSERT INTO $.ended (source, id, destination, message, message_day, message_id, type, identity, event, accepted_at,
+        rounds, attempts, last, last_outcome, last_status, last_endpoint, resend_of, settled, day, state, ended_at, log)
+      SELECT source, id, destination, message, CASE WHEN day > message_day + 1 THEN day ELSE message_day END, message_id, type,
+        identity, event, accepted_at, rounds, attempts, last, outcome, status, endpoint, resend_of, settled, day, state, ended_at, log
+      FROM gone),
+    postponed AS (
+      UPDATE $.delivery AS d SET due_at = s.due_at, rounds = s.rounds, progress = s.progress,
+        attempts = d.attempts + s.attempts, last = coalesce(s.last, d.last), last_outcome = coalesce(s.outcome, d.last_outcome),
+        last_status = CASE WHEN s.last IS NULL THEN d.last_status ELSE s.status END,
+        last_endpoint = coalesce(s.endpoint, d.last_endpoint), worker = NULL, claim = NULL, settled = $2 || ':' || s.claim
+      FROM s WHERE d.ctid = s.place AND s.state = 'pending'
+      RETURNING d.source, d.id, d.settled, s.attempts, s.log, s.day, s.ended_at),
+    logged AS (
+      INSERT INTO $.attempt (source, delivery, token, day, logged_at, log)
+      SELECT source, id, settled, day, ended_at, log FROM postponed WHERE attempts > 0 ON CONFLICT DO NOTHING),
+    tallied AS (
+      INSERT INTO $.tally AS t (source, destination, day, writer, pending, delivered, failed, expired)
+      SELECT $1, destination, day, $2 || '/settled', -count(*) FILTER (WHERE state = 'pending'), count(*) FILTER (WHERE state = 'delivered'),
+        count(*) FILTER (WHERE state = 'failed'), count(*) FILTER (WHERE state = 'expired')
+      FROM (SELECT destination, -1 AS day, 'pending' AS state FROM gone UNION ALL SELECT destination, day, state FROM gone) AS g
+      GROUP BY destination, day ORDER BY destination, day
+      ON CONFLICT (source, destination, day, writer) DO UPDATE SET pending = t.pending + excluded.pending,
+        delivered = t.delivered + excluded.delivered, failed = t.failed + excluded.failed, expired = t.expired + excluded.expired)
+    SELECT id FROM gone UNION ALL SELECT id FROM postponed`,
+  );
+}
+
+/** The values of {@link settleSql}. */
+export function settleValues(source: string, worker: string, entries: readonly SettleEntry[]): unknown[] {
+  const columns: unknown[][] = Array.from({ length: 14 }, () => []);
+  for (const entry of entries) {
+    rowOf(entry).forEach((value, index) => columns[index]?.push(value));
+  }
+  return [encodeText(source), worker, ...columns];
+}
+
+/** The days that rows of these settlements fall on. */
+export function daysOf(entries: readonly SettleEntry[]): ReadonlySet<number> {
+  return new Set(entries.map(dayOfEntry));
+}
+
+function dayOfEntry({ settlement, now }: SettleEntry): number {
+  return dayOf(settlement.state === "pending" ? now : settlement.endedAt);
+}
+
+function rowOf(entry: SettleEntry): readonly unknown[] {
+  const { id, claim, settlement, now } = entry;
+  const { attempts, last, outcome, status, endpoint, log } = roundColumnsOf(settlement);
+  const stands =
+    settlement.state === "pending"
+      ? [settlement.dueAt, now, settlement.rounds, encodeText(JSON.stringify(settlement.progress))]
+      : [null, settlement.endedAt, 0, "{}"];
+  const round = [attempts, last, outcome, status, endpoint, log];
+  return [encodeText(id), claim, settlement.state, ...stands.map(whole), ...round, dayOfEntry(entry)];
+}
+
+/** A clock may tell fractions of a millisecond. */
+function whole(value: number | string | null): number | string | null {
+  return typeof value === "number" ? Math.round(value) : value;
+}
+
+/** How each of these claims was settled, if it was: to find out after an answer was lost. */
+export function settledSql(names: Names): string {
+  return inSchema(
+    names,
+    `SELECT id, settled FROM $.delivery WHERE source = $1 AND id = ANY ($2::text[])
+     UNION ALL SELECT id, settled FROM $.ended WHERE source = $1 AND id = ANY ($2::text[])`,
+  );
+}
+
+/** Logs the attempts of a claim that was lost. */
+export function logLostSql(names: Names): string {
+  return inSchema(
+    names,
+    `INSERT INTO $.attempt (source, delivery, token, day, logged_at, log)
+     SELECT $1, id, $2 || ':' || claim, day, at, log
+     FROM unnest($3::text[], $4::bigint[], $5::int[], $6::bigint[], $7::text[]) AS l (id, claim, day, at, log) ON CONFLICT DO NOTHING`,
+  );
+}
+
+/** The values of {@link logLostSql}. */
+export function logLostValues(source: string, worker: string, entries: readonly SettleEntry[]): unknown[] {
+  const made = entries.filter(({ settlement }) => settlement.attempts.length > 0);
+  return [
+    encodeText(source),
+    worker,
+    made.map(({ id }) => encodeText(id)),
+    made.map(({ claim }) => claim),
+    made.map(dayOfEntry),
+    made.map(({ now }) => now),
+    made.map(({ settlement }) => JSON.stringify(settlement.attempts)),
+  ];
+}

@@ -1,0 +1,46 @@
+import type { DeliveryCounts } from "@countersign/sender/store";
+import type { Connections } from "../database/connections.ts";
+import { decodeText } from "../database/text.ts";
+import { inSchema, type Names } from "../schema/names.ts";
+
+interface CountRow {
+  readonly destination: string;
+  readonly pending: number;
+  readonly delivered: number;
+  readonly failed: number;
+  readonly expired: number;
+  readonly oldest: number | null;
+  readonly next_due: number | null;
+}
+
+/** Each worker counts in rows of its own, with the change that it counts; the sum is exact, whatever the number of rows. */
+const COUNTS = `SELECT t.*, (SELECT d.accepted_at FROM $.delivery AS d WHERE d.source = t.source AND d.destination = t.destination
+      ORDER BY d.accepted_at, d.id LIMIT 1) AS oldest,
+    (SELECT d.due_at FROM $.delivery AS d WHERE d.source = t.source AND d.destination = t.destination AND d.worker IS NULL
+      ORDER BY d.due_at, d.id LIMIT 1) AS next_due
+  FROM (SELECT source, destination, sum(pending)::bigint AS pending, sum(delivered)::bigint AS delivered, sum(failed)::bigint AS failed,
+      sum(expired)::bigint AS expired FROM $.tally GROUP BY source, destination) AS t`;
+
+export async function readCounts(connections: Connections, names: Names): Promise<ReadonlyMap<string, DeliveryCounts>> {
+  const statement = { name: `counts_${names.channel}`.slice(0, 60), text: inSchema(names, COUNTS) };
+  const rows = await connections.query<CountRow>("read", statement);
+  return new Map(rows.map((row) => [decodeText(row.destination), countsOf(row)]));
+}
+
+function countsOf({ pending, delivered, failed, expired, oldest, next_due: nextDue }: CountRow): DeliveryCounts {
+  return {
+    pending,
+    delivered,
+    failed,
+    expired,
+    ...(oldest !== null && { oldestPendingAt: oldest }),
+    ...(nextDue !== null && { nextDueAt: nextDue }),
+  };
+}
+
+export async function readUsage(connections: Connections, names: Names): Promise<ReadonlyMap<string, number>> {
+  const sql = "SELECT source, sum(calls)::bigint AS calls FROM $.usage GROUP BY source";
+  const statement = { name: `usage_${names.channel}`.slice(0, 60), text: inSchema(names, sql) };
+  const rows = await connections.query<{ source: string; calls: number }>("read", statement);
+  return new Map(rows.map(({ source, calls }) => [decodeText(source), calls]));
+}

@@ -1,0 +1,205 @@
+import type { RemoteEvent } from "@countersign/sender/store";
+import type { Connections } from "../database/connections.ts";
+import type { PostgresClient } from "../database/postgres-pool.ts";
+import type { Names } from "../schema/names.ts";
+
+/** What one process tells the others. */
+export interface News {
+  /** Destinations for which something was stored, as [source, destination]. */
+  readonly stirred?: readonly (readonly [string, string])[] | undefined;
+  /** Ids of deliveries that have ended. */
+  readonly ended?: readonly string[] | undefined;
+  readonly events?: readonly RemoteEvent[] | undefined;
+  /** The list of workers has changed. */
+  readonly list?: true | undefined;
+  /** Version of the settings. */
+  readonly settings?: number | undefined;
+  /** There was more than fits. */
+  readonly missed?: true | undefined;
+}
+
+interface Notice extends News {
+  readonly from: string;
+  readonly probe?: string | undefined;
+}
+
+/** PostgreSQL takes less than 8,000 bytes. */
+const MAX_BYTES = 7_900;
+const ENDED_AT_ONCE = 120;
+const RETRY_MS = 500;
+
+/** How long to wait for one's own notice before concluding that a pooler is in between. */
+const PROBE_MS = 2_000;
+
+/** What a bulletin needs of the store. */
+export interface BulletinOptions {
+  readonly connections: Connections;
+  readonly names: Names;
+  /** Whether anybody else listens. */
+  readonly hasOthers: () => boolean;
+  readonly told: (news: News) => void;
+  /** Notices may have been missed: the connection was made, or made again. */
+  readonly missed: () => void;
+}
+
+/**
+ * Tells other processes what happened (LISTEN/NOTIFY): notices are hints, and whoever misses one finds out by asking.
+ * Behind a pooler that changes connections between transactions no notice arrives; the store then asks more often.
+ */
+export class Bulletin {
+  readonly #options: BulletinOptions;
+  readonly #from: string;
+  #stirred = new Map<string, readonly [string, string]>();
+  #ended: string[] = [];
+  #events: RemoteEvent[] = [];
+  #list = false;
+  #settings: number | undefined;
+  #sending = false;
+  #client: PostgresClient | undefined;
+  #hears = false;
+  #timer: NodeJS.Timeout | undefined;
+  #probe: string | undefined;
+  #isClosed = false;
+
+  constructor(options: BulletinOptions, from: string) {
+    this.#options = options;
+    this.#from = from;
+  }
+
+  /** Whether notices arrive. */
+  get hears(): boolean {
+    return this.#hears;
+  }
+
+  /** Listens, and does so again whenever the connection breaks. */
+  async listen(): Promise<void> {
+    if (this.#isClosed) return;
+    const { connections, names, missed } = this.#options;
+    try {
+      const client = await connections.dedicated();
+      const again = (): void => this.#broke(client);
+      client.on("error", again);
+      client.on("end", again);
+      client.on("notification", ({ payload = "" }) => this.#read(payload));
+      this.#client = client;
+      await client.query({ text: `LISTEN "${names.channel.replaceAll('"', '""')}"` });
+      if (this.#isClosed) {
+        client.release(true);
+        return;
+      }
+      missed();
+      await this.#sendProbe();
+    } catch {
+      this.#broke(this.#client);
+    }
+  }
+
+  tell(news: News): void {
+    const { stirred = [], ended = [], events = [], list, settings } = news;
+    if (this.#isClosed || !this.#options.hasOthers()) {
+      if (list === undefined && settings === undefined) return;
+    }
+    for (const pair of stirred) this.#stirred.set(pair[1], pair);
+    this.#ended.push(...ended);
+    this.#events.push(...events);
+    this.#list ||= list === true;
+    this.#settings = settings ?? this.#settings;
+    if (!this.#sending) void this.#send();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    this.#client?.release(true);
+    this.#client = undefined;
+  }
+
+  /** Sends what has gathered, one notice after another. */
+  async #send(): Promise<void> {
+    this.#sending = true;
+    await new Promise((resolve) => setImmediate(resolve));
+    try {
+      while (this.#hasNews()) await this.#notify(this.#next());
+    } catch {
+      // Nobody was told: they find out by asking.
+    }
+    this.#sending = false;
+  }
+
+  #hasNews(): boolean {
+    return this.#stirred.size > 0 || this.#ended.length > 0 || this.#events.length > 0 || this.#list || this.#settings !== undefined;
+  }
+
+  #next(): Notice {
+    const isTooMuch = this.#ended.length > ENDED_AT_ONCE * 20;
+    const ended = isTooMuch ? [] : this.#ended.splice(0, ENDED_AT_ONCE);
+    if (isTooMuch) this.#ended = [];
+    const notice: Notice = {
+      from: this.#from,
+      ...(this.#stirred.size > 0 && { stirred: [...this.#stirred.values()] }),
+      ...(ended.length > 0 && { ended }),
+      ...(this.#list && { list: true as const }),
+      ...(this.#settings !== undefined && { settings: this.#settings }),
+      ...(isTooMuch && { missed: true as const }),
+    };
+    const events = this.#eventsThatFit(MAX_BYTES - Buffer.byteLength(JSON.stringify(notice)) - 20);
+    this.#stirred = new Map();
+    this.#list = false;
+    this.#settings = undefined;
+    return events.length > 0 ? { ...notice, events } : notice;
+  }
+
+  /** Events are for people who watch: those that do not fit are left out. */
+  #eventsThatFit(bytes: number): readonly RemoteEvent[] {
+    let left = bytes;
+    const events = this.#events.filter((event) => {
+      left -= Buffer.byteLength(JSON.stringify(event)) + 1;
+      return left > 0;
+    });
+    this.#events = [];
+    return events;
+  }
+
+  async #notify(notice: Notice): Promise<void> {
+    const { connections, names } = this.#options;
+    const whole = JSON.stringify(notice);
+    const { from, list, settings } = notice;
+    const payload =
+      Buffer.byteLength(whole) <= MAX_BYTES ? whole : JSON.stringify({ from, list, settings, missed: true });
+    await connections.query("control", { name: "notify", text: NOTIFY }, [names.channel, payload]);
+  }
+
+  async #sendProbe(): Promise<void> {
+    const probe = `${this.#from} ${performance.now()}`;
+    this.#probe = probe;
+    this.#timer = setTimeout(() => (this.#hears = this.#probe !== probe), PROBE_MS);
+    await this.#notify({ from: this.#from, probe });
+  }
+
+  #read(payload: string): void {
+    let notice: Notice;
+    try {
+      notice = JSON.parse(payload) as Notice;
+    } catch {
+      return;
+    }
+    if (notice.from !== this.#from) {
+      this.#options.told(notice);
+    } else if (notice.probe === this.#probe) {
+      this.#probe = undefined;
+      this.#hears = true;
+    }
+  }
+
+  #broke(client: PostgresClient | undefined): void {
+    if (this.#client !== client || this.#isClosed) return;
+    this.#client = undefined;
+    this.#hears = false;
+    client?.release(true);
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.listen(), RETRY_MS);
+  }
+}
+
+/** A notice need not be on the disk to be sent. */
+const NOTIFY = "WITH fast AS (SELECT set_config('synchronous_commit', 'off', true)) SELECT pg_notify($1, $2) FROM fast";

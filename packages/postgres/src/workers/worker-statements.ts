@@ -1,0 +1,99 @@
+import { inSchema, type Names } from "../schema/names.ts";
+
+/** A process that has the store open. */
+export interface WorkerRow {
+  readonly id: string;
+  readonly epoch: number;
+  readonly delivers: boolean;
+  readonly virtual: boolean;
+  /** The version of the list of workers that it came with. */
+  readonly joined: number;
+  /** The version of the list of workers that it keeps to. */
+  readonly seen: number;
+  /** When its lease ends, as the database writes it. */
+  readonly lease_until: string;
+  readonly is_over: boolean;
+  /** How long ago it extended its lease, in milliseconds. */
+  readonly silent_ms: number;
+}
+
+/** The answer to a heartbeat: one row for each worker. */
+export interface HeartbeatRow extends WorkerRow {
+  readonly members: number;
+  /** The time of the database, in milliseconds since 1970. */
+  readonly now: number;
+  readonly settings: number | null;
+}
+
+const COLUMNS = `w.id, w.epoch, w.delivers, w.virtual, w.joined, w.seen, w.lease_until::text AS lease_until, w.lease_until < clock_timestamp() AS is_over,
+  (extract(epoch FROM clock_timestamp() - w.beat_at) * 1000)::float8 AS silent_ms`;
+const SHARED = `(SELECT value FROM $.meta WHERE key = 'members') AS members,
+  (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now, (SELECT version FROM $.settings WHERE id = 1) AS settings`;
+
+/** Extends the lease of a worker (`$3` milliseconds), says which list it keeps to, and reads the list. */
+export function heartbeatSql(names: Names): string {
+  return inSchema(
+    names,
+    `WITH fast AS (SELECT set_config('synchronous_commit', 'off', true) AS value),
+    beat AS (
+      UPDATE $.worker SET lease_until = clock_timestamp() + make_interval(secs => $3::float8 / 1000), beat_at = clock_timestamp(),
+        seen = greatest(seen, $4::bigint)
+      WHERE id = $1 AND epoch = $2 AND (SELECT value FROM fast) = 'off' RETURNING id)
+    SELECT ${COLUMNS}, ${SHARED} FROM $.worker AS w LEFT JOIN beat ON true ORDER BY w.id`,
+  );
+}
+
+/** The list of workers, without a change. */
+export function workersSql(names: Names): string {
+  return inSchema(names, `SELECT ${COLUMNS}, ${SHARED} FROM $.worker AS w ORDER BY w.id`);
+}
+
+/** A new version of the list of workers. */
+export function newListSql(names: Names): string {
+  return inSchema(
+    names,
+    `INSERT INTO $.meta AS m VALUES ('members', 1) ON CONFLICT (key) DO UPDATE SET value = m.value + 1 RETURNING value`,
+  );
+}
+
+export function joinSql(names: Names): string {
+  return inSchema(
+    names,
+    `INSERT INTO $.worker (id, epoch, lease_until, beat_at, delivers, virtual, joined, seen)
+     VALUES ($1, 1, clock_timestamp() + make_interval(secs => $2::float8 / 1000), clock_timestamp(), $3, $4, $5, $5)`,
+  );
+}
+
+/** Locks a worker, so that no claim of it can be under way, if it is as it was seen. */
+export function lockSql(names: Names): string {
+  return inSchema(names, "SELECT epoch, lease_until::text AS lease_until FROM $.worker WHERE id = $1 FOR UPDATE");
+}
+
+export function releaseSql(names: Names): string {
+  return inSchema(
+    names,
+    "UPDATE $.delivery SET worker = NULL, claim = NULL WHERE worker = $1 RETURNING source, destination",
+  );
+}
+
+/** Releases what a worker claimed without knowing. */
+export function releaseOthersSql(names: Names): string {
+  return inSchema(
+    names,
+    "UPDATE $.delivery SET worker = NULL, claim = NULL WHERE worker = $1 AND NOT (id = ANY ($2::text[])) RETURNING source, destination",
+  );
+}
+
+/** Adds what a worker that left has counted to what is nobody's. */
+export function foldSql(names: Names): readonly string[] {
+  return [
+    `WITH gone AS (DELETE FROM $.usage WHERE writer = $1 RETURNING source, calls)
+     INSERT INTO $.usage AS u SELECT source, '', calls FROM gone
+     ON CONFLICT (source, writer) DO UPDATE SET calls = u.calls + excluded.calls`,
+    `WITH gone AS (DELETE FROM $.tally WHERE writer IN ($1, $1 || '/settled') RETURNING *)
+     INSERT INTO $.tally AS t (source, destination, day, writer, pending, delivered, failed, expired)
+     SELECT source, destination, day, '', sum(pending), sum(delivered), sum(failed), sum(expired) FROM gone GROUP BY source, destination, day
+     ON CONFLICT (source, destination, day, writer) DO UPDATE SET pending = t.pending + excluded.pending,
+       delivered = t.delivered + excluded.delivered, failed = t.failed + excluded.failed, expired = t.expired + excluded.expired`,
+  ].map((sql) => inSchema(names, sql));
+}

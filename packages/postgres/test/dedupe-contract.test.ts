@@ -1,0 +1,71 @@
+import { postgresDedupe } from "@countersign/postgres/dedupe";
+import pg from "pg";
+import { afterAll, describe, expect, it } from "vitest";
+import { testDedupeStore, type OpenStore } from "../../core/test/support/dedupe-contract.ts";
+import { newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+
+const server = await startPostgres();
+
+describe.skipIf(server === undefined)(
+  `the contract of a DedupeStore (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
+  () => {
+    const pools = [1, 2].map(() => new pg.Pool({ connectionString: server?.url, max: 10 })) as [pg.Pool, pg.Pool];
+
+    afterAll(async () => {
+      for (const pool of pools) await pool.end();
+      await server?.stop();
+    });
+
+    testDedupeStore("postgresDedupe", (): OpenStore => {
+      const table = newSchema();
+      const [one, other] = pools;
+      /** Lets the time of some rows pass: the database is told that it is over. */
+      const expire = async (which: string): Promise<void> => {
+        await one.query(`UPDATE ${table} SET until = clock_timestamp() - interval '1 second' WHERE ${which}`);
+      };
+      return {
+        store: postgresDedupe(one, { table }),
+        elsewhere: postgresDedupe(other, { table }),
+        passLease: () => expire("holder <> 'done'"),
+        passTtl: () => expire("true"),
+      };
+    });
+
+    it("asks the database once for each claim, commit and release", async () => {
+      const [pool] = pools;
+      let queries = 0;
+      const counting = {
+        connect: async () => {
+          const client = await pool.connect();
+          return new Proxy(client, {
+            get(target, name) {
+              if (name === "query") queries += 1;
+              const value: unknown = Reflect.get(target, name);
+              return typeof value === "function" ? value.bind(target) : value;
+            },
+          });
+        },
+      };
+      const store = postgresDedupe(counting as never, { table: newSchema() });
+      await store.claim("first: creates the table");
+      queries = 0;
+      await store.claim("a");
+      await store.commit("a");
+      await store.claim("b");
+      await store.release("b");
+      expect(queries).toBe(4);
+    });
+
+    it("fails when the database does not answer in time, so that the sender repeats the delivery", async () => {
+      const silent = { connect: () => new Promise<never>(() => {}) };
+      const store = postgresDedupe(silent, { timeout: 20 });
+      await expect(store.claim("a")).rejects.toThrow("PostgreSQL did not answer within 20 ms");
+    });
+
+    it("refuses wrong options with the name that was meant", () => {
+      expect(() => postgresDedupe(pools[0], { tll: 1 } as never)).toThrow('did you mean "ttl"?');
+      expect(() => postgresDedupe(pools[0], { table: "a; DROP TABLE b" })).toThrow("must be a name");
+      expect(() => postgresDedupe({} as never)).toThrow("connect() is missing");
+    });
+  },
+);
