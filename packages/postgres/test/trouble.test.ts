@@ -32,24 +32,30 @@ describe.skipIf(server === undefined)(`trouble (${server === undefined ? NO_POST
     const other = await FleetNode.start({ ...where, role: "worker", lease: "2s", to: tally.url });
     const accepted = new Set<string>();
     const cuts: (() => number)[] = [];
+    const settled = (): Promise<void> =>
+      until("nothing is pending", async () => (await accountOf(where, accepted, tally)).pending === 0);
     // What each command begins with: to accept, to claim, to settle.
     for (const [index, text] of ["new_message AS", "picked AS", "postponed AS"].entries()) {
       cuts.push(proxy.cutBeforeAnswer(text, 2));
       await acceptAll(node, 60, accepted, index * 60);
+      await settled();
     }
     proxy.drop();
     await acceptAll(node, 60, accepted, 180);
+    await settled();
     proxy.stall();
     const stalled = acceptAll(node, 10, accepted, 240);
     await new Promise((resolve) => setTimeout(resolve, 4_500));
     proxy.resume();
     await stalled;
-    await until("nothing is pending", async () => (await accountOf(where, accepted, tally)).pending === 0);
+    await settled();
     const account = await accountOf(where, accepted, tally);
     console.log(lineOf(account));
     expect(account.lost).toEqual([]);
     expect(account.failed + account.expired).toBe(0);
     expect(account.delivered).toBe(250);
+    // What was under way when connections stalled for longer than a lease.
+    expect(account.repeats).toBeLessThanOrEqual(10);
     expect(cuts.map((done) => done()).reduce((sum, done) => sum + done)).toBeGreaterThan(0);
     await node.close();
     await other.close();
@@ -60,9 +66,9 @@ describe.skipIf(server === undefined)(`trouble (${server === undefined ? NO_POST
     const tally = await startTally(() => 200, 1_000);
     const blocked = await FleetNode.start({ ...where, role: "both", lease: "1s", to: tally.url });
     const accepted = new Set<string>();
+    const other = await FleetNode.start({ ...where, role: "worker", lease: "1s", to: tally.url });
     await acceptAll(blocked, 10, accepted);
     await until("the attempts are under way", () => tally.arrivals.size === 10);
-    const other = await FleetNode.start({ ...where, role: "worker", lease: "1s", to: tally.url });
     blocked.send({ kind: "block", ms: 5_000 });
     await until("the other has settled them", () => other.messages.filter(({ kind }) => kind === "delivered").length === 10);
     await blocked.waitFor(({ kind }) => kind === "unblocked");
@@ -75,6 +81,7 @@ describe.skipIf(server === undefined)(`trouble (${server === undefined ? NO_POST
     const delivered = [...blocked.messages, ...other.messages].filter(({ kind }) => kind === "delivered");
     const own = delivered.filter(({ messageId }) => Number(messageId?.slice(1)) < 10);
     expect(own).toHaveLength(10);
+    expect(blocked.messages.filter(({ kind }) => kind === "lost")).toHaveLength(10);
     await blocked.close();
     await other.close();
   });

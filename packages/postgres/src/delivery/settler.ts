@@ -18,7 +18,8 @@ import type { HandOver } from "./lane.ts";
 
 /** Settlements stored with one command. */
 const AT_ONCE = 500;
-const RETRY_MS = 250;
+/** How soon it is tried again: at first, and at last. */
+const [SHORTEST_RETRY_MS, LONGEST_RETRY_MS] = [20, 500];
 
 interface Waiting extends SettleEntry {
   readonly handOver: HandOver;
@@ -83,12 +84,12 @@ export class Settler {
     const workers = new Set(group.map(({ handOver }) => handOver.worker));
     for (const worker of workers) {
       const entries = group.filter(({ handOver }) => handOver.worker === worker);
-      while (!(await this.#tryToStore(source, worker, entries))) {
+      for (let pause = SHORTEST_RETRY_MS; !(await this.#tryToStore(source, worker, entries)); pause *= 2) {
         if (this.#isClosing) {
           for (const { done } of entries) done(false);
           return;
         }
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        await new Promise((resolve) => setTimeout(resolve, Math.min(pause, LONGEST_RETRY_MS)));
       }
     }
   }

@@ -15,23 +15,41 @@ function wrongClock() {
   };
 }
 
-const store = postgresStore({ url, schema, lease, openWithin });
+const database = postgresStore({ url, schema, lease, openWithin });
+/** Makes calls of one messageId repeats of each other, as a server does, and tells the parent what the store tells the sender. */
+const store = {
+  ...database,
+  open: (context) => {
+    const stateChanged = (state) => {
+      process.send?.({ kind: "state", ...state });
+      context.stateChanged(state);
+    };
+    return database.open({ ...context, stateChanged });
+  },
+  accept: (acceptance) => {
+    const calls = acceptance.calls.map((call) => ({ ...call, key: call.messageId }));
+    return database.accept({ ...acceptance, calls, uniqueForMs: 86_400_000 });
+  },
+  consume: (destination, most, handler) => {
+    if (role === "ingest") return { stop: async () => {} };
+    return database.consume(destination, most, {
+      deliver: (due, signal) => handler.deliver(due, signal),
+      settled: (due, settlement) => handler.settled(due, settlement),
+      lost: (due, settlement) => {
+        process.send?.({ kind: "lost", messageId: due.delivery.messageId });
+        handler.lost(due, settlement);
+      },
+    });
+  },
+};
 const destinations = [{ name: "main", concurrency, endpoints: [{ url: to }] }];
 const sender = await createSender({
   sources: [{ name: "shop", destinations }],
   store,
-  deliver: role !== "ingest",
   ...(clockOffsetMs !== 0 && { clock: wrongClock() }),
 });
 sender.on("storeError", ({ error }) => process.send?.({ kind: "storeError", code: error.code, message: error.message }));
-sender.on("storeState", ({ state, reason }) => process.send?.({ kind: "state", state, reason }));
-for (const event of ["delivered", "lost"]) {
-  try {
-    sender.on(event, ({ delivery }) => process.send?.({ kind: event, id: delivery.id, messageId: delivery.messageId }));
-  } catch {
-    // A version of the sender without the event.
-  }
-}
+sender.on("delivered", ({ delivery }) => process.send?.({ kind: "delivered", messageId: delivery.messageId }));
 
 const accept = async (from, count) => {
   const calls = Array.from({ length: count }, (_, index) => ({
@@ -40,17 +58,16 @@ const accept = async (from, count) => {
     userId: `u${from + index}`,
     messageId: `m${from + index}`,
     timestamp: new Date().toISOString(),
-    key: `m${from + index}`,
   }));
-  const receipts = await sender.accept(calls, { source: "shop", uniqueFor: "24h" });
-  return receipts.filter(({ repeat }) => repeat !== true).length;
+  await sender.accept(calls, { source: "shop" });
 };
 
 process.on("message", async (message) => {
   if (message.kind === "accept") {
     const { from, count } = message;
     try {
-      process.send({ kind: "accepted", from, count, fresh: await accept(from, count) });
+      await accept(from, count);
+      process.send({ kind: "accepted", from, count });
     } catch (error) {
       process.send({ kind: "refused", from, count, code: error.code, message: error.message });
     }

@@ -40,6 +40,8 @@ export class FleetNode {
   private constructor(child: ChildProcess) {
     this.child = child;
     child.on("message", (message) => this.messages.push(message as NodeMessage));
+    // Whoever waits for a message listens.
+    child.setMaxListeners(0);
   }
 
   static async start(options: NodeOptions): Promise<FleetNode> {
