@@ -9,7 +9,10 @@ const server = await startPostgres();
 describe.skipIf(server === undefined)(
   `the contract of a DedupeStore (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
   () => {
-    const pools = [1, 2].map(() => new pg.Pool({ connectionString: server?.url, max: 10 })) as [pg.Pool, pg.Pool];
+    const pools = [1, 2].map(() => new pg.Pool({ connectionString: server?.url, max: 10 })) as [
+      pg.Pool,
+      pg.Pool,
+    ];
 
     afterAll(async () => {
       for (const pool of pools) await pool.end();
@@ -46,7 +49,7 @@ describe.skipIf(server === undefined)(
           });
         },
       };
-      const store = postgresDedupe(counting as never, { table: newSchema() });
+      const store = postgresDedupe(counting, { table: newSchema() });
       await store.claim("first: creates the table");
       queries = 0;
       await store.claim("a");

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { Gate } from "./gate.ts";
 import { breaksConnection, NoAnswerError, NotReachedError, sqlStateOf } from "./postgres-error.ts";
-import type { PostgresClient, PostgresPool } from "./postgres-pool.ts";
+import type { PostgresClient, PostgresPool, PostgresQuery } from "./postgres-pool.ts";
 
 /** A command without an answer after this time drops its connection, in milliseconds. */
 const ANSWER_MS = 5_000;
@@ -28,10 +28,11 @@ export type Run = <Row>(text: string, values?: readonly unknown[]) => Promise<re
 
 const INT8 = 20;
 
+const parserOf = pg.types.getTypeParser as (oid: number, format?: "text") => (value: string) => unknown;
+
 /** Counts and times fit a number. */
-const TYPES: NonNullable<Parameters<PostgresClient["query"]>[0]["types"]> = {
-  getTypeParser: (oid, format) =>
-    oid === INT8 ? Number : (pg.types.getTypeParser(oid, format === "binary" ? "text" : format) as (value: string) => unknown),
+const TYPES: NonNullable<PostgresQuery["types"]> = {
+  getTypeParser: (oid) => (oid === INT8 ? Number : parserOf(oid, "text")),
 };
 
 /** Compiling a plan takes longer than running these commands. */
@@ -57,14 +58,27 @@ export class Connections {
       this.#own = [];
       this.#pools = { work: where.pool, read: where.pool, control: where.pool };
     }
-    this.#gates = { work: new Gate(AT_ONCE.work), read: new Gate(AT_ONCE.read), control: new Gate(AT_ONCE.control) };
+    this.#gates = {
+      work: new Gate(AT_ONCE.work),
+      read: new Gate(AT_ONCE.read),
+      control: new Gate(AT_ONCE.control),
+    };
   }
 
   /** Runs one command, in a transaction of its own. */
-  query<Row>(purpose: Purpose, { name, text }: Statement, values: readonly unknown[] = []): Promise<readonly Row[]> {
+  query<Row>(
+    purpose: Purpose,
+    { name, text }: Statement,
+    values: readonly unknown[] = [],
+  ): Promise<readonly Row[]> {
     return this.#with(purpose, async (client) => {
       try {
-        return await this.#send<Row>(client, text, values, this.#keepsPrepared && name !== "" ? name : undefined);
+        return await this.#send<Row>(
+          client,
+          text,
+          values,
+          this.#keepsPrepared && name !== "" ? name : undefined,
+        );
       } catch (error) {
         if (!["26000", "42P05"].includes(sqlStateOf(error) ?? "")) throw error;
         this.#keepsPrepared = false;
@@ -83,7 +97,8 @@ export class Connections {
         await run("COMMIT");
         return result;
       } catch (error) {
-        if (!breaksConnection(error) || !(error instanceof NoAnswerError)) await run("ROLLBACK").catch(() => {});
+        if (!breaksConnection(error) || !(error instanceof NoAnswerError))
+          await run("ROLLBACK").catch(() => {});
         throw error;
       }
     });
@@ -150,10 +165,10 @@ function ownPool(url: string | undefined, max: number, setup: string | undefined
     idleTimeoutMillis: 0,
     keepAlive: true,
     application_name: "countersign",
-    ...(setup !== undefined && { onConnect: (client: pg.ClientBase) => client.query(setup).then(() => {}) }),
   });
   // A connection that breaks while nobody uses it is replaced by the next command.
   pool.on("error", () => {});
+  if (setup !== undefined) pool.on("connect", (client) => void client.query(setup).catch(() => {}));
   return pool;
 }
 

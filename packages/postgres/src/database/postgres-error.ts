@@ -76,7 +76,9 @@ const ENDS_CONNECTION: ReadonlySet<string> = new Set(["57P01", "57P02", "57P05",
 /** The SQLSTATE of an error of the server; undefined for any other error. */
 export function sqlStateOf(error: unknown): string | undefined {
   const code: unknown = error instanceof Error && "code" in error ? error.code : undefined;
-  return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && "severity" in (error as Error) ? code : undefined;
+  return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && "severity" in (error as Error)
+    ? code
+    : undefined;
 }
 
 /** Whether a command may have taken effect although it failed. */
@@ -101,7 +103,8 @@ export function isConflict(error: unknown): boolean {
 /** Whether it may pass by itself. */
 export function mayPass(error: unknown): boolean {
   const state = sqlStateOf(error);
-  if (state !== undefined) return KNOWN[state]?.passes === true || state.startsWith("08") || state.startsWith("53");
+  if (state !== undefined)
+    return KNOWN[state]?.passes === true || state.startsWith("08") || state.startsWith("53");
   return error instanceof NotReachedError || error instanceof NoAnswerError;
 }
 

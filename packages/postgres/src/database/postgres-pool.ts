@@ -1,6 +1,8 @@
 /** What is used of a connection of node-postgres. */
 export interface PostgresClient {
-  query(config: PostgresQuery): Promise<{ readonly rows: readonly unknown[]; readonly rowCount: number | null }>;
+  query(
+    config: PostgresQuery,
+  ): Promise<{ readonly rows: readonly unknown[]; readonly rowCount: number | null }>;
   on(event: "notification", listener: (message: { readonly payload?: string | undefined }) => void): unknown;
   on(event: "error", listener: (error: Error) => void): unknown;
   on(event: "end", listener: () => void): unknown;

@@ -1,5 +1,11 @@
 import type { Claim, DedupeStore } from "@countersign/core";
-import { checkOptionNames, checkPort, parseDuration, type Duration, type OptionNames } from "@countersign/protocol";
+import {
+  checkOptionNames,
+  checkPort,
+  parseDuration,
+  type Duration,
+  type OptionNames,
+} from "@countersign/protocol";
 import type { PostgresPool } from "../database/postgres-pool.ts";
 import { OwnClaims } from "./own-claims.ts";
 
@@ -24,7 +30,12 @@ export interface PostgresDedupeOptions {
   readonly timeout?: Duration | undefined;
 }
 
-const OPTION_NAMES: OptionNames<PostgresDedupeOptions> = { ttl: true, lease: true, table: true, timeout: true };
+const OPTION_NAMES: OptionNames<PostgresDedupeOptions> = {
+  ttl: true,
+  lease: true,
+  table: true,
+  timeout: true,
+};
 
 /** How often rows that are over are removed, in milliseconds. */
 const SWEEP_MS = 60_000;
@@ -110,8 +121,12 @@ interface Statements {
   readonly sweep: string;
 }
 
+/** The time after as many milliseconds as a parameter says, by the database's clock. */
+function until(parameter: string): string {
+  return `clock_timestamp() + make_interval(secs => ${parameter}::float8 / 1000)`;
+}
+
 function statementsFor(table: string): Statements {
-  const until = (parameter: string): string => `clock_timestamp() + make_interval(secs => ${parameter}::float8 / 1000)`;
   return {
     create: `CREATE TABLE IF NOT EXISTS ${table} (key text PRIMARY KEY, holder text NOT NULL, until timestamptz NOT NULL)`,
     // The holder after the claim: the token of this claim, of another one, or that it was handled.
@@ -147,7 +162,9 @@ async function query(
     timer = setTimeout(() => {
       isLate = true;
       reject(
-        new Error(`postgresDedupe: PostgreSQL did not answer within ${timeoutMs} ms. Check that it is running.`),
+        new Error(
+          `postgresDedupe: PostgreSQL did not answer within ${timeoutMs} ms. Check that it is running.`,
+        ),
       );
     }, timeoutMs);
   });
@@ -175,7 +192,12 @@ function milliseconds(name: keyof PostgresDedupeOptions, value: Duration): numbe
 
 function quoteTable(table: string): string {
   if (typeof table === "string" && /^[A-Za-z_]\w{0,62}(?:\.[A-Za-z_]\w{0,62})?$/u.test(table)) {
-    return table.split(".").map((part) => `"${part}"`).join(".");
+    return table
+      .split(".")
+      .map((part) => `"${part}"`)
+      .join(".");
   }
-  throw new TypeError(`postgresDedupe({ table }) must be a name such as handled or public.handled, not ${JSON.stringify(table)}.`);
+  throw new TypeError(
+    `postgresDedupe({ table }) must be a name such as handled or public.handled, not ${JSON.stringify(table)}.`,
+  );
 }

@@ -97,10 +97,16 @@ export class AcceptQueue {
   async #tryToStore(source: string, group: readonly Waiting[]): Promise<void> {
     const { connections, partitions, names, claims, dispatcher } = this.#options;
     const membership = this.#options.membership();
-    const days = new Set(group.flatMap(({ acceptance }) => acceptance.messages.map(({ acceptedAt }) => dayOf(acceptedAt))));
+    const days = new Set(
+      group.flatMap(({ acceptance }) => acceptance.messages.map(({ acceptedAt }) => dayOf(acceptedAt))),
+    );
     if (!partitions.has(days)) await partitions.ensure(days);
     const offers = this.#offersOf(group, membership);
-    const entries = group.map(({ acceptance, ownRepeats }): AcceptEntry => ({ acceptance, ownRepeats, claims: offers }));
+    const entries = group.map(({ acceptance, ownRepeats }): AcceptEntry => ({
+      acceptance,
+      ownRepeats,
+      claims: offers,
+    }));
     const [worker, epoch, claim, signal] = [membership.id, membership.epoch, claims.next(), claims.signal];
     const values = acceptValues(source, entries, { worker, epoch, claim }, group[0]?.acceptance.uniqueForMs);
     const statement = { name: `accept_${names.channel}`.slice(0, 60), text: this.#sql };
@@ -142,7 +148,12 @@ export class AcceptQueue {
     return offers;
   }
 
-  #answer(source: string, group: readonly Waiting[], row: AcceptRow | undefined, claimed: ReadonlySet<string>): void {
+  #answer(
+    source: string,
+    group: readonly Waiting[],
+    row: AcceptRow | undefined,
+    claimed: ReadonlySet<string>,
+  ): void {
     const { dispatcher, unclaimed, stored } = this.#options;
     const repeated = new Set((row?.repeats ?? []).map(decodeText));
     const isStored = new Set((row?.stored ?? []).map(decodeText));

@@ -112,7 +112,8 @@ export class Dispatcher {
     if (lanes.length === 0) return;
     const { connections, names, clock } = this.#options;
     const statement = { name: "", text: peekSql(names) };
-    const of = (pick: (lane: Lane) => string): readonly string[] => lanes.map((lane) => encodeText(pick(lane)));
+    const of = (pick: (lane: Lane) => string): readonly string[] =>
+      lanes.map((lane) => encodeText(pick(lane)));
     const rows = await connections.query<{ destination: string; due_at: number }>("work", statement, [
       of(({ options }) => options.source),
       of(({ options }) => options.destination),
@@ -223,7 +224,7 @@ export class Dispatcher {
   }
 
   async #ask(source: string, wanted: readonly Wanted[], membership: Membership): Promise<void> {
-    const { connections, names, clock, claims } = this.#options;
+    const { connections, clock, claims } = this.#options;
     const [worker, claim, signal] = [membership.id, claims.next(), claims.signal];
     const statement = { name: "", text: this.#claimSql };
     const destinations = wanted.map(({ lane }) => encodeText(lane.options.destination));
@@ -247,7 +248,8 @@ export class Dispatcher {
     const claimed = own.filter((row): row is ClaimRow & ClaimedRow => row.id != null);
     for (const row of claimed) this.run(lane, dueDeliveryOf(row), worker, claim);
     const isWhole = rows.filter(({ id }) => id != null).length === own[0]?.picked;
-    if (claimed.length < room && own[0]?.alive === true && isWhole) lane.drained(stirs, own[0].next_due_at ?? undefined);
+    if (claimed.length < room && own[0]?.alive === true && isWhole)
+      lane.drained(stirs, own[0].next_due_at ?? undefined);
   }
 
   /** The database is away: the lanes ask again when a heartbeat has succeeded, or soon. */

@@ -137,6 +137,7 @@ export class Lane {
   async stop(): Promise<void> {
     this.isStopped = true;
     this.wakeAt(undefined);
-    if (this.inFlight.size + this.reserved > 0) await new Promise<void>((resolve) => this.#whenEmpty.push(resolve));
+    if (this.inFlight.size + this.reserved > 0)
+      await new Promise<void>((resolve) => this.#whenEmpty.push(resolve));
   }
 }

@@ -95,12 +95,16 @@ export class Settler {
   }
 
   async #tryToStore(source: string, worker: string, entries: readonly Waiting[]): Promise<boolean> {
-    const { connections, names, partitions, failed } = this.#options;
+    const { connections, partitions, failed } = this.#options;
     try {
       const days = daysOf(entries);
       if (!partitions.has(days)) await partitions.ensure(days);
       const statement = { name: "", text: this.#sql };
-      const rows = await connections.query<{ id: string }>("work", statement, settleValues(source, worker, entries));
+      const rows = await connections.query<{ id: string }>(
+        "work",
+        statement,
+        settleValues(source, worker, entries),
+      );
       const stored = new Set(rows.map(({ id }) => decodeText(id)));
       const others = entries.filter(({ id }) => !stored.has(id));
       const before = others.length === 0 ? stored : await this.#storedBefore(source, worker, others);
@@ -113,11 +117,18 @@ export class Settler {
   }
 
   /** Of settlements that were refused, those that an earlier command has stored whose answer was lost. */
-  async #storedBefore(source: string, worker: string, entries: readonly Waiting[]): Promise<ReadonlySet<string>> {
+  async #storedBefore(
+    source: string,
+    worker: string,
+    entries: readonly Waiting[],
+  ): Promise<ReadonlySet<string>> {
     const { connections, names } = this.#options;
     const ids = entries.map(({ id }) => encodeText(id));
     const statement = { name: "", text: settledSql(names) };
-    const rows = await connections.query<{ id: string; settled: string | null }>("work", statement, [encodeText(source), ids]);
+    const rows = await connections.query<{ id: string; settled: string | null }>("work", statement, [
+      encodeText(source),
+      ids,
+    ]);
     const tokens = new Map(rows.map(({ id, settled }) => [decodeText(id), settled]));
     const isStored = ({ id, claim }: Waiting): boolean => tokens.get(id) === `${worker}:${claim}`;
     const lost = entries.filter((entry) => !isStored(entry));

@@ -76,7 +76,10 @@ export class DayPartitions {
   async #existing(table: string): Promise<readonly number[]> {
     const rows = await this.#connections.query<{ name: string }>(
       "control",
-      { name: "partitions", text: "SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = $1::regclass" },
+      {
+        name: "partitions",
+        text: "SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = $1::regclass",
+      },
       [this.#names.table(table)],
     );
     return rows.flatMap(({ name }) => {

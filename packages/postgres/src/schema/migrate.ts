@@ -47,7 +47,9 @@ function assertKnown(version: number, worksWith: number, known: number): void {
 }
 
 async function valueOf(run: Run, names: Names, key: string, otherwise: number): Promise<number> {
-  const [row] = await run<{ value: number }>(inSchema(names, "SELECT value FROM $.meta WHERE key = $1"), [key]);
+  const [row] = await run<{ value: number }>(inSchema(names, "SELECT value FROM $.meta WHERE key = $1"), [
+    key,
+  ]);
   return row?.value ?? otherwise;
 }
 

@@ -26,8 +26,9 @@ import { DeliveryLog } from "../tables/delivery-log.ts";
 import type { SettingsTable } from "../tables/settings-table.ts";
 import { changeTrait } from "../tables/trait-table.ts";
 import { Bulletin, type News } from "../workers/bulletin.ts";
-import { Membership, VirtualConflict } from "../workers/membership.ts";
+import { Membership } from "../workers/membership.ts";
 import type { HeartbeatRow } from "../workers/worker-statements.ts";
+import { VirtualConflict, WorkerTable } from "../workers/worker-table.ts";
 import { Maintenance } from "./maintenance.ts";
 
 /** How often the database is asked for what no notice has told. */
@@ -60,6 +61,7 @@ export class OpenStore {
   readonly #queue: AcceptQueue;
   readonly #maintenance: Maintenance;
   readonly #claims = new Claims();
+  readonly #workers: WorkerTable;
   #peekedAt = Number.NEGATIVE_INFINITY;
   #isClosed = false;
 
@@ -91,9 +93,16 @@ export class OpenStore {
       unclaimed: (source, destinations) => this.#tellStirred(destinations.map((one) => [source, one])),
       stored: (due) => this.#tellStored(due),
     });
+    this.#workers = new WorkerTable(connections, names);
     this.membership = this.#newMembership();
     this.bulletin = new Bulletin(
-      { connections, names, hasOthers: () => this.membership.hasOthers, told: this.#told, missed: this.#missed },
+      {
+        connections,
+        names,
+        hasOthers: () => this.membership.hasOthers,
+        told: this.#told,
+        missed: this.#missed,
+      },
       this.membership.id,
     );
     this.#maintenance = new Maintenance({ connections, names, partitions, clock, keepMs });
@@ -114,13 +123,19 @@ export class OpenStore {
     const [only] = parts;
     if (only === undefined) return { repeats: [] };
     if (parts.length === 1) return this.#queue.add(only.source, only.acceptance);
-    const results = await Promise.allSettled(parts.map((part) => this.#queue.add(part.source, part.acceptance)));
-    const failures = results.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
+    const results = await Promise.allSettled(
+      parts.map((part) => this.#queue.add(part.source, part.acceptance)),
+    );
+    const failures = results.flatMap((result) =>
+      result.status === "rejected" ? [result.reason as unknown] : [],
+    );
     // Some sources have their part: the same ids again store the rest.
     if (failures.length === parts.length) throw storeErrorOf(failures[0]);
     if (failures.length > 0) throw partlyStored(failures[0]);
     const repeats = results.flatMap((result, index) =>
-      result.status === "fulfilled" ? result.value.repeats.map((position) => parts[index]?.calls[position] ?? 0) : [],
+      result.status === "fulfilled"
+        ? result.value.repeats.map((position) => parts[index]?.calls[position] ?? 0)
+        : [],
     );
     return { repeats: repeats.toSorted((a, b) => a - b) };
   }
@@ -170,10 +185,9 @@ export class OpenStore {
   }
 
   #newMembership(): Membership {
-    const { connections, names, context, leaseMs } = this.#options;
+    const { context, leaseMs } = this.#options;
     return new Membership({
-      connections,
-      names,
+      table: this.#workers,
       clock: context.clock,
       leaseMs,
       isVirtual: "advance" in context.clock,
@@ -201,7 +215,7 @@ export class OpenStore {
         const { id, lease_until: leaseUntil } = error.other;
         if (suspect === undefined || !suspect.startsWith(id)) suspect = `${id} ${leaseUntil}`;
         else if (suspect !== `${id} ${leaseUntil}`) throw error;
-        else await this.membership.remove(id, (row) => row.lease_until === leaseUntil);
+        else await this.#workers.remove(id, (row) => row.lease_until === leaseUntil);
         await new Promise((resolve) => setTimeout(resolve, ALIVE_MS));
       }
     }
@@ -247,7 +261,9 @@ export class OpenStore {
     const hasEnded = settlement.state !== "pending";
     if (hasEnded) this.#options.context.ended(delivery.id);
     if (!this.membership.hasOthers) return;
-    const events: readonly RemoteEvent[] = [{ kind: "settled", delivery, settlement: withoutBodies(settlement) }];
+    const events: readonly RemoteEvent[] = [
+      { kind: "settled", delivery, settlement: withoutBodies(settlement) },
+    ];
     this.bulletin.tell({ events, ended: hasEnded ? [delivery.id] : [] });
   };
 

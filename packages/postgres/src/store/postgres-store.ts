@@ -80,13 +80,21 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
 
   const store = (): OpenStore => {
     if (opened !== undefined && !isClosed) return opened;
-    throw new StoreError("ERR_STORE_CLOSED", "The store is not open: createSender() opens it, and close() closes it.");
+    throw new StoreError(
+      "ERR_STORE_CLOSED",
+      "The store is not open: createSender() opens it, and close() closes it.",
+    );
   };
   const connected = (): Connections => {
     if (connections !== undefined && !isClosed) return connections;
-    throw new StoreError("ERR_STORE_CLOSED", "The store is not open: createSender() opens it, and close() closes it.");
+    throw new StoreError(
+      "ERR_STORE_CLOSED",
+      "The store is not open: createSender() opens it, and close() closes it.",
+    );
   };
-  const settings = new SettingsTable(connected, names, (version) => opened?.bulletin.tell({ settings: version }));
+  const settings = new SettingsTable(connected, names, (version) =>
+    opened?.bulletin.tell({ settings: version }),
+  );
 
   async function openOnce(context: StoreContext): Promise<{ readonly generation: number }> {
     connections = new Connections(where);
@@ -151,7 +159,10 @@ async function attempt<T>(action: () => Promise<T>): Promise<T> {
   }
 }
 
-function parseWhere({ url, pool }: PostgresStoreOptions): { readonly url?: string; readonly pool?: PostgresPool } {
+function parseWhere({ url, pool }: PostgresStoreOptions): {
+  readonly url?: string;
+  readonly pool?: PostgresPool;
+} {
   if ((url === undefined) === (pool === undefined)) {
     throw new TypeError("postgresStore() needs either { url } or { pool }.");
   }

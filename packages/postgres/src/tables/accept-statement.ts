@@ -140,7 +140,13 @@ class AcceptColumns {
       const message = messages[position];
       if (message === undefined) throw new TypeError("A delivery names no message.");
       if (ownRepeats.has(message.call)) continue;
-      push(this.#deliveries, [encodeText(id), firstOf[position], encodeText(destination), ...infoOf(message), claims.has(id)]);
+      push(this.#deliveries, [
+        encodeText(id),
+        firstOf[position],
+        encodeText(destination),
+        ...infoOf(message),
+        claims.has(id),
+      ]);
     }
   }
 

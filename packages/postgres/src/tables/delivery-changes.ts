@@ -50,7 +50,12 @@ export class DeliveryChanges {
     const [row] = await this.#query<{ source: string; progress: string }>(WAITING, values);
     if (row === undefined) return undefined;
     const progress = encodeText(JSON.stringify(withoutDelays(JSON.parse(row.progress) as DeliveryProgress)));
-    const [hastened] = await this.#query<{ destination: string }>(HASTEN, [row.source, values[0], now, progress]);
+    const [hastened] = await this.#query<{ destination: string }>(HASTEN, [
+      row.source,
+      values[0],
+      now,
+      progress,
+    ]);
     return hastened === undefined ? undefined : decodeText(hastened.destination);
   }
 
@@ -72,7 +77,9 @@ export class DeliveryChanges {
 
 /** What an endpoint has rejected stays rejected; when it wanted to be called again no longer counts. */
 function withoutDelays(progress: DeliveryProgress): DeliveryProgress {
-  const entries = Object.entries(progress).map(([url, { rejected }]) => [url, rejected ? { rejected } : {}] as const);
+  const entries = Object.entries(progress).map(
+    ([url, { rejected }]) => [url, rejected ? { rejected } : {}] as const,
+  );
   return Object.fromEntries(entries);
 }
 

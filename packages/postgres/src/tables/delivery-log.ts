@@ -74,10 +74,17 @@ export class DeliveryLog {
   async count(filter: DeliveryFilter): Promise<number> {
     const { limit: _, after: __, ...asked } = filter;
     const values = new Values();
-    const parts = this.#parts(asked, values, (table, _columns, where) => `SELECT source, id FROM $.${table} WHERE ${where}`);
+    const parts = this.#parts(
+      asked,
+      values,
+      (table, _columns, where) => `SELECT source, id FROM $.${table} WHERE ${where}`,
+    );
     if (parts.length === 0) return 0;
     const union = filter.q === undefined ? " UNION ALL " : " UNION ";
-    const [row] = await this.#query<{ count: number }>(`SELECT count(*) AS count FROM (${parts.join(union)}) AS d`, values.list);
+    const [row] = await this.#query<{ count: number }>(
+      `SELECT count(*) AS count FROM (${parts.join(union)}) AS d`,
+      values.list,
+    );
     return row?.count ?? 0;
   }
 
@@ -85,9 +92,14 @@ export class DeliveryLog {
   async ended(filter: DeliveryFilter): Promise<readonly { source: string; id: string; day: number }[]> {
     const values = new Values();
     const limit = values.add(limitOf(filter));
-    const parts = this.#parts(filter, values, (table, _columns, where) => {
-      return `(SELECT source, id, day, accepted_at FROM $.${table} WHERE ${where} ${NEWEST_FIRST} LIMIT ${limit})`;
-    }, false);
+    const parts = this.#parts(
+      filter,
+      values,
+      (table, _columns, where) => {
+        return `(SELECT source, id, day, accepted_at FROM $.${table} WHERE ${where} ${NEWEST_FIRST} LIMIT ${limit})`;
+      },
+      false,
+    );
     if (parts.length === 0) return [];
     const text = `SELECT DISTINCT ON (accepted_at, id) * FROM (${parts.join(" UNION ALL ")}) AS d ${NEWEST_FIRST} LIMIT ${limit}`;
     return this.#query(text, values.list);
@@ -103,7 +115,8 @@ export class DeliveryLog {
     const { all, any } = conditionsOf(filter, values);
     const states = filter.state === undefined ? undefined : valuesOf(filter.state);
     const searches = any.length === 0 ? ["true"] : any;
-    const where = (more: readonly string[], search: string): string => [...all, ...more, search].join(" AND ");
+    const where = (more: readonly string[], search: string): string =>
+      [...all, ...more, search].join(" AND ");
     const parts: string[] = [];
     if (withPending && (states === undefined || states.includes("pending"))) {
       parts.push(...searches.map((search) => write("delivery", PENDING, where([], search))));
@@ -122,7 +135,12 @@ export class DeliveryLog {
     return rows.map(({ log }) => log);
   }
 
-  #ask<Row>(name: string, source: string | undefined, sql: string, values: readonly unknown[]): Promise<readonly Row[]> {
+  #ask<Row>(
+    name: string,
+    source: string | undefined,
+    sql: string,
+    values: readonly unknown[],
+  ): Promise<readonly Row[]> {
     const prepared = `${name}${source === undefined ? "_any" : ""}_${this.#names.channel}`.slice(0, 60);
     return this.#connections.query<Row>("read", { name: prepared, text: inSchema(this.#names, sql) }, values);
   }

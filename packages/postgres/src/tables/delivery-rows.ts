@@ -96,7 +96,8 @@ export interface RoundColumns {
 export function roundColumnsOf({ attempts }: Settlement): RoundColumns {
   const last = attempts.at(-1);
   const log = JSON.stringify(attempts);
-  if (last === undefined) return { attempts: 0, last: null, outcome: null, status: null, endpoint: null, log };
+  if (last === undefined)
+    return { attempts: 0, last: null, outcome: null, status: null, endpoint: null, log };
   const { response: _, requestHeaders: __, responseHeaders: ___, cut: ____, ...summary } = last;
   return {
     attempts: attempts.length,

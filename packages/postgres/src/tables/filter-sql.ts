@@ -44,9 +44,13 @@ export function conditionsOf(filter: DeliveryFilter, values: Values): Conditions
   const all: string[] = [];
   for (const field of Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]) {
     const wanted = filter[field];
-    if (wanted !== undefined) all.push(isAny(COLUMNS[field], wanted, field === "status" ? "int" : "text", values));
+    if (wanted !== undefined)
+      all.push(isAny(COLUMNS[field], wanted, field === "status" ? "int" : "text", values));
   }
-  return { all: [...all, ...timesOf(filter, values)], any: searchOf(filter.q, ["id", "message_id", "identity"], values) };
+  return {
+    all: [...all, ...timesOf(filter, values)],
+    any: searchOf(filter.q, ["id", "message_id", "identity"], values),
+  };
 }
 
 /** What a filter asks of skipped calls. */
@@ -56,7 +60,10 @@ export function skippedConditionsOf(filter: SkippedFilter, values: Values): Cond
     const wanted = filter[field];
     if (wanted !== undefined) all.push(isAny(field, wanted, "text", values));
   }
-  return { all: [...all, ...timesOf(filter, values)], any: searchOf(filter.q, ["message_id", "identity"], values) };
+  return {
+    all: [...all, ...timesOf(filter, values)],
+    any: searchOf(filter.q, ["message_id", "identity"], values),
+  };
 }
 
 function timesOf({ since, until, after }: DeliveryFilter | SkippedFilter, values: Values): readonly string[] {
@@ -65,12 +72,19 @@ function timesOf({ since, until, after }: DeliveryFilter | SkippedFilter, values
   if (until !== undefined) times.push(`accepted_at < ${values.add(Math.ceil(until))}`);
   if (after !== undefined) {
     const cursor = parseCursor(after);
-    times.push(`(accepted_at, id) < (${values.add(cursor.acceptedAt)}, ${values.add(encodeText(cursor.id))})`);
+    times.push(
+      `(accepted_at, id) < (${values.add(cursor.acceptedAt)}, ${values.add(encodeText(cursor.id))})`,
+    );
   }
   return times;
 }
 
-function isAny(column: string, wanted: OneOrMore<string | number>, type: "int" | "text", values: Values): string {
+function isAny(
+  column: string,
+  wanted: OneOrMore<string | number>,
+  type: "int" | "text",
+  values: Values,
+): string {
   const given = valuesOf(wanted).map((value) => (typeof value === "string" ? encodeText(value) : value));
   if (given.length === 1) return `${column} = ${values.add(given[0])}`;
   return `${column} = ANY (${values.add(given)}::${type}[])`;
@@ -80,7 +94,10 @@ function isAny(column: string, wanted: OneOrMore<string | number>, type: "int" |
 function searchOf(q: string | undefined, exact: readonly string[], values: Values): readonly string[] {
   if (q === undefined) return [];
   const text = values.add(encodeText(q));
-  return [...exact.map((column) => `${column} = ${text}`), ...beginsWith("event", encodeText(q), text, values)];
+  return [
+    ...exact.map((column) => `${column} = ${text}`),
+    ...beginsWith("event", encodeText(q), text, values),
+  ];
 }
 
 /** The last code point: texts that begin with a text come before the text with this behind it. */

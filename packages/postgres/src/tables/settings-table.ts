@@ -5,7 +5,8 @@ import { inSchema, type Names } from "../schema/names.ts";
 
 const GET = "SELECT version, text FROM $.settings WHERE id = 1";
 const PUT_FIRST = "INSERT INTO $.settings VALUES (1, 1, $1) ON CONFLICT DO NOTHING RETURNING version";
-const PUT = "UPDATE $.settings SET version = version + 1, text = $1 WHERE id = 1 AND version = $2 RETURNING version";
+const PUT =
+  "UPDATE $.settings SET version = version + 1, text = $1 WHERE id = 1 AND version = $2 RETURNING version";
 
 /** Settings that the processes share: one text, with a version. */
 export class SettingsTable implements SharedSettings {
@@ -35,7 +36,10 @@ export class SettingsTable implements SharedSettings {
         ? await this.#query<{ version: number }>(PUT_FIRST, [encodeText(text)])
         : await this.#query<{ version: number }>(PUT, [encodeText(text), version]);
     if (row === undefined) {
-      throw new StoreError("ERR_STORE_CHANGED", "Another process has changed the settings meanwhile. Read them again.");
+      throw new StoreError(
+        "ERR_STORE_CHANGED",
+        "Another process has changed the settings meanwhile. Read them again.",
+      );
     }
     this.#known = Math.max(this.#known, row.version);
     this.#changed(row.version);

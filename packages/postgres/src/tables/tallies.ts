@@ -21,13 +21,23 @@ const COUNTS = `SELECT t.*, (SELECT d.accepted_at FROM $.delivery AS d WHERE d.s
   FROM (SELECT source, destination, sum(pending)::bigint AS pending, sum(delivered)::bigint AS delivered, sum(failed)::bigint AS failed,
       sum(expired)::bigint AS expired FROM $.tally GROUP BY source, destination) AS t`;
 
-export async function readCounts(connections: Connections, names: Names): Promise<ReadonlyMap<string, DeliveryCounts>> {
+export async function readCounts(
+  connections: Connections,
+  names: Names,
+): Promise<ReadonlyMap<string, DeliveryCounts>> {
   const statement = { name: `counts_${names.channel}`.slice(0, 60), text: inSchema(names, COUNTS) };
   const rows = await connections.query<CountRow>("read", statement);
   return new Map(rows.map((row) => [decodeText(row.destination), countsOf(row)]));
 }
 
-function countsOf({ pending, delivered, failed, expired, oldest, next_due: nextDue }: CountRow): DeliveryCounts {
+function countsOf({
+  pending,
+  delivered,
+  failed,
+  expired,
+  oldest,
+  next_due: nextDue,
+}: CountRow): DeliveryCounts {
   return {
     pending,
     delivered,
@@ -38,7 +48,10 @@ function countsOf({ pending, delivered, failed, expired, oldest, next_due: nextD
   };
 }
 
-export async function readUsage(connections: Connections, names: Names): Promise<ReadonlyMap<string, number>> {
+export async function readUsage(
+  connections: Connections,
+  names: Names,
+): Promise<ReadonlyMap<string, number>> {
   const sql = "SELECT source, sum(calls)::bigint AS calls FROM $.usage GROUP BY source";
   const statement = { name: `usage_${names.channel}`.slice(0, 60), text: inSchema(names, sql) };
   const rows = await connections.query<{ source: string; calls: number }>("read", statement);

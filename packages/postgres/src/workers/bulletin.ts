@@ -127,7 +127,13 @@ export class Bulletin {
   }
 
   #hasNews(): boolean {
-    return this.#stirred.size > 0 || this.#ended.length > 0 || this.#events.length > 0 || this.#list || this.#settings !== undefined;
+    return (
+      this.#stirred.size > 0 ||
+      this.#ended.length > 0 ||
+      this.#events.length > 0 ||
+      this.#list ||
+      this.#settings !== undefined
+    );
   }
 
   #next(): Notice {
@@ -202,4 +208,5 @@ export class Bulletin {
 }
 
 /** A notice need not be on the disk to be sent. */
-const NOTIFY = "WITH fast AS (SELECT set_config('synchronous_commit', 'off', true)) SELECT pg_notify($1, $2) FROM fast";
+const NOTIFY =
+  "WITH fast AS (SELECT set_config('synchronous_commit', 'off', true)) SELECT pg_notify($1, $2) FROM fast";

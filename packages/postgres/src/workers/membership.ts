@@ -1,23 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { StoreError, type StoreState } from "@countersign/sender/store";
 import type { Clock } from "@countersign/protocol";
-import type { Connections, Statement } from "../database/connections.ts";
+import type { StoreState } from "@countersign/sender/store";
 import { storeErrorOf } from "../database/postgres-error.ts";
-import type { Names } from "../schema/names.ts";
 import { unsafeClock } from "./clock-skew.ts";
-import { shareOf } from "./shares.ts";
-import {
-  foldSql,
-  heartbeatSql,
-  type HeartbeatRow,
-  joinSql,
-  lockSql,
-  newListSql,
-  releaseOthersSql,
-  releaseSql,
-  type WorkerRow,
-  workersSql,
-} from "./worker-statements.ts";
+import { Suspects } from "./suspects.ts";
+import { WorkerList } from "./worker-list.ts";
+import type { HeartbeatRow } from "./worker-statements.ts";
+import type { WorkerTable } from "./worker-table.ts";
 
 /** How often a worker extends its lease, at most. */
 const LONGEST_BEAT_MS = 700;
@@ -25,16 +14,12 @@ const LONGEST_BEAT_MS = 700;
 /** A worker that has not heard from the database for so long claims nothing: others may have taken its part. */
 const FRESH_MS = 1_500;
 
-/** A worker that has not been heard of for so long claims nothing, so that the others share its part. Longer than FRESH_MS. */
-const SILENT_MS = 2_500;
-
 /** How soon it looks again while something is under way: it is joining, or the database is away. */
 const SHORT_BEAT_MS = 100;
 
 /** What membership needs of the store. */
 export interface MembershipOptions {
-  readonly connections: Connections;
-  readonly names: Names;
+  readonly table: WorkerTable;
   readonly clock: Clock;
   readonly leaseMs: number;
   readonly isVirtual: boolean;
@@ -56,27 +41,21 @@ export interface MembershipOptions {
   readonly tellList: () => void;
 }
 
-interface Suspect {
-  readonly leaseUntil: string;
-  readonly seenAt: number;
-}
-
 /**
  * This process in the list of workers: its lease, by the database's time, and its part of each destination's concurrency.
  *
  * A worker that came last waits until the others keep to a list with it, so that the parts never add up to more than the
- * concurrency. Who is silent claims nothing, and is not waited for. A lease that is over is taken over when it is seen so twice: after the database itself stood still, every
- * lease is over, and every worker deserves the time to say that it lives.
+ * concurrency. Who is silent claims nothing, and is not waited for.
  */
 export class Membership {
   readonly #options: MembershipOptions;
   readonly #beatMs: number;
-  readonly #suspects = new Map<string, Suspect>();
+  readonly #suspects: Suspects;
   #id: string = randomUUID();
   #epoch = 1;
   #joined = 0;
   #seen = 0;
-  #workers: readonly HeartbeatRow[] = [];
+  #list: WorkerList;
   /** Whether it is to deliver, and not only to accept. */
   #delivers = false;
   #isActive = false;
@@ -92,6 +71,8 @@ export class Membership {
   constructor(options: MembershipOptions) {
     this.#options = options;
     this.#beatMs = Math.min(LONGEST_BEAT_MS, options.leaseMs / 5);
+    this.#suspects = new Suspects(this.#beatMs * 0.9);
+    this.#list = new WorkerList(this.#id);
   }
 
   /** The worker's id; another one after its claims were lost. */
@@ -106,7 +87,7 @@ export class Membership {
 
   /** Whether other processes have the store open. */
   get hasOthers(): boolean {
-    return this.#workers.length > 1;
+    return this.#list.hasOthers;
   }
 
   /** Why nothing may be accepted; undefined when it may. */
@@ -116,7 +97,9 @@ export class Membership {
 
   /** Whether something may be claimed now. */
   get mayClaim(): boolean {
-    return this.#isActive && this.#isFresh && !this.#renewing && !this.#isStopped && this.#unsafe === undefined;
+    return (
+      this.#isActive && this.#isFresh && !this.#renewing && !this.#isStopped && this.#unsafe === undefined
+    );
   }
 
   get #isFresh(): boolean {
@@ -125,23 +108,15 @@ export class Membership {
 
   /** This worker's part of a destination's concurrency. */
   share(concurrency: number, key: string): number {
-    const delivering = this.#workers.flatMap((row) => (row.delivers && this.#isLive(row) ? [row.id] : []));
-    return shareOf(concurrency, key, this.#id, delivering);
+    return this.#list.share(concurrency, key);
   }
 
   /** Joins the list. Throws ERR_STORE_LOCKED when a virtual clock is not the only process. */
   async join(): Promise<void> {
-    const { connections, names, leaseMs, isVirtual } = this.#options;
-    await connections.transaction("control", async (run) => {
-      // First: it locks the list.
-      const [list] = await run<{ value: number }>(newListSql(names));
-      const others = await run<WorkerRow>(workersSql(names));
-      const conflict = others.find((other) => isVirtual || other.virtual);
-      if (conflict !== undefined) throw new VirtualConflict(conflict);
-      this.#joined = this.#seen = list?.value ?? 0;
-      await run(joinSql(names), [this.#id, leaseMs, this.#delivers, isVirtual, this.#joined]);
-    });
-    this.#options.tellList();
+    const { table, leaseMs, isVirtual, tellList } = this.#options;
+    this.#joined = await table.join({ id: this.#id, leaseMs, delivers: this.#delivers, isVirtual });
+    this.#seen = this.#joined;
+    tellList();
     await this.#beat();
   }
 
@@ -179,7 +154,7 @@ export class Membership {
     const [id, epoch] = [this.#id, this.#epoch];
     try {
       await quiet();
-      while (!this.#isStopped && id === this.#id && !(await this.#renewed(epoch).catch(() => false))) {
+      while (!this.#isStopped && id === this.#id && !(await this.#renewed(epoch + 1).catch(() => false))) {
         await after(SHORT_BEAT_MS);
       }
     } catch (error) {
@@ -195,47 +170,21 @@ export class Membership {
     this.#isStopped = true;
     clearTimeout(this.#timer);
     await this.#beating?.catch(() => {});
-    await this.remove(this.#id);
+    await this.#options.table.remove(this.#id);
     this.#options.tellList();
   }
 
-  /** Removes a worker, if `check` agrees to what it is now, and releases what it has claimed. */
-  async remove(id: string, check: (row: { readonly lease_until: string }) => boolean = () => true): Promise<boolean> {
-    const { connections, names } = this.#options;
-    return connections.transaction("control", async (run) => {
-      const [row] = await run<{ lease_until: string }>(lockSql(names), [id]);
-      if (row === undefined || !check(row)) return false;
-      await run(releaseSql(names), [id]);
-      for (const fold of foldSql(names)) await run(fold, [id]);
-      await run(`DELETE FROM ${names.table("worker")} WHERE id = $1`, [id]);
-      await run(newListSql(names));
-      return true;
-    });
-  }
-
   async #renewed(epoch: number): Promise<boolean> {
-    const { connections, names, claimed } = this.#options;
-    await connections.transaction("control", async (run) => {
-      const [row] = await run<{ epoch: number }>(lockSql(names), [this.#id]);
-      // It was taken over: the next heartbeat finds out.
-      if (row === undefined) return;
-      await run(`UPDATE ${names.table("worker")} SET epoch = $2 WHERE id = $1`, [this.#id, epoch + 1]);
-      await run(releaseOthersSql(names), [this.#id, [...claimed()]]);
-    });
-    this.#epoch = epoch + 1;
+    const { table, claimed } = this.#options;
+    await table.renew(this.#id, epoch, claimed);
+    this.#epoch = epoch;
     return true;
   }
 
   /** The others are to leave a part of each concurrency to this worker. */
   async #announce(): Promise<void> {
-    const { connections, names } = this.#options;
-    const joined = await connections.transaction("control", async (run) => {
-      const [list] = await run<{ value: number }>(newListSql(names));
-      const version = list?.value ?? 0;
-      await run(`UPDATE ${names.table("worker")} SET delivers = true, joined = $2, seen = $2 WHERE id = $1`, [this.#id, version]);
-      return version;
-    });
-    this.#joined = this.#seen = joined;
+    this.#joined = await this.#options.table.deliver(this.#id);
+    this.#seen = this.#joined;
     this.#isActive = false;
     this.#again = true;
     this.#options.tellList();
@@ -265,10 +214,9 @@ export class Membership {
   }
 
   async #beat(): Promise<void> {
-    const { connections, names, leaseMs, clock, isVirtual, beaten } = this.#options;
+    const { table, leaseMs, clock, isVirtual, beaten } = this.#options;
     const [sentAt, before, id, epoch] = [performance.now(), clock.now(), this.#id, this.#epoch];
-    const statement: Statement = { name: `beat_${names.schema}`.slice(0, 60), text: heartbeatSql(names) };
-    const rows = await connections.query<HeartbeatRow>("control", statement, [id, epoch, leaseMs, this.#seen]);
+    const rows = await table.beat(id, epoch, leaseMs, this.#seen);
     if (this.#isStopped || id !== this.#id) return;
     const mine = rows.find((row) => row.id === id);
     if (mine === undefined) {
@@ -290,48 +238,24 @@ export class Membership {
   /** Keeps to the newest list; says so once nothing goes beyond what it allows. */
   #keepTo(rows: readonly HeartbeatRow[], mine: HeartbeatRow): void {
     const { isWithinShares, changed } = this.#options;
-    const had = this.#description();
-    this.#workers = rows;
+    const had = `${this.#isActive} ${this.#list.parts}`;
+    this.#list = new WorkerList(this.#id, rows);
     if (isWithinShares() && this.#seen < mine.members) {
       this.#seen = mine.members;
       if (this.hasOthers) this.#again = true;
     }
-    if (this.#delivers && !mine.delivers) this.#again = true;
-    this.#isActive = mine.delivers && rows.every((row) => !this.#isWaitedFor(row));
-    if (had !== this.#description()) changed();
-  }
-
-  /** Whether another worker still has to leave a part of the concurrency to this one. */
-  #isWaitedFor(row: HeartbeatRow): boolean {
-    if (row.id === this.#id || !row.delivers || !this.#isLive(row)) return false;
-    return row.joined <= this.#joined && row.seen < this.#joined;
-  }
-
-  #isLive({ id, silent_ms: silentMs }: HeartbeatRow): boolean {
-    return id === this.#id || silentMs < SILENT_MS;
-  }
-
-  #description(): string {
-    const live = this.#workers.filter((row) => this.#isLive(row)).map(({ id }) => id);
-    return `${this.#isActive} ${live.join(" ")}`;
+    this.#isActive = mine.delivers && this.#list.leavesRoom(this.#joined);
+    if (had !== `${this.#isActive} ${this.#list.parts}`) changed();
   }
 
   async #takeOver(rows: readonly HeartbeatRow[]): Promise<void> {
-    const now = performance.now();
-    for (const { id, is_over: isOver, lease_until: leaseUntil } of rows) {
-      const suspect = this.#suspects.get(id);
-      if (!isOver || id === this.#id) {
-        this.#suspects.delete(id);
-      } else if (suspect?.leaseUntil !== leaseUntil) {
-        this.#suspects.set(id, { leaseUntil, seenAt: now });
-      } else if (now - suspect.seenAt >= this.#beatMs * 0.9) {
-        this.#suspects.delete(id);
-        if (await this.remove(id, (row) => row.lease_until === leaseUntil)) {
-          this.#again = true;
-          this.#options.tellList();
-          this.#options.changed();
-        }
-      }
+    const { table, tellList, changed } = this.#options;
+    const others = rows.filter(({ id }) => id !== this.#id);
+    for (const { id, lease_until: leaseUntil } of this.#suspects.confirm(others, performance.now())) {
+      if (!(await table.remove(id, (row) => row.lease_until === leaseUntil))) continue;
+      this.#again = true;
+      tellList();
+      changed();
     }
   }
 
@@ -340,6 +264,7 @@ export class Membership {
     this.#isActive = false;
     this.#id = randomUUID();
     this.#epoch = 1;
+    this.#list = new WorkerList(this.#id);
     this.#options.lost();
     await this.join();
   }
@@ -349,19 +274,6 @@ export class Membership {
     if (text === this.#state) return;
     this.#state = text;
     this.#options.stateChanged(state);
-  }
-}
-
-/** A virtual clock, here or there, and another process that has the schema open. */
-export class VirtualConflict extends StoreError {
-  readonly other: WorkerRow;
-
-  constructor(other: WorkerRow) {
-    super(
-      "ERR_STORE_LOCKED",
-      "A virtual clock needs the schema for one process alone, and another process has it open. Close that one, or use another schema.",
-    );
-    this.other = other;
   }
 }
 

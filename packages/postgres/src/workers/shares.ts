@@ -7,7 +7,12 @@
  * @param worker - The worker's id.
  * @param workers - Ids of all that deliver, in any order.
  */
-export function shareOf(concurrency: number, key: string, worker: string, workers: readonly string[]): number {
+export function shareOf(
+  concurrency: number,
+  key: string,
+  worker: string,
+  workers: readonly string[],
+): number {
   if (workers.length < 2) return concurrency;
   const rank = workers.toSorted().indexOf(worker);
   if (rank < 0) return 0;
@@ -17,6 +22,7 @@ export function shareOf(concurrency: number, key: string, worker: string, worker
 
 function hashOf(text: string): number {
   let hash = 7;
-  for (let index = 0; index < text.length; index += 1) hash = (hash * 31 + text.charCodeAt(index)) % 1_000_003;
+  for (let index = 0; index < text.length; index += 1)
+    hash = (hash * 31 + text.charCodeAt(index)) % 1_000_003;
   return hash;
 }

@@ -66,7 +66,10 @@ export function joinSql(names: Names): string {
 
 /** Locks a worker, so that no claim of it can be under way, if it is as it was seen. */
 export function lockSql(names: Names): string {
-  return inSchema(names, "SELECT epoch, lease_until::text AS lease_until FROM $.worker WHERE id = $1 FOR UPDATE");
+  return inSchema(
+    names,
+    "SELECT epoch, lease_until::text AS lease_until FROM $.worker WHERE id = $1 FOR UPDATE",
+  );
 }
 
 export function releaseSql(names: Names): string {

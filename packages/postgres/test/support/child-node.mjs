@@ -3,7 +3,16 @@ import { systemClock } from "@countersign/protocol";
 import { createSender } from "@countersign/sender";
 import { postgresStore } from "@countersign/postgres";
 
-const { url, schema, lease, to, role, concurrency = 50, clockOffsetMs = 0, openWithin } = JSON.parse(process.argv[2]);
+const {
+  url,
+  schema,
+  lease,
+  to,
+  role,
+  concurrency = 50,
+  clockOffsetMs = 0,
+  openWithin,
+} = JSON.parse(process.argv[2]);
 
 /** A clock that is wrong by some time. */
 function wrongClock() {
@@ -48,8 +57,12 @@ const sender = await createSender({
   store,
   ...(clockOffsetMs !== 0 && { clock: wrongClock() }),
 });
-sender.on("storeError", ({ error }) => process.send?.({ kind: "storeError", code: error.code, message: error.message }));
-sender.on("delivered", ({ delivery }) => process.send?.({ kind: "delivered", messageId: delivery.messageId }));
+sender.on("storeError", ({ error }) =>
+  process.send?.({ kind: "storeError", code: error.code, message: error.message }),
+);
+sender.on("delivered", ({ delivery }) =>
+  process.send?.({ kind: "delivered", messageId: delivery.messageId }),
+);
 
 const accept = async (from, count) => {
   const calls = Array.from({ length: count }, (_, index) => ({
@@ -62,7 +75,7 @@ const accept = async (from, count) => {
   await sender.accept(calls, { source: "shop" });
 };
 
-process.on("message", async (message) => {
+async function follow(message) {
   if (message.kind === "accept") {
     const { from, count } = message;
     try {
@@ -79,6 +92,8 @@ process.on("message", async (message) => {
     await sender.close();
     process.disconnect();
   }
-});
+}
+
+process.on("message", (message) => void follow(message));
 process.on("disconnect", () => process.exit(0));
 process.send({ kind: "ready" });

@@ -45,7 +45,9 @@ export class FleetNode {
   }
 
   static async start(options: NodeOptions): Promise<FleetNode> {
-    const node = new FleetNode(fork(SCRIPT, [JSON.stringify(options)], { stdio: ["ignore", "ignore", "inherit", "ipc"] }));
+    const node = new FleetNode(
+      fork(SCRIPT, [JSON.stringify(options)], { stdio: ["ignore", "ignore", "inherit", "ipc"] }),
+    );
     onTestFinished(() => node.kill());
     await node.waitFor(({ kind }) => kind === "ready");
     return node;
@@ -56,7 +58,8 @@ export class FleetNode {
     for (;;) {
       const found = this.messages.slice(after).find(matches);
       if (found !== undefined) return found;
-      if (this.child.exitCode !== null || this.child.signalCode !== null) throw new Error("The process has ended.");
+      if (this.child.exitCode !== null || this.child.signalCode !== null)
+        throw new Error("The process has ended.");
       await Promise.race([once(this.child, "message"), once(this.child, "exit")]);
     }
   }
@@ -101,7 +104,10 @@ export interface Tally {
   readonly most: () => number;
 }
 
-export async function startTally(answer: (messageId: string) => number = () => 200, delayMs = 0): Promise<Tally> {
+export async function startTally(
+  answer: (messageId: string) => number = () => 200,
+  delayMs = 0,
+): Promise<Tally> {
   const arrivals = new Map<string, number[]>();
   let [now, most] = [0, 0];
   const server = createServer((request, response) => {
@@ -124,7 +130,9 @@ export async function startTally(answer: (messageId: string) => number = () => 2
   server.keepAliveTimeout = 60_000;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  onTestFinished(() => void server.close().closeAllConnections());
+  onTestFinished(() => {
+    server.close().closeAllConnections();
+  });
   const { port } = server.address() as { port: number };
   return { url: `http://127.0.0.1:${port}/`, arrivals, most: () => most };
 }
@@ -159,7 +167,12 @@ export async function accountOf(
     stateChanged: nothing,
   });
   try {
-    const counts = (await store.counts()).get("shop/main") ?? { pending: 0, delivered: 0, failed: 0, expired: 0 };
+    const counts = (await store.counts()).get("shop/main") ?? {
+      pending: 0,
+      delivered: 0,
+      failed: 0,
+      expired: 0,
+    };
     const { pending, delivered, failed, expired } = counts;
     const arrived = [...tally.arrivals.values()];
     return {
@@ -176,13 +189,32 @@ export async function accountOf(
   }
 }
 
-/** The line that each test prints. */
-export function lineOf({ accepted, delivered, failed, expired, pending, lost, repeats }: Account): string {
-  return `accepted ${accepted} = delivered ${delivered} + failed ${failed} + expired ${expired} + pending ${pending}; ${lost.length} lost, ${repeats} repeats`;
+/** Prints the line of a test: what was accepted is delivered, failed, expired or pending. */
+export function print(account: Account, more = ""): void {
+  const { accepted, delivered, failed, expired, pending, lost, repeats } = account;
+  const sum = `accepted ${accepted} = delivered ${delivered} + failed ${failed} + expired ${expired} + pending ${pending}`;
+  process.stdout.write(`${sum}; ${lost.length} lost, ${repeats} repeats${more}
+`);
+}
+
+/** A client repeats what was not answered, with the same ids, wherever it is accepted. */
+export async function acceptUntilAnswered(
+  node: () => FleetNode | undefined,
+  from: number,
+  count: number,
+): Promise<void> {
+  for (;;) {
+    if (await node()?.accept(from, count)) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }
 
 /** Resolves when a condition holds; rejects with `what` after `ms`. */
-export async function until(what: string, condition: () => boolean | Promise<boolean>, ms = 30_000): Promise<void> {
+export async function until(
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+  ms = 30_000,
+): Promise<void> {
   const end = performance.now() + ms;
   while (!(await condition())) {
     if (performance.now() > end) throw new Error(`This did not happen within ${ms} ms: ${what}`);

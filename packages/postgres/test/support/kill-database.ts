@@ -1,4 +1,12 @@
-import { type Account, accountOf, FleetNode, lineOf, startTally, until } from "./fleet.ts";
+import {
+  acceptUntilAnswered,
+  type Account,
+  accountOf,
+  FleetNode,
+  print,
+  startTally,
+  until,
+} from "./fleet.ts";
 import type { TestPostgres } from "./start-postgres.ts";
 
 const AT_ONCE = 10;
@@ -11,7 +19,9 @@ export async function killDatabase(
 ): Promise<{ readonly account: Account; readonly backAfterMs: readonly number[] }> {
   const tally = await startTally();
   const nodes = await Promise.all(
-    (["both", "worker"] as const).map((role) => FleetNode.start({ ...where, role, lease: "2s", to: tally.url })),
+    (["both", "worker"] as const).map((role) =>
+      FleetNode.start({ ...where, role, lease: "2s", to: tally.url }),
+    ),
   );
   const accepted = new Set<string>();
   const backAfterMs: number[] = [];
@@ -19,7 +29,7 @@ export async function killDatabase(
 
   async function load(): Promise<void> {
     for (let from = 0; from < messages; from += AT_ONCE) {
-      while (!(await nodes[0]?.accept(from, AT_ONCE))) await new Promise((resolve) => setTimeout(resolve, 20));
+      await acceptUntilAnswered(() => nodes[0], from, AT_ONCE);
       for (let index = from; index < from + AT_ONCE; index += 1) accepted.add(`m${index}`);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
@@ -41,9 +51,13 @@ export async function killDatabase(
   }
 
   await Promise.all([load(), kill()]);
-  await until("nothing is pending", async () => (await accountOf(where, accepted, tally)).pending === 0, 60_000);
+  await until(
+    "nothing is pending",
+    async () => (await accountOf(where, accepted, tally)).pending === 0,
+    60_000,
+  );
   const account = await accountOf(where, accepted, tally);
-  console.log(`${lineOf(account)}; back after ${backAfterMs.map((ms) => `${Math.round(ms)} ms`).join(", ")}`);
+  print(account, `; back after ${backAfterMs.map((ms) => `${Math.round(ms)} ms`).join(", ")}`);
   for (const node of nodes) await node.close();
   return { account, backAfterMs };
 }

@@ -1,4 +1,12 @@
-import { type Account, accountOf, FleetNode, lineOf, startTally, until } from "./fleet.ts";
+import {
+  acceptUntilAnswered,
+  type Account,
+  accountOf,
+  FleetNode,
+  print,
+  startTally,
+  until,
+} from "./fleet.ts";
 
 /** How long and how much. */
 export interface KillWorkersOptions {
@@ -28,7 +36,7 @@ export async function killWorkers(
     const own = messages / 2;
     for (let from = position * own; from < (position + 1) * own; from += AT_ONCE) {
       // A client repeats what was not answered, with the same ids, wherever it is accepted.
-      while (!(await nodes[position]?.accept(from, AT_ONCE))) await pause(50);
+      await acceptUntilAnswered(() => nodes[position], from, AT_ONCE);
       for (let index = from; index < from + AT_ONCE; index += 1) accepted.add(`m${index}`);
       const left = endsAt - performance.now();
       await pause(Math.max((left * AT_ONCE) / ((position + 1) * own - from), 0));
@@ -45,10 +53,18 @@ export async function killWorkers(
   }
 
   await Promise.all([load(0), load(1), killOneAfterAnother()]);
-  await until("everything accepted arrived", () => [...accepted].every((id) => tally.arrivals.has(id)), 60_000);
-  await until("nothing is pending", async () => (await accountOf(where, accepted, tally)).pending === 0, 60_000);
+  await until(
+    "everything accepted arrived",
+    () => [...accepted].every((id) => tally.arrivals.has(id)),
+    60_000,
+  );
+  await until(
+    "nothing is pending",
+    async () => (await accountOf(where, accepted, tally)).pending === 0,
+    60_000,
+  );
   const account = await accountOf(where, accepted, tally);
-  console.log(lineOf(account));
+  print(account);
   for (const node of nodes) await node.close();
   return account;
 }

@@ -1,5 +1,13 @@
 import { spawn, spawnSync } from "node:child_process";
-import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -55,8 +63,19 @@ function makeCluster(bin: string): string {
   const folder = mkdtempSync(join(tmpdir(), "countersign-postgres-"));
   const passwordFile = join(folder, "password");
   writeFileSync(passwordFile, PASSWORD);
-  if (process.getuid?.() === 0) for (const path of [folder, passwordFile]) chownSync(path, idOf("-u"), idOf("-g"));
-  const args = ["-D", join(folder, "data"), "-U", "countersign", "--pwfile", passwordFile, "-E", "UTF8", "--no-sync"];
+  if (process.getuid?.() === 0)
+    for (const path of [folder, passwordFile]) chownSync(path, idOf("-u"), idOf("-g"));
+  const args = [
+    "-D",
+    join(folder, "data"),
+    "-U",
+    "countersign",
+    "--pwfile",
+    passwordFile,
+    "-E",
+    "UTF8",
+    "--no-sync",
+  ];
   const [command, given] = asServerUser(join(bin, "initdb"), [...args, "--locale=C", "-A", "scram-sha-256"]);
   const made = spawnSync(command, given, { cwd: folder });
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr.toString()}`);
@@ -77,7 +96,12 @@ export async function startPostgres(
   if (bin === undefined) return undefined;
   const [folder, port] = [makeCluster(bin), await freePort()];
   const url = `postgres://countersign:${PASSWORD}@127.0.0.1:${port}/postgres`;
-  const options = { listen_addresses: "127.0.0.1", unix_socket_directories: folder, port: String(port), ...settings };
+  const options = {
+    listen_addresses: "127.0.0.1",
+    unix_socket_directories: folder,
+    port: String(port),
+    ...settings,
+  };
   const data = join(folder, "data");
   const start = async (): Promise<void> => {
     const flags = Object.entries(options).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
@@ -104,7 +128,7 @@ export async function startPostgres(
       const postmaster = pid();
       signal("SIGCONT");
       signal("SIGKILL");
-      while (postmaster !== undefined && kill(postmaster, 0)) await new Promise((resolve) => setImmediate(resolve));
+      if (postmaster !== undefined) await ended(postmaster);
       rmSync(folder, { recursive: true, force: true });
     },
   };
@@ -115,7 +139,14 @@ function existing(url: string): TestPostgres {
     throw new Error("The server of POSTGRES_URL is not the test's own.");
   };
   const port = Number(new URL(url).port || 5432);
-  return { url, port, pid: () => undefined, start: async () => refuse(), signal: refuse, stop: async () => {} };
+  return {
+    url,
+    port,
+    pid: () => undefined,
+    start: async () => refuse(),
+    signal: refuse,
+    stop: async () => {},
+  };
 }
 
 function kill(pid: number, signal: NodeJS.Signals | 0): boolean {
@@ -123,6 +154,13 @@ function kill(pid: number, signal: NodeJS.Signals | 0): boolean {
     return process.kill(pid, signal);
   } catch {
     return false;
+  }
+}
+
+async function ended(pid: number): Promise<void> {
+  for (;;) {
+    if (!kill(pid, 0)) return;
+    await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
 
