@@ -1,4 +1,5 @@
 import { hmac, toHex, toUtf8 } from "#platform";
+import { repeatContent } from "@countersign/protocol";
 import type { ReceivedMessage } from "./messages.ts";
 
 /** Whose delivery it is. A receiver with one secret, or a list, has no tenants. */
@@ -7,20 +8,6 @@ export type DedupeScope =
   | { readonly by: "tenant"; readonly tenant: string }
   // A secret function that names no tenant: a tenant is then known by its secret.
   | { readonly by: "secret"; readonly secret: string };
-
-/**
- * The fields in which a repeat may differ from the message that it repeats: a client that sends its queue again stamps it
- * again and adds what it has learned about the device.
- */
-const VARIABLE_FIELDS: ReadonlySet<string> = new Set([
-  "version",
-  "context",
-  "integrations",
-  "timestamp",
-  "receivedAt",
-  "sentAt",
-  "originalTimestamp",
-]);
 
 /**
  * The key under which a store remembers a delivery: 64 hex digits, whatever the message holds. A message with a `messageId`
@@ -32,22 +19,13 @@ const VARIABLE_FIELDS: ReadonlySet<string> = new Set([
  */
 export function dedupeKey(message: ReceivedMessage, covered: Uint8Array, scope: DedupeScope): string {
   const { type, messageId } = message;
-  const content = typeof messageId === "string" && messageId !== "" ? contentOf(message) : undefined;
+  const content = typeof messageId === "string" && messageId !== "" ? repeatContent(message) : undefined;
   const delivery =
     content === undefined ? ["text", digest("text", covered)] : ["id", type, messageId, content];
   const whose = [scope.by, scope.by === "tenant" ? scope.tenant : ""];
   // A secret is the key and never the data, so that nothing about it can be learned from a store.
   const key = scope.by === "secret" ? scope.secret : "dedupe";
   return digest(key, toUtf8(JSON.stringify([...whose, ...delivery])));
-}
-
-/** The message without what may differ in a repeat, or undefined where it is nested too deep to be written. */
-function contentOf(message: ReceivedMessage): string | undefined {
-  try {
-    return JSON.stringify(Object.entries(message).filter(([name]) => !VARIABLE_FIELDS.has(name)));
-  } catch {
-    return undefined;
-  }
 }
 
 function digest(key: string, data: Uint8Array): string {

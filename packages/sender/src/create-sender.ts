@@ -17,6 +17,9 @@ import { checkSenderOptions, type EngineOptions, type SenderOptions } from "./en
 import type { Transport } from "./transport/transport.ts";
 import { seededRandom } from "./engine/random-source.ts";
 import type { Sender } from "./engine/sender.ts";
+import { SettingsKeeper } from "./engine/settings-keeper.ts";
+import { StoreWatch } from "./engine/store-watch.ts";
+import { tellRemote } from "./engine/tell-events.ts";
 import { parseSettings } from "./settings/parse-settings.ts";
 import type { SenderSettings } from "./settings/settings.ts";
 import type { DeliveryStore } from "./store/delivery-store.ts";
@@ -80,18 +83,29 @@ export async function openSender(what: string, options: SenderOptions): Promise<
   checkPorts(what, options);
   const timeoutMs = attemptTimeoutOf(what, options);
   const policy = parseRetryPolicy(what, options.retry);
-  const settings = settingsOf(options);
-  parseSettings(settings);
-  const { store = sqliteStore(), clock = systemClock() } = options;
+  const given = settingsOf(options);
+  if (given !== undefined) parseSettings(given);
+  const { store = sqliteStore(), clock = systemClock(), deliver: delivers = true } = options;
+  if (given === undefined && store.settings === undefined) throw new TypeError(nothingShared(what));
   const events = new EventHub();
   const waiters = new Waiters(store);
+  const failed = (error: Error): void => events.emit("storeError", { error });
+  const keeper = new SettingsKeeper(store.settings, failed);
+  const storeWatch = new StoreWatch(events);
   const { generation } = await store.open({
     clock,
     ended: waiters.ended,
-    missed: () => {},
-    told: () => {},
-    failed: (error) => events.emit("storeError", { error }),
-    stateChanged: () => {},
+    missed() {
+      waiters.missed();
+      keeper.refresh();
+    },
+    told: options.events === "all" ? (event) => tellRemote(events, clock, event) : () => {},
+    failed,
+    stateChanged: storeWatch.changed,
+  });
+  const settings = await keeper.start(given).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
   });
   const seed = options.seed ?? randomBytes(16).toString("hex");
   // With the generation, a store that is opened again does not get the ids it has a second time.
@@ -100,18 +114,34 @@ export async function openSender(what: string, options: SenderOptions): Promise<
   const transport = openTransport(what, options);
   const recorder = new EndpointRecorder(timeoutMs, options.failingAfter ?? DEFAULT_FAILING_AFTER, events);
   const minutes = new MinuteCounts(clock);
-  const parts = { store, clock, transport, policy, timeoutMs, random, events, recorder, minutes };
-  return new Forwarder({ ...parts, engine: new Engine(parts), intake, waiters }, settings);
+  const parts = { store, clock, transport, policy, timeoutMs, random, events, recorder, minutes, delivers };
+  const all = { ...parts, engine: new Engine(parts), intake, waiters, keeper, storeWatch };
+  try {
+    return new Forwarder(all, settings);
+  } catch (error) {
+    await Promise.allSettled([transport.close(), store.close()]);
+    throw error;
+  }
+}
+
+function nothingShared(what: string): string {
+  return `${what}({ sources: "shared" }) needs a store that several processes share, such as postgresStore. Give the sources themselves.`;
 }
 
 /** @throws TypeError when something injected lacks a method, or a value is wrong: it would fail later, during the work */
 export function checkPorts(what: string, options: EngineOptions): void {
-  const { clock, store, transport, seed, failingAfter = 1 } = options;
+  const { clock, store, transport, seed, failingAfter = 1, deliver = true, events = "own" } = options;
   if (clock !== undefined) checkClock(`${what}({ clock })`, clock);
   if (store !== undefined) checkPort(`${what}({ store })`, store, STORE_METHODS);
   if (transport !== undefined) checkPort(`${what}({ transport })`, transport, ["send", "close"]);
   if (seed !== undefined && typeof seed !== "string" && typeof seed !== "number") {
     throw new TypeError(`${what}({ seed }) must be a text or a number, not ${describeKind(seed)}.`);
+  }
+  if (typeof deliver !== "boolean") {
+    throw new TypeError(`${what}({ deliver }) must be true or false, not ${describeKind(deliver)}.`);
+  }
+  if (events !== "own" && events !== "all") {
+    throw new TypeError(`${what}({ events }) must be "own" or "all", not ${describeKind(events)}.`);
   }
   if (!Number.isInteger(failingAfter) || failingAfter < 1) {
     throw new TypeError(`${what}({ failingAfter }) must be a whole number of attempts, at least 1.`);
@@ -130,9 +160,9 @@ function attemptTimeoutOf(what: string, { attemptTimeout = DEFAULT_TIMEOUT }: En
   return parseDuration(attemptTimeout, `${what}({ attemptTimeout })`);
 }
 
-/** The settings that either form of options describes. */
-function settingsOf(options: SenderOptions): SenderSettings {
-  if ("sources" in options) return { sources: options.sources };
+/** The settings that the options describe; undefined when the store has them. */
+function settingsOf(options: SenderOptions): SenderSettings | undefined {
+  if ("sources" in options) return options.sources === "shared" ? undefined : { sources: options.sources };
   const { url, headers, ca, secret } = options;
   return { sources: [{ name: ONLY_SOURCE, destinations: [{ endpoints: [{ url, headers, ca }], secret }] }] };
 }

@@ -3,10 +3,12 @@ export { createSender } from "./create-sender.ts";
 export type {
   EngineOptions,
   SenderOptions,
+  SharedSettingsOptions,
   SingleEndpointOptions,
   SourcesOptions,
 } from "./engine/sender-options.ts";
 export type {
+  AcceptOptions,
   CallOptions,
   CloseOptions,
   DeleteOptions,
@@ -17,6 +19,8 @@ export type {
   SyncReceipt,
 } from "./engine/sender.ts";
 export { SenderClosedError } from "./engine/sender.ts";
+export type { DeliveryPage, SkippedPage } from "./engine/pages.ts";
+export type { ResendAll, ResendOptions, ResendProgress } from "./engine/resend-options.ts";
 export type { EndpointStats, FailureStreak } from "./engine/endpoint-recorder.ts";
 export type { MinuteStats } from "./engine/minute-counts.ts";
 export type { SenderStats } from "./engine/stats.ts";
@@ -47,8 +51,10 @@ export type {
 } from "./settings/settings.ts";
 export { endpointIssues } from "./settings/parse-endpoint.ts";
 export { maskSettings } from "./settings/mask-settings.ts";
-export { SettingsError, type SettingsIssue } from "./settings/settings-error.ts";
+export { SettingsChangedError, SettingsError, type SettingsIssue } from "./settings/settings-error.ts";
 export { sqliteStore } from "./sqlite/sqlite-store.ts";
+export { shardedStore } from "./store/sharded-store.ts";
 export { StoreError, type StoreErrorCode } from "./store/store-error.ts";
+export type { StoreState } from "./store/delivery-store.ts";
 export { createTransport, type TransportOptions } from "./transport/create-transport.ts";
 export type { AttemptRequest, AttemptResult, SendOptions, Transport } from "./transport/transport.ts";

@@ -28,10 +28,9 @@ describe("selection by integrations", () => {
     expect(receiver.received).toHaveLength(isSent ? 1 : 0);
     expect(receipt.skipped).toBe(isSent ? undefined : "integrations");
     expect(await receipt.settled()).toHaveLength(isSent ? 1 : 0);
+    const about = { messageId: receipt.messageId, type: "track", source: "default" };
     expect(skipped).toEqual(
-      isSent
-        ? []
-        : [{ messageId: receipt.messageId, type: "track", source: "default", reason: "integrations" }],
+      isSent ? [] : [{ ...about, event: "Bought", identity: "u1", reason: "integrations" }],
     );
     expect(receiver.received.filter(({ body }) => body.includes("integrations"))).toEqual([]);
   });

@@ -29,30 +29,21 @@ export interface Intake {
   readonly calls: NewCall[];
   readonly messages: NewMessage[];
   readonly deliveries: NewDelivery[];
-  readonly taken: TakenCall[];
 }
 
 /** What is known of a call besides its message. */
 interface CallTraits {
+  /** Whether it adds to its source's usage. */
   readonly counted: boolean;
   readonly reason?: SkipReason | undefined;
   readonly key?: string | undefined;
 }
 
-/** What one call has become. */
-export interface TakenCall {
-  readonly messageId: string;
-  readonly type: BuiltMessage["type"];
-  readonly source: string;
-  readonly identity: string;
-  readonly event: string | undefined;
-  /** Ids of its deliveries. */
-  readonly deliveries: readonly string[];
-  readonly skipped: SkipReason | undefined;
-}
-
 /** A call with its id, and with what is known of how it came here. */
-type OriginatedCall = RecordedCall & Pick<JudgedCall, "origin">;
+type OriginatedCall = RecordedCall & Pick<JudgedCall, "origin" | "key">;
+
+/** The longest key by which repeats of a call are known. */
+const MAX_KEY_CHARACTERS = 1_024;
 
 /** What this destination is called in a call's `integrations` (spec 1). Case matters. */
 const OWN_NAME = "Webhooks";
@@ -77,7 +68,6 @@ export class CallIntake {
 
   /** @throws CallError when something in the list is not a recorded call; nothing of the list is taken then */
   takeJudged(calls: readonly JudgedCall[], options: CallOptions = {}): Intake {
-    checkCallOptions("accept", options);
     const source = this.sourceOf(options);
     if (!Array.isArray(calls)) throw new TypeError("accept() takes a list of recorded calls.");
     calls.forEach(assertJudged);
@@ -97,23 +87,16 @@ export class CallIntake {
     return intake;
   }
 
-  /** Adds a message of the last call, and a delivery of it for each of these destinations; returns the deliveries' ids. */
-  addMessage(
-    intake: Pick<Intake, "calls" | "messages" | "deliveries">,
-    source: Source,
-    message: BuiltMessage,
-    destinations: readonly string[],
-  ): readonly string[] {
-    if (destinations.length === 0) return [];
+  /** Adds a message of the call that was added last, and a delivery of it for each of these destinations. */
+  addMessage(intake: Intake, source: Source, message: BuiltMessage, destinations: readonly string[]): void {
+    if (destinations.length === 0) return;
     const position = intake.messages.length;
     const call = intake.calls.length - 1;
     const acceptedAt = intake.calls[call]?.acceptedAt ?? this.now();
     intake.messages.push({ ...message, source: source.name, acceptedAt, call });
-    return destinations.map((destination) => {
-      const id = this.newId();
-      intake.deliveries.push({ id, destination, message: position });
-      return id;
-    });
+    for (const destination of destinations) {
+      intake.deliveries.push({ id: this.newId(), destination, message: position });
+    }
   }
 
   /** Adds a call; its messages follow. */
@@ -123,19 +106,9 @@ export class CallIntake {
     { messageId, type, identity, event }: BuiltMessage,
     { counted, reason, key }: CallTraits,
   ): void {
-    const acceptedAt = this.now();
     const skipped = reason === undefined ? undefined : { id: this.newId(), reason };
-    intake.calls.push({
-      source: source.name,
-      messageId,
-      type,
-      identity,
-      event,
-      acceptedAt,
-      key,
-      counted,
-      skipped,
-    });
+    const about = { source: source.name, messageId, type, identity, event };
+    intake.calls.push({ ...about, acceptedAt: this.now(), key, counted, skipped });
   }
 
   /** A fresh id. */
@@ -171,7 +144,8 @@ export class CallIntake {
       const isBlocked = event !== undefined && source.blockedEvents.has(event);
       const isOff = integrations !== undefined && !isSelected(integrations);
       const reason = isBlocked ? "blocked_event" : isOff ? "integrations" : undefined;
-      this.#addCall(intake, source, call, { reason, counted: !isBlocked || source.countFiltered });
+      const counted = !isBlocked || source.countFiltered;
+      this.#addCall(intake, source, call, { reason, counted, key: call.key });
     }
     return intake;
   }
@@ -185,25 +159,11 @@ export class CallIntake {
       this.#addOne(intake, source, buildMessage(call), traits);
       return;
     }
-    const messages = source.audiences.map(({ includeFields, destinations }) => ({
-      message: buildMessage(call, this.#included(call, includeFields)),
-      destinations,
-    }));
-    const about = messages[0]?.message ?? buildMessage(call);
-    this.addCall(intake, source, about, traits);
-    const deliveries = messages.flatMap(({ message, destinations }) =>
-      this.addMessage(intake, source, message, destinations),
-    );
-    const { messageId, type, identity, event } = about;
-    intake.taken.push({
-      messageId,
-      type,
-      identity,
-      event,
-      source: source.name,
-      deliveries,
-      skipped: undefined,
-    });
+    for (const [position, { includeFields, destinations }] of source.audiences.entries()) {
+      const message = buildMessage(call, this.#included(call, includeFields));
+      if (position === 0) this.addCall(intake, source, message, traits);
+      this.addMessage(intake, source, message, destinations);
+    }
   }
 
   #included(call: OriginatedCall, fields: readonly IncludableField[]): IncludedFields {
@@ -219,17 +179,14 @@ export class CallIntake {
   }
 
   #addOne(intake: Intake, source: Source, message: BuiltMessage, traits: CallTraits): void {
-    const { messageId, type, identity, event } = message;
-    const skipped = traits.reason ?? (source.enabled.length === 0 ? "no_destination" : undefined);
-    this.addCall(intake, source, message, { ...traits, reason: skipped });
-    const deliveries = this.addMessage(intake, source, message, skipped === undefined ? source.enabled : []);
-    const about = { messageId, type, identity, event, source: source.name };
-    intake.taken.push({ ...about, deliveries, skipped });
+    const reason = traits.reason ?? (source.enabled.length === 0 ? "no_destination" : undefined);
+    this.addCall(intake, source, message, { ...traits, reason });
+    if (reason === undefined) this.addMessage(intake, source, message, source.enabled);
   }
 }
 
-function newIntake(): Intake {
-  return { calls: [], messages: [], deliveries: [], taken: [] };
+export function newIntake(): Intake {
+  return { calls: [], messages: [], deliveries: [] };
 }
 
 /**
@@ -249,12 +206,14 @@ function isSelected(integrations: object): boolean {
 /** A recorded call was judged before. This catches what was never one. */
 function assertJudged(call: unknown, position: number): void {
   const fields: Partial<JudgedCall> = typeof call === "object" && call !== null ? call : {};
-  const { type, messageId, timestamp } = fields;
+  const { type, messageId, timestamp, key } = fields;
   const isType = CALL_TYPES.some((known) => known === type);
   const isId = messageId === undefined || (typeof messageId === "string" && isMessageId(messageId));
-  if (isType && isId && typeof timestamp === "string") return;
+  const isKey =
+    key === undefined || (typeof key === "string" && key !== "" && key.length <= MAX_KEY_CHARACTERS);
+  if (isType && isId && isKey && typeof timestamp === "string") return;
   throw new CallError(
     "ERR_FIELD_INVALID",
-    `accept(): item ${position} is not a recorded call. It needs a type and a timestamp, and a messageId of 1 to 99 characters if it has one.`,
+    `accept(): item ${position} is not a recorded call. It needs a type and a timestamp, a messageId of 1 to 99 characters if it has one, and a key of 1 to ${MAX_KEY_CHARACTERS} if it has one.`,
   );
 }

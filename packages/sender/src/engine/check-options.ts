@@ -1,10 +1,29 @@
-import { checkOptionNames, type OptionNames } from "@countersign/protocol";
+import { checkOptionNames, describeKind, type OptionHints, type OptionNames } from "@countersign/protocol";
 import type { DeliveryFilter } from "../delivery/delivery-filter.ts";
-import type { CallOptions, CloseOptions, DeleteOptions } from "./sender.ts";
+import type { SkippedFilter } from "../delivery/skipped-call.ts";
+import type { ResendOptions } from "./resend-options.ts";
+import type { AcceptOptions, CallOptions, CloseOptions, DeleteOptions } from "./sender.ts";
 
 const CALL_NAMES: OptionNames<CallOptions> = { source: true, writeKey: true };
 const DELETE_NAMES: OptionNames<DeleteOptions> = { sources: true, timestamp: true };
 const CLOSE_NAMES: OptionNames<CloseOptions> = { deadline: true };
+const ACCEPT_NAMES: OptionNames<AcceptOptions> = { ...CALL_NAMES, uniqueFor: true };
+const userId = "it is called identity here, and is a userId or an anonymousId";
+const FILTER_HINTS: OptionHints = {
+  userId,
+  anonymousId: userId,
+  id: "delivery(id) gives one delivery",
+  before: "after takes the cursor of a page, its `next`",
+};
+const SKIPPED_NAMES: OptionNames<SkippedFilter> = {
+  source: true,
+  reason: true,
+  q: true,
+  since: true,
+  until: true,
+  limit: true,
+  after: true,
+};
 const FILTER_NAMES: OptionNames<DeliveryFilter> = {
   state: true,
   source: true,
@@ -30,7 +49,7 @@ export function checkCallOptions(method: string, options: CallOptions): void {
       `${method}() takes no callback. Await the promise that it returns for the receipt, and receipt.settled() for the deliveries.`,
     );
   }
-  checkOptionNames(`${method}()`, options, CALL_NAMES);
+  checkOptionNames(`${method}()`, options, method === "accept" ? ACCEPT_NAMES : CALL_NAMES);
 }
 
 /** @throws TypeError when `deleteUser()` is given an unknown option */
@@ -43,10 +62,36 @@ export function checkCloseOptions(options: CloseOptions): void {
   checkOptionNames("close()", options, CLOSE_NAMES, { timeout: "it is called deadline here" });
 }
 
-/** @throws TypeError when `deliveries()` is given an unknown field: it would list what is not meant */
-export function checkDeliveryFilter(filter: DeliveryFilter): void {
-  const userId = "it is called identity here, and is a userId or an anonymousId";
-  const before = "after takes the cursor of the last delivery of a page";
-  const hints = { userId, anonymousId: userId, id: "delivery(id) gives one delivery", before };
-  checkOptionNames("deliveries()", filter, FILTER_NAMES, hints);
+/** @throws TypeError when a filter has an unknown field: it would list what is not meant */
+export function checkDeliveryFilter(what: string, filter: DeliveryFilter): void {
+  checkOptionNames(what, filter, FILTER_NAMES, FILTER_HINTS);
 }
+
+/** @throws TypeError when `skipped()` is given an unknown field */
+export function checkSkippedFilter(filter: SkippedFilter): void {
+  checkOptionNames("skipped()", filter, SKIPPED_NAMES, FILTER_HINTS);
+}
+
+/** @throws TypeError when a filter for many deliveries is one for a page */
+export function checkBulkFilter(what: string, filter: DeliveryFilter): void {
+  const page = "it is for pages; this is about every delivery that matches";
+  const { after: _, limit: _limit, ...names } = FILTER_NAMES;
+  checkOptionNames(what, filter, names, { ...FILTER_HINTS, after: page, limit: page });
+}
+
+/** @throws TypeError when a message cannot be sent again so */
+export function checkResendOptions({ body, id, ...others }: ResendOptions): void {
+  checkOptionNames("resend()", others, {}, { filter: "resend({ filter }) takes it without an id" });
+  if (body !== undefined && typeof body !== "string" && !(body instanceof Uint8Array)) {
+    throw new TypeError(`resend({ body }) must be a text or bytes, not ${describeKind(body)}.`);
+  }
+  if (body !== undefined && Buffer.byteLength(body) > MAX_BODY_BYTES) {
+    throw new TypeError(`resend({ body }) must not be longer than ${MAX_BODY_BYTES} bytes.`);
+  }
+  if (id !== undefined && !(typeof id === "string" && ID.test(id))) {
+    throw new TypeError("resend({ id }) must be 1 to 99 letters, digits, hyphens and underscores.");
+  }
+}
+
+const MAX_BODY_BYTES = 1_048_576;
+const ID = /^[\w-]{1,99}$/u;

@@ -18,6 +18,7 @@ import type { Consumer, DeliveryHandler, DeliveryStore } from "../store/delivery
 import { resultOfRejection } from "../transport/classify.ts";
 import type { AttemptRequest, AttemptResult, Transport } from "../transport/transport.ts";
 import type { EventHub } from "./event-hub.ts";
+import { tellSettled } from "./tell-events.ts";
 import type { RandomSource } from "./random-source.ts";
 import { type EndpointRecorder, isNearMiss } from "./endpoint-recorder.ts";
 import type { MinuteCounts } from "./minute-counts.ts";
@@ -28,6 +29,8 @@ export interface EngineParts {
   readonly clock: Clock;
   readonly transport: Transport;
   readonly policy: RetryPolicy;
+  /** Whether due deliveries are sent; else they are left to other processes. */
+  readonly delivers: boolean;
   /** How long an endpoint may take to respond, in milliseconds. */
   readonly timeoutMs: number;
   readonly random: RandomSource;
@@ -85,15 +88,13 @@ export class Engine implements DeliveryHandler {
     this.#giveUp.abort();
   }
 
-  /** Another process has the delivery by now, and tells of it. */
-  lost(): void {}
-
   /** One round: every endpoint that has not rejected the message, at the same time. */
-  async deliver(due: DueDelivery): Promise<Settlement> {
+  async deliver(due: DueDelivery, signal: AbortSignal): Promise<Settlement> {
     const { clock, policy, random, transport } = this.#parts;
     const destination = this.#destinations.get(due.delivery.destination);
-    // Its settings changed after it was claimed. It waits for the destination to come back.
-    if (destination?.enabled !== true || this.#giveUp.signal.aborted) return interruptRound(due, [], policy);
+    // Its settings changed after it was claimed, or another process has it by now. It waits.
+    const isStopped = signal.aborted || this.#giveUp.signal.aborted;
+    if (destination?.enabled !== true || isStopped) return interruptRound(due, [], policy);
     const now = clock.now();
     if (isOver(due, now, policy)) return { state: "expired", endedAt: now, attempts: [] };
 
@@ -111,17 +112,14 @@ export class Engine implements DeliveryHandler {
     return settleRound({ due, endpoints, tried, now: clock.now(), random }, policy);
   }
 
-  settled(due: DueDelivery, settlement: Settlement): void {
+  settled({ delivery }: DueDelivery, settlement: Settlement): void {
     const { events, clock, minutes } = this.#parts;
-    const { delivery } = due;
-    const { attempts } = settlement;
-    if (settlement.state !== "pending") {
-      minutes.add(settlement.state);
-      events.emit(settlement.state, { delivery, attempts });
-    } else if (attempts.length > 0) {
-      const { dueAt } = settlement;
-      events.emit("retrying", { delivery, attempts, dueAt, delayMs: Math.max(dueAt - clock.now(), 0) });
-    }
+    if (settlement.state !== "pending") minutes.add(settlement.state);
+    tellSettled(events, clock, delivery, settlement);
+  }
+
+  lost({ delivery }: DueDelivery, { attempts }: Settlement): void {
+    this.#parts.events.emit("lost", { delivery, attempts });
   }
 
   /** A delivery as it is shown: attempts of earlier versions were stored with the credentials that came back. */
@@ -184,7 +182,7 @@ export class Engine implements DeliveryHandler {
   #reconcile(key: string): void {
     const wanted = this.#destinations.get(key);
     const serving = this.#serving.get(key);
-    const isWanted = wanted?.enabled === true;
+    const isWanted = wanted?.enabled === true && this.#parts.delivers;
     if (serving !== undefined && (!isWanted || wanted.concurrency !== serving.concurrency)) {
       this.#serving.delete(key);
       const left = serving.consumer.stop().then(() => {

@@ -16,7 +16,9 @@ export class EventHub {
     skipped: new Map(),
     failing: new Map(),
     recovered: new Map(),
+    lost: new Map(),
     storeError: new Map(),
+    storeState: new Map(),
   };
 
   add<K extends EventName>(event: K, listener: Listener<K>, once: boolean): void {

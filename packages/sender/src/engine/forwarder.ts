@@ -12,15 +12,23 @@ import {
 import type { DeliveryFilter } from "../delivery/delivery-filter.ts";
 import type { Delivery } from "../delivery/delivery.ts";
 import { shownMasked } from "../settings/mask-settings.ts";
-import { parseSettings } from "../settings/parse-settings.ts";
+import type { SkippedFilter } from "../delivery/skipped-call.ts";
+import { parseSettings, type Source } from "../settings/parse-settings.ts";
+import type { Acceptance, StoreState } from "../store/delivery-store.ts";
 import type { SenderSettings } from "../settings/settings.ts";
 import { Acceptor } from "./acceptor.ts";
-import type { CallIntake, Intake, TakenCall } from "./call-intake.ts";
-import { checkCloseOptions, checkDeleteOptions, checkDeliveryFilter } from "./check-options.ts";
+import type { CallIntake } from "./call-intake.ts";
+import { checkCallOptions, checkCloseOptions, checkDeleteOptions } from "./check-options.ts";
 import { closeParts } from "./close-parts.ts";
 import type { Engine, EngineParts } from "./engine.ts";
 import { type ProfileSync, ProfileSyncer } from "./profile-sync.ts";
+import { DeliveryReader } from "./delivery-reader.ts";
+import type { DeliveryPage, SkippedPage } from "./pages.ts";
+import { Recovery } from "./recovery.ts";
+import type { ResendAll, ResendOptions } from "./resend-options.ts";
+import type { SettingsKeeper } from "./settings-keeper.ts";
 import {
+  type AcceptOptions,
   type CallOptions,
   type CloseOptions,
   type DeleteOptions,
@@ -39,6 +47,8 @@ export interface ForwarderParts extends EngineParts {
   readonly engine: Engine;
   readonly intake: CallIntake;
   readonly waiters: Waiters;
+  readonly keeper: SettingsKeeper;
+  readonly storeWatch: { readonly state: StoreState };
 }
 
 const DEFAULT_CLOSE_MS = 10_000;
@@ -48,6 +58,8 @@ export class Forwarder implements Sender {
   readonly #parts: ForwarderParts;
   readonly #acceptor: Acceptor;
   readonly #profiles: ProfileSyncer;
+  readonly #reader: DeliveryReader;
+  readonly #recovery: Recovery;
   #settings: SenderSettings;
   #closing: Promise<void> | undefined;
 
@@ -56,7 +68,12 @@ export class Forwarder implements Sender {
     this.#settings = settings;
     this.#acceptor = new Acceptor(parts);
     this.#profiles = new ProfileSyncer(parts.intake, parts.store, this.#acceptor);
-    this.configure(settings);
+    this.#reader = new DeliveryReader(parts);
+    const { newId, now } = parts.intake;
+    this.#recovery = new Recovery({ store: parts.store, acceptor: this.#acceptor, newId, now });
+    // Without any, a sender waits for those that other processes share.
+    this.#apply(settings, settings.sources.length === 0 ? [] : parseSettings(settings));
+    parts.keeper.follow(this.#apply);
   }
 
   identify(call: IdentifyCall, options?: CallOptions): Promise<Receipt> {
@@ -83,11 +100,14 @@ export class Forwarder implements Sender {
     return this.#forward("alias", call, options);
   }
 
-  async accept(calls: readonly JudgedCall[], options?: CallOptions): Promise<readonly Receipt[]> {
+  async accept(calls: readonly JudgedCall[], options: AcceptOptions = {}): Promise<readonly Receipt[]> {
     this.#assertOpen();
+    checkCallOptions("accept", options);
+    const { uniqueFor } = options;
+    const uniqueForMs =
+      uniqueFor === undefined ? undefined : parseDuration(uniqueFor, "accept({ uniqueFor })");
     const intake = this.#parts.intake.takeJudged(calls, options);
-    await this.#store(intake);
-    return intake.taken.map((taken) => this.#receipt(taken));
+    return this.#accept({ ...intake, uniqueForMs });
   }
 
   async deleteUser(userId: string, options: DeleteOptions = {}): Promise<readonly Receipt[]> {
@@ -96,9 +116,7 @@ export class Forwarder implements Sender {
     const { intake } = this.#parts;
     const named = options.sources?.map((source) => intake.sourceOf({ source }));
     const sources = [...new Set(named ?? intake.sources)].filter(({ enabled }) => enabled.length > 0);
-    const taken = intake.takeDelete(sources, userId, options.timestamp);
-    await this.#store(taken);
-    return taken.taken.map((one) => this.#receipt(one));
+    return this.#accept(intake.takeDelete(sources, userId, options.timestamp));
   }
 
   async syncAudience(name: string, userIds: Iterable<string>, options?: CallOptions): Promise<SyncReceipt> {
@@ -141,32 +159,49 @@ export class Forwarder implements Sender {
 
   async deliveries(filter: DeliveryFilter = {}): Promise<readonly Delivery[]> {
     this.#assertOpen();
-    checkDeliveryFilter(filter);
-    const { store, engine } = this.#parts;
-    const summaries = await store.list(filter);
-    const deliveries = await Promise.all(summaries.map(({ id, source }) => store.find(id, source)));
-    // What was removed between the two is no longer kept.
-    return deliveries.flatMap((delivery) => (delivery === undefined ? [] : engine.shown(delivery)));
+    return this.#reader.deliveries(filter);
   }
 
   async delivery(id: string): Promise<Delivery | undefined> {
     this.#assertOpen();
-    const found = await this.#parts.store.find(id);
-    return found && this.#parts.engine.shown(found);
+    return this.#reader.delivery(id);
   }
 
-  async resend(id: string): Promise<Receipt> {
+  async summaries(filter: DeliveryFilter = {}): Promise<DeliveryPage> {
     this.#assertOpen();
-    const { store, intake } = this.#parts;
-    const original = await store.find(id);
-    const next = { id: intake.newId(), acceptedAt: intake.now() };
-    if (original === undefined || !(await this.#acceptor.working(store.repeat(id, next)))) {
-      throw new RangeError(
-        `resend(): no delivery ${JSON.stringify(id)} in the store. Finished deliveries are kept for \`keepFor\`.`,
-      );
-    }
-    this.#acceptor.tellRepeat(original, next);
-    return this.#receipt({ messageId: original.messageId, deliveries: [next.id], skipped: undefined });
+    return this.#reader.summaries(filter);
+  }
+
+  async count(filter: DeliveryFilter = {}): Promise<number> {
+    this.#assertOpen();
+    return this.#reader.count(filter);
+  }
+
+  async skipped(filter: SkippedFilter = {}): Promise<SkippedPage> {
+    this.#assertOpen();
+    return this.#reader.skipped(filter);
+  }
+
+  resend(id: string, options?: ResendOptions): Promise<Receipt>;
+  resend(what: ResendAll): Promise<{ readonly resent: number }>;
+  async resend(
+    what: string | ResendAll,
+    options?: ResendOptions,
+  ): Promise<Receipt | { readonly resent: number }> {
+    this.#assertOpen();
+    if (typeof what !== "string") return this.#recovery.resendAll(what);
+    const { newId, messageId, source } = await this.#recovery.resend(what, options ?? {});
+    return this.#receipt(source, { messageId, deliveries: [newId], skipped: undefined });
+  }
+
+  async retry(id: string): Promise<boolean> {
+    this.#assertOpen();
+    return this.#parts.store.hasten(id);
+  }
+
+  async clear(filter: DeliveryFilter = {}): Promise<number> {
+    this.#assertOpen();
+    return this.#recovery.clear(filter);
   }
 
   async stats(): Promise<SenderStats> {
@@ -178,14 +213,18 @@ export class Forwarder implements Sender {
     return this.#settings;
   }
 
+  get storeState(): StoreState {
+    return this.#parts.storeWatch.state;
+  }
+
   configure(settings: SenderSettings): void {
     this.#assertOpen();
-    const sources = parseSettings(settings);
-    this.#settings = shownMasked(structuredClone({ sources: settings.sources }));
-    this.#parts.intake.sources = sources;
-    this.#parts.engine.configure(sources);
-    this.#parts.waiters.destinations = sources.flatMap(({ enabled }) => enabled);
-    this.#parts.waiters.changed();
+    this.#apply(settings, parseSettings(settings));
+  }
+
+  async update(settings: SenderSettings): Promise<void> {
+    this.#assertOpen();
+    await this.#parts.keeper.update(settings);
   }
 
   close(options: CloseOptions = {}): Promise<void> {
@@ -199,9 +238,19 @@ export class Forwarder implements Sender {
     return this.close();
   }
 
+  readonly #apply = (settings: SenderSettings, sources: readonly Source[]): void => {
+    const { intake, engine, waiters } = this.#parts;
+    this.#settings = shownMasked(structuredClone({ sources: settings.sources }));
+    intake.sources = sources;
+    engine.configure(sources);
+    waiters.destinations = sources.flatMap(({ enabled }) => enabled);
+    waiters.changed();
+  };
+
   /** Closes everything, even when a part fails or hangs. */
   async #close(deadlineMs: number): Promise<void> {
-    const { waiters, events } = this.#parts;
+    const { waiters, events, keeper } = this.#parts;
+    keeper.close();
     try {
       await closeParts(this.#parts, deadlineMs);
     } finally {
@@ -212,27 +261,26 @@ export class Forwarder implements Sender {
 
   async #forward<T extends CallType>(type: T, call: Calls[T], options?: CallOptions): Promise<Receipt> {
     this.#assertOpen();
-    const intake = this.#parts.intake.take(type, call, options);
-    await this.#store(intake);
+    const [receipt] = await this.#accept(this.#parts.intake.take(type, call, options));
     // One call in, one out.
-    return this.#receipt(intake.taken[0] as TakenCall);
+    return receipt as Receipt;
   }
 
-  async #store(intake: Intake): Promise<void> {
-    await this.#acceptor.accept(intake);
-    for (const { messageId, type, source, event, identity, skipped } of intake.taken) {
-      if (skipped === undefined) continue;
-      const call = { messageId, type, source, event, identity };
-      this.#parts.events.emit("skipped", { ...call, reason: skipped });
-    }
+  async #accept(acceptance: Acceptance): Promise<readonly Receipt[]> {
+    const accepted = await this.#acceptor.accept(acceptance);
+    return accepted.map(({ call: { messageId, source, skipped }, deliveries, isRepeat }) =>
+      isRepeat
+        ? { messageId, deliveries, repeat: true, settled: () => Promise.resolve([]) }
+        : this.#receipt(source, { messageId, deliveries, skipped: skipped?.reason }),
+    );
   }
 
-  #receipt({
-    messageId,
-    deliveries,
-    skipped,
-  }: Pick<TakenCall, "messageId" | "deliveries" | "skipped">): Receipt {
-    return { messageId, deliveries, skipped, settled: () => this.#parts.waiters.settled(deliveries) };
+  #receipt(
+    source: string,
+    { messageId, deliveries, skipped }: Pick<Receipt, "messageId" | "deliveries" | "skipped">,
+  ): Receipt {
+    const settled = (): Promise<readonly Delivery[]> => this.#parts.waiters.settled(deliveries, source);
+    return { messageId, deliveries, skipped, settled };
   }
 
   #syncReceipt(sync: ProfileSync): SyncReceipt {

@@ -3,16 +3,10 @@ import { buildMessage, record } from "../calls/message.ts";
 import { CallError } from "../calls/call-error.ts";
 import { audienceChanges, snakeCase, type TraitChange, traitChanges } from "../profiles/trait-diff.ts";
 import type { Source } from "../settings/parse-settings.ts";
-import type {
-  Acceptance,
-  DeliveryStore,
-  NewCall,
-  NewDelivery,
-  NewMessage,
-  TraitOwner,
-} from "../store/delivery-store.ts";
+import type { Acceptance, DeliveryStore, TraitOwner } from "../store/delivery-store.ts";
+import { StoreError } from "../store/store-error.ts";
 import type { Acceptor } from "./acceptor.ts";
-import type { CallIntake } from "./call-intake.ts";
+import { type CallIntake, newIntake } from "./call-intake.ts";
 import { checkCallOptions } from "./check-options.ts";
 import type { SkipReason } from "../delivery/skipped-call.ts";
 import type { CallOptions } from "./sender.ts";
@@ -28,6 +22,9 @@ export interface ProfileSync {
 
 /** Finds the changes for a destination, given what it knows of the trait: JSON text by user. */
 type FindChanges = (known: ReadonlyMap<string, string>) => readonly TraitChange[];
+
+/** How often what another process changes is read again. One of them always gets on. */
+const MOST_RUNS = 50;
 
 const NOTHING: ReadonlyMap<string, string> = new Map();
 
@@ -102,7 +99,8 @@ export class ProfileSyncer {
     }
     // What is known of a trait must not change between reading it and storing the changes.
     const key = `${source.name}/${trait}`;
-    const run = (): Promise<ProfileSync> => this.#run(source, trait, owner, findChanges);
+    const run = (): Promise<ProfileSync> =>
+      asLongAsItChanges(() => this.#run(source, trait, owner, findChanges));
     const result = (this.#running.get(key) ?? Promise.resolve()).then(run, run);
     this.#running.set(key, result);
     const forget = (): void => {
@@ -150,11 +148,7 @@ export class ProfileSyncer {
 
   /** One Identify for each change. They are stored with the changes, so that neither is without the other. */
   #acceptanceOf(source: Source, trait: string, announcements: readonly Announcement[]): Acceptance {
-    const gathered: { calls: NewCall[]; messages: NewMessage[]; deliveries: NewDelivery[] } = {
-      calls: [],
-      messages: [],
-      deliveries: [],
-    };
+    const gathered = newIntake();
     const { newId: messageId, now } = this.#intake;
     for (const { userId, value, destinations } of announcements) {
       const call = record("identify", { userId, traits: { [trait]: value } }, { messageId, now });
@@ -163,6 +157,17 @@ export class ProfileSyncer {
       this.#intake.addMessage(gathered, source, message, destinations);
     }
     return gathered;
+  }
+}
+
+/** Reads again what is known of a trait when another process has changed it meanwhile. */
+async function asLongAsItChanges<T>(run: () => Promise<T>): Promise<T> {
+  for (let left = MOST_RUNS; ; left -= 1) {
+    try {
+      return await run();
+    } catch (error) {
+      if (left <= 1 || !(error instanceof StoreError) || error.code !== "ERR_STORE_CHANGED") throw error;
+    }
   }
 }
 

@@ -26,6 +26,16 @@ export interface EngineOptions {
   readonly failingAfter?: number | undefined;
   /** Blocks endpoints on private networks and on this machine too. Default: `false`. */
   readonly blockPrivateNetworks?: boolean | undefined;
+  /**
+   * Whether due deliveries are sent. With `false` this process only accepts, and others on the same store deliver.
+   * Default: `true`.
+   */
+  readonly deliver?: boolean | undefined;
+  /**
+   * Whose events listeners get: those of this sender, or of all processes on the store too, as far as they are known.
+   * Default: `"own"`.
+   */
+  readonly events?: "own" | "all" | undefined;
   /** What carries attempts to endpoints. The sender closes it. Default: `createTransport()`. */
   readonly transport?: Transport | undefined;
 }
@@ -39,8 +49,14 @@ export interface SingleEndpointOptions extends EngineOptions, EndpointSettings {
 /** Sources and destinations in full. */
 export interface SourcesOptions extends EngineOptions, SenderSettings {}
 
-/** What `createSender` takes: one endpoint, or sources in full. */
-export type SenderOptions = SingleEndpointOptions | SourcesOptions;
+/** The settings that other processes on the same store share. */
+export interface SharedSettingsOptions extends EngineOptions {
+  /** Takes the settings from the store, and follows them. Until there are any, nothing is accepted or sent. */
+  readonly sources: "shared";
+}
+
+/** What `createSender` takes: one endpoint, sources in full, or the settings of the store. */
+export type SenderOptions = SingleEndpointOptions | SourcesOptions | SharedSettingsOptions;
 
 /** The names of {@link EngineOptions}, which every form takes. */
 export const ENGINE_NAMES: OptionNames<EngineOptions> = {
@@ -50,6 +66,8 @@ export const ENGINE_NAMES: OptionNames<EngineOptions> = {
   attemptTimeout: true,
   seed: true,
   failingAfter: true,
+  deliver: true,
+  events: true,
   blockPrivateNetworks: true,
   transport: true,
 };
@@ -66,6 +84,7 @@ export const SENDER_HINTS: OptionHints = {
   sharedSecret: "it is called secret here",
   shared_secret: "it is called secret here",
   timeout: "it is called attemptTimeout here",
+  delivers: "it is called deliver here",
 };
 
 /** What the short form takes for its one endpoint belongs to one of several here. */

@@ -12,7 +12,10 @@ import type {
 import type { Attempt } from "../delivery/attempt.ts";
 import type { DeliveryFilter } from "../delivery/delivery-filter.ts";
 import type { Delivery, DeliveryInfo } from "../delivery/delivery.ts";
-import type { SkipReason } from "../delivery/skipped-call.ts";
+import type { StoreState } from "../store/delivery-store.ts";
+import type { SkippedFilter, SkipReason } from "../delivery/skipped-call.ts";
+import type { DeliveryPage, SkippedPage } from "./pages.ts";
+import type { ResendAll, ResendOptions } from "./resend-options.ts";
 import type { SenderSettings } from "../settings/settings.ts";
 import type { CallOrigin } from "../calls/message.ts";
 import type { FailureStreak } from "./endpoint-recorder.ts";
@@ -23,6 +26,11 @@ export interface JudgedCall extends Omit<RecordedCall, "messageId"> {
   readonly messageId?: string | undefined;
   /** What is known of how the call came here, for destinations that include it. */
   readonly origin?: CallOrigin | undefined;
+  /**
+   * By what a repeat of the call is recognised within its source, such as its type and messageId: at most 1,024 characters.
+   * It counts with {@link AcceptOptions.uniqueFor}. A call without one is never a repeat.
+   */
+  readonly key?: string | undefined;
 }
 
 /** Which source a call belongs to. Needed when there are several. */
@@ -33,6 +41,15 @@ export interface CallOptions {
   readonly writeKey?: string | undefined;
 }
 
+/** Options of {@link Sender.accept}. */
+export interface AcceptOptions extends CallOptions {
+  /**
+   * Leaves out calls whose `key` the source had within this time, and remembers the keys of the others, in the transaction
+   * that stores them. Default: keys are not looked at.
+   */
+  readonly uniqueFor?: Duration | undefined;
+}
+
 /** Proof that a call was accepted: its message and deliveries are stored. */
 export interface Receipt {
   /** `messageId` of the message. */
@@ -41,6 +58,8 @@ export interface Receipt {
   readonly deliveries: readonly string[];
   /** Why the call has no delivery, if it has none. */
   readonly skipped?: SkipReason | undefined;
+  /** The call was left out: it had been accepted before (see {@link AcceptOptions.uniqueFor}). */
+  readonly repeat?: true | undefined;
   /**
    * Waits until every delivery of the message has ended, in whichever state, and resolves to the deliveries with their
    * attempts. Rejects with a {@link SenderClosedError} if the sender closes first.
@@ -112,6 +131,13 @@ export interface SenderEvents {
   failing: FailureStreak;
   /** An endpoint that was failing has accepted a message. */
   recovered: FailureStreak;
+  /**
+   * Another process took a delivery over while this one was sending it, because its claim had run out. What the attempts
+   * came to is logged, and does not count.
+   */
+  lost: { readonly delivery: DeliveryInfo; readonly attempts: readonly Attempt[] };
+  /** The store can be used, or cannot: see {@link StoreState}. */
+  storeState: StoreState;
   /** The store failed while no caller was waiting. Accepted deliveries stay pending and are tried again. */
   storeError: { readonly error: Error };
 }
@@ -158,14 +184,16 @@ export interface Sender {
    * none. Their size is not checked again, so what the server has merged into a call does not count.
    *
    * @param calls Calls that follow the rules of `@countersign/protocol`, with their time.
-   * @returns The receipts, in the order of the calls.
+   * @returns The receipts, in the order of the calls. That of a repeat has `repeat: true`, and no deliveries.
    * @throws CallError when an item is not a recorded call, or no source fits the options
+   * @throws StoreError `ERR_STORE_UNKNOWN` when the connection to the store broke, and whether the calls were stored could
+   *   not be found out. Accept them again with the same keys and `uniqueFor`: what was stored is then left out.
    * @example
    * ```ts
-   * const receipts = await sender.accept(calls, { writeKey: "WK1" });
+   * const receipts = await sender.accept(calls, { writeKey: "WK1", uniqueFor: "24h" });
    * ```
    */
-  accept(calls: readonly JudgedCall[], options?: CallOptions): Promise<readonly Receipt[]>;
+  accept(calls: readonly JudgedCall[], options?: AcceptOptions): Promise<readonly Receipt[]>;
   /** Sends a deletion notification for each affected source with an enabled destination (spec 1). */
   deleteUser(userId: string, options?: DeleteOptions): Promise<readonly Receipt[]>;
   /**
@@ -199,26 +227,82 @@ export interface Sender {
   /** Resolves when no delivery to an enabled destination is pending. With a virtual clock, advance it first. */
   idle(): Promise<void>;
   /**
-   * Deliveries that the store keeps, the newest first.
+   * Deliveries that the store keeps, the newest first, in full: with their bodies and attempts.
    *
    * @throws TypeError when the filter has an unknown field
    */
   deliveries(filter?: DeliveryFilter): Promise<readonly Delivery[]>;
+  /**
+   * A page of deliveries, the newest first, without bodies and responses.
+   *
+   * @throws TypeError when the filter has an unknown field, or its `after` is no cursor
+   * @example
+   * ```ts
+   * const first = await sender.summaries({ state: ["failed", "expired"], since: Date.now() - 3_600_000 });
+   * const second = await sender.summaries({ state: ["failed", "expired"], after: first.next });
+   * ```
+   */
+  summaries(filter?: DeliveryFilter): Promise<DeliveryPage>;
+  /** How many deliveries match, whatever the limit of the filter. */
+  count(filter?: DeliveryFilter): Promise<number>;
+  /** A page of accepted calls that went to no destination, the newest first. */
+  skipped(filter?: SkippedFilter): Promise<SkippedPage>;
   /** One delivery, if the store keeps it. */
   delivery(id: string): Promise<Delivery | undefined>;
-  /** Sends the same bytes again to the same destination, as a new delivery. */
-  resend(id: string): Promise<Receipt>;
+  /**
+   * Sends a delivery again to the same destination, as a new one: the same bytes, or others.
+   *
+   * @throws RangeError when the store does not keep the delivery
+   * @throws TypeError when an option is wrong
+   */
+  resend(id: string, options?: ResendOptions): Promise<Receipt>;
+  /**
+   * Sends every delivery again that matches and was accepted before now: each once, whatever is accepted meanwhile.
+   *
+   * Rejects when the store fails, or with the signal's reason. What was sent again by then stays so.
+   *
+   * @throws TypeError when the filter is empty or has an unknown field
+   * @example
+   * ```ts
+   * await sender.resend({ filter: { state: "failed", since: Date.parse("2026-01-31T14:00:00Z") } });
+   * ```
+   */
+  resend(what: ResendAll): Promise<{ readonly resent: number }>;
+  /**
+   * Tries a waiting delivery now, whatever it waits for.
+   *
+   * @returns false when it has ended, is being sent, or is not kept
+   */
+  retry(id: string): Promise<boolean>;
+  /**
+   * Removes deliveries that have ended and match the filter; all of them without one.
+   *
+   * @returns how many
+   * @throws TypeError when the filter names the state `pending`
+   */
+  clear(filter?: Omit<DeliveryFilter, "after" | "limit">): Promise<number>;
   /** Usage, deliveries by state, outcomes and response times. */
   stats(): Promise<SenderStats>;
   /** The settings in force. */
   readonly settings: SenderSettings;
   /**
-   * Replaces the settings; the next attempt of each delivery follows them. Deliveries to a destination that is
-   * disabled or removed wait until it comes back.
+   * Replaces the settings of this process; the next attempt of each delivery follows them. Deliveries to a destination that
+   * is disabled or removed wait until it comes back.
    *
    * @throws SettingsError naming everything that is wrong; the old settings then stay in force.
    */
   configure(settings: SenderSettings): void;
+  /**
+   * Replaces the settings like `configure()`, in every process that shares the store: the others follow within a second.
+   * Where one process owns the store, as with `sqliteStore`, it is the same as `configure()`.
+   *
+   * @throws SettingsError naming everything that is wrong; the old settings then stay in force.
+   * @throws SettingsChangedError when another process has changed the settings since this one read them; `settings` has
+   *   them then.
+   */
+  update(settings: SenderSettings): Promise<void>;
+  /** Whether the store can be used, as far as is known. */
+  readonly storeState: StoreState;
   /**
    * Waits for attempts in progress, gives up those that take too long, and closes everything by the deadline. With a
    * store on disk, pending deliveries continue at the next start. Idempotent.

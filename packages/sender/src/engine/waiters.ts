@@ -31,9 +31,9 @@ export class Waiters {
     this.#store = store;
   }
 
-  /** Resolves to the deliveries when all have ended. */
-  settled(ids: readonly string[]): Promise<readonly Delivery[]> {
-    return this.#keepAlive.until(Promise.all(ids.map((id) => this.#settledOne(id))));
+  /** Resolves to the deliveries of a source when all have ended. */
+  settled(ids: readonly string[], source?: string): Promise<readonly Delivery[]> {
+    return this.#keepAlive.until(Promise.all(ids.map((id) => this.#settledOne(id, source))));
   }
 
   /** Resolves when nothing is being accepted and nothing is pending. */
@@ -50,6 +50,14 @@ export class Waiters {
       await change;
     }
   }
+
+  /** What happened elsewhere may have been missed: everybody who waits asks the store again. */
+  readonly missed = (): void => {
+    const waiting = [...this.#byDelivery.values()].flatMap((waiters) => [...waiters]);
+    this.#byDelivery.clear();
+    for (const { wake } of waiting) wake();
+    this.changed();
+  };
 
   /** Wakes those who wait for a delivery that has ended. */
   readonly ended = (id: string): void => {
@@ -91,26 +99,36 @@ export class Waiters {
     return this.destinations.reduce((sum, key) => sum + (counts.get(key)?.pending ?? 0), 0);
   }
 
-  async #settledOne(id: string): Promise<Delivery> {
-    if (this.#isClosed) throw closedError(id);
-    let waiter: Waiter | undefined;
-    // Registered before the store is asked, or an end between the two would be missed.
+  async #settledOne(id: string, source: string | undefined): Promise<Delivery> {
+    for (;;) {
+      if (this.#isClosed) throw closedError(id);
+      // Registered before the store is asked, or an end between the two would be missed.
+      const [end, waiter] = this.#wait(id);
+      const delivery = await this.#store.find(id, source).catch((error: unknown) => {
+        this.#forget(id, waiter);
+        throw error;
+      });
+      if (delivery?.state === "pending") {
+        await end;
+        continue;
+      }
+      this.#forget(id, waiter);
+      if (delivery !== undefined) return delivery;
+      throw new RangeError(`Delivery ${id} has ended, and the store no longer keeps it.`);
+    }
+  }
+
+  /** A promise of the delivery's end, and what fulfils it. */
+  #wait(id: string): [Promise<void>, Waiter] {
+    let waiter!: Waiter;
     const end = new Promise<void>((wake, fail) => {
       waiter = { wake, fail };
-      const waiters = this.#byDelivery.get(id) ?? new Set();
-      this.#byDelivery.set(id, waiters.add(waiter));
     });
     // The sender may close while the store is asked, when nobody listens to this promise yet.
     end.catch(() => {});
-    let delivery = await this.#store.find(id);
-    if (delivery?.state === "pending") {
-      await end;
-      delivery = await this.#store.find(id);
-    } else if (waiter !== undefined) {
-      this.#forget(id, waiter);
-    }
-    if (delivery !== undefined) return delivery;
-    throw new RangeError(`Delivery ${id} has ended, and the store no longer keeps it.`);
+    const waiters = this.#byDelivery.get(id) ?? new Set();
+    this.#byDelivery.set(id, waiters.add(waiter));
+    return [end, waiter];
   }
 
   #forget(id: string, waiter: Waiter): void {

@@ -24,3 +24,10 @@ export class SettingsError extends TypeError {
     this.issues = issues;
   }
 }
+
+/** Another process has changed the shared settings since they were read. */
+export class SettingsChangedError extends Error {
+  override readonly name = "SettingsChangedError";
+  /** Stable, for programs. */
+  readonly code = "ERR_SETTINGS_CHANGED";
+}

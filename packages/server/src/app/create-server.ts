@@ -89,8 +89,8 @@ const DEFAULT_DEADLINE_MS = 10_000;
 const ATTEMPT_TIMEOUT_MS = 5_000;
 const MAX_BYTES_IN_MEMORY = 256 * 1_024 * 1_024;
 const MAX_BYTES_ON_DISK = 8 * 1_024 * 1_024 * 1_024;
-/** How much the ids of repeats may take, in addition to the deliveries. */
-const LEDGER_SHARE = 0.25;
+/** How much rejected messages may take, in addition to the deliveries. */
+const LEDGER_SHARE = 0.0625;
 
 /**
  * Starts the server that published client libraries can talk to, and that forwards what they record as signed webhooks.

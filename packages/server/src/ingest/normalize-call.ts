@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import {
   CALL_FIELDS,
   CALL_TYPES,
@@ -9,6 +10,7 @@ import {
   missingField,
   nestsDeeperThan,
   OBJECT_FIELDS,
+  repeatContent,
   TEXT_FIELDS,
   type CallType,
   type RecordedCall,
@@ -25,8 +27,10 @@ export interface IngestedCall extends Omit<RecordedCall, "messageId" | keyof Obj
   readonly messageId?: string;
   /** For destinations that include it. */
   readonly origin?: CallOrigin;
-  /** What a repeat of this call is recognised by. Absent if the client gave the call no identity. */
-  readonly dedupeKey?: string;
+  /** What a repeat of this call is recognised by (ADR 19). Absent if the client gave the call no identity. */
+  readonly key?: string;
+  /** What the ledger of an earlier version recognises it by. */
+  readonly formerKey?: string;
 }
 
 /** `context` and `integrations` of a batch, measured once for all of its messages. */
@@ -107,19 +111,34 @@ function toCall(message: unknown, surroundings: CallSurroundings): IngestedCall 
   const text = readTexts(type, recorded);
   const missing = missingField(type, text);
   if (missing) throw new Rejected(missing.rule);
-  const dedupeKey = text.messageId === undefined ? surroundings.fallbackKey : keyOf(text.messageId);
   return {
     type,
     ...text,
     ...readObjects(type, recorded, surroundings),
     timestamp: readCallTime(message, surroundings),
     origin: readOrigin(message, surroundings),
-    ...(dedupeKey !== undefined && { dedupeKey }),
+    ...keysOf(type, text.messageId, surroundings.fallbackKey, recorded),
   };
 }
 
-/** A `messageId` that looks like a place in a batch is made longer than any other, so that it is not taken for one. */
-function keyOf(messageId: string): string {
+/** The same call again has the same key, and another call with a used id another one. What is hashed names its kind. */
+function keysOf(
+  type: CallType,
+  messageId: string | undefined,
+  place: string | undefined,
+  recorded: JsonRecord,
+): Pick<IngestedCall, "key" | "formerKey"> {
+  if (messageId === undefined && place === undefined) return {};
+  const identity = messageId === undefined ? ["place", place] : ["id", messageId];
+  const hash = createHash("sha256").update(JSON.stringify([...identity, type, repeatContent(recorded)]));
+  return {
+    key: hash.digest("base64url"),
+    formerKey: messageId === undefined ? (place ?? "") : formerKeyOf(messageId),
+  };
+}
+
+/** A `messageId` that looks like a place in a batch was made longer than any other, so that it was not taken for one. */
+function formerKeyOf(messageId: string): string {
   return /#\d+$/.test(messageId) ? messageId.padEnd(MAX_MESSAGE_ID_LENGTH + 1, "#") : messageId;
 }
 

@@ -2,6 +2,7 @@ import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 import Database from "libsql";
 import type { Rejection } from "../ingest/rejection-reasons.ts";
 import { messageOf, ServerError } from "../errors/server-error.ts";
+import { type SeenKey, SeenTable } from "./seen-table.ts";
 
 /** A rejected message as it is kept. */
 export interface KeptRejection extends Omit<Rejection, "message"> {
@@ -15,31 +16,19 @@ export interface KeptRejection extends Omit<Rejection, "message"> {
   readonly message: string;
 }
 
-/** A `messageId` within its source. */
-export interface SeenKey {
-  readonly source: string;
-  readonly key: string;
-}
-
-/** How long a `messageId` is remembered: 24 hours. */
-const DEDUPE_WINDOW_MS = 24 * 60 * 60 * 1_000;
-const SCHEMA_VERSION = 1;
+/** Files of version 1 have a table of messages seen as well. It is removed when the last of them is too old. */
+const SCHEMA_VERSION = 2;
 const MAX_REJECTIONS = 1_000;
-/** How much of a ledger rejected messages may take: they never get old, and ids of messages need the rest. */
-const SHARE_OF_REJECTIONS = 0.25;
 const MAX_MESSAGE_CHARACTERS = 32_768;
-const FORGOTTEN_AT_ONCE = 5_000;
 
 const SCHEMA = `
-  CREATE TABLE seen (source TEXT NOT NULL, key TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (source, key)) WITHOUT ROWID;
-  CREATE INDEX seen_at ON seen (at);
   CREATE TABLE rejections (id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, source TEXT, rejection TEXT NOT NULL, message TEXT NOT NULL);
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
 /**
- * What the server remembers in addition to the deliveries: which messages it has accepted, so that the repeats of a
- * client's retry are recognised after a restart too, and the last thousand messages it has rejected.
+ * What the server remembers in addition to the deliveries: the last thousand messages it has rejected. In the file of an earlier
+ * version, also which messages that one accepted.
  *
  * Writes of one turn of the event loop share one transaction, and so one flush to the disk.
  */
@@ -47,45 +36,30 @@ export class Ledger {
   readonly #db: Database.Database;
   readonly #statements: Statements;
   readonly #maxBytes: number;
+  readonly #seen: SeenTable | undefined;
   #pending: Write[] = [];
 
   /**
    * @param path A file, made when it is not there, or `:memory:`.
-   * @param maxBytes The most that it may hold.
+   * @param maxBytes The most that rejected messages may take.
    * @throws ServerError if the file is not a ledger, or was written by a newer version.
    */
   constructor(path: string, maxBytes: number = Number.POSITIVE_INFINITY) {
     this.#db = open(path);
     this.#statements = prepare(this.#db);
     this.#maxBytes = maxBytes;
+    this.#seen = versionOf(this.#db) === 1 ? new SeenTable(this.#db, SCHEMA_VERSION) : undefined;
   }
 
-  /** Whether there is room for the ids of some thousand messages. Ids that are too old are removed first. */
-  hasRoom(now: number): boolean {
-    if (this.#usedBytes() < this.#maxBytes) return true;
-    this.#statements.forget.run(now - DEDUPE_WINDOW_MS, FORGOTTEN_AT_ONCE);
-    return this.#usedBytes() < this.#maxBytes;
+  /** Whether an earlier version accepted a message within the 24 hours before `now`. */
+  hasSeen(key: SeenKey, now: number): boolean {
+    return this.#seen?.has(key, now) ?? false;
   }
 
-  #usedBytes(): number {
-    const { bytes } = this.#statements.used.get() as { readonly bytes: number };
-    return bytes;
-  }
-
-  /** Whether a message was accepted within the 24 hours before `now`. */
-  hasSeen({ source, key }: SeenKey, now: number): boolean {
-    return this.#statements.isSeen.get(source, stored(key), now - DEDUPE_WINDOW_MS) !== undefined;
-  }
-
-  /** Remembers an accepted message. Resolves when that is on disk. */
-  remember({ source, key }: SeenKey, now: number): Promise<void> {
-    return this.#write(now, () => this.#statements.remember.run(source, stored(key), now));
-  }
-
-  /** Keeps rejected messages; the oldest beyond a thousand go, and those beyond a quarter of the room. */
+  /** Keeps rejected messages; the oldest beyond a thousand go, and those beyond the room for them. */
   keepRejections(rejections: readonly Rejection[], source: string | undefined, now: number): Promise<void> {
-    const maxBytes = Math.min(this.#maxBytes * SHARE_OF_REJECTIONS, Number.MAX_SAFE_INTEGER);
-    return this.#write(now, () => {
+    const maxBytes = Math.min(this.#maxBytes, Number.MAX_SAFE_INTEGER);
+    return this.#write(() => {
       for (const { message, ...rejection } of rejections.slice(-MAX_REJECTIONS)) {
         this.#statements.keep.run(now, source ?? null, JSON.stringify(rejection), printed(message));
       }
@@ -113,22 +87,20 @@ export class Ledger {
     this.#db.close();
   }
 
-  #write(now: number, run: () => void): Promise<void> {
+  #write(run: () => void): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#pending.length === 0) setImmediate(() => this.#flush());
-      this.#pending.push({ now, run, resolve, reject });
+      this.#pending.push({ run, resolve, reject });
     });
   }
 
   #flush(): void {
     const batch = this.#pending;
     this.#pending = [];
-    const [first] = batch;
-    if (!first) return;
+    if (batch.length === 0) return;
     try {
       this.#db.transaction(() => {
         for (const { run } of batch) run();
-        this.#statements.forget.run(first.now - DEDUPE_WINDOW_MS, FORGOTTEN_AT_ONCE);
         this.#statements.trim.run(MAX_REJECTIONS);
       })();
       for (const { resolve } of batch) resolve();
@@ -138,35 +110,16 @@ export class Ledger {
   }
 }
 
-/**
- * SQLite would store every lone surrogate as the same character, and different messages would count as repeats. Such keys are
- * stored as JSON, and so is what looks like it.
- */
-function stored(key: string): string {
-  return /^"|\p{Surrogate}/u.test(key) ? JSON.stringify(key) : key;
-}
-
 interface Write {
-  readonly now: number;
   readonly run: () => void;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
-type Statements = Readonly<
-  Record<
-    "isSeen" | "remember" | "forget" | "keep" | "trim" | "trimBytes" | "rejections" | "used",
-    Database.Statement
-  >
->;
+type Statements = Readonly<Record<"keep" | "trim" | "trimBytes" | "rejections", Database.Statement>>;
 
 function prepare(db: Database.Database): Statements {
   return {
-    isSeen: db.prepare("SELECT 1 FROM seen WHERE source = ? AND key = ? AND at > ?"),
-    remember: db.prepare("INSERT OR REPLACE INTO seen (source, key, at) VALUES (?, ?, ?)"),
-    forget: db.prepare(
-      "DELETE FROM seen WHERE (source, key) IN (SELECT source, key FROM seen WHERE at <= ? LIMIT ?)",
-    ),
     keep: db.prepare("INSERT INTO rejections (at, source, rejection, message) VALUES (?, ?, ?, ?)"),
     trim: db.prepare("DELETE FROM rejections WHERE id <= (SELECT max(id) FROM rejections) - ?"),
     trimBytes: db.prepare(
@@ -174,11 +127,12 @@ function prepare(db: Database.Database): Statements {
          SELECT id, sum(octet_length(message) + octet_length(rejection)) OVER (ORDER BY id DESC) AS bytes FROM rejections
        ) WHERE bytes > ?)`,
     ),
-    used: db.prepare(
-      "SELECT (page_count - freelist_count) * page_size AS bytes FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
-    ),
     rejections: db.prepare("SELECT * FROM rejections ORDER BY id DESC LIMIT ?"),
   };
+}
+
+function versionOf(db: Database.Database): number {
+  return (db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version;
 }
 
 interface RejectionRow {
@@ -195,7 +149,7 @@ function open(path: string): Database.Database {
   try {
     // FULL: what is answered 200 must survive a power failure, not only a killed process.
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 1000;");
-    const version = (db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version;
+    const version = versionOf(db);
     if (version > SCHEMA_VERSION) {
       throw new ServerError(
         "ERR_DATA_VERSION",

@@ -47,6 +47,22 @@ describe("data written by the first release", () => {
     expect(idsOf(receiver)).toEqual(["m-new", "m-pending-1", "m-pending-2"]);
   });
 
+  it("recognises them for their 24 hours, and not longer", async () => {
+    const { server, receiver, clock } = await open();
+    const track = async (): Promise<void> => {
+      const body = { writeKey: "any", type: "track", userId: "u", event: "E", messageId: "m-delivered-1" };
+      expect((await send(`${server.url}/v1/track`, { method: "POST", body })).status).toBe(200);
+      await clock.advance("4h");
+    };
+    await clock.advance("19h");
+    await track();
+    expect(idsOf(receiver)).toEqual(["m-pending-1", "m-pending-2"]);
+    await clock.advance("1h");
+    await track();
+    await track();
+    expect(idsOf(receiver)).toEqual(["m-delivered-1", "m-pending-1", "m-pending-2"]);
+  });
+
   it("still knows the members of an audience, and the rejected messages", async () => {
     const { server } = await open();
     const body = { userIds: ["u-delivered-1", "u-new"] };

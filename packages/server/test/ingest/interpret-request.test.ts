@@ -76,7 +76,8 @@ describe("the messages of a batch", () => {
         type: "identify",
         userId: "u1",
         messageId: "node-next-1",
-        dedupeKey: "node-next-1",
+        key: expect.stringMatching(/^[\w-]{43}$/),
+        formerKey: "node-next-1",
         traits: { email: "a@b.co" },
         integrations: {},
         context: { library: { name: "@segment/analytics-node", version: "3.1.0" } },
@@ -199,20 +200,39 @@ describe("the messages of a batch", () => {
     });
   });
 
+  const keyOf = async (message: object): Promise<string | undefined> => {
+    const call = await one(message);
+    return "key" in call ? call.key : undefined;
+  };
+
   it("knows a repeat by messageId, and without one by its place in a batch that has one", async () => {
     const item = { type: "identify", userId: "u" };
-    const { calls } = await batch({ messageId: "b1", batch: [item, { ...item, messageId: "m1" }] });
-    expect(calls.map((call) => call.dedupeKey)).toEqual(["b1#0", "m1"]);
-    expect(calls[0]?.messageId).toBeUndefined();
-    expect(await one(item)).not.toHaveProperty("dedupeKey");
+    const twice = [item, item, { ...item, messageId: "m1" }];
+    const first = await batch({ messageId: "b1", batch: twice });
+    const again = await batch({ messageId: "b1", batch: twice });
+    const keys = first.calls.map(({ key }) => key);
+    expect(new Set(keys).size).toBe(3);
+    expect(again.calls.map(({ key }) => key)).toEqual(keys);
+    expect(first.calls[0]?.messageId).toBeUndefined();
+    expect(await one(item)).not.toHaveProperty("key");
+  });
+
+  it("knows a repeat that a client has stamped again, and no other message with its id (ADR 19)", async () => {
+    const message = { type: "track", userId: "u", messageId: "m1", event: "E", properties: { price: 1 } };
+    const key = await keyOf(message);
+    const times = { timestamp: now, originalTimestamp: now, sentAt: now };
+    expect(await keyOf({ ...message, ...times, context: { device: {} }, integrations: {} })).toBe(key);
+    const others = [{ properties: { price: 2 } }, { userId: "v" }, { event: "F" }, { type: "page" }];
+    const keys = await Promise.all(others.map((other) => keyOf({ ...message, ...other })));
+    expect(new Set([key, ...keys]).size).toBe(5);
   });
 
   it("never takes a message of a batch for the repeat of one whose messageId looks like its place", async () => {
     const { calls } = await batch({ messageId: "b1", batch: [{ type: "identify", userId: "u" }] });
-    expect(calls.map((call) => call.dedupeKey)).toEqual(["b1#0"]);
-    expect(await one({ type: "identify", userId: "u", messageId: "b1#0" })).toMatchObject({
-      dedupeKey: expect.stringMatching(/^b1#0#{96}$/),
-    });
+    const other = await one({ type: "identify", userId: "u", messageId: "b1#0" });
+    expect(calls.map(({ formerKey }) => formerKey)).toEqual(["b1#0"]);
+    expect(other).toMatchObject({ formerKey: expect.stringMatching(/^b1#0#{96}$/) });
+    expect(other).not.toMatchObject({ key: calls[0]?.key });
   });
 
   it("gives each message its own verdict, and names the place of a bad one", async () => {

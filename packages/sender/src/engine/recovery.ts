@@ -1,0 +1,126 @@
+import type { MessageType } from "@countersign/core";
+import { CALL_TYPES, isObject } from "@countersign/protocol";
+import { cursorOf } from "../delivery/cursor.ts";
+import { type DeliveryFilter, valuesOf } from "../delivery/delivery-filter.ts";
+import type { Delivery, DeliverySummary } from "../delivery/delivery.ts";
+import type { DeliveryStore, NewMessageContent } from "../store/delivery-store.ts";
+import type { Acceptor } from "./acceptor.ts";
+import type { ResendAll, ResendOptions } from "./resend-options.ts";
+import { checkBulkFilter, checkResendOptions } from "./check-options.ts";
+
+/** What a recovery works with. */
+interface RecoveryParts {
+  readonly store: DeliveryStore;
+  readonly acceptor: Acceptor;
+  readonly newId: () => string;
+  readonly now: () => number;
+}
+
+/** Deliveries sent again in one go, so that calls are accepted in between. */
+const PAGE = 100;
+
+const MESSAGE_TYPES: readonly MessageType[] = [...CALL_TYPES, "delete"];
+
+/** Deliveries removed in one go. */
+const REMOVED_AT_ONCE = 1_000;
+
+/** Sends deliveries again, tries waiting ones now, and removes ended ones. */
+export class Recovery {
+  readonly #parts: RecoveryParts;
+
+  constructor(parts: RecoveryParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Sends one delivery again.
+   *
+   * @throws RangeError when the store does not keep it
+   */
+  async resend(id: string, options: ResendOptions): Promise<Delivery & { readonly newId: string }> {
+    checkResendOptions(options);
+    const { store, acceptor, newId, now } = this.#parts;
+    const original = await store.find(id);
+    const next = { id: options.id ?? newId(), acceptedAt: now() };
+    const message = original && options.body !== undefined ? messageOf(options.body, original) : undefined;
+    if (original === undefined || !(await acceptor.repeat(original, { ...next, message }))) {
+      throw new RangeError(
+        `resend(): no delivery ${JSON.stringify(id)} in the store. Finished deliveries are kept for \`keepFor\`.`,
+      );
+    }
+    return { ...original, messageId: message?.messageId ?? original.messageId, newId: next.id };
+  }
+
+  /** Sends each delivery again that matches and was accepted before now, once. */
+  async resendAll({ filter, onProgress, signal }: ResendAll): Promise<{ readonly resent: number }> {
+    checkBulkFilter("resend({ filter })", filter);
+    if (Object.values(filter).every((value) => value === undefined)) {
+      throw new TypeError(
+        'resend({ filter }) needs at least one field, such as { state: ["failed", "expired"] }: without any it would send everything again.',
+      );
+    }
+    const { store, newId, now } = this.#parts;
+    const startedAt = now();
+    const until = Math.min(filter.until ?? Number.POSITIVE_INFINITY, startedAt + 1);
+    const matched = await store.count({ ...filter, until });
+    // New deliveries, those of this run too, stand before it in the list.
+    let after = cursorOf({ acceptedAt: startedAt, id: newId() });
+    let resent = 0;
+    for (;;) {
+      signal?.throwIfAborted();
+      const page = await store.list({ ...filter, after, limit: PAGE });
+      const repeated = await Promise.all(page.map((delivery) => this.#repeat(delivery)));
+      resent += repeated.filter(Boolean).length;
+      onProgress?.({ resent, matched: Math.max(matched, resent) });
+      const last = page.at(-1);
+      if (last === undefined || page.length < PAGE) return { resent };
+      after = cursorOf(last);
+    }
+  }
+
+  /** Removes ended deliveries that match and were accepted before now. */
+  async clear(filter: DeliveryFilter): Promise<number> {
+    checkBulkFilter("clear()", filter);
+    if (filter.state !== undefined && valuesOf<string>(filter.state).includes("pending")) {
+      throw new TypeError("clear() removes deliveries that have ended; none of them is pending.");
+    }
+    const { store, now } = this.#parts;
+    const until = Math.min(filter.until ?? Number.POSITIVE_INFINITY, now() + 1);
+    let removed = 0;
+    for (;;) {
+      const more = await store.remove({ ...filter, until, limit: REMOVED_AT_ONCE });
+      removed += more;
+      if (more === 0) return removed;
+    }
+  }
+
+  /** False when the store no longer keeps it. */
+  #repeat(original: DeliverySummary): Promise<boolean> {
+    const { acceptor, newId, now } = this.#parts;
+    return acceptor.repeat(original, { id: newId(), acceptedAt: now() });
+  }
+}
+
+/** What a changed body says of itself; what it does not say is as in the original. */
+function messageOf(body: Uint8Array | string, original: Delivery): NewMessageContent {
+  const bytes = typeof body === "string" ? Buffer.from(body) : Uint8Array.from(body);
+  const { type, messageId, userId, anonymousId, event } = fieldsOf(bytes);
+  const wanted = MESSAGE_TYPES.find((known) => known === type) ?? original.type;
+  const identity = [userId, anonymousId].find((id) => typeof id === "string" && id !== "");
+  return {
+    messageId: typeof messageId === "string" && messageId !== "" ? messageId : original.messageId,
+    type: wanted,
+    identity: typeof identity === "string" ? identity : original.identity,
+    event: wanted !== "track" ? undefined : typeof event === "string" ? event : original.event,
+    body: bytes,
+  };
+}
+
+function fieldsOf(bytes: Uint8Array): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(bytes).toString());
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,27 @@
+import type { DeliveryFilter } from "../delivery/delivery-filter.ts";
+
+/** What a repeated delivery sends, and what it is called. */
+export interface ResendOptions {
+  /** Sends this instead of the original bytes, as a message of its own. Default: the original bytes. */
+  readonly body?: Uint8Array | string | undefined;
+  /** Id of the new delivery, such as one that a fault was injected for. Default: a new one. */
+  readonly id?: string | undefined;
+}
+
+/** Which deliveries are sent again. */
+export interface ResendAll {
+  /** At least one field; `after` and `limit` aside. */
+  readonly filter: Omit<DeliveryFilter, "after" | "limit">;
+  /** Called after each page of a hundred. */
+  readonly onProgress?: ((progress: ResendProgress) => void) | undefined;
+  /** Stops between two pages; the promise then rejects with its reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How far sending again has come. */
+export interface ResendProgress {
+  /** Deliveries sent again so far. */
+  readonly resent: number;
+  /** Deliveries that matched at the start. */
+  readonly matched: number;
+}

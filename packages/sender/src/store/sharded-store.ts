@@ -1,0 +1,232 @@
+import { newestFirst } from "../delivery/cursor.ts";
+import { limitOf, type OneOrMore, valuesOf } from "../delivery/delivery-filter.ts";
+import type { Delivery } from "../delivery/delivery.ts";
+import type {
+  Acceptance,
+  Accepted,
+  DeliveryStore,
+  SharedSettings,
+  StoreContext,
+  StoreState,
+} from "./delivery-store.ts";
+import { Shard } from "./shard.ts";
+import { splitAcceptance } from "./split-acceptance.ts";
+import { StoreError } from "./store-error.ts";
+
+/**
+ * One store made of several, each with the sources that live there. A store that is away holds up its own sources only.
+ *
+ * Where a source lives must not change while it has deliveries pending or keys that count: nothing moves from one store to
+ * another. Shared settings live in the first store, and are copied to the others.
+ *
+ * @param stores By name. The sender opens and closes them.
+ * @param nameOf The name of the store where a source lives: always the same for a source.
+ * @throws TypeError when there is no store
+ * @example
+ * ```ts
+ * const store = shardedStore({ eu, us }, (source) => (source.startsWith("eu-") ? "eu" : "us"));
+ * const sender = await createSender({ sources, store });
+ * ```
+ */
+export function shardedStore(
+  stores: Readonly<Record<string, DeliveryStore>>,
+  nameOf: (source: string) => string,
+): DeliveryStore {
+  const shards = Object.entries(stores).map(([name, store]) => new Shard(name, store));
+  const [first] = shards;
+  if (first === undefined) throw new TypeError("shardedStore() needs at least one store: { a, b }.");
+  if (typeof nameOf !== "function") {
+    throw new TypeError(
+      "shardedStore() needs a function from the name of a source to the name of its store.",
+    );
+  }
+  return new ShardedStore(first, shards, nameOf);
+}
+
+class ShardedStore implements DeliveryStore {
+  readonly #first: Shard;
+  readonly #shards: readonly Shard[];
+  readonly #nameOf: (source: string) => string;
+  readonly settings: SharedSettings | undefined;
+  #failed: (error: Error) => void = () => {};
+
+  constructor(first: Shard, shards: readonly Shard[], nameOf: (source: string) => string) {
+    this.#first = first;
+    this.#shards = shards;
+    this.#nameOf = nameOf;
+    const own = first.settings;
+    this.settings = own && {
+      get: () => own.get(),
+      put: (version, text) => this.#putSettings(own, version, text),
+      watch: (listener) => own.watch(listener),
+    };
+  }
+
+  async open(context: StoreContext): Promise<{ readonly generation: number }> {
+    this.#failed = context.failed;
+    const [, ...others] = this.#shards;
+    const opening = others.map((shard) => shard.openWhenPossible(this.#contextOf(shard, context)));
+    // Without the first there are no settings, and no generation.
+    const generation = await this.#first
+      .open(this.#contextOf(this.#first, context))
+      .catch(async (error: unknown) => {
+        await Promise.allSettled([...opening, this.close()]);
+        throw error;
+      });
+    await Promise.all(opening);
+    return { generation };
+  }
+
+  async accept(acceptance: Acceptance): Promise<Accepted> {
+    const parts = splitAcceptance(acceptance, (source) => this.#of(source));
+    const results = await Promise.allSettled(
+      parts.map(async (part) => {
+        const { repeats } = await part.store.store.accept(part.acceptance);
+        return repeats.map((position) => part.positions[position] ?? -1);
+      }),
+    );
+    const failures = results.flatMap((result) =>
+      result.status === "rejected" ? [result.reason as unknown] : [],
+    );
+    if (failures.length > 0) throw failureOf(failures, results.length);
+    const repeats = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
+    return { repeats: repeats.toSorted((a, b) => a - b) };
+  }
+
+  async repeat(...[id, next]: Parameters<DeliveryStore["repeat"]>): Promise<boolean> {
+    const original = await this.find(id);
+    return original !== undefined && this.#of(original.source).store.repeat(id, next);
+  }
+
+  async hasten(id: string, source?: string): Promise<boolean> {
+    const of = source ?? (await this.find(id))?.source;
+    return of !== undefined && this.#of(of).store.hasten(id, of);
+  }
+
+  async remove(filter: Parameters<DeliveryStore["remove"]>[0]): Promise<number> {
+    let removed = 0;
+    for (const { store } of this.#holding(filter.source)) {
+      const limit = filter.limit === undefined ? undefined : filter.limit - removed;
+      if (limit === undefined || limit > 0) removed += await store.remove({ ...filter, limit });
+    }
+    return removed;
+  }
+
+  consume(...args: Parameters<DeliveryStore["consume"]>): ReturnType<DeliveryStore["consume"]> {
+    const [source = ""] = args[0].split("/");
+    return this.#of(source).consume(...args);
+  }
+
+  async find(id: string, source?: string): Promise<Delivery | undefined> {
+    if (source !== undefined) return this.#of(source).store.find(id, source);
+    const results = await Promise.allSettled(this.#shards.map(async ({ store }) => store.find(id)));
+    for (const result of results) {
+      if (result.status === "fulfilled" && result.value !== undefined) return result.value;
+    }
+    // It may be in one that did not answer.
+    for (const result of results) if (result.status === "rejected") throw result.reason;
+    return undefined;
+  }
+
+  async list(filter: Parameters<DeliveryStore["list"]>[0]): ReturnType<DeliveryStore["list"]> {
+    const lists = await Promise.all(
+      this.#holding(filter.source).map(async ({ store }) => store.list(filter)),
+    );
+    return lists.flat().toSorted(newestFirst).slice(0, limitOf(filter));
+  }
+
+  async count(filter: Parameters<DeliveryStore["count"]>[0]): Promise<number> {
+    const counts = await Promise.all(
+      this.#holding(filter.source).map(async ({ store }) => store.count(filter)),
+    );
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  async skipped(filter: Parameters<DeliveryStore["skipped"]>[0]): ReturnType<DeliveryStore["skipped"]> {
+    const lists = await Promise.all(
+      this.#holding(filter.source).map(async ({ store }) => store.skipped(filter)),
+    );
+    return lists.flat().toSorted(newestFirst).slice(0, limitOf(filter));
+  }
+
+  async counts(): ReturnType<DeliveryStore["counts"]> {
+    const counts = await Promise.all(this.#shards.map((shard) => shard.counts()));
+    return new Map(counts.flatMap((each) => [...each]));
+  }
+
+  async usage(): ReturnType<DeliveryStore["usage"]> {
+    const usages = await Promise.all(this.#shards.map((shard) => shard.usage()));
+    return new Map(usages.flatMap((each) => [...each]));
+  }
+
+  async traits(...args: Parameters<DeliveryStore["traits"]>): ReturnType<DeliveryStore["traits"]> {
+    return this.#of(args[0]).store.traits(...args);
+  }
+
+  async close(): Promise<void> {
+    const results = await Promise.allSettled(this.#shards.map((shard) => shard.close()));
+    for (const result of results) if (result.status === "rejected") throw result.reason;
+  }
+
+  #of(source: string): Shard {
+    const name = this.#nameOf(source);
+    const shard = this.#shards.find((each) => each.name === name);
+    if (shard !== undefined) return shard;
+    const names = this.#shards.map((each) => JSON.stringify(each.name)).join(", ");
+    throw new TypeError(
+      `shardedStore(): the source ${JSON.stringify(source)} is said to live in ${JSON.stringify(name)}. There are: ${names}.`,
+    );
+  }
+
+  /** The stores of these sources; all of them when none are named. */
+  #holding(sources: OneOrMore<string> | undefined): readonly Shard[] {
+    if (sources === undefined) return this.#shards;
+    return [...new Set(valuesOf(sources).map((source) => this.#of(source)))];
+  }
+
+  #contextOf(shard: Shard, context: StoreContext): StoreContext {
+    return {
+      ...context,
+      stateChanged: (state) => {
+        shard.state = state;
+        context.stateChanged(this.#stateOfAll());
+      },
+    };
+  }
+
+  /** Up as long as any is: calls of other sources can be accepted. */
+  #stateOfAll(): StoreState {
+    const troubled = this.#shards.filter(({ state }) => state.state !== "up");
+    if (troubled.length === 0) return { state: "up" };
+    const lines = troubled.map(
+      ({ name, state }) => `${name} is ${state.state}: ${state.reason ?? "no reason given"}`,
+    );
+    const reason = lines.join(" ");
+    const isAll = troubled.length === this.#shards.length;
+    return { state: isAll ? (troubled[0]?.state.state ?? "down") : "up", reason };
+  }
+
+  async #putSettings(own: SharedSettings, version: number, text: string): Promise<number> {
+    const next = await own.put(version, text);
+    for (const { name, settings } of this.#shards.slice(1)) {
+      try {
+        await settings?.put((await settings.get())?.version ?? 0, text);
+      } catch (cause) {
+        this.#failed(
+          new Error(`The settings could not be copied to the store ${JSON.stringify(name)}.`, { cause }),
+        );
+      }
+    }
+    return next;
+  }
+}
+
+/** What failed, where something may have been stored elsewhere. */
+function failureOf(failures: readonly unknown[], parts: number): unknown {
+  if (failures.length === parts && parts === 1) return failures[0];
+  return new StoreError(
+    "ERR_STORE_UNKNOWN",
+    `Stored in ${parts - failures.length} of ${parts} stores. Accept the same again: what is stored already is not stored twice.`,
+    failures[0],
+  );
+}

@@ -1,0 +1,304 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { sqliteStore, type ResendProgress } from "@countersign/sender";
+import { virtualClock } from "@countersign/sender/testing";
+import { describe, expect, it } from "vitest";
+import { changedStore } from "./support/changed-store.ts";
+import { openSender } from "./support/open-sender.ts";
+import { startReceiver } from "./support/receiver.ts";
+import { silentTransport } from "./support/silent-transport.ts";
+import type { AttemptResult, Transport } from "@countersign/sender";
+
+const NOW = Date.parse("2026-01-31T14:00:00.000Z");
+
+/** A transport that answers at once, with what it is told to. */
+function answering(answer: { status: number }): Transport {
+  return {
+    send: () => {
+      const { status } = answer;
+      const outcome = status < 300 ? "success" : status < 500 ? "rejected" : "server_error";
+      return Promise.resolve<AttemptResult>({
+        outcome,
+        status,
+        durationMs: 1,
+        responseBody: new Uint8Array(),
+      });
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+describe("a delivery that is sent again", () => {
+  it("with another body is another message, which says itself what it is", async () => {
+    const receiver = await startReceiver();
+    const sender = await openSender({ url: receiver.url, secret: "secret" });
+    const [first] = await (await sender.track({ userId: "u1", event: "A" })).settled();
+    const body = JSON.stringify({ type: "identify", messageId: "m2", anonymousId: "a1", traits: {} });
+    const receipt = await sender.resend(first?.id ?? "", { body });
+    expect(receipt.messageId).toBe("m2");
+    const [second] = await receipt.settled();
+    expect(receiver.received[1]?.body).toBe(body);
+    expect(second).toMatchObject({
+      state: "delivered",
+      messageId: "m2",
+      type: "identify",
+      identity: "a1",
+      resendOf: first?.id,
+      destination: first?.destination,
+    });
+    expect(second?.event).toBeUndefined();
+    expect((await sender.delivery(first?.id ?? ""))?.body).toEqual(first?.body);
+  });
+
+  it("with bytes that are no message is what the original was about", async () => {
+    const receiver = await startReceiver();
+    const sender = await openSender({ url: receiver.url, transport: answering({ status: 400 }) });
+    const [first] = await (await sender.track({ userId: "u1", messageId: "m1", event: "A" })).settled();
+    const [second] = await (
+      await sender.resend(first?.id ?? "", { body: Uint8Array.of(0xff, 0x7b) })
+    ).settled();
+    expect(second).toMatchObject({ messageId: "m1", type: "track", identity: "u1", event: "A" });
+    expect([...(second?.body ?? [])]).toEqual([0xff, 0x7b]);
+  });
+
+  it("can have an id that a fault was injected for before", async () => {
+    const receiver = await startReceiver();
+    const sender = await openSender({ url: receiver.url });
+    const [first] = await (await sender.track({ userId: "u1", event: "A" })).settled();
+    sender.inject("status:410", { deliveryId: "chosen-1" });
+    const receipt = await sender.resend(first?.id ?? "", { id: "chosen-1" });
+    const [second] = await receipt.settled();
+    expect(second).toMatchObject({ id: "chosen-1", state: "failed", attempts: [{ fault: "status:410" }] });
+  });
+
+  it.each([
+    [{ body: 7 }, /body.*text or bytes/u],
+    [{ body: "x".repeat(1_048_577) }, /1048576 bytes/u],
+    [{ id: "a/b" }, /id.*letters/u],
+    [{ fault: "reset" }, /unknown option "fault"/u],
+  ])("with wrong options is a TypeError: %o", async (options, text) => {
+    const sender = await openSender({ url: "http://127.0.0.1:9/", transport: silentTransport() });
+    const { deliveries } = await sender.track({ userId: "u1", event: "A" });
+    const error: unknown = await sender
+      .resend(deliveries[0] ?? "", options as never)
+      .catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(TypeError);
+    expect(String(error)).toMatch(text);
+  });
+});
+
+describe("everything that failed is sent again", () => {
+  it("once, by a filter, and nothing of what matches later: in virtual time too, where all is at once", async () => {
+    const clock = virtualClock(NOW);
+    const answer = { status: 400 };
+    const sender = await openSender({ url: "http://127.0.0.1:9/", clock, transport: answering(answer) });
+    const failed: string[] = [];
+    for (let n = 0; n < 250; n += 1)
+      failed.push(...(await sender.track({ userId: `u${n}`, event: "A" })).deliveries);
+    await sender.track({ userId: "u1", event: "B" });
+    await clock.advance(0);
+    const progress: ResendProgress[] = [];
+    // The new deliveries fail too, and match the filter.
+    const { resent } = await sender.resend({
+      filter: { state: "failed", event: "A" },
+      onProgress: (one) => progress.push(one),
+    });
+    await clock.advance(0);
+    expect(resent).toBe(250);
+    expect(progress.map((one) => one.resent)).toEqual([100, 200, 250]);
+    expect(progress.every(({ matched }) => matched === 250)).toBe(true);
+    const all = await sender.summaries({ event: "A", limit: 1_000 });
+    const repeated = all.deliveries.flatMap(({ resendOf }) => resendOf ?? []);
+    expect(repeated.toSorted()).toEqual(failed.toSorted());
+  });
+
+  it("ten thousand of them, each once, none lost, while others are accepted and fail", async () => {
+    const answer = { status: 400 };
+    const sender = await openSender({ url: "http://127.0.0.1:9/", transport: answering(answer) });
+    const calls = (from: number, number: number) =>
+      Array.from({ length: number }, (_, n) => ({
+        type: "track" as const,
+        userId: `u${from + n}`,
+        event: "A",
+        timestamp: "2026-01-31T14:00:00.000Z",
+      }));
+    for (let n = 0; n < 10_000; n += 1_000) await sender.accept(calls(n, 1_000));
+    await sender.idle();
+    const before = await sender.count({ state: "failed" });
+    expect(before).toBe(10_000);
+    const done = new AbortController();
+    const arriving = (async () => {
+      let accepted = 0;
+      for (; !done.signal.aborted; accepted += 5) {
+        await sender.accept(calls(10_000 + accepted, 5));
+        await nextTurn();
+      }
+      return accepted;
+    })();
+    const resending = sender.resend({ filter: { state: ["failed", "expired"] } });
+    const { resent } = await resending.finally(() => done.abort());
+    const arrived = await arriving;
+    await sender.idle();
+    expect(resent).toBe(10_000);
+    expect(arrived).toBeGreaterThan(100);
+    expect(await sender.count({})).toBe(20_000 + arrived);
+    const originals: string[] = [];
+    for (let after: string | undefined; ;) {
+      const page = await sender.summaries({ limit: 1_000, after });
+      originals.push(...page.deliveries.flatMap(({ resendOf }) => resendOf ?? []));
+      after = page.next;
+      if (after === undefined) break;
+    }
+    expect(originals).toHaveLength(10_000);
+    expect(new Set(originals).size).toBe(10_000);
+  }, 60_000);
+
+  it("until its signal says stop; what was sent again by then stays so", async () => {
+    const clock = virtualClock(NOW);
+    const sender = await openSender({
+      url: "http://127.0.0.1:9/",
+      clock,
+      transport: answering({ status: 400 }),
+    });
+    for (let n = 0; n < 150; n += 1) await sender.track({ userId: "u1", event: "A" });
+    await clock.advance(0);
+    const stop = new AbortController();
+    const reason = new Error("enough");
+    const resending = sender.resend({
+      filter: { state: "failed" },
+      signal: stop.signal,
+      onProgress: () => stop.abort(reason),
+    });
+    await expect(resending).rejects.toBe(reason);
+    expect(await sender.count({})).toBe(250);
+  });
+
+  it.each([
+    [{}, /at least one field/u],
+    [{ state: undefined }, /at least one field/u],
+    [{ stat: "failed" }, /did you mean "state"/u],
+    [{ state: "failed", limit: 5 }, /about every delivery that matches/u],
+  ])("not by a filter that says nothing or the wrong thing: %o", async (filter, text) => {
+    const sender = await openSender({ url: "http://127.0.0.1:9/", transport: silentTransport() });
+    const error: unknown = await sender.resend({ filter } as never).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(TypeError);
+    expect(String(error)).toMatch(text);
+  });
+});
+
+describe("a waiting delivery", () => {
+  it("is tried now on request, and not when it has ended", async () => {
+    const clock = virtualClock(NOW);
+    const answer = { status: 503 };
+    const sender = await openSender({ url: "http://127.0.0.1:9/", clock, transport: answering(answer) });
+    const receipt = await sender.track({ userId: "u1", event: "A" });
+    const [id = ""] = receipt.deliveries;
+    await clock.advance(0);
+    answer.status = 200;
+    expect(await sender.retry(id)).toBe(true);
+    await clock.advance(0);
+    expect(await receipt.settled()).toMatchObject([{ state: "delivered", endedAt: NOW }]);
+    expect(await sender.retry(id)).toBe(false);
+    expect(await sender.retry("unknown")).toBe(false);
+  });
+});
+
+describe("clear()", () => {
+  it("removes what has ended and matches, and nothing that is pending", async () => {
+    const clock = virtualClock(NOW);
+    const answer = { status: 200 };
+    const sender = await openSender({ url: "http://127.0.0.1:9/", clock, transport: answering(answer) });
+    for (const [status, event] of [
+      [200, "A"],
+      [400, "A"],
+      [400, "B"],
+      [503, "A"],
+    ] as const) {
+      answer.status = status;
+      await sender.track({ userId: "u1", event });
+      await clock.advance(0);
+    }
+    expect(await sender.clear({ state: "failed", event: "A" })).toBe(1);
+    expect(await sender.count({})).toBe(3);
+    expect(await sender.clear()).toBe(2);
+    const { deliveries } = await sender.summaries();
+    expect(deliveries.map(({ state, event }) => `${state} ${event}`)).toEqual(["pending A"]);
+    await expect(sender.clear({ state: "pending" })).rejects.toThrow(/none of them is pending/u);
+    await expect(sender.clear({ after: "1.a" } as never)).rejects.toThrow(TypeError);
+  });
+});
+
+describe("pages", () => {
+  it("have every delivery once, the newest first, whatever is accepted or removed in between", async () => {
+    const clock = virtualClock(NOW);
+    const sender = await openSender({
+      url: "http://127.0.0.1:9/",
+      clock,
+      transport: answering({ status: 200 }),
+    });
+    const ids: string[] = [];
+    const accept = async (): Promise<void> => {
+      ids.push(...(await sender.track({ userId: "u1", event: "A" })).deliveries);
+      await clock.advance(0);
+    };
+    for (let n = 0; n < 10; n += 1) await accept();
+    const first = await sender.summaries({ limit: 4 });
+    expect(first.deliveries.map(({ id }) => id)).toEqual(ids.toReversed().slice(0, 4));
+    expect(first.deliveries[0]).toMatchObject({ state: "delivered", attempts: 1, last: { status: 200 } });
+    await accept();
+    await sender.clear({ messageId: first.deliveries[3]?.messageId });
+    const second = await sender.summaries({ limit: 4, after: first.next });
+    const third = await sender.summaries({ limit: 2, after: second.next });
+    const old = ids.slice(0, 10).toReversed();
+    expect([...second.deliveries, ...third.deliveries].map(({ id }) => id)).toEqual(old.slice(4));
+    // The last page is full, and is known to be the last.
+    expect(third.next).toBeUndefined();
+    await expect(sender.summaries({ after: "yesterday" })).rejects.toThrow(/not a cursor/u);
+  });
+
+  it("of skipped calls tell which call went nowhere, and why", async () => {
+    const sender = await openSender({
+      transport: silentTransport(),
+      sources: [
+        {
+          name: "shop",
+          blockedEvents: ["Heartbeat"],
+          destinations: [{ endpoints: [{ url: "http://127.0.0.1:9/" }] }],
+        },
+        { name: "app", destinations: [] },
+      ],
+    });
+    await sender.track({ userId: "u1", event: "Heartbeat" }, { source: "shop" });
+    await sender.page({ userId: "u2", integrations: { All: false } }, { source: "shop" });
+    await sender.identify({ userId: "u3" }, { source: "app" });
+    await sender.track({ userId: "u4", event: "Sent" }, { source: "shop" });
+    const { calls, next } = await sender.skipped({ limit: 2 });
+    expect(calls).toMatchObject([
+      { source: "app", type: "identify", identity: "u3", reason: "no_destination" },
+      { source: "shop", type: "page", identity: "u2", reason: "integrations" },
+    ]);
+    expect(await sender.skipped({ limit: 2, after: next })).toMatchObject({
+      calls: [{ type: "track", event: "Heartbeat", reason: "blocked_event" }],
+      next: undefined,
+    });
+    await expect(sender.skipped({ state: "failed" } as never)).rejects.toThrow(/unknown option "state"/u);
+  });
+});
+
+it("what fails between two pages is told, with what was done", async () => {
+  const clock = virtualClock(NOW);
+  let pages = 0;
+  const store = changedStore(sqliteStore(), (real) => ({
+    list(filter) {
+      pages += 1;
+      return pages > 1 ? Promise.reject(new Error("away")) : real.list(filter);
+    },
+  }));
+  const transport = answering({ status: 400 });
+  const sender = await openSender({ url: "http://127.0.0.1:9/", clock, transport, store });
+  for (let n = 0; n < 101; n += 1) await sender.track({ userId: "u1", event: "A" });
+  await clock.advance(0);
+  const told: number[] = [];
+  const onProgress = ({ resent }: ResendProgress): number => told.push(resent);
+  await expect(sender.resend({ filter: { state: "failed" }, onProgress })).rejects.toThrow("away");
+  expect(told).toEqual([100]);
+});

@@ -1,0 +1,150 @@
+import { CallError, sqliteStore, StoreError } from "@countersign/sender";
+import { virtualClock } from "@countersign/sender/testing";
+import { describe, expect, it } from "vitest";
+import { changedStore } from "./support/changed-store.ts";
+import { openSender } from "./support/open-sender.ts";
+import { startReceiver } from "./support/receiver.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+
+const TIMESTAMP = "2026-01-31T08:30:00.000Z";
+
+function call(key: string | undefined, event = "A") {
+  return { type: "track", userId: "u1", event, timestamp: TIMESTAMP, key } as const;
+}
+
+describe("a call whose key the source had within uniqueFor", () => {
+  it("is left out: it is not sent again, and its receipt says so", async () => {
+    const receiver = await startReceiver();
+    const sender = await openSender({ url: receiver.url });
+    const [first] = await sender.accept([call("k1")], { uniqueFor: "24h" });
+    const [again, other] = await sender.accept([call("k1"), call("k2", "B")], { uniqueFor: "24h" });
+    expect(first?.repeat).toBeUndefined();
+    expect(again).toMatchObject({ repeat: true, deliveries: [] });
+    expect(await again?.settled()).toEqual([]);
+    expect(other?.repeat).toBeUndefined();
+    await sender.idle();
+    expect(receiver.received.map(({ message }) => message["event"])).toEqual(["A", "B"]);
+    expect((await sender.stats()).sources).toEqual([{ source: "default", usage: 2 }]);
+  });
+
+  it("is left out within one list too, and told of by no event", async () => {
+    const sender = await openSender({
+      sources: [{ name: "shop", blockedEvents: ["Blocked"], destinations: [] }],
+    });
+    const skipped: unknown[] = [];
+    sender.on("skipped", ({ event }) => skipped.push(event));
+    const receipts = await sender.accept(
+      [call("k1", "Blocked"), call("k1", "Blocked"), call("k2", "Other")],
+      {
+        uniqueFor: "24h",
+      },
+    );
+    expect(receipts.map(({ repeat, skipped: reason }) => repeat ?? reason)).toEqual([
+      "blocked_event",
+      true,
+      "no_destination",
+    ]);
+    expect(skipped).toEqual(["Blocked", "Other"]);
+  });
+
+  it("is accepted again when the time has passed, and of another source at once", async () => {
+    const clock = virtualClock();
+    const endpoints = [{ url: (await startReceiver()).url }];
+    const sender = await openSender({
+      clock,
+      sources: ["shop", "app"].map((name) => ({ name, destinations: [{ endpoints }] })),
+    });
+    const accept = async (source: string) =>
+      (await sender.accept([call("k1")], { source, uniqueFor: "1h" }))[0]?.repeat;
+    expect(await accept("shop")).toBeUndefined();
+    expect(await accept("app")).toBeUndefined();
+    await clock.advance("59m");
+    expect(await accept("shop")).toBe(true);
+    await clock.advance("1m");
+    expect(await accept("shop")).toBeUndefined();
+  });
+
+  it("is known after a restart, because its key is stored with it", async () => {
+    const path = `${temporaryFolder()}/deliveries.db`;
+    const { url } = await startReceiver();
+    for (const expected of [undefined, true]) {
+      const sender = await openSender({ url, store: sqliteStore({ path }) });
+      const [receipt] = await sender.accept([call("k1")], { uniqueFor: "24h" });
+      expect(receipt?.repeat).toBe(expected);
+      await sender.close();
+    }
+  });
+
+  it("is never one without a key, and keys do not count without uniqueFor", async () => {
+    const sender = await openSender({ url: (await startReceiver()).url });
+    await sender.accept([call(undefined), call(undefined)], { uniqueFor: "24h" });
+    await sender.accept([call("k1"), call("k1")]);
+    const [receipt] = await sender.accept([call("k1")], { uniqueFor: "24h" });
+    expect(receipt?.repeat).toBeUndefined();
+  });
+
+  it("must have a key and a time that can be used", async () => {
+    const sender = await openSender({ url: (await startReceiver()).url });
+    await expect(sender.accept([call("")])).rejects.toThrow(CallError);
+    await expect(sender.accept([call("k".repeat(1_025))])).rejects.toThrow(/key of 1 to 1024/u);
+    await expect(sender.accept([call("k1")], { uniqueFor: "soon" as never })).rejects.toThrow(/uniqueFor/u);
+    // @ts-expect-error -- only accept() has it
+    await expect(sender.track({ userId: "u1", event: "A" }, { uniqueFor: "1h" })).rejects.toThrow(
+      /uniqueFor/u,
+    );
+  });
+});
+
+describe("a store that does not say whether it has stored a call", () => {
+  const unknown = new StoreError("ERR_STORE_UNKNOWN", "The connection broke.");
+
+  /** A sender whose store fails this many times, when told, after it has stored, or before. */
+  async function open({ times, stores }: { times: number; stores: boolean }) {
+    const receiver = await startReceiver();
+    const failures = { left: times };
+    const fail = async <T>(store: () => Promise<T>): Promise<T> => {
+      if (failures.left <= 0) return store();
+      failures.left -= 1;
+      if (stores) await store();
+      throw unknown;
+    };
+    const store = changedStore(sqliteStore(), (real) => ({
+      accept: (acceptance) => fail(() => real.accept(acceptance)),
+      repeat: (id, next) => fail(() => real.repeat(id, next)),
+    }));
+    return { receiver, failures, sender: await openSender({ url: receiver.url, store }) };
+  }
+
+  it("is asked again with the same ids: what was not stored is stored, once", async () => {
+    const { sender, receiver } = await open({ times: 2, stores: false });
+    const receipt = await sender.track({ userId: "u1", event: "A" });
+    await receipt.settled();
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  it("is asked again with the same keys: what was stored is not stored again, and is no repeat", async () => {
+    const { sender, receiver } = await open({ times: 1, stores: true });
+    const [receipt] = await sender.accept([call("k1")], { uniqueFor: "24h" });
+    expect(receipt?.repeat).toBeUndefined();
+    expect(await receipt?.settled()).toHaveLength(1);
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  it("is believed after some attempts: the call rejects with the code, and the caller repeats it", async () => {
+    const { sender } = await open({ times: 5, stores: false });
+    await expect(sender.track({ userId: "u1", event: "A" })).rejects.toMatchObject({
+      code: "ERR_STORE_UNKNOWN",
+    });
+    const receipt = await sender.track({ userId: "u1", event: "A" });
+    expect(await receipt.settled()).toHaveLength(1);
+  });
+
+  it("is looked into before a delivery is sent again, so that it is sent again once", async () => {
+    const { sender, receiver, failures } = await open({ times: 0, stores: true });
+    const [first] = await (await sender.track({ userId: "u1", event: "A" })).settled();
+    failures.left = 1;
+    const receipt = await sender.resend(first?.id ?? "");
+    expect(await receipt.settled()).toHaveLength(1);
+    expect(receiver.received).toHaveLength(2);
+  });
+});

@@ -1,0 +1,334 @@
+import {
+  createSender,
+  SettingsChangedError,
+  SettingsError,
+  sqliteStore,
+  StoreError,
+  type SenderSettings,
+} from "@countersign/sender";
+import type { DeliveryStore, SharedSettings, StoreContext } from "@countersign/sender/store";
+import { virtualClock } from "@countersign/sender/testing";
+import { describe, expect, it, vi } from "vitest";
+import { changedStore } from "./support/changed-store.ts";
+import { openSender } from "./support/open-sender.ts";
+import { startReceiver } from "./support/receiver.ts";
+import { silentTransport } from "./support/silent-transport.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+
+const ENDPOINT_URL = "http://127.0.0.1:9/";
+
+/** A store whose context is known, so that a test can tell the sender what a store of several processes would. */
+function tellingStore(change: Partial<DeliveryStore> = {}): {
+  store: DeliveryStore;
+  context: () => StoreContext;
+} {
+  let context: (() => StoreContext) | undefined;
+  const store = changedStore(sqliteStore(), (_, known) => {
+    context = known;
+    return change;
+  });
+  return { store, context: () => (context as () => StoreContext)() };
+}
+
+function settingsTo(...urls: string[]): SenderSettings {
+  const sources = urls.map((url, index) => ({
+    name: `source-${index}`,
+    destinations: [{ endpoints: [{ url }] }],
+  }));
+  return { sources };
+}
+
+/** Settings that several stores share, as in a database. */
+function sharedSettings(): SharedSettings & { readonly puts: string[] } {
+  let current: { version: number; text: string } | undefined;
+  const listeners = new Set<(version: number) => void>();
+  const puts: string[] = [];
+  return {
+    puts,
+    get: () => Promise.resolve(current),
+    put(version, text) {
+      if (version !== (current?.version ?? 0)) {
+        return Promise.reject(new StoreError("ERR_STORE_CHANGED", "The settings have another version."));
+      }
+      current = { version: version + 1, text };
+      puts.push(text);
+      for (const listener of listeners) setImmediate(listener, current.version);
+      return Promise.resolve(current.version);
+    },
+    watch(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+function withShared(settings: SharedSettings): DeliveryStore {
+  return changedStore(sqliteStore(), () => ({ settings }));
+}
+
+describe("what other processes do", () => {
+  it("ends no wait by mistake, and is asked for again when it may have been missed", async () => {
+    const { store, context } = tellingStore();
+    const receiver = await startReceiver(() => ({ status: 503 }));
+    const clock = virtualClock();
+    const sender = await openSender({ url: receiver.url, store, clock });
+    const receipt = await sender.track({ userId: "u1", event: "A" });
+    await clock.advance(0);
+    const [id = ""] = receipt.deliveries;
+    let isSettled = false;
+    const settled = receipt.settled().then(() => (isSettled = true));
+    // Told twice, or too early: the store is asked what is true.
+    context().ended(id);
+    context().missed();
+    await sender.stats();
+    expect(isSettled).toBe(false);
+    receiver.answer = () => ({ status: 200 });
+    await clock.advance("1m");
+    await settled;
+  });
+
+  it("ends settled() and idle() though the notification was lost", async () => {
+    let isEnded = false;
+    const folder = temporaryFolder();
+    const store = changedStore(sqliteStore({ path: `${folder}/a.db` }), (real) => ({
+      find: async (id) => {
+        const found = await real.find(id);
+        return found && isEnded ? { ...found, state: "delivered", endedAt: 1 } : found;
+      },
+      counts: () => (isEnded ? Promise.resolve(new Map()) : real.counts()),
+      open: (given) => {
+        context = given;
+        return real.open(given);
+      },
+    }));
+    let context: StoreContext | undefined;
+    const sender = await openSender({ url: ENDPOINT_URL, store, deliver: false });
+    const receipt = await sender.track({ userId: "u1", event: "A" });
+    const waits = [receipt.settled(), sender.idle()];
+    await sender.stats();
+    isEnded = true;
+    context?.missed();
+    const [settled] = await Promise.all(waits);
+    expect(settled).toMatchObject([{ state: "delivered" }]);
+  });
+
+  it("is told with events: all, and only then", async () => {
+    for (const events of ["own", "all"] as const) {
+      const { store, context } = tellingStore();
+      const sender = await openSender({ url: ENDPOINT_URL, store, events, transport: silentTransport() });
+      const told: string[] = [];
+      for (const event of ["accepted", "attempt", "retrying", "delivered", "skipped"] as const)
+        sender.on(event, () => told.push(event));
+      const call = {
+        messageId: "m1",
+        type: "track",
+        source: "default",
+        identity: "u1",
+        acceptedAt: 1,
+      } as const;
+      const delivery = { ...call, id: "d1", destination: "default/webhooks" };
+      const attempt = { round: 1, endpoint: ENDPOINT_URL, startedAt: 1, durationMs: 1, response: "" };
+      const failed = { ...attempt, outcome: "server_error" } as const;
+      const succeeded = { ...attempt, outcome: "success" } as const;
+      context().told({ kind: "accepted", delivery });
+      const again = { state: "pending", dueAt: 9, rounds: 1, progress: {}, attempts: [failed] } as const;
+      context().told({ kind: "settled", delivery, settlement: again });
+      const end = { state: "delivered", endedAt: 9, attempts: [succeeded] } as const;
+      context().told({ kind: "settled", delivery, settlement: end });
+      context().told({ kind: "skipped", call: { ...call, id: "s1", reason: "blocked_event" } });
+      const all = ["accepted", "attempt", "retrying", "attempt", "delivered", "skipped"];
+      expect(told).toEqual(events === "all" ? all : []);
+    }
+  });
+
+  it("can take a delivery over: that is told as lost, and nothing is told as delivered", async () => {
+    let attempts = 0;
+    const store = changedStore(sqliteStore(), (real) => ({
+      consume: (destination, concurrency, handler) =>
+        real.consume(destination, concurrency, {
+          deliver: (due, signal) => handler.deliver(due, signal),
+          settled: (due, settlement) => handler.lost(due, settlement),
+          lost: (due, settlement) => handler.lost(due, settlement),
+        }),
+    }));
+    const sender = await openSender({ url: (await startReceiver()).url, store });
+    const told: string[] = [];
+    sender.on("delivered", () => told.push("delivered"));
+    const lost = new Promise<string>((resolve) => {
+      sender.on("lost", ({ delivery, attempts: made }) => {
+        attempts = made.length;
+        resolve(delivery.id);
+      });
+    });
+    const { deliveries } = await sender.track({ userId: "u1", event: "A" });
+    expect(await lost).toBe(deliveries[0]);
+    expect(attempts).toBe(1);
+    expect(told).toEqual([]);
+  });
+
+  it("leaves a delivery alone whose claim was lost before its round began", async () => {
+    const receiver = await startReceiver();
+    const gone = AbortSignal.abort();
+    const settlements: string[] = [];
+    const store = changedStore(sqliteStore(), (real) => ({
+      consume: (destination, concurrency, handler) =>
+        real.consume(destination, concurrency, {
+          ...handler,
+          deliver: async (due) => {
+            const settlement = await handler.deliver(due, gone);
+            settlements.push(settlement.state);
+            return { state: "failed", endedAt: 1, attempts: settlement.attempts };
+          },
+          settled: () => {},
+          lost: () => {},
+        }),
+    }));
+    const sender = await openSender({ url: receiver.url, store });
+    await (await sender.track({ userId: "u1", event: "A" })).settled();
+    expect(settlements).toEqual(["pending"]);
+    expect(receiver.received).toEqual([]);
+  });
+
+  it("changes the state of the store, which the sender has and tells", async () => {
+    const { store, context } = tellingStore();
+    const sender = await openSender({ url: ENDPOINT_URL, store, transport: silentTransport() });
+    const told: unknown[] = [];
+    sender.on("storeState", (state) => told.push(state));
+    expect(sender.storeState).toEqual({ state: "up" });
+    const down = { state: "down", reason: "The database does not answer." } as const;
+    for (const state of [down, down, { state: "up" } as const]) context().stateChanged(state);
+    expect(told).toEqual([down, { state: "up" }]);
+    expect(sender.storeState).toEqual({ state: "up" });
+  });
+});
+
+describe("a sender with deliver: false", () => {
+  it("accepts and sends nothing; one that delivers from the same store sends it", async () => {
+    const receiver = await startReceiver();
+    const path = `${temporaryFolder()}/deliveries.db`;
+    const clock = virtualClock();
+    const accepting = await openSender({
+      url: receiver.url,
+      store: sqliteStore({ path }),
+      deliver: false,
+      clock,
+    });
+    await accepting.track({ userId: "u1", event: "A" });
+    await clock.advance("5h");
+    expect((await accepting.stats()).destinations).toMatchObject([{ pending: 1, enabled: true }]);
+    expect(receiver.received).toEqual([]);
+    await accepting.close();
+    const delivering = await openSender({ url: receiver.url, store: sqliteStore({ path }) });
+    await delivering.idle();
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  it.each([
+    [{ deliver: "no" }, /deliver.*true or false/u],
+    [{ events: "everything" }, /events.*"own" or "all"/u],
+    [{ delivers: false }, /it is called deliver here/u],
+  ])("is asked for in words that exist: %o", async (options, text) => {
+    await expect(createSender({ url: ENDPOINT_URL, ...(options as object) })).rejects.toThrow(text);
+  });
+});
+
+describe("settings that processes share", () => {
+  it("are those that the first was created with; a worker without any of its own follows them", async () => {
+    const shared = sharedSettings();
+    const worker = await openSender({ sources: "shared", store: withShared(shared) });
+    expect(worker.settings).toEqual({ sources: [] });
+    await expect(worker.track({ userId: "u1", event: "A" })).rejects.toMatchObject({
+      code: "ERR_UNKNOWN_SOURCE",
+    });
+    const receiver = await startReceiver();
+    await openSender({ ...settingsTo(receiver.url), store: withShared(shared) });
+    await vi.waitFor(() => expect(worker.settings).toEqual(settingsTo(receiver.url)));
+    await (await worker.track({ userId: "u1", event: "A" })).settled();
+    expect(receiver.received).toHaveLength(1);
+    const later = await openSender({ sources: "shared", store: withShared(shared) });
+    expect(later.settings).toEqual(settingsTo(receiver.url));
+  });
+
+  it("change everywhere with update(), and not with the same settings again", async () => {
+    const shared = sharedSettings();
+    const [first, second] = await Promise.all([
+      openSender({ ...settingsTo(ENDPOINT_URL), store: withShared(shared) }),
+      openSender({ ...settingsTo(ENDPOINT_URL), store: withShared(shared) }),
+    ]);
+    expect(shared.puts).toHaveLength(1);
+    await first.update(settingsTo("http://127.0.0.1:10/"));
+    expect(first.settings).toEqual(settingsTo("http://127.0.0.1:10/"));
+    await vi.waitFor(() => expect(second.settings).toEqual(settingsTo("http://127.0.0.1:10/")));
+    await second.update(settingsTo("http://127.0.0.1:11/"));
+    await vi.waitFor(() => expect(first.settings).toEqual(settingsTo("http://127.0.0.1:11/")));
+  });
+
+  it("are not overwritten by a change of older ones: update() rejects, and has the newer ones then", async () => {
+    const shared = sharedSettings();
+    const silent = { ...shared, watch: () => () => {} };
+    const first = await openSender({ ...settingsTo(ENDPOINT_URL), store: withShared(shared) });
+    const second = await openSender({ ...settingsTo(ENDPOINT_URL), store: withShared(silent) });
+    await first.update(settingsTo("http://127.0.0.1:10/"));
+    const updating = second.update(settingsTo("http://127.0.0.1:11/"));
+    await expect(updating).rejects.toThrow(SettingsChangedError);
+    await expect(updating).rejects.toMatchObject({ code: "ERR_SETTINGS_CHANGED" });
+    expect(second.settings).toEqual(settingsTo("http://127.0.0.1:10/"));
+    await second.update(settingsTo("http://127.0.0.1:11/"));
+    await vi.waitFor(() => expect(first.settings).toEqual(settingsTo("http://127.0.0.1:11/")));
+  });
+
+  it("that are not valid reject with every problem, and change nothing anywhere", async () => {
+    const shared = sharedSettings();
+    const sender = await openSender({ ...settingsTo(ENDPOINT_URL), store: withShared(shared) });
+    await expect(sender.update(settingsTo("ftp://a/"))).rejects.toThrow(SettingsError);
+    expect(shared.puts).toHaveLength(1);
+    expect(sender.settings).toEqual(settingsTo(ENDPOINT_URL));
+  });
+
+  it("of a newer version that this one cannot read are told, and the last ones stay in force", async () => {
+    const shared = sharedSettings();
+    const sender = await openSender({ ...settingsTo(ENDPOINT_URL), store: withShared(shared) });
+    const told = new Promise<Error>((resolve) => sender.on("storeError", ({ error }) => resolve(error)));
+    await shared.put(1, JSON.stringify({ sources: [{ name: "a", destinations: [], colour: "red" }] }));
+    expect((await told).cause).toBeInstanceOf(SettingsError);
+    expect(sender.settings).toEqual(settingsTo(ENDPOINT_URL));
+  });
+
+  it("need a store that shares them; where one process owns the store, update() is configure()", async () => {
+    await expect(createSender({ sources: "shared", store: sqliteStore() })).rejects.toThrow(
+      /several processes share/u,
+    );
+    const sender = await openSender(settingsTo(ENDPOINT_URL));
+    await sender.update(settingsTo("http://127.0.0.1:10/"));
+    expect(sender.settings).toEqual(settingsTo("http://127.0.0.1:10/"));
+  });
+});
+
+describe("an audience that two processes sync", () => {
+  it("announces each change once: the later one reads again", async () => {
+    const receiver = await startReceiver();
+    let isTaken = true;
+    const store = changedStore(sqliteStore(), (real) => ({
+      async accept(acceptance) {
+        if (acceptance.traits === undefined || !isTaken) return real.accept(acceptance);
+        isTaken = false;
+        // Another process was quicker, with the same change.
+        await real.accept(acceptance);
+        throw new StoreError("ERR_STORE_CHANGED", "The trait has another version.");
+      },
+    }));
+    const sender = await openSender({ url: receiver.url, store });
+    const { changed } = await sender.syncAudience("VIP", ["u1", "u2"]);
+    await sender.idle();
+    expect(changed).toEqual([]);
+    expect(receiver.received).toHaveLength(2);
+    expect((await sender.syncAudience("VIP", ["u1", "u3"])).changed).toEqual(["u3"]);
+  });
+
+  it("gives up when the store says that it changed for ever, with the store's error", async () => {
+    const changed = new StoreError("ERR_STORE_CHANGED", "The trait has another version.");
+    const store = changedStore(sqliteStore(), () => ({ accept: () => Promise.reject(changed) }));
+    const sender = await openSender({ url: ENDPOINT_URL, store });
+    await expect(sender.syncAudience("VIP", ["u1"])).rejects.toBe(changed);
+  });
+});
