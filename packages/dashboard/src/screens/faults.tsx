@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { call, post } from "../data/api.ts";
 import {
   clock,
@@ -8,6 +8,7 @@ import {
   list,
   loadClock,
   loadFaults,
+  onEvent,
   serverNow,
   status,
 } from "../data/app-state.ts";
@@ -74,8 +75,31 @@ const STEPS = [
   ["4h", "4 h"],
 ] as const;
 
+const AGAIN_MS = 300;
+
+/** Keeps the time of the next retry current. */
+function useNextRetry(): void {
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const read = (): void => {
+      timer = undefined;
+      loadClock().catch(() => {});
+    };
+    const stop = onEvent(({ event }) => {
+      if (event === "retrying" || event === "delivered" || event === "expired")
+        timer ??= setTimeout(read, AGAIN_MS);
+    });
+    read();
+    return () => {
+      clearTimeout(timer);
+      stop();
+    };
+  }, []);
+}
+
 function Time(): JSX.Element {
   const { busy, error, run } = useAction();
+  useNextRetry();
   const now = clock.value;
   if (now?.kind !== "virtual") {
     return (

@@ -13,7 +13,7 @@ describe.skipIf(missing)(`send${why}`, () => {
     const page = await openPage(`${server.url}/#/send`);
     const form = page.getByRole("form", { name: "Send a message" });
     await form.getByLabel(/^Event/).fill("");
-    await form.getByText("A track call needs the name of the event").waitFor();
+    await form.getByText("You must pass 'event'.").waitFor();
     expect(await form.getByRole("button", { name: "Send" }).isDisabled()).toBe(true);
     await form.getByLabel(/^Event/).fill("Ordered");
     await form.getByLabel(/^Properties/).fill("{");
@@ -131,7 +131,7 @@ describe.skipIf(missing)(`settings${why}`, () => {
     const data = mkdtempSync(join(tmpdir(), "countersign-dashboard-"));
     onTestFinished(() => rmSync(data, { recursive: true, force: true }));
     const { server } = await startSetting({ data });
-    const page = await openPage(`${server.url}/#/settings`);
+    const page = await openPage(`${server.url}/#/settings`, { expected: /422/ });
     await page.getByRole("link", { name: "Add a source" }).click();
     await page.getByLabel(/^Name of the source/).fill("shop");
     await page.getByLabel(/^URL/).fill("ftp://nowhere");

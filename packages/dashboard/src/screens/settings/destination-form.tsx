@@ -42,7 +42,12 @@ export function DestinationForm({ source, destination }: Props): JSX.Element {
   const save = async (): Promise<void> => {
     setBusy(true);
     try {
-      const answer = await saveDraft(draft, version.current);
+      if (draft.isNewSource) {
+        version.current = await saveSource(draft, version.current);
+        // If the destination is refused, its source is there all the same.
+        setDraft({ ...draft, isNewSource: false });
+      }
+      const answer = await saveDestination(draft, version.current);
       version.current = answer.etag;
       await loadSources();
       setOutcome({ ...NOTHING, isSaved: true, ...(answer.note !== undefined && { note: answer.note }) });
@@ -248,25 +253,25 @@ function ifMatch(version: string | undefined): Readonly<Record<string, string>> 
   return version === undefined ? {} : { "if-match": version };
 }
 
-async function saveDraft(
+async function saveSource(
+  { source, writeKey }: Draft,
+  version: string | undefined,
+): Promise<string | undefined> {
+  const body = writeKey === "" ? {} : { writeKey };
+  return (await call("PUT", pathOf(source), { body, headers: ifMatch(version) })).etag;
+}
+
+async function saveDestination(
   draft: Draft,
   version: string | undefined,
 ): Promise<{ readonly etag: string | undefined; readonly note?: string | undefined }> {
-  const path = `/sources/${encodeURIComponent(draft.source.trim())}`;
-  let current = version;
-  if (draft.isNewSource) {
-    const body = draft.writeKey === "" ? {} : { writeKey: draft.writeKey };
-    current = (await call("PUT", path, { body, headers: ifMatch(current) })).etag;
-  }
-  const { data, etag: next } = await call<Source>(
-    "PUT",
-    `${path}/destinations/${encodeURIComponent(draft.name.trim())}`,
-    {
-      body: bodyOf(draft),
-      headers: ifMatch(current),
-    },
-  );
-  return { etag: next, note: data.note };
+  const path = `${pathOf(draft.source)}/destinations/${encodeURIComponent(draft.name.trim())}`;
+  const { data, etag } = await call<Source>("PUT", path, { body: bodyOf(draft), headers: ifMatch(version) });
+  return { etag, note: data.note };
+}
+
+function pathOf(source: string): string {
+  return `/sources/${encodeURIComponent(source.trim())}`;
 }
 
 function outcomeOf(error: unknown): Outcome {
