@@ -29,6 +29,7 @@ it("npm start runs the server beside the example receiver, says where to look, a
   await vi.waitFor(() => expect(output).toMatch(/Look at +http:\S+ for deliveries/), { timeout: 15_000 });
   await vi.waitFor(() => expect(output).toContain(`Receiving webhooks at http://127.0.0.1:${port}/webhooks`));
 
+  expect(output).toMatch(new RegExp(`^Receiver +localhost:${port} answers$`, "m"));
   const [, body = "", url = ""] = /Try it +curl -d '(.*)' (\S+)/.exec(output) ?? [];
   expect((await post(url, { headers: {}, body })).body).toEqual({ success: true });
   await vi.waitFor(() => expect(output).toMatch(/^track +Hello/m));

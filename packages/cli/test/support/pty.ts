@@ -19,6 +19,8 @@ export interface CommandOnTerminal {
   /** Types something. `\u0003` is Ctrl-C. */
   type(text: string): void;
   readonly ended: Promise<number>;
+  /** Ends it with its terminal. Idempotent. */
+  stop(): void;
 }
 
 /** Runs `countersign` on a pseudo-terminal of so many columns. */
@@ -33,13 +35,15 @@ export function startOnTerminal(
     stdio: ["pipe", "pipe", "inherit"],
   });
   // Its terminal goes with it, which ends the command.
-  cleanUp(() => child.kill("SIGKILL"));
+  const stop = (): void => void child.kill("SIGKILL");
+  cleanUp(stop);
   let output = "";
   child.stdout.on("data", (data: Buffer) => (output += data.toString()));
   child.stdin.on("error", () => {});
   const shown = (): string => output.replaceAll(/\r+\n/g, "\n");
   return {
     shown,
+    stop,
     type: (text) => void child.stdin.write(text),
     ended: once(child, "close").then(([code]) => code as number),
     async printed(pattern) {

@@ -1,8 +1,17 @@
 import stringWidth from "string-width";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { send } from "../../../server/test/support/http.ts";
-import { hasPseudoTerminals, startOnTerminal, withoutColours } from "../support/pty.ts";
-import { RECEIVER_SECRET, startScriptedReceiver } from "../support/scripted-receiver.ts";
+import {
+  hasPseudoTerminals,
+  startOnTerminal,
+  withoutColours,
+  type CommandOnTerminal,
+} from "../support/pty.ts";
+import {
+  RECEIVER_SECRET,
+  startScriptedReceiver,
+  type ScriptedReceiver,
+} from "../support/scripted-receiver.ts";
 
 interface Screen {
   readonly columns: number;
@@ -29,6 +38,18 @@ async function show({ columns, coloured }: Screen): Promise<string> {
   const args = ["serve", "--port", "0", "--to", receiver.url, "--secret", RECEIVER_SECRET];
   const env = { TZ: ZONE, ...(!coloured && { NO_COLOR: "1" }) };
   const command = startOnTerminal(args, { columns, env });
+  try {
+    await meetEverything(command, receiver);
+    command.type(CTRL_C);
+    expect(await command.ended).toBe(0);
+    return command.shown();
+  } finally {
+    command.stop();
+    await receiver.close();
+  }
+}
+
+async function meetEverything(command: CommandOnTerminal, receiver: ScriptedReceiver): Promise<void> {
   const [, url = ""] = await command.printed(/listens on (http:[\w.:/]+)/);
   await command.printed(/Try it/);
   const track = (event: string, userId = "u-1004"): Promise<unknown> =>
@@ -49,10 +70,6 @@ async function show({ columns, coloured }: Screen): Promise<string> {
   await command.printed(/"Denied"/);
   await track("Denied", "u-1005");
   await command.printed(/u-1005[^]*of 5/);
-  command.type(CTRL_C);
-  expect(await command.ended).toBe(0);
-  await receiver.close();
-  return command.shown();
 }
 
 describe.skipIf(!hasPseudoTerminals)("what a pseudo-terminal shows", () => {
