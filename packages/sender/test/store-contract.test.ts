@@ -1,4 +1,5 @@
-import { sqliteStore } from "@countersign/sender";
+import { shardedStore, sqliteStore } from "@countersign/sender";
+import type { DeliveryStore } from "@countersign/sender/store";
 import { join } from "node:path";
 import { testDeliveryStore } from "./support/delivery-store-contract.ts";
 import { QueueStore } from "./support/queue-store.ts";
@@ -12,3 +13,14 @@ testDeliveryStore("sqliteStore({ path })", () => {
 });
 
 testDeliveryStore("a job queue", () => ({ store: new QueueStore() }));
+
+testDeliveryStore("shardedStore() of two", () => {
+  const folder = temporaryFolder();
+  const open = (): DeliveryStore => {
+    const [a, b] = ["a.db", "b.db"].map((name) => sqliteStore({ path: join(folder, name) }));
+    return shardedStore({ a: a as DeliveryStore, b: b as DeliveryStore }, (source) =>
+      source === "shop" ? "a" : "b",
+    );
+  };
+  return { store: open(), again: open };
+});

@@ -1,6 +1,6 @@
 import { newestFirst } from "../delivery/cursor.ts";
-import { limitOf, type OneOrMore, valuesOf } from "../delivery/delivery-filter.ts";
-import type { Delivery } from "../delivery/delivery.ts";
+import { type DeliveryFilter, limitOf, type OneOrMore, valuesOf } from "../delivery/delivery-filter.ts";
+import type { Delivery, EndState } from "../delivery/delivery.ts";
 import type {
   Acceptance,
   Accepted,
@@ -12,6 +12,8 @@ import type {
 import { Shard } from "./shard.ts";
 import { splitAcceptance } from "./split-acceptance.ts";
 import { StoreError } from "./store-error.ts";
+
+const END_STATES: readonly EndState[] = ["delivered", "failed", "expired"];
 
 /**
  * One store made of several, each with the sources that live there. A store that is away holds up its own sources only.
@@ -104,12 +106,21 @@ class ShardedStore implements DeliveryStore {
   }
 
   async remove(filter: Parameters<DeliveryStore["remove"]>[0]): Promise<number> {
-    let removed = 0;
-    for (const { store } of this.#holding(filter.source)) {
-      const limit = filter.limit === undefined ? undefined : filter.limit - removed;
-      if (limit === undefined || limit > 0) removed += await store.remove({ ...filter, limit });
-    }
-    return removed;
+    const shards = this.#holding(filter.source);
+    if (filter.limit === undefined || shards.length === 1) return removeFrom(shards, () => filter);
+    const state = valuesOf(filter.state ?? END_STATES).filter((wanted) => wanted !== "pending");
+    if (state.length === 0) return 0;
+    // The newest of all are not the newest of each.
+    const lists = await Promise.all(
+      shards.map(async (shard) =>
+        (await shard.store.list({ ...filter, state })).map((delivery) => ({ ...delivery, shard })),
+      ),
+    );
+    const newest = lists.flat().toSorted(newestFirst).slice(0, limitOf(filter));
+    return removeFrom(shards, (wanted) => {
+      const limit = newest.filter(({ shard }) => shard === wanted).length;
+      return limit === 0 ? undefined : { ...filter, state, limit };
+    });
   }
 
   consume(...args: Parameters<DeliveryStore["consume"]>): ReturnType<DeliveryStore["consume"]> {
@@ -219,6 +230,19 @@ class ShardedStore implements DeliveryStore {
     }
     return next;
   }
+}
+
+/** Removes from each what is meant there, if anything is. */
+async function removeFrom(
+  shards: readonly Shard[],
+  filterOf: (shard: Shard) => DeliveryFilter | undefined,
+): Promise<number> {
+  let removed = 0;
+  for (const shard of shards) {
+    const filter = filterOf(shard);
+    if (filter !== undefined) removed += await shard.store.remove(filter);
+  }
+  return removed;
 }
 
 /** What failed, where something may have been stored elsewhere. */

@@ -146,18 +146,25 @@ describe("a store that is full", () => {
     },
   );
 
-  it("is also one whose memory for repeats is full, until the ids are a day old", async () => {
-    const { server, receiver, clock } = await startLimited({ maxBytes: 1_048_576 });
-    receiver.down = false;
+  it("is none whose room is full of what repeats are recognised by: the oldest ids go, and calls are taken", async () => {
+    const { server, clock } = await startLimited({ maxBytes: 1_048_576 });
     const message = (index: number): object => ({
       ...MINIMAL,
       integrations: { All: false },
       messageId: `${index}-${"m".repeat(80)}`,
     });
-    expect((await fill(server, message)).json()).toMatchObject({ code: "store_full" });
-    expect((await send(`${server.url}/readyz`)).json()).toMatchObject({ status: "full" });
-    await clock.advance("25h");
-    const body = { writeKey: "any", ...message(1_000_000) };
-    expect((await send(`${server.url}/v1/track`, { method: "POST", body })).status).toBe(200);
+    const sendBatch = async (first: number): Promise<number> => {
+      await clock.advance("1s");
+      const body = { writeKey: "any", batch: many(500, (index) => message(first + index)) };
+      return (await send(`${server.url}/v1/batch`, { method: "POST", body })).status;
+    };
+    for (let first = 0; first < 15_000; first += 500) expect(await sendBatch(first)).toBe(200);
+    expect((await send(`${server.url}/readyz`)).status).toBe(200);
+    // The newest ones are still known, and the first ones are not.
+    expect(await sendBatch(14_500)).toBe(200);
+    expect(await sendBatch(0)).toBe(200);
+    const { text } = await send(`${server.url}/metrics`);
+    expect(text).toMatch(/^countersign_calls_duplicate_total\{source="default"\} 500$/mu);
+    expect(text).toMatch(/^countersign_calls_accepted_total\{source="default"\} 15500$/mu);
   });
 });
