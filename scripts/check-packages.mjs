@@ -99,12 +99,9 @@ try {
   const consumer = join(work, "consumer");
   await mkdir(consumer);
   const files = Object.fromEntries(Object.entries(tarballs).map(([name, path]) => [name, `file:${path}`]));
+  // The optional ones too: some entry points need them.
   const peers = Object.fromEntries(
-    packages.flatMap(({ manifest }) =>
-      Object.entries(manifest.peerDependencies ?? {}).filter(
-        ([peer]) => !manifest.peerDependenciesMeta?.[peer]?.optional,
-      ),
-    ),
+    packages.flatMap(({ manifest }) => Object.entries(manifest.peerDependencies ?? {})),
   );
   await writeFile(
     join(consumer, "package.json"),

@@ -64,6 +64,7 @@ export const LAYERS = {
     "calls",
     "profiles",
     "transport",
+    "otel",
     "faults",
     "target",
     "settings",

@@ -27,6 +27,7 @@ import { sqliteStore } from "./sqlite/sqlite-store.ts";
 import { EndpointRecorder } from "./engine/endpoint-recorder.ts";
 import { MinuteCounts } from "./engine/minute-counts.ts";
 import { createTransport } from "./transport/create-transport.ts";
+import { instrumented } from "./transport/instrument.ts";
 
 /** How long an endpoint may take to respond (spec 8). */
 const DEFAULT_TIMEOUT: Duration = "5s";
@@ -111,7 +112,7 @@ export async function openSender(what: string, options: SenderOptions): Promise<
   // With the generation, a store that is opened again does not get the ids it has a second time.
   const random = seededRandom(`${seed} ${generation}`);
   const intake = new CallIntake(clock, random.fork("ids"));
-  const transport = openTransport(what, options);
+  const transport = instrumented(openTransport(what, options), options.instrument);
   const recorder = new EndpointRecorder(timeoutMs, options.failingAfter ?? DEFAULT_FAILING_AFTER, events);
   const minutes = new MinuteCounts(clock);
   const parts = { store, clock, transport, policy, timeoutMs, random, events, recorder, minutes, delivers };
@@ -130,10 +131,12 @@ function nothingShared(what: string): string {
 
 /** @throws TypeError when something injected lacks a method, or a value is wrong: it would fail later, during the work */
 export function checkPorts(what: string, options: EngineOptions): void {
-  const { clock, store, transport, seed, failingAfter = 1, deliver = true, events = "own" } = options;
+  const { clock, store, transport, instrument, seed } = options;
+  const { failingAfter = 1, deliver = true, events = "own" } = options;
   if (clock !== undefined) checkClock(`${what}({ clock })`, clock);
   if (store !== undefined) checkPort(`${what}({ store })`, store, STORE_METHODS);
   if (transport !== undefined) checkPort(`${what}({ transport })`, transport, ["send", "close"]);
+  if (instrument !== undefined) checkPort(`${what}({ instrument })`, instrument, ["attempt"]);
   if (seed !== undefined && typeof seed !== "string" && typeof seed !== "number") {
     throw new TypeError(`${what}({ seed }) must be a text or a number, not ${describeKind(seed)}.`);
   }

@@ -57,4 +57,5 @@ export { shardedStore } from "./store/sharded-store.ts";
 export { StoreError, type StoreErrorCode } from "./store/store-error.ts";
 export type { StoreState } from "./store/delivery-store.ts";
 export { createTransport, type TransportOptions } from "./transport/create-transport.ts";
+export type { SenderInstrument } from "./transport/instrument.ts";
 export type { AttemptRequest, AttemptResult, SendOptions, Transport } from "./transport/transport.ts";

@@ -8,6 +8,7 @@ import {
 import type { RetryPolicy } from "../delivery/retry-policy.ts";
 import type { EndpointSettings, SenderSettings } from "../settings/settings.ts";
 import type { DeliveryStore } from "../store/delivery-store.ts";
+import type { SenderInstrument } from "../transport/instrument.ts";
 import type { Transport } from "../transport/transport.ts";
 
 /** Options of every sender. */
@@ -38,6 +39,8 @@ export interface EngineOptions {
   readonly events?: "own" | "all" | undefined;
   /** What carries attempts to endpoints. The sender closes it. Default: `createTransport()`. */
   readonly transport?: Transport | undefined;
+  /** Watches attempts: `otel()` of `@countersign/sender/otel`. Default: nothing does. */
+  readonly instrument?: SenderInstrument | undefined;
 }
 
 /** One source with one endpoint. */
@@ -70,6 +73,7 @@ export const ENGINE_NAMES: OptionNames<EngineOptions> = {
   events: true,
   blockPrivateNetworks: true,
   transport: true,
+  instrument: true,
 };
 const SINGLE_NAMES: OptionNames<SingleEndpointOptions> = {
   url: true,

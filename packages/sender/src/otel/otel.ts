@@ -1,0 +1,127 @@
+import { checkOptionNames, type OptionNames } from "@countersign/protocol";
+import {
+  type Attributes,
+  context,
+  type MeterProvider,
+  metrics,
+  propagation,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type TracerProvider,
+} from "@opentelemetry/api";
+import type { SenderInstrument } from "../transport/instrument.ts";
+import type { AttemptRequest, AttemptResult } from "../transport/transport.ts";
+
+/** Options of {@link otel}. */
+export interface OtelOptions {
+  /** Makes the tracer. Default: the one that is registered globally. */
+  readonly tracerProvider?: TracerProvider | undefined;
+  /** Makes the meter. Default: the one that is registered globally. */
+  readonly meterProvider?: MeterProvider | undefined;
+}
+
+const OPTION_NAMES: OptionNames<OtelOptions> = { tracerProvider: true, meterProvider: true };
+const SCOPE = "@countersign/sender";
+/** What OpenTelemetry advises for durations of HTTP requests, in seconds. The service waits 5 s. */
+const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 4, 5];
+
+/**
+ * Reports each attempt to OpenTelemetry: a client span, the duration of its request, and a count of messages sent, named by
+ * the conventions for messaging and HTTP. Sends the trace's context along, in the headers of the registered propagator
+ * (`traceparent`), so that the receiver's spans belong to the same trace.
+ *
+ * It needs `@opentelemetry/api`. Without a registered SDK it does nothing, and costs almost nothing.
+ *
+ * @throws TypeError when an option is unknown
+ * @example
+ * ```ts
+ * import { otel } from "@countersign/sender/otel";
+ *
+ * const sender = await createSender({ url, secret: "secret", instrument: otel() });
+ * ```
+ */
+export function otel(options: OtelOptions = {}): SenderInstrument {
+  checkOptionNames("otel()", options, OPTION_NAMES);
+  const tracer = (options.tracerProvider ?? trace).getTracer(SCOPE);
+  const meter = (options.meterProvider ?? metrics).getMeter(SCOPE);
+  const duration = meter.createHistogram("http.client.request.duration", {
+    unit: "s",
+    description: "Duration of attempts",
+    advice: { explicitBucketBoundaries: BUCKETS },
+  });
+  const sent = meter.createCounter("messaging.client.sent.messages", {
+    unit: "{message}",
+    description: "Attempts to deliver a message",
+  });
+
+  return {
+    async attempt(request, send) {
+      const place = placeOf(request);
+      const span = tracer.startSpan(`send ${request.delivery?.destination ?? "webhook"}`, {
+        kind: SpanKind.CLIENT,
+        attributes: { ...place, ...detailsOf(request) },
+      });
+      const inSpan = trace.setSpan(context.active(), span);
+      const headers = { ...request.headers };
+      propagation.inject(inSpan, headers);
+      try {
+        const result = await context.with(inSpan, send, undefined, { ...request, headers });
+        const outcome = outcomeOf(result);
+        end(span, outcome, result);
+        duration.record(result.durationMs / 1_000, { ...place, ...outcome });
+        sent.add(1, { ...place, ...outcome });
+        return result;
+      } catch (error) {
+        end(span, { "error.type": error instanceof Error ? error.name : "unknown" });
+        throw error;
+      }
+    },
+  };
+}
+
+/** What attempts are grouped by: few different values. */
+function placeOf({ url, delivery }: AttemptRequest): Attributes {
+  const { hostname, port, protocol } = new URL(url);
+  return {
+    "http.request.method": "POST",
+    "server.address": hostname,
+    "server.port": port === "" ? (protocol === "https:" ? 443 : 80) : Number(port),
+    "messaging.system": "countersign",
+    "messaging.operation.name": "send",
+    "messaging.operation.type": "send",
+    ...(delivery && { "messaging.destination.name": delivery.destination }),
+  };
+}
+
+/** What is known of this attempt alone. Never a header or the body. */
+function detailsOf({ url, body, delivery, fault }: AttemptRequest): Attributes {
+  const { origin, pathname } = new URL(url);
+  return {
+    // A query may hold a credential.
+    "url.full": origin + pathname,
+    "messaging.message.body.size": body.length,
+    ...(delivery && {
+      "messaging.message.id": delivery.messageId,
+      "countersign.delivery.id": delivery.id,
+      "countersign.message.type": delivery.type,
+    }),
+    ...(fault !== undefined && { "countersign.fault": fault }),
+  };
+}
+
+function outcomeOf({ outcome, status, code }: AttemptResult): Attributes {
+  return {
+    ...(status !== undefined && { "http.response.status_code": status }),
+    ...(outcome !== "success" && { "error.type": status === undefined ? (code ?? outcome) : String(status) }),
+  };
+}
+
+function end(span: Span, outcome: Attributes, result?: AttemptResult): void {
+  span.setAttributes(outcome);
+  if (result !== undefined) span.setAttribute("countersign.outcome", result.outcome);
+  if ("error.type" in outcome)
+    span.setStatus({ code: SpanStatusCode.ERROR, ...(result?.message && { message: result.message }) });
+  span.end();
+}

@@ -1,0 +1,107 @@
+import { otel } from "@countersign/sender/otel";
+import { createTestSender } from "@countersign/sender/testing";
+import { context, propagation, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import { W3CTraceContextPropagator } from "@opentelemetry/core";
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from "@opentelemetry/sdk-metrics";
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
+import { afterEach, beforeEach, expect, it, onTestFinished } from "vitest";
+
+const spans = new InMemorySpanExporter();
+const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] });
+const exported = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+const reader = new PeriodicExportingMetricReader({ exporter: exported, exportIntervalMillis: 3_600_000 });
+const meterProvider = new MeterProvider({ readers: [reader] });
+
+beforeEach(() => {
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+});
+afterEach(() => {
+  spans.reset();
+  context.disable();
+  propagation.disable();
+});
+
+/** A receiver that keeps the `traceparent` of its requests, and a sender that is watched. */
+async function open(status: number, instrument = otel({ tracerProvider, meterProvider })) {
+  const received: (string | undefined)[] = [];
+  const sender = await createTestSender({
+    target: (request, response) => {
+      received.push(request.headers["traceparent"] as string | undefined);
+      response.writeHead(status).end();
+    },
+    path: "/hooks?token=hidden",
+    secret: "dev",
+    headers: { Authorization: "Bearer hidden" },
+    instrument,
+  });
+  onTestFinished(() => sender.close());
+  return { sender, received };
+}
+
+it("each attempt is a client span by the conventions, and the receiver gets its trace", async () => {
+  const { sender, received } = await open(204);
+  const [delivery] = await (await sender.track({ userId: "u1", event: "Traced", messageId: "m1" })).settled();
+  const [span] = spans.getFinishedSpans();
+  expect(span?.name).toBe("send default/webhooks");
+  expect(span?.kind).toBe(SpanKind.CLIENT);
+  expect(span?.attributes).toMatchObject({
+    "http.request.method": "POST",
+    "http.response.status_code": 204,
+    "messaging.system": "countersign",
+    "messaging.message.id": "m1",
+    "messaging.destination.name": "default/webhooks",
+    "server.address": "127.0.0.1",
+  });
+  const { traceId = "", spanId = "" } = span?.spanContext() ?? {};
+  expect(received).toEqual([`00-${traceId}-${spanId}-01`]);
+  expect(delivery?.attempts[0]?.requestHeaders?.["traceparent"]).toBe(received[0]);
+});
+
+it("a span tells a failure, and holds no query, no header and no body", async () => {
+  const { sender } = await open(404);
+  await (await sender.track({ userId: "u1", event: "Private" })).settled();
+  const [span] = spans.getFinishedSpans();
+  expect(span?.attributes).toMatchObject({ "error.type": "404", "countersign.outcome": "rejected" });
+  expect(span?.status.code).toBe(SpanStatusCode.ERROR);
+  expect(JSON.stringify(span?.attributes)).not.toMatch(/hidden|Private|u1/);
+});
+
+it("attempts are counted, and their durations measured in seconds", async () => {
+  const { sender } = await open(204);
+  await (await sender.track({ userId: "u1", event: "Measured" })).settled();
+  await reader.forceFlush();
+  const metrics =
+    exported
+      .getMetrics()
+      .at(-1)
+      ?.scopeMetrics.flatMap((scope) => scope.metrics) ?? [];
+  const names = metrics.map(({ descriptor }) => `${descriptor.name} ${descriptor.unit}`);
+  expect(names.toSorted()).toEqual([
+    "http.client.request.duration s",
+    "messaging.client.sent.messages {message}",
+  ]);
+  const [point] = metrics.find(({ descriptor }) => descriptor.unit === "s")?.dataPoints ?? [];
+  expect(point?.value).toMatchObject({ sum: expect.closeTo(0, 0) as number });
+});
+
+it("without an SDK nothing is sent along", async () => {
+  const { sender, received } = await open(204, otel());
+  trace.disable();
+  await (await sender.track({ userId: "u1", event: "Untraced" })).settled();
+  expect(received).toEqual([undefined]);
+});
+
+it("a misspelt option is refused", () => {
+  expect(() => otel({ tracer: tracerProvider } as object)).toThrow(TypeError);
+});
