@@ -57,11 +57,20 @@ export class Dispatcher {
     return {
       stop: async () => {
         if (this.#lanes.get(destination) === lane) this.#lanes.delete(destination);
-        lane.isStopped = true;
-        for (const waiting of lane.waiting.splice(0)) void this.#giveBack(waiting);
-        await lane.stop();
+        await this.#stop(lane);
       },
     };
+  }
+
+  /** Stops every lane; resolves when nothing is under way. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#lanes.values()].map((lane) => this.#stop(lane)));
+  }
+
+  async #stop(lane: Lane): Promise<void> {
+    lane.isStopped = true;
+    for (const waiting of lane.waiting.splice(0)) void this.#giveBack(waiting);
+    await lane.stop();
   }
 
   lane(destination: string): Lane | undefined {

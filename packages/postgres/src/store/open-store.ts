@@ -178,6 +178,7 @@ export class OpenStore {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    await this.dispatcher.close();
     await this.#settler.close();
     await this.membership.leave().catch(() => {});
     this.bulletin.close();

@@ -77,6 +77,7 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
   let connections: Connections | undefined;
   let opened: OpenStore | undefined;
   let isClosed = false;
+  let closing: Promise<void> | undefined;
 
   const store = (): OpenStore => {
     if (opened !== undefined && !isClosed) return opened;
@@ -143,7 +144,7 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
       attempt(() => readTrait(connected(), names, { source, trait, destinations })),
     settings,
     async close() {
-      const closing = isClosed ? undefined : opened?.close();
+      closing ??= opened?.close() ?? Promise.resolve();
       isClosed = true;
       await closing;
     },

@@ -65,9 +65,15 @@ export function summaryOf(row: SummaryRow): DeliverySummary {
 
 /** @param earlier The attempts of earlier rounds, as they were logged, oldest first. */
 export function deliveryOf(row: FullRow, earlier: readonly string[]): Delivery {
-  const attempts = [...earlier, row.log].flatMap((log) => JSON.parse(log) as Attempt[]);
+  const attempts = [...earlier, row.log].flatMap((log) => (JSON.parse(log) as Attempt[]).map(attemptOf));
   const { last: _, ...rest } = summaryOf(row);
   return { ...rest, body: row.body, attempts };
+}
+
+/** With the fields that JSON leaves out. */
+function attemptOf(attempt: Attempt): Attempt {
+  const { status, code, message, fault, requestHeaders, responseHeaders, cut } = attempt;
+  return { ...attempt, status, code, message, fault, requestHeaders, responseHeaders, cut };
 }
 
 function infoOf(row: InfoRow): DueDelivery["delivery"] {

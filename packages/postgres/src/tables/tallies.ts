@@ -14,12 +14,15 @@ interface CountRow {
 }
 
 /** Each worker counts in rows of its own, with the change that it counts; the sum is exact, whatever the number of rows. */
-const COUNTS = `SELECT t.*, (SELECT d.accepted_at FROM $.delivery AS d WHERE d.source = t.source AND d.destination = t.destination
+const COUNTS = `WITH claimed AS MATERIALIZED (
+    SELECT destination, min(due_at) AS due_at FROM $.delivery WHERE worker IS NOT NULL GROUP BY destination)
+  SELECT t.*, (SELECT d.accepted_at FROM $.delivery AS d WHERE d.destination = t.destination
       ORDER BY d.accepted_at, d.id LIMIT 1) AS oldest,
-    (SELECT d.due_at FROM $.delivery AS d WHERE d.source = t.source AND d.destination = t.destination AND d.worker IS NULL
-      ORDER BY d.due_at, d.id LIMIT 1) AS next_due
-  FROM (SELECT source, destination, sum(pending)::bigint AS pending, sum(delivered)::bigint AS delivered, sum(failed)::bigint AS failed,
-      sum(expired)::bigint AS expired FROM $.tally GROUP BY source, destination) AS t`;
+    least(c.due_at, (SELECT d.due_at FROM $.delivery AS d WHERE d.destination = t.destination AND d.worker IS NULL
+      ORDER BY d.due_at, d.id LIMIT 1)) AS next_due
+  FROM (SELECT destination, sum(pending)::bigint AS pending, sum(delivered)::bigint AS delivered, sum(failed)::bigint AS failed,
+      sum(expired)::bigint AS expired FROM $.tally GROUP BY destination) AS t
+    LEFT JOIN claimed AS c ON c.destination = t.destination`;
 
 export async function readCounts(
   connections: Connections,
