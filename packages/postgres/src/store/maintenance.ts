@@ -2,6 +2,7 @@ import type { Clock } from "@countersign/protocol";
 import type { Connections } from "../database/connections.ts";
 import type { DayPartitions } from "../schema/day-partitions.ts";
 import { inSchema, type Names } from "../schema/names.ts";
+import type { WorkerTable } from "../workers/worker-table.ts";
 
 /** How often something is looked for that is to be removed. */
 const INTERVAL_MS = 60_000;
@@ -20,6 +21,7 @@ export interface MaintenanceOptions {
   readonly connections: Connections;
   readonly names: Names;
   readonly partitions: DayPartitions;
+  readonly workers: WorkerTable;
   readonly clock: Clock;
   readonly keepMs: number;
 }
@@ -51,6 +53,7 @@ export class Maintenance {
     this.#nextAt = now + INTERVAL_MS;
     try {
       if (!(await this.#isOurTurn(now))) return;
+      await this.#options.workers.releaseOrphans();
       await partitions.removeBefore(now, keepMs);
       await this.#delete("forget_seen", FORGET_SEEN, now - SEEN_FOR_MS);
       await this.#delete("forget_skipped", FORGET_SKIPPED, now - keepMs);

@@ -105,7 +105,14 @@ export class OpenStore {
       },
       this.membership.id,
     );
-    this.#maintenance = new Maintenance({ connections, names, partitions, clock, keepMs });
+    this.#maintenance = new Maintenance({
+      connections,
+      names,
+      partitions,
+      workers: this.#workers,
+      clock,
+      keepMs,
+    });
   }
 
   /** Joins the processes that have the store open. */
@@ -216,7 +223,7 @@ export class OpenStore {
         const { id, lease_until: leaseUntil } = error.other;
         if (suspect === undefined || !suspect.startsWith(id)) suspect = `${id} ${leaseUntil}`;
         else if (suspect !== `${id} ${leaseUntil}`) throw error;
-        else await this.#workers.remove(id, (row) => row.lease_until === leaseUntil);
+        else await this.#workers.remove(id, leaseUntil);
         await new Promise((resolve) => setTimeout(resolve, ALIVE_MS));
       }
     }

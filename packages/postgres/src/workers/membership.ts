@@ -170,7 +170,7 @@ export class Membership {
     this.#isStopped = true;
     clearTimeout(this.#timer);
     await this.#beating?.catch(() => {});
-    await this.#options.table.remove(this.#id);
+    await this.#options.table.remove(this.#id, null);
     this.#options.tellList();
   }
 
@@ -252,7 +252,9 @@ export class Membership {
     const { table, tellList, changed } = this.#options;
     const others = rows.filter(({ id }) => id !== this.#id);
     for (const { id, lease_until: leaseUntil } of this.#suspects.confirm(others, performance.now())) {
-      if (!(await table.remove(id, (row) => row.lease_until === leaseUntil))) continue;
+      if (!(await table.remove(id, leaseUntil))) continue;
+      // A claim of it may have been under way while it was removed.
+      await table.releaseOrphans();
       this.#again = true;
       tellList();
       changed();

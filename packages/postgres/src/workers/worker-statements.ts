@@ -72,10 +72,12 @@ export function lockSql(names: Names): string {
   );
 }
 
-export function releaseSql(names: Names): string {
+/** Releases what is claimed by nobody in the list: a claim that was under way while its worker was removed. */
+export function releaseOrphansSql(names: Names): string {
   return inSchema(
     names,
-    "UPDATE $.delivery SET worker = NULL, claim = NULL WHERE worker = $1 RETURNING source, destination",
+    `UPDATE $.delivery AS d SET worker = NULL, claim = NULL
+     WHERE d.worker IS NOT NULL AND NOT EXISTS (SELECT FROM $.worker AS w WHERE w.id = d.worker)`,
   );
 }
 
@@ -87,16 +89,29 @@ export function releaseOthersSql(names: Names): string {
   );
 }
 
-/** Adds what a worker that left has counted to what is nobody's. */
-export function foldSql(names: Names): readonly string[] {
-  return [
-    `WITH gone AS (DELETE FROM $.usage WHERE writer = $1 RETURNING source, calls)
-     INSERT INTO $.usage AS u SELECT source, '', calls FROM gone
-     ON CONFLICT (source, writer) DO UPDATE SET calls = u.calls + excluded.calls`,
-    `WITH gone AS (DELETE FROM $.tally WHERE writer IN ($1, $1 || '/settled') RETURNING *)
-     INSERT INTO $.tally AS t (source, destination, day, writer, pending, delivered, failed, expired)
-     SELECT source, destination, day, '', sum(pending), sum(delivered), sum(failed), sum(expired) FROM gone GROUP BY source, destination, day
-     ON CONFLICT (source, destination, day, writer) DO UPDATE SET pending = t.pending + excluded.pending,
-       delivered = t.delivered + excluded.delivered, failed = t.failed + excluded.failed, expired = t.expired + excluded.expired`,
-  ].map((sql) => inSchema(names, sql));
+/**
+ * Removes a worker, if its lease is as it was seen (`$2`, or null for whatever it is): releases what it has claimed, and adds
+ * what it has counted to what is nobody's. Who else removes it at the same moment waits for the lock, and finds it gone.
+ */
+export function removeSql(names: Names): string {
+  return inSchema(
+    names,
+    `WITH gone AS (
+      DELETE FROM $.worker WHERE id = $1 AND ($2::text IS NULL OR lease_until::text = $2) RETURNING id),
+    released AS (
+      UPDATE $.delivery AS d SET worker = NULL, claim = NULL FROM gone WHERE d.worker = $1 AND gone.id = $1),
+    calls AS (DELETE FROM $.usage AS u USING gone WHERE u.writer = gone.id RETURNING u.source, u.calls),
+    folded_calls AS (
+      INSERT INTO $.usage AS u SELECT source, '', calls FROM calls
+      ON CONFLICT (source, writer) DO UPDATE SET calls = u.calls + excluded.calls),
+    counts AS (DELETE FROM $.tally AS t USING gone WHERE t.writer IN (gone.id, gone.id || '/settled') RETURNING t.*),
+    folded_counts AS (
+      INSERT INTO $.tally AS t (source, destination, day, writer, pending, delivered, failed, expired)
+      SELECT source, destination, day, '', sum(pending), sum(delivered), sum(failed), sum(expired) FROM counts
+      GROUP BY source, destination, day
+      ON CONFLICT (source, destination, day, writer) DO UPDATE SET pending = t.pending + excluded.pending,
+        delivered = t.delivered + excluded.delivered, failed = t.failed + excluded.failed, expired = t.expired + excluded.expired),
+    list AS (UPDATE $.meta AS m SET value = m.value + 1 FROM gone WHERE m.key = 'members')
+    SELECT id FROM gone`,
+  );
 }

@@ -2,14 +2,14 @@ import { StoreError } from "@countersign/sender/store";
 import type { Connections } from "../database/connections.ts";
 import type { Names } from "../schema/names.ts";
 import {
-  foldSql,
   heartbeatSql,
   type HeartbeatRow,
   joinSql,
   lockSql,
   newListSql,
+  releaseOrphansSql,
   releaseOthersSql,
-  releaseSql,
+  removeSql,
   type WorkerRow,
   workersSql,
 } from "./worker-statements.ts";
@@ -65,20 +65,15 @@ export class WorkerTable {
     return this.#connections.query<HeartbeatRow>("control", statement, [id, epoch, leaseMs, seen]);
   }
 
-  /** Removes a worker, if `check` agrees to what it is now, and releases what it has claimed. */
-  remove(
-    id: string,
-    check: (row: { readonly lease_until: string }) => boolean = () => true,
-  ): Promise<boolean> {
-    return this.#connections.transaction("control", async (run) => {
-      const [row] = await run<{ lease_until: string }>(lockSql(this.#names), [id]);
-      if (row === undefined || !check(row)) return false;
-      await run(releaseSql(this.#names), [id]);
-      for (const fold of foldSql(this.#names)) await run(fold, [id]);
-      await run(`DELETE FROM ${this.#names.table("worker")} WHERE id = $1`, [id]);
-      await run(newListSql(this.#names));
-      return true;
-    });
+  /** Removes a worker, if its lease is as it was seen, and releases what it has claimed. */
+  async remove(id: string, leaseUntil: string | null): Promise<boolean> {
+    const statement = { name: "", text: removeSql(this.#names) };
+    return (await this.#connections.query("control", statement, [id, leaseUntil])).length > 0;
+  }
+
+  /** Releases what is claimed by a worker that is not in the list. */
+  async releaseOrphans(): Promise<void> {
+    await this.#connections.query("control", { name: "", text: releaseOrphansSql(this.#names) });
   }
 
   /** Begins a new epoch: late commands of the old one claim nothing, and what is not among `claimed` is released. */
