@@ -186,7 +186,8 @@ async function record(url: string): Promise<void> {
   await vi.waitFor(
     async () => {
       const { text } = await send(`${url}/api/deliveries`, { headers: withToken });
-      const states = (JSON.parse(text) as { state: string }[]).map(({ state }) => state);
+      const { deliveries } = JSON.parse(text) as { deliveries: { state: string }[] };
+      const states = deliveries.map(({ state }) => state);
       expect(states).toEqual(expect.arrayContaining(["delivered", "failed"]));
     },
     { timeout: 20_000 },
@@ -202,9 +203,9 @@ async function askEverything(url: string): Promise<void> {
     ([path, methods]) => "get" in methods && !path.includes("{"),
   );
   for (const [path] of plain) await request(url, path, { headers: withToken, streamFor: 300 });
-  const deliveries = JSON.parse(await request(url, "/api/deliveries", { headers: withToken })) as {
-    readonly id: string;
-  }[];
+  const { deliveries } = JSON.parse(await request(url, "/api/deliveries", { headers: withToken })) as {
+    readonly deliveries: readonly { readonly id: string }[];
+  };
   for (const { id } of deliveries) await request(url, `/api/deliveries/${id}`, { headers: withToken });
   for (const path of ["/", "/metrics", "/healthz", "/readyz"])
     await request(url, path, { headers: withToken });

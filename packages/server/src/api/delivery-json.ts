@@ -1,51 +1,51 @@
 import { sign } from "@countersign/core";
-import type { Attempt, Delivery, SenderSettings } from "@countersign/sender";
+import type { Delivery, SenderSettings } from "@countersign/sender";
 import { withHiddenHeaders } from "../settings/hidden-headers.ts";
 import { destinationOf } from "../settings/settings-edit.ts";
+import { attemptJson, summaryJson } from "../shapes/delivery-shapes.ts";
 
-/** A delivery as the control API shows it: times as ISO 8601, without the body. */
-export function deliveryJson({
-  body: _,
-  attempts,
-  acceptedAt,
-  dueAt,
-  endedAt,
-  ...delivery
-}: Delivery): object {
-  return {
-    ...delivery,
-    acceptedAt: iso(acceptedAt),
-    ...(dueAt !== undefined && { dueAt: iso(dueAt) }),
-    ...(endedAt !== undefined && { endedAt: iso(endedAt) }),
-    attempts: attempts.map(attemptJson),
-  };
-}
-
-/** A delivery with its exact body, its signature, and a command that sends it. */
+/** A delivery with every attempt, its exact body, its signature, and commands that send it. */
 export function deliveryDetailJson(delivery: Delivery, settings: SenderSettings): object {
+  const { body, attempts } = delivery;
   const destination = destinationOf(settings, delivery.destination);
   const secret = destination?.secret;
-  const signature = secret === undefined ? undefined : sign(delivery.body, secret);
-  const [endpoint] = (destination?.endpoints ?? []).map(withHiddenHeaders);
-  const body = Buffer.from(delivery.body).toString("utf8");
+  const signature = secret === undefined ? undefined : sign(body, secret);
+  const endpoints = (destination?.endpoints ?? []).map(withHiddenHeaders);
+  const text = textOf(body);
+  return {
+    ...summaryJson({ ...delivery, attempts: attempts.length, last: attempts.at(-1) }),
+    history: attempts.map(attemptJson),
+    body: text.body,
+    ...(text.bodyBase64 !== undefined && { bodyBase64: text.bodyBase64 }),
+    bytes: body.byteLength,
+    ...(signature !== undefined && { signature }),
+    curls: endpoints.map(({ url, headers }) => ({
+      endpoint: url,
+      curl: curl(url, headers, signature, text.body),
+    })),
+  };
+}
+
+/** The body as text, and in base64 where text would not preserve its bytes. */
+function textOf(bytes: Uint8Array): { readonly body: string; readonly bodyBase64?: string } {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const body = buffer.toString("utf8");
+  return Buffer.from(body, "utf8").equals(buffer)
+    ? { body }
+    : { body, bodyBase64: buffer.toString("base64") };
+}
+
+function curl(
+  url: string,
+  own: Readonly<Record<string, string>> = {},
+  signature: string | undefined,
+  body: string,
+): string {
   const headers = {
     "Content-Type": "application/json",
-    ...endpoint?.headers,
+    ...own,
     ...(signature !== undefined && { "X-Signature": signature }),
   };
-  return {
-    ...deliveryJson(delivery),
-    body,
-    ...(signature !== undefined && { signature }),
-    ...(endpoint && { curl: curl(endpoint.url, headers, body) }),
-  };
-}
-
-function attemptJson({ startedAt, ...attempt }: Attempt): object {
-  return { ...attempt, startedAt: iso(startedAt) };
-}
-
-function curl(url: string, headers: Readonly<Record<string, string>>, body: string): string {
   const headerArguments = Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`);
   return ["curl", ...headerArguments, "--data-raw", quoted(body), quoted(url)].join(" ");
 }
@@ -53,8 +53,4 @@ function curl(url: string, headers: Readonly<Record<string, string>>, body: stri
 /** For a POSIX shell: nothing is special inside single quotes but the quote itself. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
-}
-
-function iso(time: number): string {
-  return new Date(time).toISOString();
 }

@@ -1,61 +1,59 @@
-import type { DeliveryFilter } from "@countersign/sender";
+import { FILTER_PARAMETERS, filterOf, PAGE_PARAMETERS, SKIPPED_PARAMETERS } from "./delivery-filter.ts";
 import { Problem } from "./problem.ts";
-import { deliveryDetailJson, deliveryJson } from "./delivery-json.ts";
+import { deliveryDetailJson } from "./delivery-json.ts";
+import { skippedCallJson, summaryJson } from "../shapes/delivery-shapes.ts";
 import { ref, type Operation } from "./operation.ts";
 
 const TEXT = { type: "string" } as const;
 
-/** Deliveries, rejected messages, statistics and the live stream. */
+/** Deliveries, what went nowhere, and the live stream. */
 export const deliveryOperations: readonly Operation[] = [
   {
     method: "GET",
     path: "/deliveries",
     id: "listDeliveries",
-    summary: "Lists deliveries, newest first. All filters must match.",
-    query: {
-      state: { type: "string", enum: ["pending", "delivered", "failed", "expired"] },
-      source: TEXT,
-      destination: TEXT,
-      type: TEXT,
-      messageId: TEXT,
-      identity: TEXT,
-      event: TEXT,
-      after: {
-        type: "string",
-        description:
-          "The page after the delivery with this cursor: its time of acceptance in milliseconds since 1970, a dot, and its id.",
-      },
-      limit: { type: "integer", minimum: 1, maximum: 1_000, default: 100 },
+    summary:
+      "A page of deliveries, newest first, without what was sent and answered. Every parameter must match; of one that is repeated, any value.",
+    query: { ...FILTER_PARAMETERS, ...PAGE_PARAMETERS },
+    answer: { status: 200, schema: ref("DeliveryPage") },
+    async handle({ sender }, { query }) {
+      const { deliveries, next } = await sender.summaries(filterOf(query));
+      return { deliveries: deliveries.map(summaryJson), ...(next !== undefined && { next }) };
     },
-    answer: { status: 200, schema: { type: "array", items: ref("Delivery") } },
-    handle: async ({ sender }, { query }) =>
-      (await sender.deliveries(query as DeliveryFilter)).map((delivery) => deliveryJson(delivery)),
+  },
+  {
+    method: "GET",
+    path: "/deliveries/count",
+    id: "countDeliveries",
+    summary: "How many deliveries match.",
+    query: FILTER_PARAMETERS,
+    answer: { status: 200, schema: ref("Count") },
+    handle: async ({ sender }, { query }) => ({ count: await sender.count(filterOf(query)) }),
   },
   {
     method: "GET",
     path: "/deliveries/{id}",
     id: "getDelivery",
-    summary: "One delivery with its exact body, its signature, and a curl command that sends it.",
+    summary:
+      "One delivery with every attempt, its exact body, its signature, and a curl command for each endpoint.",
     answer: { status: 200, schema: ref("DeliveryDetail") },
     errors: { 404: "Delivery not found." },
     async handle({ sender }, { params }) {
       const delivery = await sender.delivery(params["id"] ?? "");
-      if (!delivery) throw noDelivery();
-      return deliveryDetailJson(delivery, sender.settings);
+      if (delivery) return deliveryDetailJson(delivery, sender.settings);
+      throw new Problem(404, "Delivery not found. It may have been removed after `keepFor`.");
     },
   },
   {
-    method: "POST",
-    path: "/deliveries/{id}/resend",
-    id: "resendDelivery",
-    summary: "Sends the same bytes again to the same destination, as a new delivery.",
-    answer: { status: 201, schema: ref("Receipt") },
-    errors: { 404: "Delivery not found." },
-    async handle({ sender }, { params }) {
-      const id = params["id"] ?? "";
-      if (!(await sender.delivery(id))) throw noDelivery();
-      const { messageId, deliveries } = await sender.resend(id);
-      return { messageId, deliveries };
+    method: "GET",
+    path: "/skipped",
+    id: "listSkipped",
+    summary: "A page of accepted calls that went to no destination, newest first. The last 10,000 are kept.",
+    query: { ...SKIPPED_PARAMETERS, ...PAGE_PARAMETERS },
+    answer: { status: 200, schema: ref("SkippedPage") },
+    async handle({ sender }, { query }) {
+      const { calls, next } = await sender.skipped(filterOf(query));
+      return { calls: calls.map(skippedCallJson), ...(next !== undefined && { next }) };
     },
   },
   {
@@ -95,7 +93,3 @@ export const deliveryOperations: readonly Operation[] = [
     handle: ({ streams }, { request, reply, query }) => streams.open(request, reply, query),
   },
 ];
-
-function noDelivery(): Problem {
-  return new Problem(404, "Delivery not found. It may have been removed after `keepFor`.");
-}

@@ -2,6 +2,7 @@ import { certifyOperations } from "./certify-operations.ts";
 import { deliveryOperations } from "./delivery-operations.ts";
 import { messageOperations } from "./message-operations.ts";
 import { ref, type Operation, type Schema } from "./operation.ts";
+import { recoveryOperations } from "./recovery-operations.ts";
 import { schemas } from "./schemas.ts";
 import { settingsOperations } from "./settings-operations.ts";
 import { statusOperations } from "./status-operations.ts";
@@ -12,6 +13,7 @@ import { verifyOperations } from "./verify-operations.ts";
 /** Every operation of the control API. */
 export const operations: readonly Operation[] = [
   ...deliveryOperations,
+  ...recoveryOperations,
   ...messageOperations,
   ...settingsOperations,
   ...statusOperations,

@@ -5,6 +5,7 @@ import type { Certifications } from "../certify/certifications.ts";
 import type { EventStreams } from "../live/event-stream.ts";
 import type { FaultList } from "../live/fault-list.ts";
 import type { LiveEvents } from "../live/live-events.ts";
+import type { ResendJobs } from "../live/resend-jobs.ts";
 import type { StoreRoom } from "../live/store-room.ts";
 import type { WarningList } from "../live/warning-list.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -24,6 +25,7 @@ export interface ApiContext {
   readonly virtualClock: VirtualClock | undefined;
   readonly room: StoreRoom;
   readonly certifications: Certifications;
+  readonly resends: ResendJobs;
   readonly info: ServerInfo;
   readonly now: () => number;
 }

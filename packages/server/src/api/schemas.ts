@@ -1,6 +1,7 @@
 import { LANGUAGES } from "@countersign/certify";
 import { INCLUDABLE_FIELDS } from "@countersign/sender";
 import { FAULT_PATTERN, FAULTS } from "@countersign/sender/faults";
+import { FILTER_BODY, OUTCOMES, SKIP_REASONS, STATES, TYPES } from "./delivery-filter.ts";
 import { REJECTION_REASONS } from "../ingest/rejection-reasons.ts";
 import { ref, type Schema } from "./operation.ts";
 
@@ -17,31 +18,49 @@ function object(properties: Readonly<Record<string, Schema>>, optional: readonly
   return { type: "object", properties, required, additionalProperties: false };
 }
 
+const CURSOR: Schema = { type: "string", description: "Give it as `after` for the next page." };
 const LEVEL: Schema = { type: "string", enum: ["MUST", "SHOULD"] };
-const OUTCOMES = ["success", "server_error", "timeout", "network", "rejected", "tls"];
 const TALLY = object({ passed: COUNT, failed: COUNT, skipped: COUNT });
 
-const deliverySummary = {
-  id: TEXT,
-  messageId: TEXT,
-  type: { type: "string", enum: ["page", "screen", "identify", "track", "alias", "group", "delete"] },
-  event: TEXT,
-  source: TEXT,
-  destination: TEXT,
-  identity: TEXT,
-  state: { type: "string", enum: ["pending", "delivered", "failed", "expired"] },
-  acceptedAt: DATE_TIME,
-  dueAt: DATE_TIME,
-  endedAt: DATE_TIME,
-  resendOf: TEXT,
-  attempts: { type: "array", items: ref("Attempt") },
+const ATTEMPT_SUMMARY = {
+  round: COUNT,
+  endpoint: TEXT,
+  startedAt: DATE_TIME,
+  durationMs: NUMBER,
+  outcome: { type: "string", enum: [...OUTCOMES] },
+  status: COUNT,
+  code: TEXT,
+  message: TEXT,
+  fault: TEXT,
 };
+const ABSENT_IN_ATTEMPT = ["status", "code", "message", "fault"];
 
-/** Listed for readers; the pattern has the other statuses, too. */
+const FAULT_OF_SENDER: Schema = {
+  type: "string",
+  anyOf: [{ enum: [...FAULTS] }, { pattern: FAULT_PATTERN }],
+};
 const FAULT: Schema = {
   type: "string",
   anyOf: [{ enum: [...FAULTS, "rate_limit"] }, { pattern: FAULT_PATTERN }],
 };
+
+const DELIVERY_SUMMARY = {
+  id: TEXT,
+  messageId: TEXT,
+  type: { type: "string", enum: [...TYPES] },
+  event: TEXT,
+  source: TEXT,
+  destination: TEXT,
+  identity: TEXT,
+  state: { type: "string", enum: [...STATES] },
+  acceptedAt: DATE_TIME,
+  dueAt: DATE_TIME,
+  endedAt: DATE_TIME,
+  attempts: { ...COUNT, description: "How many there were." },
+  last: ref("AttemptSummary"),
+  resendOf: { type: "string", description: "Id of the delivery that it repeats." },
+};
+const ABSENT_IN_SUMMARY = ["event", "dueAt", "endedAt", "last", "resendOf"];
 
 const INCLUDE_FIELDS: Schema = { type: "array", items: { type: "string", enum: [...INCLUDABLE_FIELDS] } };
 
@@ -65,33 +84,66 @@ export const schemas: Readonly<Record<string, Schema>> = {
     },
     ["pointer", "parameter", "rule"],
   ),
+  AttemptSummary: object(ATTEMPT_SUMMARY, ABSENT_IN_ATTEMPT),
   Attempt: object(
     {
-      round: COUNT,
-      endpoint: TEXT,
-      startedAt: DATE_TIME,
-      durationMs: NUMBER,
-      outcome: { type: "string", enum: ["success", "server_error", "timeout", "network", "rejected", "tls"] },
-      status: COUNT,
-      code: TEXT,
-      message: TEXT,
-      response: TEXT,
-      cut: { type: "boolean" },
-      requestHeaders: { type: "object", additionalProperties: TEXT },
-      responseHeaders: { type: "object", additionalProperties: TEXT },
-      fault: TEXT,
+      ...ATTEMPT_SUMMARY,
+      response: { type: "string", description: "The first 16 KiB of the body." },
+      cut: { const: true, description: "The body was longer." },
+      requestHeaders: {
+        ...HEADERS,
+        description: "As sent, the signature included; values of static headers are hidden.",
+      },
+      responseHeaders: HEADERS,
     },
-    ["status", "code", "message", "cut", "requestHeaders", "responseHeaders", "fault"],
+    [...ABSENT_IN_ATTEMPT, "cut", "requestHeaders", "responseHeaders"],
   ),
-  Delivery: object(deliverySummary, ["resendOf", "event", "dueAt", "endedAt"]),
-  DeliveryDetail: object({ ...deliverySummary, body: TEXT, signature: TEXT, curl: TEXT }, [
-    "resendOf",
-    "event",
-    "dueAt",
-    "endedAt",
-    "signature",
-    "curl",
+  DeliverySummary: object(DELIVERY_SUMMARY, ABSENT_IN_SUMMARY),
+  DeliveryPage: object({ deliveries: { type: "array", items: ref("DeliverySummary") }, next: CURSOR }, [
+    "next",
   ]),
+  DeliveryDetail: object(
+    {
+      ...DELIVERY_SUMMARY,
+      history: { type: "array", items: ref("Attempt"), description: "Every attempt, oldest first." },
+      body: TEXT,
+      bodyBase64: { ...BASE64, description: "Only when the body is not UTF-8." },
+      bytes: COUNT,
+      signature: { type: "string", description: "Of the body, with the secret that is set today." },
+      curls: { type: "array", items: object({ endpoint: TEXT, curl: TEXT }) },
+    },
+    [...ABSENT_IN_SUMMARY, "bodyBase64", "signature"],
+  ),
+  Count: object({ count: COUNT }),
+  Cleared: object({ removed: COUNT }),
+  Retried: object({ id: TEXT }),
+  ResendJob: object(
+    {
+      id: TEXT,
+      filter: FILTER_BODY,
+      state: { type: "string", enum: ["running", "done", "cancelled", "failed"] },
+      matched: COUNT,
+      resent: COUNT,
+      startedAt: DATE_TIME,
+      endedAt: DATE_TIME,
+      error: TEXT,
+    },
+    ["endedAt", "error"],
+  ),
+  SkippedCall: object(
+    {
+      id: TEXT,
+      messageId: TEXT,
+      type: { type: "string", enum: [...TYPES] },
+      event: TEXT,
+      source: TEXT,
+      identity: TEXT,
+      reason: { type: "string", enum: [...SKIP_REASONS] },
+      acceptedAt: DATE_TIME,
+    },
+    ["event"],
+  ),
+  SkippedPage: object({ calls: { type: "array", items: ref("SkippedCall") }, next: CURSOR }, ["next"]),
   Endpoint: endpoint,
   Destination: object(
     {
@@ -275,12 +327,17 @@ export const schemas: Readonly<Record<string, Schema>> = {
     },
     ["endedAt", "passed", "error"],
   ),
-  Clock: object({ kind: { type: "string", enum: ["system", "virtual"] }, now: DATE_TIME }),
+  Clock: object(
+    { kind: { type: "string", enum: ["system", "virtual"] }, now: DATE_TIME, nextDueAt: DATE_TIME },
+    ["nextDueAt"],
+  ),
   Receipt: object({ messageId: TEXT, deliveries: TEXTS, skipped: TEXT }, ["skipped"]),
   SyncReceipt: object({ changed: TEXTS, removed: TEXTS, deliveries: TEXTS }),
 };
 
 type BodyName =
+  | "resend"
+  | "resendAll"
   | "verify"
   | "certify"
   | "destination"
@@ -293,6 +350,15 @@ type BodyName =
 
 /** Bodies that callers send. */
 export const bodies: Readonly<Record<BodyName, Schema>> = {
+  resend: object(
+    {
+      body: { type: "string", description: "Sent in place of the original bytes." },
+      bodyBase64: BASE64,
+      fault: FAULT_OF_SENDER,
+    },
+    ["body", "bodyBase64", "fault"],
+  ),
+  resendAll: object({ filter: FILTER_BODY }),
   verify: object(
     {
       body: TEXT,
@@ -365,7 +431,11 @@ export const bodies: Readonly<Record<BodyName, Schema>> = {
     ["times", "endpoint", "deliveryId", "messageId", "seconds"],
   ),
   clock: object({
-    advance: { type: ["string", "number"], description: "A duration such as `4h`, or milliseconds." },
+    advance: {
+      type: ["string", "number"],
+      description:
+        "A duration such as `4h`, milliseconds, or `next`: to the time when the next delivery is due.",
+    },
   }),
   audience: object({ userIds: TEXTS, source: TEXT }, ["source"]),
   computedTrait: object({ values: { type: "object" }, source: TEXT }, ["source"]),

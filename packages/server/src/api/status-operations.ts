@@ -66,8 +66,10 @@ function statusJson({ info, events, now, room, virtualClock }: ApiContext): obje
 function statsJson(stats: SenderStats, settings: ApiContext["sender"]["settings"]): object {
   return {
     sources: stats.sources,
-    destinations: stats.destinations.map((destination) => ({
+    destinations: stats.destinations.map(({ oldestPendingAt, nextDueAt, ...destination }) => ({
       ...destination,
+      ...(oldestPendingAt !== undefined && { oldestPendingAt: iso(oldestPendingAt) }),
+      ...(nextDueAt !== undefined && { nextDueAt: iso(nextDueAt) }),
       configured: destinationOf(settings, destination.destination) !== undefined,
     })),
     endpoints: stats.endpoints.map(({ failingSince, responseTimes, ...endpoint }) => ({

@@ -55,28 +55,31 @@ export const testingOperations: readonly Operation[] = [
     method: "POST",
     path: "/clock",
     id: "advanceClock",
-    summary: "Advances a virtual clock. Answers when every attempt that became due has ended.",
+    summary:
+      "Advances a virtual clock, by a duration or to the `next` time when a delivery is due. Answers when every attempt that became due has ended.",
     body: bodies.clock,
     answer: { status: 200, schema: ref("Clock") },
-    errors: { 409: "The server uses the system clock.", 422: "Not a duration." },
+    errors: { 409: "The server uses the system clock, or no delivery waits.", 422: "Not a duration." },
     async handle(context, { body }) {
-      const { virtualClock } = context;
+      const { virtualClock, events } = context;
       if (!virtualClock) {
         throw new Problem(
           409,
           "The server uses the system clock. To advance the time, start it with --virtual-clock.",
         );
       }
-      const { advance } = body as { readonly advance: Duration };
+      const { advance } = body as { readonly advance: Duration | "next" };
+      const duration = advance === "next" ? await untilNext(context) : advance;
       const before = virtualClock.now();
       try {
-        await virtualClock.advance(advance);
+        await virtualClock.advance(duration);
       } catch (error) {
-        if (error instanceof TypeError) throw new Problem(422, error.message);
+        if (error instanceof TypeError)
+          throw new Problem(422, error.message, [{ pointer: "/advance", detail: error.message }]);
         throw error;
       }
       const now = virtualClock.now();
-      context.events.tell({ event: "clock", now: iso(now), advancedMs: now - before });
+      events.tell({ event: "clock", now: iso(now), advancedMs: now - before });
       return clockJson(context);
     },
   },
@@ -91,6 +94,24 @@ interface FaultBody {
   readonly messageId?: string;
 }
 
-function clockJson({ virtualClock, now }: ApiContext): object {
-  return { kind: virtualClock ? "virtual" : "system", now: iso(now()) };
+async function clockJson({ sender, virtualClock, now }: ApiContext): Promise<object> {
+  const nextDueAt = await nextDue(sender);
+  return {
+    kind: virtualClock ? "virtual" : "system",
+    now: iso(now()),
+    ...(nextDueAt !== undefined && { nextDueAt: iso(nextDueAt) }),
+  };
+}
+
+/** When the next delivery is due that will be sent: those of destinations that are off wait for their settings. */
+async function nextDue(sender: ApiContext["sender"]): Promise<number | undefined> {
+  const { destinations } = await sender.stats();
+  const times = destinations.flatMap(({ enabled, nextDueAt }) => (enabled ? (nextDueAt ?? []) : []));
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+async function untilNext({ sender, now }: ApiContext): Promise<number> {
+  const next = await nextDue(sender);
+  if (next !== undefined) return Math.max(next - now(), 0);
+  throw new Problem(409, "No delivery waits for a time, so there is no next one to advance to.");
 }

@@ -31,6 +31,7 @@ import { Ledger } from "../ledger/ledger.ts";
 import type { LiveEvent } from "../live/live-event.ts";
 import { LiveEvents } from "../live/live-events.ts";
 import { createMetrics } from "../live/metrics.ts";
+import { ResendJobs } from "../live/resend-jobs.ts";
 import { StoreRoom } from "../live/store-room.ts";
 import { WarningList } from "../live/warning-list.ts";
 import { messageOf, ServerError } from "../errors/server-error.ts";
@@ -131,9 +132,11 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
       events.tell({ event: "store", ...state });
       if (state.reason !== undefined) onError(new Error(state.reason));
     });
+    const resends = new ResendJobs(sender, now, (job) => events.tell({ event: "resend", job }));
+    undo.unshift(() => resends.close());
     const certifications = new Certifications((event) => events.tell(event));
     undo.unshift(() => certifications.close());
-    const metrics = createMetrics(sender, options.processMetrics ?? false);
+    const metrics = createMetrics({ sender, room, now }, { withProcess: options.processMetrics ?? false });
     const context = {
       sender,
       ledger,
@@ -146,6 +149,7 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
       virtualClock: asVirtual(clock),
       room,
       certifications,
+      resends,
       info: infoOf(options, now()),
       now,
     };
@@ -165,7 +169,7 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
     undo.unshift(() => app.close());
     await listen(app, host, port);
     const url = urlOf(app, host, tls ? "https" : "http");
-    return running({ url, app, token, sender, ledger, streams, certifications, events });
+    return running({ url, app, token, sender, ledger, streams, certifications, resends, events });
   } catch (error) {
     for (const step of undo) await step();
     throw error;
@@ -234,6 +238,7 @@ interface Parts {
   readonly ledger: Ledger;
   readonly streams: EventStreams;
   readonly certifications: Certifications;
+  readonly resends: ResendJobs;
   readonly events: LiveEvents;
 }
 
@@ -245,6 +250,7 @@ function running({
   ledger,
   streams,
   certifications,
+  resends,
   events,
 }: Parts): CountersignServer {
   let closing: Promise<void> | undefined;
@@ -254,6 +260,7 @@ function running({
     const giveUp = setTimeout(() => app.server.closeAllConnections(), deadlineMs);
     streams.close();
     certifications.close();
+    resends.close();
     await app.close();
     clearTimeout(giveUp);
     try {

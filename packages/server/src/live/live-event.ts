@@ -2,6 +2,7 @@ import type { CertificationEvent } from "../certify/certifications.ts";
 import type { Rejection, Warning } from "../ingest/rejection-reasons.ts";
 import type { AttemptEventJson, DeliveryJson, SkippedJson } from "../shapes/delivery-shapes.ts";
 import type { FaultJson } from "../shapes/fault-shapes.ts";
+import type { ResendJobJson } from "./resend-jobs.ts";
 import type { ResetReason, Stamp } from "./event-log.ts";
 
 /** What happened, in the shape that the control API, `serve --json` and listeners get. Times are ISO 8601. */
@@ -48,6 +49,8 @@ export type LiveEventBody =
       readonly fault: FaultJson;
     }
   | CertificationEvent
+  | { readonly event: "resend"; readonly job: ResendJobJson }
+  | { readonly event: "cleared"; readonly removed: number }
   | { readonly event: "clock"; readonly now: string; readonly advancedMs: number }
   | { readonly event: "store"; readonly state: StoreStateName; readonly reason?: string }
   | { readonly event: "store_error"; readonly message: string };

@@ -1,8 +1,9 @@
-import type { Sender } from "@countersign/sender";
+import type { StoreRoom } from "./store-room.ts";
+import type { Sender, SenderStats } from "@countersign/sender";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
 /** Bounds of response times in seconds. The last one is the budget of the spec: five seconds. */
-const RESPONSE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+const RESPONSE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 3, 4, 4.5, 4.9, 5];
 
 /** What the server counts, and how Prometheus reads it. */
 export interface Metrics {
@@ -16,12 +17,23 @@ export interface Metrics {
   readonly contentType: string;
 }
 
+/** What metrics are read from. */
+export interface MetricsParts {
+  readonly sender: Sender;
+  readonly room: StoreRoom;
+  /** The time, in milliseconds since 1970. */
+  readonly now: () => number;
+}
+
 /**
  * Creates the metrics of one server, in a separate registry, so that several servers in one process do not collide.
  *
- * @param withProcess Add memory, CPU and event loop of the whole process.
+ * `withProcess`: adds memory, CPU and event loop of the whole process.
  */
-export function createMetrics(sender: Sender, withProcess: boolean): Metrics {
+export function createMetrics(
+  { sender, room, now }: MetricsParts,
+  { withProcess }: { readonly withProcess: boolean },
+): Metrics {
   const registers = [new Registry()];
   const [registry] = registers as [Registry];
   if (withProcess) collectDefaultMetrics({ register: registry });
@@ -39,6 +51,7 @@ export function createMetrics(sender: Sender, withProcess: boolean): Metrics {
     registers,
     counter("deliveries_ended_total", "Deliveries that ended.", ["destination", "state"]),
   );
+  watchState({ sender, room, now }, registers);
   return {
     accepted: (source, count) => accepted.inc({ source }, count),
     duplicates: (source, count) => duplicates.inc({ source }, count),
@@ -71,15 +84,71 @@ function watchDeliveries(
   for (const state of ["delivered", "failed", "expired"] as const) {
     sender.on(state, ({ delivery }) => ended.inc({ destination: delivery.destination, state }));
   }
-  const pending: Gauge<"destination"> = new Gauge({
-    name: "countersign_deliveries_pending",
-    help: "Deliveries that wait for their next attempt.",
-    labelNames: ["destination"],
-    registers,
-    async collect() {
-      const { destinations } = await sender.stats();
-      pending.reset();
-      for (const { destination, pending: count } of destinations) pending.set({ destination }, count);
-    },
+}
+
+/** Gauges of what waits and what fails, read when they are asked for. */
+function watchState({ sender, room, now }: MetricsParts, registers: Registry[]): void {
+  const read = onceAtATime(() => sender.stats());
+  const gauge = (
+    name: string,
+    help: string,
+    set: (gauge: StateGauge, stats: SenderStats) => void,
+  ): StateGauge =>
+    new Gauge({
+      name: `countersign_${name}`,
+      help,
+      labelNames: ["destination"],
+      registers,
+      async collect() {
+        this.reset();
+        // Without an answer of the store there is nothing to tell but that it is down.
+        const stats = await read().catch(() => undefined);
+        if (stats) set(this, stats);
+      },
+    });
+  gauge("deliveries_pending", "Deliveries that wait for their next attempt.", (pending, { destinations }) => {
+    for (const { destination, pending: count } of destinations) pending.set({ destination }, count);
   });
+  gauge(
+    "oldest_pending_seconds",
+    "Age of the oldest delivery that waits; 0 when none does.",
+    (age, stats) => {
+      for (const { destination, oldestPendingAt } of stats.destinations) {
+        age.set(
+          { destination },
+          oldestPendingAt === undefined ? 0 : Math.max(now() - oldestPendingAt, 0) / 1_000,
+        );
+      }
+    },
+  );
+  gauge(
+    "failure_streak",
+    "Attempts that failed in a row, of the endpoint of the destination that fails least.",
+    (streak, { endpoints }) => {
+      const least = new Map<string, number>();
+      for (const { destination, failures } of endpoints) {
+        least.set(destination, Math.min(least.get(destination) ?? failures, failures));
+      }
+      for (const [destination, failures] of least) streak.set({ destination }, failures);
+    },
+  );
+  const up: Gauge = new Gauge({
+    name: "countersign_store_up",
+    help: "1 when calls can be stored, 0 when the store is down, unsafe or full.",
+    registers,
+    collect: () => void up.set(room.state().state === "up" ? 1 : 0),
+  });
+}
+
+type StateGauge = Gauge<"destination">;
+
+/** Several that ask at the same time share an answer. */
+function onceAtATime<T>(ask: () => Promise<T>): () => Promise<T> {
+  let asked: Promise<T> | undefined;
+  return () => {
+    asked ??= ask().finally(() => {
+      asked = undefined;
+    });
+    return asked;
+  };
 }

@@ -10,15 +10,18 @@ export interface StoreStateJson {
   readonly reason?: string;
 }
 
-/** Remembers that the store was full, until a delivery has ended and so made room. */
+/** Knows how the store is. That it was full is remembered until a delivery has ended and so made room. */
 export class StoreRoom {
+  readonly #sender: Pick<Sender, "storeState">;
   readonly #onChange: (state: StoreStateJson) => void;
   #fullSince: number | undefined;
   #problem = "";
 
-  /** @param onChange Called once each time that the store becomes full, and when it has room again. */
+  /** @param onChange Called each time that the store becomes full, down or unsafe, and when it is up again. */
   constructor(sender: Sender, onChange: (state: StoreStateJson) => void) {
+    this.#sender = sender;
     this.#onChange = onChange;
+    sender.on("storeState", () => onChange(this.state()));
     const madeRoom = (): void => {
       if (this.#fullSince === undefined) return;
       this.#fullSince = undefined;
@@ -37,6 +40,8 @@ export class StoreRoom {
 
   /** How the store is. */
   state(): StoreStateJson {
+    const { state, reason: why } = this.#sender.storeState;
+    if (state !== "up") return { state, ...(why !== undefined && { reason: why }) };
     const reason = this.problem();
     return reason === undefined ? { state: "up" } : { state: "full", reason };
   }

@@ -2,8 +2,11 @@ import type {
   Attempt,
   AttemptOutcome,
   DeliveryInfo,
+  DeliveryState,
+  DeliverySummary,
   MessageType,
   SenderEvents,
+  SkippedCall,
   SkipReason,
 } from "@countersign/sender";
 import { iso, roundedMs } from "./times.ts";
@@ -25,6 +28,16 @@ export interface SkippedJson {
   readonly source: string;
   readonly identity: string;
   readonly reason: SkipReason;
+}
+
+/** A delivery in a list: how it stands, without what was sent and answered. */
+export interface DeliverySummaryJson extends DeliveryJson {
+  readonly state: DeliveryState;
+  readonly dueAt?: string;
+  readonly endedAt?: string;
+  /** How many there were. */
+  readonly attempts: number;
+  readonly last?: AttemptSummaryJson;
 }
 
 /** How an attempt ended, without what was sent and answered. */
@@ -69,6 +82,31 @@ export function deliveryJson(delivery: DeliveryInfo, resendOf?: string): Deliver
   };
 }
 
+/** A skipped call in a list. */
+export interface SkippedCallJson extends SkippedJson {
+  readonly id: string;
+  /** ISO 8601. */
+  readonly acceptedAt: string;
+}
+
+/** A skipped call in a list. */
+export function skippedCallJson(call: SkippedCall): SkippedCallJson {
+  return { id: call.id, ...skippedJson(call), acceptedAt: iso(call.acceptedAt) };
+}
+
+/** A delivery in a list. */
+export function summaryJson(summary: DeliverySummary): DeliverySummaryJson {
+  const { state, dueAt, endedAt, attempts, last, resendOf } = summary;
+  return {
+    ...deliveryJson(summary, resendOf),
+    state,
+    ...(dueAt !== undefined && { dueAt: iso(dueAt) }),
+    ...(endedAt !== undefined && { endedAt: iso(endedAt) }),
+    attempts,
+    ...(last && { last: attemptSummaryJson(last) }),
+  };
+}
+
 /** A call that went to no destination. */
 export function skippedJson(call: SenderEvents["skipped"]): SkippedJson {
   const { messageId, type, event, source, identity, reason } = call;
@@ -88,6 +126,28 @@ export function attemptSummaryJson(attempt: Omit<Attempt, "response" | "cut">): 
     ...(code !== undefined && { code }),
     ...(message !== undefined && { message }),
     ...(fault !== undefined && { fault }),
+  };
+}
+
+/** An attempt with what was sent and answered. */
+export interface AttemptJson extends AttemptSummaryJson {
+  /** At most 16 KiB. */
+  readonly response: string;
+  /** The answer was longer. */
+  readonly cut?: true;
+  readonly requestHeaders?: Readonly<Record<string, string>>;
+  readonly responseHeaders?: Readonly<Record<string, string>>;
+}
+
+/** An attempt with what was sent and answered. */
+export function attemptJson(attempt: Attempt): AttemptJson {
+  const { response, cut, requestHeaders, responseHeaders } = attempt;
+  return {
+    ...attemptSummaryJson(attempt),
+    response,
+    ...(cut && { cut }),
+    ...(requestHeaders && { requestHeaders }),
+    ...(responseHeaders && { responseHeaders }),
   };
 }
 

@@ -23,59 +23,6 @@ async function record(event: string, messageId = event): Promise<void> {
   await server.sender.idle();
 }
 
-describe("deliveries", () => {
-  it("are listed, filtered, shown in full and sent again", async () => {
-    await record("First");
-    await record("It's");
-    const all = (await call("GET", "/deliveries")).json() as {
-      id: string;
-      event: string;
-      acceptedAt: string;
-    }[];
-    expect(all.map(({ event }) => event)).toEqual(["It's", "First"]);
-    const [newest, oldest] = all;
-    expect((await call("GET", "/deliveries?event=First")).json()).toMatchObject([
-      { event: "First", state: "delivered" },
-    ]);
-    const cursor = `${Date.parse(newest?.acceptedAt ?? "")}.${newest?.id}`;
-    expect((await call("GET", `/deliveries?after=${cursor}&limit=1`)).json()).toMatchObject([
-      { id: oldest?.id },
-    ]);
-    const detail = (await call("GET", `/deliveries/${newest?.id}`)).json() as {
-      body: string;
-      signature: string;
-      curl: string;
-    };
-    expect(JSON.parse(detail.body)).toMatchObject({ type: "track", event: "It's" });
-    expect(detail.curl).toContain(
-      `-H 'X-Signature: ${detail.signature}' --data-raw '${detail.body.replaceAll("'", "'\\''")}'`,
-    );
-    const resent = await call("POST", `/deliveries/${newest?.id}/resend`);
-    expect(resent.status).toBe(201);
-    await server.sender.idle();
-    expect(receiver.webhooks.map((message) => "event" in message && message.event)).toEqual([
-      "First",
-      "It's",
-      "It's",
-    ]);
-  });
-
-  it("that do not exist are 404, and wrong queries 400", async () => {
-    expect((await call("GET", "/deliveries/none")).json()).toMatchObject({ status: 404, title: "Not Found" });
-    expect((await call("POST", "/deliveries/none/resend")).status).toBe(404);
-    expect((await call("GET", "/deliveries?state=lost")).status).toBe(400);
-    expect((await call("GET", "/deliveries?limit=0")).status).toBe(400);
-    expect((await call("GET", "/deliveries?stat=pending")).status).toBe(400);
-  });
-
-  it("have statistics", async () => {
-    await record("First");
-    expect((await call("GET", "/stats")).json()).toMatchObject({
-      sources: [{ source: "default", usage: 1 }],
-    });
-  });
-});
-
 describe("rejected messages", () => {
   it("are listed with their reason, the newest first, the last thousand", async () => {
     const batch = Array.from({ length: 1_200 }, (_, n) => ({

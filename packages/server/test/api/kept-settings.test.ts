@@ -128,9 +128,9 @@ describe("a destination without settings", () => {
     expect(destinations).toContainEqual(
       expect.objectContaining({ destination: "shop/hooks", configured: false, pending: 1 }),
     );
-    expect((await call(first, "GET", "/deliveries?state=pending")).json()).toMatchObject([
-      { event: "Waits" },
-    ]);
+    expect((await call(first, "GET", "/deliveries?state=pending")).json()).toMatchObject({
+      deliveries: [{ event: "Waits" }],
+    });
     await addShop(first, receiver.url);
     expect((await send(`${first.url}/readyz`)).json()).toMatchObject({ status: "ok" });
     await first.sender.idle();

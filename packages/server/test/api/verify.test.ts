@@ -39,6 +39,23 @@ describe("verifying a signature", () => {
     expect(right.json()).toMatchObject({ matches: true });
   });
 
+  it("of an attempt says what was wrong with a forged one, and that the next was right", async () => {
+    await call("POST", "/faults", { fault: "bad_signature" });
+    const ids: string[] = [];
+    for (const event of ["Forged", "Right"]) {
+      const receipt = await server.sender.track({ userId: "u", event });
+      ids.push(...receipt.deliveries);
+      await server.sender.idle();
+    }
+    const [forged = "", right = ""] = ids;
+    expect((await call("POST", "/verify", { delivery: forged })).json()).toMatchObject({ matches: false });
+    expect((await call("POST", "/verify", { delivery: right, attempt: 0 })).json()).toMatchObject({
+      matches: true,
+    });
+    expect((await call("POST", "/verify", { delivery: right, attempt: 7 })).status).toBe(422);
+    expect((await call("POST", "/verify", { delivery: "none" })).status).toBe(404);
+  });
+
   it("says what is missing", async () => {
     const cases: [object, number, string | undefined][] = [
       [{}, 422, "/signature"],

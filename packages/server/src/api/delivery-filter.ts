@@ -1,0 +1,97 @@
+import type { DeliveryFilter, SkippedFilter } from "@countersign/sender";
+import { parseCursor } from "@countersign/sender/store";
+import { messageOf } from "../errors/server-error.ts";
+import type { Schema } from "./operation.ts";
+import { Problem } from "./problem.ts";
+
+const TEXT: Schema = { type: "string" };
+
+/** States, types and outcomes, as filters and answers name them. */
+export const STATES = ["pending", "delivered", "failed", "expired"] as const;
+export const TYPES = ["page", "screen", "identify", "track", "alias", "group", "delete"] as const;
+export const OUTCOMES = ["success", "server_error", "timeout", "network", "rejected", "tls"] as const;
+export const SKIP_REASONS = ["integrations", "blocked_event", "no_destination"] as const;
+
+type Schemas = Readonly<Record<string, Schema>>;
+
+function list(items: Schema, description?: string): Schema {
+  return { type: "array", items, ...(description !== undefined && { description }) };
+}
+
+const TIMES: Schemas = {
+  since: { type: "string", format: "date-time", description: "Accepted at this time or later." },
+  until: { type: "string", format: "date-time", description: "Accepted before this time." },
+};
+
+/** Which deliveries are meant. Every parameter given must match; of one that is repeated, any value. */
+export const FILTER_PARAMETERS: Schemas = {
+  state: list({ type: "string", enum: [...STATES] }),
+  source: list(TEXT),
+  destination: list(TEXT, "`<source>/<destination>`."),
+  type: list({ type: "string", enum: [...TYPES] }),
+  messageId: list(TEXT),
+  identity: list(TEXT, "The `userId` or `anonymousId`."),
+  event: list(TEXT, "Name of a track event."),
+  outcome: list({ type: "string", enum: [...OUTCOMES] }, "How the last attempt ended."),
+  status: list({ type: "integer" }, "Status of the response to the last attempt."),
+  endpoint: list(TEXT, "URL of the last attempt."),
+  q: {
+    type: "string",
+    description:
+      "The id of a delivery, a messageId, a userId or anonymousId, or the beginning of an event's name.",
+  },
+  ...TIMES,
+};
+
+/** Which page of a list. */
+export const PAGE_PARAMETERS: Schemas = {
+  after: { type: "string", description: "`next` of the page before." },
+  limit: { type: "integer", minimum: 1, maximum: 1_000, default: 100 },
+};
+
+/** Which skipped calls are meant. */
+export const SKIPPED_PARAMETERS: Schemas = {
+  source: list(TEXT),
+  reason: list({ type: "string", enum: [...SKIP_REASONS] }),
+  q: {
+    type: "string",
+    description: "A messageId, a userId or anonymousId, or the beginning of an event's name.",
+  },
+  ...TIMES,
+};
+
+/** The filter in a JSON body: a list may be a single value. */
+export const FILTER_BODY: Schema = {
+  type: "object",
+  properties: Object.fromEntries(
+    Object.entries(FILTER_PARAMETERS).map(([name, schema]) => [
+      name,
+      schema["type"] === "array" ? { anyOf: [schema["items"], { ...schema, maxItems: 1_000 }] } : schema,
+    ]),
+  ),
+  additionalProperties: false,
+};
+
+type Given = Readonly<Record<string, unknown>>;
+
+/**
+ * The sender's filter for checked parameters: times are milliseconds there.
+ *
+ * @throws Problem when `after` is no cursor.
+ */
+export function filterOf({ since, until, ...others }: Given): DeliveryFilter & SkippedFilter {
+  if (typeof others["after"] === "string") checkCursor(others["after"]);
+  return {
+    ...others,
+    ...(since !== undefined && { since: Date.parse(String(since)) }),
+    ...(until !== undefined && { until: Date.parse(String(until)) }),
+  };
+}
+
+function checkCursor(after: string): void {
+  try {
+    parseCursor(after);
+  } catch (error) {
+    throw new Problem(400, messageOf(error), [{ parameter: "after", detail: messageOf(error) }]);
+  }
+}

@@ -1,0 +1,145 @@
+import { randomInt } from "node:crypto";
+import { timeOrderedIds } from "@countersign/protocol";
+import type { Fault } from "@countersign/sender/faults";
+import type { ResendJobJson } from "../live/resend-jobs.ts";
+import { FILTER_PARAMETERS, filterOf } from "./delivery-filter.ts";
+import { Problem } from "./problem.ts";
+import { receiptJson } from "./receipt-json.ts";
+import { ref, type ApiContext, type Operation } from "./operation.ts";
+import { bodies } from "./schemas.ts";
+
+const NO_DELIVERY = "Delivery not found. It may have been removed after `keepFor`.";
+const NO_JOB = "Resend job not found. The last twenty are kept.";
+
+const newId = timeOrderedIds(() => randomInt(2 ** 32));
+
+interface ResendBody {
+  readonly body?: string;
+  readonly bodyBase64?: string;
+  readonly fault?: Fault;
+}
+
+/** What undoes a bad deploy: sending again, trying now, and clearing. */
+export const recoveryOperations: readonly Operation[] = [
+  {
+    method: "POST",
+    path: "/deliveries/{id}/resend",
+    id: "resendDelivery",
+    summary:
+      "Sends a delivery again to the same destination, as a new one: the same bytes, or a changed `body`; with a `fault`, if one is given.",
+    body: bodies.resend,
+    bodyIsOptional: true,
+    maxBodyBytes: 2_097_152,
+    answer: { status: 201, schema: ref("Receipt") },
+    errors: { 404: NO_DELIVERY, 422: "Both `body` and `bodyBase64` are given." },
+    handle: (context, { params, body }) => resend(context, params["id"] ?? "", (body ?? {}) as ResendBody),
+  },
+  {
+    method: "POST",
+    path: "/deliveries/{id}/retry",
+    id: "retryDelivery",
+    summary: "Tries a waiting delivery now.",
+    answer: { status: 200, schema: ref("Retried") },
+    errors: { 404: NO_DELIVERY, 409: "It has ended, or is being sent." },
+    async handle({ sender }, { params }) {
+      const id = params["id"] ?? "";
+      if (await sender.retry(id)) return { id };
+      const delivery = await sender.delivery(id);
+      if (!delivery) throw new Problem(404, NO_DELIVERY);
+      throw new Problem(
+        409,
+        delivery.state === "pending"
+          ? "The delivery is being sent right now, or its destination is disabled or has no settings."
+          : `The delivery has ended: it is ${delivery.state}. Send it again with POST /api/deliveries/${id}/resend.`,
+      );
+    },
+  },
+  {
+    method: "POST",
+    path: "/deliveries/resend",
+    id: "resendDeliveries",
+    summary:
+      "Starts to send every delivery again that matches the filter and was accepted before now, each once. Its progress is told by events `resend`.",
+    body: bodies.resendAll,
+    answer: { status: 202, schema: ref("ResendJob") },
+    errors: { 409: "Another job is running.", 422: "The filter is empty." },
+    handle({ resends }, { body }) {
+      const { filter } = body as { readonly filter: Readonly<Record<string, unknown>> };
+      if (Object.keys(filter).length === 0) {
+        const detail =
+          'An empty filter would send everything again. Say which deliveries, such as {"state":["failed","expired"]}.';
+        throw new Problem(422, detail, [{ pointer: "/filter", detail }]);
+      }
+      const { running } = resends;
+      if (running) throw new Problem(409, `${running.id} is still running. Wait for it, or DELETE it.`);
+      return resends.start(filterOf(filter), filter);
+    },
+  },
+  {
+    method: "GET",
+    path: "/resends/{id}",
+    id: "getResend",
+    summary: "How far a job has come.",
+    answer: { status: 200, schema: ref("ResendJob") },
+    errors: { 404: NO_JOB },
+    handle: ({ resends }, { params }) => found(resends.find(params["id"] ?? "")),
+  },
+  {
+    method: "DELETE",
+    path: "/resends/{id}",
+    id: "cancelResend",
+    summary: "Stops a job. What it has sent stays sent.",
+    answer: { status: 200, schema: ref("ResendJob") },
+    errors: { 404: NO_JOB },
+    handle: ({ resends }, { params }) => found(resends.cancel(params["id"] ?? "")),
+  },
+  {
+    method: "DELETE",
+    path: "/deliveries",
+    id: "clearDeliveries",
+    summary: "Removes deliveries that have ended and match; all of them without a parameter.",
+    query: FILTER_PARAMETERS,
+    answer: { status: 200, schema: ref("Cleared") },
+    errors: { 422: "Pending deliveries cannot be removed." },
+    async handle({ sender, events }, { query }) {
+      const filter = filterOf(query);
+      if ([filter.state].flat().includes("pending")) {
+        const detail = "A pending delivery cannot be removed: it was accepted, and will be sent.";
+        throw new Problem(422, detail, [{ parameter: "state", detail }]);
+      }
+      const removed = await sender.clear(filter);
+      events.tell({ event: "cleared", removed });
+      return { removed };
+    },
+  },
+];
+
+async function resend(
+  { sender, faults, now }: ApiContext,
+  original: string,
+  given: ResendBody,
+): Promise<object> {
+  const { body, bodyBase64, fault } = given;
+  if (body !== undefined && bodyBase64 !== undefined) {
+    const detail = "Give `body` or `bodyBase64`, not both.";
+    throw new Problem(422, detail, [{ pointer: "/bodyBase64", detail }]);
+  }
+  const changed = bodyBase64 === undefined ? body : Buffer.from(bodyBase64, "base64");
+  // Chosen here, so that the fault is there before the first attempt.
+  const id = newId(now());
+  const injected = fault && faults.inject({ fault, deliveryId: id });
+  try {
+    return receiptJson(
+      await sender.resend(original, { id, ...(changed !== undefined && { body: changed }) }),
+    );
+  } catch (error) {
+    if (injected) faults.cancel(injected.id);
+    if (error instanceof RangeError) throw new Problem(404, NO_DELIVERY);
+    throw error;
+  }
+}
+
+function found(job: ResendJobJson | undefined): ResendJobJson {
+  if (job) return job;
+  throw new Problem(404, NO_JOB);
+}

@@ -1,0 +1,195 @@
+import { createServer, type CountersignServer } from "@countersign/server";
+import { virtualClock } from "@countersign/sender/testing";
+import { beforeEach, describe, expect, it } from "vitest";
+import { apiCaller } from "../support/api-caller.ts";
+import { send } from "../support/http.ts";
+import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
+import { closing } from "../support/resources.ts";
+
+let receiver: Receiver;
+let server: CountersignServer;
+const { call } = apiCaller(() => server);
+
+beforeEach(async () => {
+  receiver = closing(await startReceiver());
+  server = closing(await createServer({ to: receiver.url, secret: SECRET, port: 0 }));
+});
+
+async function record(event: string, userId = "u1"): Promise<string> {
+  const receipt = await server.sender.track({ userId, event });
+  await server.sender.idle();
+  return receipt.deliveries[0] ?? "";
+}
+
+interface Page {
+  readonly deliveries: readonly { readonly id: string; readonly event: string; readonly attempts: number }[];
+  readonly next?: string;
+}
+
+const page = async (query: string): Promise<Page> =>
+  (await call("GET", `/deliveries${query}`)).json() as Page;
+const events = async (query: string): Promise<readonly string[]> =>
+  (await page(query)).deliveries.map(({ event }) => event);
+
+describe("the list of deliveries", () => {
+  it("has summaries: how many attempts, and how the last one ended, but nothing that was sent or answered", async () => {
+    receiver.answers.push(400);
+    await record("Ordered");
+    const { deliveries } = await page("");
+    expect(deliveries).toMatchObject([
+      {
+        event: "Ordered",
+        state: "failed",
+        attempts: 1,
+        last: { round: 1, outcome: "rejected", status: 400 },
+      },
+    ]);
+    expect(Object.keys(deliveries[0] ?? {})).not.toContain("body");
+    expect(JSON.stringify(deliveries)).not.toContain('"response"');
+  });
+
+  it("is filtered by everything that a summary shows; a repeated parameter matches any of its values", async () => {
+    await record("Ordered");
+    receiver.answers.push(400);
+    await record("Order Failed", "u2");
+    receiver.answers.push(404);
+    await record("Shipped", "u3");
+    const id = (await page("")).deliveries[1]?.id;
+    for (const [query, expected] of [
+      ["?state=failed", ["Shipped", "Order Failed"]],
+      ["?state=failed&state=delivered&status=400&status=204", ["Order Failed", "Ordered"]],
+      ["?status=400&status=204", ["Order Failed", "Ordered"]],
+      ["?outcome=success", ["Ordered"]],
+      ["?outcome=rejected&state=delivered", []],
+      [`?endpoint=${encodeURIComponent(receiver.url)}`, ["Shipped", "Order Failed", "Ordered"]],
+      ["?endpoint=http://127.0.0.1:9/", []],
+      ["?q=Order", ["Order Failed", "Ordered"]],
+      ["?q=u2", ["Order Failed"]],
+      [`?q=${id}`, ["Order Failed"]],
+      ["?identity=u1&identity=u3", ["Shipped", "Ordered"]],
+      ["?until=2000-01-01T00:00:00Z", []],
+      [
+        "?since=2000-01-01T00:00:00Z&type=track&destination=default/webhooks",
+        ["Shipped", "Order Failed", "Ordered"],
+      ],
+    ] as const) {
+      expect([query, await events(query)]).toEqual([query, expected]);
+      const { count } = (await call("GET", `/deliveries/count${query}`)).json() as { count: number };
+      expect([query, count]).toEqual([query, expected.length]);
+    }
+  });
+
+  it("is read page by page, each delivery once, while others arrive and are removed", async () => {
+    for (let n = 0; n < 7; n += 1) await record(`Event ${n}`);
+    const first = await page("?limit=3");
+    expect(first.deliveries.map(({ event }) => event)).toEqual(["Event 6", "Event 5", "Event 4"]);
+    await record("Event 7");
+    await call("DELETE", `/deliveries?event=${encodeURIComponent("Event 4")}`);
+    const second = await page(`?limit=3&after=${first.next}`);
+    expect(second.deliveries.map(({ event }) => event)).toEqual(["Event 3", "Event 2", "Event 1"]);
+    const third = await page(`?limit=3&after=${second.next}`);
+    expect([third.deliveries.map(({ event }) => event), third.next]).toEqual([["Event 0"], undefined]);
+  });
+
+  it("says which parameter is wrong", async () => {
+    for (const [query, parameter] of [
+      ["?after=nonsense", "after"],
+      ["?state=lost", "state"],
+      ["?status=ok", "status"],
+      ["?since=yesterday", "since"],
+      ["?limit=1001", "limit"],
+      ["?before=x", "before"],
+    ]) {
+      const answer = await call("GET", `/deliveries${query}`);
+      expect([query, answer.status, answer.json()]).toMatchObject([query, 400, { errors: [{ parameter }] }]);
+    }
+    expect((await call("GET", "/deliveries/count?limit=1")).status).toBe(400);
+  });
+});
+
+describe("one delivery", () => {
+  it("shows what was sent and answered, a forged signature as it was sent, and a curl command for each endpoint", async () => {
+    const other = closing(await startReceiver());
+    await call("PUT", "/sources/default/destinations/webhooks", {
+      endpoints: [
+        { url: receiver.url, headers: { Authorization: "Bearer canary-token" } },
+        { url: other.url },
+      ],
+    });
+    await call("POST", "/faults", { fault: "bad_signature", endpoint: receiver.url });
+    const id = await record("It's");
+    const answer = await call("GET", `/deliveries/${id}`);
+    const detail = answer.json() as {
+      body: string;
+      bytes: number;
+      signature: string;
+      curls: { endpoint: string; curl: string }[];
+      history: { endpoint: string; requestHeaders: Record<string, string>; responseHeaders: object }[];
+    };
+    expect(detail.bytes).toBe(Buffer.byteLength(detail.body));
+    expect(JSON.parse(detail.body)).toMatchObject({ type: "track", event: "It's" });
+    const sent = (url: string) =>
+      detail.history.find(({ endpoint }) => endpoint === url)?.requestHeaders ?? {};
+    const signatureOf = (headers: Record<string, string>) =>
+      Object.entries(headers).find(([name]) => name.toLowerCase() === "x-signature")?.[1];
+    expect(signatureOf(sent(other.url))).toBe(detail.signature);
+    expect(signatureOf(sent(receiver.url))).toMatch(/^[0-9a-f]{40}$/);
+    expect(signatureOf(sent(receiver.url))).not.toBe(detail.signature);
+    expect(detail.curls.map(({ endpoint }) => endpoint)).toEqual([receiver.url, other.url]);
+    expect(detail.curls[1]?.curl).toContain(
+      `-H 'X-Signature: ${detail.signature}' --data-raw '${detail.body.replaceAll("'", "'\\''")}'`,
+    );
+    expect(detail.history[0]?.responseHeaders).toMatchObject({ "x-powered-by": "Express" });
+    expect(answer.text).not.toContain("canary-token");
+  });
+
+  it("that does not exist is 404", async () => {
+    expect((await call("GET", "/deliveries/none")).json()).toMatchObject({ status: 404, title: "Not Found" });
+  });
+});
+
+describe("calls that go nowhere", () => {
+  it("are listed with the reason, filtered, and page by page", async () => {
+    await call("PUT", "/sources/default", { blockedEvents: ["Blocked"] });
+    for (const event of ["Blocked", "Off"]) {
+      const integrations = event === "Off" ? { All: false } : {};
+      const body = { writeKey: "any", userId: "u1", event, integrations };
+      await send(`${server.url}/v1/track`, { method: "POST", body });
+    }
+    const first = (await call("GET", "/skipped?limit=1")).json() as { calls: object[]; next: string };
+    expect(first.calls).toMatchObject([
+      { event: "Off", reason: "integrations", identity: "u1", source: "default" },
+    ]);
+    expect((await call("GET", `/skipped?after=${first.next}`)).json()).toMatchObject({
+      calls: [{ event: "Blocked", reason: "blocked_event" }],
+    });
+    expect((await call("GET", "/skipped?reason=blocked_event&q=Blo")).json()).toMatchObject({
+      calls: [{ event: "Blocked" }],
+    });
+    expect((await call("GET", "/skipped?reason=nonsense")).status).toBe(400);
+  });
+});
+
+describe("the virtual clock", () => {
+  it("goes to the time when the next delivery is due, and says when that is", async () => {
+    const clock = virtualClock("2026-01-01T00:00:00Z");
+    server = closing(await createServer({ to: receiver.url, secret: SECRET, port: 0, clock }));
+    expect((await call("POST", "/clock", { advance: "next" })).status).toBe(409);
+    receiver.down = true;
+    await server.sender.track({ userId: "u1", event: "Ordered" });
+    await clock.advance(0);
+    expect(receiver.attempts()).toBe(1);
+    const { nextDueAt } = (await call("GET", "/clock")).json() as { nextDueAt: string };
+    expect(nextDueAt > "2026-01-01T00:00:00Z").toBe(true);
+    const moved = (await call("POST", "/clock", { advance: "next" })).json() as {
+      now: string;
+      nextDueAt: string;
+    };
+    expect(moved.now).toBe(nextDueAt);
+    expect(receiver.attempts()).toBe(2);
+    receiver.down = false;
+    await call("POST", "/clock", { advance: "next" });
+    expect(receiver.webhooks).toHaveLength(1);
+    expect((await call("GET", "/clock")).json()).not.toHaveProperty("nextDueAt");
+  });
+});

@@ -1,0 +1,130 @@
+import { createServer, type CountersignServer } from "@countersign/server";
+import { virtualClock } from "@countersign/sender/testing";
+import { beforeEach, describe, expect, it } from "vitest";
+import { apiCaller } from "../support/api-caller.ts";
+import { readEvents } from "../support/event-reader.ts";
+import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
+import { closing } from "../support/resources.ts";
+
+let receiver: Receiver;
+let server: CountersignServer;
+const { call } = apiCaller(() => server);
+
+beforeEach(async () => {
+  receiver = closing(await startReceiver());
+  server = closing(await createServer({ to: receiver.url, secret: SECRET, port: 0 }));
+});
+
+async function record(event: string): Promise<string> {
+  const receipt = await server.sender.track({ userId: "u1", event });
+  await server.sender.idle();
+  return receipt.deliveries[0] ?? "";
+}
+
+const received = (): readonly unknown[] =>
+  receiver.webhooks.map((message) => ("event" in message ? message.event : message.type));
+
+interface Job {
+  readonly id: string;
+  readonly state: string;
+  readonly matched: number;
+  readonly resent: number;
+}
+
+const jobOf = async (id: string): Promise<Job> => (await call("GET", `/resends/${id}`)).json() as Job;
+
+describe("a delivery", () => {
+  it("is sent again with the same bytes, with others, and with a fault", async () => {
+    const id = await record("Ordered");
+    const same = (await call("POST", `/deliveries/${id}/resend`)).json() as { deliveries: string[] };
+    await server.sender.idle();
+    expect(received()).toEqual(["Ordered", "Ordered"]);
+    expect((await call("GET", `/deliveries/${same.deliveries[0]}`)).json()).toMatchObject({ resendOf: id });
+    const body = JSON.stringify({ type: "track", userId: "u1", event: "Corrected", messageId: "m2" });
+    await call("POST", `/deliveries/${id}/resend`, { body });
+    await server.sender.idle();
+    await call("POST", `/deliveries/${id}/resend`, { bodyBase64: Buffer.from(body).toString("base64") });
+    await server.sender.idle();
+    expect(received().slice(2)).toEqual(["Corrected", "Corrected"]);
+    const forged = (await call("POST", `/deliveries/${id}/resend`, { fault: "bad_signature" })).json() as {
+      deliveries: string[];
+    };
+    await record("Another");
+    expect((await call("GET", `/deliveries/${forged.deliveries[0]}`)).json()).toMatchObject({
+      last: { fault: "bad_signature", status: 401 },
+    });
+    expect(received().at(-1)).toBe("Another");
+  });
+
+  it("that does not exist is not sent, and leaves no fault behind", async () => {
+    expect((await call("POST", "/deliveries/none/resend", { fault: "reset" })).status).toBe(404);
+    expect((await call("GET", "/faults")).json()).toEqual([]);
+    const id = await record("Ordered");
+    expect((await call("POST", `/deliveries/${id}/resend`, { body: "{}", bodyBase64: "e30=" })).status).toBe(
+      422,
+    );
+    expect((await call("POST", `/deliveries/${id}/resend`, { fault: "flood" })).status).toBe(400);
+    expect((await call("POST", `/deliveries/${id}/resend`, { bdy: "{}" })).status).toBe(400);
+  });
+
+  it("that waits is tried now; one that has ended is not", async () => {
+    const clock = virtualClock();
+    server = closing(await createServer({ to: receiver.url, secret: SECRET, port: 0, clock }));
+    receiver.answers.push(503);
+    const { deliveries } = await server.sender.track({ userId: "u1", event: "Ordered" });
+    await clock.advance(0);
+    const id = deliveries[0] ?? "";
+    expect((await call("POST", `/deliveries/${id}/retry`)).json()).toEqual({ id });
+    await server.sender.idle();
+    expect(received()).toEqual(["Ordered"]);
+    const ended = await call("POST", `/deliveries/${id}/retry`);
+    expect([ended.status, ended.json()]).toMatchObject([
+      409,
+      { detail: expect.stringContaining("delivered") },
+    ]);
+    expect((await call("POST", "/deliveries/none/retry")).status).toBe(404);
+  });
+});
+
+describe("deliveries", () => {
+  it("are sent again by a filter, and the progress is told", async () => {
+    const reader = await readEvents(server.url);
+    receiver.answers.push(400, 400, 400);
+    for (const event of ["A", "B", "C", "D"]) await record(event);
+    const started = await call("POST", "/deliveries/resend", {
+      filter: { state: "failed", event: ["A", "C"] },
+    });
+    expect(started.status).toBe(202);
+    const { id } = started.json() as Job;
+    await expect.poll(async () => (await jobOf(id)).state).toBe("done");
+    await server.sender.idle();
+    expect(await jobOf(id)).toMatchObject({ matched: 2, resent: 2 });
+    expect(received().toSorted()).toEqual(["A", "C", "D"]);
+    const told = () =>
+      reader.events().flatMap((event) => (event["event"] === "resend" ? [event["job"]] : []));
+    await expect.poll(() => told().at(-1)).toMatchObject({ id, state: "done", resent: 2 });
+  });
+
+  it("need a filter to be sent again, so that nobody sends everything by mistake", async () => {
+    expect((await call("POST", "/deliveries/resend", { filter: {} })).status).toBe(422);
+    expect((await call("POST", "/deliveries/resend", {})).status).toBe(400);
+    expect((await call("POST", "/deliveries/resend", { filter: { stat: "failed" } })).json()).toMatchObject({
+      errors: [{ pointer: "/filter/stat" }],
+    });
+    expect((await call("GET", "/resends/none")).status).toBe(404);
+    expect((await call("DELETE", "/resends/none")).status).toBe(404);
+  });
+
+  it("that have ended are removed by a filter, and those that wait never", async () => {
+    await record("A");
+    receiver.answers.push(400);
+    await record("B");
+    receiver.down = true;
+    await server.sender.track({ userId: "u1", event: "Waits" });
+    await expect.poll(() => receiver.attempts()).toBe(3);
+    expect((await call("DELETE", "/deliveries?state=pending")).status).toBe(422);
+    expect((await call("DELETE", "/deliveries?state=failed")).json()).toEqual({ removed: 1 });
+    expect((await call("DELETE", "/deliveries")).json()).toEqual({ removed: 1 });
+    expect((await call("GET", "/deliveries")).json()).toMatchObject({ deliveries: [{ event: "Waits" }] });
+  });
+});
