@@ -27,7 +27,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
     response.writeHead(204).end();
   },
   Slow: async (response) => {
-    await pause(4_050);
+    await pause(4_020);
     response.writeHead(204).end();
   },
   Fake: (response, { signed }) =>
