@@ -1,4 +1,5 @@
 import { Command, Option } from "commander";
+import { answerText } from "@countersign/sender/explain";
 import type { ReplayedRequest, ReplayReport } from "../replay/replay.ts";
 import { secretArgument, urlArgument } from "./arguments.ts";
 import {
@@ -57,7 +58,7 @@ async function run(file: string, flags: ReplayFlags, terminal: Terminal): Promis
   const onResult = (replayed: ReplayedRequest): void => {
     progress.update(Math.floor(replayed.progress * 100));
     if (json) terminal.print(resultLine(replayed));
-    else if (replayed.result.outcome !== "success") progress.print(failureLine(replayed));
+    else if (replayed.result.outcome !== "success") progress.print(failureLine(replayed, to));
   };
   const onUnreadable = ({ message }: Error): void =>
     terminal.complain(`countersign: Left out: ${printable(message)}`);
@@ -104,6 +105,6 @@ function resultLine({ line, result: { outcome, status, code, durationMs } }: Rep
   return jsonLine({ line, outcome, status, code, durationMs });
 }
 
-function failureLine({ line, result: { outcome, status, code, message } }: ReplayedRequest): string {
-  return `line ${line}: ${outcome}: ${status ?? printable(message ?? code ?? "no answer")}`;
+function failureLine({ line, result }: ReplayedRequest, endpoint: string): string {
+  return `line ${line}: ${result.outcome}: ${answerText({ ...result, endpoint })}`;
 }

@@ -1,3 +1,4 @@
+import { isSlow } from "../explain/texts.ts";
 import type { Attempt, AttemptOutcome } from "../delivery/attempt.ts";
 
 /** What is known of one endpoint since the sender was created. */
@@ -51,12 +52,9 @@ const INNER_BOUNDS: readonly number[] = [
   5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 3_000, 4_000, 4_500, 4_900,
 ];
 
-/** From this part of its time on, a success is a near miss. */
-const NEAR_MISS_SHARE = 0.8;
-
 /** Whether an attempt succeeded shortly before its time was up. */
 export function isNearMiss({ outcome, durationMs }: Attempt, budgetMs: number): boolean {
-  return outcome === "success" && durationMs > budgetMs * NEAR_MISS_SHARE;
+  return outcome === "success" && isSlow(durationMs, budgetMs);
 }
 
 interface Tally {
