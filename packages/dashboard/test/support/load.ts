@@ -80,7 +80,7 @@ export async function heapOf(page: Page): Promise<number> {
 
 /** Milliseconds of each frame while the list is scrolled, from the shortest to the longest. */
 export async function scrollFrames(page: Page, frames = 120): Promise<readonly number[]> {
-  const times = (await page.evaluate(`new Promise((resolve) => {
+  const times = await page.evaluate<number[]>(`new Promise((resolve) => {
     const grid = document.querySelector(".grid");
     const times = [];
     let last = performance.now();
@@ -93,7 +93,7 @@ export async function scrollFrames(page: Page, frames = 120): Promise<readonly n
       else resolve(times.slice(2));
     };
     requestAnimationFrame(step);
-  })`)) as number[];
+  })`);
   return times.toSorted((a, b) => a - b);
 }
 
@@ -108,5 +108,5 @@ export async function watch(
       for (const { duration } of list.getEntries()) watched.longest = Math.max(watched.longest, duration);
     }).observe({ entryTypes: ["longtask"] });
   })()`);
-  return async () => (await page.evaluate("watched")) as { redraws: number; longest: number };
+  return async () => page.evaluate<{ redraws: number; longest: number }>("watched");
 }
