@@ -44,6 +44,8 @@ export function Histogram({ url, bounds, counts, over }: Props): JSX.Element {
               >
                 <rect class="bar-hit" x={x} y="0" width={STEP} height="166" />
                 <rect x={x + 6} y={BASE - height} width={STEP - 12} height={height} rx="2" />
+              </a>
+              <g class="bar-text" aria-hidden="true">
                 {number > 0 && (
                   <text x={x + STEP / 2} y={BASE - height - 4} text-anchor="middle">
                     {countText(number)}
@@ -52,7 +54,7 @@ export function Histogram({ url, bounds, counts, over }: Props): JSX.Element {
                 <text class="axis" x={x + STEP / 2} y="157" text-anchor="middle">
                   {isOver ? "over" : short(to ?? 0)}
                 </text>
-              </a>
+              </g>
             </g>
           );
         })}

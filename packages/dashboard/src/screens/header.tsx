@@ -9,18 +9,20 @@ import { helpOpen } from "./keys.tsx";
 export function Header(): JSX.Element {
   return (
     <header class="header">
-      <a class="brand" href={hrefOf("deliveries")}>
-        <svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
-          <rect class="brand-ground" width="32" height="32" rx="7" />
-          <path class="brand-sign" d="M8 17l5 5 11-12" />
-        </svg>
-        Countersign
-      </a>
+      <h1>
+        <a class="brand" href={hrefOf("deliveries")}>
+          <svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
+            <rect class="brand-ground" width="32" height="32" rx="7" />
+            <path class="brand-sign" d="M8 17l5 5 11-12" />
+          </svg>
+          Countersign
+        </a>
+      </h1>
       <span class="grow" />
       <Time />
       <Stream />
       <button type="button" class="quiet" aria-haspopup="dialog" onClick={() => (helpOpen.value = true)}>
-        Keys <kbd>?</kbd>
+        <span class="key-word">Keys</span> <kbd>?</kbd>
       </button>
     </header>
   );

@@ -74,7 +74,7 @@ describe.skipIf(missing)(`one delivery${why}`, () => {
     const page = await openPage(server.url);
     await open(page, "Ordered");
     await page.keyboard.press("e");
-    const body = page.getByLabel("Body", { exact: true });
+    const body = page.getByRole("textbox", { name: "Body", exact: true });
     await page.locator("textarea:focus").waitFor();
     await body.fill((await body.inputValue()).replace('"Ordered"', '"Ordered again"'));
     await page.getByRole("button", { name: "Resend changed" }).click();
@@ -109,7 +109,7 @@ describe.skipIf(missing)(`one delivery${why}`, () => {
     expect(receiver.accepted).toEqual([]);
     const page = await openPage(server.url);
     await open(page, "Ordered");
-    await page.getByText(/401/).first().waitFor();
+    await page.getByRole("region", { name: "Delivery", exact: true }).getByText(/401/).first().waitFor();
     await page.getByText("From the bytes to the digest").click();
     await page.getByText("the same", { exact: true }).waitFor();
     await page.getByLabel(/^Its secret/).fill("another secret ");

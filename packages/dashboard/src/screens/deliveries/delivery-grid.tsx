@@ -160,16 +160,18 @@ function useHold(scroller: { readonly current: HTMLElement | null }): void {
       pointer = false;
       update();
     };
-    element.addEventListener("pointerenter", enter);
-    element.addEventListener("pointerleave", leave);
+    // The button for new rows lies over the list: a pointer on it has not left.
+    const frame = element.parentElement ?? element;
+    frame.addEventListener("pointerenter", enter);
+    frame.addEventListener("pointerleave", leave);
     element.addEventListener("focusin", update);
     element.addEventListener("focusout", later);
     element.addEventListener("scroll", update, { passive: true });
     const stop = paused.subscribe(update);
     return () => {
       stop();
-      element.removeEventListener("pointerenter", enter);
-      element.removeEventListener("pointerleave", leave);
+      frame.removeEventListener("pointerenter", enter);
+      frame.removeEventListener("pointerleave", leave);
       element.removeEventListener("focusin", update);
       element.removeEventListener("focusout", later);
       element.removeEventListener("scroll", update);
