@@ -83,8 +83,8 @@ export function filterOf({ since, until, ...others }: Given): DeliveryFilter & S
   if (typeof others["after"] === "string") checkCursor(others["after"]);
   return {
     ...others,
-    ...(since !== undefined && { since: Date.parse(String(since)) }),
-    ...(until !== undefined && { until: Date.parse(String(until)) }),
+    ...(typeof since === "string" && { since: Date.parse(since) }),
+    ...(typeof until === "string" && { until: Date.parse(until) }),
   };
 }
 

@@ -32,7 +32,7 @@ export const recoveryOperations: readonly Operation[] = [
     maxBodyBytes: 2_097_152,
     answer: { status: 201, schema: ref("Receipt") },
     errors: { 404: NO_DELIVERY, 422: "Both `body` and `bodyBase64` are given." },
-    handle: (context, { params, body }) => resend(context, params["id"] ?? "", (body ?? {}) as ResendBody),
+    handle: (context, { params, body }) => resend(context, params["id"] ?? "", body ?? {}),
   },
   {
     method: "POST",

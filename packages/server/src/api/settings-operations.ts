@@ -1,4 +1,5 @@
 import {
+  SettingsChangedError,
   SettingsError,
   type DestinationSettings,
   type Sender,
@@ -23,6 +24,8 @@ import { bodies } from "./schemas.ts";
 
 const NO_SOURCE = { 404: "Source not found." };
 const STALE = { 412: "The settings have changed since they were read with this ETag." };
+const STALE_DETAIL =
+  "The settings have changed since you read them, so nothing was changed. Read them again with GET /api/sources, and repeat your change.";
 const UNSAVED = { 503: "The settings cannot be saved. The old ones still apply." };
 const INVALID = {
   ...STALE,
@@ -53,7 +56,7 @@ export const settingsOperations: readonly Operation[] = [
     body: bodies.source,
     answer: { status: 200, schema: ref("Source"), headers: ["ETag"] },
     errors: INVALID,
-    handle(context, input) {
+    async handle(context, input) {
       const { settings } = context.sender;
       const name = input.params["source"] ?? "";
       const before = sourceOf(settings, name) ?? { name, destinations: [] };
@@ -66,7 +69,7 @@ export const settingsOperations: readonly Operation[] = [
       }
       const source = { ...before, ...given, ...(key !== undefined && { writeKey: key }) };
       const next = withSource(settings, source);
-      change(context, input, { next, source: name, prefix: sourcePath(next, name) });
+      await change(context, input, { next, source: name, prefix: sourcePath(next, name) });
       return changed(context, name);
     },
   },
@@ -78,9 +81,9 @@ export const settingsOperations: readonly Operation[] = [
     headers: ["If-Match"],
     answer: { status: 200, schema: ref("Removed"), headers: ["ETag"] },
     errors: { ...NO_SOURCE, ...STALE, ...UNSAVED, 422: "The last source cannot be removed." },
-    handle(context, input) {
+    async handle(context, input) {
       const { name } = existing(context.sender, input.params["source"]);
-      change(context, input, {
+      await change(context, input, {
         next: withoutSource(context.sender.settings, name),
         source: name,
         removed: true,
@@ -97,7 +100,7 @@ export const settingsOperations: readonly Operation[] = [
     body: bodies.destination,
     answer: { status: 200, schema: ref("Source"), headers: ["ETag"] },
     errors: { ...NO_SOURCE, ...INVALID },
-    handle(context, input) {
+    async handle(context, input) {
       const { settings } = context.sender;
       const source = existing(context.sender, input.params["source"]);
       const destination = destinationFrom(input, source);
@@ -105,7 +108,7 @@ export const settingsOperations: readonly Operation[] = [
       const index = withIt.destinations.findIndex(({ name }) => name === destination.name);
       const next = withSource(settings, withIt);
       const prefix = `${sourcePath(next, source.name)}.destinations[${index}]`;
-      change(context, input, { next, source: source.name, prefix });
+      await change(context, input, { next, source: source.name, prefix });
       return changed(context, source.name);
     },
   },
@@ -117,7 +120,7 @@ export const settingsOperations: readonly Operation[] = [
     headers: ["If-Match"],
     answer: { status: 200, schema: ref("Removed"), headers: ["ETag"] },
     errors: { ...NO_SOURCE, ...STALE, ...UNSAVED },
-    handle(context, input) {
+    async handle(context, input) {
       const source = existing(context.sender, input.params["source"]);
       const name = input.params["destination"] ?? "";
       if (!namedDestinations(source).some((destination) => destination.name === name)) {
@@ -127,7 +130,7 @@ export const settingsOperations: readonly Operation[] = [
         );
       }
       const next = withSource(context.sender.settings, withoutDestination(source, name));
-      change(context, input, { next, source: source.name });
+      await change(context, input, { next, source: source.name });
       return temporary(context, source.name);
     },
   },
@@ -173,37 +176,41 @@ interface Change {
 }
 
 /** Puts settings in force and saves them. If they cannot be saved, the old ones stay in force. */
-function change(
+async function change(
   context: ApiContext,
   { request, reply }: OperationInput,
   { next, source, removed, prefix = "" }: Change,
-): void {
-  const { sender, book, events } = context;
+): Promise<void> {
+  const { sender, events, info } = context;
   assertFresh(context, request.headers["if-match"]);
-  const before = sender.settings;
   try {
-    sender.configure(next);
+    if (info.kept === "shared") await sender.update(next);
+    else configureAndSave(context, next);
   } catch (error) {
+    if (error instanceof SettingsChangedError) throw new Problem(412, STALE_DETAIL);
     throw error instanceof SettingsError ? settingsProblem(error, prefix) : error;
   }
+  const etag = tellETag(context, reply);
+  events.tell({ event: "settings", etag, source, ...(removed && { removed }) });
+}
+
+/** In one turn, so that no other change comes in between. */
+function configureAndSave({ sender, book }: ApiContext, next: SenderSettings): void {
+  const before = sender.settings;
+  sender.configure(next);
   try {
     book.save(next.sources);
   } catch (error) {
     sender.configure(before);
     throw new Problem(503, messageOf(error));
   }
-  const etag = tellETag(context, reply);
-  events.tell({ event: "settings", etag, source, ...(removed && { removed }) });
 }
 
 function assertFresh({ sender, versions }: ApiContext, given: string | undefined): void {
   if (given === undefined || given.trim() === "*") return;
   const current = versions.etagOf(sender.settings);
   if (given.split(",").some((tag) => tag.trim() === current)) return;
-  throw new Problem(
-    412,
-    "The settings have changed since you read them, so nothing was changed. Read them again with GET /api/sources, and repeat your change.",
-  );
+  throw new Problem(412, STALE_DETAIL);
 }
 
 function tellETag({ sender, versions }: ApiContext, reply: OperationInput["reply"]): string {
@@ -217,8 +224,9 @@ function changed(context: ApiContext, name: string): object {
 }
 
 /** Tells the caller if the change is gone after a restart. */
-function temporary({ book }: ApiContext, name: string): { readonly note?: string } {
-  const note = book.whyTemporary(name);
+function temporary({ book, info }: ApiContext, name: string): { readonly note?: string } {
+  // The store keeps what processes share.
+  const note = info.kept === "shared" && book.managerOf(name) === "api" ? undefined : book.whyTemporary(name);
   return note === undefined ? {} : { note };
 }
 

@@ -132,12 +132,15 @@ function watchState({ sender, room, now }: MetricsParts, registers: Registry[]):
       for (const [destination, failures] of least) streak.set({ destination }, failures);
     },
   );
-  const up: Gauge = new Gauge({
+  const up = new Gauge({
     name: "countersign_store_up",
     help: "1 when calls can be stored, 0 when the store is down, unsafe or full.",
     registers,
-    collect: () => void up.set(room.state().state === "up" ? 1 : 0),
+    collect() {
+      this.set(room.state().state === "up" ? 1 : 0);
+    },
   });
+  up.set(1);
 }
 
 type StateGauge = Gauge<"destination">;
