@@ -293,15 +293,18 @@ describe.skipIf(!hasPseudoTerminals)("the keys", () => {
     await command.printed(/nonsense|bad_signature, missing_signature|must be equal to one of/);
   });
 
-  it("a advances a virtual clock by a time; on a real one it says how to get one", async () => {
+  it("a advances a virtual clock to the next attempt, or by a time; on a real one it says how to get one", async () => {
     const { command, receiver, url } = await session("--virtual-clock");
     await command.printed(/Time {8}is virtual and stands still; .*: a \+ Enter, or POST \/api\/clock/);
     await track(url, "Boom");
     await command.printed(/again in .*2nd try/);
     expect(receiver.events).toHaveLength(1);
+    command.type("a\n");
+    await command.printed(/again in .*3rd try/);
+    expect(receiver.events).toHaveLength(2);
     command.type("a 4h\n");
     await command.printed(/clock {5}advanced by 4 h/);
-    await command.printed(/again in .*3rd try/);
+    await command.printed(/again in .*4th try/);
     await command.printed(/expired, no endpoint took it in time/);
     expect(receiver.events.length).toBeGreaterThan(20);
     const usual = await session();
