@@ -51,6 +51,7 @@ export {
   type TrackEvent,
   type UnvalidatedEvents,
 } from "./events.ts";
+export type { ReceiverInstrument, ReceiverObservation } from "./instrument.ts";
 export { createReceiver, type Received, type Receiver } from "./receiver.ts";
 export type { ReceiverOptions, RejectedRequest, SecretFunction, TenantSecret } from "./receiver-options.ts";
 export {

@@ -10,6 +10,7 @@ import type { DedupeStore } from "./dedupe.ts";
 import type { Diagnosis } from "./diagnose.ts";
 import type { WebhookError } from "./errors.ts";
 import { checkEvents, type EventDefinitions, type InvalidEvents } from "./events.ts";
+import type { ReceiverInstrument } from "./instrument.ts";
 import type { ReceivedMessage, WebhookMessage } from "./messages.ts";
 import { environmentVariable } from "./process.ts";
 import { secretList, type Secrets } from "./signature.ts";
@@ -83,6 +84,8 @@ export interface ReceiverOptions<TRequest = unknown, Message extends ReceivedMes
    * gets the {@link WebhookError}; `receive` rejects with it. Default: `"answer"`.
    */
   readonly onError?: "answer" | "throw";
+  /** Watches what is decided: `otel()` of `@countersign/core/otel`. Default: nothing does. */
+  readonly instrument?: ReceiverInstrument | undefined;
 }
 
 /** The limit where the options name none. */
@@ -101,6 +104,7 @@ const NAMES: OptionNames<ReceiverOptions> = {
   onVerified: true,
   onRejected: true,
   onError: true,
+  instrument: true,
 };
 
 const HINTS: OptionHints = {
@@ -145,6 +149,9 @@ export function checkOptions<TRequest, Message extends ReceivedMessage>(
   checkEvents(options.events, options.invalidEvents);
   if (dedupe !== undefined) {
     checkPort("The option dedupe, a store such as memoryDedupe(),", dedupe, ["claim", "commit", "release"]);
+  }
+  if (options.instrument !== undefined) {
+    checkPort("The option instrument, such as otel(),", options.instrument, ["receive"]);
   }
 }
 

@@ -228,9 +228,21 @@ export function createReceiver<TRequest, Message extends ReceivedMessage>(
     else read();
   }
 
+  const { instrument } = options;
+  const watched: typeof decide =
+    instrument === undefined
+      ? decide
+      : (request, onVerdict, onError) => {
+          const observation = instrument.receive(request.headers);
+          decide(
+            request,
+            (received) => observation.decided(received, () => onVerdict(received)),
+            (error) => observation.failed(error, () => onError(error)),
+          );
+        };
   return {
-    decide,
-    receive: (request) => new Promise((resolve, reject) => decide(request, resolve, reject)),
+    decide: watched,
+    receive: (request) => new Promise((resolve, reject) => watched(request, resolve, reject)),
   };
 }
 
