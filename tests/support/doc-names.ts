@@ -5,7 +5,7 @@
 export const FREE_NAMES: Readonly<Record<string, string | undefined>> = {
   core: `
     import type { IncomingMessage, ServerResponse } from "node:http";
-    import type { EventDefinitions, Receiver, WebhookError, WebhookMessage, WebhookRequest } from "@countersign/core";
+    import type { EventDefinitions, Received, Receiver, WebhookError, WebhookMessage, WebhookRequest } from "@countersign/core";
     import { z as zod } from "zod";
     type OrderCompleted = zod.ZodObject<{ orderId: zod.ZodString; total: zod.ZodNumber }>;
     declare global {
@@ -24,6 +24,8 @@ export const FREE_NAMES: Readonly<Record<string, string | undefined>> = {
       const stream: ReadableStream<Uint8Array>;
       const message: WebhookMessage;
       const receiver: Receiver;
+      function onVerdict(received: Received): void;
+      function next(error: Error): void;
       const events: EventDefinitions<{ "Order Completed": OrderCompleted }>;
       const app: {
         get(path: string, handler: (request: unknown, response: { json(body: unknown): void }) => void): void;
@@ -102,6 +104,7 @@ export const FREE_NAMES: Readonly<Record<string, string | undefined>> = {
       const server: Server;
     }`,
   sender: `
+    import type { DeliveryStore } from "@countersign/sender/store";
     import type { Express } from "express";
     import type { AttemptSummary, JudgedCall, Receipt, Sender, SenderSettings, TrackCall } from "@countersign/sender";
     declare global {
@@ -118,6 +121,9 @@ export const FREE_NAMES: Readonly<Record<string, string | undefined>> = {
       const body: Uint8Array;
       const endpoint: string;
       const last: AttemptSummary | undefined;
+      const eu: DeliveryStore;
+      const us: DeliveryStore;
+      const sources: SenderSettings["sources"];
     }`,
   certify: `
     import type { Report } from "@countersign/certify";

@@ -52,7 +52,8 @@ export {
   type UnvalidatedEvents,
 } from "./events.ts";
 export type { ReceiverInstrument, ReceiverObservation } from "./instrument.ts";
-export { createReceiver, type Received, type Receiver } from "./receiver.ts";
+export type { Received } from "./received.ts";
+export { createReceiver, type Receiver } from "./receiver.ts";
 export type { ReceiverOptions, RejectedRequest, SecretFunction, TenantSecret } from "./receiver-options.ts";
 export {
   bodyReadBefore,

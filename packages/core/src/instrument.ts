@@ -1,5 +1,5 @@
 import type { ReceivedMessage } from "./messages.ts";
-import type { Received } from "./receiver.ts";
+import type { Received } from "./received.ts";
 import type { WebhookHeaders } from "./request.ts";
 
 /** Watches what a receiver decides, such as `otel()` of `@countersign/core/otel` does. It changes no verdict. */

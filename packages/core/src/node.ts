@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import { readRawBody, readRawBodyThen, readRequestThen } from "./read-raw-body.ts";
-import { settleNothing, type Received } from "./receiver.ts";
+import type { Received } from "./received.ts";
+import { settleNothing } from "./receiver.ts";
 import { bodyReadBefore, type WebhookBody, type WebhookRequest } from "./request.ts";
 import type { WebhookResponse } from "./response.ts";
 

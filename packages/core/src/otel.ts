@@ -15,7 +15,7 @@ import {
 import { WebhookError } from "./errors.ts";
 import type { ReceiverInstrument } from "./instrument.ts";
 import type { ReceivedMessage } from "./messages.ts";
-import type { Received } from "./receiver.ts";
+import type { Received } from "./received.ts";
 import { headerValue, type WebhookHeaders } from "./request.ts";
 
 /** Options of {@link otel}. */

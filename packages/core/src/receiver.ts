@@ -5,6 +5,7 @@ import { validateEvent } from "./events.ts";
 import { explain } from "./explain.ts";
 import type { ReceivedMessage, WebhookMessage } from "./messages.ts";
 import { emitWarning } from "./process.ts";
+import type { Received } from "./received.ts";
 import {
   checkOptions,
   configuredSecret,
@@ -14,7 +15,7 @@ import {
   type SecretFunction,
 } from "./receiver-options.ts";
 import { checkHead, headerValue, readBody, type WebhookRequest } from "./request.ts";
-import { ALREADY_HANDLED, toProblem, type WebhookResponse } from "./response.ts";
+import { ALREADY_HANDLED, toProblem } from "./response.ts";
 import { readSignature } from "./signature.ts";
 import {
   authenticate,
@@ -24,32 +25,6 @@ import {
   type VerifiedWebhook,
 } from "./verify-webhook.ts";
 import { debugRefusal, debugVerdict, isCheapToExplain, isWarningDue, warnOfRefusal } from "./warnings.ts";
-
-/** The verdict on a request. Where the handler must not run, it carries the response. */
-export type Received<Message extends ReceivedMessage = WebhookMessage> =
-  | {
-      /** Authentic and well formed: run the handler, then call `settle`. */
-      readonly verdict: "verified";
-      readonly webhook: VerifiedWebhook<Message>;
-      /**
-       * Tells the dedupe store how the app answered: a 2xx status commits the delivery, any other releases it. Without a
-       * store it does nothing. It never rejects: the app has answered, and must not seem to have failed because its store
-       * did. If the store fails, the claim expires, and Node, Bun and Deno emit a process warning, `COUNTERSIGN_DEDUPE`.
-       */
-      readonly settle: (status: number) => Promise<void>;
-    }
-  | {
-      /** Authentic, and handled before: send `response`, a 200. */
-      readonly verdict: "duplicate";
-      readonly webhook: VerifiedWebhook<Message>;
-      readonly response: WebhookResponse;
-    }
-  | {
-      /** Rejected: send `response`, a problem document. */
-      readonly verdict: "rejected";
-      readonly error: WebhookError;
-      readonly response: WebhookResponse;
-    };
 
 /** Verifies and types requests. Made by {@link createReceiver}. */
 export interface Receiver<TRequest = unknown, Message extends ReceivedMessage = WebhookMessage> {
