@@ -47,6 +47,7 @@ export const LAYERS = {
   cli: [
     "errors",
     "codes",
+    "completion",
     "tls",
     "terminal",
     "input",

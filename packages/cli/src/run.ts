@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { version } from "./version.ts";
 import { certifyCommand } from "./commands/certify.ts";
+import { completionCommand } from "./commands/completion.ts";
 import { explainCommand } from "./commands/explain.ts";
 import { importCommand } from "./commands/import.ts";
 import { listenCommand } from "./commands/listen.ts";
@@ -71,6 +72,7 @@ function createProgram(terminal: Terminal, exit: (code: number) => void): Comman
     listenCommand,
     importCommand,
     explainCommand,
+    completionCommand,
   ];
   for (const make of commands) program.addCommand(make(terminal, exit));
   for (const command of [program, ...program.commands]) {

@@ -5,3 +5,4 @@ export { noAnswer, NO_ANSWER_CODES, type NoAnswer } from "./explain/no-answer-co
 export { budgetText, durationText, isSlow, ordinal, shortId } from "./explain/texts.ts";
 export { ACCEPTED_FORGERY, isForgery, verdictOf, type Verdict, type VerdictKind } from "./explain/verdict.ts";
 export { whyOf, type DeliveryFacts, type WhyContext } from "./explain/why.ts";
+export { FAULTS, type Fault } from "./faults/fault.ts";

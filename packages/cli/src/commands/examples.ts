@@ -7,7 +7,8 @@ export type CommandName =
   | "replay"
   | "listen"
   | "import"
-  | "explain";
+  | "explain"
+  | "completion";
 
 /** The examples of each command's help. The tests run each of them unchanged. */
 export const COMMAND_EXAMPLES: Readonly<Record<CommandName, readonly string[]>> = {
@@ -20,6 +21,7 @@ export const COMMAND_EXAMPLES: Readonly<Record<CommandName, readonly string[]>> 
   verify: ["countersign verify --secret dev --signature cfc8098c2e5655c926d75e61f3e90d09222286e4 body.json"],
   listen: ["countersign listen --secret dev --record traffic.jsonl --forward http://localhost:3000/webhooks"],
   import: ["countersign import calls.jsonl --server http://127.0.0.1:4010"],
+  completion: ["countersign completion bash"],
   explain: ["countersign explain ERR_SIGNATURE_MISMATCH", "countersign explain 404"],
   replay: ["countersign replay traffic.jsonl --to http://localhost:3000/webhooks"],
 };

@@ -1,3 +1,4 @@
+import { FAULTS } from "@countersign/sender/explain";
 import { Command, Option } from "commander";
 import {
   bytesArgument,
@@ -84,6 +85,7 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
       ).conflicts(["only", "json"]),
     )
     .option("--json", "print JSON lines, in the shape of the events of the control API")
+    .addHelpText("after", faultsText())
     .addHelpText("after", examples("serve"))
     .action(async (flags: ServeFlags, command: Command) => {
       // Loaded only now, so that help and the other commands do not wait for a web server.
@@ -91,4 +93,9 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
       const secretFromEnvironment = command.getOptionValueSource("secret") === "env";
       exit(await serve({ ...flags, secretFromEnvironment }, terminal));
     });
+}
+
+/** The faults that can be injected while it runs: the sender's own list. */
+function faultsText(): string {
+  return `\nFaults, to inject with POST /api/faults, or with f on a terminal:\n${FAULTS.map((fault) => `  ${fault}`).join("\n")}`;
 }

@@ -4,6 +4,7 @@ import { readFileSync, symlinkSync, mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { sign } from "@countersign/core";
+import { FAULTS } from "@countersign/sender/faults";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { REJECTION_REASONS } from "@countersign/server";
 import { COMMAND_EXAMPLES } from "../../src/commands/examples.ts";
@@ -125,11 +126,12 @@ describe("docs/cli.md", () => {
         ran.push(text);
       }
     }
-    expect(ran).toHaveLength(13);
+    expect(ran).toHaveLength(14);
   }, 60_000);
 
   it("lists every reason for which a message is rejected", () => {
-    const rows = [...guide.matchAll(/^\| `(\w+)` +\| (.*?) +\|$/gm)].map(([, reason, meaning]) => [
+    const [table = ""] = /^\| reason +\| meaning[^]*?\n\n/m.exec(guide) ?? [];
+    const rows = [...table.matchAll(/^\| `(\w+)` +\| (.*?) +\|$/gm)].map(([, reason, meaning]) => [
       reason,
       meaning,
     ]);
@@ -149,6 +151,11 @@ describe("--help", () => {
     const { code, stdout } = await runCommand([command, "--help"]);
     expect(code).toBe(0);
     for (const example of examples) expect(stdout).toContain(`\n  ${example}\n`);
+  });
+
+  it("of serve lists every fault that the sender knows", async () => {
+    const { stdout } = await runCommand(["serve", "--help"]);
+    for (const fault of FAULTS) expect(stdout).toContain(`\n  ${fault}\n`);
   });
 
   it("of countersign has one too, and says what the exit codes mean", async () => {
