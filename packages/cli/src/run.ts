@@ -9,6 +9,7 @@ import { replayCommand } from "./commands/replay.ts";
 import { sendCommand } from "./commands/send.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { verifyCommand } from "./commands/verify.ts";
+import { workCommand } from "./commands/work.ts";
 import { printable, type Terminal } from "./terminal/terminal.ts";
 
 /**
@@ -73,6 +74,7 @@ function createProgram(terminal: Terminal, exit: (code: number) => void): Comman
     importCommand,
     explainCommand,
     completionCommand,
+    workCommand,
   ];
   for (const make of commands) program.addCommand(make(terminal, exit));
   for (const command of [program, ...program.commands]) {

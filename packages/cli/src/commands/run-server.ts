@@ -5,6 +5,7 @@ import { virtualClock, type Duration } from "@countersign/protocol";
 
 import { loadConfig } from "../config/load-config.ts";
 import { reachOf, type Reach, type ReceiverFlags } from "./receiver-options.ts";
+import { openSharedStore, placeOf } from "./shared-store.ts";
 import { openTls, type TlsFlags } from "../tls/serve-tls.ts";
 import { untilToldToStop } from "../terminal/signals.ts";
 import { printable, type Terminal } from "../terminal/terminal.ts";
@@ -25,6 +26,8 @@ export interface ServeFlags extends TlsFlags, ReceiverFlags, WatchFlags {
   readonly token?: string;
   readonly allowHost?: readonly string[];
   readonly data?: string;
+  readonly store?: string;
+  readonly deliver?: boolean;
   readonly maxBytes?: number;
   readonly keepFor?: Duration;
   readonly record?: string;
@@ -40,11 +43,16 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
   if (loaded?.warning !== undefined) terminal.complain(`countersign: ${printable(loaded.warning)}`);
   const reach = await reachOf(flags, terminal.cwd);
   const options = merged(flags, reach, loaded?.config ?? {});
+  if (flags.deliver === false && flags.store === undefined) {
+    throw new UsageError("--no-deliver needs --store, which the processes that deliver share.");
+  }
+  const store = flags.store === undefined ? undefined : await openSharedStore(flags.store, flags.keepFor);
   const tls = await openTls(flags, options.data, terminal.cwd);
   const quitting = new AbortController();
   const stop = untilToldToStop(once(quitting.signal, "abort").then(() => "q"));
   const server = await createServer({
     ...options,
+    ...(store && { store, deliver: flags.deliver }),
     ...(tls && { tls: tls.tls }),
     processMetrics: true,
     onError: (error) => terminal.complain(`countersign: ${printable(messageOf(error))}`),
@@ -53,7 +61,8 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
   });
   const watch = await watchServer(server, options, flags, terminal);
   const keys = flags.json !== true && hasKeys(terminal);
-  await watch.start({ server, options, configFile: loaded?.file, trust: tls?.trust, keys });
+  const shown = flags.store === undefined ? options : { ...options, data: placeOf(flags.store) };
+  await watch.start({ server, options: shown, configFile: loaded?.file, trust: tls?.trust, keys });
   const pageUrl = pageUrlOf(server.url, options.token);
   const { takeLastFailed } = watch;
   const stopKeys = keys

@@ -11,6 +11,7 @@ import {
   urlsArgument,
 } from "./arguments.ts";
 import { examples } from "./examples.ts";
+import { storeOption } from "./shared-store.ts";
 import { caOption, concurrencyOption, headerOption } from "./receiver-options.ts";
 import type { ServeFlags } from "./run-server.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -62,6 +63,13 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
         "keep everything in this directory, so that it survives a restart (default: in memory)",
       ).env("COUNTERSIGN_DATA"),
     )
+    .addOption(
+      storeOption("keep deliveries in this PostgreSQL database, which other processes may share").conflicts([
+        "data",
+        "maxBytes",
+      ]),
+    )
+    .option("--no-deliver", "only accept; processes of countersign work on the same --store deliver")
     .option(
       "--max-bytes <size>",
       "maximum size of all deliveries, such as 500MB; finished ones are removed first, then calls get 503 (default: 8 GiB with --data, 256 MiB in memory)",

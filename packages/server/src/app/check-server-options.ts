@@ -20,7 +20,9 @@ export type OptionKind =
   | "duration";
 
 /** The plain options and their kinds. The sender checks what is in `sources` and `retry`. */
-export const OPTION_KINDS: Readonly<Record<Exclude<keyof ServerOptions, "clock" | "onError">, OptionKind>> = {
+export const OPTION_KINDS: Readonly<
+  Record<Exclude<keyof ServerOptions, "clock" | "store" | "onError">, OptionKind>
+> = {
   to: "string or list",
   secret: "string",
   headers: "object",
@@ -34,6 +36,7 @@ export const OPTION_KINDS: Readonly<Record<Exclude<keyof ServerOptions, "clock" 
   token: "string",
   allowHosts: "list of strings",
   data: "string",
+  deliver: "boolean",
   maxBytes: "number",
   keepFor: "duration",
   record: "string",
@@ -50,7 +53,6 @@ const LEAST_BYTES = 1_048_576;
 export const OPTION_HINTS: OptionHints = {
   sharedSecret: "it is called secret here",
   url: "it is called to here",
-  store: "the server opens its own; data names its directory",
 };
 
 /** Whether a value is of a kind. */
@@ -74,7 +76,7 @@ export function checkServerOptions(options: ServerOptions): void {
     checkOptionNames(
       "createServer()",
       options,
-      { ...OPTION_KINDS, clock: true, onError: true },
+      { ...OPTION_KINDS, clock: true, store: true, onError: true },
       OPTION_HINTS,
     );
     if (options.clock !== undefined) checkClock("createServer({ clock })", options.clock);

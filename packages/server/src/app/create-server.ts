@@ -177,14 +177,14 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
 }
 
 function infoOf(
-  { data, record, retry, blockPrivateNetworks = false }: ServerOptions,
+  { data, store, deliver = true, record, retry, blockPrivateNetworks = false }: ServerOptions,
   now: number,
 ): ServerInfo {
   return {
     version,
     startedAt: iso(now),
-    delivers: true,
-    kept: data === undefined ? "memory" : "disk",
+    delivers: deliver,
+    kept: store !== undefined ? "shared" : data === undefined ? "memory" : "disk",
     budgetMs: ATTEMPT_TIMEOUT_MS,
     retryWindowMs: retry?.windowMs ?? DEFAULT_RETRY_POLICY.windowMs,
     recording: record !== undefined,
@@ -206,9 +206,9 @@ async function openSender(
   clock: Clock,
   transport: Transport,
 ): Promise<Sender> {
-  const { data, retry, keepFor } = options;
+  const { data, retry, keepFor, deliver } = options;
   const path = data === undefined ? ":memory:" : join(data, "deliveries.db");
-  const store = sqliteStore({ path, keepFor, maxBytes: maxBytesOf(options) });
+  const store = options.store ?? sqliteStore({ path, keepFor, maxBytes: maxBytesOf(options) });
   try {
     return await createSender({
       sources,
@@ -216,6 +216,7 @@ async function openSender(
       retry,
       transport,
       store,
+      deliver,
       attemptTimeout: ATTEMPT_TIMEOUT_MS,
     });
   } catch (error) {

@@ -1,5 +1,6 @@
 import type { Clock, Duration, VirtualClock } from "@countersign/protocol";
 import type { RetryPolicy, SourceSettings } from "@countersign/sender";
+import type { DeliveryStore } from "@countersign/sender/store";
 
 /** Settings of {@link createServer}. Either `to` or `sources` says where messages go. */
 export interface ServerOptions {
@@ -29,6 +30,10 @@ export interface ServerOptions {
   readonly allowHosts?: readonly string[] | undefined;
   /** Directory for everything that must survive a restart. Default: none, in memory. */
   readonly data?: string | undefined;
+  /** Keeps deliveries, instead of files in `data`: a store that several processes share, such as `postgresStore()`. */
+  readonly store?: DeliveryStore | undefined;
+  /** Whether it also delivers; `false` if other processes on the same `store` do. Default: `true`. */
+  readonly deliver?: boolean | undefined;
   /**
    * Most bytes that deliveries may take, on disk or in memory; the ids of repeats may take another quarter of it. Finished
    * deliveries make room for new ones. Beyond that, calls are answered 503. Default: 8 GiB with `data`, 256 MiB without.

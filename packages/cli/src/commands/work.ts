@@ -1,0 +1,30 @@
+import { Command, Option } from "commander";
+import { secondsArgument } from "./arguments.ts";
+import type { WorkFlags } from "./run-worker.ts";
+import { storeOption } from "./shared-store.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+
+const EXAMPLE = "countersign work --store postgres://countersign:secret@127.0.0.1:5432/countersign";
+
+/** `countersign work` */
+export function workCommand(terminal: Terminal, exit: (code: number) => void): Command {
+  return new Command("work")
+    .summary("deliver what servers on the same store accept")
+    .description(
+      "Delivers what the servers on a store accept, and listens on no port. Run it on as many machines as you like: they divide the concurrency of each destination among them. Its settings are those of the store, and change with them.",
+    )
+    .addOption(storeOption("the PostgreSQL database that the servers use").makeOptionMandatory())
+    .option("--block-private-networks", "refuse to forward to private networks and this machine")
+    .addOption(
+      new Option("--drain <seconds>", "how long attempts may take to finish after SIGTERM")
+        .argParser(secondsArgument)
+        .default(10_000, "10"),
+    )
+    .option("--json", "print JSON lines")
+    .addHelpText("after", `\nExample:\n  ${EXAMPLE}`)
+    .action(async (flags: WorkFlags) => {
+      // Loaded only now, so that help and the other commands do not wait for the driver.
+      const { work } = await import("./run-worker.ts");
+      exit(await work(flags, terminal));
+    });
+}
