@@ -10,8 +10,9 @@ import {
   type Settlement,
   type StoreContext,
 } from "@countersign/sender/store";
+import { deepEqual, ok } from "node:assert/strict";
 import { virtualClock, type VirtualClock } from "@countersign/sender/testing";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { acceptanceOf, type DeliveryToAccept, quietContext } from "./acceptances.ts";
 
 /** A store under test. */
@@ -55,14 +56,14 @@ class Rounds {
 
   /** Waits until these were handed over, in this order. */
   async toBe(...ids: readonly string[]): Promise<void> {
-    await expect.poll(() => this.ids(), PATIENCE).toEqual(ids);
+    await vi.waitFor(() => deepEqual(this.ids(), ids), PATIENCE);
   }
 
   /** Ends the round of a delivery, and waits until this is stored. */
   async end(id: string, settlement: Settlement): Promise<void> {
     const before = this.settled.length;
     this.#end(id, settlement);
-    await expect.poll(() => this.settled.slice(before), PATIENCE).toContain(id);
+    await vi.waitFor(() => ok(this.settled.slice(before).includes(id)), PATIENCE);
   }
 
   /** Ends every round that is under way, so that a store can close. */
