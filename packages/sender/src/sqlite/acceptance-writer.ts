@@ -1,18 +1,13 @@
 import type { DueDelivery } from "../delivery/delivery.ts";
 import type { Acceptance, Accepted, NewDelivery, NewMessage } from "../store/delivery-store.ts";
 import type { CallTable } from "./call-table.ts";
-import type { DeliveryTable } from "./delivery-table.ts";
+import type { DeliveryTable, DueRow } from "./delivery-table.ts";
 import type { ProfileTable } from "./profile-table.ts";
-
-/** A delivery that was just stored, and its position in the table. */
-interface StoredDelivery {
-  readonly seq: number;
-  readonly due: DueDelivery;
-}
 
 /** What writing an acceptance came to. */
 export interface WrittenAcceptance extends Accepted {
-  readonly stored: readonly StoredDelivery[];
+  /** The deliveries that were stored. */
+  readonly stored: readonly DueRow[];
 }
 
 export const NOTHING_WRITTEN: WrittenAcceptance = { repeats: [], stored: [] };
@@ -51,7 +46,7 @@ export class AcceptanceWriter {
     const bodies = messages.map(({ body, call }, position) =>
       left.has(call) || sharing[position] === 0 ? undefined : this.#table.insertMessage(body),
     );
-    const stored: StoredDelivery[] = [];
+    const stored: DueRow[] = [];
     for (const delivery of deliveries) {
       const message = messages[delivery.message];
       if (message === undefined) throw new TypeError("A delivery names no message.");

@@ -1,7 +1,8 @@
 import type { Clock, ScheduledTask } from "@countersign/protocol";
 import type { Consumer, DeliveryHandler } from "../store/delivery-store.ts";
-import type { DueDelivery, Settlement } from "../delivery/delivery.ts";
-import type { DeliveryTable } from "./delivery-table.ts";
+import type { Settlement } from "../delivery/delivery.ts";
+import type { DeliveryTable, DueRow } from "./delivery-table.ts";
+import type { Memory } from "./memory.ts";
 
 /** One process owns the file: no claim is ever lost. */
 const NEVER_LOST = new AbortController().signal;
@@ -16,16 +17,20 @@ export interface LaneOptions {
   readonly handler: DeliveryHandler;
   readonly table: DeliveryTable;
   readonly clock: Clock;
-  /**
-   * Stores a settlement and calls `committed`, then `stir` if it is due again, then `pump`; rejects when it could not be
-   * stored.
-   */
-  readonly settle: (
-    seq: number,
-    due: DueDelivery,
-    settlement: Settlement,
-    committed: () => void,
-  ) => Promise<void>;
+  /** For deliveries that are due and wait for a place. */
+  readonly memory: Memory;
+  /** Has `pump` called in the next turn of the event loop, when the connection of a delivery that has ended is free. */
+  readonly pumpSoon: () => void;
+  /** Stores a settlement: calls `committed`, then `stir` if it is due again, then `pump`; or `failed`. */
+  readonly settle: (row: DueRow, settlement: Settlement, outcome: SettleOutcome) => void;
+  readonly failed: (error: Error) => void;
+}
+
+/** What is called when a settlement is stored, or could not be. */
+export interface SettleOutcome {
+  /** The lane has stopped. */
+  readonly isLast: boolean;
+  readonly committed: () => void;
   readonly failed: (error: Error) => void;
 }
 
@@ -33,15 +38,17 @@ export interface LaneOptions {
  * Hands over the due deliveries of one destination: those that were just stored from memory, the others from the table.
  *
  * Claims are kept in memory only: one process owns the file, and what it had claimed when it died is simply still
- * pending. Claimed deliveries are the longest due, so they are the first that the index yields; asking for as many
- * rows as are claimed and free bounds the cost of a claim, whatever the backlog.
+ * pending. What waits in memory for a place (`#ahead`) is always due longer than what only the table has.
  */
 export class Lane implements Consumer {
   readonly #options: LaneOptions;
   readonly #claimed = new Set<number>();
+  /** Has ended, which is not stored yet. Takes no place. */
+  readonly #ending = new Set<number>();
+  #ahead: DueRow[] = [];
   #wake: { readonly at: number; readonly task: ScheduledTask } | undefined;
   #stopped = false;
-  /** Whether everything that is due is claimed: nothing has to be looked up. */
+  /** Whether everything that is due is claimed or in memory: nothing has to be looked up. */
   #isDrained = false;
   readonly #pauses = new Set<() => void>();
   #whenEmpty: (() => void)[] = [];
@@ -50,95 +57,142 @@ export class Lane implements Consumer {
     this.#options = options;
   }
 
-  /** Claims a delivery that was just stored, if it is the next one and there is room. Else `pump` finds it in the table. */
-  offer(seq: number, due: DueDelivery): void {
-    const { concurrency, clock } = this.#options;
-    const isNext = this.#isDrained && (this.#wake === undefined || this.#wake.at > due.dueAt);
+  /** Takes a delivery that was just stored, if it is the next one and there is room. Else `pump` finds it in the table. */
+  offer(row: DueRow): void {
+    if (!this.#isDrained || this.#stopped) return;
+    const { clock, memory } = this.#options;
+    const { dueAt } = row.due;
+    const isLast = (this.#wake?.at ?? Number.POSITIVE_INFINITY) > dueAt && this.#lastAt() <= dueAt;
     // After the system's time was set back, it may not be due yet.
-    const isDue = due.dueAt <= clock.now();
-    if (isNext && isDue && !this.#stopped && this.#claimed.size < concurrency) void this.#run(seq, due);
-    else this.stir();
+    if (!isLast || dueAt > clock.now()) this.stir(dueAt);
+    else if (this.#room() > 0 && this.#ahead.length === 0) void this.#run(row);
+    else if (memory.take(row)) this.#ahead.push(row);
+    else this.#isDrained = false;
   }
 
   /** Whether a delivery was handed over and is not settled yet. */
   isClaimed(seq: number): boolean {
-    return this.#claimed.has(seq);
+    return this.#claimed.has(seq) || this.#ending.has(seq);
   }
 
-  /** The table has something due, or due later, that this lane does not know of. */
-  stir(): void {
+  /** The table has something due at a time, or due later, that this lane does not know of. */
+  stir(dueAt: number): void {
     this.#isDrained = false;
+    if (this.#lastAt() >= dueAt) this.#forgetAhead();
   }
 
   /** Claims what is due and has room. */
   pump(): void {
-    const { destination, concurrency, table, clock } = this.#options;
-    const room = concurrency - this.#claimed.size;
-    if (this.#isDrained || this.#stopped || room <= 0) return;
-    try {
-      const now = clock.now();
-      const rows = table.due(destination, now, room, this.#claimed);
-      for (const { seq, due } of rows) void this.#run(seq, due);
-      // A full lane pumps again when a delivery settles.
-      if (rows.length < room) {
-        this.#wakeAt(table.nextDueAt(destination, now));
-        this.#isDrained = true;
-      }
-    } catch (error) {
-      this.#report(error);
-      this.#wakeAt(clock.now() + RECOVERY_MS);
+    const { memory } = this.#options;
+    while (this.#ahead.length > 0 && this.#room() > 0 && !this.#stopped) {
+      const row = this.#ahead.shift();
+      if (row === undefined) return;
+      memory.give(row);
+      void this.#run(row);
     }
+    // A full lane pumps again when a delivery settles.
+    if (!this.#isDrained && !this.#stopped && this.#room() > 0) this.#read();
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#wakeAt(undefined);
+    this.#forgetAhead();
     for (const resume of this.#pauses) resume();
-    if (this.#claimed.size > 0) await new Promise<void>((resolve) => this.#whenEmpty.push(resolve));
+    if (this.#isBusy()) await new Promise<void>((resolve) => this.#whenEmpty.push(resolve));
   }
 
-  async #run(seq: number, due: DueDelivery): Promise<void> {
-    this.#claimed.add(seq);
+  /** Reads what fits, and as much again, so that the table is not asked for each. */
+  #read(): void {
+    const { destination, concurrency, table, clock, memory } = this.#options;
+    try {
+      const now = clock.now();
+      const room = this.#room();
+      const rows = table.due(destination, now, room + concurrency, [...this.#claimed, ...this.#ending]);
+      const waiting = rows.slice(room);
+      const remembered = waiting.findIndex((row) => !memory.take(row));
+      this.#ahead = remembered === -1 ? waiting : waiting.slice(0, remembered);
+      this.#isDrained = remembered === -1 && rows.length < room + concurrency;
+      if (this.#isDrained) this.#wakeAt(table.nextDueAt(destination, now));
+      for (const row of rows.slice(0, room)) void this.#run(row);
+    } catch (error) {
+      this.#options.failed(error instanceof Error ? error : new Error(String(error)));
+      this.#wakeAt(clock.now() + RECOVERY_MS);
+    }
+  }
+
+  async #run(row: DueRow): Promise<void> {
+    this.#claimed.add(row.seq);
     const release = this.#options.clock.hold();
-    const settlement = await this.#options.handler.deliver(due, NEVER_LOST);
-    await this.#settle(seq, due, settlement, release);
+    const settlement = await this.#options.handler.deliver(row.due, NEVER_LOST);
+    if (settlement.state !== "pending") {
+      // The next one need not wait until this is stored. One that is due again keeps its place: it may be the next.
+      this.#claimed.delete(row.seq);
+      this.#ending.add(row.seq);
+      this.#options.pumpSoon();
+    }
+    this.#settle(row, settlement, release);
   }
 
   /**
    * A settlement that cannot be stored is stored later: to deliver again instead would repeat the message for as long
-   * as the disk is full. Until then it keeps its place, so that a store in trouble is given no more work.
+   * as the disk is full. Until then it keeps a place, so that a store in trouble is given no more work.
    */
-  async #settle(seq: number, due: DueDelivery, settlement: Settlement, release: () => void): Promise<void> {
-    try {
-      await this.#options.settle(seq, due, settlement, () => {
-        this.#claimed.delete(seq);
+  #settle(row: DueRow, settlement: Settlement, release: () => void): void {
+    const { seq, due } = row;
+    const done = (): void => {
+      this.#ending.delete(seq);
+      this.#claimed.delete(seq);
+    };
+    // After the whole commit: a virtual clock may move on only when the lane waits for what is due next.
+    const finish = (): void => {
+      release();
+      if (!this.#isBusy()) for (const resolve of this.#whenEmpty.splice(0)) resolve();
+    };
+    this.#options.settle(row, settlement, {
+      isLast: this.#stopped,
+      committed: () => {
+        done();
         this.#options.handler.settled(due, settlement);
-      });
-      release();
-    } catch (error) {
-      this.#report(error);
-      // What is given up when the lane stops is delivered again after a restart: at least once.
-      if (this.#stopped) this.#claimed.delete(seq);
-      release();
-      if (!this.#stopped) {
-        await this.#pause();
-        await this.#settle(seq, due, settlement, this.#options.clock.hold());
-      }
-    }
-    if (this.#claimed.size === 0) for (const resolve of this.#whenEmpty.splice(0)) resolve();
+        queueMicrotask(finish);
+      },
+      failed: (error) => {
+        this.#options.failed(error);
+        done();
+        // What is given up when the lane stops is delivered again after a restart: at least once.
+        if (!this.#stopped) this.#settleLater(row, settlement);
+        queueMicrotask(finish);
+      },
+    });
   }
 
-  #pause(): Promise<void> {
+  #settleLater(row: DueRow, settlement: Settlement): void {
     const { clock } = this.#options;
-    return new Promise((resolve) => {
-      const resume = (): void => {
-        task.cancel();
-        this.#pauses.delete(resume);
-        resolve();
-      };
-      const task = clock.schedule(clock.now() + RECOVERY_MS, resume);
-      this.#pauses.add(resume);
-    });
+    this.#claimed.add(row.seq);
+    const resume = (): void => {
+      task.cancel();
+      this.#pauses.delete(resume);
+      this.#settle(row, settlement, clock.hold());
+    };
+    const task = clock.schedule(clock.now() + RECOVERY_MS, resume);
+    this.#pauses.add(resume);
+  }
+
+  #room(): number {
+    return this.#options.concurrency - this.#claimed.size;
+  }
+
+  #isBusy(): boolean {
+    return this.#claimed.size + this.#ending.size > 0;
+  }
+
+  #lastAt(): number {
+    return this.#ahead.at(-1)?.due.dueAt ?? Number.NEGATIVE_INFINITY;
+  }
+
+  #forgetAhead(): void {
+    for (const row of this.#ahead) this.#options.memory.give(row);
+    this.#ahead = [];
   }
 
   #wakeAt(at: number | undefined): void {
@@ -148,13 +202,9 @@ export class Lane implements Consumer {
     if (at === undefined) return;
     const task = this.#options.clock.schedule(at, () => {
       this.#wake = undefined;
-      this.stir();
+      this.stir(at);
       this.pump();
     });
     this.#wake = { at, task };
-  }
-
-  #report(error: unknown): void {
-    this.#options.failed(error instanceof Error ? error : new Error(String(error)));
   }
 }

@@ -19,10 +19,14 @@ import { DeliverySearch } from "./delivery-search.ts";
 import { DeliveryTable, type Repetition } from "./delivery-table.ts";
 import { FileRoom } from "./file-room.ts";
 import { Lane, type LaneOptions } from "./lane.ts";
+import { Memory } from "./memory.ts";
 import { ProfileTable } from "./profile-table.ts";
 import { Retention, totalOf } from "./retention.ts";
 import { isRepeatedId } from "./sqlite-error.ts";
-import { WriteQueue } from "./write-queue.ts";
+import { type Write, WriteQueue } from "./write-queue.ts";
+
+/** How much of what is due and waits for a place is kept in memory, by all destinations together. */
+const MEMORY_BYTES = 16 * 1024 * 1024;
 
 /** What an open store works with. */
 export interface OpenStoreOptions {
@@ -50,8 +54,10 @@ export class OpenStore {
   readonly #room: FileRoom | undefined;
   readonly #writes: WriteQueue;
   readonly #lanes = new Map<string, Lane>();
-  /** Destinations with something new since the last commit. */
+  readonly #memory = new Memory(MEMORY_BYTES);
+  /** Destinations with something new, or a free place, since they were last asked. */
   readonly #stirred = new Set<string>();
+  #pumping: NodeJS.Immediate | undefined;
 
   constructor(db: Database.Database, options: OpenStoreOptions) {
     this.#db = db;
@@ -86,9 +92,10 @@ export class OpenStore {
       this.#room.assertRoom();
     };
     const committed = (): void => {
-      for (const { seq, due } of written.stored) {
-        this.#added(due.delivery);
-        this.#lanes.get(due.delivery.destination)?.offer(seq, due);
+      for (const row of written.stored) {
+        const { delivery } = row.due;
+        this.#added(delivery);
+        this.#lanes.get(delivery.destination)?.offer(row);
       }
       if (removed.length > 0) this.#counter.forget(removed);
     };
@@ -110,7 +117,7 @@ export class OpenStore {
     const committed = (): void => {
       if (!found) return;
       this.#added({ destination, type });
-      this.#lanes.get(destination)?.stir();
+      this.#lanes.get(destination)?.stir(next.acceptedAt);
     };
     await this.#writes.add(() => {
       found = this.#table.repeat(id, next);
@@ -120,17 +127,18 @@ export class OpenStore {
 
   async hasten(id: string): Promise<boolean> {
     let destination: string | undefined;
+    const now = this.#options.context.clock.now();
     const run = (): void => {
       const waiting = this.#table.waiting(id);
       destination = undefined;
       if (waiting === undefined || this.#lanes.get(waiting.destination)?.isClaimed(waiting.seq) === true)
         return;
       ({ destination } = waiting);
-      this.#table.hasten(waiting, this.#options.context.clock.now());
+      this.#table.hasten(waiting, now);
     };
     await this.#writes.add(run, () => {
       if (destination === undefined) return;
-      this.#lanes.get(destination)?.stir();
+      this.#lanes.get(destination)?.stir(now);
       this.#stirred.add(destination);
     });
     return destination !== undefined;
@@ -156,8 +164,13 @@ export class OpenStore {
       handler,
       table: this.#table,
       clock,
+      memory: this.#memory,
       failed,
       settle: this.#settle,
+      pumpSoon: () => {
+        this.#stirred.add(destination);
+        this.#pumping ??= setImmediate(this.#pump);
+      },
     });
     this.#lanes.set(destination, lane);
     lane.pump();
@@ -209,26 +222,30 @@ export class OpenStore {
     this.#options.unlock();
   }
 
-  readonly #settle: LaneOptions["settle"] = (seq, due, settlement, committed) => {
+  readonly #settle: LaneOptions["settle"] = ({ seq, due }, settlement, outcome) => {
     const { destination, id } = due.delivery;
+    const { isLast, committed, failed } = outcome;
     let removed: readonly DeliveryCount[] = [];
-    return this.#writes.add(
-      () => {
+    const write: Write = {
+      run: () => {
         if (this.#room !== undefined) removed = this.#makeRoom(this.#room);
         this.#table.settle(seq, due, settlement, this.#room?.left() ?? "ample");
       },
-      () => {
-        committed();
+      committed: () => {
         if (removed.length > 0) this.#counter.forget(removed);
         this.#stirred.add(destination);
         if (settlement.state === "pending") {
-          this.#lanes.get(destination)?.stir();
-        } else {
-          this.#counter.ended(due.delivery, settlement.state);
-          this.#options.context.ended(id);
+          this.#lanes.get(destination)?.stir(settlement.dueAt);
+          committed();
+          return;
         }
+        this.#counter.ended(due.delivery, settlement.state);
+        committed();
+        this.#options.context.ended(id);
       },
-    );
+      failed,
+    };
+    this.#writes.addSettlement(write, isLast);
   };
 
   /** In a file of limited size, removes what ended first until there is room or nothing more to remove. */
@@ -247,9 +264,15 @@ export class OpenStore {
     this.#stirred.add(delivery.destination);
   }
 
-  readonly #flushed = (): void => {
+  readonly #pump = (): void => {
+    clearImmediate(this.#pumping);
+    this.#pumping = undefined;
     for (const destination of this.#stirred) this.#lanes.get(destination)?.pump();
     this.#stirred.clear();
+  };
+
+  readonly #flushed = (): void => {
+    this.#pump();
     try {
       this.#counter.forget(this.#retention.sweep(this.#options.context.clock.now()));
     } catch (error) {
