@@ -2,6 +2,7 @@ export type { Audit, AuditFailure, AuditLevel } from "./audits/audit.ts";
 export { audits } from "./audits/audits.ts";
 export { certify, type CertifyOptions } from "./certify.ts";
 export type { Answer } from "./wire/exchange.ts";
+export { isAcceptedForgery } from "./report/accepted-forgery.ts";
 export { formatResult, formatSummary } from "./report/format-result.ts";
 export { createProbe } from "./probe/create-probe.ts";
 export { LANGUAGES, type Language } from "./probe/language.ts";

@@ -4,6 +4,7 @@ import { Command, Option } from "commander";
 import { repeatedArgument, secretArgument, urlArgument } from "./arguments.ts";
 import { caOption, headerOption, reachOf, type ReceiverFlags } from "./receiver-options.ts";
 import { examples } from "./examples.ts";
+import { ACCEPTED_FORGERY } from "@countersign/sender/explain";
 import { createProgress } from "../terminal/progress.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
 import { messageOf, UsageError } from "../errors/usage-error.ts";
@@ -49,8 +50,16 @@ export function certifyCommand(terminal: Terminal, exit: (code: number) => void)
 
 async function run(url: string, flags: CertifyFlags, terminal: Terminal): Promise<number> {
   const { secret, only, junit, json = false, verbose = false } = flags;
-  const { audits, certify, formatResult, formatSummary, LANGUAGES, ReceiverUnreachableError, toJUnit } =
-    await import("@countersign/certify");
+  const {
+    audits,
+    certify,
+    formatResult,
+    formatSummary,
+    isAcceptedForgery,
+    LANGUAGES,
+    ReceiverUnreachableError,
+    toJUnit,
+  } = await import("@countersign/certify");
   const language = languageOf(flags.for, LANGUAGES);
   const unknown = only?.find((id) => !audits.some((audit) => audit.id === id));
   if (unknown !== undefined) {
@@ -61,7 +70,11 @@ async function run(url: string, flags: CertifyFlags, terminal: Terminal): Promis
   const reach = await reachOf(flags, terminal.cwd);
   const progress = createProgress(terminal, json ? undefined : "Auditing", only?.length ?? audits.length);
   const print = (result: AuditResult): void =>
-    progress.print(coloured(formatResult(result), result.outcome, terminal));
+    progress.print(
+      isAcceptedForgery(result)
+        ? alarmed(formatResult(result), terminal)
+        : coloured(formatResult(result), result.outcome, terminal),
+    );
   // Printed after everything that is more urgent.
   const manners: AuditResult[] = [];
   let done = 0;
@@ -95,6 +108,11 @@ async function run(url: string, flags: CertifyFlags, terminal: Terminal): Promis
     return 1;
   }
   terminal.print(json ? jsonLine(report) : printableLines(formatSummary(report)));
+  const forged = report.results.filter((result) => isAcceptedForgery(result));
+  if (!json && forged.length > 0) {
+    const list = forged.map(({ id }) => id).join(", ");
+    terminal.print(loud(`${ACCEPTED_FORGERY}: ${list}`, terminal));
+  }
   if (junit !== undefined) await write(junit, toJUnit(report));
   return report.passed ? 0 : 1;
 }
@@ -111,6 +129,16 @@ function languageOf(given: string | undefined, languages: readonly Language[]): 
 /** The output contains what a receiver answered, so it is escaped line by line. */
 function printableLines(text: string): string {
   return text.split("\n").map(printable).join("\n");
+}
+
+/** A forgery that was accepted is worse than any other failure. */
+function alarmed(text: string, terminal: Terminal): string {
+  const [first = "", ...rest] = printableLines(text).split("\n");
+  return [loud(`${ACCEPTED_FORGERY}  ${first}`, terminal), ...rest].join("\n");
+}
+
+function loud(text: string, { colors }: Terminal): string {
+  return colors.bold(colors.red(text));
 }
 
 function coloured(text: string, outcome: AuditResult["outcome"], { colors }: Terminal): string {
