@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
-import { readRawBody, readRawBodyThen, readRequestThen } from "./read-raw-body.ts";
+import { readRawBody, readRawBodyThen } from "./read-raw-body.ts";
 import type { Received } from "./received.ts";
 import { settleNothing } from "./receiver.ts";
 import { bodyReadBefore, type WebhookBody, type WebhookRequest } from "./request.ts";
@@ -71,11 +71,7 @@ function nodeBody(request: NodeRequest, options: ToWebhookRequestOptions<unknown
   return {
     from: "stream",
     read: (limits) => readRawBody(stream, limits),
-    readThen(limits, done) {
-      const declared = stream === request ? Number(request.headers["content-length"]) : 0;
-      if (declared > 0) readRequestThen(request, declared, limits, done);
-      else readRawBodyThen(stream, limits, done);
-    },
+    readThen: (limits, done) => readRawBodyThen(stream, limits, done),
   };
 }
 

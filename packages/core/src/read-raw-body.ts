@@ -1,7 +1,5 @@
 import { AsyncResource } from "node:async_hooks";
 import { Buffer } from "node:buffer";
-import type { IncomingMessage } from "node:http";
-import process from "node:process";
 import type { Readable } from "node:stream";
 import { WebhookError } from "./errors.ts";
 import { bodyTooLarge, type BodyCallback } from "./request.ts";
@@ -50,7 +48,7 @@ export function readRawBody(stream: NodeJS.ReadableStream, options: ReadRawBodyO
 /** The same with a callback, which is called in the turn in which the body ends. */
 export function readRawBodyThen(
   stream: NodeJS.ReadableStream,
-  options: ReadRawBodyOptions,
+  { maxBytes }: ReadRawBodyOptions,
   done: BodyCallback,
 ): void {
   const { readableEnded, destroyed, readableEncoding } = stream as Readable;
@@ -58,44 +56,6 @@ export function readRawBodyThen(
   if (readableEnded) return done(new WebhookError("ERR_BODY_ALREADY_READ"));
   if (destroyed) return done(new WebhookError("ERR_BODY_ABORTED"));
   if (readableEncoding) return done(new WebhookError("ERR_BODY_ALREADY_READ", { hint: ENCODING_SET }));
-  readByEvents(stream, options, done);
-}
-
-/**
- * Reads a request whose length is declared. Most bodies come in the packet of their headers, and are there in the next tick:
- * one `read()` then replaces the listeners, which cost more than the rest of the verification.
- */
-export function readRequestThen(
-  request: IncomingMessage,
-  declared: number,
-  options: ReadRawBodyOptions,
-  done: BodyCallback,
-): void {
-  // A stream that something else reads may be given out before the next tick. One that nobody reads keeps what comes, and who
-  // listens from now on is served after this reader.
-  if (request.readableFlowing !== null) return readRawBodyThen(request, options, done);
-  process.nextTick(readArrived, request, declared, options, done);
-}
-
-function readArrived(
-  request: IncomingMessage,
-  declared: number,
-  options: ReadRawBodyOptions,
-  done: BodyCallback,
-): void {
-  const isWhole = request.readableLength === declared && declared <= options.maxBytes;
-  const bytes: unknown = isWhole ? request.read() : undefined;
-  // A string, where something has set an encoding.
-  if (!Buffer.isBuffer(bytes)) return readRawBodyThen(request, options, done);
-  if (!request.complete) request.resume();
-  done(undefined, bytes);
-}
-
-function readByEvents(
-  stream: NodeJS.ReadableStream,
-  { maxBytes }: ReadRawBodyOptions,
-  done: BodyCallback,
-): void {
   // The stream's events come from the connection. An app that uses AsyncLocalStorage expects what it had for this request.
   const context = new AsyncResource("countersign.body", { requireManualDestroy: true });
   const chunks: Uint8Array[] = [];

@@ -1,7 +1,6 @@
 import { Buffer } from "node:buffer";
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
-import { connect } from "node:net";
 import { PassThrough, Readable } from "node:stream";
 import { createReceiver, memoryDedupe, toProblem, WebhookError } from "@countersign/core";
 import {
@@ -226,7 +225,7 @@ describe("readRawBody", () => {
   });
 });
 
-describe("a body that comes with its headers", () => {
+describe("the callback form of reading", () => {
   const body = signedRequest(sampleMessages.track, "secret").body;
   const LIMIT = { maxBytes: 1_048_576 };
 
@@ -248,22 +247,6 @@ describe("a body that comes with its headers", () => {
       });
     });
   }
-
-  it("is read without a listener of ours ever being there", async () => {
-    const added: unknown[] = [];
-    const { handler, outcome } = readAsReceiver((request) => {
-      request.on("newListener", (event: unknown) => added.push(event));
-    });
-    const { port } = await serve(handler);
-    const socket = connect(port, "127.0.0.1");
-    const head = `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n`;
-    // One write, one packet.
-    socket.resume().write(Buffer.concat([Buffer.from(head), body]));
-    expect(Buffer.from((await outcome).bytes as Uint8Array).equals(body)).toBe(true);
-    // Node's own listener, which frees the parser, is for the end.
-    expect(added).not.toContain("data");
-    await once(socket, "close");
-  });
 
   it("leaves the connection usable: the next request on it is answered, too", async () => {
     const receiver = createReceiver({ secret: "secret" });
