@@ -1,4 +1,4 @@
-import { checkFunction, checkOptionNames, type OptionNames } from "@countersign/protocol";
+import { checkFunction, checkOptionNames, type OptionNames } from "@countersign/protocol/options";
 
 /** What {@link DedupeStore.claim} found: a new key, one whose delivery is being handled, or one that was handled. */
 export type Claim = "new" | "in-flight" | "done";

@@ -1,4 +1,4 @@
-import { isObject } from "@countersign/protocol";
+import { isObject } from "@countersign/protocol/json";
 import type { WebhookErrorCode } from "./errors.ts";
 
 /**

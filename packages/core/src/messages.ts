@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from "@countersign/protocol";
+import { isObject, type JsonObject, type JsonValue } from "@countersign/protocol/json";
 import { checkMessage } from "./message-fields.ts";
 
 /** The seven message types (spec 2.2). */

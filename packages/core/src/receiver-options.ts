@@ -1,11 +1,11 @@
+import { isObject } from "@countersign/protocol/json";
 import {
   checkFunction,
   checkOptionNames,
   checkPort,
-  isObject,
   type OptionHints,
   type OptionNames,
-} from "@countersign/protocol";
+} from "@countersign/protocol/options";
 import type { DedupeStore } from "./dedupe.ts";
 import type { Diagnosis } from "./diagnose.ts";
 import type { WebhookError } from "./errors.ts";

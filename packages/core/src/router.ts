@@ -1,4 +1,4 @@
-import { checkOptionNames, type OptionNames } from "@countersign/protocol";
+import { checkOptionNames, type OptionNames } from "@countersign/protocol/options";
 import { WebhookError } from "./errors.ts";
 import {
   checkEvents,

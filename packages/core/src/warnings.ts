@@ -1,5 +1,5 @@
 import { debug } from "#platform";
-import { quote } from "@countersign/protocol";
+import { quote } from "@countersign/protocol/json";
 import type { WebhookError } from "./errors.ts";
 import { emitWarning } from "./process.ts";
 
