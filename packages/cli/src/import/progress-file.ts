@@ -32,7 +32,7 @@ export interface ProgressFile {
 }
 
 /** The name of the file that remembers the import of another. */
-export function progressNameOf(file: string): string {
+function progressNameOf(file: string): string {
   return `${file}.progress`;
 }
 
