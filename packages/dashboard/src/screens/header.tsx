@@ -15,7 +15,7 @@ export function Header(): JSX.Element {
             <rect class="brand-ground" width="32" height="32" rx="7" />
             <path class="brand-sign" d="M8 17l5 5 11-12" />
           </svg>
-          Countersign
+          <span class="brand-word">Countersign</span>
         </a>
       </h1>
       <span class="grow" />

@@ -99,6 +99,12 @@ export function Recover(): JSX.Element {
   );
 }
 
+/** A filter as the API takes it in a body: there a status is a number. */
+function bodyOf(filter: Query): object {
+  const { status, ...others } = filter;
+  return status === undefined ? others : { ...others, status: Number(status) };
+}
+
 interface ResendProps {
   readonly label: string;
   readonly about?: string;
@@ -109,7 +115,9 @@ interface ResendProps {
 function Resend({ label, about, filter, disabled }: ResendProps): JSX.Element {
   const { busy, error, run } = useAction();
   const start = (): Promise<boolean> =>
-    run(async () => void (job.value = await post<ResendJob>("/deliveries/resend", { filter })));
+    run(
+      async () => void (job.value = await post<ResendJob>("/deliveries/resend", { filter: bodyOf(filter) })),
+    );
   const running = job.value?.state === "running";
   return (
     <span class="actions">

@@ -27,7 +27,7 @@ describe.skipIf(missing)(`what others send${why}`, () => {
 
   it("of a megabyte opens at once and folds; what nests deeply or is no JSON is shown as well", async () => {
     const { server, receiver, api } = await startSetting();
-    receiver.mode = { status: 400, body: "\u0000\u001B[31m not { JSON" };
+    receiver.mode = { status: 400, body: "\u001B[31m not { JSON\u202E" };
     await server.sender.track({ userId: "u1", event: "Large" });
     await vi.waitFor(async () => expect(await api("GET", "/deliveries/count")).toEqual({ count: 1 }));
     const [delivery] = ((await api("GET", "/deliveries")) as { deliveries: { id: string }[] }).deliveries;
@@ -48,7 +48,7 @@ describe.skipIf(missing)(`what others send${why}`, () => {
       await region.getByRole("button", { name: "Exact" }).click();
       await page.getByLabel("Body, exactly as sent").waitFor();
       expect(await page.locator("*").count()).toBeLessThan(1_500);
-      await page.getByText("⟨U+0000⟩⟨U+001B⟩[31m not { JSON").first().waitFor();
+      await page.getByText("⟨U+001B⟩[31m not { JSON⟨U+202E⟩").first().waitFor();
     }
   });
 });

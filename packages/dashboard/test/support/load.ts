@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { virtualClock } from "@countersign/protocol";
 import { createServer, type CountersignServer } from "@countersign/server";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished, vi } from "vitest";
 import { SECRET } from "./setting.ts";
 
 /** Deliveries that wait: nothing is sent, so that they are made as fast as they are stored. */
@@ -57,15 +57,16 @@ export async function rowsInList(page: Page): Promise<number> {
 
 /** Scrolls to the end again and again, until the list has so many rows. */
 export async function scrollUntil(page: Page, count: number): Promise<void> {
-  await page.waitForFunction(
-    `(() => {
-      const grid = document.querySelector(".grid");
-      if (!grid) return false;
-      grid.scrollTop = grid.scrollHeight;
-      return parseFloat(document.querySelector(".rows").style.height) / 36 >= ${count};
-    })()`,
-    undefined,
-    { timeout: 180_000, polling: 50 },
+  const toEnd = `(() => {
+    const grid = document.querySelector(".grid");
+    grid.scrollTop = grid.scrollHeight;
+  })()`;
+  await vi.waitFor(
+    async () => {
+      await page.evaluate(toEnd);
+      expect(await rowsInList(page)).toBeGreaterThanOrEqual(count);
+    },
+    { timeout: 240_000, interval: 20 },
   );
 }
 

@@ -26,7 +26,7 @@ export function DeliveryGrid(): JSX.Element {
   const scroller = useRef<HTMLDivElement>(null);
   const rowHeight = useRowHeight(scroller);
   const { rows } = list;
-  void list.version.value;
+  const version = list.version.value;
   const range = useRange(scroller, rows.length, rowHeight, ({ from, to }) => {
     void list.look(from, to);
     if (to >= rows.length - 50) void list.more();
@@ -89,6 +89,7 @@ export function DeliveryGrid(): JSX.Element {
               <DeliveryRow
                 key={row?.id ?? `gap-${range.from + index}`}
                 row={row}
+                version={version}
                 index={range.from + index}
                 selected={row !== undefined && row.id === selected}
                 active={row !== undefined && row.id === active.value}

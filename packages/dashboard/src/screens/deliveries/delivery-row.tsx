@@ -11,6 +11,8 @@ interface Props {
   /** Absent while it is read again. */
   readonly row: Row | undefined;
   readonly index: number;
+  /** Changes with the rows: a row is changed in place, so that it alone does not say that it has to be drawn again. */
+  readonly version: number;
   readonly selected: boolean;
   readonly active: boolean;
   readonly onOpen: (id: string) => void;

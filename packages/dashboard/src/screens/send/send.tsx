@@ -161,9 +161,7 @@ function useCheck(text: string | undefined): [readonly FieldError[], boolean] {
     const timer = setTimeout(() => {
       post<{ errors: readonly FieldError[] }>("/messages", JSON.parse(text), { check: "true" }).then(
         ({ errors }) => current && setChecked({ text, errors }),
-        (error: unknown) =>
-          current &&
-          setChecked({ text, errors: error instanceof ApiError && error.status === 400 ? error.errors : [] }),
+        (error: unknown) => current && setChecked({ text, errors: errorsOf(error) }),
       );
     }, CHECK_AFTER_MS);
     return () => {
@@ -172,4 +170,10 @@ function useCheck(text: string | undefined): [readonly FieldError[], boolean] {
     };
   }, [text]);
   return text === undefined ? [[], false] : [checked.errors, checked.text === text];
+}
+
+/** What cannot be checked cannot be sent either; that the server does not answer, the header says. */
+function errorsOf(error: unknown): readonly FieldError[] {
+  if (!(error instanceof ApiError) || error.status === 0) return [];
+  return error.errors.length > 0 ? error.errors : [{ detail: error.message }];
 }
