@@ -15,9 +15,9 @@ export type {
   JudgedCall,
   Receipt,
   Sender,
-  SenderEvents,
   SyncReceipt,
 } from "./engine/sender.ts";
+export type { SenderEvents } from "./engine/sender-events.ts";
 export { SenderClosedError } from "./engine/sender.ts";
 export type { DeliveryPage, SkippedPage } from "./engine/pages.ts";
 export type { ResendAll, ResendOptions, ResendProgress } from "./engine/resend-options.ts";

@@ -1,4 +1,4 @@
-import type { SenderEvents } from "./sender.ts";
+import type { SenderEvents } from "./sender-events.ts";
 
 type EventName = keyof SenderEvents;
 type Listener<K extends EventName> = (payload: SenderEvents[K]) => void;

@@ -36,9 +36,9 @@ import {
   type Receipt,
   type Sender,
   SenderClosedError,
-  type SenderEvents,
   type SyncReceipt,
 } from "./sender.ts";
+import type { SenderEvents } from "./sender-events.ts";
 import { collectStats, type SenderStats } from "./stats.ts";
 import type { Waiters } from "./waiters.ts";
 

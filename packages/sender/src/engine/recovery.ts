@@ -69,7 +69,7 @@ export class Recovery {
     for (;;) {
       signal?.throwIfAborted();
       const page = await store.list({ ...filter, after, limit: PAGE });
-      const repeated = await Promise.all(page.map((delivery) => this.#repeat(delivery)));
+      const repeated = await Promise.all(page.map((delivery) => this.#repeat(delivery, startedAt)));
       resent += repeated.filter(Boolean).length;
       onProgress?.({ resent, matched: Math.max(matched, resent) });
       const last = page.at(-1);
@@ -94,10 +94,10 @@ export class Recovery {
     }
   }
 
-  /** False when the store no longer keeps it. */
-  #repeat(original: DeliverySummary): Promise<boolean> {
+  /** False when the store no longer keeps it. A clock that is set back makes no delivery that is older than the run. */
+  #repeat(original: DeliverySummary, startedAt: number): Promise<boolean> {
     const { acceptor, newId, now } = this.#parts;
-    return acceptor.repeat(original, { id: newId(), acceptedAt: now() });
+    return acceptor.repeat(original, { id: newId(), acceptedAt: Math.max(now(), startedAt) });
   }
 }
 

@@ -1,4 +1,5 @@
-import type { Sender, SenderEvents } from "../engine/sender.ts";
+import type { Sender } from "../engine/sender.ts";
+import type { SenderEvents } from "../engine/sender-events.ts";
 
 /** Tells when it is worth looking again. */
 export interface Changes {

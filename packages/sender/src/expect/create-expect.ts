@@ -5,7 +5,7 @@ import {
   type OptionHints,
   type OptionNames,
 } from "@countersign/protocol";
-import type { SenderEvents } from "../engine/sender.ts";
+import type { SenderEvents } from "../engine/sender-events.ts";
 import {
   isReceipt,
   joinReceipts,

@@ -2,7 +2,7 @@ import type { Clock } from "@countersign/protocol";
 import { inspect } from "node:util";
 import type { Attempt } from "../delivery/attempt.ts";
 import type { Delivery } from "../delivery/delivery.ts";
-import type { SenderEvents } from "../engine/sender.ts";
+import type { SenderEvents } from "../engine/sender-events.ts";
 import { isReceipt, type Searched } from "./expect.ts";
 
 /** What is known when an expectation fails. */

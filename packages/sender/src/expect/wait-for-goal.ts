@@ -2,7 +2,8 @@ import type { Clock } from "@countersign/protocol";
 import type { WebhookMessage } from "@countersign/core";
 import type { DeliveryFilter } from "../delivery/delivery-filter.ts";
 import type { Delivery } from "../delivery/delivery.ts";
-import type { Sender, SenderEvents } from "../engine/sender.ts";
+import type { Sender } from "../engine/sender.ts";
+import type { SenderEvents } from "../engine/sender-events.ts";
 import { watchChanges } from "./changes.ts";
 import { describeFailure } from "./describe-failure.ts";
 import {

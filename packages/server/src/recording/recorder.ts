@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { closeSync, fchmodSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import { messageOf, ServerError } from "../errors/server-error.ts";
+import { digestOf, recordedBefore } from "./recorded-before.ts";
 import { formatRecordedRequest, type RecordedRequest } from "./recording.ts";
 
 /** This many messages are recognised as already recorded. A retry arrives long before so many others. */
@@ -19,7 +19,7 @@ export interface RecordingOptions {
 
 /** Appends messages to a recording. */
 export interface Recorder {
-  /** Records a request, unless its body was recorded before: retries carry the same bytes. */
+  /** Records a request, unless its body was recorded before, by this process or another: retries carry the same bytes. */
   record(request: Pick<RecordedRequest, "url" | "headers" | "body">): void;
   /** Idempotent. */
   close(): void;
@@ -32,12 +32,12 @@ export interface Recorder {
  */
 export function openRecorder({ file, now, onError }: RecordingOptions): Recorder {
   const descriptor = openForAppending(file);
-  const recorded = new Set<string>();
+  const recorded = fstatSync(descriptor).isFile() ? recordedBefore(descriptor) : new Set<string>();
   let writable = true;
   let closed = false;
   return {
     record({ url, headers, body }) {
-      const digest = createHash("sha256").update(body).digest("base64");
+      const digest = digestOf(body);
       if (!writable || recorded.has(digest)) return;
       recorded.add(digest);
       const [oldest = ""] = recorded;

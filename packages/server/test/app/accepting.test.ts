@@ -71,6 +71,25 @@ describe("repeats", () => {
     expect(receiver.webhooks).toHaveLength(2);
   });
 
+  it("stores a call once, though the server is killed between storing it and answering", async () => {
+    const data = temporaryDirectory();
+    const script = fileURLToPath(new URL("../support/child-killed-before-answer.mjs", import.meta.url));
+    const to = "http://127.0.0.1:9/";
+    const child = spawn(process.execPath, [script, data, to], { stdio: ["ignore", "pipe", "inherit"] });
+    cleanUp(() => child.kill("SIGKILL"));
+    const [url] = (await once(child.stdout, "data")) as [Buffer];
+    const killed = once(child, "exit");
+    await expect(post({ url: url.toString() } as CountersignServer, "track", track("a"))).rejects.toThrow(
+      "fetch failed",
+    );
+    expect(await killed).toEqual([null, "SIGKILL"]);
+    const server = closing(await createServer({ to, data, port: 0 }));
+    expect(await server.sender.count({})).toBe(1);
+    // The client sends again what nobody answered.
+    expect(await post(server, "track", track("a"))).toEqual(OK);
+    expect(await server.sender.count({})).toBe(1);
+  });
+
   it("keeps sources apart", async () => {
     const receiver = closing(await startReceiver());
     const destinations = [{ endpoints: [{ url: receiver.url }], secret: SECRET }];

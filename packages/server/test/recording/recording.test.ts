@@ -1,6 +1,10 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { formatRecordedRequest, parseRecordedRequest } from "@countersign/server/recording";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { openRecorder } from "../../src/recording/recorder.ts";
+import { temporaryDirectory } from "../support/resources.ts";
 
 describe("a recording", () => {
   it("gives back any bytes, url and headers", () => {
@@ -18,5 +22,37 @@ describe("a recording", () => {
         },
       ),
     );
+  });
+});
+
+describe("a recorder", () => {
+  /** Records these bodies, as one process. */
+  function record(file: string, ...bodies: readonly string[]): void {
+    const recorder = openRecorder({ file, now: () => 0, onError: () => {} });
+    for (const body of bodies) {
+      recorder.record({ url: "http://127.0.0.1:9/", headers: {}, body: Buffer.from(body) });
+    }
+    recorder.close();
+  }
+
+  function recordedIn(file: string): string[] {
+    const lines = readFileSync(file, "utf8").split("\n");
+    const whole = lines.filter((line) => line.endsWith("}"));
+    return whole.map((line, index) => Buffer.from(parseRecordedRequest(line, index + 1).body).toString());
+  }
+
+  it("has a message once, though a restart lies between its first attempt and a retry", () => {
+    const file = join(temporaryDirectory(), "recording.jsonl");
+    record(file, "first", "\ufffd second", "first");
+    record(file, "first", "third", "\ufffd second");
+    expect(recordedIn(file)).toEqual(["first", "\ufffd second", "third"]);
+  });
+
+  it("goes on after a line that was cut by a kill, and records that message again", () => {
+    const file = join(temporaryDirectory(), "recording.jsonl");
+    record(file, "first", "second");
+    writeFileSync(file, readFileSync(file, "utf8").slice(0, -10));
+    record(file, "first", "second", "third");
+    expect(recordedIn(file)).toEqual(["first", "second", "third"]);
   });
 });

@@ -1,0 +1,54 @@
+import type { MessageType } from "@countersign/core";
+import type { Attempt } from "../delivery/attempt.ts";
+import type { DeliveryInfo } from "../delivery/delivery.ts";
+import type { SkipReason } from "../delivery/skipped-call.ts";
+import type { StoreState } from "../store/delivery-store.ts";
+import type { FailureStreak } from "./endpoint-recorder.ts";
+
+/** The events of a sender, and what their listeners receive. */
+export interface SenderEvents {
+  /** A delivery is stored. Emitted for each delivery, a repeated one too; `attempt` may come first. */
+  accepted: { readonly delivery: DeliveryInfo; readonly resendOf?: string | undefined };
+  /** An attempt has ended. Its result is not stored yet. */
+  attempt: { readonly delivery: DeliveryInfo; readonly attempt: Attempt };
+  /** An endpoint accepted the message. Emitted after this is stored. */
+  delivered: { readonly delivery: DeliveryInfo; readonly attempts: readonly Attempt[] };
+  /** No endpoint accepted the message in this round. Emitted after the next round is stored, `delayMs` from now. */
+  retrying: {
+    readonly delivery: DeliveryInfo;
+    readonly attempts: readonly Attempt[];
+    readonly dueAt: number;
+    readonly delayMs: number;
+  };
+  /** Every endpoint rejected the message for good. Emitted after this is stored. */
+  failed: { readonly delivery: DeliveryInfo; readonly attempts: readonly Attempt[] };
+  /** No endpoint accepted the message in time. Emitted after this is stored; `attempts` are those of the last round. */
+  expired: { readonly delivery: DeliveryInfo; readonly attempts: readonly Attempt[] };
+  /** An accepted call goes to no destination. */
+  skipped: {
+    readonly messageId: string;
+    readonly type: MessageType;
+    readonly source: string;
+    /** The event's name, of a track call. */
+    readonly event?: string | undefined;
+    /** Whom it is about: its `userId`, else its `anonymousId`. */
+    readonly identity: string;
+    readonly reason: SkipReason;
+  };
+  /**
+   * So many attempts at an endpoint failed in a row, for any message (option `failingAfter`). Emitted once, until it has
+   * recovered. Rejections of requests that a fault has spoilt do not count.
+   */
+  failing: FailureStreak;
+  /** An endpoint that was failing has accepted a message. */
+  recovered: FailureStreak;
+  /**
+   * Another process took a delivery over while this one was sending it, because its claim had run out. What the attempts
+   * came to is logged, and does not count.
+   */
+  lost: { readonly delivery: DeliveryInfo; readonly attempts: readonly Attempt[] };
+  /** The store can be used, or cannot: see {@link StoreState}. */
+  storeState: StoreState;
+  /** The store failed while no caller was waiting. Accepted deliveries stay pending and are tried again. */
+  storeError: { readonly error: Error };
+}
