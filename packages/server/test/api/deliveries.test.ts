@@ -1,9 +1,11 @@
+import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
 import { createServer, type CountersignServer } from "@countersign/server";
 import { virtualClock } from "@countersign/sender/testing";
 import { beforeEach, describe, expect, it } from "vitest";
 import { apiCaller } from "../support/api-caller.ts";
 import { send } from "../support/http.ts";
-import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
+import { portOf, SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
 import { closing } from "../support/resources.ts";
 
 let receiver: Receiver;
@@ -46,6 +48,20 @@ describe("the list of deliveries", () => {
     ]);
     expect(Object.keys(deliveries[0] ?? {})).not.toContain("body");
     expect(JSON.stringify(deliveries)).not.toContain('"response"');
+  });
+
+  it("stays small however much was answered", async () => {
+    const large = createHttpServer((request, response) => {
+      request.resume().on("end", () => response.writeHead(400).end("x".repeat(20_000)));
+    });
+    await once(closing(large).listen(0, "127.0.0.1"), "listening");
+    const endpoints = [1, 2, 3, 4, 5].map((n) => ({ url: `http://127.0.0.1:${portOf(large)}/${n}` }));
+    await call("PUT", "/sources/default/destinations/webhooks", { endpoints });
+    const id = await record("Ordered");
+    expect((await call("GET", `/deliveries/${id}`)).text.length).toBeGreaterThan(5 * 16_384);
+    const list = await call("GET", "/deliveries");
+    expect(list.json()).toMatchObject({ deliveries: [{ attempts: 5 }] });
+    expect(list.text.length).toBeLessThan(1_000);
   });
 
   it("is filtered by everything that a summary shows; a repeated parameter matches any of its values", async () => {
