@@ -112,9 +112,6 @@ it("a list of 1,000 deliveries with 30 attempts of 16 KiB each is small and quic
     lists.push(ms);
     tracks.push(tracked);
   }
-  console.log(
-    `list of 1,000: ${text.length >> 10} KiB, ${Math.round(median(lists))} ms; /v1/track meanwhile: ${Math.round(median(tracks))} ms`,
-  );
   expect(median(lists)).toBeLessThan(150);
   expect(median(tracks)).toBeLessThan(50);
 });
@@ -154,5 +151,4 @@ it("10,000 failed deliveries are sent again by a filter while 100 calls a second
   expect(receiver.arrived.size).toBe(10_000 + recorded);
   const arrivals = [...receiver.arrived.values()].reduce((sum, times) => sum + times, 0);
   expect(arrivals).toBe(sent.reduce((sum, { attempts }) => sum + attempts, 0));
-  console.log(`10,000 sent again while ${recorded} calls arrived`);
 });
