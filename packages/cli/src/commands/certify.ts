@@ -104,7 +104,7 @@ async function run(url: string, flags: CertifyFlags, terminal: Terminal): Promis
     })
     .finally(() => progress.stop());
   if (report instanceof ReceiverUnreachableError) {
-    terminal.complain(`countersign: ${printable(report.message)}`);
+    terminal.complain(`countersign: ${printable(report.message)}${caHint(report, flags)}`);
     return 1;
   }
   terminal.print(json ? jsonLine(report) : printableLines(formatSummary(report)));
@@ -115,6 +115,12 @@ async function run(url: string, flags: CertifyFlags, terminal: Terminal): Promis
   }
   if (junit !== undefined) await write(junit, toJUnit(report));
   return report.passed ? 0 : 1;
+}
+
+/** What the library's message cannot say: how the command is told to trust a certificate. */
+function caHint({ message }: Error, { ca }: CertifyFlags): string {
+  if (ca !== undefined || !/certificate|CERT_/i.test(message)) return "";
+  return " If its certificate is of a private authority, pass that with --ca.";
 }
 
 function languageOf(given: string | undefined, languages: readonly Language[]): Language | undefined {

@@ -97,6 +97,13 @@ describe("--header and --ca reach a receiver that wants both", () => {
   });
 });
 
+it("certify says how to trust a private certificate, and sends nothing before", async () => {
+  const receiver = await startTlsReceiver(TOKEN);
+  const { code, stderr } = await runCommand(["certify", receiver.url, "--secret", SECRET]);
+  expect(stderr).toContain("If its certificate is of a private authority, pass that with --ca.");
+  expect([code, receiver.headers]).toEqual([1, []]);
+});
+
 describe("--concurrency", () => {
   it.each([
     ["replay", () => ["replay", recording(6)]],
