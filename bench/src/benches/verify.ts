@@ -20,7 +20,7 @@ export const verify: Bench = {
     const rows: Row[] = [];
     for (const { bytes, size, limit, fasterThan } of SIZES) {
       progress(`verifyWebhook, ${size}`);
-      const measured = await alternate(verifiers(signedMessage(bytes)), { rounds: rounds(15), warmups: 3 });
+      const measured = await alternate(verifiers(signedMessage(bytes)), { rounds: rounds(15), warmups: 8 });
       const versus = { what: `verifyWebhook, ${size}`, unit: "µs", ours: "verifyWebhook" };
       rows.push(compare(measured, { ...versus, against: LIMIT, theirs: LIMIT, target: atMost(limit) }));
       for (const peer of ALL_PEERS) {

@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import { readRawBody, readRawBodyThen } from "./read-raw-body.ts";
 import type { Received } from "./received.ts";
-import { settleNothing } from "./receiver.ts";
 import { bodyReadBefore, type WebhookBody, type WebhookRequest } from "./request.ts";
 import type { WebhookResponse } from "./response.ts";
+import { settleNothing } from "./settle.ts";
 
 export { readRawBody, type ReadRawBodyOptions } from "./read-raw-body.ts";
 

@@ -1,10 +1,8 @@
-import type { DedupeStore } from "./dedupe.ts";
 import { dedupeKey, type DedupeScope } from "./dedupe-key.ts";
 import { WebhookError } from "./errors.ts";
 import { validateEvent } from "./events.ts";
 import { explain } from "./explain.ts";
 import type { ReceivedMessage, WebhookMessage } from "./messages.ts";
-import { emitWarning } from "./process.ts";
 import type { Received } from "./received.ts";
 import {
   checkOptions,
@@ -16,6 +14,7 @@ import {
 } from "./receiver-options.ts";
 import { checkHead, headerValue, readBody, type WebhookRequest } from "./request.ts";
 import { ALREADY_HANDLED, toProblem } from "./response.ts";
+import { checkClaim, settleIn, settleNothing } from "./settle.ts";
 import { readSignature } from "./signature.ts";
 import {
   authenticate,
@@ -264,33 +263,4 @@ function scopeOf({ tenant, secrets }: Progress, secretIndex: number): DedupeScop
   if (tenant === undefined) return { by: "none" };
   if (tenant.name !== undefined) return { by: "tenant", tenant: tenant.name };
   return { by: "secret", secret: secrets?.[secretIndex] ?? "" };
-}
-
-/** A store is someone else's code, and one that answers `true` must not run a handler twice. */
-function checkClaim(claim: unknown): unknown {
-  if (claim === "new" || claim === "in-flight" || claim === "done") return claim;
-  throw new TypeError(
-    `The dedupe store's claim() must return "new", "in-flight" or "done", but returned ${String(claim)}.`,
-  );
-}
-
-/** The `settle` of a receiver without a dedupe store: adapters need not call it. */
-export const settleNothing = (): Promise<void> => Promise.resolve();
-
-/** Tells a store how the app answered a delivery; see {@link Received}. */
-function settleIn(
-  dedupe: DedupeStore | undefined,
-  key: string | undefined,
-): (status: number) => Promise<void> {
-  if (dedupe === undefined || key === undefined) return settleNothing;
-  return async (status) => {
-    try {
-      await (status >= 200 && status < 300 ? dedupe.commit(key) : dedupe.release(key));
-    } catch (error) {
-      emitWarning(
-        `The dedupe store failed after the webhook was handled: ${String(error)}`,
-        "COUNTERSIGN_DEDUPE",
-      );
-    }
-  };
 }
