@@ -25,6 +25,7 @@ describe("the package", () => {
       "./node",
       "./testing",
       "./schemas",
+      "./otel",
       "./vectors.json",
       "./package.json",
     ]);
