@@ -123,6 +123,7 @@ export const FREE_NAMES: Readonly<Record<string, string | undefined>> = {
       const last: AttemptSummary | undefined;
       const eu: DeliveryStore;
       const us: DeliveryStore;
+      const store: DeliveryStore;
       const sources: SenderSettings["sources"];
     }`,
   certify: `
