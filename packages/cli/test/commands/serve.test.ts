@@ -93,6 +93,8 @@ describe("stopping", () => {
       "--to",
       `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/`,
     ]);
+    // The start has looked whether somebody listens.
+    await server.printed(/Try it/);
     const connection = once(pending, "connection");
     await batch(server.url, ["a"]);
     const [socket] = await connection;
@@ -115,6 +117,8 @@ describe("stopping", () => {
     const address = silent.address();
     const to = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/`;
     const server = await startServe(["--to", to, "--drain", "0.2"]);
+    // The start has looked whether somebody listens.
+    await server.printed(/Try it/);
     const connection = once(silent, "connection");
     await batch(server.url, ["a"]);
     const [socket] = await connection;
@@ -138,6 +142,8 @@ describe("stopping", () => {
       "--to",
       `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/`,
     ]);
+    // The start has looked whether somebody listens.
+    await server.printed(/Try it/);
     const connection = once(silent, "connection");
     await batch(server.url, ["a"]);
     const [socket] = await connection;
@@ -191,7 +197,7 @@ describe("what serve prints", () => {
       .trim()
       .split("\n")
       .map((text) => (JSON.parse(text) as { event: string }).event);
-    expect(events).toEqual(["listening", "attempt", "delivered"]);
+    expect(events).toEqual(["listening", "accepted", "attempt", "delivered"]);
   });
 });
 

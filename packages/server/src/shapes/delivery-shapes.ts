@@ -57,7 +57,7 @@ export interface AttemptSummaryJson {
 
 /** An attempt as an event shows it: with the beginning of the answer. */
 export interface AttemptEventJson extends AttemptSummaryJson {
-  /** The beginning of the answer, at most {@link EXCERPT_CHARACTERS} characters. */
+  /** The beginning of the answer, at most 1,024 characters. */
   readonly response: string;
   /** The answer was longer. */
   readonly cut?: true;
