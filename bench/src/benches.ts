@@ -8,6 +8,7 @@ import { imports } from "./benches/imports.ts";
 import { ingestion } from "./benches/ingestion.ts";
 import { isolation } from "./benches/isolation.ts";
 import { latency } from "./benches/latency.ts";
+import { postgres } from "./benches/postgres.ts";
 import { sender } from "./benches/sender.ts";
 import { size } from "./benches/size.ts";
 import { soak } from "./benches/soak.ts";
@@ -21,6 +22,7 @@ export const benches: readonly Bench[] = [
   ...adapters,
   forged,
   sender,
+  postgres,
   latency,
   backlog,
   ingestion,

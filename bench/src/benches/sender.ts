@@ -18,7 +18,7 @@ const NO_REDIS = "no redis-server on this machine";
 type Post = (message: object) => Promise<void>;
 
 /** A queue and a worker as BullMQ's documentation shows them: a job a message, fifty at once. */
-function bullWorker(
+export function bullWorker(
   name: string,
   path: string,
   post: Post,
@@ -53,7 +53,7 @@ function bullWorker(
   };
 }
 
-function postWithUndici(pool: Pool): Post {
+export function postWithUndici(pool: Pool): Post {
   return async (message) => {
     const { statusCode, body } = await pool.request({ method: "POST", path: "/", ...signedPost(message) });
     await body.dump();

@@ -1,0 +1,79 @@
+import { spawn, spawnSync } from "node:child_process";
+import { chownSync, existsSync, mkdirSync, readdirSync } from "node:fs";
+import { once } from "node:events";
+import { join } from "node:path";
+import pg from "pg";
+
+/** A PostgreSQL server of our own. */
+export interface PostgresServer {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** Debian keeps the programs of the server off the PATH. */
+function programs(): string | undefined {
+  const root = "/usr/lib/postgresql";
+  const versions = existsSync(root) ? readdirSync(root).toSorted((a, b) => Number(b) - Number(a)) : [];
+  return versions.map((version) => join(root, version, "bin")).find((bin) => existsSync(join(bin, "initdb")));
+}
+
+/** The server refuses root. */
+function asServerUser(program: string, args: readonly string[]): [string, string[]] {
+  if (process.getuid?.() !== 0) return [program, [...args]];
+  return ["setpriv", ["--reuid=postgres", "--regid=postgres", "--clear-groups", "--", program, ...args]];
+}
+
+/**
+ * Starts Debian's PostgreSQL in a folder, with its own defaults: every commit is synced to the disk before it is answered.
+ *
+ * @returns undefined when the machine has none
+ */
+export async function startPostgres(folder: string): Promise<PostgresServer | undefined> {
+  const bin = programs();
+  if (bin === undefined) return undefined;
+  const data = join(folder, "postgres");
+  mkdirSync(data);
+  if (process.getuid?.() === 0) {
+    const id = (flag: string): number => Number(spawnSync("id", [flag, "postgres"]).stdout.toString());
+    for (const path of [folder, data]) chownSync(path, id("-u"), id("-g"));
+  }
+  const [initdb, args] = asServerUser(join(bin, "initdb"), [
+    "-D",
+    data,
+    "-U",
+    "bench",
+    "-A",
+    "trust",
+    "--no-sync",
+  ]);
+  const made = spawnSync(initdb, args, { cwd: folder });
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr.toString()}`);
+  const settings = ["-c", "listen_addresses=", "-c", `unix_socket_directories=${data}`];
+  const [postgres, flags] = asServerUser(join(bin, "postgres"), ["-D", data, ...settings]);
+  const server = spawn(postgres, flags, { cwd: folder, stdio: "ignore" });
+  const exited = once(server, "exit");
+  const url = `postgres://bench@localhost/postgres?host=${encodeURIComponent(data)}`;
+  await answered(url);
+  return {
+    url,
+    async stop() {
+      server.kill("SIGINT");
+      await exited;
+    },
+  };
+}
+
+/** Connects until the server answers. */
+async function answered(url: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const client = new pg.Client({ connectionString: url });
+    try {
+      await client.connect();
+      await client.end();
+      return;
+    } catch (error) {
+      if (attempt === 200) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
