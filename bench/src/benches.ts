@@ -1,6 +1,7 @@
 import { accepts } from "./benches/accepts.ts";
 import { adapters } from "./benches/adapters.ts";
 import { backlog } from "./benches/backlog.ts";
+import { capacity } from "./benches/capacity.ts";
 import { client } from "./benches/client.ts";
 import { curves } from "./benches/curves.ts";
 import { forged } from "./benches/forged.ts";
@@ -25,6 +26,7 @@ export const benches: readonly Bench[] = [
   postgres,
   latency,
   backlog,
+  capacity,
   ingestion,
   accepts,
   transport,

@@ -74,17 +74,14 @@ function twoWorkers(): Row {
   return { what: "two processes on one PostgreSQL", against: "one process", unit: "msg/s", skipped, target };
 }
 
+function skipped(against: string, target: number): Row {
+  return { what: WHAT, against, unit: "msg/s", skipped: NO_POSTGRES, target: atLeast(target) };
+}
+
 async function run({ rounds, progress }: BenchContext): Promise<{ rows: Row[] }> {
   return withChildren([startChild("sink")], async ({ ready }) =>
     withTemporaryFolder(async (folder) => {
       const server = await startPostgres(folder);
-      const skipped = (against: string, target: number): Row => ({
-        what: WHAT,
-        against,
-        unit: "msg/s",
-        skipped: NO_POSTGRES,
-        target: atLeast(target),
-      });
       if (server === undefined) return { rows: [skipped(BARE, 0.25), skipped(BULL, 1.8), twoWorkers()] };
       try {
         progress("sender, PostgreSQL store, against a bare loop and BullMQ");

@@ -17,6 +17,10 @@ function programs(): string | undefined {
   return versions.map((version) => join(root, version, "bin")).find((bin) => existsSync(join(bin, "initdb")));
 }
 
+function idOf(flag: "-u" | "-g"): number {
+  return Number(spawnSync("id", [flag, "postgres"]).stdout.toString());
+}
+
 /** The server refuses root. */
 function asServerUser(program: string, args: readonly string[]): [string, string[]] {
   if (process.getuid?.() !== 0) return [program, [...args]];
@@ -34,8 +38,7 @@ export async function startPostgres(folder: string): Promise<PostgresServer | un
   const data = join(folder, "postgres");
   mkdirSync(data);
   if (process.getuid?.() === 0) {
-    const id = (flag: string): number => Number(spawnSync("id", [flag, "postgres"]).stdout.toString());
-    for (const path of [folder, data]) chownSync(path, id("-u"), id("-g"));
+    for (const path of [folder, data]) chownSync(path, idOf("-u"), idOf("-g"));
   }
   const [initdb, args] = asServerUser(join(bin, "initdb"), [
     "-D",

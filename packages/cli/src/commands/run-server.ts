@@ -26,6 +26,8 @@ export interface ServeFlags extends TlsFlags, ReceiverFlags, WatchFlags {
   readonly token?: string;
   readonly allowHost?: readonly string[];
   readonly data?: string;
+  /** Such a directory does not conflict with a store: images set it. */
+  readonly dataFromEnvironment?: boolean;
   readonly store?: string;
   readonly deliver?: boolean;
   readonly maxBytes?: number;
@@ -37,15 +39,28 @@ export interface ServeFlags extends TlsFlags, ReceiverFlags, WatchFlags {
   readonly drain: number;
 }
 
+/** @throws UsageError when flags say two places, or none that others share */
+function checkStoreFlags({ store, data, dataFromEnvironment, maxBytes, deliver }: ServeFlags): void {
+  if (deliver === false && store === undefined) {
+    throw new UsageError("--no-deliver needs --store, which the processes that deliver share.");
+  }
+  if (store === undefined) return;
+  if (data !== undefined && dataFromEnvironment !== true) {
+    throw new UsageError("--data and --store are two places for deliveries. Give one of them.");
+  }
+  if (maxBytes !== undefined)
+    throw new UsageError("--max-bytes is for --data: the disk of --store is the database's.");
+}
+
 /** Runs the server until it is told to stop. Resolves to the exit code. */
 export async function serve(flags: ServeFlags, terminal: Terminal): Promise<number> {
   const loaded = await loadConfig(terminal.cwd, flags.config);
   if (loaded?.warning !== undefined) terminal.complain(`countersign: ${printable(loaded.warning)}`);
   const reach = await reachOf(flags, terminal.cwd);
-  const options = merged(flags, reach, loaded?.config ?? {});
-  if (flags.deliver === false && flags.store === undefined) {
-    throw new UsageError("--no-deliver needs --store, which the processes that deliver share.");
-  }
+  const { data: _, ...withoutData } = flags;
+  const place = flags.store === undefined ? flags : withoutData;
+  const options = merged(place, reach, loaded?.config ?? {});
+  checkStoreFlags(flags);
   const store = flags.store === undefined ? undefined : await openSharedStore(flags.store, flags.keepFor);
   const tls = await openTls(flags, options.data, terminal.cwd);
   const quitting = new AbortController();

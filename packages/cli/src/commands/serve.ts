@@ -63,12 +63,7 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
         "keep everything in this directory, so that it survives a restart (default: in memory)",
       ).env("COUNTERSIGN_DATA"),
     )
-    .addOption(
-      storeOption("keep deliveries in this PostgreSQL database, which other processes may share").conflicts([
-        "data",
-        "maxBytes",
-      ]),
-    )
+    .addOption(storeOption("keep deliveries in this PostgreSQL database, which other processes may share"))
     .option("--no-deliver", "only accept; processes of countersign work on the same --store deliver")
     .option(
       "--max-bytes <size>",
@@ -99,7 +94,8 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
       // Loaded only now, so that help and the other commands do not wait for a web server.
       const { serve } = await import("./run-server.ts");
       const secretFromEnvironment = command.getOptionValueSource("secret") === "env";
-      exit(await serve({ ...flags, secretFromEnvironment }, terminal));
+      const dataFromEnvironment = command.getOptionValueSource("data") === "env";
+      exit(await serve({ ...flags, secretFromEnvironment, dataFromEnvironment }, terminal));
     });
 }
 

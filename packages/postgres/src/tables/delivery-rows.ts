@@ -9,7 +9,7 @@ import type {
 import { decodeOptional, decodeText } from "../database/text.ts";
 
 /** What identifies a delivery, as both tables hold it. */
-export interface InfoRow {
+interface InfoRow {
   readonly source: string;
   readonly id: string;
   readonly destination: string;

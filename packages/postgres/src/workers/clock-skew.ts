@@ -11,7 +11,7 @@ export interface Reading {
 }
 
 /** By how many milliseconds this process' clock is ahead of the database's at least, negative if behind; 0 if they may agree. */
-export function skewOf({ before, after, database }: Reading): number {
+function skewOf({ before, after, database }: Reading): number {
   if (database < before) return before - database;
   return database > after ? after - database : 0;
 }

@@ -1,0 +1,126 @@
+import { postgresStore } from "@countersign/postgres";
+import { createSender, type Sender } from "@countersign/sender";
+import { virtualClock } from "@countersign/sender/testing";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { acceptUntilAnswered, accountOf, FleetNode, print, startTally, until } from "./support/fleet.ts";
+import { newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+
+const server = await startPostgres({ fsync: "off" });
+const url = server?.url ?? "postgres://127.0.0.1";
+
+describe.skipIf(server === undefined)(
+  `what processes share (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
+  () => {
+    afterAll(() => server?.stop());
+
+    async function open(schema: string, to: string | undefined): Promise<Sender> {
+      const store = postgresStore({ url, schema });
+      const sources = [{ name: "shop", destinations: [{ name: "main", endpoints: [{ url: to ?? "" }] }] }];
+      const sender = await createSender({ store, sources: to === undefined ? "shared" : sources });
+      onTestFinished(() => sender.close({ deadline: 1_000 }));
+      return sender;
+    }
+
+    it("announces each change of an audience once when two processes sync it at the same time", async () => {
+      const tally = await startTally();
+      const schema = newSchema();
+      const senders = [await open(schema, tally.url), await open(schema, undefined)];
+      const members = Array.from({ length: 20 }, (_, index) => `u${index}`);
+      await Promise.all(
+        senders.map((sender) => sender.syncAudience("Big Spenders", members, { source: "shop" })),
+      );
+      await Promise.all(senders.map((sender) => sender.idle()));
+      expect([...tally.arrivals.values()].flat()).toHaveLength(20);
+    });
+
+    it("follows settings that another process puts, within a second", async () => {
+      const [first, second] = [await startTally(), await startTally()];
+      const schema = newSchema();
+      const one = await open(schema, first.url);
+      const other = await open(schema, undefined);
+      const destinations = [{ name: "main", endpoints: [{ url: second.url }] }];
+      const changedAt = performance.now();
+      await one.update({ sources: [{ name: "shop", destinations }] });
+      await until(
+        "the other process follows",
+        () => JSON.stringify(other.settings).includes(second.url),
+        10_000,
+      );
+      // Generous: the machine may be busy.
+      expect(performance.now() - changedAt).toBeLessThan(5_000);
+      await other.track({ userId: "u1", event: "Bought" });
+      await until("it arrived where it should", () => second.arrivals.size === 1);
+      expect(first.arrivals.size).toBe(0);
+    });
+
+    it("tells a process that waits for a delivery that another process has ended it", async () => {
+      const tally = await startTally();
+      const schema = newSchema();
+      const worker = await open(schema, tally.url);
+      const store = postgresStore({ url, schema });
+      const ingest = await createSender({ store, sources: "shared", deliver: false });
+      onTestFinished(() => ingest.close({ deadline: 1_000 }));
+      const receipt = await ingest.track({ userId: "u1", event: "Bought" });
+      expect((await receipt.settled()).map(({ state }) => state)).toEqual(["delivered"]);
+      await worker.idle();
+    });
+
+    it("refuses a virtual clock beside another process, and another process beside a virtual clock", async () => {
+      const tally = await startTally();
+      const schema = newSchema();
+      const real = await open(schema, tally.url);
+      const virtual = { url: tally.url, clock: virtualClock() };
+      const beside = createSender({ ...virtual, store: postgresStore({ url, schema }) });
+      await expect(beside).rejects.toMatchObject({ code: "ERR_STORE_LOCKED" });
+      await real.close();
+      const alone = await createSender({ ...virtual, store: postgresStore({ url, schema }) });
+      onTestFinished(() => alone.close({ deadline: 1_000 }));
+      await expect(open(schema, tally.url)).rejects.toMatchObject({ code: "ERR_STORE_LOCKED" });
+    });
+
+    it("refuses a schema that only a newer version can use, and says so", async () => {
+      const tally = await startTally();
+      const schema = newSchema();
+      await (await open(schema, tally.url)).close();
+      const { default: pg } = await import("pg");
+      const client = new pg.Client({ connectionString: url });
+      await client.connect();
+      await client.query(`UPDATE ${schema}.meta SET value = 99 WHERE key IN ('version', 'works_with')`);
+      await expect(open(schema, tally.url)).rejects.toMatchObject({ code: "ERR_STORE_NEWER" });
+      // A newer version that says that this one works with it: a rolling upgrade.
+      await client.query(`UPDATE ${schema}.meta SET value = 1 WHERE key = 'works_with'`);
+      await (await open(schema, tally.url)).close();
+      await client.end();
+    });
+
+    it("loses and repeats nothing when the database stands still for two leases", async () => {
+      if (server?.pid() === undefined) return;
+      const tally = await startTally();
+      const where = { url, schema: newSchema() };
+      const nodes = await Promise.all(
+        (["both", "worker"] as const).map((role) =>
+          FleetNode.start({ ...where, role, lease: "1s", to: tally.url }),
+        ),
+      );
+      const accepted = new Set<string>();
+      const accept = async (first: number): Promise<void> => {
+        for (let from = first; from < first + 100; from += 10) {
+          await acceptUntilAnswered(() => nodes[0], from, 10);
+          for (let index = from; index < from + 10; index += 1) accepted.add(`m${index}`);
+        }
+      };
+      await accept(0);
+      await until("they are delivered", async () => (await accountOf(where, accepted, tally)).pending === 0);
+      server.signal("SIGSTOP");
+      await new Promise((resolve) => setTimeout(resolve, 2_500));
+      server.signal("SIGCONT");
+      await accept(100);
+      await until("nothing is pending", async () => (await accountOf(where, accepted, tally)).pending === 0);
+      const account = await accountOf(where, accepted, tally);
+      print(account);
+      expect(account).toMatchObject({ delivered: 200, failed: 0, expired: 0, lost: [] });
+      expect(account.repeats).toBeLessThanOrEqual(1);
+      for (const node of nodes) await node.close();
+    });
+  },
+);
