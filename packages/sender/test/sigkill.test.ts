@@ -36,9 +36,9 @@ function inspect(path: string): Kept {
   const kept = {
     integrity: rows("PRAGMA integrity_check")[0]?.["integrity_check"],
     states: new Map(
-      rows("SELECT message_id, state FROM message JOIN delivery ON delivery.message = message.seq").map(
-        (row) => [String(row["message_id"]), String(row["state"])],
-      ),
+      rows(
+        "SELECT delivery.message_id, state FROM message JOIN delivery ON delivery.message = message.seq",
+      ).map((row) => [String(row["message_id"]), String(row["state"])]),
     ),
     messages: Number(rows("SELECT count(*) AS n FROM message")[0]?.["n"]),
   };

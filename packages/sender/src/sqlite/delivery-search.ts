@@ -8,8 +8,9 @@ import type { DeliveryCounter } from "./delivery-counter.ts";
 import { SUMMARY_COLUMNS, type SummaryRow, summaryOf } from "./delivery-rows.ts";
 import { planSearch, type Range, type SearchPlan } from "./search-plan.ts";
 
-/** Rows looked at in one turn of the event loop: some milliseconds. */
+/** Rows looked at in one turn of the event loop: some milliseconds. A range is begun with fewer: most are not read far. */
 const STRETCH = 2_000;
+const FIRST_STRETCH = 64;
 
 /** With more ranges than this, each is read row by row first: most of them have nothing on the page. */
 const MANY_RANGES = 8;
@@ -78,6 +79,7 @@ class RangeReader {
   readonly #rest: Conditions;
   #from: Cursor;
   #size: number;
+  #stretch = FIRST_STRETCH;
   #rows: readonly SummaryRow[] = [];
   #position = 0;
   #isAtEnd = false;
@@ -155,10 +157,9 @@ class RangeReader {
     if (this.#rest.isEmpty) return undefined;
     const { sql, values } = this.#where(undefined, false);
     const row = this.#db
-      .prepare(
-        `SELECT d.accepted_at, d.id ${sql} ORDER BY d.accepted_at DESC, d.id DESC LIMIT 1 OFFSET ${STRETCH - 1}`,
-      )
-      .get([...values]) as Pick<SummaryRow, "accepted_at" | "id"> | undefined;
+      .prepare(`SELECT d.accepted_at, d.id ${sql} ORDER BY d.accepted_at DESC, d.id DESC LIMIT 1 OFFSET ?`)
+      .get([...values, this.#stretch - 1]) as Pick<SummaryRow, "accepted_at" | "id"> | undefined;
+    this.#stretch = Math.min(this.#stretch * 2, STRETCH);
     return row && placeOf(row);
   }
 

@@ -24,8 +24,9 @@ export interface SqliteStoreOptions {
   /** How long finished deliveries are kept. Pending ones are kept until they end. Default: `"7d"`. */
   readonly keepFor?: Duration | undefined;
   /**
-   * Largest size of the file in bytes, or of the memory. To make room, finished deliveries are removed early. When
-   * pending ones fill four fifths of it, calls are refused with `ERR_STORE_FULL`, and fewer attempts are logged, until some
+   * Largest size of the file in bytes, or of the memory. To make room, what is oldest is removed early: finished
+   * deliveries, skipped calls, and the keys by which repeats are known, so that a repeat may be delivered again. When pending
+   * deliveries fill four fifths of it, calls are refused with `ERR_STORE_FULL`, and fewer attempts are logged, until some
    * have ended. Default: no limit.
    */
   readonly maxBytes?: number | undefined;
