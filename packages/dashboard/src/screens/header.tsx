@@ -33,7 +33,7 @@ function Time(): JSX.Element | null {
   if (now?.kind !== "virtual") return null;
   return (
     <a class="chip" href={hrefOf("faults")}>
-      <span class="wide">Virtual time</span> {clockTime(serverNow())}
+      <span class="wide">Virtual time</span> {clockTime(serverNow(), serverNow())}
     </a>
   );
 }
@@ -53,7 +53,7 @@ function Stream(): JSX.Element {
   return (
     <span class="stream bad" role="status">
       <span class="dot" aria-hidden="true" />
-      Connection lost since {clockTime(value.since)}
+      Connection lost since {clockTime(value.since, Date.now())}
     </span>
   );
 }

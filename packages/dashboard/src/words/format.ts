@@ -1,8 +1,12 @@
-/** Local time of day, such as `17:24:06`; with the date when it is not today. */
-export function clockTime(time: number, now: number = Date.now()): string {
+/**
+ * Local time of day, such as `17:24:06`; on another day than today the date and the minute.
+ *
+ * @param now The time of the server, which can be virtual.
+ */
+export function clockTime(time: number, now: number): string {
   const date = new Date(time);
   const text = date.toLocaleTimeString("en-GB");
-  return new Date(now).toDateString() === date.toDateString() ? text : `${dayOf(date)} ${text}`;
+  return new Date(now).toDateString() === date.toDateString() ? text : `${dayOf(date)} ${text.slice(0, 5)}`;
 }
 
 /** Local time to the millisecond, with the date. */

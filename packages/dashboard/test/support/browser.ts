@@ -1,7 +1,6 @@
-import { accessSync, constants, mkdirSync, readFileSync } from "node:fs";
+import { accessSync, constants, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 
@@ -78,6 +77,8 @@ export async function openPage(
     viewport: { width, height },
     colorScheme: scheme,
     reducedMotion: "reduce",
+    timezoneId: "UTC",
+    locale: "en-GB",
   });
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const page = await context.newPage();
@@ -108,11 +109,4 @@ export async function violations(page: Page): Promise<readonly string[]> {
       nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary}`),
     );
   });
-}
-
-/** Keeps what a page looks like as a picture for the README. */
-export async function picture(page: Page, name: string): Promise<void> {
-  const folder = fileURLToPath(new URL("../../../../docs/images/", import.meta.url));
-  mkdirSync(folder, { recursive: true });
-  await page.screenshot({ path: `${folder}${name}.png` });
 }

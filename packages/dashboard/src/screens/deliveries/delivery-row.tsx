@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { Row } from "../../shapes/row.ts";
-import { isSigned } from "../../data/app-state.ts";
+import { isSigned, serverNow } from "../../data/app-state.ts";
 import { Mark } from "../../parts/mark.tsx";
 import { ResponseTime } from "../../parts/response-time.tsx";
 import { clockTime, exactTime, visible } from "../../words/format.ts";
@@ -41,7 +41,7 @@ export function DeliveryRow({ row, index, selected, active, onOpen }: Props): JS
       onClick={() => onOpen(row.id)}
     >
       <span role="gridcell" class="time" title={exactTime(row.at)}>
-        {clockTime(row.at)}
+        {clockTime(row.at, serverNow())}
       </span>
       <span role="gridcell" class="state">
         <Mark {...verdict} />

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { endpoints, list } from "../../data/app-state.ts";
+import { endpoints, list, serverNow } from "../../data/app-state.ts";
 import { activeNames, type Filter } from "../../data/filter.ts";
 import { change, hrefOf, route } from "../../route/route.ts";
 import { clockTime, count, duration, shortUrl, visible } from "../../words/format.ts";
@@ -113,8 +113,8 @@ const LABELS: Partial<Record<keyof Filter, (value: string) => string>> = {
   endpoint: (value) => `answered by ${shortUrl(value)}`,
   outcome: (value) => `outcome ${value.replace("_", " ")}`,
   status: (value) => `status ${value}`,
-  since: (value) => `since ${clockTime(Date.parse(value))}`,
-  until: (value) => `until ${clockTime(Date.parse(value))}`,
+  since: (value) => `since ${clockTime(Date.parse(value), serverNow())}`,
+  until: (value) => `until ${clockTime(Date.parse(value), serverNow())}`,
   over: (value) => `over ${duration(Number(value))}`,
   upTo: (value) => `up to ${duration(Number(value))}`,
 };
