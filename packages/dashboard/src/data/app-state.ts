@@ -85,7 +85,7 @@ async function loadStatus(): Promise<void> {
 }
 
 /** Reads everything that the header and the forms stand on. What cannot be read stays as it was: the stream tells of it. */
-export async function loadAll(): Promise<void> {
+async function loadAll(): Promise<void> {
   await Promise.allSettled([loadStatus(), loadSources(), loadFaults(), loadClock(), loadStats()]);
 }
 

@@ -26,7 +26,7 @@ const TEXTS = ["q", "since", "until", "over", "upTo"] as const;
 const CHANGING = ["state", "outcome", "status", "endpoint", "over", "upTo"] as const;
 
 /** The names of everything that filters, in the order in which they are shown. */
-export const FILTER_NAMES: readonly (keyof Filter)[] = [...TEXTS, ...LISTS];
+const FILTER_NAMES: readonly (keyof Filter)[] = [...TEXTS, ...LISTS];
 
 /** Reads the filter of a URL; other parameters are ignored. */
 export function readFilter(parameters: URLSearchParams): Filter {

@@ -21,7 +21,7 @@ export interface Route {
 }
 
 /** Reads the part of a URL after `#`. */
-export function readRoute(hash: string): Route {
+function readRoute(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#?\/?/, "").split("?", 2);
   const screen = SCREENS.find(([name]) => name === path)?.[0] ?? "deliveries";
   return { screen, parameters: new URLSearchParams(query) };

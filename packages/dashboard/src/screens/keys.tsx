@@ -16,7 +16,7 @@ function stored(): boolean {
 }
 
 /** Whether single letters do something outside of fields; some people's voice control or habits cannot have that. */
-export const singleKeys = signal(stored());
+const singleKeys = signal(stored());
 
 type Handler = (event: KeyboardEvent) => void;
 const handlers = new Map<string, Handler>();

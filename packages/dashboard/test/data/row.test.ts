@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { applyEvent, newRow, rowOf } from "../../src/shapes/row.ts";
 import type { AttemptSummary, DeliveryInfo, LiveEvent } from "../../src/shapes/types.ts";
 
-const info: DeliveryInfo = {
+const INFO: DeliveryInfo = {
   id: "d",
   messageId: "m",
   type: "track",
@@ -23,39 +23,39 @@ function told(summary: AttemptSummary): LiveEvent {
     id: "r-1",
     at: summary.startedAt,
     event: "attempt",
-    delivery: info,
+    delivery: INFO,
     attempt: { ...summary, response: "" },
   };
 }
 
 describe("a row of the list", () => {
   it("is the same whether its attempts were listed or told", () => {
-    const listed = rowOf({ ...info, state: "pending", attempts: 2, last: attempt(2, "http://a/", 2) });
-    const row = newRow(info);
+    const listed = rowOf({ ...INFO, state: "pending", attempts: 2, last: attempt(2, "http://a/", 2) });
+    const row = newRow(INFO);
     applyEvent(row, told(attempt(1)), false);
     applyEvent(row, told(attempt(2, "http://a/", 2)), false);
     expect(row).toEqual(listed);
   });
 
   it("counts an attempt once that was listed and is told again", () => {
-    const row = rowOf({ ...info, state: "pending", attempts: 1, last: attempt(1) });
+    const row = rowOf({ ...INFO, state: "pending", attempts: 1, last: attempt(1) });
     applyEvent(row, told(attempt(1)), true);
     expect(row.attempts).toBe(1);
   });
 
   it("counts the attempts of one round to several endpoints, which begin at the same time", () => {
-    const row = newRow(info);
+    const row = newRow(INFO);
     for (const endpoint of ["http://a/", "http://b/", "http://c/"])
       applyEvent(row, told(attempt(1, endpoint)), false);
     expect(row.attempts).toBe(3);
   });
 
   it("ends with the event that says so, and has no next attempt then", () => {
-    const row = newRow(info);
-    const at = info.acceptedAt;
-    applyEvent(row, { id: "r-2", at, event: "retrying", delivery: info, dueAt: at }, false);
+    const row = newRow(INFO);
+    const at = INFO.acceptedAt;
+    applyEvent(row, { id: "r-2", at, event: "retrying", delivery: INFO, dueAt: at }, false);
     expect(row.dueAt).toBe(Date.parse(at));
-    applyEvent(row, { id: "r-3", at, event: "failed", delivery: info, endedAt: at }, false);
+    applyEvent(row, { id: "r-3", at, event: "failed", delivery: INFO, endedAt: at }, false);
     expect(row).toMatchObject({ state: "failed", dueAt: 0 });
   });
 });

@@ -5,7 +5,7 @@ import { chromium, type Browser, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 
 /** Where a Chromium is on this machine; undefined where there is none. */
-export const chromiumPath: string | undefined = ["chromium", "chromium-browser", "google-chrome"]
+const chromiumPath: string | undefined = ["chromium", "chromium-browser", "google-chrome"]
   .flatMap((name) => (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, name)))
   .find(isExecutable);
 
@@ -45,7 +45,7 @@ let browser: Browser | undefined;
 const errors: string[] = [];
 
 /** The browser of this file. */
-export function theBrowser(): Browser {
+function theBrowser(): Browser {
   if (!browser) throw new Error("no browser was started");
   return browser;
 }

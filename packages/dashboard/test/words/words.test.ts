@@ -6,7 +6,7 @@ import { configFile } from "../../src/screens/settings/config-file.ts";
 import { asVitest } from "../../src/screens/delivery/as-test.ts";
 import type { DeliveryDetail } from "../../src/shapes/types.ts";
 
-const forged = {
+const FORGED = {
   endpoint: "http://a/",
   outcome: "success",
   status: 200,
@@ -16,18 +16,18 @@ const forged = {
 
 describe("verdicts", () => {
   it("make a forgery that was accepted the loudest, also where the state is delivered", () => {
-    expect(stateVerdict("delivered", forged, true).tone).toBe("loud");
-    expect(attemptVerdict(forged, true)).toEqual({ tone: "loud", word: "200: ACCEPTED A FORGERY" });
+    expect(stateVerdict("delivered", FORGED, true).tone).toBe("loud");
+    expect(attemptVerdict(FORGED, true)).toEqual({ tone: "loud", word: "200: ACCEPTED A FORGERY" });
   });
 
   it("make a forgery that was refused green, though the delivery has failed", () => {
-    const refused = { ...forged, outcome: "rejected", status: 401 } as const;
+    const refused = { ...FORGED, outcome: "rejected", status: 401 } as const;
     expect(stateVerdict("failed", refused, true).tone).toBe("good");
     expect(attemptVerdict(refused, true).word).toBe("refused: 401, as it should be");
   });
 
   it("blame no receiver for a forgery where there is no secret", () => {
-    expect(stateVerdict("delivered", forged, false).tone).toBe("good");
+    expect(stateVerdict("delivered", FORGED, false).tone).toBe("good");
   });
 
   it.each([

@@ -5,13 +5,13 @@ export interface Span {
 }
 
 /** Where a span is drawn, in units of the axis. */
-export interface Placed {
+interface Placed {
   readonly from: number;
   readonly width: number;
 }
 
 /** Idle time that is drawn shorter than it was. */
-export interface Fold {
+interface Fold {
   readonly at: number;
   readonly width: number;
   readonly ms: number;
