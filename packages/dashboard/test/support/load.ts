@@ -89,7 +89,7 @@ export async function scrollFrames(page: Page, frames = 120): Promise<readonly n
     const step = (now) => {
       times.push(now - last);
       last = now;
-      grid.scrollTop += 700;
+      grid.scrollTop += 300;
       if (times.length < ${frames}) requestAnimationFrame(step);
       else resolve(times.slice(2));
     };
