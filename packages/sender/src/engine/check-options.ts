@@ -8,10 +8,10 @@ const CALL_NAMES: OptionNames<CallOptions> = { source: true, writeKey: true };
 const DELETE_NAMES: OptionNames<DeleteOptions> = { sources: true, timestamp: true };
 const CLOSE_NAMES: OptionNames<CloseOptions> = { deadline: true };
 const ACCEPT_NAMES: OptionNames<AcceptOptions> = { ...CALL_NAMES, uniqueFor: true };
-const userId = "it is called identity here, and is a userId or an anonymousId";
+const IDENTITY_HINT = "it is called identity here, and is a userId or an anonymousId";
 const FILTER_HINTS: OptionHints = {
-  userId,
-  anonymousId: userId,
+  userId: IDENTITY_HINT,
+  anonymousId: IDENTITY_HINT,
   id: "delivery(id) gives one delivery",
   before: "after takes the cursor of a page, its `next`",
 };

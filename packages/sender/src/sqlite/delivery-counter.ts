@@ -3,7 +3,7 @@ import type { DeliveryInfo, DeliveryState, EndState } from "../delivery/delivery
 import type { DeliveryCounts } from "../store/delivery-store.ts";
 
 /** Deliveries that are counted, and found, together. */
-export interface DeliveryKind {
+interface DeliveryKind {
   readonly destination: string;
   readonly type: string;
   readonly state: DeliveryState;

@@ -146,7 +146,7 @@ function headersOf(text: string | null): Readonly<Record<string, string>> | unde
 }
 
 /** libsql gives a Buffer from `get` and an ArrayBuffer from `all`. */
-export function bytesOf(blob: Uint8Array | ArrayBuffer): Uint8Array {
+function bytesOf(blob: Uint8Array | ArrayBuffer): Uint8Array {
   return blob instanceof ArrayBuffer
     ? new Uint8Array(blob)
     : new Uint8Array(blob.buffer, blob.byteOffset, blob.length);

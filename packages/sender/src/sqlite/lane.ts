@@ -27,7 +27,7 @@ export interface LaneOptions {
 }
 
 /** What is called when a settlement is stored, or could not be. */
-export interface SettleOutcome {
+interface SettleOutcome {
   /** The lane has stopped. */
   readonly isLast: boolean;
   readonly committed: () => void;

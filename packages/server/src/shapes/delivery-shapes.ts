@@ -64,7 +64,7 @@ export interface AttemptEventJson extends AttemptSummaryJson {
 }
 
 /** How much of an answer an event carries. The whole of it is in the delivery. */
-export const EXCERPT_CHARACTERS = 1_024;
+const EXCERPT_CHARACTERS = 1_024;
 
 /** What identifies a delivery, without what an object may carry besides. */
 export function deliveryJson(delivery: DeliveryInfo, resendOf?: string): DeliveryJson {
@@ -114,7 +114,7 @@ export function skippedJson(call: SenderEvents["skipped"]): SkippedJson {
 }
 
 /** An attempt without what was sent and answered. */
-export function attemptSummaryJson(attempt: Omit<Attempt, "response" | "cut">): AttemptSummaryJson {
+function attemptSummaryJson(attempt: Omit<Attempt, "response" | "cut">): AttemptSummaryJson {
   const { round, endpoint, startedAt, durationMs, outcome, status, code, message, fault } = attempt;
   return {
     round,
