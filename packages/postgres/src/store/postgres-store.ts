@@ -127,6 +127,18 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
     }
   }
 
+  const underWay = new Set<Promise<unknown>>();
+  /** What the driver throws becomes a rejection with a StoreError. What was begun may end before the store closes. */
+  const attempt = <T>(action: () => Promise<T>): Promise<T> => {
+    const running = attempted(action);
+    const ended = running.then(
+      () => void underWay.delete(ended),
+      () => void underWay.delete(ended),
+    );
+    underWay.add(ended);
+    return running;
+  };
+
   return {
     open,
     accept: (acceptance) => attempt(() => store().accept(acceptance)),
@@ -144,15 +156,15 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
       attempt(() => readTrait(connected(), names, { source, trait, destinations })),
     settings,
     async close() {
-      closing ??= opened?.close() ?? Promise.resolve();
+      closing ??= Promise.all(underWay).then(() => opened?.close());
       isClosed = true;
       await closing;
     },
   };
 }
 
-/** What the driver throws becomes a rejection with a StoreError; a TypeError about a cursor stays one. */
-async function attempt<T>(action: () => Promise<T>): Promise<T> {
+/** A TypeError, as about a cursor, stays one. */
+async function attempted<T>(action: () => Promise<T>): Promise<T> {
   try {
     return await action();
   } catch (error) {
