@@ -166,7 +166,8 @@ export class DeliveryList {
     if (this.#arrived.size === 0 && this.#unmatched.size === 0) return;
     for (const row of this.#arrived.values()) this.rows.add(row);
     this.#arrived.clear();
-    this.rows.remove((row) => this.#unmatched.has(row.id));
+    // Looks at every row, so only where there is one to remove.
+    if (this.#unmatched.size > 0) this.rows.remove((row) => this.#unmatched.has(row.id));
     this.#unmatched.clear();
     this.rows.trim(0);
     this.changed();
