@@ -160,6 +160,24 @@ describe.skipIf(missing)(`the list of deliveries${why}`, () => {
     await page.getByText("Live", { exact: true }).waitFor();
   });
 
+  it("says on every screen that the store is full, with the reason", async () => {
+    const { server, receiver } = await startSetting({ maxBytes: 1_048_576 });
+    receiver.mode = "down";
+    const page = await openPage(server.url);
+    await page.getByText("Live", { exact: true }).waitFor();
+    const call = { writeKey: "any", userId: "u1", event: "Large", properties: { text: "x".repeat(30_000) } };
+    const send = async (): Promise<number> =>
+      (await fetch(`${server.url}/v1/track`, { method: "POST", body: JSON.stringify(call) })).status;
+    let status = 200;
+    for (let sent = 0; sent < 100 && status === 200; sent += 1) status = await send();
+    expect(status).toBe(503);
+    const alarm = page.getByRole("alert").filter({ hasText: "Store: full" });
+    await alarm.waitFor();
+    await page.getByRole("link", { name: "Budget" }).click();
+    await alarm.waitFor();
+    expect(await alarm.innerText()).toContain("Calls are refused");
+  });
+
   it("asks for the token in a form, without JSON, and takes no wrong one", async () => {
     const { server } = await startSetting({ token: "s3cret token" });
     const page = await openPage(server.url, { expected: /401/ });
