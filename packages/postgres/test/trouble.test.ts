@@ -71,13 +71,13 @@ describe.skipIf(server === undefined)(
 
     it("tells a worker whose loop was blocked for two leases that it has lost its claims, and delivers once more, elsewhere", async () => {
       const where = { url, schema: newSchema() };
-      const tally = await startTally(() => 200, 1_000);
+      const tally = await startTally(() => 200, 3_500);
       const blocked = await FleetNode.start({ ...where, role: "both", lease: "1s", to: tally.url });
       const accepted = new Set<string>();
       const other = await FleetNode.start({ ...where, role: "worker", lease: "1s", to: tally.url });
       await acceptAll(blocked, 10, accepted);
       await until("the attempts are under way", () => tally.arrivals.size === 10);
-      blocked.send({ kind: "block", ms: 5_000 });
+      blocked.send({ kind: "block", ms: 3_800 });
       await until(
         "the other has settled them",
         () => other.messages.filter(({ kind }) => kind === "delivered").length === 10,
