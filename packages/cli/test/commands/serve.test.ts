@@ -1,13 +1,12 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { createServer as createTcpServer } from "node:net";
-import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { runCommand, startCommand, startServe } from "../support/command.ts";
+import { startSilentReceiver } from "../support/silent-receiver.ts";
 import { send } from "../../../server/test/support/http.ts";
 import { SECRET, startReceiver, type Receiver } from "../../../server/test/support/receiver.ts";
-import { cleanUp, closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
+import { closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
 
 const track = (messageId: string): object => ({ type: "track", event: "Ordered", userId: "u", messageId });
 
@@ -16,7 +15,10 @@ async function batch(url: string, ids: readonly string[]): Promise<void> {
   expect((await send(`${url}/v1/batch`, { method: "POST", body })).json()).toEqual({ success: true });
 }
 
-describe("a 200 survives", () => {
+/** What the bounds of all waits of one test come to, so that the wait that fails is the one that is named. */
+const ALL_WAITS_MS = 65_000;
+
+describe("a 200 survives", { timeout: ALL_WAITS_MS }, () => {
   /** Retries come soon, so that the test does not wait for those of a receiver that was down. */
   function durable({ url }: Receiver): readonly [args: string[], options: { cwd: string }] {
     const cwd = temporaryDirectory();
@@ -84,21 +86,10 @@ describe("a 200 survives", () => {
 
 describe("stopping", () => {
   it("on SIGTERM lets attempts under way end, and leaves with 0", async () => {
-    const pending = createTcpServer();
-    pending.listen(0, "127.0.0.1");
-    await once(pending, "listening");
-    cleanUp(() => pending.close());
-    const address = pending.address();
-    const server = await startServe([
-      "--to",
-      `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/`,
-    ]);
-    // The start has looked whether somebody listens.
-    await server.printed(/Try it/);
-    const connection = once(pending, "connection");
+    const receiver = await startSilentReceiver();
+    const server = await startServe(["--to", receiver.url]);
     await batch(server.url, ["a"]);
-    const [socket] = await connection;
-    await once(socket, "data");
+    const socket = await receiver.requested;
     server.process.kill("SIGTERM");
     await server.printed(
       /SIGTERM: waiting for running requests and attempts, for at most 10 s\. A second signal exits at once\./,
@@ -110,19 +101,10 @@ describe("stopping", () => {
   });
 
   it("does not wait longer than --drain", async () => {
-    const silent = createTcpServer();
-    silent.listen(0, "127.0.0.1");
-    await once(silent, "listening");
-    cleanUp(() => silent.close());
-    const address = silent.address();
-    const to = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/`;
-    const server = await startServe(["--to", to, "--drain", "0.2"]);
-    // The start has looked whether somebody listens.
-    await server.printed(/Try it/);
-    const connection = once(silent, "connection");
+    const receiver = await startSilentReceiver();
+    const server = await startServe(["--to", receiver.url, "--drain", "0.2"]);
     await batch(server.url, ["a"]);
-    const [socket] = await connection;
-    cleanUp(() => socket.destroy());
+    await receiver.requested;
     const before = performance.now();
     server.process.kill("SIGTERM");
     expect(await server.ended).toBe(0);
@@ -133,21 +115,10 @@ describe("stopping", () => {
     ["SIGTERM", 143],
     ["SIGINT", 130],
   ] as const)("leaves at once on a second %s", async (signal, code) => {
-    const silent = createTcpServer();
-    silent.listen(0, "127.0.0.1");
-    await once(silent, "listening");
-    cleanUp(() => silent.close());
-    const address = silent.address();
-    const server = await startServe([
-      "--to",
-      `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/`,
-    ]);
-    // The start has looked whether somebody listens.
-    await server.printed(/Try it/);
-    const connection = once(silent, "connection");
+    const receiver = await startSilentReceiver();
+    const server = await startServe(["--to", receiver.url]);
     await batch(server.url, ["a"]);
-    const [socket] = await connection;
-    cleanUp(() => socket.destroy());
+    await receiver.requested;
     server.process.kill(signal);
     await server.printed(/waiting for running requests and attempts/);
     server.process.kill(signal);
