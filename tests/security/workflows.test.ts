@@ -40,6 +40,14 @@ const { scripts, engines } = JSON.parse(readFileSync(join(root, "package.json"),
 const workflows = readdirSync(folder).map(
   (file) => [file, parse(readFileSync(join(folder, file), "utf8")) as Workflow] as const,
 );
+/** The action of this repository, which `uses: ./` runs as it is in the same commit. */
+const own = parse(readFileSync(join(root, "action.yml"), "utf8")) as {
+  readonly runs: { readonly steps: readonly Step[] };
+};
+/** What runners have installed. */
+const RUNNER_COMMANDS = new Set(["docker", "gh"]);
+const unpinned = (steps: readonly Step[]): readonly string[] =>
+  steps.flatMap(({ uses }) => uses ?? []).filter((uses) => !/^[\w-]+\/[\w-]+@[0-9a-f]{40}$/.test(uses));
 const stepsOf = ({ jobs }: Workflow): readonly Step[] => Object.values(jobs).flatMap(({ steps }) => steps);
 const runsOf = (workflow: Workflow): readonly string[] => stepsOf(workflow).flatMap(({ run }) => run ?? []);
 
@@ -53,8 +61,7 @@ describe.each(workflows)("%s", (_file, workflow) => {
   });
 
   it("runs actions by the hash of a commit: a tag can be moved", () => {
-    const actions = stepsOf(workflow).flatMap(({ uses }) => uses ?? []);
-    expect(actions.filter((uses) => !/^[\w-]+\/[\w-]+@[0-9a-f]{40}$/.test(uses))).toEqual([]);
+    expect(unpinned(stepsOf(workflow)).filter((uses) => uses !== "./")).toEqual([]);
   });
 
   it("leaves no credentials in the checkout", () => {
@@ -68,11 +75,16 @@ describe.each(workflows)("%s", (_file, workflow) => {
       // What a title or a branch says would otherwise be a command.
       expect(run).not.toContain("${{");
       execFileSync("bash", ["-n", "-c", run]);
-      const [command = "", script = ""] = run.replace(/^npm (?:run )?/, "npm ").split(" ");
+      const [command = "", script = ""] = run.replace(/^\(?npm (?:run )?/, "npm ").split(" ");
       if (command === "npm") expect(Object.keys(scripts)).toContain(script);
-      else if (command !== "gh") expect(existsSync(join(root, command))).toBe(true);
+      else if (!RUNNER_COMMANDS.has(command)) expect(existsSync(join(root, command))).toBe(true);
     }
   });
+});
+
+it("the action of this repository runs others by the hash of a commit, too", () => {
+  expect(own.runs.steps.some(({ uses }) => uses !== undefined)).toBe(true);
+  expect(unpinned(own.runs.steps)).toEqual([]);
 });
 
 it("tests the lowest version of each range in engines", () => {
