@@ -49,6 +49,12 @@ export const SENDER_CODES: CodePages = {
     example:
       "catch (error) { for (const { where, problem } of error.issues) console.error(where, problem); }",
   },
+  ERR_SETTINGS_CHANGED: {
+    cause:
+      "Another process that shares the store has replaced the settings since this one read them. Nothing was changed.",
+    fix: "Apply your change to `sender.settings`, which are the newest now, and update again.",
+    example: "await sender.update({ ...sender.settings, sources });",
+  },
   ERR_SENDER_CLOSED: {
     cause: "The sender was closed before it accepted the call, or while you waited for the delivery.",
     fix: "Close the sender after the last call. What is kept on disk is sent after the next start.",
