@@ -113,20 +113,21 @@ export class AcceptQueue {
     const store = async (): Promise<AcceptRow | undefined> =>
       (await connections.query<AcceptRow>("work", statement, values))[0];
     let row: AcceptRow | undefined;
+    let claimed: readonly string[] = [];
     try {
       row = await (offers.size > 0 ? claims.during(store) : store());
+      if (!signal.aborted) claimed = row?.claimed ?? [];
+      for (const id of claimed) {
+        const offer = offers.get(decodeText(id));
+        if (offer !== undefined) dispatcher.run(offer.lane, offer.due, worker, claim);
+      }
     } catch (error) {
       if (offers.size > 0 && isUnknown(error)) void membership.renew();
       throw error;
     } finally {
       for (const { lane } of offers.values()) lane.reserved -= 1;
+      for (const { lane } of offers.values()) lane.checkEmpty();
     }
-    const claimed = signal.aborted ? [] : (row?.claimed ?? []);
-    for (const id of claimed) {
-      const offer = offers.get(decodeText(id));
-      if (offer !== undefined) dispatcher.run(offer.lane, offer.due, worker, claim);
-    }
-    for (const { lane } of offers.values()) lane.checkEmpty();
     this.#answer(source, group, row, new Set(claimed));
   }
 

@@ -240,16 +240,15 @@ export class Dispatcher {
     const rooms = wanted.map(({ room }) => room);
     const now = Math.floor(clock.now());
     const values = [encodeText(source), worker, membership.epoch, claim, destinations, rooms, now];
-    let rows: readonly ClaimRow[];
     try {
-      rows = await connections.query<ClaimRow>("work", statement, values);
+      const rows = await connections.query<ClaimRow>("work", statement, values);
+      // Taken over while it was asked: what was claimed is another worker's.
+      if (!signal.aborted) for (const one of wanted) this.#handOver(one, rows, worker, claim);
     } finally {
+      // After the hand-over: a lane that stops has not left while what was claimed for it is not given back.
       for (const { lane, room } of wanted) lane.reserved -= room;
       for (const { lane } of wanted) lane.checkEmpty();
     }
-    // Taken over while it was asked: what was claimed is another worker's.
-    if (signal.aborted) return;
-    for (const one of wanted) this.#handOver(one, rows, worker, claim);
   }
 
   #handOver({ lane, room, stirs }: Wanted, rows: readonly ClaimRow[], worker: string, claim: number): void {

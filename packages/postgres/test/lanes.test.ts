@@ -1,0 +1,67 @@
+import { postgresStore } from "@countersign/postgres";
+import { virtualClock } from "@countersign/sender/testing";
+import type { Settlement } from "@countersign/sender/store";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
+import { startProxy } from "./support/proxy.ts";
+import { newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+
+const SHOP = "shop/crm";
+const server = await startPostgres();
+const url = server?.url ?? "postgres://127.0.0.1";
+
+describe.skipIf(server === undefined)(
+  `consumers that stop (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
+  () => {
+    afterAll(() => server?.stop());
+
+    async function openStore(where: string) {
+      const clock = virtualClock("2026-03-01T12:00:00Z");
+      const store = postgresStore({ url: where, schema: newSchema() });
+      const handedOver: string[] = [];
+      await store.open(quietContext(clock));
+      onTestFinished(() => store.close());
+      const serve = (destination: string) =>
+        store.consume(destination, 10, {
+          deliver: async ({ delivery }): Promise<Settlement> => {
+            handedOver.push(delivery.id);
+            return { state: "delivered", endedAt: clock.now(), attempts: [] };
+          },
+          settled: () => {},
+          lost: () => {},
+        });
+      const accept = (id: string) =>
+        store.accept(acceptanceOf([{ id, destination: SHOP, acceptedAt: clock.now() }]));
+      // The store may claim from here on.
+      serve("shop/mail");
+      await clock.advance(0);
+      return { clock, handedOver, serve, accept };
+    }
+
+    it("what is claimed while a consumer stops goes to the next one at once", async () => {
+      const { clock, handedOver, serve, accept } = await openStore(url);
+      await accept("d1");
+      // Its claim is under way.
+      await serve(SHOP).stop();
+      serve(SHOP);
+      await clock.advance(0);
+      expect(handedOver).toEqual(["d1"]);
+    });
+
+    it("a consumer that stops leaves when a call that was to be handed to it is not stored", async () => {
+      const { port } = new URL(url);
+      const proxy = await startProxy(Number(port));
+      const { clock, serve, accept } = await openStore(url.replace(`:${port}/`, `:${proxy.port}/`));
+      const consumer = serve(SHOP);
+      await clock.advance(0);
+      const cut = proxy.cutBeforeAnswer("stored", 1);
+      const accepted = accept("d1").catch((error: unknown) => error);
+      // The command is on its way.
+      await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+      await consumer.stop();
+      await accepted;
+      expect(cut()).toBe(1);
+      expect(await accepted).toMatchObject({ code: "ERR_STORE_UNKNOWN" });
+    });
+  },
+);
