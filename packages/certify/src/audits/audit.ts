@@ -30,6 +30,8 @@ export interface Audit {
   readonly title: string;
   /** The ids of the audits that must pass for this one to mean anything. {@link certify} skips it if one of them fails. */
   readonly needs?: readonly string[];
+  /** It loads the receiver, or checks what the audits before it have seen. {@link certify} runs no other beside it. */
+  readonly alone?: true;
   /**
    * Checks the receiver that the probe talks to.
    *

@@ -21,18 +21,21 @@ const HEAD_START_MS = 300;
 export const rejectsTooLarge: readonly Audit[] = [
   {
     id: "rejects-declared-oversize",
+    alone: true,
     level: "MUST",
     title: "Rejects a body declared as 64 MiB without reading all of it",
     run: (probe) => rejectedInTime(probe, declared(probe)),
   },
   {
     id: "rejects-chunked-oversize",
+    alone: true,
     level: "MUST",
     title: "Rejects a chunked body of 64 MiB without reading all of it",
     run: (probe) => rejectedInTime(probe, chunked(probe)),
   },
   {
     id: "answers-413-to-oversize",
+    alone: true,
     level: "SHOULD",
     title: "Answers 413 to a body declared as 64 MiB",
     run: async (probe) => {

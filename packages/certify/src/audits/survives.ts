@@ -19,6 +19,7 @@ const TOO_DEEP = 15_000;
 export const survives: readonly Audit[] = [
   {
     id: "survives-deep-nesting",
+    alone: true,
     level: "MUST",
     needs: ACCEPTS_AUTHENTIC,
     title: "Handles lists nested 15,000 deep",
@@ -37,6 +38,7 @@ export const survives: readonly Audit[] = [
   },
   {
     id: "survives-garbage",
+    alone: true,
     level: "MUST",
     needs: ACCEPTS_AUTHENTIC,
     title: "Answers after bytes that are not HTTP",
@@ -51,6 +53,7 @@ export const survives: readonly Audit[] = [
   },
   {
     id: "survives-aborted-body",
+    alone: true,
     level: "MUST",
     needs: ACCEPTS_AUTHENTIC,
     title: "Answers after bodies that broke off",
@@ -63,6 +66,7 @@ export const survives: readonly Audit[] = [
   },
   {
     id: "survives-slow-body",
+    alone: true,
     level: "MUST",
     needs: ACCEPTS_AUTHENTIC,
     title: "Answers others while bodies arrive slowly",

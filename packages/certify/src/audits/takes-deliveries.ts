@@ -39,6 +39,7 @@ export const takesDeliveries: readonly Audit[] = [
     id: "accepts-twenty-at-once",
     level: "MUST",
     title: "Accepts twenty messages at once",
+    alone: true,
     needs: ACCEPTS_AUTHENTIC,
     run: async (probe) => {
       const deliveries = Array.from({ length: AT_ONCE }, (_, index) => ({
@@ -71,6 +72,7 @@ export const aboutEveryAnswer: readonly Audit[] = [
     id: "answers-within-5-seconds",
     level: "MUST",
     title: "Answers every request within five seconds",
+    alone: true,
     run: async (probe) => {
       // Answers that were late already need no more of them.
       if (probe.late.length === 0) for (const delivery of ordinary(probe)) await probe.send(delivery);
@@ -90,6 +92,7 @@ export const aboutEveryAnswer: readonly Audit[] = [
     id: "leaks-no-digest",
     level: "MUST",
     title: "Reveals neither the right digest nor the secret in any response",
+    alone: true,
     run: async (probe) => {
       for (const delivery of [...forged(), ...ordinary(probe)]) await probe.send(delivery);
       const { leak } = probe;

@@ -2,7 +2,13 @@ import { writeFile } from "node:fs/promises";
 import type { AuditResult, Language } from "@countersign/certify";
 import { Command, Option } from "commander";
 import { repeatedArgument, secretArgument, urlArgument } from "./arguments.ts";
-import { caOption, headerOption, reachOf, type ReceiverFlags } from "./receiver-options.ts";
+import {
+  caOption,
+  concurrencyOption,
+  headerOption,
+  reachOf,
+  type ReceiverFlags,
+} from "./receiver-options.ts";
 import { examples } from "./examples.ts";
 import { ACCEPTED_FORGERY } from "@countersign/sender/explain";
 import { createProgress } from "../terminal/progress.ts";
@@ -34,6 +40,7 @@ export function certifyCommand(terminal: Terminal, exit: (code: number) => void)
     )
     .addOption(headerOption())
     .addOption(caOption())
+    .addOption(concurrencyOption("audits at the same time, by default 1"))
     .option(
       "--for <language>",
       "language of the receiver, to suggest fixes for it: node, python, java, php, go, ruby",
@@ -82,6 +89,7 @@ async function run(url: string, flags: CertifyFlags, terminal: Terminal): Promis
     url,
     secret,
     ...reach,
+    ...(flags.concurrency !== undefined && { concurrency: flags.concurrency }),
     only,
     language,
     onResult(result) {
