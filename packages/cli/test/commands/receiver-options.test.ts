@@ -1,7 +1,10 @@
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { sign } from "@countersign/core";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { runCommand, startServe } from "../support/command.ts";
 import { CA_FILE, startTlsReceiver } from "../support/tls-receiver.ts";
 import { send } from "../../../server/test/support/http.ts";
@@ -71,6 +74,35 @@ describe("--header and --ca reach a receiver that wants both", () => {
     ]);
     expect(code).toBe(0);
     expect(receiver.headers[0]).toMatchObject(HEADERS);
+  });
+
+  it("certify runs so many audits at the same time: one gets its answer only beside another", async () => {
+    let screenCame: (() => void) | undefined;
+    const screen = new Promise<void>((resolve) => (screenCame = resolve));
+    const server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on("data", (chunk: Buffer) => chunks.push(chunk));
+      request.on("end", () => {
+        const { type } = JSON.parse(Buffer.concat(chunks).toString()) as { readonly type: string };
+        if (type === "screen") screenCame?.();
+        void (type === "page" ? screen : Promise.resolve()).then(() => response.writeHead(204).end());
+      });
+    }).listen(0, "127.0.0.1");
+    onTestFinished(() => void server.close());
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const only = ["accepts-track", "accepts-page", "accepts-screen"].flatMap((id) => ["--only", id]);
+    const url = `http://127.0.0.1:${port}/`;
+    const { code, stderr } = await runCommand([
+      "certify",
+      url,
+      "--secret",
+      SECRET,
+      ...only,
+      "--concurrency",
+      "4",
+    ]);
+    expect([code, stderr]).toEqual([0, ""]);
   });
 
   it("from serve, whose page and API do not show the values", async () => {
