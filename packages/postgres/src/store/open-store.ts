@@ -16,6 +16,7 @@ import { AcceptQueue } from "../delivery/accept-queue.ts";
 import { Claims } from "../delivery/claims.ts";
 import { Dispatcher } from "../delivery/dispatcher.ts";
 import type { HandOver } from "../delivery/lane.ts";
+import { RepeatQueue } from "../delivery/repeat-queue.ts";
 import { Settler } from "../delivery/settler.ts";
 import { splitBySource } from "../delivery/split-by-source.ts";
 import { DayPartitions } from "../schema/day-partitions.ts";
@@ -57,6 +58,7 @@ export class OpenStore {
   readonly #options: OpenStoreOptions;
   readonly #partitions: DayPartitions;
   readonly #changes: DeliveryChanges;
+  readonly #repeats: RepeatQueue;
   readonly #settler: Settler;
   readonly #queue: AcceptQueue;
   readonly #maintenance: Maintenance;
@@ -74,6 +76,7 @@ export class OpenStore {
     const partitions = (this.#partitions = new DayPartitions(connections, names));
     this.log = new DeliveryLog(connections, names);
     this.#changes = new DeliveryChanges(connections, names);
+    this.#repeats = new RepeatQueue(this.#changes, () => this.membership.id);
     this.#settler = new Settler({ ...shared, partitions, failed });
     this.dispatcher = new Dispatcher({
       ...shared,
@@ -158,7 +161,7 @@ export class OpenStore {
   async repeat(id: string, next: NextDelivery): Promise<boolean> {
     this.#assertSafe();
     await this.#partitions.ensure([dayOf(next.acceptedAt)]);
-    const stored = await this.#changes.repeat(id, next, this.membership.id);
+    const stored = await this.#repeats.add(id, next);
     if (stored === undefined) return false;
     this.#stirred(stored.source, stored.destination);
     return true;

@@ -10,6 +10,18 @@ export interface NextDelivery {
   readonly message?: NewMessageContent | undefined;
 }
 
+/** Which delivery is repeated, and as which. */
+export interface Repetition {
+  readonly id: string;
+  readonly next: NextDelivery;
+}
+
+/** What a delivery that is repeated is for. */
+export interface RepeatedFrom {
+  readonly source: string;
+  readonly destination: string;
+}
+
 const BOTH = `(SELECT source, id, destination, message, message_day, message_id, type, identity, event FROM $.delivery
   UNION ALL SELECT source, id, destination, message, message_day, message_id, type, identity, event FROM $.ended)`;
 
@@ -25,23 +37,23 @@ export class DeliveryChanges {
     this.#names = names;
   }
 
-  /** Stores a copy that is due now; resolves to its source and destination, undefined when there is no such delivery. */
+  /**
+   * Stores copies that are due now, with one command; resolves to the source and destination of each, undefined where there is
+   * no such delivery.
+   */
   async repeat(
-    id: string,
-    { id: nextId, acceptedAt, message }: NextDelivery,
+    repetitions: readonly Repetition[],
     writer: string,
-  ): Promise<{ readonly source: string; readonly destination: string } | undefined> {
-    const content = [
-      message === undefined ? null : message.body,
-      encodeOptional(message?.messageId),
-      message?.type ?? null,
-      encodeOptional(message?.identity),
-      encodeOptional(message?.event),
-      message !== undefined,
-    ];
-    const values = [encodeText(id), encodeText(nextId), acceptedAt, dayOf(acceptedAt), writer, ...content];
-    const [row] = await this.#query<{ source: string; destination: string }>(REPEAT, values);
-    return row && { source: decodeText(row.source), destination: decodeText(row.destination) };
+  ): Promise<readonly (RepeatedFrom | undefined)[]> {
+    const columns: unknown[][] = Array.from({ length: 10 }, () => []);
+    for (const repetition of repetitions)
+      rowOf(repetition).forEach((value, index) => columns[index]?.push(value));
+    const rows = await this.#query<RepeatedFrom & { next: string }>(REPEAT, [writer, ...columns]);
+    const found = new Map(rows.map((row) => [decodeText(row.next), row]));
+    return repetitions.map(({ next }) => {
+      const row = found.get(next.id);
+      return row && { source: decodeText(row.source), destination: decodeText(row.destination) };
+    });
   }
 
   /** Makes a waiting delivery due now; resolves to its destination, undefined when it is not waiting. */
@@ -90,22 +102,43 @@ const WAITING = `SELECT source, progress FROM $.delivery
 const HASTEN = `UPDATE $.delivery SET due_at = $3::bigint, progress = $4
   WHERE source = $1 AND id = $2 AND worker IS NULL RETURNING destination`;
 
-const REPEAT = `WITH original AS (
-    SELECT * FROM ${BOTH} AS d WHERE id = $1 AND source IN (${SOURCES}) LIMIT 1),
+/** The values of one copy, in the order of the columns of `asked`. */
+function rowOf({ id, next: { id: nextId, acceptedAt, message } }: Repetition): readonly unknown[] {
+  return [
+    encodeText(id),
+    encodeText(nextId),
+    acceptedAt,
+    dayOf(acceptedAt),
+    message === undefined ? null : Buffer.from(message.body),
+    encodeOptional(message?.messageId),
+    message?.type ?? null,
+    encodeOptional(message?.identity),
+    encodeOptional(message?.event),
+    message !== undefined,
+  ];
+}
+
+const REPEAT = `WITH asked AS (
+    SELECT DISTINCT ON (next) * FROM unnest($2::text[], $3::text[], $4::bigint[], $5::int[], $6::bytea[], $7::text[], $8::text[],
+      $9::text[], $10::text[], $11::boolean[]) AS a (of, next, at, on_day, new_body, new_message_id, new_type, new_identity, new_event, changed)),
+  original AS (
+    SELECT a.*, o.* FROM asked AS a CROSS JOIN LATERAL (
+      SELECT * FROM ${BOTH} AS d WHERE d.id = a.of AND d.source IN (${SOURCES}) LIMIT 1) AS o),
   copied AS (
     INSERT INTO $.message (source, id, day, body)
-    SELECT o.source, $2, $4::int, coalesce($6::bytea,
+    SELECT o.source, o.next, o.on_day, coalesce(o.new_body,
       (SELECT m.body FROM $.message AS m WHERE m.source = o.source AND m.id = o.message AND m.day = o.message_day))
-    FROM original AS o ON CONFLICT DO NOTHING RETURNING id),
+    FROM original AS o ON CONFLICT DO NOTHING RETURNING source, id),
   made AS (
     INSERT INTO $.delivery (source, id, destination, message, message_day, message_id, type, identity, event, accepted_at, due_at, resend_of)
-    SELECT o.source, $2, o.destination, $2, $4::int, coalesce($7, o.message_id), coalesce($8, o.type), coalesce($9, o.identity),
-      CASE WHEN $11::boolean THEN $10 ELSE o.event END, $3::bigint, $3::bigint, $1
-    FROM original AS o JOIN copied ON true RETURNING source, destination),
+    SELECT o.source, o.next, o.destination, o.next, o.on_day, coalesce(o.new_message_id, o.message_id), coalesce(o.new_type, o.type),
+      coalesce(o.new_identity, o.identity), CASE WHEN o.changed THEN o.new_event ELSE o.event END, o.at, o.at, o.of
+    FROM original AS o JOIN copied AS c ON c.source = o.source AND c.id = o.next RETURNING source, destination),
   tallied AS (
-    INSERT INTO $.tally AS t (source, destination, day, writer, pending) SELECT source, destination, -1, $5, 1 FROM made
-    ON CONFLICT (source, destination, day, writer) DO UPDATE SET pending = t.pending + 1)
-  SELECT source, destination FROM original`;
+    INSERT INTO $.tally AS t (source, destination, day, writer, pending)
+    SELECT source, destination, -1, $1, count(*) FROM made GROUP BY source, destination ORDER BY source, destination
+    ON CONFLICT (source, destination, day, writer) DO UPDATE SET pending = t.pending + excluded.pending)
+  SELECT next, source, destination FROM original`;
 
 /** The body of a message goes when no other delivery sends it. */
 const REMOVE = `WITH gone AS (

@@ -1,0 +1,44 @@
+import { postgresStore } from "@countersign/postgres";
+import { virtualClock } from "@countersign/sender/testing";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
+import { newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+
+const server = await startPostgres();
+const url = server?.url ?? "postgres://127.0.0.1";
+
+describe.skipIf(server === undefined)(
+  `repetitions that are asked for at once (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
+  () => {
+    afterAll(() => server?.stop());
+
+    it("are each stored once and counted, of the right original; one that cannot be stored fails alone", async () => {
+      const clock = virtualClock("2026-03-01T12:00:00Z");
+      const now = clock.now();
+      const store = postgresStore({ url, schema: newSchema() });
+      await store.open(quietContext(clock));
+      onTestFinished(() => store.close());
+      const destinations = ["shop/crm", "shop/mail", "app/crm"] as const;
+      const originals = Array.from({ length: 600 }, (_, n) => ({
+        id: `d${n}`,
+        destination: destinations[n % 3] ?? "shop/crm",
+        acceptedAt: now,
+      }));
+      await store.accept(acceptanceOf(originals));
+      const asked = originals.map(({ id }) => store.repeat(id, { id: `again-${id}`, acceptedAt: now + 1 }));
+      const unknown = store.repeat("unknown", { id: "again-unknown", acceptedAt: now + 1 });
+      // Half a millisecond is no time that the database takes.
+      const wrong = store.repeat("d0", { id: "again-wrong", acceptedAt: now + 0.5 });
+      await expect(wrong).rejects.toMatchObject({ code: "ERR_STORE_FAILED" });
+      expect(await unknown).toBe(false);
+      expect(new Set(await Promise.all(asked))).toEqual(new Set([true]));
+      expect(await store.count({})).toBe(1_200);
+      for (const { id, destination } of [originals[0], originals[301], originals[599]].flatMap(
+        (one) => one ?? [],
+      ))
+        expect(await store.find(`again-${id}`)).toMatchObject({ destination, event: id, resendOf: id });
+      const counts = await store.counts();
+      for (const destination of destinations) expect(counts.get(destination)?.pending).toBe(400);
+    });
+  },
+);
