@@ -10,3 +10,9 @@ export function createTestStore(): DeliveryStore {
   if (url === undefined) throw new Error("Set POSTGRES_URL to the URL of a PostgreSQL server.");
   return postgresStore({ url, schema: newSchema() });
 }
+
+/** It is unsafe to claim by a clock that differs from the database's by more than a second. */
+export const comparesClocks = true;
+
+/** Closing settles, leaves the list of workers and ends connections, each with a round trip. */
+export const closeMs = 2_000;

@@ -6,7 +6,16 @@ import { onTestFinished } from "vitest";
 interface TestStoreModule {
   /** Makes an empty store of a test, and what it needs: it ends with the test. */
   readonly createTestStore: () => DeliveryStore | Promise<DeliveryStore>;
+  /** Whether a process whose clock differs from that of the store accepts and delivers nothing, by design. */
+  readonly comparesClocks?: boolean;
+  /** How long closing it may take, in milliseconds: a store across a network takes round trips. Default: 0. */
+  readonly closeMs?: number;
 }
+
+const underTest = await testStoreModule();
+
+/** Whether the store under test compares the process's clock with its own. */
+export const comparesClocks: boolean = underTest?.comparesClocks ?? false;
 
 /**
  * A sender that is closed when the test has finished, without waiting for attempts that never end.
@@ -15,15 +24,16 @@ interface TestStoreModule {
  * is one: so the tests of the sender run on another store.
  */
 export async function openSender(options: TestSenderOptions): Promise<TestSender> {
-  const sender = await createTestSender({ ...options, store: options.store ?? (await testStore()) });
-  onTestFinished(() => sender.close({ deadline: 0 }));
+  const store = options.store ?? (await underTest?.createTestStore());
+  const sender = await createTestSender({ ...options, store });
+  const deadline = options.store === undefined ? (underTest?.closeMs ?? 0) : 0;
+  onTestFinished(() => sender.close({ deadline }));
   return sender;
 }
 
-/** An empty store of the kind that is under test; undefined for the sender's own. */
-async function testStore(): Promise<DeliveryStore | undefined> {
+/** What makes the store under test; undefined for the sender's own. */
+async function testStoreModule(): Promise<TestStoreModule | undefined> {
   const module = process.env["COUNTERSIGN_TEST_STORE"];
   if (module === undefined || module === "") return undefined;
-  const { createTestStore } = (await import(module)) as TestStoreModule;
-  return createTestStore();
+  return (await import(module)) as TestStoreModule;
 }
