@@ -12,7 +12,7 @@ export function createTestStore(): DeliveryStore {
 }
 
 /** It is unsafe to claim by a clock that differs from the database's by more than a second. */
-export const comparesClocks = true;
+export const COMPARES_CLOCKS = true;
 
 /** Closing settles, leaves the list of workers and ends connections, each with a round trip. */
-export const closeMs = 2_000;
+export const CLOSE_MS = 2_000;

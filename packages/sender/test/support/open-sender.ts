@@ -7,15 +7,15 @@ interface TestStoreModule {
   /** Makes an empty store of a test, and what it needs: it ends with the test. */
   readonly createTestStore: () => DeliveryStore | Promise<DeliveryStore>;
   /** Whether a process whose clock differs from that of the store accepts and delivers nothing, by design. */
-  readonly comparesClocks?: boolean;
+  readonly COMPARES_CLOCKS?: boolean;
   /** How long closing it may take, in milliseconds: a store across a network takes round trips. Default: 0. */
-  readonly closeMs?: number;
+  readonly CLOSE_MS?: number;
 }
 
 const underTest = await testStoreModule();
 
 /** Whether the store under test compares the process's clock with its own. */
-export const comparesClocks: boolean = underTest?.comparesClocks ?? false;
+export const comparesClocks: boolean = underTest?.COMPARES_CLOCKS ?? false;
 
 /**
  * A sender that is closed when the test has finished, without waiting for attempts that never end.
@@ -26,7 +26,7 @@ export const comparesClocks: boolean = underTest?.comparesClocks ?? false;
 export async function openSender(options: TestSenderOptions): Promise<TestSender> {
   const store = options.store ?? (await underTest?.createTestStore());
   const sender = await createTestSender({ ...options, store });
-  const deadline = options.store === undefined ? (underTest?.closeMs ?? 0) : 0;
+  const deadline = options.store === undefined ? (underTest?.CLOSE_MS ?? 0) : 0;
   onTestFinished(() => sender.close({ deadline }));
   return sender;
 }
