@@ -136,10 +136,10 @@ describe.skipIf(missing)(`the list of deliveries${why}`, () => {
     const { server } = await startSetting({ to: ["http://127.0.0.1:9/webhooks"] });
     const page = await openPage(server.url);
     await page.getByText("127.0.0.1:9/webhooks does not answer").waitFor();
-    expect(await page.getByRole("button", { name: "Copy" }).count()).toBe(3);
+    await expect.poll(() => page.getByRole("button", { name: "Copy" }).count()).toBe(3);
     await page.getByRole("button", { name: "Send a first message" }).click();
     await page.getByRole("heading", { name: "track “Hello” for u1" }).waitFor();
-    expect(await page.getByRole("row").filter({ hasText: "Hello" }).count()).toBe(1);
+    await expect.poll(() => page.getByRole("row").filter({ hasText: "Hello" }).count()).toBe(1);
   });
 
   it("survives a restart of the server: it says so, and shows the new truth", async () => {
