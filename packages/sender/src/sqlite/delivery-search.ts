@@ -12,6 +12,9 @@ import { planSearch, type Range, type SearchPlan } from "./search-plan.ts";
 const STRETCH = 2_000;
 const FIRST_STRETCH = 64;
 
+/** Rows of a page that are read in one turn of the event loop. */
+const ROWS_AT_ONCE = 200;
+
 /** With more ranges than this, each is read row by row first: most of them have nothing on the page. */
 const MANY_RANGES = 8;
 
@@ -29,7 +32,7 @@ export class DeliverySearch {
   async list(filter: DeliveryFilter): Promise<readonly DeliverySummary[]> {
     const limit = limitOf(filter);
     const plan = this.#plan(filter);
-    const size = plan.ranges.length > MANY_RANGES ? 1 : limit;
+    const size = plan.ranges.length > MANY_RANGES ? 1 : Math.min(limit, ROWS_AT_ONCE);
     const readers = plan.ranges.map((range) => new RangeReader(this.#db, range, plan, size));
     const found = new Map<number, SummaryRow>();
     while (found.size < limit) {
@@ -83,6 +86,7 @@ class RangeReader {
   #rows: readonly SummaryRow[] = [];
   #position = 0;
   #isAtEnd = false;
+  #hasRead = false;
 
   constructor(db: Database.Database, range: Range, { rest, start }: SearchPlan, size: number) {
     this.#db = db;
@@ -107,8 +111,10 @@ class RangeReader {
     return row;
   }
 
-  /** Reads the next rows, twice as many as before. */
+  /** Reads the next rows: at first so many, then twice as many as before, and a turn of the event loop later. */
   async fill(): Promise<void> {
+    if (this.#hasRead) await nextTurn();
+    this.#hasRead = true;
     this.#rows = [];
     this.#position = 0;
     while (!this.#isAtEnd && this.#rows.length === 0) {
@@ -119,7 +125,7 @@ class RangeReader {
       else this.#advance(end);
       if (this.#rows.length === 0 && !this.#isAtEnd) await nextTurn();
     }
-    this.#size *= 2;
+    this.#size = Math.min(this.#size * 2, ROWS_AT_ONCE);
   }
 
   async readAll(): Promise<readonly { readonly seq: number }[]> {
