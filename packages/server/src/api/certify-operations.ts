@@ -3,7 +3,7 @@ import type { CertificationJson, CertificationRequest } from "../certify/certifi
 import { destinationOf } from "../settings/settings-edit.ts";
 import { Problem } from "./problem.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
-import { bodies } from "./schemas.ts";
+import { CERTIFY_BODY } from "./schemas/certify.ts";
 
 const NOT_FOUND = { 404: "Certification not found. The last twenty are kept." };
 
@@ -34,7 +34,7 @@ export const certifyOperations: readonly Operation[] = [
     id: "startCertification",
     summary:
       "Starts the audits of a receiver: an endpoint of a `destination`, with its secret and headers, or a `url` with a `secret`. It is sent well over a hundred messages. Each result is an event `audit`, the end an event `certified`.",
-    body: bodies.certify,
+    body: CERTIFY_BODY,
     answer: { status: 202, schema: ref("Certification") },
     errors: {
       404: "Destination or endpoint not found.",

@@ -6,7 +6,7 @@ import { FILTER_PARAMETERS, filterOf } from "./delivery-filter.ts";
 import { Problem } from "./problem.ts";
 import { receiptJson } from "./receipt-json.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
-import { bodies } from "./schemas.ts";
+import { RESEND_ALL_BODY, RESEND_BODY } from "./schemas/deliveries.ts";
 
 const NO_DELIVERY = "Delivery not found. It may have been removed after `keepFor`.";
 const NO_JOB = "Resend job not found. The last twenty are kept.";
@@ -27,7 +27,7 @@ export const recoveryOperations: readonly Operation[] = [
     id: "resendDelivery",
     summary:
       "Sends a delivery again to the same destination, as a new one: the same bytes, or a changed `body`; with a `fault`, if one is given.",
-    body: bodies.resend,
+    body: RESEND_BODY,
     bodyIsOptional: true,
     maxBodyBytes: 2_097_152,
     answer: { status: 201, schema: ref("Receipt") },
@@ -60,7 +60,7 @@ export const recoveryOperations: readonly Operation[] = [
     id: "resendDeliveries",
     summary:
       "Starts to send every delivery again that matches the filter and was accepted before now, each once. Its progress is told by events `resend`.",
-    body: bodies.resendAll,
+    body: RESEND_ALL_BODY,
     answer: { status: 202, schema: ref("ResendJob") },
     errors: { 409: "Another job is running.", 422: "The filter is empty." },
     handle({ resends }, { body }) {

@@ -20,7 +20,7 @@ import {
 } from "../settings/settings-edit.ts";
 import { HIDDEN, withHiddenHeaders, withKnownHeaders } from "../settings/hidden-headers.ts";
 import { ref, type ApiContext, type Operation, type OperationInput } from "./operation.ts";
-import { bodies } from "./schemas.ts";
+import { DESTINATION_BODY, SOURCE_BODY } from "./schemas/settings.ts";
 
 const NO_SOURCE = { 404: "Source not found." };
 const STALE = { 412: "The settings have changed since they were read with this ETag." };
@@ -53,7 +53,7 @@ export const settingsOperations: readonly Operation[] = [
     id: "putSource",
     summary: "Adds a source, or changes one. Its destinations are not changed.",
     headers: ["If-Match"],
-    body: bodies.source,
+    body: SOURCE_BODY,
     answer: { status: 200, schema: ref("Source"), headers: ["ETag"] },
     errors: INVALID,
     async handle(context, input) {
@@ -97,7 +97,7 @@ export const settingsOperations: readonly Operation[] = [
     id: "putDestination",
     summary: "Adds a destination, or replaces the settings of one. Without `secret`, the old secret is kept.",
     headers: ["If-Match"],
-    body: bodies.destination,
+    body: DESTINATION_BODY,
     answer: { status: 200, schema: ref("Source"), headers: ["ETag"] },
     errors: { ...NO_SOURCE, ...INVALID },
     async handle(context, input) {

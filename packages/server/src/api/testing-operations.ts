@@ -3,7 +3,7 @@ import type { Fault } from "@countersign/sender/faults";
 import { iso } from "../shapes/times.ts";
 import { Problem } from "./problem.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
-import { bodies } from "./schemas.ts";
+import { CLOCK_BODY, FAULT_BODY } from "./schemas/testing.ts";
 
 /** For tests: faults on demand, and control of the clock. */
 export const testingOperations: readonly Operation[] = [
@@ -21,7 +21,7 @@ export const testingOperations: readonly Operation[] = [
     id: "injectFault",
     summary:
       "Injects a fault: into the next deliveries to a receiver, or into those that match; `rate_limit` is for clients of /v1.",
-    body: bodies.fault,
+    body: FAULT_BODY,
     answer: { status: 201, schema: ref("Fault") },
     handle({ faults }, { body }) {
       const { fault, times, seconds, ...scope } = body as FaultBody;
@@ -57,7 +57,7 @@ export const testingOperations: readonly Operation[] = [
     id: "advanceClock",
     summary:
       "Advances a virtual clock, by a duration or to the `next` time when a delivery is due. Answers when every attempt that became due has ended.",
-    body: bodies.clock,
+    body: CLOCK_BODY,
     answer: { status: 200, schema: ref("Clock") },
     errors: { 409: "The server uses the system clock, or no delivery waits.", 422: "Not a duration." },
     async handle(context, { body }) {

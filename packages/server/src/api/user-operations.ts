@@ -2,7 +2,7 @@ import type { CallOptions, Sender, SyncReceipt } from "@countersign/sender";
 import { Problem } from "./problem.ts";
 import { ref, type Operation } from "./operation.ts";
 import { receiptJson } from "./receipt-json.ts";
-import { bodies } from "./schemas.ts";
+import { AUDIENCE_BODY, COMPUTED_TRAIT_BODY, DELETION_BODY } from "./schemas/messages.ts";
 
 /** An audience of some hundred thousand users. */
 const MAX_PROFILE_BYTES = 16 * 1_024 * 1_024;
@@ -15,10 +15,10 @@ export const userOperations: readonly Operation[] = [
     id: "syncAudience",
     summary:
       "Sends an audience's changes: one identify message for each user who joined or left since the last sync.",
-    body: bodies.audience,
+    body: AUDIENCE_BODY,
     // A million wrong users would make a million errors; the sender checks them and stops at the first.
     checkedBody: {
-      ...bodies.audience,
+      ...AUDIENCE_BODY,
       properties: { userIds: { type: "array" }, source: { type: "string" } },
     },
     maxBodyBytes: MAX_PROFILE_BYTES,
@@ -39,7 +39,7 @@ export const userOperations: readonly Operation[] = [
     id: "syncComputedTrait",
     summary:
       "Sends a computed trait's changes: one identify message for each user whose value changed. null removes the value.",
-    body: bodies.computedTrait,
+    body: COMPUTED_TRAIT_BODY,
     maxBodyBytes: MAX_PROFILE_BYTES,
     answer: { status: 200, schema: ref("SyncReceipt") },
     async handle({ sender }, { params, body }) {
@@ -55,7 +55,7 @@ export const userOperations: readonly Operation[] = [
     path: "/deletions",
     id: "deleteUser",
     summary: "Reports a user's deletion: one delete message for each affected source.",
-    body: bodies.deletion,
+    body: DELETION_BODY,
     answer: { status: 201, schema: { type: "array", items: ref("Receipt") } },
     async handle({ sender }, { body }) {
       const { userId, ...rest } = body as { readonly userId: string; readonly sources?: readonly string[] };

@@ -4,7 +4,7 @@ import { destinationOf } from "../settings/settings-edit.ts";
 import { explainSignature } from "../verify/explain-signature.ts";
 import { Problem } from "./problem.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
-import { bodies } from "./schemas.ts";
+import { VERIFY_BODY } from "./schemas/verify.ts";
 
 interface VerifyBody {
   readonly body?: string;
@@ -32,7 +32,7 @@ export const verifyOperations: readonly Operation[] = [
     id: "verifySignature",
     summary:
       "Why a signature matches a body, or why it does not, as `countersign verify` says it: of a body with a `secret` or with that of a `destination`, or of an attempt of a `delivery` (default: the last one).",
-    body: bodies.verify,
+    body: VERIFY_BODY,
     maxBodyBytes: 2_097_152,
     answer: { status: 200, schema: ref("Explanation") },
     errors: {

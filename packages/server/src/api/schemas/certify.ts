@@ -1,0 +1,53 @@
+import { LANGUAGES } from "@countersign/certify";
+import { ref, type Schema } from "../operation.ts";
+import { TEXT, DATE_TIME, COUNT, NUMBER, TEXTS, HEADERS, object } from "./parts.ts";
+
+const LEVEL: Schema = { type: "string", enum: ["MUST", "SHOULD"] };
+
+const TALLY = object({ passed: COUNT, failed: COUNT, skipped: COUNT });
+
+/** The audits of a receiver. */
+export const certifySchemas: Readonly<Record<string, Schema>> = {
+  Audit: object({ id: TEXT, level: LEVEL, title: TEXT }),
+  AuditResult: object(
+    {
+      id: TEXT,
+      level: LEVEL,
+      title: TEXT,
+      outcome: { type: "string", enum: ["passed", "failed", "skipped"] },
+      durationMs: NUMBER,
+      failure: object({ cause: TEXT, sent: TEXT, expected: TEXT, received: TEXT, fix: TEXT }),
+      reason: TEXT,
+    },
+    ["failure", "reason"],
+  ),
+  Certification: object(
+    {
+      id: TEXT,
+      url: TEXT,
+      state: { type: "string", enum: ["running", "done", "cancelled", "failed"] },
+      startedAt: DATE_TIME,
+      endedAt: DATE_TIME,
+      total: COUNT,
+      tally: object({ MUST: TALLY, SHOULD: TALLY }),
+      passed: { type: "boolean" },
+      results: { type: "array", items: ref("AuditResult") },
+      error: TEXT,
+    },
+    ["endedAt", "passed", "error"],
+  ),
+};
+
+export const CERTIFY_BODY: Schema = object(
+  {
+    destination: { type: "string", description: "`<source>/<destination>`." },
+    endpoint: { type: "string", description: "URL of one of its endpoints. Default: the first." },
+    url: { type: "string", description: "A receiver that is no destination." },
+    secret: { type: "string", minLength: 1, description: "Default: that of the destination." },
+    headers: HEADERS,
+    ca: TEXT,
+    only: { ...TEXTS, minItems: 1, description: "Ids of audits. Default: all." },
+    language: { type: "string", enum: [...LANGUAGES], description: "Suggests fixes for it." },
+  },
+  ["destination", "endpoint", "url", "secret", "headers", "ca", "only", "language"],
+);

@@ -1,0 +1,103 @@
+import { FAULT_PATTERN, FAULTS } from "@countersign/sender/faults";
+import { FILTER_BODY, OUTCOMES, STATES, TYPES } from "../delivery-filter.ts";
+import { ref, type Schema } from "../operation.ts";
+import { TEXT, DATE_TIME, COUNT, NUMBER, BASE64, HEADERS, object, CURSOR } from "./parts.ts";
+
+const FAULT_OF_SENDER: Schema = {
+  type: "string",
+  anyOf: [{ enum: [...FAULTS] }, { pattern: FAULT_PATTERN }],
+};
+
+const ATTEMPT_SUMMARY = {
+  round: COUNT,
+  endpoint: TEXT,
+  startedAt: DATE_TIME,
+  durationMs: NUMBER,
+  outcome: { type: "string", enum: [...OUTCOMES] },
+  status: COUNT,
+  code: TEXT,
+  message: TEXT,
+  fault: TEXT,
+};
+
+const ABSENT_IN_ATTEMPT = ["status", "code", "message", "fault"];
+
+const DELIVERY_SUMMARY = {
+  id: TEXT,
+  messageId: TEXT,
+  type: { type: "string", enum: [...TYPES] },
+  event: TEXT,
+  source: TEXT,
+  destination: TEXT,
+  identity: TEXT,
+  state: { type: "string", enum: [...STATES] },
+  acceptedAt: DATE_TIME,
+  dueAt: DATE_TIME,
+  endedAt: DATE_TIME,
+  attempts: { ...COUNT, description: "How many there were." },
+  last: ref("AttemptSummary"),
+  resendOf: { type: "string", description: "Id of the delivery that it repeats." },
+};
+
+const ABSENT_IN_SUMMARY = ["event", "dueAt", "endedAt", "last", "resendOf"];
+
+/** Deliveries, their attempts, and what resending them answers. */
+export const deliverySchemas: Readonly<Record<string, Schema>> = {
+  AttemptSummary: object(ATTEMPT_SUMMARY, ABSENT_IN_ATTEMPT),
+  Attempt: object(
+    {
+      ...ATTEMPT_SUMMARY,
+      response: { type: "string", description: "The first 16 KiB of the body." },
+      cut: { const: true, description: "The body was longer." },
+      requestHeaders: {
+        ...HEADERS,
+        description: "As sent, the signature included; values of static headers are hidden.",
+      },
+      responseHeaders: HEADERS,
+    },
+    [...ABSENT_IN_ATTEMPT, "cut", "requestHeaders", "responseHeaders"],
+  ),
+  DeliverySummary: object(DELIVERY_SUMMARY, ABSENT_IN_SUMMARY),
+  DeliveryPage: object({ deliveries: { type: "array", items: ref("DeliverySummary") }, next: CURSOR }, [
+    "next",
+  ]),
+  DeliveryDetail: object(
+    {
+      ...DELIVERY_SUMMARY,
+      history: { type: "array", items: ref("Attempt"), description: "Every attempt, oldest first." },
+      body: TEXT,
+      bodyBase64: { ...BASE64, description: "Only when the body is not UTF-8." },
+      bytes: COUNT,
+      signature: { type: "string", description: "Of the body, with the secret that is set today." },
+      curls: { type: "array", items: object({ endpoint: TEXT, curl: TEXT }) },
+    },
+    [...ABSENT_IN_SUMMARY, "bodyBase64", "signature"],
+  ),
+  Count: object({ count: COUNT }),
+  Cleared: object({ removed: COUNT }),
+  Retried: object({ id: TEXT }),
+  ResendJob: object(
+    {
+      id: TEXT,
+      filter: FILTER_BODY,
+      state: { type: "string", enum: ["running", "done", "cancelled", "failed"] },
+      matched: COUNT,
+      resent: COUNT,
+      startedAt: DATE_TIME,
+      endedAt: DATE_TIME,
+      error: TEXT,
+    },
+    ["endedAt", "error"],
+  ),
+};
+
+export const RESEND_BODY: Schema = object(
+  {
+    body: { type: "string", description: "Sent in place of the original bytes." },
+    bodyBase64: BASE64,
+    fault: FAULT_OF_SENDER,
+  },
+  ["body", "bodyBase64", "fault"],
+);
+
+export const RESEND_ALL_BODY: Schema = object({ filter: FILTER_BODY });

@@ -1,0 +1,60 @@
+import { REJECTION_REASONS } from "../../ingest/rejection-reasons.ts";
+import { SKIP_REASONS, TYPES } from "../delivery-filter.ts";
+import { ref, type Schema } from "../operation.ts";
+import { TEXT, DATE_TIME, COUNT, TEXTS, object, CURSOR } from "./parts.ts";
+
+/** Messages on their way in: what was skipped or rejected, and what acceptance answers. */
+export const messageSchemas: Readonly<Record<string, Schema>> = {
+  SkippedCall: object(
+    {
+      id: TEXT,
+      messageId: TEXT,
+      type: { type: "string", enum: [...TYPES] },
+      event: TEXT,
+      source: TEXT,
+      identity: TEXT,
+      reason: { type: "string", enum: [...SKIP_REASONS] },
+      acceptedAt: DATE_TIME,
+    },
+    ["event"],
+  ),
+  SkippedPage: object({ calls: { type: "array", items: ref("SkippedCall") }, next: CURSOR }, ["next"]),
+  Rejection: object(
+    {
+      id: COUNT,
+      receivedAt: DATE_TIME,
+      source: TEXT,
+      reason: { type: "string", enum: Object.keys(REJECTION_REASONS) },
+      detail: TEXT,
+      index: COUNT,
+      type: TEXT,
+      messageId: TEXT,
+      message: TEXT,
+    },
+    ["source", "index", "type", "messageId"],
+  ),
+  Warning: object(
+    {
+      receivedAt: DATE_TIME,
+      source: TEXT,
+      reason: { type: "string", enum: ["unsafe_integer"] },
+      detail: TEXT,
+      paths: TEXTS,
+      index: COUNT,
+      type: TEXT,
+      messageId: TEXT,
+    },
+    ["index", "messageId"],
+  ),
+  MessageCheck: object({ valid: { type: "boolean" }, errors: { type: "array", items: ref("Issue") } }),
+  Receipt: object({ messageId: TEXT, deliveries: TEXTS, skipped: TEXT }, ["skipped"]),
+  SyncReceipt: object({ changed: TEXTS, removed: TEXTS, deliveries: TEXTS }),
+};
+
+export const AUDIENCE_BODY: Schema = object({ userIds: TEXTS, source: TEXT }, ["source"]);
+
+export const COMPUTED_TRAIT_BODY: Schema = object({ values: { type: "object" }, source: TEXT }, ["source"]);
+
+export const DELETION_BODY: Schema = object({ userId: { type: "string", minLength: 1 }, sources: TEXTS }, [
+  "sources",
+]);

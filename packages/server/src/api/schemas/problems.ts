@@ -1,0 +1,22 @@
+import { ref, type Schema } from "../operation.ts";
+import { TEXT, COUNT, object } from "./parts.ts";
+
+/** What an operation that fails answers (RFC 9457). */
+export const problemSchemas: Readonly<Record<string, Schema>> = {
+  Problem: object(
+    { type: TEXT, title: TEXT, status: COUNT, detail: TEXT, errors: { type: "array", items: ref("Issue") } },
+    ["errors"],
+  ),
+  Issue: object(
+    {
+      pointer: {
+        type: "string",
+        description: "Where in the body, as a JSON pointer; empty for the whole of it.",
+      },
+      parameter: { type: "string", description: "Which parameter of the query string." },
+      detail: TEXT,
+      rule: { type: "string", description: "The rule that a call breaks, as in the rejections." },
+    },
+    ["pointer", "parameter", "rule"],
+  ),
+};

@@ -1,0 +1,89 @@
+import { OUTCOMES } from "../delivery-filter.ts";
+import type { Schema } from "../operation.ts";
+import { TEXT, DATE_TIME, COUNT, NUMBER, TEXTS, object } from "./parts.ts";
+
+/** How the server and what it forwards to are doing. */
+export const statusSchemas: Readonly<Record<string, Schema>> = {
+  Status: object({
+    version: TEXT,
+    run: { type: "string", description: "Differs after each start; ids of events begin with it." },
+    startedAt: DATE_TIME,
+    now: DATE_TIME,
+    clock: { type: "string", enum: ["system", "virtual"] },
+    delivers: { type: "boolean", description: "Whether this server sends what it accepts." },
+    kept: { type: "string", enum: ["disk", "memory", "shared"] },
+    store: object({ state: { type: "string", enum: ["up", "down", "unsafe", "full"] }, reason: TEXT }, [
+      "reason",
+    ]),
+    budgetMs: NUMBER,
+    retryWindowMs: NUMBER,
+    recording: { type: "boolean" },
+    faults: TEXTS,
+    certify: { type: "boolean" },
+  }),
+  Stats: object({
+    sources: { type: "array", items: object({ source: TEXT, usage: COUNT }) },
+    destinations: {
+      type: "array",
+      items: object(
+        {
+          destination: TEXT,
+          enabled: { type: "boolean" },
+          configured: { type: "boolean" },
+          pending: COUNT,
+          delivered: COUNT,
+          failed: COUNT,
+          expired: COUNT,
+          oldestPendingAt: DATE_TIME,
+          nextDueAt: DATE_TIME,
+        },
+        ["oldestPendingAt", "nextDueAt"],
+      ),
+    },
+    endpoints: {
+      type: "array",
+      items: object(
+        {
+          destination: TEXT,
+          url: TEXT,
+          outcomes: object(Object.fromEntries(OUTCOMES.map((outcome) => [outcome, COUNT]))),
+          failures: { ...COUNT, description: "How many of the last attempts failed in a row." },
+          failingSince: DATE_TIME,
+          responseTimes: object({
+            bounds: { type: "array", items: NUMBER },
+            counts: { type: "array", items: COUNT },
+            overBudget: COUNT,
+            nearMisses: { ...COUNT, description: "Successes that took more than four fifths of the time." },
+            count: COUNT,
+            sumMs: NUMBER,
+          }),
+        },
+        ["failingSince"],
+      ),
+    },
+    minutes: {
+      type: "array",
+      items: object({
+        at: DATE_TIME,
+        accepted: COUNT,
+        attempts: COUNT,
+        failures: COUNT,
+        nearMisses: COUNT,
+        delivered: COUNT,
+        failed: COUNT,
+        expired: COUNT,
+      }),
+    },
+  }),
+  Reachability: object(
+    {
+      destination: TEXT,
+      url: TEXT,
+      reachable: { type: "boolean" },
+      code: TEXT,
+      message: TEXT,
+      durationMs: NUMBER,
+    },
+    ["code", "message"],
+  ),
+};
