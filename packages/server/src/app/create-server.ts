@@ -1,95 +1,31 @@
-import {
-  checkOptionNames,
-  systemClock,
-  type Clock,
-  type OptionNames,
-  type VirtualClock,
-} from "@countersign/protocol";
-import {
-  createSender,
-  createTransport,
-  DEFAULT_RETRY_POLICY,
-  sqliteStore,
-  type Sender,
-  type Transport,
-} from "@countersign/sender";
-import { faultyTransport, type FaultyTransport } from "@countersign/sender/faults";
-import { mkdirSync } from "node:fs";
+import { systemClock, type Clock, type VirtualClock } from "@countersign/protocol";
+import { DEFAULT_RETRY_POLICY } from "@countersign/sender";
 import { join } from "node:path";
-import type { FastifyInstance } from "fastify";
 import type { ServerInfo } from "../api/operation.ts";
 import { Certifications } from "../certify/certifications.ts";
-import { iso } from "../shapes/times.ts";
-import { version } from "./version.ts";
-import { recordingTransport } from "../recording/recording-transport.ts";
-import { SettingsBook, SettingsVersions } from "../settings/settings-book.ts";
-import { checkServerOptions } from "./check-server-options.ts";
-import { createApp } from "./create-app.ts";
+import { Ledger } from "../ledger/ledger.ts";
 import { EventStreams } from "../live/event-stream.ts";
 import { FaultList } from "../live/fault-list.ts";
-import { Ledger } from "../ledger/ledger.ts";
-import type { LiveEvent } from "../live/live-event.ts";
 import { LiveEvents } from "../live/live-events.ts";
 import { createMetrics } from "../live/metrics.ts";
 import { ResendJobs } from "../live/resend-jobs.ts";
 import { StoreRoom } from "../live/store-room.ts";
 import { WarningList } from "../live/warning-list.ts";
-import { messageOf, ServerError } from "../errors/server-error.ts";
+import { SettingsBook, SettingsVersions } from "../settings/settings-book.ts";
+import { iso } from "../shapes/times.ts";
+import { checkServerOptions } from "./check-server-options.ts";
+import { createApp } from "./create-app.ts";
+import { listen } from "./listen.ts";
+import { ATTEMPT_TIMEOUT_MS, makeDirectory, maxBytesOf, openSender, openTransport } from "./open-sender.ts";
+import { runningServer } from "./running-server.ts";
+import type { CountersignServer } from "./server.ts";
 import { ServerOptionsError, sourcesOf, type ServerOptions } from "./server-options.ts";
+import { version } from "./version.ts";
 
-/** A running server. */
-export interface CountersignServer {
-  /** Where it listens, such as `http://127.0.0.1:4010`: what clients take as their host. */
-  readonly url: string;
-  /** The engine that forwards what it accepts. */
-  readonly sender: Sender;
-  /**
-   * Calls `listener` with everything that happens from now on. Returns what stops that.
-   *
-   * @param after The id of an event: begins with what happened after it. `"start"`: begins with everything that is kept,
-   * about 10,000 events. When events are missing in between, the listener gets a `reset` in their place.
-   */
-  subscribe(listener: (event: LiveEvent) => void, after?: string): () => void;
-  /**
-   * Performs an operation of the control API in this process: what it does and answers is the same as over HTTP, and
-   * no token is needed.
-   *
-   * @param path The path after `/api`, with its query, such as `/faults`.
-   * @param body The JSON body, for operations that take one.
-   */
-  control(method: ControlMethod, path: string, body?: unknown): Promise<ControlAnswer>;
-  /** Stops accepting requests, lets running ones finish, and releases everything. Idempotent. */
-  close(options?: CloseOptions): Promise<void>;
-  /** The same as `close()`, for `await using`. */
-  [Symbol.asyncDispose](): Promise<void>;
-}
-
-/** The methods of the control API's operations. */
-export type ControlMethod = "GET" | "POST" | "PUT" | "DELETE";
-
-/** What {@link CountersignServer.control} resolves to. */
-export interface ControlAnswer {
-  readonly status: number;
-  /** The JSON of the answer; a problem (RFC 9457) for a status from 400 on. `undefined` where there is none. */
-  readonly body: unknown;
-}
-
-/** Settings of {@link CountersignServer.close}. */
-export interface CloseOptions {
-  /** How long running requests and attempts may take to finish, in milliseconds. Default: 10,000. */
-  readonly deadlineMs?: number | undefined;
-}
-
-const CLOSE_OPTIONS: OptionNames<CloseOptions> = { deadlineMs: true };
 const NOWHERE =
   "No destination is configured. Pass --to URL, for example --to http://localhost:3000/webhooks, or write a countersign.config.json.";
 const DEFAULT_PORT = 4010;
 const DEFAULT_MAX_CONNECTIONS = 1_000;
-const DEFAULT_DEADLINE_MS = 10_000;
-/** How long an endpoint may take to respond (spec 7). */
-const ATTEMPT_TIMEOUT_MS = 5_000;
-const MAX_BYTES_IN_MEMORY = 256 * 1_024 * 1_024;
-const MAX_BYTES_ON_DISK = 8 * 1_024 * 1_024 * 1_024;
 /** How much rejected messages may take, in addition to the deliveries. */
 const LEDGER_SHARE = 0.0625;
 
@@ -167,9 +103,8 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
       onError,
     });
     undo.unshift(() => app.close());
-    await listen(app, host, port);
-    const url = urlOf(app, host, tls ? "https" : "http");
-    return running({ url, app, token, sender, ledger, streams, certifications, resends, events });
+    const url = await listen(app, { host, port, scheme: tls ? "https" : "http" });
+    return runningServer({ url, app, token, sender, ledger, streams, certifications, resends, events });
   } catch (error) {
     for (const step of undo) await step();
     throw error;
@@ -190,156 +125,6 @@ function infoOf(
     recording: record !== undefined,
     blocksPrivateNetworks: blockPrivateNetworks,
   };
-}
-
-/** What carries attempts: faults can be injected into it, and `record` writes down what it sends. */
-function openTransport(options: ServerOptions, clock: Clock): FaultyTransport {
-  const { record: file, blockPrivateNetworks, onError = () => {} } = options;
-  const direct = createTransport({ blockPrivateNetworks });
-  const now = (): number => clock.now();
-  return faultyTransport(file === undefined ? direct : recordingTransport(direct, { file, now, onError }));
-}
-
-async function openSender(
-  options: ServerOptions,
-  sources: NonNullable<ServerOptions["sources"]>,
-  clock: Clock,
-  transport: Transport,
-): Promise<Sender> {
-  const { data, retry, keepFor, deliver } = options;
-  const path = data === undefined ? ":memory:" : join(data, "deliveries.db");
-  const store = options.store ?? sqliteStore({ path, keepFor, maxBytes: maxBytesOf(options) });
-  try {
-    return await createSender({
-      sources,
-      clock,
-      retry,
-      transport,
-      store,
-      deliver,
-      attemptTimeout: ATTEMPT_TIMEOUT_MS,
-    });
-  } catch (error) {
-    await transport.close();
-    // The sender's errors about options start like this. Any other TypeError is a bug in the server.
-    const isOption = error instanceof TypeError && error.message.startsWith("createSender(");
-    throw isOption ? new ServerOptionsError(error.message) : error;
-  }
-}
-
-function maxBytesOf({ maxBytes, data }: ServerOptions): number {
-  return maxBytes ?? (data === undefined ? MAX_BYTES_IN_MEMORY : MAX_BYTES_ON_DISK);
-}
-
-interface Parts {
-  readonly url: string;
-  readonly app: FastifyInstance;
-  readonly token: string | undefined;
-  readonly sender: Sender;
-  readonly ledger: Ledger;
-  readonly streams: EventStreams;
-  readonly certifications: Certifications;
-  readonly resends: ResendJobs;
-  readonly events: LiveEvents;
-}
-
-function running({
-  url,
-  app,
-  token,
-  sender,
-  ledger,
-  streams,
-  certifications,
-  resends,
-  events,
-}: Parts): CountersignServer {
-  let closing: Promise<void> | undefined;
-
-  async function shutDown(deadlineMs: number): Promise<void> {
-    const until = Date.now() + deadlineMs;
-    const giveUp = setTimeout(() => app.server.closeAllConnections(), deadlineMs);
-    streams.close();
-    certifications.close();
-    resends.close();
-    await app.close();
-    clearTimeout(giveUp);
-    try {
-      await sender.close({ deadline: Math.max(until - Date.now(), 0) });
-    } finally {
-      ledger.close();
-    }
-  }
-
-  return {
-    url,
-    sender,
-    subscribe: (listener, after) => events.subscribe(listener, after),
-    control: (method, path, body) => controlOf(app, token, method, path, body),
-    close(options = {}) {
-      checkOptionNames("close()", options, CLOSE_OPTIONS);
-      return (closing ??= shutDown(options.deadlineMs ?? DEFAULT_DEADLINE_MS));
-    },
-    [Symbol.asyncDispose]() {
-      return this.close();
-    },
-  };
-}
-
-/** A request that takes the same way as those that come in over HTTP, the guard included. */
-async function controlOf(
-  app: FastifyInstance,
-  token: string | undefined,
-  method: ControlMethod,
-  path: string,
-  body: unknown,
-): Promise<ControlAnswer> {
-  const { statusCode, payload } = await app.inject({
-    method,
-    url: `/api${path}`,
-    headers: { host: "localhost", ...(token !== undefined && { authorization: `Bearer ${token}` }) },
-    ...(body !== undefined && { payload: body as object }),
-  });
-  return { status: statusCode, body: payload === "" ? undefined : (JSON.parse(payload) as unknown) };
-}
-
-function makeDirectory(path: string): void {
-  try {
-    // What is kept there is about people.
-    mkdirSync(path, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    throw new ServerError(
-      "ERR_DATA_UNREADABLE",
-      `The data directory ${path} cannot be created: ${messageOf(error)}. Give --data another one.`,
-      error,
-    );
-  }
-}
-
-async function listen(app: FastifyInstance, host: string, port: number): Promise<void> {
-  try {
-    await app.listen({ host, port });
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code === "EADDRINUSE") {
-      throw new ServerError(
-        "ERR_PORT_TAKEN",
-        `Port ${port} on ${host} is already in use. Stop the process that listens there, or choose another port with --port.`,
-        error,
-      );
-    }
-    throw new ServerError(
-      "ERR_LISTEN",
-      `Cannot listen on ${host} port ${port}: ${messageOf(error)}. Choose another address with --host and --port.`,
-      error,
-    );
-  }
-}
-
-function urlOf(app: FastifyInstance, host: string, scheme: "http" | "https"): string {
-  const address = app.server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
-  return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 function asVirtual(clock: Clock): VirtualClock | undefined {

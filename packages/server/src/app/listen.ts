@@ -1,0 +1,37 @@
+import type { FastifyInstance } from "fastify";
+import { messageOf, ServerError } from "../errors/server-error.ts";
+
+/**
+ * Starts listening, and returns the URL that clients take as their host.
+ *
+ * @throws ServerError when the port is taken, or the address cannot be listened on.
+ */
+export async function listen(
+  app: FastifyInstance,
+  { host, port, scheme }: { readonly host: string; readonly port: number; readonly scheme: "http" | "https" },
+): Promise<string> {
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "EADDRINUSE") {
+      throw new ServerError(
+        "ERR_PORT_TAKEN",
+        `Port ${port} on ${host} is already in use. Stop the process that listens there, or choose another port with --port.`,
+        error,
+      );
+    }
+    throw new ServerError(
+      "ERR_LISTEN",
+      `Cannot listen on ${host} port ${port}: ${messageOf(error)}. Choose another address with --host and --port.`,
+      error,
+    );
+  }
+  return urlOf(app, host, scheme);
+}
+
+function urlOf(app: FastifyInstance, host: string, scheme: "http" | "https"): string {
+  const address = app.server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}

@@ -1,0 +1,72 @@
+import type { Clock } from "@countersign/protocol";
+import { createSender, createTransport, sqliteStore, type Sender, type Transport } from "@countersign/sender";
+import { faultyTransport, type FaultyTransport } from "@countersign/sender/faults";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { messageOf, ServerError } from "../errors/server-error.ts";
+import { recordingTransport } from "../recording/recording-transport.ts";
+import { ServerOptionsError, type ServerOptions } from "./server-options.ts";
+
+/** How long an endpoint may take to respond, in milliseconds (spec 7). */
+export const ATTEMPT_TIMEOUT_MS = 5_000;
+const MAX_BYTES_IN_MEMORY = 256 * 1_024 * 1_024;
+const MAX_BYTES_ON_DISK = 8 * 1_024 * 1_024 * 1_024;
+
+/** What carries attempts: faults can be injected into it, and `record` writes down what it sends. */
+export function openTransport(options: ServerOptions, clock: Clock): FaultyTransport {
+  const { record: file, blockPrivateNetworks, onError = () => {} } = options;
+  const direct = createTransport({ blockPrivateNetworks });
+  const now = (): number => clock.now();
+  return faultyTransport(file === undefined ? direct : recordingTransport(direct, { file, now, onError }));
+}
+
+/** Starts the engine on the store that the options choose. */
+export async function openSender(
+  options: ServerOptions,
+  sources: NonNullable<ServerOptions["sources"]>,
+  clock: Clock,
+  transport: Transport,
+): Promise<Sender> {
+  const { data, retry, keepFor, deliver } = options;
+  const path = data === undefined ? ":memory:" : join(data, "deliveries.db");
+  const store = options.store ?? sqliteStore({ path, keepFor, maxBytes: maxBytesOf(options) });
+  try {
+    return await createSender({
+      sources,
+      clock,
+      retry,
+      transport,
+      store,
+      deliver,
+      attemptTimeout: ATTEMPT_TIMEOUT_MS,
+    });
+  } catch (error) {
+    await transport.close();
+    // The sender's errors about options start like this. Any other TypeError is a bug in the server.
+    const isOption = error instanceof TypeError && error.message.startsWith("createSender(");
+    throw isOption ? new ServerOptionsError(error.message) : error;
+  }
+}
+
+/** How much the deliveries may take, in bytes. */
+export function maxBytesOf({ maxBytes, data }: ServerOptions): number {
+  return maxBytes ?? (data === undefined ? MAX_BYTES_IN_MEMORY : MAX_BYTES_ON_DISK);
+}
+
+/**
+ * Creates the data directory if there is none.
+ *
+ * @throws ServerError when it cannot be created.
+ */
+export function makeDirectory(path: string): void {
+  try {
+    // What is kept there is about people.
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new ServerError(
+      "ERR_DATA_UNREADABLE",
+      `The data directory ${path} cannot be created: ${messageOf(error)}. Give --data another one.`,
+      error,
+    );
+  }
+}

@@ -1,0 +1,86 @@
+import { checkOptionNames, type OptionNames } from "@countersign/protocol";
+import type { Sender } from "@countersign/sender";
+import type { FastifyInstance } from "fastify";
+import type { Certifications } from "../certify/certifications.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { EventStreams } from "../live/event-stream.ts";
+import type { LiveEvents } from "../live/live-events.ts";
+import type { ResendJobs } from "../live/resend-jobs.ts";
+import type { CloseOptions, ControlAnswer, ControlMethod, CountersignServer } from "./server.ts";
+
+const CLOSE_OPTIONS: OptionNames<CloseOptions> = { deadlineMs: true };
+const DEFAULT_DEADLINE_MS = 10_000;
+
+/** What a running server consists of. */
+interface Parts {
+  readonly url: string;
+  readonly app: FastifyInstance;
+  readonly token: string | undefined;
+  readonly sender: Sender;
+  readonly ledger: Ledger;
+  readonly streams: EventStreams;
+  readonly certifications: Certifications;
+  readonly resends: ResendJobs;
+  readonly events: LiveEvents;
+}
+
+/** The server as its caller sees it, once it listens. */
+export function runningServer({
+  url,
+  app,
+  token,
+  sender,
+  ledger,
+  streams,
+  certifications,
+  resends,
+  events,
+}: Parts): CountersignServer {
+  let closing: Promise<void> | undefined;
+
+  async function shutDown(deadlineMs: number): Promise<void> {
+    const until = Date.now() + deadlineMs;
+    const giveUp = setTimeout(() => app.server.closeAllConnections(), deadlineMs);
+    streams.close();
+    certifications.close();
+    resends.close();
+    await app.close();
+    clearTimeout(giveUp);
+    try {
+      await sender.close({ deadline: Math.max(until - Date.now(), 0) });
+    } finally {
+      ledger.close();
+    }
+  }
+
+  return {
+    url,
+    sender,
+    subscribe: (listener, after) => events.subscribe(listener, after),
+    control: (method, path, body) => controlOf(app, token, method, path, body),
+    close(options = {}) {
+      checkOptionNames("close()", options, CLOSE_OPTIONS);
+      return (closing ??= shutDown(options.deadlineMs ?? DEFAULT_DEADLINE_MS));
+    },
+    [Symbol.asyncDispose]() {
+      return this.close();
+    },
+  };
+}
+
+/** A request that takes the same way as those that come in over HTTP, the guard included. */
+async function controlOf(
+  app: FastifyInstance,
+  token: string | undefined,
+  method: ControlMethod,
+  path: string,
+  body: unknown,
+): Promise<ControlAnswer> {
+  const { statusCode, payload } = await app.inject({
+    method,
+    url: `/api${path}`,
+    headers: { host: "localhost", ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+    ...(body !== undefined && { payload: body as object }),
+  });
+  return { status: statusCode, body: payload === "" ? undefined : (JSON.parse(payload) as unknown) };
+}
