@@ -1,18 +1,14 @@
 import type { Clock } from "@countersign/protocol";
 import type { Consumer, DeliveryHandler, DueDelivery, Settlement } from "@countersign/sender/store";
 import type { Connections } from "../database/connections.ts";
-import { isUnknown, storeErrorOf } from "../database/postgres-error.ts";
 import { decodeText, encodeText } from "../database/text.ts";
 import type { Names } from "../schema/names.ts";
-import { claimSql, type ClaimRow, peekSql } from "../tables/claim-statement.ts";
-import { type ClaimedRow, dueDeliveryOf } from "../tables/delivery-rows.ts";
+import { peekSql } from "../tables/claim-statement.ts";
 import type { Membership } from "../workers/membership.ts";
+import { Claimer } from "./claimer.ts";
 import type { Claims } from "./claims.ts";
 import { type HandOver, Lane } from "./lane.ts";
 import type { Settler } from "./settler.ts";
-
-/** Deliveries claimed with one command: their bodies are in memory. */
-const MOST_AT_ONCE = 500;
 
 /** What a dispatcher needs of the store. */
 export interface DispatcherOptions {
@@ -27,23 +23,20 @@ export interface DispatcherOptions {
   readonly failed: (error: Error) => void;
 }
 
-/** A lane, and how many it wants. */
-interface Wanted {
-  readonly lane: Lane;
-  readonly room: number;
-  readonly stirs: number;
-}
-
-/** Claims what is due for the lanes of each source, one command of a source at a time, and hands it over. */
+/** The lanes of this process: what is claimed for them is handed over, in turn, and settled. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #claimSql: string;
+  readonly #claimer: Claimer;
   readonly #lanes = new Map<string, Lane>();
-  readonly #claiming = new Set<string>();
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#claimSql = claimSql(options.names);
+    this.#claimer = new Claimer({
+      ...options,
+      lanes: () => this.#lanes.values(),
+      shareOf: (lane) => this.shareOf(lane),
+      handOver: (lane, due, worker, claim) => this.run(lane, due, worker, claim),
+    });
   }
 
   consume(destination: string, concurrency: number, handler: DeliveryHandler): Consumer {
@@ -110,9 +103,7 @@ export class Dispatcher {
 
   /** Claims what is due, where there is room for it. */
   pump(source: string): void {
-    if (this.#claiming.has(source) || !this.#options.membership().mayClaim) return;
-    const wanted = this.#wanted(source);
-    if (wanted.length > 0) void this.#claim(source, wanted);
+    this.#claimer.pump(source);
   }
 
   /** Asks once for all destinations when they are due next: what no notice has told. */
@@ -198,73 +189,6 @@ export class Dispatcher {
     const { clock } = this.#options;
     if (dueAt <= clock.now()) lane.stir();
     else lane.wakeBy(dueAt);
-  }
-
-  #wanted(source: string): readonly Wanted[] {
-    const wanted: Wanted[] = [];
-    let left = MOST_AT_ONCE;
-    for (const lane of this.#lanes.values()) {
-      if (lane.options.source !== source || lane.isDrained || lane.isStopped || left === 0) continue;
-      const room = Math.min(lane.room(this.shareOf(lane)), left);
-      if (room === 0) continue;
-      left -= room;
-      wanted.push({ lane, room, stirs: lane.stirs });
-    }
-    return wanted;
-  }
-
-  async #claim(source: string, wanted: readonly Wanted[]): Promise<void> {
-    const { clock, claims, failed } = this.#options;
-    const membership = this.#options.membership();
-    const release = clock.hold();
-    this.#claiming.add(source);
-    for (const { lane, room } of wanted) lane.reserved += room;
-    try {
-      await claims.during(() => this.#ask(source, wanted, membership));
-    } catch (error) {
-      failed(storeErrorOf(error));
-      this.#retry(source, wanted);
-      if (isUnknown(error)) void membership.renew();
-    } finally {
-      this.#claiming.delete(source);
-    }
-    this.pump(source);
-    release();
-  }
-
-  async #ask(source: string, wanted: readonly Wanted[], membership: Membership): Promise<void> {
-    const { connections, clock, claims } = this.#options;
-    const [worker, claim, signal] = [membership.id, claims.next(), claims.signal];
-    const statement = { name: "", text: this.#claimSql };
-    const destinations = wanted.map(({ lane }) => encodeText(lane.options.destination));
-    const rooms = wanted.map(({ room }) => room);
-    const now = Math.floor(clock.now());
-    const values = [encodeText(source), worker, membership.epoch, claim, destinations, rooms, now];
-    try {
-      const rows = await connections.query<ClaimRow>("work", statement, values);
-      // Taken over while it was asked: what was claimed is another worker's.
-      if (!signal.aborted) for (const one of wanted) this.#handOver(one, rows, worker, claim);
-    } finally {
-      // After the hand-over: a lane that stops has not left while what was claimed for it is not given back.
-      for (const { lane, room } of wanted) lane.reserved -= room;
-      for (const { lane } of wanted) lane.checkEmpty();
-    }
-  }
-
-  #handOver({ lane, room, stirs }: Wanted, rows: readonly ClaimRow[], worker: string, claim: number): void {
-    const own = rows.filter((row) => row.lane === encodeText(lane.options.destination));
-    const claimed = own.filter((row): row is ClaimRow & ClaimedRow => row.id != null);
-    for (const row of claimed) this.run(lane, dueDeliveryOf(row), worker, claim);
-    const isWhole = rows.filter(({ id }) => id != null).length === own[0]?.picked;
-    if (claimed.length < room && own[0]?.alive === true && isWhole)
-      lane.drained(stirs, own[0].next_due_at ?? undefined);
-  }
-
-  /** The database is away: the lanes ask again when a heartbeat has succeeded, or soon. */
-  #retry(source: string, wanted: readonly Wanted[]): void {
-    for (const { lane } of wanted) lane.stir();
-    const timer = setTimeout(() => this.pump(source), 250);
-    timer.unref();
   }
 }
 

@@ -11,33 +11,28 @@ import type {
 } from "@countersign/sender/store";
 import { StoreError } from "@countersign/sender/store";
 import type { Connections } from "../database/connections.ts";
-import { isUnknown, storeErrorOf } from "../database/postgres-error.ts";
-import { AcceptQueue } from "../delivery/accept-queue.ts";
+import { storeErrorOf } from "../database/postgres-error.ts";
 import { Claims } from "../delivery/claims.ts";
 import { Dispatcher } from "../delivery/dispatcher.ts";
+import { Intake } from "../delivery/intake.ts";
 import type { HandOver } from "../delivery/lane.ts";
 import { RepeatQueue } from "../delivery/repeat-queue.ts";
 import { Settler } from "../delivery/settler.ts";
-import { splitBySource } from "../delivery/split-by-source.ts";
 import { DayPartitions } from "../schema/day-partitions.ts";
 import { dayOf, type Names } from "../schema/names.ts";
-import { acceptSql, acceptValues } from "../tables/accept-statement.ts";
 import { DeliveryChanges, type NextDelivery } from "../tables/delivery-changes.ts";
 import { DeliveryLog } from "../tables/delivery-log.ts";
 import type { SettingsTable } from "../tables/settings-table.ts";
-import { changeTrait } from "../tables/trait-table.ts";
-import { Bulletin, type News } from "../workers/bulletin.ts";
+import { Bulletin, type News, withoutBodies } from "../workers/bulletin.ts";
+import { joinAlone } from "../workers/join-alone.ts";
 import { Membership } from "../workers/membership.ts";
 import type { HeartbeatRow } from "../workers/worker-statements.ts";
-import { VirtualConflict, WorkerTable } from "../workers/worker-table.ts";
+import { WorkerTable } from "../workers/worker-table.ts";
 import { Maintenance } from "./maintenance.ts";
 
 /** How often the database is asked for what no notice has told. */
 const PEEK_MS = 10_000;
 const PEEK_WITHOUT_NOTICES_MS = 1_000;
-
-/** A process with a virtual clock that does not extend its lease in this time is dead. */
-const ALIVE_MS = 1_500;
 
 /** What an open store works with. */
 export interface OpenStoreOptions {
@@ -60,7 +55,7 @@ export class OpenStore {
   readonly #changes: DeliveryChanges;
   readonly #repeats: RepeatQueue;
   readonly #settler: Settler;
-  readonly #queue: AcceptQueue;
+  readonly #intake: Intake;
   readonly #maintenance: Maintenance;
   readonly #claims = new Claims();
   readonly #workers: WorkerTable;
@@ -86,7 +81,7 @@ export class OpenStore {
       settled: this.#settled,
       failed,
     });
-    this.#queue = new AcceptQueue({
+    this.#intake = new Intake({
       connections,
       names,
       partitions,
@@ -95,6 +90,7 @@ export class OpenStore {
       membership,
       unclaimed: (source, destinations) => this.#tellStirred(destinations.map((one) => [source, one])),
       stored: (due) => this.#tellStored(due),
+      stirred: (source, destination) => this.#stirred(source, destination),
     });
     this.#workers = new WorkerTable(connections, names);
     this.membership = this.#newMembership();
@@ -121,33 +117,14 @@ export class OpenStore {
   /** Joins the processes that have the store open. */
   async start(): Promise<void> {
     await this.#partitions.ensureAhead(this.#options.context.clock.now());
-    await this.#join();
+    await joinAlone(this.membership, this.#workers);
     this.membership.start();
     await this.bulletin.listen();
   }
 
-  async accept(acceptance: Acceptance): Promise<Accepted> {
+  accept(acceptance: Acceptance): Promise<Accepted> {
     this.#assertSafe();
-    if (acceptance.traits !== undefined) return this.#acceptWithTraits(acceptance);
-    const parts = splitBySource(acceptance);
-    const [only] = parts;
-    if (only === undefined) return { repeats: [] };
-    if (parts.length === 1) return this.#queue.add(only.source, only.acceptance);
-    const results = await Promise.allSettled(
-      parts.map((part) => this.#queue.add(part.source, part.acceptance)),
-    );
-    const failures = results.flatMap((result) =>
-      result.status === "rejected" ? [result.reason as unknown] : [],
-    );
-    // Some sources have their part: the same ids again store the rest.
-    if (failures.length === parts.length) throw storeErrorOf(failures[0]);
-    if (failures.length > 0) throw partlyStored(failures[0]);
-    const repeats = results.flatMap((result, index) =>
-      result.status === "fulfilled"
-        ? result.value.repeats.map((position) => parts[index]?.calls[position] ?? 0)
-        : [],
-    );
-    return { repeats: repeats.toSorted((a, b) => a - b) };
+    return this.#intake.accept(acceptance);
   }
 
   consume(destination: string, concurrency: number, handler: DeliveryHandler): Consumer {
@@ -209,49 +186,8 @@ export class OpenStore {
       changed: () => this.dispatcher.stirAll(),
       beaten: this.#beaten,
       stateChanged: context.stateChanged,
-      failed: context.failed,
       tellList: () => this.bulletin.tell({ list: true }),
     });
-  }
-
-  /** A process that died with a virtual clock, or beside one, is removed once it has shown no life. */
-  async #join(): Promise<void> {
-    let suspect: string | undefined;
-    for (;;) {
-      try {
-        await this.membership.join();
-        return;
-      } catch (error) {
-        if (!(error instanceof VirtualConflict)) throw error;
-        const { id, lease_until: leaseUntil } = error.other;
-        if (suspect === undefined || !suspect.startsWith(id)) suspect = `${id} ${leaseUntil}`;
-        else if (suspect !== `${id} ${leaseUntil}`) throw error;
-        else await this.#workers.remove(id, leaseUntil);
-        await new Promise((resolve) => setTimeout(resolve, ALIVE_MS));
-      }
-    }
-  }
-
-  async #acceptWithTraits(acceptance: Acceptance): Promise<Accepted> {
-    const { traits, ...rest } = acceptance;
-    if (traits === undefined) return this.accept(rest);
-    const { connections, names } = this.#options;
-    const days = new Set(rest.messages.map(({ acceptedAt }) => dayOf(acceptedAt)));
-    if (!this.#partitions.has(days)) await this.#partitions.ensure(days);
-    const entry = { acceptance: rest, ownRepeats: new Set<number>(), claims: new Set<string>() };
-    const { id: worker, epoch } = this.membership;
-    const values = acceptValues(traits.source, [entry], { worker, epoch, claim: 0 }, undefined);
-    try {
-      await connections.transaction("work", async (run) => {
-        await changeTrait(run, names, traits);
-        await run(acceptSql(names), values);
-      });
-    } catch (error) {
-      throw isUnknown(error) ? unknownTraits(error) : storeErrorOf(error);
-    }
-    const destinations = new Set(rest.deliveries.map(({ destination }) => destination));
-    for (const destination of destinations) this.#stirred(traits.source, destination);
-    return { repeats: [] };
   }
 
   #stirred(source: string, destination: string): void {
@@ -307,30 +243,4 @@ export class OpenStore {
     const { unsafe } = this.membership;
     if (unsafe !== undefined) throw new StoreError("ERR_STORE_FAILED", unsafe);
   }
-}
-
-/** For people who watch from another process: they see the rest when they open the delivery. */
-function withoutBodies(settlement: Settlement): Settlement {
-  const attempts = settlement.attempts.map(({ requestHeaders: _, responseHeaders: __, ...attempt }) => ({
-    ...attempt,
-    response: "",
-  }));
-  return { ...settlement, attempts };
-}
-
-function partlyStored(cause: unknown): StoreError {
-  return new StoreError(
-    "ERR_STORE_UNKNOWN",
-    "Of calls of several sources, some were stored and some were not. Repeat all with the same ids, which stores the rest.",
-    cause,
-  );
-}
-
-/** A sync that is repeated finds out by its version. */
-function unknownTraits(cause: unknown): StoreError {
-  return new StoreError(
-    "ERR_STORE_CHANGED",
-    "The connection to the database broke before it answered, so whether the sync was stored is not known. Read what is known of the trait again.",
-    cause,
-  );
 }

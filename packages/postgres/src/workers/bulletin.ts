@@ -1,4 +1,4 @@
-import type { RemoteEvent } from "@countersign/sender/store";
+import type { RemoteEvent, Settlement } from "@countersign/sender/store";
 import type { Connections } from "../database/connections.ts";
 import type { PostgresClient } from "../database/postgres-pool.ts";
 import type { Names } from "../schema/names.ts";
@@ -210,3 +210,12 @@ export class Bulletin {
 /** A notice need not be on the disk to be sent. */
 const NOTIFY =
   "WITH fast AS (SELECT set_config('synchronous_commit', 'off', true)) SELECT pg_notify($1, $2) FROM fast";
+
+/** For people who watch from another process: they see the rest when they open the delivery. */
+export function withoutBodies(settlement: Settlement): Settlement {
+  const attempts = settlement.attempts.map(({ requestHeaders: _, responseHeaders: __, ...attempt }) => ({
+    ...attempt,
+    response: "",
+  }));
+  return { ...settlement, attempts };
+}

@@ -3,19 +3,18 @@ import type { Clock } from "@countersign/protocol";
 import type { StoreState } from "@countersign/sender/store";
 import { storeErrorOf } from "../database/postgres-error.ts";
 import { unsafeClock } from "./clock-skew.ts";
+import { Heart } from "./heart.ts";
 import { Suspects } from "./suspects.ts";
 import { WorkerList } from "./worker-list.ts";
 import type { HeartbeatRow } from "./worker-statements.ts";
 import type { WorkerTable } from "./worker-table.ts";
+import { untilDone } from "./until-done.ts";
 
 /** How often a worker extends its lease, at most. */
 const LONGEST_BEAT_MS = 700;
 
 /** A worker that has not heard from the database for so long claims nothing: others may have taken its part. */
 const FRESH_MS = 1_500;
-
-/** How soon it looks again while something is under way: it is joining, or the database is away. */
-const SHORT_BEAT_MS = 100;
 
 /** What membership needs of the store. */
 export interface MembershipOptions {
@@ -36,7 +35,6 @@ export interface MembershipOptions {
   /** After each heartbeat. */
   readonly beaten: (row: HeartbeatRow) => void;
   readonly stateChanged: (state: StoreState) => void;
-  readonly failed: (error: Error) => void;
   /** Tells other processes that the list has changed. */
   readonly tellList: () => void;
 }
@@ -49,7 +47,7 @@ export interface MembershipOptions {
  */
 export class Membership {
   readonly #options: MembershipOptions;
-  readonly #beatMs: number;
+  readonly #heart: Heart;
   readonly #suspects: Suspects;
   #id: string = randomUUID();
   #epoch = 1;
@@ -63,15 +61,18 @@ export class Membership {
   #unsafe: string | undefined;
   #state = "";
   #renewing = false;
-  #timer: NodeJS.Timeout | undefined;
-  #beating: Promise<void> | undefined;
-  #again = false;
   #isStopped = false;
 
   constructor(options: MembershipOptions) {
     this.#options = options;
-    this.#beatMs = Math.min(LONGEST_BEAT_MS, options.leaseMs / 5);
-    this.#suspects = new Suspects(this.#beatMs * 0.9);
+    const beatMs = Math.min(LONGEST_BEAT_MS, options.leaseMs / 5);
+    this.#suspects = new Suspects(beatMs * 0.9);
+    this.#heart = new Heart({
+      beatMs,
+      beat: () => this.#beat(),
+      failed: (error) => this.#say({ state: "down", reason: storeErrorOf(error).message }),
+      isWaiting: () => this.#delivers && !this.#isActive,
+    });
     this.#list = new WorkerList(this.#id);
   }
 
@@ -135,50 +136,36 @@ export class Membership {
 
   /** Extends the lease from now on. */
   start(): void {
-    this.#schedule(this.#beatMs);
+    this.#heart.start();
   }
 
   /** Looks at the list now. */
   look(): void {
-    if (this.#isStopped) return;
-    clearTimeout(this.#timer);
-    if (this.#beating === undefined) this.#run();
-    else this.#again = true;
+    this.#heart.beatNow();
   }
 
   /** After the answer to a claim was lost: what was claimed without knowing is released, and late commands claim nothing. */
   async renew(): Promise<void> {
     if (this.#renewing || this.#isStopped) return;
     this.#renewing = true;
-    const { quiet, failed } = this.#options;
-    const [id, epoch] = [this.#id, this.#epoch];
+    const { table, quiet, claimed, changed } = this.#options;
+    const [id, epoch] = [this.#id, this.#epoch + 1];
     try {
       await quiet();
-      while (!this.#isStopped && id === this.#id && !(await this.#renewed(epoch + 1).catch(() => false))) {
-        await after(SHORT_BEAT_MS);
-      }
-    } catch (error) {
-      failed(storeErrorOf(error));
+      const isWanted = (): boolean => !this.#isStopped && id === this.#id;
+      if (await untilDone(() => table.renew(id, epoch, claimed), isWanted)) this.#epoch = epoch;
     } finally {
       this.#renewing = false;
-      this.#options.changed();
+      changed();
     }
   }
 
   /** Leaves the list; what is still claimed is released for the others. */
   async leave(): Promise<void> {
     this.#isStopped = true;
-    clearTimeout(this.#timer);
-    await this.#beating?.catch(() => {});
+    await this.#heart.stop();
     await this.#options.table.remove(this.#id, null);
     this.#options.tellList();
-  }
-
-  async #renewed(epoch: number): Promise<boolean> {
-    const { table, claimed } = this.#options;
-    await table.renew(this.#id, epoch, claimed);
-    this.#epoch = epoch;
-    return true;
   }
 
   /** The others are to leave a part of each concurrency to this worker. */
@@ -186,31 +173,8 @@ export class Membership {
     this.#joined = await this.#options.table.deliver(this.#id);
     this.#seen = this.#joined;
     this.#isActive = false;
-    this.#again = true;
+    this.#heart.beatAgain();
     this.#options.tellList();
-  }
-
-  #schedule(ms: number): void {
-    if (this.#isStopped) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#run(), ms);
-  }
-
-  #run(): void {
-    if (this.#isStopped || this.#beating !== undefined) return;
-    const beating = this.#beat().then(
-      () => this.#beatMs,
-      (error: unknown) => {
-        this.#say({ state: "down", reason: storeErrorOf(error).message });
-        return SHORT_BEAT_MS * 2;
-      },
-    );
-    this.#beating = beating.then((pause) => {
-      this.#beating = undefined;
-      const soon = this.#again || (!this.#isActive && this.#delivers);
-      this.#again = false;
-      this.#schedule(soon ? Math.min(pause, SHORT_BEAT_MS) : pause);
-    });
   }
 
   async #beat(): Promise<void> {
@@ -242,7 +206,7 @@ export class Membership {
     this.#list = new WorkerList(this.#id, rows);
     if (isWithinShares() && this.#seen < mine.members) {
       this.#seen = mine.members;
-      if (this.hasOthers) this.#again = true;
+      if (this.hasOthers) this.#heart.beatAgain();
     }
     this.#isActive = mine.delivers && this.#list.leavesRoom(this.#joined);
     if (had !== `${this.#isActive} ${this.#list.parts}`) changed();
@@ -255,7 +219,7 @@ export class Membership {
       if (!(await table.remove(id, leaseUntil))) continue;
       // A claim of it may have been under way while it was removed.
       await table.releaseOrphans();
-      this.#again = true;
+      this.#heart.beatAgain();
       tellList();
       changed();
     }
@@ -277,10 +241,4 @@ export class Membership {
     this.#state = text;
     this.#options.stateChanged(state);
   }
-}
-
-function after(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
 }

@@ -1,0 +1,121 @@
+import type { Clock } from "@countersign/protocol";
+import type { DueDelivery } from "@countersign/sender/store";
+import type { Connections } from "../database/connections.ts";
+import { isUnknown, storeErrorOf } from "../database/postgres-error.ts";
+import { encodeText } from "../database/text.ts";
+import type { Names } from "../schema/names.ts";
+import { claimSql, type ClaimRow } from "../tables/claim-statement.ts";
+import { type ClaimedRow, dueDeliveryOf } from "../tables/delivery-rows.ts";
+import type { Membership } from "../workers/membership.ts";
+import type { Claims } from "./claims.ts";
+import type { Lane } from "./lane.ts";
+
+/** Deliveries claimed with one command: their bodies are in memory. */
+const MOST_AT_ONCE = 500;
+
+/** What a claimer needs of the store. */
+export interface ClaimerOptions {
+  readonly connections: Connections;
+  readonly names: Names;
+  readonly clock: Clock;
+  readonly claims: Claims;
+  readonly membership: () => Membership;
+  readonly lanes: () => Iterable<Lane>;
+  /** This worker's part of a lane's concurrency. */
+  readonly shareOf: (lane: Lane) => number;
+  readonly handOver: (lane: Lane, due: DueDelivery, worker: string, claim: number) => void;
+  readonly failed: (error: Error) => void;
+}
+
+/** A lane, and how many it wants. */
+interface Wanted {
+  readonly lane: Lane;
+  readonly room: number;
+  readonly stirs: number;
+}
+
+/** Claims what is due for the lanes of each source, one command of a source at a time. */
+export class Claimer {
+  readonly #options: ClaimerOptions;
+  readonly #sql: string;
+  readonly #claiming = new Set<string>();
+
+  constructor(options: ClaimerOptions) {
+    this.#options = options;
+    this.#sql = claimSql(options.names);
+  }
+
+  /** Claims what is due for lanes of this source, where there is room for it. */
+  pump(source: string): void {
+    if (this.#claiming.has(source) || !this.#options.membership().mayClaim) return;
+    const wanted = this.#wanted(source);
+    if (wanted.length > 0) void this.#claim(source, wanted);
+  }
+
+  #wanted(source: string): readonly Wanted[] {
+    const wanted: Wanted[] = [];
+    let left = MOST_AT_ONCE;
+    for (const lane of this.#options.lanes()) {
+      if (lane.options.source !== source || lane.isDrained || lane.isStopped || left === 0) continue;
+      const room = Math.min(lane.room(this.#options.shareOf(lane)), left);
+      if (room === 0) continue;
+      left -= room;
+      wanted.push({ lane, room, stirs: lane.stirs });
+    }
+    return wanted;
+  }
+
+  async #claim(source: string, wanted: readonly Wanted[]): Promise<void> {
+    const { clock, claims, failed } = this.#options;
+    const membership = this.#options.membership();
+    const release = clock.hold();
+    this.#claiming.add(source);
+    for (const { lane, room } of wanted) lane.reserved += room;
+    try {
+      await claims.during(() => this.#ask(source, wanted, membership));
+    } catch (error) {
+      failed(storeErrorOf(error));
+      this.#retry(source, wanted);
+      if (isUnknown(error)) void membership.renew();
+    } finally {
+      this.#claiming.delete(source);
+    }
+    this.pump(source);
+    release();
+  }
+
+  async #ask(source: string, wanted: readonly Wanted[], membership: Membership): Promise<void> {
+    const { connections, clock, claims } = this.#options;
+    const [worker, claim, signal] = [membership.id, claims.next(), claims.signal];
+    const statement = { name: "", text: this.#sql };
+    const destinations = wanted.map(({ lane }) => encodeText(lane.options.destination));
+    const rooms = wanted.map(({ room }) => room);
+    const now = Math.floor(clock.now());
+    const values = [encodeText(source), worker, membership.epoch, claim, destinations, rooms, now];
+    try {
+      const rows = await connections.query<ClaimRow>("work", statement, values);
+      // Taken over while it was asked: what was claimed is another worker's.
+      if (!signal.aborted) for (const one of wanted) this.#take(one, rows, worker, claim);
+    } finally {
+      // After the hand-over: a lane that stops has not left while what was claimed for it is not given back.
+      for (const { lane, room } of wanted) lane.reserved -= room;
+      for (const { lane } of wanted) lane.checkEmpty();
+    }
+  }
+
+  #take({ lane, room, stirs }: Wanted, rows: readonly ClaimRow[], worker: string, claim: number): void {
+    const own = rows.filter((row) => row.lane === encodeText(lane.options.destination));
+    const claimed = own.filter((row): row is ClaimRow & ClaimedRow => row.id != null);
+    for (const row of claimed) this.#options.handOver(lane, dueDeliveryOf(row), worker, claim);
+    const isWhole = rows.filter(({ id }) => id != null).length === own[0]?.picked;
+    if (claimed.length < room && own[0]?.alive === true && isWhole)
+      lane.drained(stirs, own[0].next_due_at ?? undefined);
+  }
+
+  /** The database is away: the lanes ask again when a heartbeat has succeeded, or soon. */
+  #retry(source: string, wanted: readonly Wanted[]): void {
+    for (const { lane } of wanted) lane.stir();
+    const timer = setTimeout(() => this.pump(source), 250);
+    timer.unref();
+  }
+}

@@ -1,0 +1,86 @@
+import { type Acceptance, type Accepted, StoreError } from "@countersign/sender/store";
+import { isUnknown, storeErrorOf } from "../database/postgres-error.ts";
+import { dayOf } from "../schema/names.ts";
+import { acceptSql, acceptValues } from "../tables/accept-statement.ts";
+import { changeTrait } from "../tables/trait-table.ts";
+import { AcceptQueue, type AcceptQueueOptions } from "./accept-queue.ts";
+import { splitBySource } from "./split-by-source.ts";
+
+/** What an intake needs of the store. */
+export interface IntakeOptions extends AcceptQueueOptions {
+  /** Something was stored for a destination. */
+  readonly stirred: (source: string, destination: string) => void;
+}
+
+/** Stores what is accepted: each source for itself, and together with what is known of a trait. */
+export class Intake {
+  readonly #options: IntakeOptions;
+  readonly #queue: AcceptQueue;
+
+  constructor(options: IntakeOptions) {
+    this.#options = options;
+    this.#queue = new AcceptQueue(options);
+  }
+
+  async accept(acceptance: Acceptance): Promise<Accepted> {
+    if (acceptance.traits !== undefined) return this.#acceptWithTraits(acceptance);
+    const parts = splitBySource(acceptance);
+    const [only] = parts;
+    if (only === undefined) return { repeats: [] };
+    if (parts.length === 1) return this.#queue.add(only.source, only.acceptance);
+    const results = await Promise.allSettled(
+      parts.map((part) => this.#queue.add(part.source, part.acceptance)),
+    );
+    const failures = results.flatMap((result) =>
+      result.status === "rejected" ? [result.reason as unknown] : [],
+    );
+    // Some sources have their part: the same ids again store the rest.
+    if (failures.length === parts.length) throw storeErrorOf(failures[0]);
+    if (failures.length > 0) throw partlyStored(failures[0]);
+    const repeats = results.flatMap((result, index) =>
+      result.status === "fulfilled"
+        ? result.value.repeats.map((position) => parts[index]?.calls[position] ?? 0)
+        : [],
+    );
+    return { repeats: repeats.toSorted((a, b) => a - b) };
+  }
+
+  async #acceptWithTraits(acceptance: Acceptance): Promise<Accepted> {
+    const { traits, ...rest } = acceptance;
+    if (traits === undefined) return this.accept(rest);
+    const { connections, names, partitions, membership, stirred } = this.#options;
+    const days = new Set(rest.messages.map(({ acceptedAt }) => dayOf(acceptedAt)));
+    if (!partitions.has(days)) await partitions.ensure(days);
+    const entry = { acceptance: rest, ownRepeats: new Set<number>(), claims: new Set<string>() };
+    const { id: worker, epoch } = membership();
+    const values = acceptValues(traits.source, [entry], { worker, epoch, claim: 0 }, undefined);
+    try {
+      await connections.transaction("work", async (run) => {
+        await changeTrait(run, names, traits);
+        await run(acceptSql(names), values);
+      });
+    } catch (error) {
+      throw isUnknown(error) ? unknownTraits(error) : storeErrorOf(error);
+    }
+    const destinations = new Set(rest.deliveries.map(({ destination }) => destination));
+    for (const destination of destinations) stirred(traits.source, destination);
+    return { repeats: [] };
+  }
+}
+
+function partlyStored(cause: unknown): StoreError {
+  return new StoreError(
+    "ERR_STORE_UNKNOWN",
+    "Of calls of several sources, some were stored and some were not. Repeat all with the same ids, which stores the rest.",
+    cause,
+  );
+}
+
+/** A sync that is repeated finds out by its version. */
+function unknownTraits(cause: unknown): StoreError {
+  return new StoreError(
+    "ERR_STORE_CHANGED",
+    "The connection to the database broke before it answered, so whether the sync was stored is not known. Read what is known of the trait again.",
+    cause,
+  );
+}
