@@ -41,6 +41,7 @@ export {
   type VerifiedOver,
 } from "./signature.ts";
 export { memoryDedupe, type Claim, type DedupeStore, type MemoryDedupeOptions } from "./dedupe.ts";
+export { sharedDedupe, type SharedDedupeSteps } from "./shared-dedupe.ts";
 export { diagnose, type DiagnoseInput, type Diagnosis, type DiagnosisCode } from "./diagnose.ts";
 export {
   defineEvents,

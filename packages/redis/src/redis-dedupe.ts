@@ -1,4 +1,4 @@
-import type { Claim, DedupeStore } from "@countersign/core";
+import { sharedDedupe, type Claim, type DedupeStore } from "@countersign/core";
 import { checkOptionNames, parseDuration, type Duration, type OptionNames } from "@countersign/protocol";
 import { scriptRunner, type RedisClient } from "./redis-client.ts";
 
@@ -71,54 +71,17 @@ export function redisDedupe(client: RedisClient, options: RedisDedupeOptions = {
   const ttl = milliseconds("ttl", options.ttl ?? "5h");
   const lease = milliseconds("lease", options.lease ?? "1m");
   const timeout = milliseconds("timeout", options.timeout ?? "2s");
-  const claims = new OwnClaims(lease);
-
   const ask = (script: string, key: string, args: readonly string[]): Promise<unknown> =>
     withTimeout(run(script, prefix + key, args), timeout);
 
-  return {
-    async claim(key) {
-      const token = crypto.randomUUID();
-      const claim = asClaim(await ask(CLAIM, key, [token, String(lease)]));
-      if (claim === "new") claims.add(key, token);
-      return claim;
+  return sharedDedupe(
+    {
+      claim: async (key, token) => asClaim(await ask(CLAIM, key, [token, String(lease)])),
+      commit: async (key) => void (await ask(COMMIT, key, [String(ttl)])),
+      release: async (key, token) => void (await ask(RELEASE, key, [token])),
     },
-    async commit(key) {
-      claims.take(key);
-      await ask(COMMIT, key, [String(ttl)]);
-    },
-    async release(key) {
-      const token = claims.take(key);
-      if (token !== undefined) await ask(RELEASE, key, [token]);
-    },
-  };
-}
-
-/** The tokens of the claims that this process holds, until they run out in Redis. */
-class OwnClaims {
-  readonly #lease: number;
-  readonly #claims = new Map<string, { readonly token: string; readonly until: number }>();
-
-  constructor(lease: number) {
-    this.#lease = lease;
-  }
-
-  add(key: string, token: string): void {
-    const now = performance.now();
-    // The oldest come first. A handler that never answers would otherwise leave its token here forever.
-    for (const [oldest, { until }] of this.#claims) {
-      if (until > now) break;
-      this.#claims.delete(oldest);
-    }
-    this.#claims.delete(key);
-    this.#claims.set(key, { token, until: now + this.#lease });
-  }
-
-  take(key: string): string | undefined {
-    const token = this.#claims.get(key)?.token;
-    this.#claims.delete(key);
-    return token;
-  }
+    lease,
+  );
 }
 
 function milliseconds(name: keyof RedisDedupeOptions, value: Duration): number {

@@ -1,4 +1,4 @@
-import type { Claim, DedupeStore } from "@countersign/core";
+import { sharedDedupe, type Claim, type DedupeStore } from "@countersign/core";
 import {
   checkOptionNames,
   checkPort,
@@ -7,7 +7,6 @@ import {
   type OptionNames,
 } from "@countersign/protocol";
 import type { PostgresPool } from "../database/postgres-pool.ts";
-import { OwnClaims } from "./own-claims.ts";
 
 /** Options of {@link postgresDedupe}. */
 export interface PostgresDedupeOptions {
@@ -70,7 +69,6 @@ export function postgresDedupe(pool: PostgresPool, options: PostgresDedupeOption
   const ttl = milliseconds("ttl", options.ttl ?? "5h");
   const lease = milliseconds("lease", options.lease ?? "1m");
   const timeout = milliseconds("timeout", options.timeout ?? "2s");
-  const claims = new OwnClaims(lease);
   const sql = statementsFor(table);
   let created: Promise<unknown> | undefined;
   let sweptAt = performance.now();
@@ -93,24 +91,18 @@ export function postgresDedupe(pool: PostgresPool, options: PostgresDedupeOption
     ask(sql.sweep, []).catch(() => {});
   }
 
-  return {
-    async claim(key) {
-      const token = crypto.randomUUID();
-      const [row] = await ask(sql.claim, [key, token, lease]);
-      const claim = claimOf(row, token);
-      if (claim === "new") claims.add(key, token);
-      sweep();
-      return claim;
+  return sharedDedupe(
+    {
+      async claim(key, token) {
+        const [row] = await ask(sql.claim, [key, token, lease]);
+        sweep();
+        return claimOf(row, token);
+      },
+      commit: async (key) => void (await ask(sql.commit, [key, ttl])),
+      release: async (key, token) => void (await ask(sql.release, [key, token])),
     },
-    async commit(key) {
-      claims.take(key);
-      await ask(sql.commit, [key, ttl]);
-    },
-    async release(key) {
-      const token = claims.take(key);
-      if (token !== undefined) await ask(sql.release, [key, token]);
-    },
-  };
+    lease,
+  );
 }
 
 interface Statements {
