@@ -1,18 +1,17 @@
 import { spawn, spawnSync } from "node:child_process";
-import {
-  chownSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { once } from "node:events";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
+import { guardFolder } from "../../../core/test/support/guard.ts";
+import {
+  asServerUser,
+  freePort,
+  programs,
+  runProgram,
+  serverFile,
+  serverFolder,
+  withSmallDisk,
+} from "./postgres-programs.ts";
 
 /** A PostgreSQL server of the test's own, or the one that POSTGRES_URL names. */
 export interface TestPostgres {
@@ -25,7 +24,20 @@ export interface TestPostgres {
   start(): Promise<void>;
   /** Sends every process of the server a signal. */
   signal(name: NodeJS.Signals): void;
+  /** Makes a standby the primary. */
+  promote(): Promise<void>;
   stop(): Promise<void>;
+}
+
+/** Settings of the server, such as `{ max_connections: "20" }`. It syncs to disk unless `fsync` is "off". */
+export type PostgresSettings = Readonly<Record<string, string>>;
+
+/** What else can be special about a server. */
+export interface PostgresKind {
+  /** The tablespace `small` is on a disk of so many megabytes. */
+  readonly smallDisk?: number;
+  /** It begins as a standby of this server, which it copies. */
+  readonly standbyOf?: TestPostgres;
 }
 
 const PASSWORD = "a-password-of-tests";
@@ -33,68 +45,26 @@ const PASSWORD = "a-password-of-tests";
 /** Why there is no server, for the title of what is skipped. */
 export const NO_POSTGRES = "skipped: this machine has no PostgreSQL server, and POSTGRES_URL is not set";
 
-/** Debian keeps the programs of the server off the PATH. */
-function programs(): string | undefined {
-  const root = "/usr/lib/postgresql";
-  const versions = existsSync(root) ? readdirSync(root).toSorted((a, b) => Number(b) - Number(a)) : [];
-  const folders = [...versions.map((version) => join(root, version, "bin")), "/usr/local/bin", "/usr/bin"];
-  return folders.find((folder) => existsSync(join(folder, "initdb")) && existsSync(join(folder, "postgres")));
-}
-
-/** The server refuses root: its programs then run as the user that Debian makes for it. */
-function asServerUser(program: string, args: readonly string[]): [string, string[]] {
-  if (process.getuid?.() !== 0) return [program, [...args]];
-  return ["setpriv", ["--reuid=postgres", "--regid=postgres", "--clear-groups", "--", program, ...args]];
-}
-
-function idOf(flag: "-u" | "-g"): number {
-  return Number(spawnSync("id", [flag, "postgres"]).stdout.toString());
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-function makeCluster(bin: string): string {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-postgres-"));
-  const passwordFile = join(folder, "password");
-  writeFileSync(passwordFile, PASSWORD);
-  if (process.getuid?.() === 0)
-    for (const path of [folder, passwordFile]) chownSync(path, idOf("-u"), idOf("-g"));
-  const args = [
-    "-D",
-    join(folder, "data"),
-    "-U",
-    "countersign",
-    "--pwfile",
-    passwordFile,
-    "-E",
-    "UTF8",
-    "--no-sync",
-  ];
-  const [command, given] = asServerUser(join(bin, "initdb"), [...args, "--locale=C", "-A", "scram-sha-256"]);
-  const made = spawnSync(command, given, { cwd: folder });
-  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr.toString()}`);
-  return folder;
-}
-
 /**
- * Starts PostgreSQL on a free port with a folder of its own; undefined where the system has none.
- *
- * @param settings Settings of the server, such as `{ max_connections: "20" }`. It syncs to disk unless `fsync` is "off".
+ * Starts PostgreSQL on a free port with a folder of its own; undefined where the system has none. It ends with this process,
+ * whatever ends that.
  */
 export async function startPostgres(
-  settings: Readonly<Record<string, string>> = {},
+  settings: PostgresSettings = {},
+  { smallDisk, standbyOf }: PostgresKind = {},
 ): Promise<TestPostgres | undefined> {
   const given = process.env["POSTGRES_URL"];
-  if (given !== undefined && Object.keys(settings).length === 0) return existing(given);
+  const isSpecial = Object.keys(settings).length > 0 || smallDisk !== undefined || standbyOf !== undefined;
+  if (given !== undefined && !isSpecial) return existing(given);
   const bin = programs();
   if (bin === undefined) return undefined;
-  const [folder, port] = [makeCluster(bin), await freePort()];
+  const [folder, port] = [serverFolder(), await freePort()];
+  const guard = guardFolder(folder);
+  const [data, disk] = [join(folder, "data"), join(folder, "disk")];
+  if (standbyOf === undefined) makeCluster(bin, folder, data);
+  else
+    runProgram(join(bin, "pg_basebackup"), ["-d", standbyOf.url, "-D", data, "-R", "-X", "stream"], folder);
+  if (smallDisk !== undefined) mkdirSync(disk);
   const url = `postgres://countersign:${PASSWORD}@127.0.0.1:${port}/postgres`;
   const options = {
     listen_addresses: "127.0.0.1",
@@ -102,10 +72,10 @@ export async function startPostgres(
     port: String(port),
     ...settings,
   };
-  const data = join(folder, "data");
+  const flags = Object.entries(options).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const server = asServerUser(join(bin, "postgres"), ["-D", data, ...flags]);
+  const [command, ...args] = smallDisk === undefined ? server : withSmallDisk(disk, smallDisk, server);
   const start = async (): Promise<void> => {
-    const flags = Object.entries(options).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-    const [command, args] = asServerUser(join(bin, "postgres"), ["-D", data, ...flags]);
     spawn(command, args, { cwd: folder, stdio: "ignore", detached: true }).unref();
     await answers(url);
   };
@@ -113,25 +83,28 @@ export async function startPostgres(
     const file = join(data, "postmaster.pid");
     return existsSync(file) ? Number(readFileSync(file, "utf8").split("\n")[0]) : undefined;
   };
-  const signal = (name: NodeJS.Signals): void => {
-    const postmaster = pid();
-    if (postmaster !== undefined) for (const one of [postmaster, ...childrenOf(postmaster)]) kill(one, name);
-  };
   await start();
+  if (smallDisk !== undefined) await ask(url, `CREATE TABLESPACE small LOCATION '${disk}'`);
   return {
     url,
     port,
     pid,
     start,
-    signal,
-    async stop() {
+    signal(name) {
       const postmaster = pid();
-      signal("SIGCONT");
-      signal("SIGKILL");
-      if (postmaster !== undefined) await ended(postmaster);
-      rmSync(folder, { recursive: true, force: true });
+      if (postmaster !== undefined)
+        for (const one of [postmaster, ...childrenOf(postmaster)]) kill(one, name);
     },
+    promote: async () => void (await ask(url, "SELECT pg_promote()")),
+    stop: () => guard.end(),
   };
+}
+
+function makeCluster(bin: string, folder: string, data: string): void {
+  const passwordFile = join(folder, "password");
+  serverFile(passwordFile, PASSWORD);
+  const who = ["-U", "countersign", "--pwfile", passwordFile, "-A", "scram-sha-256"];
+  runProgram(join(bin, "initdb"), ["-D", data, ...who, "-E", "UTF8", "--no-sync", "--locale=C"], folder);
 }
 
 function existing(url: string): TestPostgres {
@@ -145,22 +118,16 @@ function existing(url: string): TestPostgres {
     pid: () => undefined,
     start: async () => refuse(),
     signal: refuse,
+    promote: async () => refuse(),
     stop: async () => {},
   };
 }
 
-function kill(pid: number, signal: NodeJS.Signals | 0): boolean {
+function kill(pid: number, signal: NodeJS.Signals): void {
   try {
-    return process.kill(pid, signal);
+    process.kill(pid, signal);
   } catch {
-    return false;
-  }
-}
-
-async function ended(pid: number): Promise<void> {
-  for (;;) {
-    if (!kill(pid, 0)) return;
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    // It has ended.
   }
 }
 
@@ -169,13 +136,24 @@ function childrenOf(pid: number): readonly number[] {
   return found.split("\n").flatMap((line) => (line.trim() === "" ? [] : [Number(line)]));
 }
 
+/** Runs one command on a connection of its own. */
+export async function ask<Row>(url: string, text: string): Promise<readonly Row[]>;
+export async function ask(url: string, text: string): Promise<readonly unknown[]> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    return (await client.query(text)).rows as readonly unknown[];
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
 /** Connects until the server answers. */
 async function answers(url: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
-    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
     try {
-      await client.connect();
-      await client.end();
+      await ask(url, "SELECT 1");
       return;
     } catch (error) {
       if (attempt === 400) throw error;
