@@ -1,6 +1,7 @@
 /** The commands. */
 export type CommandName =
   | "serve"
+  | "work"
   | "send"
   | "certify"
   | "verify"
@@ -13,6 +14,7 @@ export type CommandName =
 /** The examples of each command's help. The tests run each of them unchanged. */
 export const COMMAND_EXAMPLES: Readonly<Record<CommandName, readonly string[]>> = {
   serve: ["countersign serve --to http://localhost:3000/webhooks --secret dev"],
+  work: ["countersign work --store postgres://countersign:secret@127.0.0.1:5432/countersign"],
   send: [
     "countersign send track --to http://localhost:3000/webhooks --secret dev --set properties.plan=pro",
     "countersign send delete --to http://localhost:3000/webhooks --secret dev --set userId=u-7",

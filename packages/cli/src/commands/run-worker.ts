@@ -1,3 +1,4 @@
+import type { Duration } from "@countersign/protocol";
 import { createSender, type Sender } from "@countersign/sender";
 import { messageOf } from "../errors/usage-error.ts";
 import { untilToldToStop } from "../terminal/signals.ts";
@@ -7,6 +8,7 @@ import { openSharedStore, placeOf } from "./shared-store.ts";
 /** The options of `countersign work`, as commander reads them. */
 export interface WorkFlags {
   readonly store: string;
+  readonly keepFor?: Duration;
   readonly blockPrivateNetworks?: boolean;
   readonly drain: number;
   readonly json?: boolean;
@@ -17,11 +19,11 @@ type Report = (event: string, sentence: string, fields?: Readonly<Record<string,
 
 /** Delivers until it is told to stop. Resolves to the exit code. */
 export async function work(flags: WorkFlags, terminal: Terminal): Promise<number> {
-  const { store: url, blockPrivateNetworks, drain, json = false } = flags;
+  const { store: url, keepFor, blockPrivateNetworks, drain, json = false } = flags;
   const report: Report = (event, sentence, fields = {}) =>
     terminal.print(json ? jsonLine({ event, ...fields }) : printable(sentence));
   const stop = untilToldToStop();
-  const store = await openSharedStore(url);
+  const store = await openSharedStore(url, keepFor);
   const sender = await createSender({ sources: "shared", store, blockPrivateNetworks });
   tell(sender, report);
   const sources = sender.settings.sources.map(({ name }) => name);

@@ -1,10 +1,9 @@
 import { Command, Option } from "commander";
-import { secondsArgument } from "./arguments.ts";
+import { durationArgument, secondsArgument } from "./arguments.ts";
+import { examples } from "./examples.ts";
 import type { WorkFlags } from "./run-worker.ts";
 import { storeOption } from "./shared-store.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-
-const EXAMPLE = "countersign work --store postgres://countersign:secret@127.0.0.1:5432/countersign";
 
 /** `countersign work` */
 export function workCommand(terminal: Terminal, exit: (code: number) => void): Command {
@@ -14,6 +13,11 @@ export function workCommand(terminal: Terminal, exit: (code: number) => void): C
       "Delivers what the servers on a store accept, and listens on no port. Run it on as many machines as you like: they divide the concurrency of each destination among them. Its settings are those of the store, and change with them.",
     )
     .addOption(storeOption("the PostgreSQL database that the servers use").makeOptionMandatory())
+    .option(
+      "--keep-for <time>",
+      "how long finished deliveries are kept (default: 7d); give every process on the store the same",
+      durationArgument,
+    )
     .option("--block-private-networks", "refuse to forward to private networks and this machine")
     .addOption(
       new Option("--drain <seconds>", "how long attempts may take to finish after SIGTERM")
@@ -21,7 +25,7 @@ export function workCommand(terminal: Terminal, exit: (code: number) => void): C
         .default(10_000, "10"),
     )
     .option("--json", "print JSON lines")
-    .addHelpText("after", `\nExample:\n  ${EXAMPLE}`)
+    .addHelpText("after", examples("work"))
     .action(async (flags: WorkFlags) => {
       // Loaded only now, so that help and the other commands do not wait for the driver.
       const { work } = await import("./run-worker.ts");

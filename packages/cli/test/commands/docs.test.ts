@@ -5,16 +5,33 @@ import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { sign } from "@countersign/core";
 import { FAULTS } from "@countersign/sender/faults";
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { REJECTION_REASONS } from "@countersign/server";
 import { COMMAND_EXAMPLES } from "../../src/commands/examples.ts";
 import { runCommand, startServe } from "../support/command.ts";
 import { send } from "../../../server/test/support/http.ts";
 import { startReceiver } from "../../../server/test/support/receiver.ts";
+import { ask, NO_POSTGRES, startPostgres } from "../../../postgres/test/support/start-postgres.ts";
 import { cleanUp, closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
 
 const packageRoot = fileURLToPath(new URL("../..", import.meta.url));
 const guide = readFileSync(join(packageRoot, "../../docs/cli.md"), "utf8");
+
+/** The database of the examples: its user, password and name are theirs. */
+const database = await startPostgres({ fsync: "off" });
+
+beforeAll(async () => {
+  if (database === undefined) return;
+  await ask(database.url, "CREATE DATABASE countersign");
+  await ask(database.url, "ALTER ROLE countersign PASSWORD 'secret'");
+});
+
+afterAll(() => database?.stop());
+
+/** An example that cannot run here; the names of tests say why. */
+function lacksDatabase(text: string): boolean {
+  return database === undefined && text.includes("countersign work");
+}
 
 /** Where the receiver listens for which the examples name port 3000. The servers get any port that is free. */
 let receiverPort: string;
@@ -45,7 +62,7 @@ async function serverPortFor(script: string): Promise<string> {
 
 /** Runs a script as it stands. One that serves is sent an event once it listens, and is then told to stop. */
 async function runScript(script: string): Promise<Run> {
-  const moved = `3000=${receiverPort},4010=${await serverPortFor(script)},4011=0,4020=0`;
+  const moved = `3000=${receiverPort},4010=${await serverPortFor(script)},4011=0,4020=0,5432=${database?.port ?? 0}`;
   const PATH = [join(cwd, "bin"), process.env["PATH"]].join(delimiter);
   const child = spawn("sh", ["-e", "-c", script], {
     cwd,
@@ -80,6 +97,10 @@ async function runScript(script: string): Promise<Run> {
     await vi.waitFor(() => expect(output).toMatch(/verified 204 track "Ordered" of u/));
     stop("SIGTERM");
   }
+  if (script.includes("countersign work")) {
+    await vi.waitFor(() => expect(output).toContain("Works on the store"), { timeout: 20_000 });
+    stop("SIGTERM");
+  }
   const [code] = await closed;
   return { code, output };
 }
@@ -106,7 +127,9 @@ function examplesOf(markdown: string): readonly Example[] {
   return [...blocks].map(([, note, language = "", text = ""]) => ({ note, language, text }));
 }
 
-describe("docs/cli.md", () => {
+const without = database === undefined ? `, without work: ${NO_POSTGRES}` : "";
+
+describe(`docs/cli.md${without}`, () => {
   it("says what happens when its examples are run word for word, one after the other", async () => {
     const examples = examplesOf(guide).filter(({ text }) => !text.startsWith("npm install"));
     let run: Run | undefined;
@@ -115,8 +138,9 @@ describe("docs/cli.md", () => {
       if (language === "ts") writeFileSync(join(cwd, note?.replace("file: ", "") ?? ""), text);
       else if (language === "text") expect(run?.output).toMatch(patternOf(text));
       else {
+        if (lacksDatabase(text)) continue;
         run = await runScript(text);
-        const serves = /countersign (?:serve|listen)/.test(text);
+        const serves = /countersign (?:serve|listen|work)/.test(text);
         const expected = serves ? null : Number(note?.replace("exit: ", "") ?? 0);
         expect({ text, code: run.code, output: expect.any(String) }).toEqual({
           text,
@@ -126,7 +150,7 @@ describe("docs/cli.md", () => {
         ran.push(text);
       }
     }
-    expect(ran).toHaveLength(14);
+    expect(ran).toHaveLength(database === undefined ? 14 : 15);
   }, 60_000);
 
   it("lists every reason for which a message is rejected", () => {
@@ -146,7 +170,7 @@ describe("docs/cli.md", () => {
   });
 });
 
-describe("--help", () => {
+describe(`--help${without}`, () => {
   it.each(Object.entries(COMMAND_EXAMPLES))("of %s has examples", async (command, examples) => {
     const { code, stdout } = await runCommand([command, "--help"]);
     expect(code).toBe(0);
@@ -175,10 +199,11 @@ describe("--help", () => {
       writeFileSync(join(cwd, "calls.jsonl"), `${JSON.stringify(call)}\n`);
       writeFileSync(join(cwd, "traffic.jsonl"), `${JSON.stringify({ headers, body })}\n`);
       for (const example of examples) {
+        if (lacksDatabase(example)) continue;
         const { code, output } = await runScript(example);
         expect({ example, code, output }).toEqual({
           example,
-          code: /countersign (?:serve|listen)/.test(example) ? null : 0,
+          code: /countersign (?:serve|listen|work)/.test(example) ? null : 0,
           output,
         });
       }

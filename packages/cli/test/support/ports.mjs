@@ -8,6 +8,7 @@ const moved = new Map(
 
 /** Node hands connect() its arguments as a list that is marked by a symbol; the mark must stay. */
 function move(argument) {
+  if (typeof argument === "number") return moved.get(argument) ?? argument;
   if (Array.isArray(argument)) argument[0] = move(argument[0]);
   const to = typeof argument === "object" ? moved.get(Number(argument?.port)) : undefined;
   return to === undefined ? argument : { ...argument, port: to };
