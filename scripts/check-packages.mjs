@@ -1,6 +1,6 @@
-// Checks what would be published: packs every public package, has publint and attw judge each tarball, installs all of
-// them as a user would, loads every entry point with import and with require(), and sends a message through them, on Node
-// 20, 22 and 24.
+// Checks what would be published: packs every public package, has publint and attw judge each tarball, then installs all of
+// them into empty projects, one of ES modules and one of CommonJS for each of Node 20, 22 and 24. There it loads every entry
+// point, and sends a message and a forgery through them.
 // Prints a line for each check and ends with "N passed, N failed".
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
-const run = promisify(execFile);
+const execute = promisify(execFile);
 const root = fileURLToPath(new URL("..", import.meta.url));
 const NODE_VERSIONS = ["20", "22", "24"];
 
@@ -30,8 +30,50 @@ main().catch((error) => {
 });
 `;
 
+/** The two kinds of project: how each loads the packages. */
+const KINDS = {
+  module: {
+    type: "module",
+    title: "ES module",
+    imports: `import { verifyWebhook } from "@countersign/express";
+import { createTestSender } from "@countersign/sender/testing";
+import express from "express";`,
+    load: (names) =>
+      `for (const name of ${names}) if (Object.keys(await import(name)).length === 0) throw new Error(name + " exports nothing");`,
+  },
+  commonjs: {
+    type: "commonjs",
+    title: "CommonJS",
+    imports: `const { verifyWebhook } = require("@countersign/express");
+const { createTestSender } = require("@countersign/sender/testing");
+const express = require("express");`,
+    load: (names) =>
+      `for (const name of ${names}) if (Object.keys(require(name)).length === 0) throw new Error(name + " exports nothing");`,
+  },
+};
+
 let passed = 0;
 let failed = 0;
+
+/** Runs a command; on Windows through its shell, because npm, npx and pnpm are command files there. */
+function run(command, args, options) {
+  if (process.platform !== "win32") return execute(command, args, options);
+  return execute(command, args.map(quoted), { ...options, shell: true });
+}
+
+function quoted(text) {
+  return /^[\w@./:=\\-]+$/.test(text) ? text : `"${text.replaceAll('"', String.raw`\"`)}"`;
+}
+
+/** Runs a command in a project with a version of Node, and says which one it was. */
+async function onNode(version, cwd, command) {
+  const { stdout } = await run("npx", ["-y", "-p", `node@${version}`, "-c", `node -p process.version && ${command}`], {
+    cwd,
+  });
+  const [used = ""] = stdout.split("\n");
+  if (!used.startsWith(`v${version}.`)) throw new Error(`it ran on ${used}`);
+  return used;
+}
 
 async function check(name, action) {
   try {
@@ -81,7 +123,7 @@ try {
         cwd: root,
       });
     });
-    await check(`${manifest.name}: holds a licence, a README and the build, and nothing else`, async () => {
+    await check(`${manifest.name}: contains a licence, a README and the build, and nothing else`, async () => {
       const { stdout } = await run("tar", ["-tzf", tarball]);
       for (const file of [
         "package/LICENSE",
@@ -96,59 +138,29 @@ try {
     });
   }
 
-  const consumer = join(work, "consumer");
-  await mkdir(consumer);
   const files = Object.fromEntries(Object.entries(tarballs).map(([name, path]) => [name, `file:${path}`]));
   // The optional ones too: some entry points need them.
   const peers = Object.fromEntries(
     packages.flatMap(({ manifest }) => Object.entries(manifest.peerDependencies ?? {})),
   );
-  await writeFile(
-    join(consumer, "package.json"),
-    JSON.stringify({ private: true, dependencies: { ...peers, ...files }, overrides: files }),
-  );
-  await check("every tarball installs with npm", async () => {
-    await run("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts"], { cwd: consumer });
-  });
-
-  const names = JSON.stringify(packages.flatMap(({ manifest }) => entryPoints(manifest)));
-  await writeFile(
-    join(consumer, "imports.mjs"),
-    `for (const name of ${names}) if (Object.keys(await import(name)).length === 0) throw new Error(name + " exports nothing");`,
-  );
-  await writeFile(
-    join(consumer, "requires.cjs"),
-    `for (const name of ${names}) if (Object.keys(require(name)).length === 0) throw new Error(name + " exports nothing");`,
-  );
-  await writeFile(
-    join(consumer, "round-trip.mjs"),
-    `import { verifyWebhook } from "@countersign/express";
-import { createTestSender } from "@countersign/sender/testing";
-import express from "express";
-${ROUND_TRIP}`,
-  );
-  await writeFile(
-    join(consumer, "round-trip.cjs"),
-    `const { verifyWebhook } = require("@countersign/express");
-const { createTestSender } = require("@countersign/sender/testing");
-const express = require("express");
-${ROUND_TRIP}`,
-  );
+  const dependencies = { ...peers, ...files };
+  const names = packages.flatMap(({ manifest }) => entryPoints(manifest));
   for (const version of NODE_VERSIONS) {
-    for (const [script, title] of [
-      ["imports.mjs", "every entry point loads by import"],
-      ["requires.cjs", "every entry point loads by require"],
-      ["round-trip.mjs", "a message makes the round trip in an ES module"],
-      ["round-trip.cjs", "a message makes the round trip in CommonJS"],
-    ]) {
-      await check(`${title} on Node ${version}`, async () => {
-        const command = `node -p process.version && node ${script}`;
-        const { stdout } = await run("npx", ["-y", "-p", `node@${version}`, "-c", command], {
-          cwd: consumer,
-        });
-        if (!stdout.startsWith(`v${version}.`)) throw new Error(`it ran on ${stdout}`);
-        return stdout.trim();
-      });
+    for (const kind of Object.values(KINDS)) {
+      const project = join(work, `${kind.type}-${version}`);
+      await mkdir(project);
+      const manifest = { private: true, type: kind.type, dependencies, overrides: files };
+      await writeFile(join(project, "package.json"), JSON.stringify(manifest));
+      await writeFile(join(project, "load.js"), kind.load(JSON.stringify(names)));
+      await writeFile(join(project, "round-trip.js"), `${kind.imports}\n${ROUND_TRIP}`);
+      const where = `in an empty ${kind.title} project on Node ${version}`;
+      await check(`every tarball installs ${where}`, () =>
+        onNode(version, project, "npm install --no-audit --no-fund --ignore-scripts --prefer-offline"),
+      );
+      await check(`every entry point loads ${where}`, () => onNode(version, project, "node load.js"));
+      await check(`a message makes the round trip ${where}`, () =>
+        onNode(version, project, "node round-trip.js"),
+      );
     }
   }
 } finally {

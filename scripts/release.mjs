@@ -1,14 +1,15 @@
 // Publishes every public package with provenance: a signed statement of the repository, commit and workflow that built it.
 // Run by the release workflow.
 //   node release.mjs             publishes what is built here, under the tag of this commit
-//   node release.mjs --dry-run   rehearses a release in a copy, and publishes nothing
-import { spawnSync } from "node:child_process";
+//   node release.mjs --dry-run   rehearses a release in a copy of the last commit, and publishes nothing
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
+const isWindows = process.platform === "win32";
 const PUBLISH = [
   "--filter",
   "./packages/*",
@@ -19,10 +20,22 @@ const PUBLISH = [
   "--no-git-checks",
 ];
 
-if (process.argv.includes("--dry-run")) rehearse();
-else publish();
+/** Stands for the address of the repository in a rehearsal, until package.json has one. */
+const EXAMPLE_ADDRESS = "https://git.example/OWNER/REPOSITORY";
 
-function publish() {
+/** A step of the release that did not succeed. The message says what to do. */
+class ReleaseError extends Error {}
+
+try {
+  if (process.argv.includes("--dry-run")) await rehearse();
+  else await publish();
+} catch (error) {
+  if (!(error instanceof ReleaseError)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+}
+
+async function publish() {
   const { GITHUB_SERVER_URL, GITHUB_REPOSITORY, GITHUB_REF_NAME = "" } = process.env;
   if (!GITHUB_SERVER_URL || !GITHUB_REPOSITORY) {
     console.error(
@@ -32,40 +45,95 @@ function publish() {
   }
   for (const { manifest } of publicPackages(root)) {
     if (GITHUB_REF_NAME === `v${manifest.version}`) continue;
-    console.error(`${manifest.name} has version ${manifest.version}, but the tag is ${GITHUB_REF_NAME}.`);
-    process.exit(1);
+    throw new ReleaseError(
+      `${manifest.name} has version ${manifest.version}, but the tag is ${GITHUB_REF_NAME}. Run pnpm changeset version, commit, and tag that commit.`,
+    );
   }
-  nameTheRepository(root, `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}`);
-  run(root, "pnpm", [...PUBLISH, "--provenance"]);
+  nameTheRepository(root, homepage() || `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}`);
+  await run(root, "pnpm", [...PUBLISH, "--provenance"]);
 }
 
-/** Does everything that a release does, in a copy of the last commit, up to the upload. */
-function rehearse() {
+/** Does everything that a release does, in a copy of the last commit, up to the upload. Ends with a table of the steps. */
+async function rehearse() {
+  const before = stateOfWorkTree();
   const copy = mkdtempSync(join(tmpdir(), "countersign-release-"));
-  try {
-    run(root, "git", ["clone", "--quiet", "--no-hardlinks", root, copy]);
-    run(copy, "pnpm", ["install", "--frozen-lockfile", "--prefer-offline"]);
-    run(copy, "pnpm", ["exec", "changeset", "version"]);
-    const versions = new Set(publicPackages(copy).map(({ manifest }) => manifest.version));
-    if (versions.size !== 1) fail(`The packages have several versions: ${[...versions].join(", ")}.`);
-    for (const { folder, manifest } of publicPackages(copy)) {
-      if (!existsSync(join(folder, "CHANGELOG.md")))
-        fail(`${manifest.name} has no changelog. Describe the change with pnpm changeset.`);
+  const rows = [];
+  const step = async (name, action) => {
+    console.log(`\n== ${name}`);
+    const startedAt = Date.now();
+    try {
+      rows.push([name, await action(), seconds(startedAt)]);
+    } catch (error) {
+      rows.push([name, "FAILED", seconds(startedAt)]);
+      throw error;
     }
-    console.log(`Version ${[...versions].join()} in step, each package with its changelog`);
-    const { homepage } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-    if (homepage) nameTheRepository(copy, homepage);
-    else
-      console.log(
-        '"homepage" in package.json is empty: the release workflow fills in the address of its repository',
-      );
-    run(copy, "pnpm", ["run", "build"]);
-    run(copy, "pnpm", ["run", "check:packages"]);
-    run(copy, "pnpm", [...PUBLISH, "--dry-run"]);
-    console.log("Rehearsed; nothing was published.");
+  };
+  try {
+    await step("copy of the last commit, installed", () => install(copy));
+    await step("versions in step, changelogs", () => setVersions(copy));
+    await step("repository, homepage, bugs", () => {
+      nameTheRepository(copy, homepage() || EXAMPLE_ADDRESS);
+      return homepage() || `${EXAMPLE_ADDRESS}: "homepage" in package.json is empty`;
+    });
+    await step("build", () => build(copy));
+    await step("tarballs, empty projects on Node 20, 22, 24", () => checkPackages(copy));
+    await step("upload", () => packUp(copy));
+    rows.push(["provenance", "not rehearsed: the registry checks it, and only the workflow can sign it", ""]);
+    await step("this folder", () => {
+      if (stateOfWorkTree() !== before) throw new ReleaseError("The rehearsal changed files of this folder.");
+      return before === "" ? "clean, as before" : "as before; what is not committed is not in the rehearsal";
+    });
   } finally {
     rmSync(copy, { recursive: true, force: true });
+    printTable(rows);
   }
+  console.log("\nRehearsed; nothing was published.");
+}
+
+async function install(copy) {
+  await run(root, "git", ["clone", "--quiet", "--no-hardlinks", root, copy]);
+  await run(copy, "pnpm", ["install", "--frozen-lockfile", "--prefer-offline"]);
+  return spawnSync("git", ["rev-parse", "--short", "HEAD"], { cwd: copy, encoding: "utf8" }).stdout.trim();
+}
+
+/** Lets changesets write the versions and the changelogs. */
+async function setVersions(copy) {
+  await run(copy, "pnpm", ["exec", "changeset", "version"]);
+  const packages = publicPackages(copy);
+  const versions = [...new Set(packages.map(({ manifest }) => manifest.version))];
+  if (versions.length !== 1) throw new ReleaseError(`The packages have several versions: ${versions.join(", ")}.`);
+  const [version] = versions;
+  for (const { folder, manifest } of packages) {
+    const file = join(folder, "CHANGELOG.md");
+    if (existsSync(file) && readFileSync(file, "utf8").includes(`## ${version}\n`)) continue;
+    throw new ReleaseError(
+      `${manifest.name} has no entry for ${version} in its changelog. Describe the change with pnpm changeset.`,
+    );
+  }
+  return `${version}, ${packages.length} packages`;
+}
+
+async function build(copy) {
+  await run(copy, "pnpm", ["run", "build"]);
+  return "types, code and page";
+}
+
+async function checkPackages(copy) {
+  const output = await run(copy, "pnpm", ["run", "check:packages"]);
+  return output.trimEnd().split("\n").at(-1);
+}
+
+async function packUp(copy) {
+  const output = await run(copy, "pnpm", [...PUBLISH, "--dry-run"]);
+  const names = publicPackages(copy).map(({ manifest }) => `${manifest.name}@${manifest.version}`);
+  const missing = names.filter((name) => !output.includes(name));
+  if (missing.length > 0) throw new ReleaseError(`These would not be published: ${missing.join(", ")}.`);
+  return `${names.length} packages would be published`;
+}
+
+/** Address of the repository, from the one place where it is written; empty until there is a public one. */
+function homepage() {
+  return JSON.parse(readFileSync(join(root, "package.json"), "utf8")).homepage;
 }
 
 /** Writes where each package comes from into its manifest. The registry refuses a provenance of another repository. */
@@ -92,13 +160,46 @@ function publicPackages(folder) {
     .filter(({ manifest }) => !manifest.private);
 }
 
-function run(cwd, command, args) {
-  const { status } = spawnSync(command, args, { cwd, stdio: "inherit", shell: process.platform === "win32" });
-  if (status !== 0) fail(`${command} ${args.join(" ")} failed.`, status ?? 1);
+function stateOfWorkTree() {
+  return spawnSync("git", ["status", "--porcelain"], { cwd: root, encoding: "utf8" }).stdout;
 }
 
-function fail(message, status = 1) {
-  console.error(message);
-  process.exitCode = status;
-  throw new Error(message);
+/**
+ * Runs a command and shows what it prints.
+ *
+ * @returns What it printed.
+ */
+function run(cwd, command, args) {
+  return new Promise((resolve, reject) => {
+    // pnpm is a command file on Windows, which only a shell runs.
+    const child = spawn(command, args, { cwd, shell: isWindows, stdio: ["ignore", "pipe", "pipe"] });
+    let output = "";
+    const take = (to) => (data) => {
+      output += data;
+      to.write(data);
+    };
+    child.stdout.on("data", take(process.stdout));
+    child.stderr.on("data", take(process.stderr));
+    child.once("error", reject);
+    child.once("close", (code) => {
+      if (code === 0) resolve(output);
+      else reject(new ReleaseError(`${command} ${args.join(" ")} failed.`));
+    });
+  });
+}
+
+function seconds(startedAt) {
+  return `${Math.round((Date.now() - startedAt) / 1_000)} s`;
+}
+
+function printTable(rows) {
+  const widths = [0, 1, 2].map((index) => Math.max(...rows.map((row) => row[index].length)));
+  console.log("");
+  for (const row of rows)
+    console.log(
+      row
+        .map((text, index) => text.padEnd(widths[index]))
+        .join("   ")
+        .trimEnd(),
+    );
 }

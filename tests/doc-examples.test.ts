@@ -1,20 +1,11 @@
+import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { findExamples, GUIDES, typeCheck } from "./support/doc-examples.ts";
 
-describe.each([
-  "core",
-  "express",
-  "fastify",
-  "koa",
-  "fetch",
-  "nestjs",
-  "client",
-  "sender",
-  "certify",
-  "server",
-  "cli",
-  GUIDES,
-])("the examples of %s", (name) => {
+/** Every package, the private page apart: its README has no code. */
+const PACKAGES = readdirSync(new URL("../packages", import.meta.url)).filter((name) => name !== "dashboard");
+
+describe.each([...PACKAGES, GUIDES])("the examples of %s", (name) => {
   it("compile, in doc comments and in the README", async () => {
     const examples = await findExamples(name);
     expect(examples.length).toBeGreaterThan(0);

@@ -32,7 +32,8 @@ export async function findExamples(name: string): Promise<DocExample[]> {
   const files = sources
     .filter((file) => (isGuides ? /\.md$/ : /\.tsx?$/).test(file) && !GENERATED.test(file))
     .map((file) => join(source, file));
-  if (existsSync(join(folder, "README.md"))) files.push("README.md");
+  const beside = isGuides ? ["ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md"] : [];
+  files.push(...["README.md", ...beside].filter((file) => existsSync(join(folder, file))));
   const found = files.map(async (file) => {
     const text = await readFile(join(folder, file), "utf8");
     return examplesIn(text, relative(root, join(folder, file)));
@@ -66,6 +67,18 @@ function examplesIn(text: string, file: string): DocExample[] {
  * @returns What the compiler says, with the line of the source that holds the example.
  */
 export async function typeCheck(name: string, examples: readonly DocExample[]): Promise<string[]> {
+  // An augmentation holds for a whole program, so it gets one of its own.
+  const isAugmentation = ({ code }: DocExample): boolean => /^declare module /m.test(code);
+  const groups = [
+    examples.filter((example) => !isAugmentation(example)),
+    ...examples.filter(isAugmentation).map((example) => [example]),
+  ].filter((group) => group.length > 0);
+  const errors: string[] = [];
+  for (const group of groups) errors.push(...(await typeCheckTogether(name, group)));
+  return errors;
+}
+
+async function typeCheckTogether(name: string, examples: readonly DocExample[]): Promise<string[]> {
   const modules = name === GUIDES ? join(root, "tests/node_modules") : join(packages, name, "node_modules");
   await mkdir(modules, { recursive: true });
   // Inside of the package, so that what the package depends on is found; in node_modules, so that no tool looks there.
@@ -119,10 +132,10 @@ async function linkPackages(modules: string): Promise<void> {
   await mkdir(join(modules, "@countersign"), { recursive: true });
   for (const folder of await readdir(packages)) {
     const { name } = await readManifest(folder);
-    await symlink(join(packages, folder), join(modules, name));
+    await symlink(join(packages, folder), join(modules, name), "junction");
   }
   // Which test runner is for apps to choose; the examples use ours.
-  await symlink(join(root, "node_modules/vitest"), join(modules, "vitest"));
+  await symlink(join(root, "node_modules/vitest"), join(modules, "vitest"), "junction");
 }
 
 interface Manifest {
@@ -178,11 +191,13 @@ function asModule({ line, code }: DocExample, exported: ReadonlyMap<string, stri
 
 /** The compiler's errors, one a line. */
 async function compile(project: string): Promise<string[]> {
-  const compiler = join(root, "node_modules/.bin/tsc");
-  const output = await new Promise<string>((resolve) => {
-    execFile(compiler, ["-p", project, "--pretty", "false"], (_error, stdout, stderr) =>
-      resolve(stdout + stderr),
-    );
+  // Not the command in node_modules/.bin, which on Windows is one for a shell.
+  const compiler = join(root, "node_modules/typescript/bin/tsc");
+  const output = await new Promise<string>((resolve, reject) => {
+    execFile(process.execPath, [compiler, "-p", project, "--pretty", "false"], (error, stdout, stderr) => {
+      if (error !== null && stdout + stderr === "") reject(error);
+      else resolve(stdout + stderr);
+    });
   });
   return output.split("\n").filter((line) => line !== "");
 }

@@ -1,15 +1,5 @@
-import { Command, CommanderError } from "commander";
-import { version } from "./version.ts";
-import { certifyCommand } from "./commands/certify.ts";
-import { completionCommand } from "./commands/completion.ts";
-import { explainCommand } from "./commands/explain.ts";
-import { importCommand } from "./commands/import.ts";
-import { listenCommand } from "./commands/listen.ts";
-import { replayCommand } from "./commands/replay.ts";
-import { sendCommand } from "./commands/send.ts";
-import { serveCommand } from "./commands/serve.ts";
-import { verifyCommand } from "./commands/verify.ts";
-import { workCommand } from "./commands/work.ts";
+import { CommanderError } from "commander";
+import { createProgram } from "./program.ts";
 import { printable, type Terminal } from "./terminal/terminal.ts";
 
 /**
@@ -54,53 +44,6 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     terminal.complain(`countersign: This should not happen, please report it: ${lines}`);
     return 1;
   }
-}
-
-function createProgram(terminal: Terminal, exit: (code: number) => void): Command {
-  const program = new Command("countersign")
-    .description("Forward analytics events as signed webhooks, and test the receivers of such webhooks.")
-    .version(version, "--version", "print the version")
-    .addHelpText(
-      "after",
-      "\nExit codes: 0 success, 1 the check failed, 2 wrong usage.\nExample:\n  countersign serve --to http://localhost:3000/webhooks --secret dev",
-    );
-  const commands = [
-    serveCommand,
-    sendCommand,
-    certifyCommand,
-    verifyCommand,
-    replayCommand,
-    listenCommand,
-    importCommand,
-    explainCommand,
-    completionCommand,
-    workCommand,
-  ];
-  for (const make of commands) program.addCommand(make(terminal, exit));
-  for (const command of [program, ...program.commands]) {
-    command.exitOverride().configureOutput({
-      writeOut: (text) => void terminal.stdout.write(text),
-      writeErr: (text) => void terminal.stderr.write(text),
-      outputError: (text, write) => write(`countersign: ${commanderError(text)} ${hint(command)}\n`),
-    });
-  }
-  return program;
-}
-
-/** Commander starts with `error: `, puts suggestions on a separate line, and ends some sentences without a full stop. */
-function commanderError(text: string): string {
-  const sentence = printable(
-    text
-      .replace(/^error: /, "")
-      .trim()
-      .replaceAll(/\s*\n\s*/g, " "),
-  );
-  return /[.)]$/.test(sentence) ? sentence : `${sentence}.`;
-}
-
-function hint(command: Command): string {
-  const name = command.parent ? `countersign ${command.name()}` : "countersign";
-  return `See ${name} --help for the options and an example.`;
 }
 
 function oneLine(message: string): string {

@@ -16,7 +16,7 @@ import { WebhookGuard, type PlatformRequest } from "./webhook-guard.ts";
  * expect an `UnknownMessage`, too:
  *
  * @example
- * ```typescript
+ * ```ts
  * declare module "@countersign/nestjs" {
  *   interface WebhookTypes { allowUnknownTypes: true }
  * }

@@ -122,6 +122,9 @@ interface Example {
   readonly note: string | undefined;
 }
 
+/** Says of output that no command before it printed it. */
+const FROM_ELSEWHERE = "from a longer session";
+
 function examplesOf(markdown: string): readonly Example[] {
   const blocks = markdown.matchAll(/(?:^<!-- (.*) -->\n\n)?^```(\w+)\n([^]*?)^```$/gm);
   return [...blocks].map(([, note, language = "", text = ""]) => ({ note, language, text }));
@@ -131,7 +134,9 @@ const without = database === undefined ? `, without work: ${NO_POSTGRES}` : "";
 
 describe(`docs/cli.md${without}`, () => {
   it("says what happens when its examples are run word for word, one after the other", async () => {
-    const examples = examplesOf(guide).filter(({ text }) => !text.startsWith("npm install"));
+    const examples = examplesOf(guide).filter(
+      ({ text, note }) => !text.startsWith("npm install") && note !== FROM_ELSEWHERE,
+    );
     let run: Run | undefined;
     const ran: string[] = [];
     for (const { language, text, note } of examples) {

@@ -1,0 +1,175 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { createProgram } from "../packages/cli/src/program.ts";
+import { terminalOf } from "../packages/cli/src/terminal/terminal.ts";
+import { blocksOf, documents, read, root, sources, type Block } from "./support/documents.ts";
+
+/** What each kind of block is held to. A block of any other kind would be checked by nothing. */
+const CHECKED_BY: Readonly<Record<string, string>> = {
+  ts: "doc-examples.test.ts compiles it",
+  sh: "this file checks each command",
+  console: "this file checks each command",
+  yaml: "this file parses it",
+  json: "this file parses it",
+  text: "it is output, or a drawing",
+};
+
+const ALL = [...documents(), ...sources()].flatMap(blocksOf);
+const of = (...languages: readonly string[]): readonly Block[] =>
+  ALL.filter(({ language }) => languages.includes(language));
+const place = ({ file, line }: Block): string => `${file}:${line}`;
+
+it("every block of code is of a kind that is checked", () => {
+  expect(ALL.length).toBeGreaterThan(250);
+  const others = ALL.filter(({ language }) => CHECKED_BY[language] === undefined);
+  expect(others.map((block) => `${place(block)}: ${block.language}`)).toEqual([]);
+});
+
+describe("a block of commands", () => {
+  it("names commands and options of countersign that exist, with values that they take", () => {
+    const commands = lines().flatMap(({ at, words }) =>
+      words[0] === "countersign" ? [{ at, args: words.slice(1) }] : [],
+    );
+    expect(commands.length).toBeGreaterThan(40);
+    const problems = commands.flatMap(({ at, args }) => problemOf(args).map((problem) => `${at}: ${problem}`));
+    expect(problems).toEqual([]);
+  });
+
+  it("names scripts that exist", () => {
+    const used = lines().flatMap(({ at, words: [tool = "", first = "", second = ""] }) => {
+      if (!/^p?npm$/.test(tool) || /^(?:install|i|add|exec|ci|dlx|changeset|-|test$|start$)/.test(first)) return [];
+      if (tool === "pnpm" && first === "--filter") return [];
+      return [{ at, script: first === "run" ? second : first }];
+    });
+    const { scripts } = JSON.parse(read("package.json")) as { readonly scripts: Readonly<Record<string, string>> };
+    expect(used.length).toBeGreaterThan(15);
+    expect(used.filter(({ script }) => !Object.hasOwn(scripts, script))).toEqual([]);
+  });
+
+  it("installs packages that are ours, or that some test uses", () => {
+    const installed = lines().flatMap(({ at, words: [tool, verb, ...names] }) =>
+      tool === "npm" && verb === "install"
+        ? names.filter((name) => !name.startsWith("-")).map((name) => ({ at, name }))
+        : [],
+    );
+    const known = knownPackages();
+    expect(installed.length).toBeGreaterThan(30);
+    expect(installed.filter(({ name }) => !known.has(name.replace(/(?<=.)@[^/]+$/, "")))).toEqual([]);
+  });
+
+  it("runs nothing else but tools that a reader has", () => {
+    const tools = new Set(
+      "bash cd countersign curl docker echo git kill mkdir node npm npx openssl pnpm printf source".split(" "),
+    );
+    const others = lines().filter(({ words }) => !tools.has(words[0] ?? ""));
+    expect(others.map(({ at, words }) => `${at}: ${words.join(" ")}`)).toEqual([]);
+  });
+});
+
+it("every block of YAML and JSON can be read", () => {
+  for (const block of of("yaml")) expect(() => parse(block.text) as unknown, place(block)).not.toThrow();
+  for (const block of of("json")) expect(() => JSON.parse(block.text) as unknown, place(block)).not.toThrow();
+  expect(of("yaml").length).toBeGreaterThan(1);
+});
+
+it("a workflow passes only inputs that the action has", () => {
+  const { inputs, outputs } = parse(read("action.yml")) as Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  const guide = read("docs/guides/ci.md");
+  const steps = of("yaml")
+    .map(({ text }) => parse(text) as { readonly jobs?: Readonly<Record<string, { readonly steps: readonly Step[] }>> })
+    .flatMap(({ jobs = {} }) => Object.values(jobs).flatMap((job) => job.steps))
+    .filter(({ uses }) => uses?.startsWith("OWNER/REPOSITORY"));
+  expect(steps.length).toBeGreaterThan(0);
+  for (const { with: given = {} } of steps)
+    expect(Object.keys(given).filter((name) => !Object.hasOwn(inputs ?? {}, name))).toEqual([]);
+  const names = [...Object.keys(inputs ?? {}), ...Object.keys(outputs ?? {})];
+  expect(names.filter((name) => !guide.includes(`\`${name}\``))).toEqual([]);
+});
+
+it("the command's README shows what its guide shows", () => {
+  const [output] = blocksOf("packages/cli/README.md").filter(({ language }) => language === "text");
+  expect(read("docs/cli.md")).toContain(output?.text);
+});
+
+interface Step {
+  readonly uses?: string;
+  readonly with?: Readonly<Record<string, unknown>>;
+}
+
+interface CommandLine {
+  readonly at: string;
+  /** Without `npx` and variables in front. */
+  readonly words: readonly string[];
+}
+
+/** Each command of the blocks, by its words. A pipe divides commands; a line that ends with a backslash goes on. */
+function lines(): readonly CommandLine[] {
+  return of("sh", "console").flatMap((block) => {
+    const text = block.text.replaceAll(/\\\n\s*/g, " ").replaceAll(/^\$ /gm, "");
+    return text.split("\n").flatMap((line) =>
+      parts(line).map((words) => ({ at: `${place(block)}`, words: withoutPrefix(words) })),
+    );
+  }).filter(({ words }) => words.length > 0);
+}
+
+function withoutPrefix(words: readonly string[]): readonly string[] {
+  const start = words.findIndex((word) => !/^[A-Z_0-9]+=/.test(word));
+  const rest = start === -1 ? [] : words.slice(start);
+  return rest[0] === "npx" ? rest.slice(rest[1] === "-y" ? 2 : 1) : rest;
+}
+
+/** The words of each command of a line, as a shell divides them. Comments and redirections are left out. */
+function parts(line: string): readonly (readonly string[])[] {
+  const commands: string[][] = [[]];
+  const pattern = /\s*(?:(#.*$)|(\|\||&&|[|;&])|>>?\s*\S+|<\s*\S+|((?:'[^']*'|"(?:\\.|[^"])*"|\\.|[^\s'"|;&<>])+))/gy;
+  for (let match = pattern.exec(line); match !== null; match = pattern.exec(line)) {
+    const [, comment, divider, word] = match;
+    if (comment !== undefined) break;
+    if (divider !== undefined) commands.push([]);
+    else if (word !== undefined) commands.at(-1)?.push(unquoted(word));
+  }
+  return commands;
+}
+
+function unquoted(word: string): string {
+  return word.replaceAll(/'([^']*)'|"((?:\\.|[^"])*)"|\\(.)/g, (_, single?: string, double?: string, escaped?: string) =>
+    single ?? double?.replaceAll(/\\(["\\$])/g, "$1") ?? escaped ?? "",
+  );
+}
+
+/** Why the command line refuses these arguments; nothing if it does not. No command runs. */
+function problemOf(args: readonly string[]): readonly string[] {
+  const errors: string[] = [];
+  const program = createProgram(terminalOf(process), () => {});
+  for (const command of program.commands) {
+    command.action(() => {});
+    command.configureOutput({ writeErr: (text) => errors.push(text.trim()), writeOut: () => {} });
+  }
+  try {
+    program.parse(args, { from: "user" });
+  } catch (error) {
+    const isHelp = error instanceof Error && "exitCode" in error && error.exitCode === 0;
+    return isHelp ? [] : [errors.join(" ") || String(error)];
+  }
+  return [];
+}
+
+/** Every package that some manifest of the workspace names. */
+function knownPackages(): ReadonlySet<string> {
+  const folders = ["packages", "examples"].flatMap((folder) =>
+    readdirSync(join(root, folder)).map((name) => `${folder}/${name}/package.json`),
+  );
+  const manifests = ["package.json", "tests/package.json", "bench/package.json", ...folders]
+    .filter((file) => existsSync(join(root, file)))
+    .map((file) => JSON.parse(read(file)) as Readonly<Record<string, unknown>>);
+  return new Set(
+    manifests.flatMap((manifest) => [
+      String(manifest["name"]),
+      ...["dependencies", "devDependencies", "peerDependencies"].flatMap((field) =>
+        Object.keys((manifest[field] ?? {}) as object),
+      ),
+    ]),
+  );
+}
