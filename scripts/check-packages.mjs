@@ -67,9 +67,13 @@ function quoted(text) {
 
 /** Runs a command in a project with a version of Node, and says which one it was. */
 async function onNode(version, cwd, command) {
-  const { stdout } = await run("npx", ["-y", "-p", `node@${version}`, "-c", `node -p process.version && ${command}`], {
-    cwd,
-  });
+  const { stdout } = await run(
+    "npx",
+    ["-y", "-p", `node@${version}`, "-c", `node -p process.version && ${command}`],
+    {
+      cwd,
+    },
+  );
   const [used = ""] = stdout.split("\n");
   if (!used.startsWith(`v${version}.`)) throw new Error(`it ran on ${used}`);
   return used;
@@ -123,19 +127,22 @@ try {
         cwd: root,
       });
     });
-    await check(`${manifest.name}: contains a licence, a README and the build, and nothing else`, async () => {
-      const { stdout } = await run("tar", ["-tzf", tarball]);
-      for (const file of [
-        "package/LICENSE",
-        "package/README.md",
-        "package/dist/index.js",
-        "package/dist/index.d.ts",
-      ]) {
-        if (!stdout.split("\n").includes(file)) throw new Error(`${file} is not in the tarball`);
-      }
-      if (/tsbuildinfo|\/test\/|\/bench\//.test(stdout))
-        throw new Error("build state or tests are in the tarball");
-    });
+    await check(
+      `${manifest.name}: contains a licence, a README and the build, and nothing else`,
+      async () => {
+        const { stdout } = await run("tar", ["-tzf", tarball]);
+        for (const file of [
+          "package/LICENSE",
+          "package/README.md",
+          "package/dist/index.js",
+          "package/dist/index.d.ts",
+        ]) {
+          if (!stdout.split("\n").includes(file)) throw new Error(`${file} is not in the tarball`);
+        }
+        if (/tsbuildinfo|\/test\/|\/bench\//.test(stdout))
+          throw new Error("build state or tests are in the tarball");
+      },
+    );
   }
 
   const files = Object.fromEntries(Object.entries(tarballs).map(([name, path]) => [name, `file:${path}`]));

@@ -80,8 +80,10 @@ async function rehearse() {
     await step("upload", () => packUp(copy));
     rows.push(["provenance", "not rehearsed: the registry checks it, and only the workflow can sign it", ""]);
     await step("this folder", () => {
-      if (stateOfWorkTree() !== before) throw new ReleaseError("The rehearsal changed files of this folder.");
-      return before === "" ? "clean, as before" : "as before; what is not committed is not in the rehearsal";
+      const after = stateOfWorkTree();
+      if (before !== "") return "had changes before; what is not committed was not rehearsed";
+      if (after === "") return "clean, as before";
+      throw new ReleaseError(`These files changed during the rehearsal:\n${after}`);
     });
   } finally {
     rmSync(copy, { recursive: true, force: true });
@@ -101,7 +103,8 @@ async function setVersions(copy) {
   await run(copy, "pnpm", ["exec", "changeset", "version"]);
   const packages = publicPackages(copy);
   const versions = [...new Set(packages.map(({ manifest }) => manifest.version))];
-  if (versions.length !== 1) throw new ReleaseError(`The packages have several versions: ${versions.join(", ")}.`);
+  if (versions.length !== 1)
+    throw new ReleaseError(`The packages have several versions: ${versions.join(", ")}.`);
   const [version] = versions;
   for (const { folder, manifest } of packages) {
     const file = join(folder, "CHANGELOG.md");

@@ -29,21 +29,25 @@ it("every block of code is of a kind that is checked", () => {
 
 describe("a block of commands", () => {
   it("names commands and options of countersign that exist, with values that they take", () => {
-    const commands = lines().flatMap(({ at, words }) =>
-      words[0] === "countersign" ? [{ at, args: words.slice(1) }] : [],
+    const examples = of("text").filter(({ file }) => file.startsWith("docs/errors/"));
+    const commands = [...commandLines(of("sh", "console")), ...commandLines(examples)].flatMap(argumentsOf);
+    expect(commands.length).toBeGreaterThan(60);
+    const problems = commands.flatMap(({ at, args }) =>
+      problemOf(args).map((problem) => `${at}: ${problem}`),
     );
-    expect(commands.length).toBeGreaterThan(40);
-    const problems = commands.flatMap(({ at, args }) => problemOf(args).map((problem) => `${at}: ${problem}`));
     expect(problems).toEqual([]);
   });
 
   it("names scripts that exist", () => {
     const used = lines().flatMap(({ at, words: [tool = "", first = "", second = ""] }) => {
-      if (!/^p?npm$/.test(tool) || /^(?:install|i|add|exec|ci|dlx|changeset|-|test$|start$)/.test(first)) return [];
+      if (!/^p?npm$/.test(tool) || /^(?:install|i|add|exec|ci|dlx|changeset|-|test$|start$)/.test(first))
+        return [];
       if (tool === "pnpm" && first === "--filter") return [];
       return [{ at, script: first === "run" ? second : first }];
     });
-    const { scripts } = JSON.parse(read("package.json")) as { readonly scripts: Readonly<Record<string, string>> };
+    const { scripts } = JSON.parse(read("package.json")) as {
+      readonly scripts: Readonly<Record<string, string>>;
+    };
     expect(used.length).toBeGreaterThan(15);
     expect(used.filter(({ script }) => !Object.hasOwn(scripts, script))).toEqual([]);
   });
@@ -61,7 +65,9 @@ describe("a block of commands", () => {
 
   it("runs nothing else but tools that a reader has", () => {
     const tools = new Set(
-      "bash cd countersign curl docker echo git kill mkdir node npm npx openssl pnpm printf source".split(" "),
+      "apt-get bash cd countersign curl docker echo git kill mkdir node npm npx openssl pnpm printf source".split(
+        " ",
+      ),
     );
     const others = lines().filter(({ words }) => !tools.has(words[0] ?? ""));
     expect(others.map(({ at, words }) => `${at}: ${words.join(" ")}`)).toEqual([]);
@@ -75,10 +81,15 @@ it("every block of YAML and JSON can be read", () => {
 });
 
 it("a workflow passes only inputs that the action has", () => {
-  const { inputs, outputs } = parse(read("action.yml")) as Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  const { inputs, outputs } = parse(read("action.yml")) as Readonly<
+    Record<string, Readonly<Record<string, unknown>>>
+  >;
   const guide = read("docs/guides/ci.md");
   const steps = of("yaml")
-    .map(({ text }) => parse(text) as { readonly jobs?: Readonly<Record<string, { readonly steps: readonly Step[] }>> })
+    .map(
+      ({ text }) =>
+        parse(text) as { readonly jobs?: Readonly<Record<string, { readonly steps: readonly Step[] }>> },
+    )
     .flatMap(({ jobs = {} }) => Object.values(jobs).flatMap((job) => job.steps))
     .filter(({ uses }) => uses?.startsWith("OWNER/REPOSITORY"));
   expect(steps.length).toBeGreaterThan(0);
@@ -104,26 +115,43 @@ interface CommandLine {
   readonly words: readonly string[];
 }
 
-/** Each command of the blocks, by its words. A pipe divides commands; a line that ends with a backslash goes on. */
 function lines(): readonly CommandLine[] {
-  return of("sh", "console").flatMap((block) => {
+  return commandLines(of("sh", "console"));
+}
+
+/** Each command of blocks, by its words. A pipe divides commands; a line that ends with a backslash goes on. */
+function commandLines(blocks: readonly Block[]): readonly CommandLine[] {
+  return blocks.flatMap((block) => {
     const text = block.text.replaceAll(/\\\n\s*/g, " ").replaceAll(/^\$ /gm, "");
-    return text.split("\n").flatMap((line) =>
-      parts(line).map((words) => ({ at: `${place(block)}`, words: withoutPrefix(words) })),
-    );
-  }).filter(({ words }) => words.length > 0);
+    return text
+      .split("\n")
+      .flatMap(parts)
+      .map((words) => ({ at: place(block), words: withoutPrefix(words) }))
+      .filter(({ words }) => words.length > 0);
+  });
+}
+
+/** What a command passes to `countersign`, which it may also run in a container. */
+function argumentsOf({
+  at,
+  words,
+}: CommandLine): readonly { readonly at: string; readonly args: readonly string[] }[] {
+  const isRun = words[0] === "docker" && words[1] === "run";
+  const index = isRun ? words.lastIndexOf("countersign") : words.indexOf("countersign");
+  return (isRun ? index > 0 : index === 0) ? [{ at, args: words.slice(index + 1) }] : [];
 }
 
 function withoutPrefix(words: readonly string[]): readonly string[] {
   const start = words.findIndex((word) => !/^[A-Z_0-9]+=/.test(word));
-  const rest = start === -1 ? [] : words.slice(start);
+  const rest = (start === -1 ? [] : words.slice(start)).map((word) => word.replace(/^pnpm@\d+$/, "pnpm"));
   return rest[0] === "npx" ? rest.slice(rest[1] === "-y" ? 2 : 1) : rest;
 }
 
 /** The words of each command of a line, as a shell divides them. Comments and redirections are left out. */
 function parts(line: string): readonly (readonly string[])[] {
   const commands: string[][] = [[]];
-  const pattern = /\s*(?:(#.*$)|(\|\||&&|[|;&])|>>?\s*\S+|<\s*\S+|((?:'[^']*'|"(?:\\.|[^"])*"|\\.|[^\s'"|;&<>])+))/gy;
+  const pattern =
+    /\s*(?:(#.*$)|(\|\||&&|[|;&])|>>?\s*\S+|<\s*\S+|((?:'[^']*'|"(?:\\.|[^"])*"|\\.|[^\s'"|;&<>])+))/gy;
   for (let match = pattern.exec(line); match !== null; match = pattern.exec(line)) {
     const [, comment, divider, word] = match;
     if (comment !== undefined) break;
@@ -134,8 +162,10 @@ function parts(line: string): readonly (readonly string[])[] {
 }
 
 function unquoted(word: string): string {
-  return word.replaceAll(/'([^']*)'|"((?:\\.|[^"])*)"|\\(.)/g, (_, single?: string, double?: string, escaped?: string) =>
-    single ?? double?.replaceAll(/\\(["\\$])/g, "$1") ?? escaped ?? "",
+  return word.replaceAll(
+    /'([^']*)'|"((?:\\.|[^"])*)"|\\(.)/g,
+    (_, single?: string, double?: string, escaped?: string) =>
+      single ?? double?.replaceAll(/\\(["\\$])/g, "$1") ?? escaped ?? "",
   );
 }
 

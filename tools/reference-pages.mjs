@@ -29,7 +29,9 @@ if (process.argv.includes("--check")) {
   for (const [file, text] of pages) {
     const stored = existsSync(folder + file) ? readFileSync(folder + file, "utf8") : "";
     if (stored !== text)
-      problems.push(`docs/reference/${file} is not what the code says. Run pnpm docs, and commit it.\n${difference(stored, text)}`);
+      problems.push(
+        `docs/reference/${file} is not what the code says. Run pnpm docs, and commit it.\n${difference(stored, text)}`,
+      );
   }
 } else {
   for (const [file, text] of pages) writeFileSync(folder + file, text);

@@ -134,7 +134,10 @@ async function linkPackages(modules: string): Promise<void> {
     const { name } = await readManifest(folder);
     await symlink(join(packages, folder), join(modules, name), "junction");
   }
-  // Which test runner is for apps to choose; the examples use ours.
+  // Apps choose their framework, their drivers and their test runner; the examples use those of our tests.
+  await mkdir(join(modules, "@types"));
+  for (const name of ["express", "@types/express", "ioredis"])
+    await symlink(join(root, "tests/node_modules", name), join(modules, name), "junction");
   await symlink(join(root, "node_modules/vitest"), join(modules, "vitest"), "junction");
 }
 

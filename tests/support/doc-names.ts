@@ -142,6 +142,26 @@ export const FREE_NAMES: Readonly<Record<string, string | undefined>> = {
     declare global {
       const Analytics: new (options: { writeKey: string; host: string }) => object;
     }`,
+  protocol: `
+    export {};
+    declare global {
+      const url: string;
+      function flush(): void;
+    }`,
+  redis: `
+    import type { Express, RequestHandler } from "express";
+    declare global {
+      const app: Express;
+      const handler: RequestHandler;
+      const secret: string;
+    }`,
+  postgres: `
+    import type { Express, RequestHandler } from "express";
+    declare global {
+      const app: Express;
+      const handler: RequestHandler;
+      const secret: string;
+    }`,
   guides: `
     import type { Express } from "express";
     declare global {

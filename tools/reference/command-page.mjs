@@ -19,7 +19,7 @@ function sectionOf(command) {
   return [
     `## ${command.name()}`,
     "",
-    cell(command.description().replaceAll("\n", " ")),
+    cell(command.description().split("\n\n")[0] ?? ""),
     "",
     "```text",
     `countersign ${command.name()} ${command.usage()}`,

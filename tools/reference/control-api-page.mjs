@@ -4,21 +4,38 @@ import { table } from "./table.mjs";
 /** The page of the control API: every operation with its parameters, its body and its answers, from the OpenAPI document. */
 export function controlApiPage() {
   const { paths, components } = openApiDocument();
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      method: method.toUpperCase(),
+      path,
+      ...operation,
+    })),
+  );
+  const shared = sharedErrors(operations);
   return [
     "# Operations of the control API",
     "",
     "Every operation under `/api`. [The control API](../control-api.md) explains them with examples; a running server describes them",
     "at `/api/openapi.json`, with the schema of every body.",
     "",
-    ...Object.entries(paths).flatMap(([path, operations]) =>
-      Object.entries(operations).flatMap(([method, operation]) =>
-        sectionOf(method.toUpperCase(), path, operation, components.schemas),
-      ),
-    ),
+    "Each of them can also answer:",
+    "",
+    table(["status", "answer"], shared),
+    "",
+    ...operations.flatMap((operation) => sectionOf(operation, components.schemas, shared)),
   ].join("\n");
 }
 
-function sectionOf(method, path, { summary, parameters, requestBody, responses }, schemas) {
+/** The errors that every operation can answer, with the same meaning. */
+function sharedErrors([{ responses }, ...others]) {
+  return Object.entries(responses)
+    .filter(([status, { description }]) =>
+      others.every((other) => other.responses[status]?.description === description && Number(status) >= 400),
+    )
+    .map(([status, { description }]) => [status, description]);
+}
+
+function sectionOf({ method, path, summary, parameters, requestBody, responses }, schemas, shared) {
   const schema = requestBody && resolved(requestBody.content["application/json"].schema, schemas);
   const rows = [
     ...parameters.map(({ name, in: place, schema: type }) => [`\`${name}\``, place, typeOf(type, schemas)]),
@@ -36,10 +53,9 @@ function sectionOf(method, path, { summary, parameters, requestBody, responses }
     ...(rows.length > 0 ? [table(["name", "in", "type"], rows), ""] : []),
     table(
       ["status", "answer"],
-      Object.entries(responses).map(([status, { description, content }]) => [
-        status,
-        `${description}${bodyOf(content, schemas)}`,
-      ]),
+      Object.entries(responses)
+        .filter(([status]) => !shared.some(([common]) => common === status))
+        .map(([status, { description, content }]) => [status, bodyOf(content, schemas) ?? description]),
     ),
     "",
   ];
@@ -49,10 +65,11 @@ function sentence(text) {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
+/** What an answer carries; undefined for an error, which is a problem document, and for an answer without a body. */
 function bodyOf(content, schemas) {
-  const [[type, { schema }] = []] = Object.entries(content ?? {});
-  if (type === undefined || type === "application/problem+json") return "";
-  return ` ${type === "application/json" ? typeOf(schema, schemas) : type}`;
+  const [[type, { schema } = {}] = []] = Object.entries(content ?? {});
+  if (type === undefined || type === "application/problem+json") return undefined;
+  return type === "application/json" ? typeOf(schema, schemas) : type;
 }
 
 function resolved(schema, schemas) {

@@ -3,7 +3,7 @@ import ts from "typescript";
 import { table } from "./table.mjs";
 
 /** Types whose fields are options or settings that a user writes. */
-const IS_OPTIONS = /(?:Options|Settings|Policy|Config)$/;
+const IS_OPTIONS = /(?:Options|Settings|Policy|^Config)$/;
 
 /**
  * The page of the options: those of every exported type that holds options, with the doc comment of each.
@@ -52,7 +52,11 @@ export function optionsPage(root, problems) {
 
 function publicPackages(root) {
   return readdirSync(`${root}packages`).flatMap((folder) => {
-    const { name, private: hidden, exports } = JSON.parse(readFileSync(`${root}packages/${folder}/package.json`, "utf8"));
+    const {
+      name,
+      private: hidden,
+      exports,
+    } = JSON.parse(readFileSync(`${root}packages/${folder}/package.json`, "utf8"));
     if (hidden) return [];
     const entries = Object.values(exports)
       .flatMap(({ types }) => types ?? [])
@@ -66,9 +70,16 @@ function rowsOf(checker, exported, place, problems) {
   if (!(symbol.flags & (ts.SymbolFlags.Interface | ts.SymbolFlags.TypeAlias))) return [];
   const type = checker.getDeclaredTypeOfSymbol(symbol);
   // Of a union, the fields of all its members.
-  const properties = new Map((type.isUnion() ? type.types : [type]).flatMap((one) => one.getProperties().map((property) => [property.name, property])));
+  const properties = new Map(
+    (type.isUnion() ? type.types : [type]).flatMap((one) =>
+      one.getProperties().map((property) => [property.name, property]),
+    ),
+  );
   return [...properties.values()].map((property) => {
-    const text = ts.displayPartsToString(property.getDocumentationComment(checker)).replaceAll(/\s+/g, " ").trim();
+    const text = ts
+      .displayPartsToString(property.getDocumentationComment(checker))
+      .replaceAll(/\s+/g, " ")
+      .trim();
     if (text === "") problems.push(`${place}.${property.name} has no doc comment.`);
     const [, meaning = text, value = ""] = /^(.*?)\s*Default: (.+?)\.?$/.exec(text) ?? [];
     return [`\`${property.name}\``, meaning, value];

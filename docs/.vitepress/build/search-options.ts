@@ -1,11 +1,11 @@
 import type { DefaultTheme } from "vitepress";
 
-/** Of the API pages, only the names are searched: their text is in the guides and READMEs, too. */
+/** Of generated lists, only the names are searched: their text is in the guides and READMEs, too. */
 export const searchOptions: DefaultTheme.LocalSearchOptions = {
   _render(source, env, md) {
     if (env.frontmatter?.["search"] === false) return "";
-    const isApi = env.relativePath.startsWith("docs/api/");
-    return md.render(isApi ? namesIn(source) : source, env);
+    const isList = /^docs\/(?:api\/|reference\/(?:commands|operations|options)\.md$)/.test(env.relativePath);
+    return md.render(isList ? namesIn(source) : source, env);
   },
   miniSearch: {
     searchOptions: { fuzzy: 0.2, prefix: true, boost: { title: 4, text: 2, titles: 1 } },

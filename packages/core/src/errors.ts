@@ -131,6 +131,7 @@ export interface WebhookErrorOptions {
   readonly message?: string;
   /** What the operator should check. Never sent. Default: the code's own sentence. */
   readonly hint?: string;
+  /** The error behind it. Never sent. Default: none. */
   readonly cause?: unknown;
 }
 

@@ -18,6 +18,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
  *
  * @example
  * ```ts
+ * import "@countersign/express";
+ *
  * declare module "@countersign/express" {
  *   interface WebhookTypes { allowUnknownTypes: true }
  * }

@@ -19,6 +19,8 @@ import fp from "fastify-plugin";
  *
  * @example
  * ```ts
+ * import "@countersign/fastify";
+ *
  * declare module "@countersign/fastify" {
  *   interface WebhookTypes { allowUnknownTypes: true }
  * }

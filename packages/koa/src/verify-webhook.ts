@@ -17,6 +17,8 @@ import type { Context, Middleware } from "koa";
  *
  * @example
  * ```ts
+ * import "@countersign/koa";
+ *
  * declare module "@countersign/koa" {
  *   interface WebhookTypes { allowUnknownTypes: true }
  * }

@@ -17,6 +17,8 @@ import { WebhookGuard, type PlatformRequest } from "./webhook-guard.ts";
  *
  * @example
  * ```ts
+ * import "@countersign/nestjs";
+ *
  * declare module "@countersign/nestjs" {
  *   interface WebhookTypes { allowUnknownTypes: true }
  * }

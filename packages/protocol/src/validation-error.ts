@@ -36,6 +36,9 @@ export type CallRule =
  *
  * @example
  * ```ts
+ * import { Analytics } from "@countersign/client";
+ *
+ * const analytics = new Analytics("WRITE_KEY");
  * try {
  *   analytics.track({ userId: "u1", event: "" });
  * } catch (error) {

@@ -33,6 +33,8 @@ const DEFAULT_START = Date.UTC(2026, 0, 1);
  * @throws TypeError if `start` is not a time.
  * @example
  * ```ts
+ * import { createSender } from "@countersign/sender";
+ *
  * const clock = virtualClock();
  * const sender = await createSender({ url, clock });
  * await sender.track({ userId: "u1", event: "Signed Up" });

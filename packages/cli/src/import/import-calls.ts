@@ -11,6 +11,7 @@ export interface ImportOptions {
   readonly file: string;
   /** The server that takes the calls, such as `http://127.0.0.1:4010`. */
   readonly server: string;
+  /** The write key of the source that the calls belong to. */
   readonly writeKey: string;
   /** More request headers. */
   readonly headers?: Readonly<Record<string, string>> | undefined;

@@ -22,6 +22,7 @@ export interface SendTarget {
 
 /** Settings of {@link sendMessage}. */
 export interface SendOptions extends SendTarget {
+  /** One of the seven types of message. */
   readonly type: MessageType;
   /** The fields of the call; the sender checks them. */
   readonly call: SampleCall;

@@ -63,6 +63,9 @@ const RETRY_MS = 250;
  * @throws TypeError when an option is not valid. Opening happens in `createSender`, which throws a StoreError.
  * @example
  * ```ts
+ * import { postgresStore } from "@countersign/postgres";
+ * import { createSender } from "@countersign/sender";
+ *
  * const store = postgresStore({ url: process.env.DATABASE_URL });
  * const sender = await createSender({ url: "https://example.com/hooks", secret: "secret", store });
  * ```

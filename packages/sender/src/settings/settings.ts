@@ -46,6 +46,7 @@ export interface SourceSettings {
 
 /** What a sender forwards, and where to. */
 export interface SenderSettings {
+  /** Every source, with its destinations. */
   readonly sources: readonly SourceSettings[];
 }
 
