@@ -45,7 +45,7 @@ function rowOf(option) {
   return [
     `\`${option.flags}\``,
     described + (option.mandatory ? "; required" : ""),
-    value === undefined ? "" : String(value),
+    value ?? "",
     option.envVar === undefined ? "" : `\`${option.envVar}\``,
   ];
 }

@@ -10,7 +10,9 @@ export function cell(text) {
 /** A Markdown table, padded as the formatter pads it. Text in code marks keeps its characters. */
 export function table(head, rows) {
   const cells = [head, ...rows].map((row) =>
-    row.map((text) => (/^`[^`]*`$/.test(text) ? text.replaceAll("|", String.raw`\|`) : cell(text))),
+    row
+      .map(String)
+      .map((text) => (/^`[^`]*`$/.test(text) ? text.replaceAll("|", String.raw`\|`) : cell(text))),
   );
   const widths = head.map((_, index) => Math.max(3, ...cells.map((row) => row[index].length)));
   const line = (row) => `| ${row.map((text, index) => text.padEnd(widths[index])).join(" | ")} |`;

@@ -1,0 +1,125 @@
+import { readFileSync } from "node:fs";
+import { messageSchema } from "@countersign/core/schemas";
+import { DEFAULT_RETRY_POLICY } from "@countersign/sender";
+import { createServer } from "@countersign/server";
+import { describe, expect, it } from "vitest";
+import { documents, read, root, sources } from "./support/documents.ts";
+
+interface MessageType {
+  readonly properties: Readonly<Record<string, { readonly const?: string }>>;
+  readonly allOf?: readonly { readonly anyOf: readonly { readonly required: readonly string[] }[] }[];
+}
+
+describe("docs/reference/messages.md", () => {
+  const page = read("docs/reference/messages.md");
+  const { $defs } = messageSchema() as unknown as { readonly $defs: Readonly<Record<string, MessageType>> };
+  const types = Object.values($defs);
+  const rowOf = (type: string): string =>
+    page.split("\n").find((line) => line.startsWith(`| \`${type}\``)) ?? "";
+  const shared = new Set(Object.keys($defs["DeleteMessage"]?.properties ?? {}));
+
+  it("has a row for each type, with the fields of its own and those that it requires", () => {
+    expect(types).toHaveLength(7);
+    for (const { properties, allOf = [] } of types) {
+      const type = properties["type"]?.const ?? "";
+      // Both spellings of an alias are explained by a function.
+      if (type === "alias") continue;
+      const required = allOf.flatMap(({ anyOf }) => anyOf.flatMap(({ required: [name = ""] }) => name));
+      const own = Object.keys(properties).filter((name) => !shared.has(name));
+      for (const name of [...own, ...required])
+        expect({ type, row: rowOf(type) }).toEqual({ type, row: expect.stringContaining(`\`${name}\``) });
+    }
+  });
+});
+
+it("docs/reference/retries.md has the delays of the policy", () => {
+  const page = read("docs/reference/retries.md");
+  const { firstDelayMs, maxDelayMs, minJitter, windowMs, lastRetryMarginMs } = DEFAULT_RETRY_POLICY;
+  const [row = ""] = /^\| longest delay .*$/m.exec(page) ?? [];
+  const delays = row
+    .split("|")
+    .slice(2, -1)
+    .map((text) => text.trim());
+  const longest = delays.map((_, index) => Math.min(firstDelayMs * 2 ** index, maxDelayMs) / 1_000);
+  expect(delays.map((text) => (text.endsWith(" min") ? parseFloat(text) * 60 : parseFloat(text)))).toEqual(
+    longest,
+  );
+  expect(longest.at(-1)).toBe(maxDelayMs / 1_000);
+  expect(page).toContain(`between ${minJitter} and 1`);
+  expect(windowMs - lastRetryMarginMs).toBe(((3 * 60 + 59) * 60 + 55) * 1_000);
+  expect(page).toContain("3 h 59 min 55 s");
+});
+
+describe("every endpoint of the server has its page", () => {
+  it("for what clients call: docs/ingestion.md", async () => {
+    const page = read("docs/ingestion.md");
+    const written = pathsOf("packages/server/src/ingest/routes.ts");
+    expect(written.length).toBeGreaterThan(6);
+    for (const path of written) expect(page).toMatch(pagePattern(path));
+    await using server = await createServer({ to: "http://127.0.0.1:9/", port: 0 });
+    const served = await Promise.all(
+      ["batch", "import", "b", "track", "t", "m"].map(async (path) => {
+        const { status } = await fetch(`${server.url}/v1/${path}`, { method: "POST", body: "{}" });
+        return status;
+      }),
+    );
+    expect(served).not.toContain(404);
+  });
+
+  it("for what people and supervisors call: docs/cli.md and docs/control-api.md", () => {
+    const written = pathsOf("packages/server/src/app/create-app.ts");
+    expect(written).toEqual(expect.arrayContaining(["/metrics", "/healthz", "/readyz"]));
+    const pages = read("docs/cli.md") + read("docs/control-api.md");
+    for (const path of written) expect(pages).toContain(`\`${path}\``);
+  });
+});
+
+it("every export has a place in the reference, under the name that users import", () => {
+  const entries = documentsOfSurface().flatMap((text) =>
+    [...text.matchAll(/^## (\S+): \d+ names$/gm)].map(([, name]) => name),
+  );
+  expect(entries.length).toBeGreaterThan(25);
+  const all = documents().map(read).join("\n");
+  expect(entries.filter((name) => !all.includes(name ?? ""))).toEqual([]);
+});
+
+it("every environment variable that a command reads is in docs/cli.md", () => {
+  const used = sources()
+    .filter((file) => file.startsWith("packages/cli/"))
+    .flatMap((file) => [...read(file).matchAll(/\.env\("([A-Z_]+)"\)/g)].map(([, name = ""]) => name));
+  expect(new Set(used).size).toBeGreaterThan(5);
+  expect(used.filter((name) => !read("docs/cli.md").includes(`\`${name}\``))).toEqual([]);
+});
+
+/** The paths that a file registers, as it writes them. */
+function pathsOf(file: string): readonly string[] {
+  const text = read(file);
+  const registered = [...text.matchAll(/\b(?:scope|app)\.(?:get|post)(?:<[^(]*>)?\(\s*["'`](\/[^"'`]*)/g)];
+  const listed = [...text.matchAll(/^ {2}\["(\/\w+)", "\w+"\],$/gm)];
+  return [...registered, ...listed].map(([, path = ""]) => path);
+}
+
+/** A parameter may have any name on the page, and a path may be one of several in braces. */
+function pagePattern(path: string): RegExp {
+  const pattern = path.slice(1).replaceAll(/:\w+|\$\{\w+\}/g, String.raw`\{[\w,]+\}`);
+  return new RegExp(String.raw`/v1/(?:${pattern}|\{[\w,]*\b${pattern}\b[\w,]*\})(?![\w])`);
+}
+
+function documentsOfSurface(): readonly string[] {
+  return [
+    "certify",
+    "cli",
+    "client",
+    "core",
+    "express",
+    "fastify",
+    "fetch",
+    "koa",
+    "nestjs",
+    "postgres",
+    "protocol",
+    "redis",
+    "sender",
+    "server",
+  ].map((name) => readFileSync(`${root}packages/${name}/api.txt`, "utf8"));
+}
