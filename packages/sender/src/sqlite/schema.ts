@@ -88,49 +88,87 @@ const MIGRATIONS: readonly string[] = [
   // An endpoint rejects a message; what is refused are settings and options.
   `UPDATE delivery SET progress = replace(progress, '"refused":true', '"rejected":true') WHERE state = 'pending';`,
   // A delivery has in its row what it is about, for filters, and its last attempt, which most often is its only one.
-  // Bodies, which are most of a file, stay where they are, so that a big file is brought up to date in seconds.
+  // Bodies, which are most of a file, stay where they are. The tables are written anew: for each column that is added to
+  // one, SQLite reads all of it.
   `
-  ALTER TABLE delivery ADD COLUMN message_id TEXT NOT NULL DEFAULT '';
-  ALTER TABLE delivery ADD COLUMN type TEXT NOT NULL DEFAULT '';
-  ALTER TABLE delivery ADD COLUMN source TEXT NOT NULL DEFAULT '';
-  ALTER TABLE delivery ADD COLUMN identity TEXT NOT NULL DEFAULT '';
-  ALTER TABLE delivery ADD COLUMN event TEXT;
-  ALTER TABLE delivery ADD COLUMN resend_of TEXT;
-  ALTER TABLE delivery ADD COLUMN is_shared INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE delivery ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE delivery ADD COLUMN round INTEGER;
-  ALTER TABLE delivery ADD COLUMN endpoint TEXT;
-  ALTER TABLE delivery ADD COLUMN started_at INTEGER;
-  ALTER TABLE delivery ADD COLUMN duration_ms REAL;
-  ALTER TABLE delivery ADD COLUMN outcome TEXT;
-  ALTER TABLE delivery ADD COLUMN status INTEGER;
-  ALTER TABLE delivery ADD COLUMN code TEXT;
-  ALTER TABLE delivery ADD COLUMN problem TEXT;
-  ALTER TABLE delivery ADD COLUMN response TEXT;
-  ALTER TABLE delivery ADD COLUMN fault TEXT;
-  ALTER TABLE delivery ADD COLUMN is_cut INTEGER;
-  ALTER TABLE delivery ADD COLUMN request_headers TEXT;
-  ALTER TABLE delivery ADD COLUMN response_headers TEXT;
-
-  ALTER TABLE attempt RENAME COLUMN message TO problem;
-  ALTER TABLE attempt ADD COLUMN is_cut INTEGER;
-  ALTER TABLE attempt ADD COLUMN request_headers TEXT;
-  ALTER TABLE attempt ADD COLUMN response_headers TEXT;
-
   DROP INDEX message_by_message_id;
-  DROP INDEX delivery_by_message;
-  DROP INDEX delivery_lost;
 
-  UPDATE delivery SET
-    (message_id, type, source, identity, event) =
-      (SELECT message_id, type, source, identity, event FROM message WHERE message.seq = delivery.message),
-    (round, endpoint, started_at, duration_ms, outcome, status, code, problem, response, fault) =
-      (SELECT round, endpoint, started_at, duration_ms, outcome, status, code, problem, response, fault
-       FROM attempt WHERE attempt.delivery = delivery.seq ORDER BY attempt.seq DESC LIMIT 1),
-    attempts = (SELECT count(*) FROM attempt WHERE attempt.delivery = delivery.seq),
-    is_shared = 1;
-  DELETE FROM attempt WHERE seq IN (SELECT max(seq) FROM attempt GROUP BY delivery);
+  CREATE TABLE delivery_now (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    message INTEGER NOT NULL,
+    destination TEXT NOT NULL,
+    state TEXT NOT NULL,
+    accepted_at INTEGER NOT NULL,
+    due_at INTEGER,
+    ended_at INTEGER,
+    rounds INTEGER NOT NULL DEFAULT 0,
+    progress TEXT NOT NULL DEFAULT '{}',
+    message_id TEXT NOT NULL,
+    type TEXT NOT NULL,
+    source TEXT NOT NULL,
+    identity TEXT NOT NULL,
+    event TEXT,
+    resend_of TEXT,
+    is_shared INTEGER NOT NULL DEFAULT 0,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    round INTEGER,
+    endpoint TEXT,
+    started_at INTEGER,
+    duration_ms REAL,
+    outcome TEXT,
+    status INTEGER,
+    code TEXT,
+    problem TEXT,
+    response TEXT,
+    fault TEXT,
+    is_cut INTEGER,
+    request_headers TEXT,
+    response_headers TEXT
+  ) STRICT;
+  INSERT INTO delivery_now
+    SELECT d.seq, d.id, d.message, d.destination, d.state, d.accepted_at, d.due_at, d.ended_at, d.rounds, d.progress,
+      m.message_id, m.type, m.source, m.identity, m.event, NULL, 1,
+      (SELECT count(*) FROM attempt WHERE attempt.delivery = d.seq),
+      a.round, a.endpoint, a.started_at, a.duration_ms, a.outcome, a.status, a.code, a.message, a.response, a.fault,
+      NULL, NULL, NULL
+    FROM delivery AS d JOIN message AS m ON m.seq = d.message
+      LEFT JOIN attempt AS a ON a.seq = (SELECT max(seq) FROM attempt WHERE attempt.delivery = d.seq)
+    ORDER BY d.seq;
 
+  CREATE TABLE attempt_now (
+    seq INTEGER PRIMARY KEY,
+    delivery INTEGER NOT NULL,
+    round INTEGER NOT NULL,
+    endpoint TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    duration_ms REAL NOT NULL,
+    outcome TEXT NOT NULL,
+    status INTEGER,
+    code TEXT,
+    problem TEXT,
+    response TEXT NOT NULL,
+    fault TEXT,
+    is_cut INTEGER,
+    request_headers TEXT,
+    response_headers TEXT
+  ) STRICT;
+  INSERT INTO attempt_now
+    SELECT seq, delivery, round, endpoint, started_at, duration_ms, outcome, status, code, message, response, fault,
+      NULL, NULL, NULL
+    FROM attempt
+    WHERE seq < (SELECT max(later.seq) FROM attempt AS later WHERE later.delivery = attempt.delivery)
+    ORDER BY seq;
+
+  DROP TABLE attempt;
+  DROP TABLE delivery;
+  ALTER TABLE delivery_now RENAME TO delivery;
+  ALTER TABLE attempt_now RENAME TO attempt;
+
+  CREATE INDEX attempt_by_delivery ON attempt (delivery);
+  CREATE UNIQUE INDEX delivery_by_id ON delivery (id);
+  CREATE INDEX delivery_due ON delivery (destination, due_at) WHERE state = 'pending';
+  CREATE INDEX delivery_ended ON delivery (ended_at) WHERE ended_at IS NOT NULL;
   CREATE INDEX delivery_by_message ON delivery (message) WHERE is_shared = 1;
   CREATE INDEX delivery_by_kind ON delivery (destination, type, state, accepted_at);
   CREATE INDEX delivery_by_message_id ON delivery (message_id);

@@ -132,6 +132,8 @@ function openDatabase(path: string): OpenedDatabase {
     if (path !== MEMORY_PATH) makePrivate(fileOf(path));
     // FULL: a commit is on the disk when it returns, so that neither a kill nor a power cut takes it back.
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY");
+    // libsql checks them otherwise, and reads all deliveries for each message that is removed.
+    db.exec("PRAGMA foreign_keys = OFF");
     return { db, unlock, ...migrate(db) };
   } catch (error) {
     db?.close();
