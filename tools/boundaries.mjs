@@ -4,9 +4,10 @@
 import { cruise } from "dependency-cruiser";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { ALLOWED_DIRECTIONS, LAYERS } from "./directions.mjs";
 
-const root = resolve(process.argv[2] ?? new URL("..", import.meta.url).pathname);
+const root = resolve(process.argv[2] ?? fileURLToPath(new URL("..", import.meta.url)));
 process.chdir(root);
 
 const packages = Object.keys(ALLOWED_DIRECTIONS);

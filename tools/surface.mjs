@@ -11,8 +11,10 @@ import ts from "typescript";
 const options = process.argv.slice(2);
 const isCheck = options.includes("--check");
 const directory = options.find((option) => option !== "--check");
-const root =
+const folder =
   directory === undefined ? fileURLToPath(new URL("..", import.meta.url)) : `${resolve(directory)}/`;
+/** With slashes, as the compiler writes the names of files on every system. */
+const root = folder.replaceAll("\\", "/");
 const printer = ts.createPrinter({ removeComments: true });
 
 /** The public packages with the type files of their entries. */

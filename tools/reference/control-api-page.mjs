@@ -46,7 +46,7 @@ function sectionOf({ method, path, summary, parameters, requestBody, responses }
     ]),
   ];
   return [
-    `## ${method} ${path}`,
+    `## \`${method} ${path}\``,
     "",
     sentence(summary),
     "",

@@ -97,7 +97,8 @@ async function loadModule(file: string): Promise<unknown> {
 
 async function loadJson(file: string, content: string): Promise<unknown> {
   try {
-    return JSON.parse(content) as unknown;
+    // Programs on Windows begin a file with a byte order mark.
+    return JSON.parse(content.replace(/^\uFEFF/, "")) as unknown;
   } catch (error) {
     throw new ConfigError(`The config file ${file} is not JSON: ${reason(error)}. ${CORRECT_IT}`);
   }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { open, readFile, rename, writeFile } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import { isObject } from "@countersign/protocol";
 import type { Place } from "../input/read-lines.ts";
 import { messageOf, UsageError } from "../errors/usage-error.ts";
@@ -51,16 +52,28 @@ export async function openProgress(file: string, server: string, restart: boolea
     earlier: stored?.progress,
     async save(progress) {
       const text = `${JSON.stringify({ ...progress, fingerprint }, null, 2)}\n`;
-      await writeFile(`${name}.new`, text, { mode: 0o600 }).then(
-        () => rename(`${name}.new`, name),
-        (error: unknown) => {
-          throw new UsageError(
-            `Cannot write ${name}, which remembers how far the import has come: ${messageOf(error)}. Make its folder writable, or copy the file to another one.`,
-          );
-        },
-      );
+      try {
+        await writeFile(`${name}.new`, text, { mode: 0o600 });
+        await renameOver(`${name}.new`, name);
+      } catch (error) {
+        throw new UsageError(
+          `Cannot write ${name}, which remembers how far the import has come: ${messageOf(error)}. Make its folder writable, or copy the file to another one.`,
+        );
+      }
     },
   };
+}
+
+/** Windows cannot replace a file that another program has open, such as a virus scanner: waits until it is closed. */
+async function renameOver(from: string, to: string, tries = 20): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (process.platform !== "win32" || tries === 0 || !/^(?:EPERM|EACCES|EBUSY)$/.test(code)) throw error;
+    await delay(25);
+    await renameOver(from, to, tries - 1);
+  }
 }
 
 interface Stored {

@@ -1,6 +1,8 @@
 /** A line of a recording is a message of 32 KiB and its headers; far beyond that the file is something else. */
 const MAX_LINE_BYTES = 8 * 1_024 * 1_024;
 const NEWLINE = 0x0a;
+/** The byte order mark of UTF-8, with which programs on Windows begin a file. */
+const BYTE_ORDER_MARK = "\uFEFF";
 
 /** A line of a file. */
 export interface Line {
@@ -19,7 +21,7 @@ export type Place = Pick<Line, "number" | "end">;
 const BEGINNING: Place = { number: 0, end: 0 };
 
 /**
- * Reads a file line by line, never more than one line of it in memory. Empty lines are left out.
+ * Reads a file line by line, never more than one line of it in memory. Empty lines are left out, and so is a byte order mark.
  *
  * @param after Where the chunks begin: after the line of this number, which ended at this byte. Default: the beginning.
  */
@@ -40,7 +42,7 @@ export async function* readLines(
       end += bytes.length + 1;
       start = at + 1;
       if (bytes.some((byte) => byte > 0x20))
-        yield { number, text: bytes.toString("utf8"), end, isWhole: true };
+        yield { number, text: textOf(bytes, number), end, isWhole: true };
     }
     rest.push(chunk.subarray(start));
     held += chunk.length - start;
@@ -49,5 +51,10 @@ export async function* readLines(
   }
   const bytes = Buffer.concat(rest);
   if (bytes.some((byte) => byte > 0x20))
-    yield { number: number + 1, text: bytes.toString("utf8"), end: end + bytes.length, isWhole: false };
+    yield { number: number + 1, text: textOf(bytes, number + 1), end: end + bytes.length, isWhole: false };
+}
+
+function textOf(bytes: Buffer, number: number): string {
+  const text = bytes.toString("utf8");
+  return number === 1 && text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
 }

@@ -1,10 +1,16 @@
-const SIGNALS = ["SIGTERM", "SIGINT"] as const;
+/** What asks a process to stop. SIGBREAK is Ctrl-Break on Windows; other systems do not have it. */
+const SIGNALS = ["SIGTERM", "SIGINT", "SIGBREAK"] as const;
+
+type StopSignal = (typeof SIGNALS)[number];
+
+/** 128 and the number of the signal, as shells report it. */
+const EXIT_CODES: Readonly<Record<StopSignal, number>> = { SIGTERM: 143, SIGINT: 130, SIGBREAK: 149 };
 
 /**
  * Resolves with the name of the first signal that asks the process to stop, or with what `asked` resolves to. The next
- * signal ends the process at once, as if it had not been caught: what is unfinished goes on at the next start, if it is on disk.
+ * signal ends the process at once, as if it had not been caught: deliveries on disk that have not ended continue at the next start.
  *
- * @param asked Another way to be told to stop, such as a key.
+ * @param asked Another way to ask it to stop, such as a key.
  */
 export function untilToldToStop(asked?: Promise<string>): Promise<string> {
   return new Promise((resolve) => {
@@ -19,5 +25,5 @@ export function untilToldToStop(asked?: Promise<string>): Promise<string> {
 }
 
 function leave(signal: NodeJS.Signals): never {
-  process.exit(signal === "SIGINT" ? 130 : 143);
+  process.exit(EXIT_CODES[signal as StopSignal]);
 }

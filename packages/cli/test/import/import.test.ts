@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { importFile } from "countersign";
@@ -244,6 +244,17 @@ describe("countersign import sends nothing", () => {
       ".progress is damaged, so that nobody can tell how far the import has come.",
     );
     expect([damaged.code, service.batches.flat()]).toEqual([2, expect.objectContaining({ length: 3 })]);
+  });
+
+  it("whose progress cannot be stored, because something else has its name", async () => {
+    const service = await startService(Infinity);
+    const file = callsFile(tracks(3));
+    mkdirSync(`${file}.progress`);
+    const { code, stderr } = await runCommand(["import", file, "--server", service.url]);
+    expect(stderr).toMatch(
+      /^countersign: Cannot write .*\.progress, which remembers .*\. Make its folder writable,/,
+    );
+    expect(code).toBe(2);
   });
 
   it("of a file that is not there", async () => {

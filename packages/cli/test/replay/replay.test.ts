@@ -143,11 +143,21 @@ describe("replay", () => {
 });
 
 describe("readLines", () => {
+  it("leaves out the byte order mark and the carriage returns that programs on Windows write", async () => {
+    const chunks = async function* (): AsyncGenerator<Buffer> {
+      yield Buffer.from('\uFEFF{"a":1}\r\n{"b":"\uFEFF"}\r\n');
+    };
+    const read: unknown[] = [];
+    for await (const { text } of readLines(chunks())) read.push(JSON.parse(text));
+    expect(read).toEqual([{ a: 1 }, { b: "\uFEFF" }]);
+  });
+
   it("reads the same lines, wherever the file is cut into chunks", async () => {
     const line = fc
       .string({ unit: "binary" })
       .filter(
-        (text) => /[^\s\0-\x20]/.test(text) && !text.includes("\n") && Buffer.from(text).toString() === text,
+        (text) =>
+          /[^\s\0-\x20]/.test(text) && !/^\uFEFF|\n/.test(text) && Buffer.from(text).toString() === text,
       );
     await fc.assert(
       fc.asyncProperty(

@@ -121,7 +121,19 @@ function replaceFile(path: string, text: string): void {
   } finally {
     closeSync(descriptor);
   }
-  renameSync(next, path);
+  renameOver(next, path);
+}
+
+/** Windows cannot replace a file that another program has open, such as a virus scanner: waits until it is closed. */
+function renameOver(from: string, to: string, tries = 20): void {
+  try {
+    renameSync(from, to);
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (process.platform !== "win32" || tries === 0 || !/^(?:EPERM|EACCES|EBUSY)$/.test(code)) throw error;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 25);
+    renameOver(from, to, tries - 1);
+  }
 }
 
 function unusable(path: string, problem: string, cause?: unknown): ServerError {
