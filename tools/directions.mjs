@@ -42,6 +42,7 @@ export const LAYERS = {
     "page",
     "app",
   ],
+  "server/api": ["problem.ts", "operation.ts", "delivery-filter.ts", "schemas"],
   dashboard: ["shapes", "words", "route", "data", "parts", "screens"],
   "dashboard/screens": ["keys.tsx", "delivery", "deliveries", "send", "settings"],
   cli: [
