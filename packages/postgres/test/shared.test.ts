@@ -2,8 +2,9 @@ import { postgresStore } from "@countersign/postgres";
 import { createSender, type Sender } from "@countersign/sender";
 import { virtualClock } from "@countersign/sender/testing";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
-import { acceptUntilAnswered, accountOf, FleetNode, print, startTally, until } from "./support/fleet.ts";
-import { newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { startTally } from "./support/tally.ts";
+import { until } from "./support/until.ts";
 
 const server = await startPostgres({ fsync: "off" });
 const url = server?.url ?? "postgres://127.0.0.1";
@@ -82,45 +83,11 @@ describe.skipIf(server === undefined)(
       const tally = await startTally();
       const schema = newSchema();
       await (await open(schema, tally.url)).close();
-      const { default: pg } = await import("pg");
-      const client = new pg.Client({ connectionString: url });
-      await client.connect();
-      await client.query(`UPDATE ${schema}.meta SET value = 99 WHERE key IN ('version', 'works_with')`);
+      await ask(url, `UPDATE ${schema}.meta SET value = 99 WHERE key IN ('version', 'works_with')`);
       await expect(open(schema, tally.url)).rejects.toMatchObject({ code: "ERR_STORE_NEWER" });
       // A newer version that says that this one works with it: a rolling upgrade.
-      await client.query(`UPDATE ${schema}.meta SET value = 1 WHERE key = 'works_with'`);
+      await ask(url, `UPDATE ${schema}.meta SET value = 1 WHERE key = 'works_with'`);
       await (await open(schema, tally.url)).close();
-      await client.end();
-    });
-
-    it("loses and repeats nothing when the database stands still for two leases", async () => {
-      if (server?.pid() === undefined) return;
-      const tally = await startTally();
-      const where = { url, schema: newSchema() };
-      const nodes = await Promise.all(
-        (["both", "worker"] as const).map((role) =>
-          FleetNode.start({ ...where, role, lease: "1s", to: tally.url }),
-        ),
-      );
-      const accepted = new Set<string>();
-      const accept = async (first: number): Promise<void> => {
-        for (let from = first; from < first + 100; from += 10) {
-          await acceptUntilAnswered(() => nodes[0], from, 10);
-          for (let index = from; index < from + 10; index += 1) accepted.add(`m${index}`);
-        }
-      };
-      await accept(0);
-      await until("they are delivered", async () => (await accountOf(where, accepted, tally)).pending === 0);
-      server.signal("SIGSTOP");
-      await new Promise((resolve) => setTimeout(resolve, 2_500));
-      server.signal("SIGCONT");
-      await accept(100);
-      await until("nothing is pending", async () => (await accountOf(where, accepted, tally)).pending === 0);
-      const account = await accountOf(where, accepted, tally);
-      print(account);
-      expect(account).toMatchObject({ delivered: 200, failed: 0, expired: 0, lost: [] });
-      expect(account.repeats).toBeLessThanOrEqual(1);
-      for (const node of nodes) await node.close();
     });
   },
 );

@@ -38,6 +38,18 @@ function settingsTo(...urls: string[]): SenderSettings {
   return { sources };
 }
 
+/** The next warning of this process with a code. */
+function nextWarning(code: string): Promise<string> {
+  return new Promise((resolve) => {
+    const listen = (warning: Error & { readonly code?: string }): void => {
+      if (warning.code !== code) return;
+      process.off("warning", listen);
+      resolve(warning.message);
+    };
+    process.on("warning", listen);
+  });
+}
+
 /** Settings that several stores share, as in a database. */
 function sharedSettings(): SharedSettings & { readonly puts: string[] } {
   let current: { version: number; text: string } | undefined;
@@ -275,6 +287,65 @@ describe("settings that processes share", () => {
     expect(second.settings).toEqual(settingsTo("http://127.0.0.1:10/"));
     await second.update(settingsTo("http://127.0.0.1:11/"));
     await vi.waitFor(() => expect(first.settings).toEqual(settingsTo("http://127.0.0.1:11/")));
+  });
+
+  it("are told with what they were before when another process has changed them, and only then", async () => {
+    const shared = sharedSettings();
+    const [first, second] = [
+      await openSender({ ...settingsTo(ENDPOINT_URL), store: withShared(shared) }),
+      await openSender({ sources: "shared", store: withShared(shared) }),
+    ];
+    const told: object[] = [];
+    first.on("settings", () => told.push({ to: "first" }));
+    second.on("settings", (change) => told.push(change));
+    await first.update(settingsTo("http://127.0.0.1:10/"));
+    await vi.waitFor(() => expect(told).not.toEqual([]));
+    expect(told).toEqual([
+      { before: settingsTo(ENDPOINT_URL), settings: settingsTo("http://127.0.0.1:10/") },
+    ]);
+  });
+
+  describe("when a process starts with its own", () => {
+    const named = (port: number, ...names: readonly string[]): SenderSettings => ({
+      sources: names.map((name) => ({
+        name,
+        destinations: [{ endpoints: [{ url: `http://127.0.0.1:${port}/` }] }],
+      })),
+    });
+    const start = async (shared: SharedSettings, settings: SenderSettings) =>
+      openSender({ ...settings, store: withShared(shared) });
+
+    it("take those of the sources that it names, and keep a source that was added", async () => {
+      const shared = sharedSettings();
+      const first = await start(shared, named(10, "shop"));
+      const [shop] = first.settings.sources;
+      const [app] = named(20, "app").sources;
+      await first.update({ sources: [shop, app].flatMap((one) => one ?? []) });
+      const warned = nextWarning("COUNTERSIGN_SETTINGS_REPLACED");
+      const again = await start(shared, named(11, "shop"));
+      expect(again.settings.sources).toEqual([...named(11, "shop").sources, app]);
+      await vi.waitFor(() => expect(first.settings).toEqual(again.settings));
+      expect(await warned).toMatch(/: replaced "shop"\./u);
+    });
+
+    it("lose a source that only an earlier start brought, and that is said", async () => {
+      const shared = sharedSettings();
+      await start(shared, named(10, "shop", "app"));
+      const warned = nextWarning("COUNTERSIGN_SETTINGS_REPLACED");
+      const again = await start(shared, named(10, "shop"));
+      expect(again.settings).toEqual(named(10, "shop"));
+      expect(await warned).toMatch(/: removed "app"\./u);
+    });
+
+    it("lose an added source that has the write key of one that is given, since the process could not start", async () => {
+      const shared = sharedSettings();
+      const first = await start(shared, named(10, "shop"));
+      const [added] = named(20, "app").sources;
+      if (added === undefined) throw new Error("There is a source.");
+      await first.update({ sources: [...first.settings.sources, { ...added, writeKey: "blog" }] });
+      const again = await start(shared, named(10, "shop", "blog"));
+      expect(again.settings).toEqual(named(10, "shop", "blog"));
+    });
   });
 
   it("that are not valid reject with every problem, and change nothing anywhere", async () => {

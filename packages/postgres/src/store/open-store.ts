@@ -30,9 +30,12 @@ import type { HeartbeatRow } from "../workers/worker-statements.ts";
 import { WorkerTable } from "../workers/worker-table.ts";
 import { Maintenance } from "./maintenance.ts";
 
-/** How often the database is asked for what no notice has told. */
-const PEEK_MS = 10_000;
-const PEEK_WITHOUT_NOTICES_MS = 1_000;
+/** How often the database is asked for what no notice has told: with notices, and without. */
+const [PEEK_MS, PEEK_WITHOUT_NOTICES_MS] = [10_000, 1_000];
+
+/** For operators: it works, and could work better. */
+const DEAF =
+  "Notifications do not arrive, as behind a pooler in transaction mode. The store asks once a second instead, so that deliveries may start a second late. Connect directly, or through a pooler in session mode.";
 
 /** What an open store works with. */
 export interface OpenStoreOptions {
@@ -185,6 +188,7 @@ export class OpenStore {
       lost: () => this.#claims.lose(),
       changed: () => this.dispatcher.stirAll(),
       beaten: this.#beaten,
+      remark: () => (this.bulletin.isDeaf ? DEAF : undefined),
       stateChanged: context.stateChanged,
       tellList: () => this.bulletin.tell({ list: true }),
     });

@@ -57,6 +57,7 @@ export class Bulletin {
   #sending = false;
   #client: PostgresClient | undefined;
   #hears = false;
+  #isDeaf = false;
   #timer: NodeJS.Timeout | undefined;
   #probe: string | undefined;
   #isClosed = false;
@@ -69,6 +70,11 @@ export class Bulletin {
   /** Whether notices arrive. */
   get hears(): boolean {
     return this.#hears;
+  }
+
+  /** Whether it was tried, and notices do not arrive. */
+  get isDeaf(): boolean {
+    return this.#isDeaf;
   }
 
   /** Listens, and does so again whenever the connection breaks. */
@@ -178,7 +184,10 @@ export class Bulletin {
   async #sendProbe(): Promise<void> {
     const probe = `${this.#from} ${performance.now()}`;
     this.#probe = probe;
-    this.#timer = setTimeout(() => (this.#hears = this.#probe !== probe), PROBE_MS);
+    this.#timer = setTimeout(() => {
+      this.#hears = this.#probe !== probe;
+      this.#isDeaf = !this.#hears;
+    }, PROBE_MS);
     await this.#notify({ from: this.#from, probe });
   }
 
@@ -194,6 +203,7 @@ export class Bulletin {
     } else if (notice.probe === this.#probe) {
       this.#probe = undefined;
       this.#hears = true;
+      this.#isDeaf = false;
     }
   }
 

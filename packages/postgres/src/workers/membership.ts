@@ -34,6 +34,8 @@ export interface MembershipOptions {
   readonly changed: () => void;
   /** After each heartbeat. */
   readonly beaten: (row: HeartbeatRow) => void;
+  /** What an operator is to know although the store can be used. */
+  readonly remark: () => string | undefined;
   readonly stateChanged: (state: StoreState) => void;
   /** Tells other processes that the list has changed. */
   readonly tellList: () => void;
@@ -178,7 +180,7 @@ export class Membership {
   }
 
   async #beat(): Promise<void> {
-    const { table, leaseMs, clock, isVirtual, beaten } = this.#options;
+    const { table, leaseMs, clock, isVirtual, beaten, remark } = this.#options;
     const [sentAt, before, id, epoch] = [performance.now(), clock.now(), this.#id, this.#epoch];
     const rows = await table.beat(id, epoch, leaseMs, this.#seen);
     if (this.#isStopped || id !== this.#id) return;
@@ -191,7 +193,8 @@ export class Membership {
     const wasSilent = this.#isActive && !this.#isFresh;
     this.#lastBeat = sentAt;
     this.#unsafe = isVirtual ? undefined : unsafeClock({ before, after: clock.now(), database: mine.now });
-    this.#say(this.#unsafe === undefined ? { state: "up" } : { state: "unsafe", reason: this.#unsafe });
+    const up = { state: "up", reason: remark() } as const;
+    this.#say(this.#unsafe === undefined ? up : { state: "unsafe", reason: this.#unsafe });
     this.#keepTo(rows, mine);
     // Others may have taken its part meanwhile, and are to give it back first.
     if (this.#delivers && (!mine.delivers || wasSilent)) await this.#announce();

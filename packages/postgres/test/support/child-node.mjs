@@ -1,6 +1,7 @@
 // One process of a fleet: it accepts calls that its parent sends it, delivers, or both. Its options are JSON in argv.
+import { readFileSync } from "node:fs";
 import { systemClock } from "@countersign/protocol";
-import { createSender } from "@countersign/sender";
+import { createSender, shardedStore } from "@countersign/sender";
 import { postgresStore } from "@countersign/postgres";
 
 const {
@@ -12,6 +13,7 @@ const {
   concurrency = 50,
   clockOffsetMs = 0,
   openWithin,
+  other,
 } = JSON.parse(process.argv[2]);
 
 /** A clock that is wrong by some time. */
@@ -24,7 +26,13 @@ function wrongClock() {
   };
 }
 
-const database = postgresStore({ url, schema, lease, openWithin });
+const main = postgresStore({ url, schema, lease, openWithin });
+const database =
+  other === undefined
+    ? main
+    : shardedStore({ main, other: postgresStore({ ...other, lease, openWithin }) }, (source) =>
+        source === "app" ? "other" : "main",
+      );
 /** Makes calls of one messageId repeats of each other, as a server does, and tells the parent what the store tells the sender. */
 const store = {
   ...database,
@@ -53,18 +61,21 @@ const store = {
 };
 const destinations = [{ name: "main", concurrency, endpoints: [{ url: to }] }];
 const sender = await createSender({
-  sources: [{ name: "shop", destinations }],
+  sources: ["shop", ...(other === undefined ? [] : ["app"])].map((name) => ({ name, destinations })),
   store,
   ...(clockOffsetMs !== 0 && { clock: wrongClock() }),
 });
 sender.on("storeError", ({ error }) =>
   process.send?.({ kind: "storeError", code: error.code, message: error.message }),
 );
+for (const event of ["failed", "expired"]) {
+  sender.on(event, ({ delivery }) => process.send?.({ kind: event, messageId: delivery.messageId }));
+}
 sender.on("delivered", ({ delivery }) =>
   process.send?.({ kind: "delivered", messageId: delivery.messageId }),
 );
 
-const accept = async (from, count) => {
+const accept = async (from, count, source) => {
   const calls = Array.from({ length: count }, (_, index) => ({
     type: "track",
     event: "Order Completed",
@@ -72,21 +83,22 @@ const accept = async (from, count) => {
     messageId: `m${from + index}`,
     timestamp: new Date().toISOString(),
   }));
-  await sender.accept(calls, { source: "shop" });
+  await sender.accept(calls, { source });
 };
 
 async function follow(message) {
   if (message.kind === "accept") {
-    const { from, count } = message;
+    const { from, count, source } = message;
     try {
-      await accept(from, count);
+      await accept(from, count, source);
       process.send({ kind: "accepted", from, count });
     } catch (error) {
       process.send({ kind: "refused", from, count, code: error.code, message: error.message });
     }
   } else if (message.kind === "block") {
-    // The loop is blocked: nothing of this process runs, its heartbeat included.
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, message.ms);
+    process.send({ kind: "blocking" });
+    // The loop is blocked until someone writes to the pipe: nothing of this process runs, its heartbeat included.
+    readFileSync(message.pipe);
     process.send({ kind: "unblocked" });
   } else if (message.kind === "close") {
     await sender.close();

@@ -1,10 +1,8 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
-import { postgresStore } from "@countersign/postgres";
-import { systemClock } from "@countersign/protocol";
 import { onTestFinished } from "vitest";
+import { happened, nextHappening, until } from "./until.ts";
 
 const SCRIPT = fileURLToPath(new URL("child-node.mjs", import.meta.url));
 
@@ -13,11 +11,14 @@ export interface NodeOptions {
   readonly url: string;
   readonly schema: string;
   readonly role: "ingest" | "worker" | "both";
+  /** The endpoint of the destination main of the source shop. */
   readonly to: string;
   readonly lease?: string;
   readonly concurrency?: number;
   readonly clockOffsetMs?: number;
   readonly openWithin?: string;
+  /** A second database, which has the source app. */
+  readonly other?: { readonly url: string; readonly schema: string };
 }
 
 /** What a process tells. */
@@ -39,18 +40,36 @@ export class FleetNode {
 
   private constructor(child: ChildProcess) {
     this.child = child;
-    child.on("message", (message) => this.messages.push(message as NodeMessage));
-    // Whoever waits for a message listens.
-    child.setMaxListeners(0);
+    child.on("message", (message) => {
+      this.messages.push(message as NodeMessage);
+      happened();
+    });
+    child.on("exit", happened);
   }
 
+  /** Resolves when it has opened the store. */
   static async start(options: NodeOptions): Promise<FleetNode> {
+    const node = FleetNode.starting(options);
+    await node.waitFor(({ kind }) => kind === "ready");
+    return node;
+  }
+
+  /** It may not be able to open the store. */
+  static starting(options: NodeOptions): FleetNode {
     const node = new FleetNode(
       fork(SCRIPT, [JSON.stringify(options)], { stdio: ["ignore", "ignore", "inherit", "ipc"] }),
     );
     onTestFinished(() => node.kill());
-    await node.waitFor(({ kind }) => kind === "ready");
     return node;
+  }
+
+  get hasEnded(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+
+  /** The messages of one kind. */
+  told(kind: string): readonly NodeMessage[] {
+    return this.messages.filter((message) => message.kind === kind);
   }
 
   /** Resolves to the first message that matches, of those from `after` on. */
@@ -58,23 +77,23 @@ export class FleetNode {
     for (;;) {
       const found = this.messages.slice(after).find(matches);
       if (found !== undefined) return found;
-      if (this.child.exitCode !== null || this.child.signalCode !== null)
-        throw new Error("The process has ended.");
-      await Promise.race([once(this.child, "message"), once(this.child, "exit")]);
+      if (this.hasEnded) throw new Error("The process has ended.");
+      await nextHappening();
     }
   }
 
-  /** Has it accept calls; resolves to whether it answered 200. */
-  async accept(from: number, count: number): Promise<boolean> {
-    if (!this.child.connected) return false;
+  /** Has it accept calls of a source; resolves to whether it answered 200. */
+  async accept(from: number, count: number, source = "shop"): Promise<boolean> {
+    return (await this.acceptOrRefuse(from, count, source))?.kind === "accepted";
+  }
+
+  /** Resolves to its answer; undefined when it ended without one. */
+  async acceptOrRefuse(from: number, count: number, source = "shop"): Promise<NodeMessage | undefined> {
+    if (!this.child.connected) return undefined;
     const seen = this.messages.length;
-    this.child.send({ kind: "accept", from, count });
-    try {
-      const answer = await this.waitFor((one) => one.from === from && one.count === count, seen);
-      return answer.kind === "accepted";
-    } catch {
-      return false;
-    }
+    this.send({ kind: "accept", from, count, source });
+    const isAnswer = (one: NodeMessage): boolean => one.from === from && one.count === count;
+    return this.waitFor(isAnswer, seen).catch(() => undefined);
   }
 
   send(message: object): void {
@@ -82,7 +101,7 @@ export class FleetNode {
   }
 
   async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
-    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    if (this.hasEnded) return;
     const exited = once(this.child, "exit");
     this.child.kill(signal);
     await exited;
@@ -90,134 +109,33 @@ export class FleetNode {
 
   async close(): Promise<void> {
     const exited = once(this.child, "exit");
-    this.child.send({ kind: "close" });
+    this.send({ kind: "close" });
     await exited;
   }
 }
 
-/** An endpoint that counts how often each message arrived. */
-export interface Tally {
-  readonly url: string;
-  /** By messageId: when each of its requests arrived. */
-  readonly arrivals: ReadonlyMap<string, readonly number[]>;
-  /** Requests at the same time, at most. */
-  readonly most: () => number;
-}
-
-export async function startTally(
-  answer: (messageId: string) => number = () => 200,
-  delayMs = 0,
-): Promise<Tally> {
-  const arrivals = new Map<string, number[]>();
-  let [now, most] = [0, 0];
-  const server = createServer((request, response) => {
-    const parts: Buffer[] = [];
-    now += 1;
-    most = Math.max(most, now);
-    request.on("data", (part: Buffer) => parts.push(part));
-    request.on("end", () => {
-      const { messageId } = JSON.parse(Buffer.concat(parts).toString()) as { messageId: string };
-      arrivals.set(messageId, [...(arrivals.get(messageId) ?? []), Date.now()]);
-      const end = (): void => {
-        now -= 1;
-        response.writeHead(answer(messageId)).end();
-      };
-      if (delayMs === 0) end();
-      else setTimeout(end, delayMs);
-    });
-    request.on("error", () => {});
-  });
-  server.keepAliveTimeout = 60_000;
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.close().closeAllConnections();
-  });
-  const { port } = server.address() as { port: number };
-  return { url: `http://127.0.0.1:${port}/`, arrivals, most: () => most };
-}
-
-/** What became of what was accepted. */
-export interface Account {
-  readonly accepted: number;
-  readonly delivered: number;
-  readonly failed: number;
-  readonly expired: number;
-  readonly pending: number;
-  /** Accepted messages that no request brought and that are not pending. */
-  readonly lost: readonly string[];
-  /** Requests beyond the first of each message. */
-  readonly repeats: number;
-}
-
-/** Reads the store as one more process would. */
-export async function accountOf(
-  where: { readonly url: string; readonly schema: string },
-  accepted: ReadonlySet<string>,
-  tally: Tally,
-): Promise<Account> {
-  const store = postgresStore(where);
-  const nothing = (): void => {};
-  await store.open({
-    clock: systemClock(),
-    ended: nothing,
-    missed: nothing,
-    told: nothing,
-    failed: nothing,
-    stateChanged: nothing,
-  });
-  try {
-    const counts = (await store.counts()).get("shop/main") ?? {
-      pending: 0,
-      delivered: 0,
-      failed: 0,
-      expired: 0,
-    };
-    const { pending, delivered, failed, expired } = counts;
-    const arrived = [...tally.arrivals.values()];
-    return {
-      accepted: accepted.size,
-      delivered,
-      failed,
-      expired,
-      pending,
-      lost: [...accepted].filter((id) => !tally.arrivals.has(id)),
-      repeats: arrived.reduce((sum, times) => sum + times.length - 1, 0),
-    };
-  } finally {
-    await store.close();
-  }
-}
-
-/** Prints the line of a test: what was accepted is delivered, failed, expired or pending. */
-export function print(account: Account, more = ""): void {
-  const { accepted, delivered, failed, expired, pending, lost, repeats } = account;
-  const sum = `accepted ${accepted} = delivered ${delivered} + failed ${failed} + expired ${expired} + pending ${pending}`;
-  process.stdout.write(`${sum}; ${lost.length} lost, ${repeats} repeats${more}
-`);
-}
-
-/** A client repeats what was not answered, with the same ids, wherever it is accepted. */
+/** A client repeats what was not answered, with the same ids, wherever it is accepted, after a moment. */
 export async function acceptUntilAnswered(
   node: () => FleetNode | undefined,
   from: number,
   count: number,
+  source = "shop",
 ): Promise<void> {
-  for (;;) {
-    if (await node()?.accept(from, count)) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  const isAccepted = async (): Promise<boolean> => (await node()?.accept(from, count, source)) ?? false;
+  await until(`${count} from ${from} are accepted`, isAccepted, 120_000);
 }
 
-/** Resolves when a condition holds; rejects with `what` after `ms`. */
-export async function until(
-  what: string,
-  condition: () => boolean | Promise<boolean>,
-  ms = 30_000,
+const CALLS_AT_ONCE = 10;
+
+/** Has a process accept calls, ten at a time; `accepted` gets their ids. */
+export async function acceptAll(
+  node: FleetNode,
+  count: number,
+  accepted: Set<string>,
+  first = 0,
 ): Promise<void> {
-  const end = performance.now() + ms;
-  while (!(await condition())) {
-    if (performance.now() > end) throw new Error(`This did not happen within ${ms} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  for (let from = first; from < first + count; from += CALLS_AT_ONCE) {
+    await acceptUntilAnswered(() => node, from, CALLS_AT_ONCE);
+    for (let index = from; index < from + CALLS_AT_ONCE; index += 1) accepted.add(`m${index}`);
   }
 }

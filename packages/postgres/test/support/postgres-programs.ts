@@ -42,8 +42,15 @@ export function serverFile(path: string, content: string): void {
 }
 
 function giveToServer(path: string): void {
-  const idOf = (flag: string): number => Number(spawnSync("id", [flag, "postgres"]).stdout.toString());
-  if (isRoot) chownSync(path, idOf("-u"), idOf("-g"));
+  const [user, group] = serverUser();
+  if (isRoot) chownSync(path, user, group);
+}
+
+/** Ids of the user that the server runs as, and of its group. */
+function serverUser(): readonly [number, number] {
+  const who = isRoot ? ["postgres"] : [];
+  const idOf = (flag: string): number => Number(spawnSync("id", [flag, ...who]).stdout.toString());
+  return [idOf("-u"), idOf("-g")];
 }
 
 /**
@@ -57,7 +64,9 @@ export function withSmallDisk(
   command: readonly string[],
 ): readonly [string, ...string[]] {
   const own = isRoot ? [] : ["--user", "--map-current-user", "--keep-caps"];
-  const mount = `mount -t tmpfs -o size=${megabytes}m,mode=0777 tmpfs "$0" && exec "$@"`;
+  const [user, group] = serverUser();
+  const options = `size=${megabytes}m,mode=0700,uid=${user},gid=${group}`;
+  const mount = `mount -t tmpfs -o ${options} tmpfs "$0" && exec "$@"`;
   return ["unshare", ...own, "--mount", "sh", "-c", mount, folder, ...command];
 }
 

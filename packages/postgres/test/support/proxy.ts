@@ -1,21 +1,28 @@
 import { once } from "node:events";
 import { createServer, connect, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
+import { happened } from "./until.ts";
 
 /** A TCP proxy in front of a database, which can misbehave. */
 export interface Proxy {
   readonly port: number;
+  /** The same database by way of this proxy. */
+  url(direct: string): string;
+  /** How many connections were refused. */
+  refused(): number;
   /** Passes nothing on until `resume`, in either direction; connections stay open. */
   stall(): void;
   resume(): void;
   /** Breaks every connection, and accepts new ones. */
   drop(): void;
   /**
-   * Breaks a connection once it has passed a command on that contains `text`, before the answer comes back.
+   * Breaks a connection once it has passed a command on that contains one of these texts, before the answer comes back.
    *
    * @returns how often it has done so
    */
-  cutBeforeAnswer(text: string, times: number): () => number;
+  cutBeforeAnswer(texts: readonly string[], times: number): () => number;
+  /** Breaks every connection, and leads new ones to this port. */
+  lead(port: number): void;
   /** Refuses connections until `open`. */
   close(): void;
   open(): void;
@@ -26,10 +33,11 @@ interface Pair {
   readonly server: Socket;
 }
 
-export async function startProxy(port: number): Promise<Proxy> {
+export async function startProxy(first: number): Promise<Proxy> {
+  let port = first;
   const pairs = new Set<Pair>();
-  let [isStalled, isClosed] = [false, false];
-  let cut: { readonly text: string; left: number; done: number } | undefined;
+  let [isStalled, isClosed, refused] = [false, false, 0];
+  let cut: { readonly texts: readonly string[]; left: number; done: number } | undefined;
 
   function end(pair: Pair): void {
     pairs.delete(pair);
@@ -39,7 +47,9 @@ export async function startProxy(port: number): Promise<Proxy> {
 
   const proxy = createServer((client) => {
     if (isClosed) {
+      refused += 1;
       client.destroy();
+      happened();
       return;
     }
     const server = connect(port, "127.0.0.1");
@@ -49,7 +59,8 @@ export async function startProxy(port: number): Promise<Proxy> {
     if (isStalled) for (const socket of [client, server]) socket.pause();
     client.on("data", (bytes) => {
       server.write(bytes);
-      if (cut === undefined || cut.left === 0 || isCut || !bytes.includes(cut.text)) return;
+      if (cut === undefined || cut.left === 0 || isCut || !cut.texts.some((text) => bytes.includes(text)))
+        return;
       isCut = true;
       cut.left -= 1;
       cut.done += 1;
@@ -71,8 +82,11 @@ export async function startProxy(port: number): Promise<Proxy> {
   const pauseAll = (action: "pause" | "resume"): void => {
     for (const { client, server } of pairs) for (const socket of [client, server]) socket[action]();
   };
+  const own = (proxy.address() as { port: number }).port;
   return {
-    port: (proxy.address() as { port: number }).port,
+    port: own,
+    url: (direct) => Object.assign(new URL(direct), { port: String(own) }).href,
+    refused: () => refused,
     stall() {
       isStalled = true;
       pauseAll("pause");
@@ -84,10 +98,14 @@ export async function startProxy(port: number): Promise<Proxy> {
     drop() {
       for (const pair of pairs) end(pair);
     },
-    cutBeforeAnswer(text, times) {
-      const made = { text, left: times, done: 0 };
+    cutBeforeAnswer(texts, times) {
+      const made = { texts, left: times, done: 0 };
       cut = made;
       return () => made.done;
+    },
+    lead(to) {
+      port = to;
+      for (const pair of pairs) end(pair);
     },
     close() {
       isClosed = true;

@@ -136,13 +136,24 @@ function childrenOf(pid: number): readonly number[] {
   return found.split("\n").flatMap((line) => (line.trim() === "" ? [] : [Number(line)]));
 }
 
-/** Runs one command on a connection of its own. */
-export async function ask<Row>(url: string, text: string): Promise<readonly Row[]>;
-export async function ask(url: string, text: string): Promise<readonly unknown[]> {
+/** A connection of the test's own. */
+export async function connectTo(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
   client.on("error", () => {});
   try {
     await client.connect();
+    return client;
+  } catch (error) {
+    await client.end().catch(() => {});
+    throw error;
+  }
+}
+
+/** Runs one command on a connection of its own. */
+export async function ask<Row>(url: string, text: string): Promise<readonly Row[]>;
+export async function ask(url: string, text: string): Promise<readonly unknown[]> {
+  const client = await connectTo(url);
+  try {
     return (await client.query(text)).rows as readonly unknown[];
   } finally {
     await client.end().catch(() => {});
@@ -150,7 +161,7 @@ export async function ask(url: string, text: string): Promise<readonly unknown[]
 }
 
 /** Connects until the server answers. */
-async function answers(url: string): Promise<void> {
+export async function answers(url: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       await ask(url, "SELECT 1");

@@ -17,6 +17,7 @@ export class EventHub {
     failing: new Map(),
     recovered: new Map(),
     lost: new Map(),
+    settings: new Map(),
     storeError: new Map(),
     storeState: new Map(),
   };

@@ -73,7 +73,7 @@ export class Forwarder implements Sender {
     this.#recovery = new Recovery({ store: parts.store, acceptor: this.#acceptor, newId, now });
     // Without any, a sender waits for those that other processes share.
     this.#apply(settings, settings.sources.length === 0 ? [] : parseSettings(settings));
-    parts.keeper.follow(this.#apply);
+    parts.keeper.follow(this.#apply, this.#followed);
   }
 
   identify(call: IdentifyCall, options?: CallOptions): Promise<Receipt> {
@@ -245,6 +245,13 @@ export class Forwarder implements Sender {
     engine.configure(sources);
     waiters.destinations = sources.flatMap(({ enabled }) => enabled);
     waiters.changed();
+  };
+
+  /** Another process has changed them. */
+  readonly #followed = (settings: SenderSettings, sources: readonly Source[]): void => {
+    const before = this.#settings;
+    this.#apply(settings, sources);
+    this.#parts.events.emit("settings", { before, settings: this.#settings });
   };
 
   /** Closes everything, even when a part fails or hangs. */

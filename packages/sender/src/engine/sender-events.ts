@@ -2,6 +2,7 @@ import type { MessageType } from "@countersign/core";
 import type { Attempt } from "../delivery/attempt.ts";
 import type { DeliveryInfo } from "../delivery/delivery.ts";
 import type { SkipReason } from "../delivery/skipped-call.ts";
+import type { SenderSettings } from "../settings/settings.ts";
 import type { StoreState } from "../store/delivery-store.ts";
 import type { FailureStreak } from "./endpoint-recorder.ts";
 
@@ -47,6 +48,8 @@ export interface SenderEvents {
    * came to is logged, and does not count.
    */
   lost: { readonly delivery: DeliveryInfo; readonly attempts: readonly Attempt[] };
+  /** Settings that another process on the store has changed are in force here. */
+  settings: { readonly before: SenderSettings; readonly settings: SenderSettings };
   /** The store can be used, or cannot: see {@link StoreState}. */
   storeState: StoreState;
   /** The store failed while no caller was waiting. Accepted deliveries stay pending and are tried again. */

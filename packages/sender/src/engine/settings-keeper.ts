@@ -7,12 +7,19 @@ import { StoreError } from "../store/store-error.ts";
 /** Receives settings that are in force from now on. */
 type Apply = (settings: SenderSettings, sources: readonly Source[]) => void;
 
+/** What processes share: the settings, and which sources a process was started with, so that they are managed there. */
+interface Shared extends SenderSettings {
+  readonly given: readonly string[];
+}
+
 /** Keeps the settings of a sender the same as those of the other processes on its store, where it has any. */
 export class SettingsKeeper {
   readonly #shared: SharedSettings | undefined;
   readonly #failed: (error: Error) => void;
   #apply: Apply = () => {};
+  #followed: Apply = () => {};
   #version = 0;
+  #given: readonly string[] = [];
   #stop: () => void = () => {};
 
   /** `shared` is absent where one process owns the store; `failed` is told of settings that cannot be followed. */
@@ -22,8 +29,9 @@ export class SettingsKeeper {
   }
 
   /**
-   * The settings to start with. Those that are given replace the shared ones; without any, the shared ones count, and
-   * nothing is sent until there are some.
+   * The settings to start with. Those that are given take precedence for the sources that they name. A source that was added
+   * later stays; one that an earlier process was started with, and this one is not, goes. Without any that are given, the
+   * shared ones count, and nothing is sent until there are some.
    *
    * @throws SettingsError when they are not valid
    */
@@ -33,21 +41,32 @@ export class SettingsKeeper {
     for (;;) {
       const current = await shared.get();
       this.#version = current?.version ?? 0;
-      if (given === undefined) return current === undefined ? { sources: [] } : settingsOf(current.text);
-      const text = textOf(given);
-      if (current?.text === text) return given;
+      const before = current === undefined ? { sources: [], given: [] } : sharedOf(current.text);
+      this.#given = before.given;
+      if (given === undefined) return { sources: before.sources };
+      const next = startedWith(given, before);
+      const text = JSON.stringify(next);
       try {
-        this.#version = await shared.put(this.#version, text);
-        return given;
+        if (current?.text !== text) this.#version = await shared.put(this.#version, text);
       } catch (error) {
         if (!isChanged(error)) throw error;
+        continue;
       }
+      this.#given = next.given;
+      warnOfReplaced(before, next);
+      return { sources: next.sources };
     }
   }
 
-  /** Applies what other processes change, from now on. */
-  follow(apply: Apply): void {
+  /**
+   * Applies settings from now on.
+   *
+   * @param apply Receives those that this process has put.
+   * @param followed Receives those that another process has put.
+   */
+  follow(apply: Apply, followed: Apply): void {
     this.#apply = apply;
+    this.#followed = followed;
     this.#stop = this.#shared?.watch(() => this.refresh()) ?? this.#stop;
     this.refresh();
   }
@@ -70,7 +89,7 @@ export class SettingsKeeper {
   async update(settings: SenderSettings): Promise<void> {
     const sources = parseSettings(settings);
     if (this.#shared !== undefined) {
-      const version = await this.#put(textOf(settings));
+      const version = await this.#put(JSON.stringify({ sources: settings.sources, given: this.#given }));
       // Another process may have been quicker since.
       if (version <= this.#version) return;
       this.#version = version;
@@ -97,20 +116,54 @@ export class SettingsKeeper {
   async #read(): Promise<void> {
     const current = await this.#shared?.get();
     if (current === undefined || current.version <= this.#version) return;
-    const settings = settingsOf(current.text);
+    const { given, ...settings } = sharedOf(current.text);
     const sources = parseSettings(settings);
     this.#version = current.version;
-    this.#apply(settings, sources);
+    this.#given = given;
+    this.#followed(settings, sources);
   }
 }
 
-function textOf({ sources }: SenderSettings): string {
-  return JSON.stringify({ sources });
+/** What is in them is checked like any settings: a newer version may have written them. */
+function sharedOf(text: string): Shared {
+  return { given: [], ...(JSON.parse(text) as SenderSettings) };
 }
 
-function settingsOf(text: string): SenderSettings {
-  // What is in them is checked like any settings: a newer version may have written them.
-  return JSON.parse(text) as SenderSettings;
+function startedWith({ sources }: SenderSettings, before: Shared): Shared {
+  const given = sources.map(({ name }) => name);
+  const added = before.sources.filter(({ name }) => !given.includes(name) && !before.given.includes(name));
+  const next = { sources: [...sources, ...added], given };
+  return isValid(next) ? next : { sources, given };
+}
+
+/** A source that was added may be in the way of one that is given: it may have the same write key. */
+function isValid({ sources }: SenderSettings): boolean {
+  try {
+    parseSettings({ sources });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Nobody hears an event of a sender that is just being created. */
+function warnOfReplaced(before: Shared, { sources }: Shared): void {
+  const next = new Map(sources.map((source) => [source.name, JSON.stringify(source)]));
+  const namesOf = (matches: (name: string, text: string) => boolean): string =>
+    before.sources
+      .filter((source) => matches(source.name, JSON.stringify(source)))
+      .map(({ name }) => JSON.stringify(name))
+      .join(", ");
+  const removed = namesOf((name) => !next.has(name));
+  const changed = namesOf((name, text) => next.has(name) && next.get(name) !== text);
+  if (removed + changed === "") return;
+  const parts = [removed && `removed ${removed}`, changed && `replaced ${changed}`].filter(
+    (part) => part !== "",
+  );
+  process.emitWarning(
+    `The settings of this sender take precedence over those in the store: ${parts.join(", and ")}. Start all processes with the same sources.`,
+    { code: "COUNTERSIGN_SETTINGS_REPLACED" },
+  );
 }
 
 function isChanged(error: unknown): boolean {

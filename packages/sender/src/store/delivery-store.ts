@@ -137,7 +137,7 @@ export type RemoteEvent =
  */
 export interface StoreState {
   readonly state: "up" | "down" | "unsafe";
-  /** Why, for a person to read, unless it is up. */
+  /** Why, for a person to read. Of one that is up: what works less well than it could. */
   readonly reason?: string | undefined;
 }
 

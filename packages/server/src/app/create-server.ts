@@ -6,6 +6,7 @@ import { Certifications } from "../certify/certifications.ts";
 import { Ledger } from "../ledger/ledger.ts";
 import { EventStreams } from "../live/event-stream.ts";
 import { FaultList } from "../live/fault-list.ts";
+import { tellFollowedSettings } from "../live/followed-settings.ts";
 import { LiveEvents } from "../live/live-events.ts";
 import { createMetrics } from "../live/metrics.ts";
 import { ResendJobs } from "../live/resend-jobs.ts";
@@ -58,7 +59,9 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
     );
     undo.unshift(() => ledger.close());
     const now = (): number => clock.now();
+    const versions = new SettingsVersions();
     const events = new LiveEvents(sender, { now, onError });
+    tellFollowedSettings(sender, events, versions);
     const streams = new EventStreams(events.log, now);
     const faults = new FaultList(transport, (change, fault) =>
       events.tell({ event: "fault", change, fault }),
@@ -77,7 +80,7 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
       sender,
       ledger,
       book,
-      versions: new SettingsVersions(),
+      versions,
       faults,
       warnings: new WarningList(),
       events,

@@ -41,9 +41,9 @@ export class StoreRoom {
   /** How the store is. */
   state(): StoreStateJson {
     const { state, reason: why } = this.#sender.storeState;
-    if (state !== "up") return { state, ...(why !== undefined && { reason: why }) };
-    const reason = this.problem();
-    return reason === undefined ? { state: "up" } : { state: "full", reason };
+    const problem = state === "up" ? this.problem() : undefined;
+    if (problem !== undefined) return { state: "full", reason: problem };
+    return { state, ...(why !== undefined && { reason: why }) };
   }
 
   /** Why nothing can be stored, as far as is known. */
