@@ -44,7 +44,7 @@ export const LAYERS = {
   ],
   "server/api": ["problem.ts", "operation.ts", "delivery-filter.ts", "schemas"],
   dashboard: ["shapes", "words", "route", "data", "parts", "screens"],
-  "dashboard/screens": ["keys.tsx", "delivery", "deliveries", "send", "settings"],
+  "dashboard/screens": ["keys.tsx", "delivery", "deliveries", "send", "faults", "settings"],
   cli: [
     "errors",
     "codes",

@@ -17,6 +17,7 @@ export type {
   SkippedJson,
 } from "./shapes/delivery-shapes.ts";
 export type { FaultJson } from "./shapes/fault-shapes.ts";
+export { REJECTION_FIXES, SKIP_FIXES } from "./ingest/fixes.ts";
 export {
   REJECTION_REASONS,
   type Rejection,

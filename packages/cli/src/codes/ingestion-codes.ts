@@ -1,96 +1,97 @@
+import { REJECTION_FIXES } from "@countersign/server";
 import type { CodePages } from "./code-page.ts";
 
 /** `reason` of a rejection: why the server does not forward a message. */
 export const REJECTION_CODES: CodePages = {
   no_write_key: {
     cause: "The request has no write key.",
-    fix: "Send it as the user name of Basic authorization, or as `writeKey` in the body.",
+    fix: REJECTION_FIXES.no_write_key,
     example: 'curl -u any: -d \'{"userId":"u1","event":"Hello"}\' http://127.0.0.1:4010/v1/track',
   },
   unknown_write_key: {
     cause: "No source has this write key.",
-    fix: "Correct the key in the client, or start the server with --to and without --write-key, which accepts any.",
+    fix: REJECTION_FIXES.unknown_write_key,
     example: "countersign serve --to http://localhost:3000/webhooks",
   },
   not_an_object: {
     cause: "The message is not a JSON object. Often it was written as JSON twice.",
-    fix: "Send the object itself.",
+    fix: REJECTION_FIXES.not_an_object,
     example: 'curl -d \'{"writeKey":"any","userId":"u1","event":"Hello"}\' http://127.0.0.1:4010/v1/track',
   },
   no_batch: {
     cause: "The body of a batch has no `batch` array.",
-    fix: "Send the messages in `batch`.",
+    fix: REJECTION_FIXES.no_batch,
     example: '{"writeKey":"any","batch":[{"type":"track","userId":"u1","event":"Hello"}]}',
   },
   missing_type: {
     cause: "A message of a batch has no `type`.",
-    fix: "Give it one: identify, track, page, screen, group or alias.",
+    fix: REJECTION_FIXES.missing_type,
     example: '{"type":"track","userId":"u1","event":"Hello"}',
   },
   unknown_type: {
     cause: "The `type` of a message is not one of the six.",
-    fix: "Use identify, track, page, screen, group or alias.",
+    fix: REJECTION_FIXES.unknown_type,
     example: '{"type":"track","userId":"u1","event":"Hello"}',
   },
   no_user_anon_id: {
     cause: "The message has neither a `userId` nor an `anonymousId`.",
-    fix: "Pass one of them. An empty text counts as absent.",
+    fix: REJECTION_FIXES.no_user_anon_id,
     example: '{"type":"track","anonymousId":"a1","event":"Hello"}',
   },
   missing_user_id: {
     cause: "An alias call has no `userId`, which is the new identity.",
-    fix: "Pass it.",
+    fix: REJECTION_FIXES.missing_user_id,
     example: '{"type":"alias","previousId":"a1","userId":"u1"}',
   },
   missing_previous_id: {
     cause: "An alias call has no `previousId`, which is the old identity.",
-    fix: "Pass it.",
+    fix: REJECTION_FIXES.missing_previous_id,
     example: '{"type":"alias","previousId":"a1","userId":"u1"}',
   },
   missing_event: {
     cause: "A track call has no `event`.",
-    fix: "Pass the name of the event.",
+    fix: REJECTION_FIXES.missing_event,
     example: '{"type":"track","userId":"u1","event":"Hello"}',
   },
   missing_group_id: {
     cause: "A group call has no `groupId`.",
-    fix: "Pass the identifier of the group.",
+    fix: REJECTION_FIXES.missing_group_id,
     example: '{"type":"group","userId":"u1","groupId":"g1"}',
   },
   invalid_field: {
     cause: "A field has a value of the wrong type, such as a text where an object belongs.",
-    fix: "The rejection's `detail` names the field. Correct its value.",
+    fix: REJECTION_FIXES.invalid_field,
     example: '{"type":"track","userId":"u1","event":"Hello","properties":{"plan":"pro"}}',
   },
   invalid_timestamp: {
     cause:
       "The timestamp is not an ISO 8601 date-time. The time of arrival in its place would corrupt a historical import.",
-    fix: "Send the time as ISO 8601.",
+    fix: REJECTION_FIXES.invalid_timestamp,
     example: '{"type":"track","userId":"u1","event":"Hello","timestamp":"2026-01-31T08:30:00.000Z"}',
   },
   message_id_too_long: {
     cause: "The `messageId` has 100 characters or more.",
-    fix: "Use a shorter id, such as a UUID.",
+    fix: REJECTION_FIXES.message_id_too_long,
     example: '"messageId":"0f9b3a52-6a2e-4a9b-9d2c-5f1c7a1d2e3f"',
   },
   message_too_large: {
     cause: "The message has more than 32,768 bytes of JSON.",
-    fix: "Send less: an id in place of a document.",
+    fix: REJECTION_FIXES.message_too_large,
     example: '"properties":{"documentId":"d1"}',
   },
   nested_too_deeply: {
     cause: "Objects or arrays of the message are nested more than 500 deep.",
-    fix: "Send a flatter structure. Such a message is most often a mistake of a program.",
+    fix: REJECTION_FIXES.nested_too_deeply,
     example: '"properties":{"path":"a.b.c"}',
   },
   unsafe_integer: {
     cause: "An integer is above 2^53, and JavaScript cannot represent it exactly.",
-    fix: "Send it as a string.",
+    fix: REJECTION_FIXES.unsafe_integer,
     example: '"properties":{"id":"9007199254740993"}',
   },
   refused_by_sender: {
     cause: "The forwarding engine does not accept the message.",
-    fix: "The rejection's `detail` says why.",
+    fix: REJECTION_FIXES.refused_by_sender,
     example: "curl http://127.0.0.1:4010/api/rejections",
   },
 };

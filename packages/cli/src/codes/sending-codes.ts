@@ -1,3 +1,4 @@
+import { SKIP_FIXES } from "@countersign/server";
 import type { CodePages } from "./code-page.ts";
 
 /** `code` of a `CallError`: why the sender or the client does not accept a call. */
@@ -174,17 +175,17 @@ export const CERTIFY_CODES: CodePages = {
 export const SKIP_CODES: CodePages = {
   integrations: {
     cause: "The `integrations` of the call turn webhooks off, or everything.",
-    fix: "Remove them from the call, or turn webhooks on in them.",
+    fix: SKIP_FIXES.integrations,
     example: "integrations: { All: false, Webhooks: true }",
   },
   blocked_event: {
     cause: "The settings of the source list the event in `blockedEvents`.",
-    fix: "Remove it from the list, if it is to be forwarded.",
+    fix: SKIP_FIXES.blocked_event,
     example: '{ name: "shop", blockedEvents: [], destinations }',
   },
   no_destination: {
     cause: "No destination of the source is enabled.",
-    fix: "Add a destination, or enable one.",
+    fix: SKIP_FIXES.no_destination,
     example: "{ endpoints: [{ url }], enabled: true }",
   },
 };

@@ -1,13 +1,12 @@
 import { computed, effect, signal } from "@preact/signals";
 import { route } from "../route/route.ts";
-import { isForgery, verdictOf } from "@countersign/sender/explain";
-import { factsOf } from "../words/words.ts";
+import { isForgery, verdictKindOf } from "@countersign/sender/explain";
+import { factsOf, type Facts } from "../words/words.ts";
 import { announceNews } from "./announce.ts";
 import { call, get, needsToken } from "./api.ts";
 import { DeliveryList } from "./delivery-list.ts";
 import { readFilter } from "./filter.ts";
 import { openStream } from "./stream.ts";
-import type { AttemptFacts } from "@countersign/sender/explain";
 import type { Clock, Fault, LiveEvent, Source, Stats, Status, StoreState } from "../shapes/types.ts";
 
 /** A receiver that took a forged message for a real one. */
@@ -103,10 +102,10 @@ const unsigned = computed(
     ),
 );
 
-function noteAttempt({ id, destination }: { id: string; destination: string }, attempt: AttemptFacts): void {
+function noteAttempt({ id, destination }: { id: string; destination: string }, attempt: Facts): void {
   const { endpoint, fault = "", status = 0 } = attempt;
   if (!isForgery(fault)) return;
-  const { kind } = verdictOf(attempt, { signed: isSigned(destination) });
+  const kind = verdictKindOf(attempt, { signed: isSigned(destination) });
   const next = new Map(forgeries.value);
   if (kind === "accepted_forgery") next.set(endpoint, { endpoint, fault, status, delivery: id });
   else if (kind === "refused_forgery") next.delete(endpoint);

@@ -1,5 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { messageOf } from "../data/api.ts";
+import { onEvent } from "../data/app-state.ts";
+import type { LiveEvent } from "../shapes/types.ts";
 
 /** Draws the component again at an interval, for what counts down. */
 export function useTick(everyMs: number, on: boolean): void {
@@ -11,31 +13,64 @@ export function useTick(everyMs: number, on: boolean): void {
   }, [everyMs, on]);
 }
 
-/** What an action of the person does, while it runs and when it has failed. */
+/**
+ * Reads what a component shows, and reads it again after events that concern it. What cannot be read stays as it was: the header
+ * says that the server is away.
+ *
+ * @param read Reads and shows; nothing is to be shown any more once its signal is aborted.
+ * @param afterMs How long it waits after an event, for others to come.
+ * @param inputs What `read` depends on.
+ */
+export function useLive(
+  read: (gone: AbortSignal) => Promise<unknown>,
+  concerns: (event: LiveEvent) => boolean,
+  afterMs: number,
+  inputs: readonly unknown[] = [],
+): void {
+  useEffect(() => {
+    const abort = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const run = (): void => {
+      timer = undefined;
+      read(abort.signal).catch(() => {});
+    };
+    const stop = onEvent((event) => {
+      if (concerns(event)) timer ??= setTimeout(run, afterMs);
+    });
+    run();
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+      stop();
+    };
+  }, inputs);
+}
+
+/** What an action of the person does. */
 export interface Action {
-  readonly busy: boolean;
+  /** What went wrong with the last one; empty where nothing has. */
   readonly error: string;
+  /** Runs one; whether it succeeded. While one runs, another is ignored: a disabled button would lose the focus. */
   readonly run: (action: () => Promise<unknown>) => Promise<boolean>;
 }
 
-/** Runs actions one at a time, and keeps what went wrong with the last one. */
+/** Runs the actions of a component one at a time. */
 export function useAction(): Action {
-  const [state, setState] = useState({ busy: false, error: "" });
+  const [error, setError] = useState("");
   const running = useRef(false);
   const run = async (action: () => Promise<unknown>): Promise<boolean> => {
     if (running.current) return false;
     running.current = true;
-    setState({ busy: true, error: "" });
+    setError("");
     try {
       await action();
-      setState({ busy: false, error: "" });
       return true;
     } catch (error) {
-      setState({ busy: false, error: messageOf(error) });
+      setError(messageOf(error));
       return false;
     } finally {
       running.current = false;
     }
   };
-  return { ...state, run };
+  return { error, run };
 }

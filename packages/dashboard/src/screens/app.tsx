@@ -1,21 +1,38 @@
-import type { JSX } from "preact";
+import type { FunctionComponent, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { announcement } from "../data/announce.ts";
 import { needsToken } from "../data/api.ts";
 import { list } from "../data/app-state.ts";
+import { keepFocus } from "../parts/keep-focus.ts";
 import { hrefOf, route, SCREENS, type Screen } from "../route/route.ts";
 import { Banners } from "./banners.tsx";
+import { Budget } from "./budget.tsx";
+import { Certify } from "./certify.tsx";
 import { Deliveries } from "./deliveries/deliveries.tsx";
+import { Faults } from "./faults/faults.tsx";
 import { Header } from "./header.tsx";
 import { Help, useKeys } from "./keys.tsx";
-import { loadError, loadOthers, others } from "./lazy.ts";
+import { Recover } from "./recover.tsx";
+import { Rejected } from "./rejected.tsx";
+import { Send } from "./send/send.tsx";
+import { Settings } from "./settings/settings.tsx";
 import { TokenForm } from "./token-form.tsx";
 
-const LOAD_OTHERS_AFTER_MS = 500;
+const VIEWS: Readonly<Record<Screen, FunctionComponent>> = {
+  deliveries: Deliveries,
+  send: Send,
+  settings: Settings,
+  faults: Faults,
+  budget: Budget,
+  rejected: Rejected,
+  certify: Certify,
+  recover: Recover,
+};
 
 /** The whole page. */
 export function App(): JSX.Element {
   useKeys();
+  useEffect(keepFocus, []);
   if (needsToken.value) return <TokenForm />;
   return (
     <div class="app">
@@ -54,6 +71,7 @@ function Navigation(): JSX.Element {
 
 function Main(): JSX.Element {
   const { screen } = route.value;
+  const View = VIEWS[screen];
   const main = useRef<HTMLElement>(null);
   const before = useRef(screen);
   const label = SCREENS.find(([name]) => name === screen)?.[1] ?? "";
@@ -66,27 +84,7 @@ function Main(): JSX.Element {
   });
   return (
     <main id="main" class={`main screen-${screen}`} tabIndex={-1} ref={main} aria-label={label}>
-      <View screen={screen} />
+      <View />
     </main>
-  );
-}
-
-function View({ screen }: { readonly screen: Screen }): JSX.Element {
-  useEffect(() => {
-    // What is needed first is drawn first.
-    const timer = setTimeout(loadOthers, screen === "deliveries" ? LOAD_OTHERS_AFTER_MS : 0);
-    return () => clearTimeout(timer);
-  }, [screen]);
-  if (screen === "deliveries") return <Deliveries />;
-  const Other = others.value?.[screen];
-  if (Other) return <Other />;
-  if (loadError.value === "") return <p class="empty">Reading…</p>;
-  return (
-    <div class="empty" role="alert">
-      <p>{loadError.value}</p>
-      <button type="button" onClick={loadOthers}>
-        Try again
-      </button>
-    </div>
   );
 }

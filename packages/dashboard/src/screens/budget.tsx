@@ -1,7 +1,9 @@
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
-import { loadStats, onEvent, stats, status } from "../data/app-state.ts";
+import { loadStats, stats, status } from "../data/app-state.ts";
 import type { EndpointStats } from "../shapes/types.ts";
+import { useLive } from "../parts/hooks.ts";
+import { Card } from "../parts/card.tsx";
+import { Pairs } from "../parts/pairs.tsx";
 import { Histogram } from "../parts/histogram.tsx";
 import { count, duration, shortUrl } from "../words/format.ts";
 import { percentile } from "../words/percentile.ts";
@@ -10,21 +12,7 @@ const EVERY_MS = 2_000;
 
 /** How much of the five seconds each endpoint uses. */
 export function Budget(): JSX.Element {
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const read = (): void => {
-      timer = undefined;
-      loadStats().catch(() => {});
-    };
-    read();
-    const stop = onEvent(({ event }) => {
-      if (event === "attempt" || event === "reset") timer ??= setTimeout(read, EVERY_MS);
-    });
-    return () => {
-      clearTimeout(timer);
-      stop();
-    };
-  }, []);
+  useLive(loadStats, ({ event }) => event === "attempt" || event === "reset", EVERY_MS);
   const found = stats.value?.endpoints ?? [];
   const budget = status.value?.budgetMs ?? 5_000;
   return (
@@ -55,35 +43,22 @@ function EndpointBudget({
 }): JSX.Element {
   const { url, destination, responseTimes } = endpoint;
   const { bounds, counts, overBudget, nearMisses = 0 } = responseTimes;
-  const figures = [
-    ["p50", percentile(bounds, counts, overBudget, 0.5)],
-    ["p95", percentile(bounds, counts, overBudget, 0.95)],
-    ["p99", percentile(bounds, counts, overBudget, 0.99)],
-  ] as const;
+  const figures = [50, 95, 99].map<readonly [string, string]>((part) => {
+    const ms = percentile(bounds, counts, overBudget, part / 100);
+    const late = ms !== undefined && ms >= budgetMs;
+    return [`p${part}`, ms === undefined ? "—" : late ? `over ${duration(budgetMs)}` : `≤ ${duration(ms)}`];
+  });
   return (
-    <section class="card stack" aria-label={`Response times of ${url}`}>
-      <h3>
-        <bdi>{shortUrl(url)}</bdi> <span class="about">{destination}</span>
-      </h3>
-      <dl class="figures">
-        {figures.map(([name, ms]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>
-              {ms === undefined ? "—" : ms >= budgetMs ? `over ${duration(budgetMs)}` : `≤ ${duration(ms)}`}
-            </dd>
-          </div>
-        ))}
-        <div class={nearMisses > 0 ? "warn" : ""}>
-          <dt>near misses</dt>
-          <dd>{count(nearMisses)}</dd>
-        </div>
-        <div class={overBudget > 0 ? "bad" : ""}>
-          <dt>too late</dt>
-          <dd>{count(overBudget)}</dd>
-        </div>
-      </dl>
+    <Card title={shortUrl(url)} about={destination}>
+      <Pairs
+        kind="figures"
+        entries={[
+          ...figures,
+          ["near misses", count(nearMisses), nearMisses > 0 ? "warn" : ""],
+          ["too late", count(overBudget), overBudget > 0 ? "bad" : ""],
+        ]}
+      />
       <Histogram url={url} bounds={bounds} counts={counts} over={overBudget} />
-    </section>
+    </Card>
   );
 }

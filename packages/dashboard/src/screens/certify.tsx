@@ -4,8 +4,11 @@ import { useEffect, useState } from "preact/hooks";
 import { call, get, post } from "../data/api.ts";
 import { endpoints, onEvent, status } from "../data/app-state.ts";
 import type { AuditResult, Certification } from "../shapes/types.ts";
+import { Failure } from "../parts/failure.tsx";
+import { Choice } from "../parts/choice.tsx";
 import { useAction } from "../parts/hooks.ts";
 import { Mark } from "../parts/mark.tsx";
+import { Pairs } from "../parts/pairs.tsx";
 import { shortUrl, visible } from "../words/format.ts";
 import type { Tone } from "../words/words.ts";
 
@@ -21,7 +24,7 @@ const TONES: Readonly<Record<AuditResult["outcome"], Tone>> = {
 /** Audits a receiver, live. */
 export function Certify(): JSX.Element {
   const [chosen, setChosen] = useState(0);
-  const { busy, error, run } = useAction();
+  const { error, run } = useAction();
   const target = endpoints.value[chosen] ?? endpoints.value[0];
   const current = shown.value;
   const running = current?.state === "running";
@@ -46,36 +49,31 @@ export function Certify(): JSX.Element {
       </p>
       <div class="card stack">
         <div class="actions">
-          <label class="inline">
-            Receiver
-            <select value={chosen} onChange={(event) => setChosen(Number(event.currentTarget.value))}>
-              {endpoints.value.map(({ url, destination }, index) => (
-                <option key={`${destination} ${url}`} value={index}>
-                  {`${shortUrl(url)} (${destination})`}
-                </option>
-              ))}
-            </select>
-          </label>
+          <Choice
+            label="Receiver"
+            value={String(chosen)}
+            options={endpoints.value.map(({ url, destination }, index) => [
+              String(index),
+              `${shortUrl(url)} (${destination})`,
+            ])}
+            onPick={(index) => setChosen(Number(index))}
+          />
           {running ? (
-            <button type="button" disabled={busy} onClick={() => void stop()}>
+            <button type="button" onClick={() => void stop()}>
               Stop
             </button>
           ) : (
             <button
               type="button"
               class="primary"
-              disabled={busy || !target || status.value?.certify === false}
+              disabled={!target || status.value?.certify === false}
               onClick={() => void start()}
             >
               Certify
             </button>
           )}
         </div>
-        {error !== "" && (
-          <p class="error" role="alert">
-            {error}
-          </p>
-        )}
+        <Failure text={error} />
       </div>
       {current && <Results certification={current} />}
     </div>
@@ -149,18 +147,15 @@ function Audit({ result }: { readonly result: AuditResult }): JSX.Element {
       <details>
         <summary>{head}</summary>
         <p>{visible(failure.cause)}</p>
-        <dl class="exchange">
-          {(["sent", "expected", "received"] as const).map((name) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>
-                <pre class="code exact" tabIndex={0}>
-                  {visible(failure[name])}
-                </pre>
-              </dd>
-            </div>
-          ))}
-        </dl>
+        <Pairs
+          kind="exchange"
+          entries={(["sent", "expected", "received"] as const).map((name) => [
+            name,
+            <pre class="code exact" tabIndex={0}>
+              {visible(failure[name])}
+            </pre>,
+          ])}
+        />
         <p class="fix">{visible(failure.fix)}</p>
       </details>
     </li>

@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { Pairs } from "../parts/pairs.tsx";
 
 /** Whether the list of keys is shown. */
 export const helpOpen = signal(false);
@@ -88,16 +89,7 @@ export function Help(): JSX.Element {
       onClose={() => (helpOpen.value = false)}
     >
       <h2 id="keys-title">Keys</h2>
-      <dl class="keys">
-        {KEYS.map(([key, meaning]) => (
-          <div key={key}>
-            <dt>
-              <kbd>{key}</kbd>
-            </dt>
-            <dd>{meaning}</dd>
-          </div>
-        ))}
-      </dl>
+      <Pairs kind="keys" entries={KEYS} />
       <label class="check">
         <input type="checkbox" checked={singleKeys.value} onChange={change} />
         Single letters work outside of fields

@@ -4,11 +4,13 @@ import { useEffect, useState } from "preact/hooks";
 import { call, get, post, type Query } from "../data/api.ts";
 import { endpoints, onEvent, serverNow } from "../data/app-state.ts";
 import type { DeliveryPage, ResendJob } from "../shapes/types.ts";
-import { useAction } from "../parts/hooks.ts";
+import { Failure } from "../parts/failure.tsx";
+import { Card } from "../parts/card.tsx";
+import { Choice } from "../parts/choice.tsx";
+import { useAction, useLive } from "../parts/hooks.ts";
 import { Mark } from "../parts/mark.tsx";
 import { hrefOf } from "../route/route.ts";
 import { count, plural } from "../words/format.ts";
-import { answerText } from "@countersign/sender/explain";
 
 /** The last resend of many; it goes on while other screens are looked at. */
 const job = signal<ResendJob | undefined>(undefined);
@@ -55,15 +57,12 @@ export function Recover(): JSX.Element {
               onInput={(event) => setSince(event.currentTarget.value)}
             />
           </label>
-          <label class="inline">
-            Destination
-            <select value={destination} onChange={(event) => setDestination(event.currentTarget.value)}>
-              <option value="">all</option>
-              {destinations.map((name) => (
-                <option key={name}>{name}</option>
-              ))}
-            </select>
-          </label>
+          <Choice
+            label="Destination"
+            value={destination}
+            options={[["", "all"], ...destinations]}
+            onPick={setDestination}
+          />
         </div>
         <p class="big" role="status">
           {matching === undefined ? "…" : plural(matching, "delivery")}
@@ -71,8 +70,7 @@ export function Recover(): JSX.Element {
         <Resend label="Resend all" filter={filter} disabled={!matching} />
       </div>
       {reasons.length > 0 && (
-        <section class="card stack" aria-labelledby="reasons-title">
-          <h3 id="reasons-title">By reason</h3>
+        <Card title="By reason">
           <ul class="rows-list">
             {reasons.map(({ key, words, number, filter: own, destination: name }) => (
               <li key={key}>
@@ -92,7 +90,7 @@ export function Recover(): JSX.Element {
               </li>
             ))}
           </ul>
-        </section>
+        </Card>
       )}
       <Progress />
     </div>
@@ -113,28 +111,26 @@ interface ResendProps {
 }
 
 function Resend({ label, about, filter, disabled }: ResendProps): JSX.Element {
-  const { busy, error, run } = useAction();
-  const start = (): Promise<boolean> =>
-    run(
-      async () => void (job.value = await post<ResendJob>("/deliveries/resend", { filter: bodyOf(filter) })),
-    );
+  const { error, run } = useAction();
   const running = job.value?.state === "running";
+  const start = (): Promise<boolean> =>
+    run(async () => {
+      if (running) return;
+      job.value = await post<ResendJob>("/deliveries/resend", { filter: bodyOf(filter) });
+    });
   return (
     <span class="actions">
       <button
         type="button"
         class={about === undefined ? "primary" : ""}
-        disabled={disabled || busy || running}
+        disabled={disabled}
+        aria-disabled={running}
         onClick={() => void start()}
       >
         {label}
         {about !== undefined && <span class="visually-hidden">: {about}</span>}
       </button>
-      {error !== "" && (
-        <span class="error" role="alert">
-          {error}
-        </span>
-      )}
+      <Failure text={error} />
     </span>
   );
 }
@@ -176,29 +172,18 @@ function Progress(): JSX.Element | null {
 /** How many have failed, and why: the reasons are those of the newest thousand. */
 function useFailed(filter: Query): readonly [number | undefined, readonly Reason[]] {
   const [found, setFound] = useState<readonly [number | undefined, readonly Reason[]]>([undefined, []]);
-  const key = JSON.stringify(filter);
-  useEffect(() => {
-    let current = true;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const read = async (): Promise<void> => {
-      timer = undefined;
+  useLive(
+    async (gone) => {
       const [number, page] = await Promise.all([
         get<{ readonly count: number }>("/deliveries/count", filter),
         get<DeliveryPage>("/deliveries", { ...filter, limit: SAMPLE }),
       ]);
-      if (current) setFound([number.count, reasonsOf(page)]);
-    };
-    read().catch(() => {});
-    const stop = onEvent(({ event }) => {
-      if (event === "failed" || event === "expired" || event === "reset")
-        timer ??= setTimeout(() => void read().catch(() => {}), AGAIN_MS);
-    });
-    return () => {
-      current = false;
-      clearTimeout(timer);
-      stop();
-    };
-  }, [key]);
+      if (!gone.aborted) setFound([number.count, reasonsOf(page)]);
+    },
+    ({ event }) => event === "failed" || event === "expired" || event === "reset",
+    AGAIN_MS,
+    [JSON.stringify(filter)],
+  );
   return found;
 }
 
@@ -206,7 +191,7 @@ function reasonsOf({ deliveries }: DeliveryPage): readonly Reason[] {
   const reasons = new Map<string, Reason>();
   for (const { destination, last } of deliveries) {
     if (!last) continue;
-    const words = answerText(last);
+    const words = last.answer;
     const key = `${destination} ${words}`;
     const filter: Readonly<Record<string, string>> =
       last.status === undefined ? { outcome: last.outcome } : { status: String(last.status) };

@@ -1,29 +1,15 @@
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { get, messageOf } from "../data/api.ts";
-import { onEvent } from "../data/app-state.ts";
 import type { Rejection, SkippedCall, Warning } from "../shapes/types.ts";
+import { Card } from "../parts/card.tsx";
+import { Failure } from "../parts/failure.tsx";
+import { useLive } from "../parts/hooks.ts";
 import { JsonView } from "../parts/json-view.tsx";
 import { exactTime, visible } from "../words/format.ts";
 
 const AGAIN_MS = 500;
 const LIMIT = 200;
-
-/** What to do about each reason for which a call went nowhere. */
-const FIXES: Readonly<Record<string, string>> = {
-  no_write_key: "Give the client library a write key.",
-  unknown_write_key: "Compare the write key of the client with the sources in the settings.",
-  missing_type: "Send it to /v1/track and the like, or add the type.",
-  unknown_type: "Use one of the six types of call.",
-  no_user_anon_id: "Add a userId, or an anonymousId.",
-  missing_event: "Name the event.",
-  invalid_field: "Correct the type of the field.",
-  invalid_timestamp: "Write the time as ISO 8601, such as 2026-01-31T12:00:00Z.",
-  message_too_large: "Leave out what the receivers do not need: a call has 32 KiB.",
-  integrations: "The call turns this destination off in `integrations`. That may be meant.",
-  blocked_event: "The source blocks this event in the settings.",
-  no_destination: "The source has no destination that is enabled. Enable one in the settings.",
-};
 
 interface Found {
   readonly rejections: readonly Rejection[];
@@ -41,45 +27,40 @@ export function Rejected(): JSX.Element {
     <div class="screen">
       <h2>Rejected and skipped</h2>
       <p class="lead">What arrived and went nowhere, the newest first.</p>
-      {error !== "" && (
-        <p class="error" role="alert">
-          {error}
-        </p>
-      )}
-      <section class="card stack" aria-labelledby="rejected-title">
-        <h3 id="rejected-title">
-          Rejected <span class="about">{rejections.length}</span>
-        </h3>
+      <Failure text={error} />
+      <Card title="Rejected" about={rejections.length}>
         {rejections.length === 0 && <p class="note">None: every call that arrived was accepted.</p>}
         <ul class="entries">
-          {rejections.map(({ id, receivedAt, reason, detail, type = "", source = "", message }) => (
-            <Entry key={id} at={receivedAt} reason={reason} detail={detail} about={`${type} ${source}`}>
+          {rejections.map(({ id, receivedAt, reason, detail, fix, type = "", source = "", message }) => (
+            <Entry
+              key={id}
+              at={receivedAt}
+              reason={reason}
+              detail={detail}
+              fix={fix}
+              about={`${type} ${source}`}
+            >
               {message}
             </Entry>
           ))}
         </ul>
-      </section>
-      <section class="card stack" aria-labelledby="skipped-title">
-        <h3 id="skipped-title">
-          Skipped <span class="about">{skipped.length}</span>
-        </h3>
+      </Card>
+      <Card title="Skipped" about={skipped.length}>
         {skipped.length === 0 && <p class="note">None: every call that was accepted has a destination.</p>}
         <ul class="entries">
-          {skipped.map(({ messageId, acceptedAt, reason, type, event = "", source, identity = "" }) => (
+          {skipped.map(({ messageId, acceptedAt, reason, fix, type, event = "", source, identity = "" }) => (
             <Entry
               key={messageId + acceptedAt}
               at={acceptedAt}
               reason={reason}
+              fix={fix}
               detail={`${type} ${event} for ${identity}`}
               about={source}
             />
           ))}
         </ul>
-      </section>
-      <section class="card stack" aria-labelledby="warned-title">
-        <h3 id="warned-title">
-          Accepted with a warning <span class="about">{warnings.length}</span>
-        </h3>
+      </Card>
+      <Card title="Accepted with a warning" about={warnings.length}>
         <ul class="entries">
           {warnings.map(({ receivedAt, reason, detail, source, type, paths, messageId = "" }) => (
             <Entry
@@ -91,7 +72,7 @@ export function Rejected(): JSX.Element {
             />
           ))}
         </ul>
-      </section>
+      </Card>
     </div>
   );
 }
@@ -101,12 +82,12 @@ interface EntryProps {
   readonly reason: string;
   readonly detail: string;
   readonly about: string;
+  readonly fix?: string;
   /** The call as it came. */
   readonly children?: string;
 }
 
-function Entry({ at, reason, detail, about, children }: EntryProps): JSX.Element {
-  const fix = FIXES[reason];
+function Entry({ at, reason, detail, about, fix, children }: EntryProps): JSX.Element {
   return (
     <li>
       <p>
@@ -129,17 +110,14 @@ function Entry({ at, reason, detail, about, children }: EntryProps): JSX.Element
 
 function useFound(): Found {
   const [found, setFound] = useState<Found>({ rejections: [], skipped: [], warnings: [], error: "" });
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let current = true;
-    const read = async (): Promise<void> => {
-      timer = undefined;
+  useLive(
+    async (gone) => {
       const [rejections, skipped, warnings] = await Promise.allSettled([
         get<readonly Rejection[]>("/rejections", { limit: LIMIT }),
         get<{ readonly calls: readonly SkippedCall[] }>("/skipped", { limit: LIMIT }),
         get<readonly Warning[]>("/warnings", { limit: LIMIT }),
       ]);
-      if (!current) return;
+      if (gone.aborted) return;
       const failed = [rejections, skipped, warnings].find((result) => result.status === "rejected");
       setFound({
         rejections: rejections.status === "fulfilled" ? rejections.value : [],
@@ -147,16 +125,9 @@ function useFound(): Found {
         warnings: warnings.status === "fulfilled" ? warnings.value : [],
         error: failed === undefined ? "" : messageOf(failed.reason),
       });
-    };
-    void read();
-    const stop = onEvent(({ event }) => {
-      if (EVENTS.has(event)) timer ??= setTimeout(() => void read(), AGAIN_MS);
-    });
-    return () => {
-      current = false;
-      clearTimeout(timer);
-      stop();
-    };
-  }, []);
+    },
+    ({ event }) => EVENTS.has(event),
+    AGAIN_MS,
+  );
   return found;
 }

@@ -18,7 +18,7 @@ export interface Row {
   endpoint: string;
   outcome: Outcome | "";
   status: number;
-  code: string;
+  answer: string;
   ms: number;
   fault: string;
 }
@@ -52,7 +52,7 @@ export function newRow(info: DeliveryInfo): Row {
     endpoint: "",
     outcome: "",
     status: 0,
-    code: "",
+    answer: "",
     ms: 0,
     fault: "",
   };
@@ -109,7 +109,7 @@ function setLast(row: Row, last: AttemptSummary): void {
   row.endpoint = share(last.endpoint);
   row.outcome = last.outcome;
   row.status = last.status ?? 0;
-  row.code = share(last.code ?? "");
+  row.answer = share(last.answer);
   row.ms = last.durationMs;
   row.fault = share(last.fault ?? "");
 }

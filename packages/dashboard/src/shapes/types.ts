@@ -21,8 +21,9 @@ export interface AttemptSummary {
   readonly startedAt: string;
   readonly durationMs: number;
   readonly outcome: Outcome;
+  /** What came back, in words. */
+  readonly answer: string;
   readonly status?: number;
-  readonly code?: string;
   readonly message?: string;
   readonly fault?: string;
 }
@@ -49,6 +50,8 @@ export interface DeliveryDetail extends DeliverySummary {
   readonly bytes: number;
   readonly signature?: string;
   readonly curls: readonly { readonly endpoint: string; readonly curl: string }[];
+  readonly why: string;
+  readonly advice?: string;
 }
 
 export interface DeliveryPage {
@@ -153,6 +156,8 @@ export interface Rejection {
   readonly source?: string;
   readonly reason: string;
   readonly detail: string;
+  /** What to do about it. */
+  readonly fix: string;
   readonly index?: number;
   readonly type?: string;
   readonly messageId?: string;
@@ -176,6 +181,7 @@ export interface SkippedCall {
   readonly source: string;
   readonly identity?: string;
   readonly reason: string;
+  readonly fix: string;
   readonly acceptedAt: string;
 }
 

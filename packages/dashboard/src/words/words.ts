@@ -1,14 +1,9 @@
-import {
-  ACCEPTED_FORGERY,
-  adviceFor,
-  answerText,
-  verdictOf,
-  whyOf as sentenceOf,
-  type AttemptFacts,
-  type VerdictKind,
-} from "@countersign/sender/explain";
+import { verdictKindOf, type VerdictKind } from "@countersign/sender/explain";
 import type { Row } from "../shapes/row.ts";
-import type { DeliverySummary, State } from "../shapes/types.ts";
+import type { AttemptSummary, State } from "../shapes/types.ts";
+
+/** What a verdict stands on. */
+export type Facts = Pick<AttemptSummary, "endpoint" | "outcome" | "answer" | "status" | "fault">;
 
 /** How good or bad something is: the colour and the sign that it is shown with, beside the word. */
 export type Tone = "good" | "bad" | "warn" | "wait" | "loud" | "plain";
@@ -26,31 +21,31 @@ const STATES: Readonly<Record<State, Verdict>> = {
   expired: { tone: "bad", word: "expired" },
 };
 
-const TONES: Readonly<Record<Exclude<VerdictKind, "failed">, Tone>> = {
+const TONES: Readonly<Record<VerdictKind, Tone>> = {
   delivered: "good",
+  failed: "warn",
   refused_forgery: "good",
   accepted_forgery: "loud",
   accepted_fragment: "loud",
   injected: "warn",
 };
 
-/** The last attempt of a row, as the explanations want it. */
-export function factsOf({ endpoint, outcome, ms, status, code, fault }: Row): AttemptFacts | undefined {
+/** The last attempt of a row, as a verdict wants it. */
+export function factsOf({ endpoint, outcome, status, answer, fault }: Row): Facts | undefined {
   if (outcome === "") return undefined;
   return {
     endpoint,
     outcome,
-    durationMs: ms,
+    answer,
     ...(status !== 0 && { status }),
-    ...(code !== "" && { code }),
     ...(fault !== "" && { fault }),
   };
 }
 
 /** The word for where a delivery stands. */
-export function stateVerdict(state: State, last: AttemptFacts | undefined, signed: boolean): Verdict {
+export function stateVerdict(state: State, last: Facts | undefined, signed: boolean): Verdict {
   if (last === undefined) return STATES[state];
-  const { kind } = verdictOf(last, { signed });
+  const kind = verdictKindOf(last, { signed });
   if (kind === "accepted_forgery") return { tone: "loud", word: "forgery accepted" };
   if (kind === "accepted_fragment") return { tone: "loud", word: "accepted half" };
   if (kind === "refused_forgery" && state === "failed") return { tone: "good", word: "forgery refused" };
@@ -58,26 +53,17 @@ export function stateVerdict(state: State, last: AttemptFacts | undefined, signe
 }
 
 /** How an attempt ended, and how that is shown. */
-export function attemptVerdict(attempt: AttemptFacts, signed: boolean): Verdict {
-  const { kind, text } = verdictOf(attempt, { signed });
-  const { outcome } = attempt;
-  if (kind === "failed")
-    return { tone: outcome === "rejected" || outcome === "tls" ? "bad" : "warn", word: text };
-  if (kind === "accepted_forgery")
-    return { tone: "loud", word: `${answerText(attempt)}: ${ACCEPTED_FORGERY}` };
-  if (kind === "refused_forgery") return { tone: "good", word: `refused: ${text}` };
-  return { tone: TONES[kind], word: text };
+export function attemptVerdict(attempt: Facts, signed: boolean): Verdict {
+  const kind = verdictKindOf(attempt, { signed });
+  const { outcome, answer } = attempt;
+  const isFinal = kind === "failed" && (outcome === "rejected" || outcome === "tls");
+  return { tone: isFinal ? "bad" : TONES[kind], word: wordOf(kind, answer) };
 }
 
-/** Why a delivery is where it is, in one sentence. */
-export function whyOf({ state, attempts, last }: DeliverySummary, signed: boolean, budgetMs: number): string {
-  return sentenceOf({ state, attempts, last }, { signed, budgetMs });
-}
-
-/** What to do about an attempt; undefined where there is nothing to do. */
-export function adviceOf(attempt: AttemptFacts, signed: boolean): string | undefined {
-  const advice = adviceFor(attempt, { signed });
-  return advice && [advice.text, advice.next].filter(Boolean).join(" ");
+function wordOf(kind: VerdictKind, answer: string): string {
+  if (kind === "accepted_forgery") return `${answer}: ACCEPTED A FORGERY`;
+  if (kind === "accepted_fragment") return `${answer}: ACCEPTED HALF A MESSAGE`;
+  return kind === "refused_forgery" ? `refused: ${answer}, as it should be` : answer;
 }
 
 /** What a resend has shown, compared with the delivery that it repeats. */

@@ -30,7 +30,7 @@ describe.skipIf(missing)(`accessibility, by axe-core${why}`, () => {
         ["send", "Anonymous id"],
         ["faults", "Wrong signature"],
         ["budget", "near misses"],
-        ["rejected", "Name the event"],
+        ["rejected", "Pass the name of the event"],
         ["recover", "1 delivery"],
         ["certify", "Receiver"],
         ["settings?source=default&destination=webhooks", "Endpoint 1"],

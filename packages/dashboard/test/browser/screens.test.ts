@@ -212,7 +212,7 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
         body: JSON.stringify({ writeKey: "any", userId: "u", ...body }),
       });
     await post({ properties: { evil } });
-    await page.getByText("Name the event.").waitFor();
+    await page.getByText("Pass the name of the event.").waitFor();
     await page.getByText("The call as it came").click();
     await page.getByText("onerror").waitFor();
     await post({ event: "Off", integrations: { All: false } });

@@ -15,7 +15,7 @@ const INFO: DeliveryInfo = {
 
 function attempt(second: number, endpoint = "http://a/", round = 1): AttemptSummary {
   const startedAt = `2026-01-31T12:00:0${second}.000Z`;
-  return { round, endpoint, startedAt, durationMs: 3, outcome: "server_error", status: 500 };
+  return { round, endpoint, startedAt, durationMs: 3, outcome: "server_error", answer: "500", status: 500 };
 }
 
 function told(summary: AttemptSummary): LiveEvent {

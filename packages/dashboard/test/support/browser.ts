@@ -35,6 +35,12 @@ export interface View {
   readonly width?: number;
   readonly height?: number;
   readonly scheme?: "light" | "dark";
+  /** Colours that the system forces upon pages. */
+  readonly forcedColors?: "active" | "none";
+  /** Whether the person wants less motion. Default: `reduce`. */
+  readonly motion?: "reduce" | "no-preference";
+  /** Script that runs before that of the page. */
+  readonly init?: string;
   /** Errors on the console that belong to the test. */
   readonly expected?: RegExp;
 }
@@ -71,15 +77,25 @@ export function useBrowser(): void {
 /** Opens a page of its own context. What goes wrong in it fails the test. */
 export async function openPage(
   url: string,
-  { width = 1280, height = 800, scheme = "light", expected }: View = {},
+  {
+    width = 1280,
+    height = 800,
+    scheme = "light",
+    forcedColors = "none",
+    motion = "reduce",
+    init,
+    expected,
+  }: View = {},
 ): Promise<Page> {
   const context = await theBrowser().newContext({
     viewport: { width, height },
     colorScheme: scheme,
-    reducedMotion: "reduce",
+    forcedColors,
+    reducedMotion: motion,
     timezoneId: "UTC",
     locale: "en-GB",
   });
+  if (init !== undefined) await context.addInitScript(init);
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const page = await context.newPage();
   page.setDefaultTimeout(8_000);

@@ -9,8 +9,8 @@ import type { DeliveryDetail } from "../../src/shapes/types.ts";
 const FORGED = {
   endpoint: "http://a/",
   outcome: "success",
+  answer: "200",
   status: 200,
-  durationMs: 1,
   fault: "bad_signature",
 } as const;
 
@@ -21,7 +21,7 @@ describe("verdicts", () => {
   });
 
   it("make a forgery that was refused green, though the delivery has failed", () => {
-    const refused = { ...FORGED, outcome: "rejected", status: 401 } as const;
+    const refused = { ...FORGED, outcome: "rejected", answer: "401", status: 401 } as const;
     expect(stateVerdict("failed", refused, true).tone).toBe("good");
     expect(attemptVerdict(refused, true).word).toBe("refused: 401, as it should be");
   });

@@ -1,6 +1,7 @@
 import { hasStatusClass, type AttemptFacts, type ExplainContext } from "./attempt-facts.ts";
 import { noAnswer } from "./no-answer-codes.ts";
-import { isForgery, verdictOf } from "./verdict.ts";
+import { verdictOf } from "./verdict.ts";
+import { isForgery } from "./verdict-kind.ts";
 
 /** What to do about an attempt that did not go well. */
 export interface Advice {

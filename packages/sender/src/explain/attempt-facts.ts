@@ -24,6 +24,6 @@ export interface ExplainContext {
 }
 
 /** Whether an attempt got an answer with this kind of status: `4` for 400 to 499. */
-export function hasStatusClass({ status }: AttemptFacts, hundreds: number): boolean {
+export function hasStatusClass({ status }: Pick<AttemptFacts, "status">, hundreds: number): boolean {
   return status !== undefined && Math.floor(status / 100) === hundreds;
 }

@@ -1,25 +1,6 @@
 import { answerText } from "./answer.ts";
-import { hasStatusClass, type AttemptFacts, type ExplainContext } from "./attempt-facts.ts";
-
-/**
- * What an attempt shows about its receiver.
- *
- * | kind | meaning |
- * |---|---|
- * | `delivered` | it took the message |
- * | `failed` | it did not take the message |
- * | `refused_forgery` | it refused a forged signature, as it should |
- * | `accepted_forgery` | **it accepted a forged signature** |
- * | `accepted_fragment` | it accepted half a message |
- * | `injected` | the attempt failed because a fault made it fail |
- */
-export type VerdictKind =
-  | "delivered"
-  | "failed"
-  | "refused_forgery"
-  | "accepted_forgery"
-  | "accepted_fragment"
-  | "injected";
+import type { AttemptFacts, ExplainContext } from "./attempt-facts.ts";
+import { isForgery, verdictKindOf, type VerdictKind } from "./verdict-kind.ts";
 
 /** What an attempt shows about its receiver, and in which words. */
 export interface Verdict {
@@ -31,20 +12,6 @@ export interface Verdict {
 /** The loudest thing that the terminal and the page can show. */
 export const ACCEPTED_FORGERY = "ACCEPTED A FORGERY";
 
-const FORGERIES: ReadonlySet<string> = new Set(["bad_signature", "missing_signature", "stale_secret"]);
-const CUTS: ReadonlySet<string> = new Set(["truncated", "reset"]);
-/** Statuses that say that the signature was not accepted. */
-const REFUSALS: ReadonlySet<number> = new Set([401, 403]);
-/** Statuses that refuse the message, too, and leave open why. */
-const OTHER_REFUSALS: ReadonlySet<number> = new Set([400, 422]);
-/** Faults in whose attempts the receiver has no say. */
-const WITHOUT_RECEIVER = /^(?:timeout|refused|status:\d{3})$/;
-
-/** Whether a fault forges the signature. */
-export function isForgery(fault: string | undefined): boolean {
-  return fault !== undefined && FORGERIES.has(fault);
-}
-
 /**
  * Judges an attempt: a receiver that refuses a forgery does what it should, and one that accepts a forgery does not.
  *
@@ -55,29 +22,33 @@ export function isForgery(fault: string | undefined): boolean {
  * verdictOf(attempt); // { kind: "refused_forgery", text: "401, as it should be" }
  * ```
  */
-export function verdictOf(attempt: AttemptFacts, { signed = true }: ExplainContext = {}): Verdict {
-  const { fault, outcome, status } = attempt;
+export function verdictOf(attempt: AttemptFacts, context: ExplainContext = {}): Verdict {
+  const kind = verdictKindOf(attempt, context);
+  return { kind, text: textOf(kind, attempt) };
+}
+
+function textOf(kind: VerdictKind, attempt: AttemptFacts): string {
+  const { fault, status } = attempt;
   const text = answerText(attempt);
-  if (isForgery(fault)) {
-    if (outcome === "success")
-      return signed
-        ? { kind: "accepted_forgery", text: ACCEPTED_FORGERY }
-        : { kind: "delivered", text: `${text}; without a secret there is nothing to verify` };
-    if (status !== undefined && REFUSALS.has(status))
-      return { kind: "refused_forgery", text: `${text}, as it should be` };
-    if (status !== undefined && OTHER_REFUSALS.has(status))
-      return { kind: "refused_forgery", text: `${text}, where 401 is usual` };
-    return { kind: "failed", text };
+  switch (kind) {
+    case "accepted_forgery":
+      return ACCEPTED_FORGERY;
+    case "refused_forgery":
+      return `${text}, ${status === 401 || status === 403 ? "as it should be" : "where 401 is usual"}`;
+    case "accepted_fragment":
+      return `${text}: ACCEPTED HALF A MESSAGE`;
+    case "injected":
+      return injectedText(fault, text);
+    case "delivered":
+      return isForgery(fault) ? `${text}; without a secret there is nothing to verify` : text;
+    case "failed":
+      break;
   }
-  if (fault !== undefined && CUTS.has(fault)) {
-    if (outcome === "success") return { kind: "accepted_fragment", text: `${text}: ACCEPTED HALF A MESSAGE` };
-    return {
-      kind: "injected",
-      text: fault === "reset" ? "connection reset on purpose" : "body cut on purpose",
-    };
-  }
-  if (outcome === "success") return { kind: "delivered", text };
-  if (fault === "oversize" && status === 413) return { kind: "injected", text: `${text}, as it should be` };
-  if (fault !== undefined && WITHOUT_RECEIVER.test(fault)) return { kind: "injected", text };
-  return { kind: hasStatusClass(attempt, 2) ? "delivered" : "failed", text };
+  return text;
+}
+
+function injectedText(fault: string | undefined, text: string): string {
+  if (fault === "reset") return "connection reset on purpose";
+  if (fault === "truncated") return "body cut on purpose";
+  return fault === "oversize" ? `${text}, as it should be` : text;
 }

@@ -1,19 +1,29 @@
 import { sign } from "@countersign/core";
 import type { Delivery, SenderSettings } from "@countersign/sender";
+import { adviceFor, whyOf } from "@countersign/sender/explain";
 import { withHiddenHeaders } from "../settings/hidden-headers.ts";
 import { destinationOf } from "../settings/settings-edit.ts";
 import { attemptJson, summaryJson } from "../shapes/delivery-shapes.ts";
 
-/** A delivery with every attempt, its exact body, its signature, and commands that send it. */
-export function deliveryDetailJson(delivery: Delivery, settings: SenderSettings): object {
+/**
+ * A delivery with every attempt, its exact body, its signature, commands that send it, and what is to be said of it.
+ *
+ * @param budgetMs How long a receiver has to answer.
+ */
+export function deliveryDetailJson(delivery: Delivery, settings: SenderSettings, budgetMs: number): object {
   const { body, attempts } = delivery;
   const destination = destinationOf(settings, delivery.destination);
   const secret = destination?.secret;
   const signature = secret === undefined ? undefined : sign(body, secret);
   const endpoints = (destination?.endpoints ?? []).map(withHiddenHeaders);
   const text = textOf(body);
+  const last = attempts.at(-1);
+  const summary = { ...delivery, attempts: attempts.length, last };
+  // Whether a destination that has gone was signed is not known.
+  const context = { signed: destination === undefined || secret !== undefined, budgetMs };
+  const advice = last && adviceFor(last, context);
   return {
-    ...summaryJson({ ...delivery, attempts: attempts.length, last: attempts.at(-1) }),
+    ...summaryJson(summary),
     history: attempts.map(attemptJson),
     body: text.body,
     ...(text.bodyBase64 !== undefined && { bodyBase64: text.bodyBase64 }),
@@ -23,6 +33,8 @@ export function deliveryDetailJson(delivery: Delivery, settings: SenderSettings)
       endpoint: url,
       curl: curl(url, headers, signature, text.body),
     })),
+    why: whyOf(summary, context),
+    ...(advice && { advice: `${advice.text} ${advice.next}` }),
   };
 }
 

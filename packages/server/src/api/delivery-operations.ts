@@ -1,6 +1,7 @@
 import { FILTER_PARAMETERS, filterOf, PAGE_PARAMETERS, SKIPPED_PARAMETERS } from "./delivery-filter.ts";
 import { Problem } from "./problem.ts";
 import { deliveryDetailJson } from "./delivery-json.ts";
+import { REJECTION_FIXES, SKIP_FIXES } from "../ingest/fixes.ts";
 import { skippedCallJson, summaryJson } from "../shapes/delivery-shapes.ts";
 import { ref, type Operation } from "./operation.ts";
 
@@ -38,9 +39,9 @@ export const deliveryOperations: readonly Operation[] = [
       "One delivery with every attempt, its exact body, its signature, and a curl command for each endpoint.",
     answer: { status: 200, schema: ref("DeliveryDetail") },
     errors: { 404: "Delivery not found." },
-    async handle({ sender }, { params }) {
+    async handle({ sender, info }, { params }) {
       const delivery = await sender.delivery(params["id"] ?? "");
-      if (delivery) return deliveryDetailJson(delivery, sender.settings);
+      if (delivery) return deliveryDetailJson(delivery, sender.settings, info.budgetMs);
       throw new Problem(404, "Delivery not found. It may have been removed after `keepFor`.");
     },
   },
@@ -53,7 +54,8 @@ export const deliveryOperations: readonly Operation[] = [
     answer: { status: 200, schema: ref("SkippedPage") },
     async handle({ sender }, { query }) {
       const { calls, next } = await sender.skipped(filterOf(query));
-      return { calls: calls.map(skippedCallJson), ...(next !== undefined && { next }) };
+      const found = calls.map((call) => ({ ...skippedCallJson(call), fix: SKIP_FIXES[call.reason] }));
+      return { calls: found, ...(next !== undefined && { next }) };
     },
   },
   {
@@ -63,7 +65,10 @@ export const deliveryOperations: readonly Operation[] = [
     summary: "Rejected messages, newest first, each with its reason. The last thousand are kept.",
     query: { limit: { type: "integer", minimum: 1, maximum: 1_000, default: 100 } },
     answer: { status: 200, schema: { type: "array", items: ref("Rejection") } },
-    handle: ({ ledger }, { query }) => ledger.rejections(Number(query["limit"])),
+    handle: ({ ledger }, { query }) =>
+      ledger
+        .rejections(Number(query["limit"]))
+        .map((rejection) => ({ ...rejection, fix: REJECTION_FIXES[rejection.reason] })),
   },
   {
     method: "GET",

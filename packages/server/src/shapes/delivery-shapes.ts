@@ -9,6 +9,7 @@ import type {
   SkippedCall,
   SkipReason,
 } from "@countersign/sender";
+import { answerText } from "@countersign/sender/explain";
 import { iso, roundedMs } from "./times.ts";
 
 /** What identifies a delivery, as the API and its events show it. */
@@ -49,6 +50,8 @@ export interface AttemptSummaryJson {
   /** Milliseconds, with one decimal. */
   readonly durationMs: number;
   readonly outcome: AttemptOutcome;
+  /** What came back, in words: the status, or what happened in place of an answer. */
+  readonly answer: string;
   readonly status?: number;
   readonly code?: string;
   readonly message?: string;
@@ -122,6 +125,7 @@ function attemptSummaryJson(attempt: Omit<Attempt, "response" | "cut">): Attempt
     startedAt: iso(startedAt),
     durationMs: roundedMs(durationMs),
     outcome,
+    answer: answerText(attempt),
     ...(status !== undefined && { status }),
     ...(code !== undefined && { code }),
     ...(message !== undefined && { message }),

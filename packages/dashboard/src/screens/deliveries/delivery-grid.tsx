@@ -35,7 +35,7 @@ export function DeliveryGrid(): JSX.Element {
   const selected = route.value.parameters.get("id");
   const move = (index: number): void => moveTo(index, scroller.current, rowHeight);
 
-  useKey("n", () => showNew(scroller.current));
+  useKey("n", () => showNew(scroller.current, false));
   useKey("p", () => togglePause());
 
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -53,7 +53,7 @@ export function DeliveryGrid(): JSX.Element {
   return (
     <div class="grid-frame">
       {list.waiting.value > 0 && (
-        <button type="button" class="news" onClick={() => showNew(scroller.current)}>
+        <button type="button" class="news" onClick={({ detail }) => showNew(scroller.current, detail === 0)}>
           {list.waiting.value.toLocaleString("en-US")} new <kbd>n</kbd>
         </button>
       )}
@@ -134,9 +134,12 @@ function moveTo(index: number, element: HTMLElement | null, rowHeight: number): 
   if (route.value.parameters.has("id")) change({ id: row.id }, true);
 }
 
-function showNew(element: HTMLElement | null): void {
+/** @param byKey Whether the keyboard asked for them: it goes on in the list, where a pointer is still over it. */
+function showNew(element: HTMLElement | null, byKey: boolean): void {
   list.release();
-  if (element) element.scrollTop = 0;
+  if (!element) return;
+  element.scrollTop = 0;
+  if (byKey) element.focus();
 }
 
 /** Stops the list, and lets it go on. */

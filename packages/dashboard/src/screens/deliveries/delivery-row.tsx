@@ -4,7 +4,6 @@ import { isSigned, serverNow } from "../../data/app-state.ts";
 import { Mark } from "../../parts/mark.tsx";
 import { ResponseTime } from "../../parts/response-time.tsx";
 import { clockTime, exactTime, visible } from "../../words/format.ts";
-import { answerText } from "@countersign/sender/explain";
 import { factsOf, stateVerdict } from "../../words/words.ts";
 
 interface Props {
@@ -62,7 +61,7 @@ export function DeliveryRow({ row, index, selected, active, onOpen }: Props): JS
         {row.attempts}
       </span>
       <span role="gridcell" class="answer">
-        {last && answerText(last)}
+        {row.answer}
       </span>
       <span role="gridcell" class="took">
         <ResponseTime ms={row.attempts === 0 ? undefined : row.ms} />

@@ -4,6 +4,7 @@ import { endpoints, list, serverNow } from "../../data/app-state.ts";
 import { activeNames, type Filter } from "../../data/filter.ts";
 import { change, hrefOf, route } from "../../route/route.ts";
 import { clockTime, count, duration, shortUrl, visible } from "../../words/format.ts";
+import { Segments, Select } from "../../parts/choice.tsx";
 import { useKey } from "../keys.tsx";
 import { paused, togglePause } from "./delivery-grid.tsx";
 
@@ -27,19 +28,25 @@ export function FilterBar(): JSX.Element {
   return (
     <div class="filters" role="search" aria-label="Filter the deliveries">
       <Search />
-      <div class="segments" role="group" aria-label="State">
-        {STATES.map(([value, label]) => {
-          const pressed = value === "" ? states.length === 0 : states.includes(value);
-          return (
-            <button key={value} type="button" aria-pressed={pressed} onClick={() => change({ state: value })}>
-              {label}
-            </button>
-          );
-        })}
-      </div>
-      <Choice name="type" label="Type" all="All types" values={TYPES} />
+      <Segments
+        label="State"
+        value={states.length === 0 ? "" : states}
+        options={STATES}
+        onPick={(state) => change({ state })}
+      />
+      <Select
+        label="Type"
+        value={parameters.get("type") ?? ""}
+        options={[["", "All types"], ...TYPES]}
+        onPick={(type) => change({ type })}
+      />
       {destinations.length > 1 && (
-        <Choice name="destination" label="Destination" all="All destinations" values={destinations} />
+        <Select
+          label="Destination"
+          value={parameters.get("destination") ?? ""}
+          options={[["", "All destinations"], ...destinations]}
+          onPick={(destination) => change({ destination })}
+        />
       )}
       <span class="grow" />
       <span class="count">
@@ -79,31 +86,6 @@ function Search(): JSX.Element {
         onInput={(event) => apply(event.currentTarget.value)}
       />
     </label>
-  );
-}
-
-interface ChoiceProps {
-  readonly name: keyof Filter;
-  readonly label: string;
-  readonly all: string;
-  readonly values: readonly string[];
-}
-
-function Choice({ name, label, all, values }: ChoiceProps): JSX.Element {
-  const value = route.value.parameters.get(name) ?? "";
-  return (
-    <select
-      aria-label={label}
-      value={value}
-      onChange={(event) => change({ [name]: event.currentTarget.value })}
-    >
-      <option value="">{all}</option>
-      {values.map((item) => (
-        <option key={item} value={item}>
-          {item}
-        </option>
-      ))}
-    </select>
   );
 }
 

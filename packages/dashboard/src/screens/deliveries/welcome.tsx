@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { endpoints } from "../../data/app-state.ts";
 import { get, post } from "../../data/api.ts";
 import type { Reachability, Receipt } from "../../shapes/types.ts";
+import { Failure } from "../../parts/failure.tsx";
 import { CopyButton } from "../../parts/copy.tsx";
 import { useAction } from "../../parts/hooks.ts";
 import { Mark } from "../../parts/mark.tsx";
@@ -44,7 +45,7 @@ export function Welcome(): JSX.Element {
 }
 
 function FirstMessage(): JSX.Element {
-  const { busy, error, run } = useAction();
+  const { error, run } = useAction();
   const send = (): Promise<boolean> =>
     run(async () => {
       const call = { type: "track", userId: "u1", event: "Hello", properties: { from: "the dashboard" } };
@@ -53,10 +54,10 @@ function FirstMessage(): JSX.Element {
     });
   return (
     <p class="actions">
-      <button type="button" class="primary" disabled={busy} onClick={() => void send()}>
+      <button type="button" class="primary" onClick={() => void send()}>
         Send a first message
       </button>
-      {error !== "" && <span class="error">{error}</span>}
+      <Failure text={error} />
     </p>
   );
 }

@@ -4,6 +4,7 @@ import { status } from "../../data/app-state.ts";
 import { announce } from "../../data/announce.ts";
 import { post } from "../../data/api.ts";
 import type { DeliveryDetail, Receipt } from "../../shapes/types.ts";
+import { Failure } from "../../parts/failure.tsx";
 import { copyText, CopyButton } from "../../parts/copy.tsx";
 import { useAction } from "../../parts/hooks.ts";
 import { useKey } from "../keys.tsx";
@@ -13,8 +14,13 @@ import { resent } from "./repeats.tsx";
 /** What can be done with a delivery. */
 export function Actions({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element {
   const { id, state, curls } = delivery;
-  const { busy, error, run } = useAction();
+  const { error, run } = useAction();
   const [editing, setEditing] = useState(false);
+  const toggle = useRef<HTMLButtonElement>(null);
+  const close = (): void => {
+    setEditing(false);
+    toggle.current?.focus();
+  };
   const curl = curls[0]?.curl;
   const resend = (change: object): Promise<boolean> =>
     run(async () => {
@@ -29,15 +35,15 @@ export function Actions({ delivery }: { readonly delivery: DeliveryDetail }): JS
   useKey("c", () => void (curl !== undefined && copyText(curl, "the curl command")));
   return (
     <div class="actions-block">
-      <div class="actions">
-        <button type="button" disabled={busy} onClick={() => void resend({})}>
+      <div class="actions" role="group" aria-label="What to do with it">
+        <button type="button" onClick={() => void resend({})}>
           Resend <kbd>r</kbd>
         </button>
-        <button type="button" aria-expanded={editing} onClick={() => setEditing(!editing)}>
+        <button type="button" ref={toggle} aria-expanded={editing} onClick={() => setEditing(!editing)}>
           Edit and resend <kbd>e</kbd>
         </button>
         {state === "pending" && (
-          <button type="button" disabled={busy} onClick={() => void tryNow()}>
+          <button type="button" onClick={() => void tryNow()}>
             Try now
           </button>
         )}
@@ -51,17 +57,12 @@ export function Actions({ delivery }: { readonly delivery: DeliveryDetail }): JS
           Copy as a vitest test
         </CopyButton>
       </div>
-      {error !== "" && (
-        <p class="error" role="alert">
-          {error}
-        </p>
-      )}
+      <Failure text={error} />
       {editing && (
         <EditForm
           body={delivery.body}
-          busy={busy}
-          onCancel={() => setEditing(false)}
-          onSend={(change) => void resend(change).then((done) => done && setEditing(false))}
+          onCancel={close}
+          onSend={(change) => void resend(change).then((done) => done && close())}
         />
       )}
     </div>
@@ -70,12 +71,11 @@ export function Actions({ delivery }: { readonly delivery: DeliveryDetail }): JS
 
 interface EditProps {
   readonly body: string;
-  readonly busy: boolean;
   readonly onSend: (change: { body?: string; fault?: string }) => void;
   readonly onCancel: () => void;
 }
 
-function EditForm({ body, busy, onSend, onCancel }: EditProps): JSX.Element {
+function EditForm({ body, onSend, onCancel }: EditProps): JSX.Element {
   const [text, setText] = useState(body);
   const [fault, setFault] = useState("");
   const focused = useRef(false);
@@ -119,7 +119,7 @@ function EditForm({ body, busy, onSend, onCancel }: EditProps): JSX.Element {
         <button type="button" onClick={onCancel}>
           Cancel
         </button>
-        <button type="submit" class="primary" disabled={busy}>
+        <button type="submit" class="primary">
           {text === body ? "Resend" : "Resend changed"}
         </button>
       </div>

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { Attempt, Headers } from "../../shapes/types.ts";
 import { JsonView } from "../../parts/json-view.tsx";
 import { Mark } from "../../parts/mark.tsx";
+import { Pairs } from "../../parts/pairs.tsx";
 import { ResponseTime } from "../../parts/response-time.tsx";
 import { exactTime, shortUrl, visible } from "../../words/format.ts";
 import { attemptVerdict } from "../../words/words.ts";
@@ -87,18 +88,14 @@ function HeaderTable({
 }): JSX.Element | null {
   if (!headers || Object.keys(headers).length === 0) return null;
   return (
-    <details class="headers">
+    <details>
       <summary>
         {title} ({Object.keys(headers).length})
       </summary>
-      <dl>
-        {Object.entries(headers).map(([name, value]) => (
-          <div key={name}>
-            <dt>{visible(name)}</dt>
-            <dd>{visible(value)}</dd>
-          </div>
-        ))}
-      </dl>
+      <Pairs
+        kind="facts"
+        entries={Object.entries(headers).map(([name, value]) => [visible(name), visible(value)])}
+      />
     </details>
   );
 }

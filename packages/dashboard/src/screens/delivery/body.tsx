@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { DeliveryDetail } from "../../shapes/types.ts";
+import { Segments } from "../../parts/choice.tsx";
 import { CopyButton } from "../../parts/copy.tsx";
 import { JsonView } from "../../parts/json-view.tsx";
 import { bytes, visible } from "../../words/format.ts";
@@ -17,7 +18,7 @@ const SHOWN_BYTES = 4_096;
 
 /** The body that every attempt sends. */
 export function Body({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element {
-  const [view, setView] = useState<(typeof VIEWS)[number][0]>("pretty");
+  const [view, setView] = useState("pretty");
   const { body, bytes: size } = delivery;
   return (
     <section aria-labelledby="body-title">
@@ -25,13 +26,7 @@ export function Body({ delivery }: { readonly delivery: DeliveryDetail }): JSX.E
         <h3 id="body-title">
           Body <span class="about">{bytes(size)}</span>
         </h3>
-        <div class="segments" role="group" aria-label="How the body is shown">
-          {VIEWS.map(([name, label]) => (
-            <button key={name} type="button" aria-pressed={view === name} onClick={() => setView(name)}>
-              {label}
-            </button>
-          ))}
-        </div>
+        <Segments label="How the body is shown" value={view} options={VIEWS} onPick={setView} />
         <CopyButton text={body} what="the body">
           Copy
         </CopyButton>

@@ -5,9 +5,10 @@ import type { DeliveryDetail } from "../../shapes/types.ts";
 import { CopyButton } from "../../parts/copy.tsx";
 import { useTick } from "../../parts/hooks.ts";
 import { Mark, Sign } from "../../parts/mark.tsx";
+import { Pairs } from "../../parts/pairs.tsx";
 import { change, hrefOf } from "../../route/route.ts";
 import { countdown, exactTime, visible } from "../../words/format.ts";
-import { adviceOf, stateVerdict, whyOf } from "../../words/words.ts";
+import { stateVerdict } from "../../words/words.ts";
 import { focusList, takeFocus } from "../../parts/list-focus.ts";
 import { useKey } from "../keys.tsx";
 import { Actions } from "./actions.tsx";
@@ -69,14 +70,13 @@ function Content({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Eleme
 }
 
 function Head({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element {
-  const { type, event, identity, state, last } = delivery;
+  const { type, event, identity, state, last, why, advice } = delivery;
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     if (takeFocus()) heading.current?.focus();
   }, [delivery.id]);
   const signed = isSigned(delivery.destination);
   const verdict = stateVerdict(state, last, signed);
-  const advice = last && adviceOf(last, signed);
   return (
     <header class={`detail-head ${verdict.tone}`}>
       <div class="detail-title">
@@ -89,11 +89,11 @@ function Head({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element 
         </button>
       </div>
       <p class="why">
-        <Mark {...verdict} /> <span>{whyOf(delivery, signed, status.value?.budgetMs ?? 5_000)}</span>
+        <Mark {...verdict} /> <span>{visible(why)}</span>
       </p>
       {advice !== undefined && (
         <p class="advice">
-          <Sign tone="plain" /> {advice}
+          <Sign tone="plain" /> {visible(advice)}
         </p>
       )}
       <NextTry delivery={delivery} />
@@ -126,44 +126,22 @@ function Facts({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element
   return (
     <section aria-labelledby="facts-title">
       <h3 id="facts-title">Facts</h3>
-      <dl class="facts">
-        <div>
-          <dt>Delivery</dt>
-          <dd>
-            <code>{id}</code>
-          </dd>
-        </div>
-        <div>
-          <dt>Message</dt>
-          <dd>
-            <code>{visible(messageId)}</code>
-          </dd>
-        </div>
-        <div>
-          <dt>User</dt>
-          <dd>
+      <Pairs
+        kind="facts"
+        entries={[
+          ["Delivery", <code>{id}</code>],
+          ["Message", <code>{visible(messageId)}</code>],
+          [
+            "User",
             <a href={hrefOf("deliveries", { identity })}>
               <bdi>{visible(identity)}</bdi>
-            </a>
-          </dd>
-        </div>
-        <div>
-          <dt>From, to</dt>
-          <dd>
-            {source} → {destination}
-          </dd>
-        </div>
-        <div>
-          <dt>Accepted</dt>
-          <dd>{exactTime(Date.parse(acceptedAt))}</dd>
-        </div>
-        {endedAt !== undefined && (
-          <div>
-            <dt>Ended</dt>
-            <dd>{exactTime(Date.parse(endedAt))}</dd>
-          </div>
-        )}
-      </dl>
+            </a>,
+          ],
+          ["From, to", `${source} → ${destination}`],
+          ["Accepted", exactTime(Date.parse(acceptedAt))],
+          endedAt !== undefined && ["Ended", exactTime(Date.parse(endedAt))],
+        ]}
+      />
       {curls.length > 1 && (
         <p class="actions">
           {curls.map(({ endpoint, curl }) => (

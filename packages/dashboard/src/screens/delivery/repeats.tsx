@@ -1,9 +1,9 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { DeliveryDetail } from "../../shapes/types.ts";
+import { focusNext } from "../../parts/list-focus.ts";
 import { Mark } from "../../parts/mark.tsx";
 import { hrefOf } from "../../route/route.ts";
-import { answerText } from "@countersign/sender/explain";
 import { resendVerdict, stateVerdict } from "../../words/words.ts";
 import { useDelivery } from "./use-delivery.ts";
 
@@ -20,7 +20,9 @@ export function Repeats({ delivery }: { readonly delivery: DeliveryDetail }): JS
       {repeat && (
         <p>
           <Comparison before={delivery} after={repeat} />{" "}
-          <a href={hrefOf("deliveries", { id: repeat.id })}>See the resent one</a>
+          <a href={hrefOf("deliveries", { id: repeat.id })} onClick={focusNext}>
+            See the resent one
+          </a>
         </p>
       )}
       {delivery.resendOf !== undefined && (
@@ -30,7 +32,9 @@ export function Repeats({ delivery }: { readonly delivery: DeliveryDetail }): JS
           ) : (
             "It repeats a delivery that is no longer kept."
           )}{" "}
-          <a href={hrefOf("deliveries", { id: delivery.resendOf })}>See the original</a>
+          <a href={hrefOf("deliveries", { id: delivery.resendOf })} onClick={focusNext}>
+            See the original
+          </a>
         </p>
       )}
     </div>
@@ -38,7 +42,7 @@ export function Repeats({ delivery }: { readonly delivery: DeliveryDetail }): JS
 }
 
 function standing({ state, last }: DeliveryDetail): string {
-  return last ? `${state} (${answerText(last)})` : state;
+  return last ? `${state} (${last.answer})` : state;
 }
 
 function Comparison({

@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { post } from "../../data/api.ts";
 import type { Attempt, DeliveryDetail } from "../../shapes/types.ts";
+import { Failure } from "../../parts/failure.tsx";
 import { useAction } from "../../parts/hooks.ts";
 import { Mark } from "../../parts/mark.tsx";
 import { bytes } from "../../words/format.ts";
@@ -151,7 +152,7 @@ function OwnCheck({ body, sent }: { readonly body: string; readonly sent: string
   const [secret, setSecret] = useState("");
   const [seen, setSeen] = useState(body);
   const [result, setResult] = useState<Verification | undefined>(undefined);
-  const { busy, error, run } = useAction();
+  const { error, run } = useAction();
   const submit = (event: Event): void => {
     event.preventDefault();
     void run(async () =>
@@ -188,10 +189,10 @@ function OwnCheck({ body, sent }: { readonly body: string; readonly sent: string
         />
       </label>
       <div class="actions">
-        <button type="submit" disabled={busy || sent === ""}>
+        <button type="submit" disabled={sent === ""}>
           Find the difference
         </button>
-        {error !== "" && <span class="error">{error}</span>}
+        <Failure text={error} />
       </div>
       {result && <Findings {...result} />}
     </form>

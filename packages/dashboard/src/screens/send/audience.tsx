@@ -1,9 +1,10 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { call } from "../../data/api.ts";
-import { sources } from "../../data/app-state.ts";
+import { Failure } from "../../parts/failure.tsx";
 import { Field } from "../../parts/field.tsx";
 import { useAction } from "../../parts/hooks.ts";
+import { useSource } from "./use-source.tsx";
 import { plural } from "../../words/format.ts";
 
 interface SyncReceipt {
@@ -15,16 +16,15 @@ interface SyncReceipt {
 export function Audience(): JSX.Element {
   const [name, setName] = useState("");
   const [users, setUsers] = useState("");
-  const [chosen, setSource] = useState("");
-  const source = chosen === "" ? (sources.value[0]?.name ?? "") : chosen;
+  const source = useSource();
   const [done, setDone] = useState<SyncReceipt | undefined>(undefined);
-  const { busy, error, run } = useAction();
+  const { error, run } = useAction();
   const userIds = users.split(/[\n,]/).flatMap((line) => (line.trim() === "" ? [] : [line.trim()]));
   const submit = (event: Event): void => {
     event.preventDefault();
     void run(async () => {
       setDone(undefined);
-      const body = { userIds, ...(source !== "" && { source }) };
+      const body = { userIds, ...source.query };
       setDone(
         (await call<SyncReceipt>("PUT", `/audiences/${encodeURIComponent(name.trim())}`, { body })).data,
       );
@@ -42,25 +42,12 @@ export function Audience(): JSX.Element {
         onInput={setUsers}
         rows={6}
       />
-      {sources.value.length > 1 && (
-        <label>
-          Source
-          <select value={source} onChange={(event) => setSource(event.currentTarget.value)}>
-            {sources.value.map((item) => (
-              <option key={item.name}>{item.name}</option>
-            ))}
-          </select>
-        </label>
-      )}
+      {source.choice}
       <div class="actions">
-        <button type="submit" class="primary" disabled={busy}>
+        <button type="submit" class="primary">
           Sync
         </button>
-        {error !== "" && (
-          <span class="error" role="alert">
-            {error}
-          </span>
-        )}
+        <Failure text={error} />
         {done && (
           <span role="status">
             {done.changed.length} joined or changed, {done.removed.length} left.

@@ -1,13 +1,15 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { ApiError, post, type FieldError } from "../../data/api.ts";
-import { sources } from "../../data/app-state.ts";
+import { Failure } from "../../parts/failure.tsx";
+import { Segments } from "../../parts/choice.tsx";
 import { Field } from "../../parts/field.tsx";
 import { useAction } from "../../parts/hooks.ts";
 import type { Receipt } from "../../shapes/types.ts";
 import { Audience } from "./audience.tsx";
 import { CALL_FORMS, callOf, type Values } from "./call-forms.ts";
 import { Sent } from "./sent.tsx";
+import { useSource } from "./use-source.tsx";
 
 const CHECK_AFTER_MS = 250;
 const FIRST: Values = { event: "Order Completed", userId: "u1", properties: '{ "total": 41.5 }' };
@@ -29,10 +31,9 @@ function Message(): JSX.Element {
   const [type, setType] = useState("track");
   const [values, setValues] = useState<Values>(FIRST);
   const [raw, setRaw] = useState<string | undefined>(undefined);
-  const [chosen, setSource] = useState("");
-  const source = chosen === "" ? (sources.value[0]?.name ?? "") : chosen;
+  const source = useSource();
   const [receipt, setReceipt] = useState<Receipt | undefined>(undefined);
-  const { busy, error, run } = useAction();
+  const { error, run } = useAction();
   const made = useMemo(() => (raw === undefined ? callOf(type, values) : parsed(raw)), [type, values, raw]);
   const text = "call" in made ? JSON.stringify(made.call) : undefined;
   const [problems, isChecked] = useCheck(text);
@@ -47,7 +48,7 @@ function Message(): JSX.Element {
     if (!("call" in made)) return;
     void run(async () => {
       setReceipt(undefined);
-      setReceipt(await post<Receipt>("/messages", made.call, source === "" ? {} : { source }));
+      setReceipt(await post<Receipt>("/messages", made.call, source.query));
     });
   };
   return (
@@ -64,13 +65,7 @@ function Message(): JSX.Element {
       </div>
       {raw === undefined ? (
         <>
-          <div class="segments wrap" role="group" aria-label="Type">
-            {Object.keys(CALL_FORMS).map((name) => (
-              <button key={name} type="button" aria-pressed={name === type} onClick={() => setType(name)}>
-                {name}
-              </button>
-            ))}
-          </div>
+          <Segments label="Type" value={type} options={Object.keys(CALL_FORMS)} onPick={setType} />
           {(CALL_FORMS[type] ?? []).map(({ name, label, required = false, json = false }) => (
             <Field
               key={`${type} ${name}`}
@@ -93,29 +88,16 @@ function Message(): JSX.Element {
           onInput={setRaw}
         />
       )}
-      {sources.value.length > 1 && (
-        <label>
-          Source
-          <select value={source} onChange={(event) => setSource(event.currentTarget.value)}>
-            {sources.value.map(({ name }) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
-      )}
+      {source.choice}
       <Problems list={others} />
       <div class="actions">
-        <button type="submit" class="primary" disabled={busy || !("call" in made) || problems.length > 0}>
+        <button type="submit" class="primary" disabled={!("call" in made) || problems.length > 0}>
           {type === "delete" && raw === undefined ? "Delete the user" : "Send"}
         </button>
         <span class="note" role="status">
           {isChecked && problems.length === 0 ? "Valid" : ""}
         </span>
-        {error !== "" && (
-          <span class="error" role="alert">
-            {error}
-          </span>
-        )}
+        <Failure text={error} />
       </div>
       {receipt && <Sent receipt={receipt} />}
     </form>

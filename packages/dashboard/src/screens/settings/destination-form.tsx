@@ -1,13 +1,14 @@
 import type { JSX } from "preact";
-import { useRef, useState } from "preact/hooks";
-import { announce } from "../../data/announce.ts";
-import { ApiError, call, type FieldError } from "../../data/api.ts";
-import { etag, loadSources } from "../../data/app-state.ts";
+import { useEffect, useRef } from "preact/hooks";
 import type { Destination, Source } from "../../shapes/types.ts";
+import { Failure } from "../../parts/failure.tsx";
 import { Field } from "../../parts/field.tsx";
-import { change, go, hrefOf } from "../../route/route.ts";
-import { bodyOf, draftOf, EMPTY_ENDPOINT, type Draft } from "./draft.ts";
+import { change } from "../../route/route.ts";
+import { EMPTY_ENDPOINT } from "./draft.ts";
 import { EndpointFields } from "./endpoint-fields.tsx";
+import { NOTHING } from "./save.ts";
+import { SecretFields } from "./secret-fields.tsx";
+import { useDraft } from "./use-draft.ts";
 
 const MAX_ENDPOINTS = 5;
 
@@ -16,78 +17,27 @@ interface Props {
   readonly destination: Destination | undefined;
 }
 
-interface Outcome {
-  readonly error: string;
-  readonly errors: readonly FieldError[];
-  /** Somebody else has changed the settings since the form was opened. */
-  readonly isStale?: boolean;
-  readonly note?: string;
-  readonly isSaved?: boolean;
-}
-
-const NOTHING: Outcome = { error: "", errors: [] };
-
 /** The five steps of a destination: its source, itself, its endpoints, its shared secret, and whether it is enabled. */
 export function DestinationForm({ source, destination }: Props): JSX.Element {
-  const [draft, setDraft] = useState(() => draftOf(source, destination));
-  const [outcome, setOutcome] = useState(NOTHING);
-  const [busy, setBusy] = useState(false);
-  /** The version that the form began with. */
-  const version = useRef(etag.value);
-  const update = (changes: Partial<Draft>): void => setDraft({ ...draft, ...changes });
+  const { draft, outcome, update, save, remove, keepMine } = useDraft(source, destination);
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    // What is wrong comes first; what was saved as something new is shown by another form.
+    const wanted = outcome.isSaved === true ? "[type=submit]" : "[aria-invalid=true]";
+    if (outcome !== NOTHING) form.current?.querySelector<HTMLElement>(wanted)?.focus();
+  }, [outcome]);
   const errorAt = (pointer: string): string =>
     outcome.errors.find((error) => error.pointer === pointer)?.detail ?? "";
   const others = outcome.errors.filter(({ pointer = "" }) => !/^\/(?:endpoints\/\d+|secret)/.test(pointer));
 
-  const save = async (): Promise<void> => {
-    setBusy(true);
-    try {
-      if (draft.isNewSource) {
-        version.current = await saveSource(draft, version.current);
-        // If the destination is refused, its source is there all the same.
-        setDraft({ ...draft, isNewSource: false });
-      }
-      const answer = await saveDestination(draft, version.current);
-      version.current = answer.etag;
-      await loadSources();
-      setOutcome({ ...NOTHING, isSaved: true, ...(answer.note !== undefined && { note: answer.note }) });
-      announce("Saved.");
-      setDraft({
-        ...draft,
-        isNew: false,
-        isNewSource: false,
-        newSecret: "",
-        secret: draft.secret === "set" ? "keep" : draft.secret,
-      });
-      go(hrefOf("settings", { source: draft.source, destination: draft.name }), true);
-    } catch (error) {
-      setOutcome(outcomeOf(error));
-    }
-    setBusy(false);
-  };
-  const remove = async (): Promise<void> => {
-    try {
-      const path = `/sources/${encodeURIComponent(draft.source)}/destinations/${encodeURIComponent(draft.name)}`;
-      await call("DELETE", path, { headers: ifMatch(version.current) });
-      await loadSources();
-      go(hrefOf("settings"));
-    } catch (error) {
-      setOutcome(outcomeOf(error));
-    }
-  };
-  const takeOver = async (): Promise<void> => {
-    await loadSources();
-    version.current = etag.value;
-    setOutcome(NOTHING);
-  };
-
   return (
     <form
+      ref={form}
       class="card stack"
       aria-label="Destination"
       onSubmit={(event) => {
         event.preventDefault();
-        void save();
+        save();
       }}
     >
       <ol class="steps">
@@ -153,7 +103,7 @@ export function DestinationForm({ source, destination }: Props): JSX.Element {
         </li>
         <li>
           <h3>Shared secret</h3>
-          <Secret draft={draft} error={errorAt("/secret")} onChange={update} />
+          <SecretFields draft={draft} error={errorAt("/secret")} onChange={update} />
         </li>
         <li>
           <h3>Enabled</h3>
@@ -173,7 +123,7 @@ export function DestinationForm({ source, destination }: Props): JSX.Element {
             <strong>Changed meanwhile</strong>
             <span>Somebody else, or another tab, has changed the settings. Nothing was saved.</span>
           </p>
-          <button type="button" onClick={() => void takeOver()}>
+          <button type="button" onClick={keepMine}>
             Keep mine
           </button>
           <button type="button" onClick={() => change({ source: "", destination: "", new: "" })}>
@@ -181,101 +131,24 @@ export function DestinationForm({ source, destination }: Props): JSX.Element {
           </button>
         </div>
       )}
-      {outcome.error !== "" && (
-        <p class="error" role="alert">
-          {outcome.error}
-        </p>
-      )}
+      <Failure text={outcome.error} />
       {others.map(({ pointer = "", detail }) => (
         <p key={pointer} class="error">
           <code>{pointer}</code> {detail}
         </p>
       ))}
       <div class="actions">
-        <button type="submit" class="primary" disabled={busy}>
+        <button type="submit" class="primary">
           Save
         </button>
         <span role="status">{outcome.isSaved === true && `Saved. ${outcome.note ?? ""}`}</span>
         <span class="grow" />
         {!draft.isNew && (
-          <button type="button" class="danger" onClick={() => void remove()}>
+          <button type="button" class="danger" onClick={remove}>
             Remove the destination
           </button>
         )}
       </div>
     </form>
   );
-}
-
-interface SecretProps {
-  readonly draft: Draft;
-  readonly error: string;
-  readonly onChange: (changes: Partial<Draft>) => void;
-}
-
-function Secret({ draft, error, onChange }: SecretProps): JSX.Element {
-  const { secret, newSecret, isNew } = draft;
-  return (
-    <>
-      <div class="segments" role="group" aria-label="Shared secret">
-        {!isNew && (
-          <button type="button" aria-pressed={secret === "keep"} onClick={() => onChange({ secret: "keep" })}>
-            Keep it
-          </button>
-        )}
-        <button type="button" aria-pressed={secret === "set"} onClick={() => onChange({ secret: "set" })}>
-          {isNew ? "Set one" : "Replace it"}
-        </button>
-        <button type="button" aria-pressed={secret === "none"} onClick={() => onChange({ secret: "none" })}>
-          None
-        </button>
-      </div>
-      {secret === "set" && (
-        <Field
-          label="Secret"
-          type="password"
-          required
-          error={error}
-          hint="Messages are signed with it. It is not shown again."
-          value={newSecret}
-          onInput={(value) => onChange({ newSecret: value })}
-        />
-      )}
-      {secret === "keep" && <p class="note">Set, and not shown.</p>}
-      {secret === "none" && (
-        <p class="note">Messages are not signed: a receiver cannot tell who sends them.</p>
-      )}
-    </>
-  );
-}
-
-function ifMatch(version: string | undefined): Readonly<Record<string, string>> {
-  return version === undefined ? {} : { "if-match": version };
-}
-
-async function saveSource(
-  { source, writeKey }: Draft,
-  version: string | undefined,
-): Promise<string | undefined> {
-  const body = writeKey === "" ? {} : { writeKey };
-  return (await call("PUT", pathOf(source), { body, headers: ifMatch(version) })).etag;
-}
-
-async function saveDestination(
-  draft: Draft,
-  version: string | undefined,
-): Promise<{ readonly etag: string | undefined; readonly note?: string | undefined }> {
-  const path = `${pathOf(draft.source)}/destinations/${encodeURIComponent(draft.name.trim())}`;
-  const { data, etag } = await call<Source>("PUT", path, { body: bodyOf(draft), headers: ifMatch(version) });
-  return { etag, note: data.note };
-}
-
-function pathOf(source: string): string {
-  return `/sources/${encodeURIComponent(source.trim())}`;
-}
-
-function outcomeOf(error: unknown): Outcome {
-  if (!(error instanceof ApiError)) return { error: String(error), errors: [] };
-  if (error.status === 412) return { error: "", errors: [], isStale: true };
-  return { error: error.errors.length > 0 ? "" : error.message, errors: error.errors };
 }

@@ -3,6 +3,8 @@ import { SKIP_REASONS, TYPES } from "../delivery-filter.ts";
 import { ref, type Schema } from "../operation.ts";
 import { TEXT, DATE_TIME, COUNT, TEXTS, object, CURSOR } from "./parts.ts";
 
+const FIX: Schema = { type: "string", description: "What to do about it." };
+
 /** Messages on their way in: what was skipped or rejected, and what acceptance answers. */
 export const messageSchemas: Readonly<Record<string, Schema>> = {
   SkippedCall: object(
@@ -14,6 +16,7 @@ export const messageSchemas: Readonly<Record<string, Schema>> = {
       source: TEXT,
       identity: TEXT,
       reason: { type: "string", enum: [...SKIP_REASONS] },
+      fix: FIX,
       acceptedAt: DATE_TIME,
     },
     ["event"],
@@ -26,6 +29,7 @@ export const messageSchemas: Readonly<Record<string, Schema>> = {
       source: TEXT,
       reason: { type: "string", enum: Object.keys(REJECTION_REASONS) },
       detail: TEXT,
+      fix: FIX,
       index: COUNT,
       type: TEXT,
       messageId: TEXT,

@@ -1,0 +1,51 @@
+import type { JSX } from "preact";
+import { call } from "../../data/api.ts";
+import { endpoints, faults, loadFaults } from "../../data/app-state.ts";
+import { useAction } from "../../parts/hooks.ts";
+import { Card } from "../../parts/card.tsx";
+import { shortUrl } from "../../words/format.ts";
+import { EndpointFaults } from "./endpoint-faults.tsx";
+import { Time } from "./time.tsx";
+import { Verdicts } from "./verdicts.tsx";
+
+/** Faults on demand, and control of the time. */
+export function Faults(): JSX.Element {
+  return (
+    <div class="screen">
+      <h2>Faults and time</h2>
+      <Time />
+      {endpoints.value.map(({ url, destination }) => (
+        <EndpointFaults key={`${destination} ${url}`} url={url} destination={destination} />
+      ))}
+      <Active />
+      <Verdicts />
+    </div>
+  );
+}
+
+function Active(): JSX.Element {
+  const { run } = useAction();
+  const cancel = (id: number): Promise<boolean> =>
+    run(async () => {
+      await call("DELETE", `/faults/${id}`);
+      await loadFaults();
+    });
+  return (
+    <Card title="Active faults">
+      {faults.value.length === 0 && <p class="note">None. Attempts are sent as they are.</p>}
+      <ul class="rows-list">
+        {faults.value.map(({ id, fault, scope, remaining }) => (
+          <li key={id}>
+            <strong>{fault.replaceAll("_", " ")}</strong>
+            <span>{scope.endpoint === undefined ? "any endpoint" : shortUrl(scope.endpoint)}</span>
+            <span class="note">{remaining === "unlimited" ? "until cancelled" : `${remaining} more`}</span>
+            <span class="grow" />
+            <button type="button" onClick={() => void cancel(id)}>
+              Cancel<span class="visually-hidden"> {fault}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}

@@ -1,0 +1,63 @@
+import type { JSX } from "preact";
+import { post } from "../../data/api.ts";
+import { clock, loadClock, serverNow } from "../../data/app-state.ts";
+import type { Clock } from "../../shapes/types.ts";
+import { Card } from "../../parts/card.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { useAction, useLive } from "../../parts/hooks.ts";
+import { duration, exactTime } from "../../words/format.ts";
+
+const STEPS = [
+  ["next", "To the next retry"],
+  ["10m", "10 min"],
+  ["1h", "1 h"],
+  ["4h", "4 h"],
+] as const;
+
+const AGAIN_MS = 300;
+const CHANGES_RETRY: ReadonlySet<string> = new Set(["retrying", "delivered", "expired"]);
+
+/** The time, and buttons that advance it where it is virtual. */
+export function Time(): JSX.Element {
+  const { error, run } = useAction();
+  useLive(loadClock, ({ event }) => CHANGES_RETRY.has(event), AGAIN_MS);
+  const now = clock.value;
+  if (now?.kind !== "virtual") {
+    return (
+      <Card title="Time">
+        <p>
+          The server uses the time of this machine. Start it with <code>--virtual-clock</code> to run four
+          hours of retries by a button.
+        </p>
+      </Card>
+    );
+  }
+  const advance = (step: string): Promise<boolean> =>
+    run(async () => {
+      await post<Clock>("/clock", { advance: step });
+      await loadClock();
+    });
+  const next = now.nextDueAt === undefined ? undefined : Date.parse(now.nextDueAt) - serverNow();
+  return (
+    <Card title="Virtual time">
+      <p class="big">{exactTime(serverNow())}</p>
+      <p class="note" role="status">
+        {next === undefined ? "Nothing waits for a retry." : `The next retry is in ${duration(next)}.`}
+      </p>
+      <div class="actions" role="group" aria-label="Advance the time">
+        {STEPS.map(([step, label]) => (
+          <button
+            key={step}
+            type="button"
+            class={step === "next" ? "primary" : ""}
+            disabled={step === "next" && next === undefined}
+            onClick={() => void advance(step)}
+          >
+            {step === "next" ? label : `+ ${label}`}
+          </button>
+        ))}
+        <Failure text={error} />
+      </div>
+    </Card>
+  );
+}

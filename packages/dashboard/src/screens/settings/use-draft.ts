@@ -1,0 +1,71 @@
+import { useRef, useState } from "preact/hooks";
+import { announce } from "../../data/announce.ts";
+import { etag, loadSources } from "../../data/app-state.ts";
+import type { Destination, Source } from "../../shapes/types.ts";
+import { useAction } from "../../parts/hooks.ts";
+import { go, hrefOf } from "../../route/route.ts";
+import { draftOf, type Draft } from "./draft.ts";
+import { failureOf, NOTHING, removeDestination, saveDestination, saveSource, type Outcome } from "./save.ts";
+
+/** What a form says after it has saved something new: another form shows it then, since the address has changed. */
+let saved: Outcome | undefined;
+
+function takeSaved(): Outcome {
+  const outcome = saved ?? NOTHING;
+  saved = undefined;
+  return outcome;
+}
+
+/** A destination while it is edited, and what can be done with it. */
+export interface Editing {
+  readonly draft: Draft;
+  readonly outcome: Outcome;
+  readonly update: (changes: Partial<Draft>) => void;
+  readonly save: () => void;
+  readonly remove: () => void;
+  /** After somebody else has changed the settings: keeps what was typed, to be saved over it. */
+  readonly keepMine: () => void;
+}
+
+/** Edits a destination, or a new one. */
+export function useDraft(source: Source | undefined, destination: Destination | undefined): Editing {
+  const [draft, setDraft] = useState(() => draftOf(source, destination));
+  const [outcome, setOutcome] = useState(takeSaved);
+  /** The version that the form began with. */
+  const version = useRef(etag.value);
+  const { run } = useAction();
+  const attempt = (action: () => Promise<void>) => () =>
+    void run(() => action().catch((error: unknown) => setOutcome(failureOf(error))));
+  return {
+    draft,
+    outcome,
+    update: (changes) => setDraft({ ...draft, ...changes }),
+    save: attempt(async () => {
+      if (draft.isNewSource) {
+        version.current = await saveSource(draft, version.current);
+        // If the destination is refused, its source is there all the same.
+        setDraft({ ...draft, isNewSource: false });
+      }
+      const answer = await saveDestination(draft, version.current);
+      version.current = answer.version;
+      await loadSources();
+      const done = { ...NOTHING, isSaved: true, note: answer.note };
+      if (draft.isNew) saved = done;
+      const secret = draft.secret === "set" ? "keep" : draft.secret;
+      setOutcome(done);
+      setDraft({ ...draft, isNew: false, isNewSource: false, newSecret: "", secret });
+      announce("Saved.");
+      go(hrefOf("settings", { source: draft.source, destination: draft.name }), true);
+    }),
+    remove: attempt(async () => {
+      await removeDestination(draft, version.current);
+      await loadSources();
+      go(hrefOf("settings"));
+    }),
+    keepMine: attempt(async () => {
+      await loadSources();
+      version.current = etag.value;
+      setOutcome(NOTHING);
+    }),
+  };
+}
