@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { call, get, post, type Query } from "../data/api.ts";
-import { endpoints, onEvent, serverNow } from "../data/app-state.ts";
+import { clock, endpoints, onEvent, serverNow } from "../data/app-state.ts";
 import type { DeliveryPage, ResendJob } from "../shapes/types.ts";
 import { Failure } from "../parts/failure.tsx";
 import { Card } from "../parts/card.tsx";
@@ -30,7 +30,9 @@ interface Reason {
 
 /** Undoes an outage or a bad release: resends what has failed. */
 export function Recover(): JSX.Element {
-  const [since, setSince] = useState(() => localTime(serverNow() - 4 * HOUR_MS));
+  const [chosen, setSince] = useState<string | undefined>(undefined);
+  // The server's time is known once its clock was read.
+  const since = chosen ?? (clock.value ? localTime(serverNow() - 4 * HOUR_MS) : "");
   const [destination, setDestination] = useState("");
   const from = Date.parse(since);
   const filter: Query = {

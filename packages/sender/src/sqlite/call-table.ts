@@ -5,20 +5,23 @@ import { limitOf } from "../delivery/delivery-filter.ts";
 import type { SkippedCall, SkippedFilter, SkipReason } from "../delivery/skipped-call.ts";
 import type { NewCall } from "../store/delivery-store.ts";
 import { Conditions, prefixEnd } from "./conditions.ts";
+import { type StoredText, textOf, wholeTexts } from "./whole-text.ts";
 
 type Statement = Database.Statement;
 
 /** The most skipped calls that are kept, and how many are left when there are more. */
+/** Texts that a client chooses, whole. */
+const SKIPPED_TEXTS: string = wholeTexts("message_id", "identity", "event");
 const MOST_SKIPPED = 10_000;
 const SKIPPED_LEFT = 9_500;
 
 interface SkippedRow {
   readonly id: string;
-  readonly message_id: string;
+  readonly message_id: StoredText;
   readonly type: MessageType;
   readonly source: string;
-  readonly identity: string;
-  readonly event: string | null;
+  readonly identity: StoredText;
+  readonly event: StoredText | null;
   readonly accepted_at: number;
   readonly reason: SkipReason;
 }
@@ -86,7 +89,7 @@ export class CallTable {
       conditions.add("(message_id = ? OR identity = ? OR (event >= ? AND event < ?))", q, q, q, prefixEnd(q));
     const rows = this.#db
       .prepare(
-        `SELECT * FROM skipped_call WHERE ${conditions.sql} ORDER BY accepted_at DESC, id DESC LIMIT ?`,
+        `SELECT *, ${SKIPPED_TEXTS} FROM skipped_call WHERE ${conditions.sql} ORDER BY accepted_at DESC, id DESC LIMIT ?`,
       )
       .all([...conditions.values, limitOf(filter)]) as SkippedRow[];
     return rows.map(skippedCallOf);
@@ -94,14 +97,14 @@ export class CallTable {
 }
 
 function skippedCallOf(row: SkippedRow): SkippedCall {
-  const { id, type, source, identity, reason } = row;
+  const { id, type, source, reason } = row;
   return {
     id,
-    messageId: row.message_id,
+    messageId: textOf(row.message_id),
     type,
     source,
-    identity,
-    event: row.event ?? undefined,
+    identity: textOf(row.identity),
+    event: row.event === null ? undefined : textOf(row.event),
     acceptedAt: row.accepted_at,
     reason,
   };

@@ -2,7 +2,13 @@ import type Database from "libsql";
 import type { Delivery } from "../delivery/delivery.ts";
 import type { DeliveryCounts } from "../store/delivery-store.ts";
 import type { DeliveryCounter } from "./delivery-counter.ts";
-import { type AttemptRow, type DeliveryRow, deliveryOf } from "./delivery-rows.ts";
+import {
+  type AttemptRow,
+  type DeliveryRow,
+  deliveryOf,
+  SELECT_ATTEMPTS,
+  SELECT_DELIVERIES,
+} from "./delivery-rows.ts";
 
 type Statement = Database.Statement;
 
@@ -16,10 +22,8 @@ export class DeliveryLog {
 
   constructor(db: Database.Database, counter: DeliveryCounter) {
     this.#counter = counter;
-    this.#find = db.prepare(
-      "SELECT d.*, m.body FROM delivery AS d JOIN message AS m ON m.seq = d.message WHERE d.id = ?",
-    );
-    this.#attempts = db.prepare("SELECT * FROM attempt WHERE delivery = ? ORDER BY seq");
+    this.#find = db.prepare(`${SELECT_DELIVERIES} WHERE d.id = ?`);
+    this.#attempts = db.prepare(`${SELECT_ATTEMPTS} WHERE delivery = ? ORDER BY seq`);
     this.#oldestPending = db
       .prepare(
         `SELECT min(accepted_at) FROM delivery INDEXED BY delivery_by_kind

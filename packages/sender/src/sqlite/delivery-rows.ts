@@ -8,9 +8,20 @@ import type {
   DeliverySummary,
   DueDelivery,
 } from "../delivery/delivery.ts";
+import { type StoredText, textOf, wholeTexts } from "./whole-text.ts";
+
+/** Texts of `delivery` that a client chooses, whole. */
+const INFO_TEXTS: string = wholeTexts("d.message_id", "d.identity", "d.event");
+
+/** Selects deliveries, to be followed by a condition. */
+export const SELECT_DELIVERIES: string = `SELECT d.*, ${INFO_TEXTS}, ${wholeTexts("d.response")}, m.body
+  FROM delivery AS d JOIN message AS m ON m.seq = d.message`;
+
+/** Selects attempts, to be followed by a condition. */
+export const SELECT_ATTEMPTS: string = `SELECT *, ${wholeTexts("response")} FROM attempt`;
 
 /** Columns of `delivery` that a summary is made of. */
-export const SUMMARY_COLUMNS = `d.seq, d.id, d.message_id, d.type, d.source, d.destination, d.identity, d.event, d.state,
+export const SUMMARY_COLUMNS: string = `d.seq, d.id, d.type, d.source, d.destination, d.state, ${INFO_TEXTS},
   d.accepted_at, d.due_at, d.ended_at, d.resend_of, d.attempts, d.round, d.endpoint, d.started_at, d.duration_ms,
   d.outcome, d.status, d.code, d.problem, d.fault`;
 
@@ -18,12 +29,12 @@ export const SUMMARY_COLUMNS = `d.seq, d.id, d.message_id, d.type, d.source, d.d
 export interface SummaryRow extends Nullable<Omit<AttemptRow, keyof AttemptBulk>> {
   readonly seq: number;
   readonly id: string;
-  readonly message_id: string;
+  readonly message_id: StoredText;
   readonly type: MessageType;
   readonly source: string;
   readonly destination: string;
-  readonly identity: string;
-  readonly event: string | null;
+  readonly identity: StoredText;
+  readonly event: StoredText | null;
   readonly state: DeliveryState;
   readonly accepted_at: number;
   readonly due_at: number | null;
@@ -54,7 +65,7 @@ export interface AttemptRow extends AttemptBulk {
 
 /** What makes an attempt large. */
 interface AttemptBulk {
-  readonly response: string;
+  readonly response: StoredText;
   readonly is_cut: number | null;
   readonly request_headers: string | null;
   readonly response_headers: string | null;
@@ -106,12 +117,12 @@ function hasAttempt<T extends SummaryRow>(row: T): row is T & AttemptRow {
 function infoOf(row: SummaryRow): DeliveryInfo {
   return {
     id: row.id,
-    messageId: row.message_id,
+    messageId: textOf(row.message_id),
     type: row.type,
     source: row.source,
     destination: row.destination,
-    identity: row.identity,
-    event: row.event ?? undefined,
+    identity: textOf(row.identity),
+    event: row.event === null ? undefined : textOf(row.event),
     acceptedAt: row.accepted_at,
   };
 }
@@ -133,7 +144,7 @@ function attemptSummaryOf(row: Omit<AttemptRow, keyof AttemptBulk>): Omit<Attemp
 function attemptOf(row: AttemptRow): Attempt {
   return {
     ...attemptSummaryOf(row),
-    response: row.response,
+    response: textOf(row.response),
     cut: row.is_cut === 1 ? true : undefined,
     requestHeaders: headersOf(row.request_headers),
     responseHeaders: headersOf(row.response_headers),

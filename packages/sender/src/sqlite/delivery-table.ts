@@ -2,7 +2,7 @@ import type Database from "libsql";
 import type { Attempt } from "../delivery/attempt.ts";
 import type { DeliveryProgress, DueDelivery, Settlement } from "../delivery/delivery.ts";
 import type { NewDelivery, NewMessage, NewMessageContent } from "../store/delivery-store.ts";
-import { type DeliveryRow, dueDeliveryOf } from "./delivery-rows.ts";
+import { type DeliveryRow, dueDeliveryOf, SELECT_DELIVERIES } from "./delivery-rows.ts";
 import type { RoomLeft } from "./file-room.ts";
 
 type Statement = Database.Statement;
@@ -80,7 +80,7 @@ export class DeliveryTable {
     );
     // Found with the index delivery_due only, so that its cost does not depend on how many are pending.
     this.#due = db.prepare(
-      `SELECT d.*, m.body FROM delivery AS d JOIN message AS m ON m.seq = d.message
+      `${SELECT_DELIVERIES}
        WHERE d.destination = ? AND d.state = 'pending' AND d.due_at <= ?
          AND d.seq NOT IN (SELECT value FROM json_each(?))
        ORDER BY d.due_at, d.seq LIMIT ?`,

@@ -155,7 +155,7 @@ function isWanted(wanted: OneOrMore<string> | undefined, value: string): boolean
 
 /** What `q` finds: an id, a messageId, an identity, or events whose name starts with it. */
 function rangesOfSearch(db: Database.Database, q: string): readonly Range[] {
-  const id: Range = { index: "sqlite_autoindex_delivery_1", conditions: new Conditions().add("d.id = ?", q) };
+  const id: Range = { index: "delivery_by_id", conditions: new Conditions().add("d.id = ?", q) };
   const exact = (["messageId", "identity"] as const).map((field) =>
     rangeOf(field, INDEXED[field]?.index ?? "", q),
   );

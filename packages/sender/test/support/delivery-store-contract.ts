@@ -386,6 +386,28 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
         response: "",
       });
 
+      it("has texts of others whole, also after a NUL in them", async () => {
+        const texts = { messageId: "m\0id", identity: "\0user", event: "Bought\0twice" };
+        const binary = (number: number) => attempt(number, { outcome: "rejected", response: "\0PNG\0" });
+        await accept({ id: "d1", ...texts });
+        rounds.serve(store, SHOP);
+        await rounds.toBe("d1");
+        const progress = { [ENDPOINT]: {} };
+        await rounds.end("d1", {
+          state: "pending",
+          dueAt: now,
+          rounds: 1,
+          progress,
+          attempts: [binary(1)],
+        });
+        await rounds.toBe("d1", "d1");
+        await rounds.end("d1", { state: "failed", endedAt: now, attempts: [binary(2)] });
+        const found = await store.find("d1");
+        expect(found).toMatchObject(texts);
+        expect(found?.attempts.map(({ response }) => response)).toEqual(["\0PNG\0", "\0PNG\0"]);
+        expect((await store.list({ event: texts.event }))[0]).toMatchObject(texts);
+      });
+
       it("has every attempt with every field, oldest first; a summary has the last", async () => {
         await accept({ id: "d1" });
         rounds.serve(store, SHOP);
