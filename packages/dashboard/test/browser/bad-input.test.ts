@@ -53,12 +53,14 @@ describe.skipIf(missing)(`what others send${why}`, () => {
   });
 
   it("is whole also after a NUL, in the list, in the delivery and in the answer", async () => {
-    const { server, receiver, track } = await startSetting();
+    const { server, receiver, track, api } = await startSetting();
     receiver.mode = { status: 400, body: "\0PNG\0end" };
     await track("Bought\0twice", 1, { userId: "u\0two" });
     const page = await openPage(server.url);
     await page.getByRole("row").filter({ hasText: "Bought⟨U+0000⟩twice" }).click();
     await page.getByRole("heading", { level: 2 }).filter({ hasText: "u⟨U+0000⟩two" }).waitFor();
     await page.getByText("⟨U+0000⟩PNG⟨U+0000⟩end").waitFor();
+    const { deliveries } = (await api("GET", "/deliveries")) as { deliveries: object[] };
+    expect(deliveries).toMatchObject([{ event: "Bought\0twice", identity: "u\0two" }]);
   });
 });
