@@ -7,11 +7,16 @@ import { Miniflare } from "miniflare";
  *
  * @param {readonly string[]} compatibilityFlags
  * @param {Record<string, string>} bindings
+ * @param {{ entry?: string, port?: number }} [options] - The Worker's file, and the port; else worker.mjs, on any port.
  * @returns {Promise<{ url: URL, close(): Promise<void> }>}
  */
-export async function startWorker(compatibilityFlags, bindings) {
+export async function startWorker(
+  compatibilityFlags,
+  bindings,
+  { entry = fileURLToPath(new URL("worker.mjs", import.meta.url)), port = 0 } = {},
+) {
   const { outputFiles } = await build({
-    entryPoints: [fileURLToPath(new URL("worker.mjs", import.meta.url))],
+    entryPoints: [entry],
     bundle: true,
     write: false,
     format: "esm",
@@ -31,7 +36,7 @@ export async function startWorker(compatibilityFlags, bindings) {
     // It tells of every request that the audits spoil on purpose.
     handleRuntimeStdio: (stdout, stderr) => void [stdout, stderr].map((stream) => stream.resume()),
     host: "127.0.0.1",
-    port: 0,
+    port,
   });
   return { url: await worker.ready, close: () => worker.dispose() };
 }

@@ -164,7 +164,15 @@ export const FREE_NAMES: Readonly<Record<string, string | undefined>> = {
     }`,
   guides: `
     import type { Express } from "express";
+    import type { FastifyInstance } from "fastify";
+    import type { Hono } from "hono";
     declare global {
-      const app: Express;
+      const app: Express & Pick<FastifyInstance, "listen"> & Pick<Hono, "fetch">;
+      const AppModule: new () => object;
+      const WebhooksController: new () => object;
+      const POST: (request: Request) => Promise<Response>;
+      const receive: (request: Request) => Promise<Response>;
+      const Deno: { serve(options: { port: number }, handler: (request: Request) => Promise<Response>): void };
+      const Bun: { serve(options: { port: number; fetch: (request: Request) => Promise<Response> }): void };
     }`,
 };

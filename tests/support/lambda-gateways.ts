@@ -1,5 +1,8 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, RequestListener } from "node:http";
 import { isUtf8 } from "node:buffer";
+import { WebhookError } from "@countersign/core";
+import { readRawBody } from "@countersign/core/node";
+import type { LambdaHttpEvent, LambdaResult } from "@countersign/fetch/aws-lambda";
 
 /** One of the services that call a Lambda function for an HTTP request. */
 export interface LambdaGateway {
@@ -94,3 +97,23 @@ export const lambdaGateways: readonly LambdaGateway[] = [
     }),
   },
 ];
+
+/** Calls a function for every request, as a service does: events and results are JSON on the way. */
+export function lambdaListener(
+  { toEvent }: LambdaGateway,
+  invoke: (event: LambdaHttpEvent) => Promise<LambdaResult>,
+): RequestListener {
+  return (request, response) => {
+    readRawBody(request, { maxBytes: 1_048_576 })
+      .then(async (bytes) => {
+        const event = JSON.parse(JSON.stringify(toEvent(request, bytes))) as LambdaHttpEvent;
+        const result = JSON.parse(JSON.stringify(await invoke(event))) as LambdaResult;
+        response.writeHead(result.statusCode, { ...result.headers, ...result.multiValueHeaders });
+        response.end(Buffer.from(result.body, result.isBase64Encoded ? "base64" : "utf8"));
+      })
+      .catch((error: unknown) => {
+        const status = error instanceof WebhookError ? error.status : 502;
+        response.writeHead(status, { connection: "close" }).end();
+      });
+  };
+}

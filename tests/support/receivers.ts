@@ -18,7 +18,7 @@ import {
 import * as forExpress from "@countersign/express";
 import * as forFastify from "@countersign/fastify";
 import * as forFetch from "@countersign/fetch";
-import { lambdaHandler, type LambdaHttpEvent, type LambdaResult } from "@countersign/fetch/aws-lambda";
+import { lambdaHandler } from "@countersign/fetch/aws-lambda";
 import * as forKoa from "@countersign/koa";
 import * as forNest from "@countersign/nestjs";
 import { bodyParser as koaBodyParser6 } from "@koa/bodyparser";
@@ -35,7 +35,7 @@ import { Hono, type MiddlewareHandler } from "hono";
 import Koa3 from "koa";
 import koaBodyParser4 from "koa-bodyparser";
 import Koa2 from "koa2";
-import { lambdaGateways, type LambdaGateway } from "./lambda-gateways.ts";
+import { lambdaGateways, lambdaListener, type LambdaGateway } from "./lambda-gateways.ts";
 
 /** What a receiver is started with: options of every adapter, and what its route does with a verified webhook. */
 export interface StartOptions extends ReceiverOptions {
@@ -234,28 +234,13 @@ const keepBytes: Keep = (request, bytes) => {
 };
 
 /** An AWS Lambda function behind a service that makes an event of each request, and a response of each result. */
-function onLambda({ toEvent }: LambdaGateway): Receiver["mount"] {
+function onLambda(gateway: LambdaGateway): Receiver["mount"] {
   return ({ handle, ...options }) => {
     const invoke = lambdaHandler(options, async (webhook) => {
       await handle?.(webhook);
       return new Response(null, { status: 204 });
     });
-    const gateway: RequestListener = (request, response) => {
-      readRawBody(request, { maxBytes: 1_048_576 })
-        .then(async (bytes) => {
-          const event = JSON.stringify(toEvent(request, bytes));
-          const result = JSON.parse(
-            JSON.stringify(await invoke(JSON.parse(event) as LambdaHttpEvent)),
-          ) as LambdaResult;
-          response.writeHead(result.statusCode, { ...result.headers, ...result.multiValueHeaders });
-          response.end(Buffer.from(result.body, result.isBase64Encoded ? "base64" : "utf8"));
-        })
-        .catch((error: unknown) => {
-          const status = error instanceof WebhookError ? error.status : 502;
-          response.writeHead(status, { connection: "close" }).end();
-        });
-    };
-    return createServer(gateway);
+    return createServer(lambdaListener(gateway, invoke));
   };
 }
 

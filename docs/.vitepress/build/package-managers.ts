@@ -1,7 +1,5 @@
 import type { MarkdownRenderer } from "vitepress";
-
-const MANAGERS = ["npm", "pnpm", "yarn", "bun"] as const;
-type Manager = (typeof MANAGERS)[number];
+import { commandsFor, MANAGERS } from "./commands-for.ts";
 
 /** Shows a block of `npm` commands for each package manager; the page's choice says which one is visible. */
 export function packageManagers(md: MarkdownRenderer): void {
@@ -23,15 +21,4 @@ export function packageManagers(md: MarkdownRenderer): void {
     token.content = content;
     return blocks.join("");
   };
-}
-
-/** The same commands for another package manager. */
-function commandsFor(manager: Manager, commands: string): string {
-  if (manager === "npm") return commands;
-  const add = { pnpm: "pnpm add", yarn: "yarn add", bun: "bun add" }[manager];
-  const run = { pnpm: "pnpm dlx", yarn: "yarn dlx", bun: "bunx" }[manager];
-  return commands
-    .replaceAll(/^npm install --save-dev /gm, `${add} -D `)
-    .replaceAll(/^npm install /gm, `${add} `)
-    .replaceAll(/^npx (?:-y )?/gm, `${run} `);
 }
