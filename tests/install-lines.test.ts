@@ -14,6 +14,8 @@ it.each(["express", "fastify", "koa", "fetch", "nestjs"])(
     const text = await readFile(`${root}packages/${name}/README.md`, "utf8");
     const lines = [...text.matchAll(/^npm install (.+)$/gm)];
     const installed = new Set(lines.flatMap(([, line = ""]) => line.split(" ")));
+    // A package of types installs what is imported under the other name.
+    for (const one of installed) if (one.startsWith("@types/")) installed.add(one.slice("@types/".length));
     const imported = [...text.matchAll(/^(?:import|\}) .*?from "((?:@[^/"]+\/)?[^@./"][^/"]*)/gm)].map(
       ([, one]) => one ?? "",
     );

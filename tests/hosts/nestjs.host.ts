@@ -10,13 +10,13 @@ const OVERSIZE = ["rejects-declared-oversize", "rejects-chunked-oversize"];
 /** JSON that was parsed and written again is not what was signed. */
 const AS_WRITTEN = ["accepts-escapes-as-written", "accepts-numbers-as-written"];
 
-const page = { page: "docs/start/index.md", framework: "nestjs", start: "node src/main.js" } as const;
+const PAGE = { page: "docs/start/index.md", framework: "nestjs", start: "node src/main.js" } as const;
 const express = {
-  ...page,
+  ...PAGE,
   present: [APP],
   isOther: ({ code }: { readonly code: string }): boolean => code.includes("FastifyAdapter"),
 };
-const fastify = { ...page, present: [APP_ON_FASTIFY] };
+const fastify = { ...PAGE, present: [APP_ON_FASTIFY] };
 
 const withRawBody = (code: string): string => code.replaceAll("{ bodyParser: false }", "{ rawBody: true }");
 const withoutRawBody = (code: string): string =>

@@ -26,7 +26,8 @@ export interface Project {
   compile(): Promise<void>;
 }
 
-const tsc = fileURLToPath(new URL("../../../node_modules/.bin/tsc", import.meta.url));
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+const tsc = join(root, "node_modules/.bin/tsc");
 
 /** An empty project for `npm` or for `pnpm`, whose layout lets a file import only what the project itself names. */
 export async function createProject(manager: Manager): Promise<Project> {

@@ -57,10 +57,6 @@ export async function runToStatus(
   options: RunOptions,
 ): Promise<{ readonly status: number | null; readonly printed: string }> {
   const child = start(line, options);
-  child.once(
-    "close",
-    () => process.env["TIMES"] && process.stderr.write(`${Date.now() - t0} ${line.slice(0, 150)}\n`),
-  );
   const [status] = (await once(child, "close")) as [number | null];
   return { status, printed: child.printed() };
 }
