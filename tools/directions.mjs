@@ -42,7 +42,7 @@ export const LAYERS = {
     "page",
     "app",
   ],
-  "server/api": ["problem.ts", "operation.ts", "delivery-filter.ts", "schemas"],
+  "server/api": ["validation-problem.ts", "problem.ts", "operation.ts", "delivery-filter.ts", "schemas"],
   dashboard: ["shapes", "words", "route", "data", "parts", "screens"],
   "dashboard/screens": ["keys.tsx", "delivery", "deliveries", "send", "faults", "settings"],
   cli: [

@@ -3,6 +3,7 @@ import {
   type Attributes,
   context,
   type Context,
+  type Meter,
   type MeterProvider,
   metrics,
   propagation,
@@ -10,6 +11,7 @@ import {
   SpanKind,
   SpanStatusCode,
   trace,
+  type Tracer,
   type TracerProvider,
 } from "@opentelemetry/api";
 import { WebhookError } from "./errors.ts";
@@ -18,7 +20,7 @@ import type { ReceivedMessage } from "./messages.ts";
 import type { Received } from "./received.ts";
 import { headerValue, type WebhookHeaders } from "./request.ts";
 
-/** Options of {@link otel}. */
+/** Options of `otel()`, of the receiver and of the sender. */
 export interface OtelOptions {
   /** Makes the tracer. Default: the one that is registered globally. */
   readonly tracerProvider?: TracerProvider | undefined;
@@ -53,9 +55,7 @@ const COMMON: Attributes = {
  * ```
  */
 export function otel(options: OtelOptions = {}): ReceiverInstrument {
-  checkOptionNames("otel()", options, OPTION_NAMES);
-  const tracer = (options.tracerProvider ?? trace).getTracer(SCOPE);
-  const meter = (options.meterProvider ?? metrics).getMeter(SCOPE);
+  const { tracer, meter } = telemetryOf(SCOPE, options);
   const duration = meter.createHistogram("messaging.client.operation.duration", {
     unit: "s",
     description: "Time from a request's headers to its verdict",
@@ -95,6 +95,26 @@ export function otel(options: OtelOptions = {}): ReceiverInstrument {
         },
       };
     },
+  };
+}
+
+/** What a package reports to. */
+export interface Telemetry {
+  readonly tracer: Tracer;
+  readonly meter: Meter;
+}
+
+/**
+ * The tracer and the meter that options of `otel()` name. The sender uses it, too.
+ *
+ * @param scope The name of the package that reports.
+ * @throws TypeError when an option is unknown
+ */
+export function telemetryOf(scope: string, options: OtelOptions): Telemetry {
+  checkOptionNames("otel()", options, OPTION_NAMES);
+  return {
+    tracer: (options.tracerProvider ?? trace).getTracer(scope),
+    meter: (options.meterProvider ?? metrics).getMeter(scope),
   };
 }
 

@@ -1,1 +1,2 @@
-export { otel, type OtelOptions } from "./otel/otel.ts";
+export type { OtelOptions } from "@countersign/core/otel";
+export { otel } from "./otel/otel.ts";

@@ -1,28 +1,16 @@
-import { checkOptionNames, type OptionNames } from "@countersign/protocol";
+import { type OtelOptions, telemetryOf } from "@countersign/core/otel";
 import {
   type Attributes,
   context,
-  type MeterProvider,
-  metrics,
   propagation,
   type Span,
   SpanKind,
   SpanStatusCode,
   trace,
-  type TracerProvider,
 } from "@opentelemetry/api";
 import type { SenderInstrument } from "../transport/instrument.ts";
 import type { AttemptRequest, AttemptResult } from "../transport/transport.ts";
 
-/** Options of {@link otel}. */
-export interface OtelOptions {
-  /** Makes the tracer. Default: the one that is registered globally. */
-  readonly tracerProvider?: TracerProvider | undefined;
-  /** Makes the meter. Default: the one that is registered globally. */
-  readonly meterProvider?: MeterProvider | undefined;
-}
-
-const OPTION_NAMES: OptionNames<OtelOptions> = { tracerProvider: true, meterProvider: true };
 const SCOPE = "@countersign/sender";
 /** What OpenTelemetry advises for durations of HTTP requests, in seconds. The service waits 5 s. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 4, 5];
@@ -43,9 +31,7 @@ const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 
  * ```
  */
 export function otel(options: OtelOptions = {}): SenderInstrument {
-  checkOptionNames("otel()", options, OPTION_NAMES);
-  const tracer = (options.tracerProvider ?? trace).getTracer(SCOPE);
-  const meter = (options.meterProvider ?? metrics).getMeter(SCOPE);
+  const { tracer, meter } = telemetryOf(SCOPE, options);
   const duration = meter.createHistogram("http.client.request.duration", {
     unit: "s",
     description: "Duration of attempts",
