@@ -24,6 +24,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
       { text: "Test a receiver", link: "/guides/testing" },
       { text: "Check it in CI", link: "/guides/ci" },
       { text: "Run it in a container", link: "/guides/docker" },
+      { text: "On Windows", link: "/guides/windows" },
       { text: "Record events", link: "/guides/client" },
       { text: "Move over", link: "/guides/moving-over" },
       ...pages("docs", { "scaling.md": "Beyond one machine" }),
