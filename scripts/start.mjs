@@ -37,7 +37,7 @@ const args = ["serve", "--to", to, "--secret", SECRET, ...process.argv.slice(2)]
 // The server has the keys.
 server = run("server", "packages/cli/dist/bin.js", args, { stdin: "inherit" });
 
-// Both belong together: when one has ended, for whatever reason, the other is told to.
+// Both belong together: when one has ended, for whatever reason, the other is stopped.
 let code = 0;
 for (const [{ name, ended }, { child: other }] of [
   [receiver, server],

@@ -1,4 +1,4 @@
-// Holds the imports of every package to the directions of ARCHITECTURE.md: between packages, and within each of them.
+// Checks the imports of every package against the directions of ARCHITECTURE.md: between packages, and within each of them.
 //   node boundaries.mjs             exit 1 on a violation, and on a run that saw no modules
 //   node boundaries.mjs DIRECTORY   the same for another copy of the repository (the test that plants violations)
 import { cruise } from "dependency-cruiser";

@@ -1,5 +1,5 @@
-// Holds every file to two conventions that no linter knows:
-//   - a module's constant that holds a literal, a regular expression or a table of data is UPPER_SNAKE_CASE
+// Checks two conventions that no linter knows in every file:
+//   - a module's constant with a literal, a regular expression or a table of data is UPPER_SNAKE_CASE
 //   - the spec is cited as "(spec 2.3)", or "(spec 2.3, 7)" for several sections, and in no other form
 // Exit 1 on a violation, and on a run that saw no files.
 import { readdirSync, readFileSync } from "node:fs";
@@ -54,7 +54,7 @@ function* misnamedConstants(file, text) {
       if (isUpper(name.text) || !isData(initializer)) continue;
       const { line } = source.getLineAndCharacterOfPosition(name.getStart());
       const upper = name.text.replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2").toUpperCase();
-      yield { line: line + 1, text: `${name.text} holds data: call it ${upper}` };
+      yield { line: line + 1, text: `${name.text} contains data: call it ${upper}` };
     }
   }
 }

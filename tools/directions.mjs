@@ -19,8 +19,8 @@ export const ALLOWED_DIRECTIONS = {
 
 /**
  * The layers of each package, from the ground up: folders of its `src`, and files of it that folders may import.
- * A layer imports only itself and the layers listed before it. A file that is not listed stands on top: it may import
- * every layer, and no layer may import it. A folder that holds folders has a list of its own, `package/folder`.
+ * A layer imports only itself and the layers listed before it. A file that is not listed is on top: it may import
+ * every layer, and no layer may import it. A folder that contains folders has its own list, `package/folder`.
  *
  * So an import runs up when it leads from a layer to one that is listed after it, or to a file on top. Imports of types
  * count like all others.

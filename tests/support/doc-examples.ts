@@ -64,10 +64,10 @@ function examplesIn(text: string, file: string): DocExample[] {
  *
  * An example may leave out the imports of its own package, and use the names that `doc-names.ts` declares for it.
  *
- * @returns What the compiler says, with the line of the source that holds the example.
+ * @returns What the compiler says, with the line of the example in its source.
  */
 export async function typeCheck(name: string, examples: readonly DocExample[]): Promise<string[]> {
-  // An augmentation holds for a whole program, so it gets one of its own.
+  // An augmentation applies to a whole program, so it gets its own.
   const isAugmentation = ({ code }: DocExample): boolean => /^declare module /m.test(code);
   const groups = [
     examples.filter((example) => !isAugmentation(example)),
@@ -169,7 +169,7 @@ async function exportedNames(name: string): Promise<Map<string, string>> {
 function asModule({ line, code }: DocExample, exported: ReadonlyMap<string, string>): string {
   const lines = code.split("\n");
   for (const [index, text] of lines.entries()) {
-    // What is said not to compile is held to that, by a directive that moves no line.
+    // A line that says that it does not compile is checked, by a directive that moves no line.
     if (index > 0 && text.endsWith("// does not compile")) lines[index - 1] += " /* @ts-expect-error */";
   }
   const lastImport = lines.findLastIndex((text) => /^import\b|^\} from "/.test(text));

@@ -53,7 +53,7 @@ console.log(`${table(rows)}\n`);
 const isRefusal = (line: string): boolean => line.startsWith("refused");
 const handled = lines.filter((line) => !isRefusal(line));
 console.log(`What the app's handler saw, verified and typed:\n${indented(handled)}\n`);
-console.log(`What its operator was told about the others:\n${indented(lines.filter(isRefusal))}\n`);
+console.log(`What its operator sees of the others:\n${indented(lines.filter(isRefusal))}\n`);
 
 const wrong = rows.filter((row) => !row.asItShouldBe).length;
 const good = rows.length === 10 && wrong === 0 && handled.length === 7 && handledBefore === 7;

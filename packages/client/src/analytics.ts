@@ -135,9 +135,9 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
   }
 
   /**
-   * Sends what is queued, and waits until every call made so far has ended.
+   * Sends the queue, and waits until every call made so far has ended.
    *
-   * @param deadline - Milliseconds to wait at most. What has not ended then is counted as `pending` and goes on.
+   * @param deadline - Milliseconds to wait at most. What has not ended then is counted as `pending`, and continues.
    * @returns The counts since the client was created.
    * @throws TypeError if the deadline is not a number of milliseconds.
    * @example
@@ -150,7 +150,7 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
   }
 
   /**
-   * Takes no more calls, sends what is queued, and waits until every call has ended. Calling it again is harmless.
+   * Takes no more calls, sends the queue, and waits until every call has ended. Calling it again is harmless.
    *
    * @param deadline - Milliseconds after which the rest is dropped and requests in flight are aborted. Without it the
    *   retries of `options.retry` decide how long a service that is down is waited for.

@@ -139,7 +139,7 @@ function read<Options>(what: string, options: unknown, checks: Checks<Options>, 
 function endpointUrl(endpoint: unknown = "https://api.segment.io", what: string): string {
   const url = typeof endpoint === "string" && URL.canParse(endpoint) ? new URL(endpoint) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) throw wrong(what, "an http or https URL", endpoint);
-  // Not shown: it holds a password.
+  // Not shown: it contains a password.
   if (url.username || url.password) throw new TypeError(`${what} must not have a user name or password.`);
   // With or without the version, and with a path below it as it is.
   if (!/\/v1\/+[^/]/.test(url.pathname)) {

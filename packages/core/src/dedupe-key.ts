@@ -10,7 +10,7 @@ export type DedupeScope =
   | { readonly by: "secret"; readonly secret: string };
 
 /**
- * The key under which a store remembers a delivery: 64 hex digits, whatever the message holds. A message with a `messageId`
+ * The key under which a store remembers a delivery: 64 hex digits, whatever the message contains. A message with a `messageId`
  * is known by its tenant, type, id and content; a different message with a used id is another delivery. A message without
  * one is known by its exact text. The kinds of key cannot meet: what is hashed names its kind.
  *

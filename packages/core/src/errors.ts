@@ -28,7 +28,7 @@ interface CodeInfo {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What is said of each code, in the order of the checks. */
+/** The text of each code, in the order of the checks. */
 const CODES: Readonly<Record<WebhookErrorCode, CodeInfo>> = {
   ERR_METHOD_NOT_ALLOWED: {
     status: 405,
@@ -167,7 +167,7 @@ export class WebhookError extends Error {
 
   constructor(code: WebhookErrorCode, options: WebhookErrorOptions = {}) {
     const { status, message, hint, headers } = CODES[code];
-    // Forgeries are free to send. Capturing a stack, which says nothing of a request, is half of what one costs. Reflect:
+    // Forgeries are free to send. Capturing a stack, which says nothing about a request, is half of what one costs. Reflect:
     // a frozen Error must not make this throw.
     const { stackTraceLimit } = Error;
     Reflect.set(Error, "stackTraceLimit", 0);

@@ -8,7 +8,7 @@ export interface ReceiverInstrument {
    * Called when a request arrives.
    *
    * @param headers - The headers of the request, which may carry the context of the sender's trace.
-   * @returns What is told how it ended; one of its functions is called, once.
+   * @returns Gets to know how it ended: one of its functions is called, once.
    */
   receive(headers: WebhookHeaders): ReceiverObservation;
 }

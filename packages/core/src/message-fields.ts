@@ -6,7 +6,7 @@ import type { WebhookErrorCode } from "./errors.ts";
  * A field that is null counts as absent.
  */
 
-/** The kind of value a field holds. Nothing inside an object is checked. */
+/** The kind of value of a field. Nothing inside an object is checked. */
 export type FieldKind = "string" | "number" | "object";
 
 /** What is checked of one message type. */

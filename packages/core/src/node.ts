@@ -15,7 +15,7 @@ export type NodeRequest = IncomingMessage & { rawBody?: unknown; body?: unknown 
 export interface ToWebhookRequestOptions<TRequest> {
   /** The framework's own request, for the hooks and the `secret` function. Default: the Node request. */
   readonly request?: TRequest;
-  /** For the error where the body was read before and nothing of it is left: what to change in this framework. */
+  /** For the error where the body was read before and is not kept anywhere: what to change in this framework. */
   readonly alreadyReadHint?: string;
   /** The object with `rawBody` and `body`, if it is not the Node request: Koa and Fastify have their own request. */
   readonly kept?: object;
@@ -87,7 +87,7 @@ function isEmpty({ headers, httpVersionMajor }: NodeRequest): boolean {
 
 /**
  * What an adapter passes to its framework where the app's own code threw. Frameworks take no error, and Express some texts, as
- * leave to go on.
+ * permission to continue.
  *
  * @param thrown - Whatever was thrown.
  * @returns The same if it is an object, else an Error around it.

@@ -44,7 +44,7 @@ const COMMON: Attributes = {
  * verdict, named by the conventions for messaging. Where no span is active, it continues the sender's trace (`traceparent`).
  * Handlers that run in the turn of the verdict run in its context.
  *
- * It needs `@opentelemetry/api`. A span holds no secret, no signature and no body.
+ * It needs `@opentelemetry/api`. A span contains no secret, no signature and no body.
  *
  * @throws TypeError when an option is unknown
  * @example

@@ -84,7 +84,7 @@ export interface ReceiverOptions<TRequest = unknown, Message extends ReceivedMes
    * gets the {@link WebhookError}; `receive` rejects with it. Default: `"answer"`.
    */
   readonly onError?: "answer" | "throw";
-  /** Watches what is decided: `otel()` of `@countersign/core/otel`. Default: nothing does. */
+  /** Observes verdicts: `otel()` of `@countersign/core/otel`. Default: nothing does. */
   readonly instrument?: ReceiverInstrument | undefined;
 }
 

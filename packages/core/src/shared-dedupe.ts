@@ -4,7 +4,7 @@ import type { Claim, DedupeStore } from "./dedupe.ts";
 export interface SharedDedupeSteps {
   /** Takes the key for this token if nobody has it. The same token again gets the same answer. */
   claim(key: string, token: string): Promise<Claim>;
-  /** The delivery was handled, whoever has the key. */
+  /** The delivery was handled, no matter who has the key. */
   commit(key: string): Promise<void>;
   /** Gives the key back if this token still has it. */
   release(key: string, token: string): Promise<void>;

@@ -7,7 +7,7 @@ export interface ScheduledTask {
 }
 
 /**
- * Where the time comes from, and what wakes whoever waits. `systemClock()` follows the machine; `virtualClock()` stands still
+ * Where the time comes from, and what wakes waiting code. `systemClock()` follows the machine; `virtualClock()` stands still
  * until a test advances it. Client, sender and server take the same clock.
  */
 export interface Clock {

@@ -32,7 +32,7 @@ export type CallRule =
 
 /**
  * A call cannot be recorded: a required field is missing, a field has the wrong type, or JSON cannot carry a value. The call
- * itself throws it, and nothing of the call was queued. The messages for missing fields are those of the Go library (spec 2.3, 7).
+ * itself throws it, and no part of the call was queued. The messages for missing fields are those of the Go library (spec 2.3, 7).
  *
  * @example
  * ```ts

@@ -25,7 +25,7 @@ export interface RedisDedupeOptions {
 
 const OPTION_NAMES: OptionNames<RedisDedupeOptions> = { ttl: true, lease: true, prefix: true, timeout: true };
 
-/** What a key holds once its delivery was handled. A claim holds a token instead. */
+/** The value of a key whose delivery was handled. The key of a claim has a token instead. */
 const DONE = "done";
 
 /** Takes a key unless it is taken, in one step. A client that sends a claim again, after a lost answer, gets the same answer. */

@@ -76,7 +76,7 @@ export function createSender(options: SenderOptions): Promise<Sender> {
 /**
  * Starts a sender for a function of this package.
  *
- * @param what The function's name, for what is said of its options.
+ * @param what The function's name, for messages about its options.
  */
 export async function openSender(what: string, options: SenderOptions): Promise<Sender> {
   // Everything that can be wrong with the options is found before anything is opened that would have to be closed.

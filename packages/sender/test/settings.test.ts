@@ -129,7 +129,7 @@ describe("settings that are wrong", () => {
     [
       "a ca that is a path",
       endpoint({ ca: "/etc/ca.pem" }),
-      `${at}.ca cannot be used: ca holds no PEM certificate`,
+      `${at}.ca cannot be used: ca contains no PEM certificate`,
     ],
     ["a ca of another kind", endpoint({ ca: 1 }), `${at}.ca must be certificates in PEM`],
     [

@@ -214,7 +214,7 @@ describe("shardedStore()", () => {
     expect(() => shardedStore({ a: sqliteStore() }, "a" as never)).toThrow(/function/u);
     const store = shardedStore({ a: sqliteStore() }, () => "c");
     await expect(createSender({ sources: sources("http://127.0.0.1:9/", "shop"), store })).rejects.toThrow(
-      /"shop" is said to live in "c". There are: "a"/u,
+      /"shop" is assigned to "c". There are: "a"/u,
     );
   });
 

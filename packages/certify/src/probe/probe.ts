@@ -25,7 +25,7 @@ export interface ProbeOptions {
 
 /** One request to the receiver. What is not given is as the sender would send it. */
 export interface Delivery {
-  /** What this request is, for the report: "a track message whose event name holds an emoji". */
+  /** What this request is, for the report: "a track message with an emoji in the name of its event". */
   readonly what: string;
   readonly body: string | Uint8Array;
   /** The value or values of `X-Signature`; null for none. Default: the right one for the body. */

@@ -19,7 +19,7 @@ export function telltalesOf(body: Uint8Array, given: readonly string[], secret: 
   return secret.length < MIN_SECRET_LENGTH ? telltales : [...telltales, secret];
 }
 
-/** Whether an answer holds one of them, in its reason phrase, headers or body. */
+/** Whether an answer contains one of them, in its reason phrase, headers or body. */
 export function tells(answer: Answer | undefined, telltales: readonly string[]): boolean {
   if (answer === undefined) return false;
   const text = `${answer.reason}\n${answer.headers}${answer.body}`.toLowerCase();

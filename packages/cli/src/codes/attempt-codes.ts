@@ -28,7 +28,7 @@ function pageOf(code: string): CodePage {
   return { cause, fix, example: EXAMPLES[code] ?? (isCertificate ? SEE_CERTIFICATE : SEE_ATTEMPT) };
 }
 
-/** `code` of an attempt without an answer. What is said of each is in `@countersign/sender/explain`. */
+/** `code` of an attempt without an answer. `@countersign/sender/explain` has the text of each. */
 export const ATTEMPT_CODES: CodePages = Object.fromEntries(
   Object.keys(NO_ANSWER_CODES).map((code) => [code, pageOf(code)]),
 );

@@ -31,7 +31,7 @@ export const CODE_GROUPS: readonly CodeGroup[] = [
   { where: "why a call is not accepted: `code` of a CallError", pages: CALL_CODES },
   { where: "why an accepted call is not forwarded: `skipped` of its receipt", pages: SKIP_CODES },
   { where: "what is wrong with a sender: `code` of its errors", pages: SENDER_CODES },
-  { where: "what a test expected in vain: `code` of an ExpectationError", pages: EXPECTATION_CODES },
+  { where: "an expectation of a test that failed: `code` of an ExpectationError", pages: EXPECTATION_CODES },
   { where: "what is wrong with a store: `code` of a StoreError", pages: STORE_CODES },
   { where: "why the server cannot start: `code` of a ServerError", pages: SERVER_CODES },
   { where: "why certify cannot start: `code` of its error", pages: CERTIFY_CODES },

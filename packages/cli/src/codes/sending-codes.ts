@@ -91,7 +91,7 @@ export const STORE_CODES: CodePages = {
   },
   ERR_STORE_FULL: {
     cause: "The disk is full, or pending deliveries take `maxBytes`.",
-    fix: "Make room, or raise the limit. What is pending goes on by itself, and makes room as it ends.",
+    fix: "Make room, or raise the limit. Pending deliveries continue by themselves, and make room when they end.",
     example: "countersign serve --to http://localhost:3000/webhooks --data .countersign --max-bytes 20GB",
   },
   ERR_STORE_CORRUPT: {

@@ -125,7 +125,7 @@ async function run(url: string, flags: CertifyFlags, terminal: Terminal): Promis
   return report.passed ? 0 : 1;
 }
 
-/** What the library's message cannot say: how the command is told to trust a certificate. */
+/** What the library's message cannot say: how to make the command trust a certificate. */
 function caHint({ message }: Error, { ca }: CertifyFlags): string {
   if (ca !== undefined || !/certificate|CERT_/i.test(message)) return "";
   return " If its certificate is of a private authority, pass that with --ca.";

@@ -55,7 +55,7 @@ function print({ code, where, cause, fix, example }: FoundCode, terminal: Termin
   terminal.print(`Example  ${example.replaceAll("\n", "\n         ")}`);
 }
 
-/** What is said of a receiver's status is in one place, for all surfaces. */
+/** The explanation of a receiver's status is in one place, for all surfaces. */
 function pageOfStatus(status: number): FoundCode | undefined {
   if (status < 100 || status > 599) return undefined;
   const where = "what a receiver answered: `status` of an attempt";

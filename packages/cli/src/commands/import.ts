@@ -18,9 +18,9 @@ interface ImportFlags extends ReceiverFlags {
 /** `countersign import` */
 export function importCommand(terminal: Terminal, exit: (code: number) => void): Command {
   return new Command("import")
-    .summary("import past calls into a server; goes on where it was interrupted")
+    .summary("import past calls into a server; continues where it was interrupted")
     .description(
-      "Sends the calls of a file to a server, which forwards them with their own times. The file has one JSON object on each line, with a type and a timestamp. Every line is checked before the first one is sent. FILE.progress remembers how far the import has come: the next run goes on there. Exits 1 unless every call was accepted.",
+      "Sends the calls of a file to a server, which forwards them with their own times. The file has one JSON object on each line, with a type and a timestamp. Every line is checked before the first one is sent. FILE.progress remembers how far the import has come: the next run continues there. Exits 1 unless every call was accepted.",
     )
     .argument("<file>", "the calls, JSON lines")
     .addOption(
@@ -87,10 +87,10 @@ function summarise(
 ): void {
   if (done && resumedAfter === line && resumedAfter > 0)
     print(`${file} is imported up to its end, line ${line}. Pass --restart to import it again.`);
-  else if (resumedAfter > 0) print(`Went on after line ${resumedAfter}.`);
+  else if (resumedAfter > 0) print(`Continued after line ${resumedAfter}.`);
   print(`${delivered} accepted, ${rejected} rejected, up to line ${line}.`);
   if (done) return;
   complain(
-    `countersign: The import is not complete. ${printable(stopped ?? "")} Run the same command again: it goes on after line ${line}.`,
+    `countersign: The import is not complete. ${printable(stopped ?? "")} Run the same command again: it continues after line ${line}.`,
   );
 }

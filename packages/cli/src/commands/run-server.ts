@@ -52,7 +52,7 @@ function checkStoreFlags({ store, data, dataFromEnvironment, maxBytes, deliver }
     throw new UsageError("--max-bytes is for --data: the disk of --store is the database's.");
 }
 
-/** Runs the server until it is told to stop. Resolves to the exit code. */
+/** Runs the server until it is asked to stop. Resolves to the exit code. */
 export async function serve(flags: ServeFlags, terminal: Terminal): Promise<number> {
   const loaded = await loadConfig(terminal.cwd, flags.config);
   if (loaded?.warning !== undefined) terminal.complain(`countersign: ${printable(loaded.warning)}`);
@@ -97,7 +97,7 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
   return 0;
 }
 
-/** The store's own message speaks of files, which whoever calls the command has not chosen. */
+/** The store's own message speaks of files, which the caller of the command has not chosen. */
 function inWordsOfFlags(error: unknown, data: string | undefined): unknown {
   if (!(error instanceof StoreError) || error.code !== "ERR_STORE_LOCKED" || data === undefined) return error;
   return new UsageError(

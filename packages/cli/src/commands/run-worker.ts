@@ -17,7 +17,7 @@ export interface WorkFlags {
 /** Prints one thing that happened: a sentence, or a JSON line. */
 type Report = (event: string, sentence: string, fields?: Readonly<Record<string, unknown>>) => void;
 
-/** Delivers until it is told to stop. Resolves to the exit code. */
+/** Delivers until it is asked to stop. Resolves to the exit code. */
 export async function work(flags: WorkFlags, terminal: Terminal): Promise<number> {
   const { store: url, keepFor, blockPrivateNetworks, drain, json = false } = flags;
   const report: Report = (event, sentence, fields = {}) =>

@@ -154,7 +154,7 @@ function withFields(type: MessageType, call: SampleCall, set: readonly string[])
   return call;
 }
 
-/** A call that is not valid is a mistake of whoever wrote it: says where it is, and how to correct it. */
+/** A call that is not valid is a mistake of its author: says where it is, and how to correct it. */
 function withPlace(error: unknown, { where }: Item, file: string | undefined): unknown {
   if (!(error instanceof Error) || error.name !== "CallError") return error;
   const { field } = error as Error & { readonly field?: string };
@@ -184,7 +184,7 @@ function report(
   if (line !== undefined) print(JSON.stringify(printable(line)));
 }
 
-/** What to do about it. Nothing is retried here, so what becomes of the delivery is left out. */
+/** What to do about it. Nothing is retried here, so the fate of the delivery is left out. */
 function adviceOf({ attempt }: SentMessage, { secret }: SendFlags): string {
   return printable(
     adviceFor(attempt, { signed: secret !== undefined })?.text ?? "The message was not delivered.",

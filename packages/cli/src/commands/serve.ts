@@ -67,10 +67,10 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
     .option("--no-deliver", "only accept; processes of countersign work on the same --store deliver")
     .option(
       "--max-bytes <size>",
-      "maximum size of all deliveries, such as 500MB; finished ones are removed first, then calls get 503 (default: 8 GiB with --data, 256 MiB in memory)",
+      "maximum size of all deliveries, such as 500MB; ended ones are removed first, then calls get 503 (default: 8 GiB with --data, 256 MiB in memory)",
       bytesArgument,
     )
-    .option("--keep-for <time>", "how long finished deliveries are kept (default: 7d)", durationArgument)
+    .option("--keep-for <time>", "how long ended deliveries are kept (default: 7d)", durationArgument)
     .option("--record <file>", "append each sent message to a file, for countersign replay")
     .option("--virtual-clock", "stop the clock; POST /api/clock advances it")
     .option("--block-private-networks", "refuse to forward to private networks and this machine")

@@ -15,7 +15,7 @@ export function workCommand(terminal: Terminal, exit: (code: number) => void): C
     .addOption(storeOption("the PostgreSQL database that the servers use").makeOptionMandatory())
     .option(
       "--keep-for <time>",
-      "how long finished deliveries are kept (default: 7d); give every process on the store the same",
+      "how long ended deliveries are kept (default: 7d); give every process on the store the same",
       durationArgument,
     )
     .option("--block-private-networks", "refuse to forward to private networks and this machine")

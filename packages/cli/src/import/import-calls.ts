@@ -66,7 +66,7 @@ const BEGINNING: Place = { number: 0, end: 0 };
 
 /**
  * Imports past calls into a server, in the order of the file. Every call is checked before the first one is sent. How far it has
- * come is kept in a file beside it, so that the next run goes on there, also after a kill. What is then sent again has the same
+ * come is kept in a file beside it, so that the next run continues there, also after a kill. What is then sent again has the same
  * `messageId`, by which the server recognises it.
  *
  * @throws UsageError when the file cannot be read, has a line that is not a call, or has changed since an earlier run.
@@ -134,7 +134,7 @@ class Import {
 
   async run(): Promise<ImportReport> {
     const { file, signal } = this.#options;
-    const onAbort = (): void => this.#stop("It was told to stop.");
+    const onAbort = (): void => this.#stop("It was asked to stop.");
     signal?.addEventListener("abort", onAbort, { once: true });
     if (signal?.aborted) onAbort();
     try {

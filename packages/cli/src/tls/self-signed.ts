@@ -12,7 +12,7 @@ const DAY = 86_400_000;
 const VALID_FOR = 365 * DAY;
 
 /**
- * Makes a certificate for trying TLS on this machine. It is its own issuer, so a client accepts it only if it is told to trust
+ * Makes a certificate for trying TLS on this machine. It is its own issuer, so a client accepts it only if it is configured to trust
  * exactly this certificate, and it can issue no others.
  *
  * @param hosts Names and addresses that clients use.

@@ -51,7 +51,7 @@ export function hasKeys({ stdin, stdout }: Terminal): boolean {
 }
 
 /**
- * Lets whoever sits at the terminal act on the server: a letter, then Enter.
+ * Lets a person at the terminal act on the server: a letter, then Enter.
  *
  * @returns What stops that.
  */

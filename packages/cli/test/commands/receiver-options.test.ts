@@ -204,7 +204,7 @@ describe("an option that is wrong is told before anything is sent, without the v
     [
       "a certificate that is damaged",
       ["--ca", "bad.pem"],
-      /--ca cannot be used: ca holds a PEM certificate that cannot be read/,
+      /--ca cannot be used: ca contains a PEM certificate that cannot be read/,
     ],
   ])("%s", async (_title, args, message) => {
     const cwd = temporaryDirectory();

@@ -153,7 +153,7 @@ describe("countersign import", () => {
     const wrong = await runCommand(["import", file, "--server", server.url, "--write-key", "wrong"]);
     expect(wrong.code).toBe(1);
     expect(wrong.stderr).toContain(
-      "The server does not accept the write key. Pass the right one with --write-key. Run the same command again: it goes on after line 0.",
+      "The server does not accept the write key. Pass the right one with --write-key. Run the same command again: it continues after line 0.",
     );
     const right = await runCommand(["import", file, "--server", server.url], {
       env: { COUNTERSIGN_WRITE_KEY: "right" },
@@ -180,7 +180,7 @@ describe("countersign import", () => {
     await runCommand(["import", file, "--server", server.url]);
     writeFileSync(file, line + line);
     const { stdout } = await runCommand(["import", file, "--server", server.url]);
-    expect(stdout).toBe("Went on after line 1.\n2 accepted, 0 rejected, up to line 2.\n");
+    expect(stdout).toBe("Continued after line 1.\n2 accepted, 0 rejected, up to line 2.\n");
     await vi.waitFor(() => expect(receiver.webhooks).toHaveLength(2));
     expect(receiver.webhooks).toMatchObject([
       { userId: "90071992547409931" },

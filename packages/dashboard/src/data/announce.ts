@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 
-/** What a screen reader is told next. */
+/** What a screen reader says next. */
 export const announcement = signal("");
 
 /** News are told at most this often, so that they do not talk over the reader. */

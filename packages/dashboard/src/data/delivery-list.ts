@@ -7,7 +7,7 @@ import type { DeliveryPage, LiveEvent } from "../shapes/types.ts";
 
 const FIRST_PAGE = 200;
 const PAGE = 1_000;
-/** A filter of the page's own looks through so many pages before it asks whether to go on. */
+/** A filter of the page's own looks through so many pages before it asks whether to continue. */
 const PAGES_AT_ONCE = 10;
 /** With a filter on what attempts change, the newest rows are asked for again this often. */
 const REFRESH_MS = 1_000;

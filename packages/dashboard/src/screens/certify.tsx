@@ -12,7 +12,7 @@ import { Pairs } from "../parts/pairs.tsx";
 import { shortUrl, visible } from "../words/format.ts";
 import type { Tone } from "../words/words.ts";
 
-/** The certification that is shown; it goes on while other screens are looked at. */
+/** The certification that is shown; it continues while other screens are shown. */
 const shown = signal<Certification | undefined>(undefined);
 
 const TONES: Readonly<Record<AuditResult["outcome"], Tone>> = {

@@ -12,7 +12,7 @@ import { Mark } from "../parts/mark.tsx";
 import { hrefOf } from "../route/route.ts";
 import { count, plural } from "../words/format.ts";
 
-/** The last resend of many; it goes on while other screens are looked at. */
+/** The last resend of many; it continues while other screens are shown. */
 const job = signal<ResendJob | undefined>(undefined);
 
 const HOUR_MS = 3_600_000;

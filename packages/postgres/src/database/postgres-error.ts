@@ -19,7 +19,7 @@ interface Known {
 
 const FULL: Known = {
   code: "ERR_STORE_FULL",
-  text: "The disk of the database is full. Make room; what is pending goes on by itself.",
+  text: "The disk of the database is full. Make room; pending deliveries continue by themselves.",
   passes: true,
 };
 const READ_ONLY: Known = {
@@ -108,7 +108,7 @@ export function mayPass(error: unknown): boolean {
   return error instanceof NotReachedError || error instanceof NoAnswerError;
 }
 
-/** Any error as a StoreError that says what to do. The URL, which holds a password, is never in it. */
+/** Any error as a StoreError that says what to do. The URL contains a password, so it is never in it. */
 export function storeErrorOf(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
   if (isUnknown(error)) {

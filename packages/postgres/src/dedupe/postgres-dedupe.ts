@@ -42,7 +42,7 @@ const SWEEP_MS = 60_000;
 /** Removed at a time, so that no claim waits for long. */
 const FEW = 1_000;
 
-/** What a row holds once its delivery was handled. A claim holds a token instead. */
+/** The value of a row whose delivery was handled. The row of a claim has a token instead. */
 const DONE = "done";
 
 /**

@@ -139,7 +139,7 @@ export class Dispatcher {
     this.#startWaiting(lane);
   }
 
-  /** What was claimed and not begun is due as before, for whoever serves the destination next. */
+  /** What was claimed and not begun is due as before, for the worker that serves the destination next. */
   #giveBack(handOver: HandOver): Promise<void> {
     return this.#finish(handOver, unchanged(handOver.due), this.#options.clock.hold());
   }

@@ -1,6 +1,6 @@
 import type { Acceptance, NewCall, NewDelivery, NewMessage } from "@countersign/sender/store";
 
-/** What an acceptance holds of one source. */
+/** The part of an acceptance that belongs to one source. */
 export interface SourcePart {
   readonly source: string;
   readonly acceptance: Acceptance;

@@ -2,7 +2,7 @@
 export interface Migration {
   readonly sql: string;
   /**
-   * The oldest version of the code's schema that still works on the result: processes of that version go on beside newer
+   * The oldest version of the code's schema that still works on the result: processes of that version continue beside newer
    * ones during a rolling upgrade.
    */
   readonly worksWith: number;

@@ -24,7 +24,7 @@ export interface PostgresStoreOptions {
   readonly url?: string | undefined;
   /** A pool of node-postgres, with at least 7 connections. You open and close it. Either this or `url`. */
   readonly pool?: PostgresPool | undefined;
-  /** Name of the schema that holds the tables. It is created when it does not exist. Default: `"countersign"`. */
+  /** Name of the schema of the tables. It is created when it does not exist. Default: `"countersign"`. */
   readonly schema?: string | undefined;
   /**
    * How long the claims of a process that has died are kept from the others, at least 1 second. A process that does not
@@ -57,8 +57,8 @@ const RETRY_MS = 250;
 /**
  * Keeps deliveries in PostgreSQL (14 or later), for senders in any number of processes, on any number of machines.
  *
- * What was accepted survives a kill of any of them at any instant. Each process uses 7 connections, whatever the number of
- * destinations. `concurrency` of a destination holds over all processes.
+ * An accepted call survives a kill of any of them at any instant. Each process uses 7 connections, whatever the number of
+ * destinations. `concurrency` of a destination applies to all processes together.
  *
  * @throws TypeError when an option is not valid. Opening happens in `createSender`, which throws a StoreError.
  * @example

@@ -43,7 +43,7 @@ export interface BulletinOptions {
 }
 
 /**
- * Tells other processes what happened (LISTEN/NOTIFY): notices are hints, and whoever misses one finds out by asking.
+ * Tells other processes what happened (LISTEN/NOTIFY): notices are hints, and a process that misses one finds out by asking.
  * Behind a pooler that changes connections between transactions no notice arrives; the store then asks more often.
  */
 export class Bulletin {
@@ -127,7 +127,7 @@ export class Bulletin {
     try {
       while (this.#hasNews()) await this.#notify(this.#next());
     } catch {
-      // Nobody was told: they find out by asking.
+      // Nobody was notified: they find out by asking.
     }
     this.#sending = false;
   }

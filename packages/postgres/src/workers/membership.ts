@@ -131,7 +131,7 @@ export class Membership {
       await this.#announce();
       await this.#beat();
     } catch {
-      // The database is away: heartbeats go on trying.
+      // The database is away: heartbeats keep trying.
     }
     this.look();
   }
@@ -228,7 +228,7 @@ export class Membership {
     }
   }
 
-  /** Another worker has taken its claims over: it goes on as a new one. */
+  /** Another worker has taken its claims over: it continues as a new one. */
   async #rejoin(): Promise<void> {
     this.#isActive = false;
     this.#id = randomUUID();

@@ -48,7 +48,7 @@ export function endpointsOfRound<T extends { readonly url: string }>(
 }
 
 /**
- * What becomes of a delivery after a round (spec 4.1, 7): one success delivers it; it fails when
+ * The state of a delivery after a round (spec 4.1, 7): one success delivers it; it fails when
  * every endpoint has rejected; else those that may recover are tried again while the window lasts. Pure.
  */
 export function settleRound(round: Round, policy: RetryPolicy): Settlement {
@@ -82,7 +82,7 @@ export function settleRound(round: Round, policy: RetryPolicy): Settlement {
 }
 
 /**
- * What becomes of a delivery whose round was broken off: it is due as before, and what was learnt is kept, so that an
+ * The state of a delivery whose round was broken off: it is due as before, and what was learnt is kept, so that an
  * endpoint that has rejected is not called again. Pure.
  */
 export function interruptRound(

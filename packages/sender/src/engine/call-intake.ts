@@ -66,7 +66,7 @@ export class CallIntake {
     return this.#takeAll(source, [record(type, call, { messageId: this.newId, now: this.now })]);
   }
 
-  /** @throws CallError when something in the list is not a recorded call; nothing of the list is taken then */
+  /** @throws CallError when something in the list is not a recorded call; then no call of the list is accepted */
   takeJudged(calls: readonly JudgedCall[], options: CallOptions = {}): Intake {
     const source = this.sourceOf(options);
     if (!Array.isArray(calls)) throw new TypeError("accept() takes a list of recorded calls.");

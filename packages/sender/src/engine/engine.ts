@@ -50,7 +50,7 @@ interface Serving {
   readonly consumer: Consumer;
 }
 
-/** Claims due deliveries of every enabled destination, attempts them, and decides what becomes of them. */
+/** Claims due deliveries of every enabled destination, attempts them, and decides how they continue. */
 export class Engine implements DeliveryHandler {
   readonly #parts: EngineParts;
   readonly #serving = new Map<string, Serving>();

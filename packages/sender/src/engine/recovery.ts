@@ -45,7 +45,7 @@ export class Recovery {
     const message = original && options.body !== undefined ? messageOf(options.body, original) : undefined;
     if (original === undefined || !(await acceptor.repeat(original, { ...next, message }))) {
       throw new RangeError(
-        `resend(): no delivery ${JSON.stringify(id)} in the store. Finished deliveries are kept for \`keepFor\`.`,
+        `resend(): no delivery ${JSON.stringify(id)} in the store. Ended deliveries are kept for \`keepFor\`.`,
       );
     }
     return { ...original, messageId: message?.messageId ?? original.messageId, newId: next.id };

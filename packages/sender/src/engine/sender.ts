@@ -113,7 +113,7 @@ export interface DeleteOptions {
  * Forwards calls as signed webhook messages (spec 1, 2, 6). Made by `createSender`.
  *
  * Every call resolves once the message and its deliveries are stored, and rejects with a `CallError` when it is not
- * valid or a `StoreError` when it could not be stored; then nothing of it is kept. An unknown option is a `TypeError`
+ * valid or a `StoreError` when it could not be stored; then no part of it is kept. An unknown option is a `TypeError`
  * everywhere.
  */
 export interface Sender {

@@ -19,7 +19,7 @@ import {
 import { attemptsGoal, endGoal, messageGoal, type Goal } from "./goals.ts";
 import { waitForGoal, type ExpectSource, type Search } from "./wait-for-goal.ts";
 
-// Vitest and Jest give a test 5 s by default: theirs must not be up first, as their failure says nothing of why.
+// Vitest and Jest give a test 5 s by default: theirs must not be up first, because their failure does not say why.
 const DEFAULT_WITHIN = "4s";
 const KEPT_SKIPS = 20;
 

@@ -7,7 +7,7 @@ export function matches(value: unknown, pattern: unknown): boolean {
     return pattern.asymmetricMatch(value);
   }
   if (pattern instanceof RegExp) {
-    // A sticky or global one would go on from its last match.
+    // A sticky or global one would continue after its last match.
     return typeof value === "string" && value.search(pattern) !== -1;
   }
   if (Array.isArray(pattern)) {

@@ -9,7 +9,7 @@ export interface Advice {
   readonly kind: string;
   /** The likely cause, then what to do. */
   readonly text: string;
-  /** What becomes of the delivery meanwhile: it is retried, or it must be resent. */
+  /** What happens to the delivery meanwhile: it is retried, or it must be resent. */
   readonly next: string;
 }
 

@@ -1,4 +1,4 @@
-/** Why an attempt got no answer: what is said of its code. */
+/** Why an attempt got no answer: the text of its code. */
 export interface NoAnswer {
   /** What happened, as the end of a sentence that starts with the endpoint. */
   readonly words: string;
@@ -44,7 +44,7 @@ const UNKNOWN: NoAnswer = {
   fix: "Read the attempt's message, and the log of the receiver.",
 };
 
-/** Every code that an attempt without an answer can have, and what is said of it. Other codes: {@link noAnswer}. */
+/** Every code that an attempt without an answer can have, with its text. Other codes: {@link noAnswer}. */
 export const NO_ANSWER_CODES: Readonly<Record<string, NoAnswer>> = {
   ECONNREFUSED: {
     words: "refused the connection",
@@ -127,17 +127,17 @@ export const NO_ANSWER_CODES: Readonly<Record<string, NoAnswer>> = {
   UND_ERR_DESTROYED: {
     words: "was not waited for: the sender closed",
     cause: "The sender was closed during the attempt.",
-    fix: "Nothing. The delivery goes on at the next start, if it is kept on disk.",
+    fix: "Nothing. The delivery continues at the next start if it is kept on disk.",
   },
   ERR_CLOSED: {
     words: "was not called: the sender closed",
     cause: "The sender was closed before the attempt.",
-    fix: "Nothing. The delivery goes on at the next start, if it is kept on disk.",
+    fix: "Nothing. The delivery continues at the next start if it is kept on disk.",
   },
   ERR_ABORTED: {
     words: "was not waited for: the attempt was stopped",
     cause: "The sender was closed during the attempt.",
-    fix: "Nothing. The delivery goes on at the next start, if it is kept on disk.",
+    fix: "Nothing. The delivery continues at the next start if it is kept on disk.",
   },
   ERR_TRANSPORT: {
     words: "could not be called: the transport failed",
@@ -218,7 +218,7 @@ const UNTRUSTED = {
 };
 
 /**
- * What is said of an attempt's code. Codes that are not listed belong to a family, or get a general answer.
+ * The text of an attempt's code. Codes that are not listed belong to a family, or get a general answer.
  *
  * @param outcome Tells a certificate of an unknown code from other failures.
  */

@@ -5,7 +5,7 @@
  * |---|---|
  * | `bad_signature` | a well-formed `X-Signature` that does not match |
  * | `missing_signature` | no `X-Signature` |
- * | `stale_secret` | a signature made with a secret that the receiver no longer holds: {@link STALE_SECRET} |
+ * | `stale_secret` | a signature made with a secret that the receiver no longer has: {@link STALE_SECRET} |
  * | `duplicate` | the same message twice |
  * | `reorder` | the message after one that was accepted later |
  * | `slow_body` | the body in small pieces, with pauses |

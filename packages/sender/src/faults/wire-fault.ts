@@ -10,7 +10,7 @@ export type WireFault = Extract<Fault, "slow_body" | "truncated" | "reset">;
 /** The code of a connection that a fault has cut: the receiver sees the same. */
 const CUT_CODE = "ECONNRESET";
 
-/** What the log says of a connection that a fault has cut. */
+/** What the log says about a connection that a fault has cut. */
 function cutOnPurpose(fault: WireFault): string {
   return `the connection was cut on purpose (fault: ${fault})`;
 }

@@ -4,7 +4,7 @@ import { StoreError } from "../store/store-error.ts";
 /** SQLite's, unless a file says otherwise. */
 const PAGE_BYTES = 4096;
 
-/** The part of a limited file that calls may fill. The rest is for recording what becomes of them. */
+/** The part of a limited file that calls may fill. The rest is for recording how they end. */
 const SHARE_OF_CALLS = 0.8;
 
 /** The part beyond which nothing may be recorded that makes the file grow. */

@@ -87,7 +87,7 @@ export class ProfileTable {
   }
 
   /**
-   * What these destinations know of a trait. What an older version wrote says nothing of destinations, and belongs to
+   * What these destinations know of a trait. What an older version wrote says nothing about destinations, and belongs to
    * those of the first sync.
    */
   traits(source: string, trait: string, destinations: readonly string[]): KnownTrait {

@@ -229,7 +229,7 @@ export function migrate(
 }
 
 /**
- * Refuses a database that is not for this version to write. Reads only, so that nothing of it is changed.
+ * Refuses a database that is not for this version to write. Only reads, so that nothing in it is changed.
  *
  * @throws StoreError when a newer version, or another program, wrote it
  */

@@ -21,7 +21,7 @@ import { storeErrorOf } from "./sqlite-error.ts";
 export interface SqliteStoreOptions {
   /** Path of the file; it is created when it does not exist, with its folder. Default: `":memory:"`. */
   readonly path?: string | undefined;
-  /** How long finished deliveries are kept. Pending ones are kept until they end. Default: `"7d"`. */
+  /** How long ended deliveries are kept. Pending ones are kept until they end. Default: `"7d"`. */
   readonly keepFor?: Duration | undefined;
   /**
    * Largest size of the file in bytes, or of the memory. To make room, what is oldest is removed early: finished
@@ -49,7 +49,7 @@ const LEAST_BYTES = 262_144;
 /**
  * Keeps deliveries in an SQLite file of its own (libsql; WAL, synchronous=FULL, group commit), for one sender at a time.
  *
- * What was accepted survives a kill at any instant: when a sender opens the file again, pending deliveries continue. The
+ * An accepted call survives a kill at any instant: when a sender opens the file again, pending deliveries continue. The
  * files have mode 0600, and folders that it creates 0700.
  *
  * @throws TypeError when an option is not valid. Opening happens in `createSender`, which throws a StoreError.

@@ -59,7 +59,7 @@ export class WriteQueue {
     this.#commitGroup = db.prepare("COMMIT");
   }
 
-  /** Has a write committed with the others of this turn. Rejects with a StoreError, with nothing of it written. */
+  /** Has a write committed with the others of this turn. Rejects with a StoreError, with no part of it written. */
   add(run: () => void, committed: () => void): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#isLazy = false;

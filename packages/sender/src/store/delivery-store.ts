@@ -147,7 +147,7 @@ export interface StoreContext {
   readonly clock: Clock;
   /** Call it whenever a delivery has ended, in whichever process. It may be called twice for one. */
   readonly ended: (id: string) => void;
-  /** Call it when an end in another process may have been missed: whoever waits asks again. */
+  /** Call it when an end in another process may have been missed: waiting code asks again. */
   readonly missed: () => void;
   /** Call it with what other processes did, in their order, as far as it is known. */
   readonly told: (event: RemoteEvent) => void;

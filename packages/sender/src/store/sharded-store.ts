@@ -185,7 +185,7 @@ class ShardedStore implements DeliveryStore {
     if (shard !== undefined) return shard;
     const names = this.#shards.map((each) => JSON.stringify(each.name)).join(", ");
     throw new TypeError(
-      `shardedStore(): the source ${JSON.stringify(source)} is said to live in ${JSON.stringify(name)}. There are: ${names}.`,
+      `shardedStore(): the source ${JSON.stringify(source)} is assigned to ${JSON.stringify(name)}. There are: ${names}.`,
     );
   }
 

@@ -4,7 +4,7 @@
  * | `ERR_STORE_OPEN` | the file cannot be opened or created | check the path and its permissions |
  * | `ERR_STORE_LOCKED` | another sender has the file open | close that one, or use another file |
  * | `ERR_STORE_READ_ONLY` | the file or its folder cannot be written | check permissions and mount |
- * | `ERR_STORE_FULL` | the disk, or the limit set with `maxBytes`, is full | make room; what is pending goes on by itself |
+ * | `ERR_STORE_FULL` | the disk, or the limit set with `maxBytes`, is full | make room; pending deliveries continue by themselves |
  * | `ERR_STORE_CORRUPT` | the file is damaged, or not a SQLite database | restore it from a backup, or start with a new one |
  * | `ERR_STORE_FOREIGN` | the file belongs to another program | use another path |
  * | `ERR_STORE_NEWER` | a newer version of this package wrote the file | upgrade this package |

@@ -9,7 +9,7 @@ const CERTIFICATE_BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-
  * show only when deliveries fail.
  *
  * @param ca One or several texts in PEM, each holding one or several certificates.
- * @throws TypeError when a text holds no certificate, or one that cannot be read.
+ * @throws TypeError when a text contains no certificate, or one that cannot be read.
  */
 export function assertCertificateAuthority(ca: string | readonly string[]): void {
   certificatesIn(ca);
@@ -37,7 +37,7 @@ function certificatesIn(ca: string | readonly string[]): string[] {
   return texts.flatMap((text) => {
     const blocks = text.match(CERTIFICATE_BLOCK);
     if (blocks === null) {
-      throw new TypeError("ca holds no PEM certificate: pass the text of the file, not its path");
+      throw new TypeError("ca contains no PEM certificate: pass the text of the file, not its path");
     }
     return blocks.map(readable);
   });
@@ -47,6 +47,6 @@ function readable(pem: string): string {
   try {
     return new X509Certificate(pem).toString();
   } catch (error) {
-    throw new TypeError("ca holds a PEM certificate that cannot be read", { cause: error });
+    throw new TypeError("ca contains a PEM certificate that cannot be read", { cause: error });
   }
 }

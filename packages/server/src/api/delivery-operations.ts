@@ -14,7 +14,7 @@ export const deliveryOperations: readonly Operation[] = [
     path: "/deliveries",
     id: "listDeliveries",
     summary:
-      "A page of deliveries, newest first, without what was sent and answered. Every parameter must match; of one that is repeated, any value.",
+      "A page of deliveries, newest first, without requests and answers. Every parameter must match. If a parameter is repeated, one of its values must match.",
     query: { ...FILTER_PARAMETERS, ...PAGE_PARAMETERS },
     answer: { status: 200, schema: ref("DeliveryPage") },
     async handle({ sender }, { query }) {

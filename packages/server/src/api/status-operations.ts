@@ -22,7 +22,7 @@ export const statusOperations: readonly Operation[] = [
     path: "/stats",
     id: "getStats",
     summary:
-      "Finished and pending work: by source, by destination, by endpoint with response times, and by minute for the last hour. The deliveries of a destination with `configured: false` wait until it has settings again.",
+      "Ended and pending deliveries: by source, by destination, by endpoint with response times, and by minute for the last hour. The deliveries of a destination with `configured: false` wait until it has settings again.",
     answer: { status: 200, schema: ref("Stats") },
     handle: async ({ sender }) => statsJson(await sender.stats(), sender.settings),
   },

@@ -28,7 +28,7 @@ export function answerMalformedUrl(response: ServerResponse): void {
   response.writeHead(400, { "content-type": "application/json" }).end(body);
 }
 
-/** What is said of a client that speaks TLS to a server that does not. */
+/** The message about a client that speaks TLS to a server that does not. */
 export const TLS_EXPECTED =
   "A client used TLS, but the server does not. Configure the client with an http: address, or start the server with --tls-self-signed or a certificate.";
 

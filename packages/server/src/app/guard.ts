@@ -53,7 +53,7 @@ export function createGuard({ token, allowHosts = [] }: GuardOptions): Guard {
 
 /**
  * A browser sends a cookie to every port of a host. So it is named by the port, for several servers not to overwrite each
- * other's, and it holds not the token but what only this port accepts in its place.
+ * other's, and it contains a value that only this port accepts in place of the token.
  */
 function cookieName({ socket }: FastifyRequest): string {
   return `countersign_${socket.localPort}`;

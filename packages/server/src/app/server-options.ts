@@ -39,7 +39,7 @@ export interface ServerOptions {
    * deliveries make room for new ones. Beyond that, calls are answered 503. Default: 8 GiB with `data`, 256 MiB without.
    */
   readonly maxBytes?: number | undefined;
-  /** How long finished deliveries are kept. Default: `"7d"`. */
+  /** How long ended deliveries are kept. Default: `"7d"`. */
   readonly keepFor?: Duration | undefined;
   /** File to append each message to as it is sent, for `countersign replay`. */
   readonly record?: string | undefined;

@@ -20,7 +20,7 @@ export interface CertificationJson {
   readonly error?: string;
 }
 
-/** What is told while audits run. */
+/** What is reported while audits run. */
 export type CertificationEvent =
   | { readonly event: "audit"; readonly certification: string; readonly result: AuditResult }
   | { readonly event: "certified"; readonly certification: Omit<CertificationJson, "results"> };

@@ -11,7 +11,7 @@ export interface Acceptance {
   readonly refused: readonly Rejection[];
 }
 
-/** The store has no room left: nothing of a request was stored, or only a part that its repeats are recognised by. */
+/** The store has no room left: no part of a request was stored, or only a part that is recognised when it is repeated. */
 export class StoreFullError extends Error {
   override readonly name = "StoreFullError";
 }
@@ -22,7 +22,7 @@ export interface Ingest {
   findSource(writeKey: string): string | undefined;
   /**
    * Stores the calls. Resolves when each of them is on disk (or was before), so that the answer 200 survives a kill.
-   * Rejects when storing failed, with a {@link StoreFullError} if the store is full: the client is then told to retry.
+   * Rejects when storing failed, with a {@link StoreFullError} if the store is full: the client is then asked to retry.
    */
   accept(source: string, calls: readonly IngestedCall[]): Promise<Acceptance>;
   /** Keeps messages that were not accepted, for their maker to look at. */

@@ -169,7 +169,7 @@ function open(path: string): Database.Database {
   }
 }
 
-/** Readable by its owner only, since it holds what was rejected. SQLite gives its other files the mode of this one. */
+/** Readable by its owner only, since it contains rejected messages. SQLite gives its other files the mode of this one. */
 function makePrivate(path: string): void {
   try {
     closeSync(openSync(path, "a", 0o600));

@@ -56,7 +56,7 @@ export class EventLog<Entry extends object> {
   /**
    * Adds an entry.
    *
-   * @param characters About how much text it holds.
+   * @param characters About how much text it contains.
    */
   add(entry: Entry, at: string, characters: number): Entry & Stamp {
     this.#last += 1;

@@ -111,7 +111,7 @@ export class LiveEvents {
   }
 }
 
-/** About how much text an event holds that others decide about. */
+/** About how much text of an event comes from outside. */
 function charactersOf(event: LiveEventBody): number {
   switch (event.event) {
     case "attempt":

@@ -27,7 +27,7 @@ type Resender = Pick<Sender, "count"> & {
 };
 
 const MAX_KEPT = 20;
-/** Progress is told at most ten times a second. */
+/** Progress is reported at most ten times a second. */
 const TELL_EVERY_MS = 100;
 
 /** Sends deliveries again by filter, one job at a time, and tells how far it has come. */

@@ -39,7 +39,7 @@ export function readPageFiles(folder: URL = BUILT): readonly PageFile[] {
 }
 
 /**
- * Whether a path belongs to the page's own files. They are the same for everyone and say nothing of what was delivered, so
+ * Whether a path belongs to the page's own files. They are the same for everyone and contain nothing about deliveries, so
  * they are answered without the token: the page asks for it.
  */
 export function isPageFile(path: string): boolean {

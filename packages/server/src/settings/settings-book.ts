@@ -104,12 +104,12 @@ function readSources(path: string): readonly SourceSettings[] {
     !Array.isArray(sources) ||
     !sources.every((source) => isObject(source) && typeof source["name"] === "string")
   )
-    throw unusable(path, "holds no list of sources. Correct it, or move it away.");
+    throw unusable(path, "has no list of sources. Correct it, or move it away.");
   // What is in each of them is checked by the sender, as in a config file.
   return sources as readonly SourceSettings[];
 }
 
-/** Readable by its owner only, since it holds secrets; on disk before it takes the place of the old one. */
+/** Readable by its owner only, since it contains secrets; on disk before it takes the place of the old one. */
 function replaceFile(path: string, text: string): void {
   const next = `${path}.new`;
   // What is there may belong to somebody else, or lead elsewhere.

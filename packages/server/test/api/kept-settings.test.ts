@@ -140,7 +140,7 @@ describe("a destination without settings", () => {
 describe("the settings file", () => {
   it.each([
     ["not json", "is not JSON", "ERR_DATA_UNREADABLE"],
-    ["[]", "holds no list of sources", "ERR_DATA_UNREADABLE"],
+    ["[]", "has no list of sources", "ERR_DATA_UNREADABLE"],
     ['{"version":9,"sources":[]}', "newer version", "ERR_DATA_VERSION"],
   ])("that holds %j keeps the server from starting, and is not overwritten", async (text, words, code) => {
     const file = join(data, "settings.json");

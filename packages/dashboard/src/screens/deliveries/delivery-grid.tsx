@@ -142,7 +142,7 @@ function showNew(element: HTMLElement | null, byKey: boolean): void {
   if (byKey) element.focus();
 }
 
-/** Stops the list, and lets it go on. */
+/** Pauses the list, and lets it continue. */
 export function togglePause(): void {
   paused.value = !paused.value;
 }
