@@ -1,13 +1,14 @@
-// Checks what would be published: packs every public package, has publint and attw judge each tarball, then installs all of
+// Checks what would be published: writes and packs every public package, has publint and attw judge each tarball, then installs all of
 // them into empty projects, one of ES modules and one of CommonJS for each of Node 20, 22 and 24. There it loads every entry
 // point, and sends a message and a forgery through them.
 // Prints a line for each check and ends with "N passed, N failed".
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { publicPackages, writePublishable } from "./publishable.mjs";
 
 const execute = promisify(execFile);
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -90,17 +91,6 @@ async function check(name, action) {
   }
 }
 
-async function publicPackages() {
-  const directories = await readdir(join(root, "packages"));
-  const all = await Promise.all(
-    directories.map(async (directory) => ({
-      directory: join(root, "packages", directory),
-      manifest: JSON.parse(await readFile(join(root, "packages", directory, "package.json"), "utf8")),
-    })),
-  );
-  return all.filter(({ manifest }) => !manifest.private);
-}
-
 /** Everything a user may import from a package, data files left out. */
 function entryPoints({ name, exports }) {
   return Object.keys(exports)
@@ -110,12 +100,14 @@ function entryPoints({ name, exports }) {
 
 const work = await mkdtemp(join(tmpdir(), "countersign-packages-"));
 try {
-  const packages = await publicPackages();
+  const packages = publicPackages();
   const tarballs = {};
-  for (const { directory, manifest } of packages) {
+  for (const { name, folder, manifest } of packages) {
+    const publishable = join(work, "publishable", name);
+    await writePublishable(folder, publishable);
     const destination = join(work, manifest.name.replace("/", "-"));
     await mkdir(destination);
-    await run("pnpm", ["pack", "--pack-destination", destination], { cwd: directory });
+    await run("npm", ["pack", "--pack-destination", destination], { cwd: publishable });
     const tarball = join(destination, (await readdir(destination))[0]);
     tarballs[manifest.name] = tarball;
     await check(`${manifest.name}: publint`, async () => {

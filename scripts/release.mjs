@@ -3,22 +3,15 @@
 //   node release.mjs             publishes what is built here, under the tag of this commit
 //   node release.mjs --dry-run   rehearses a release in a copy of the last commit, and publishes nothing
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { publicPackages, writePublishable } from "./publishable.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const isWindows = process.platform === "win32";
-const PUBLISH = [
-  "--filter",
-  "./packages/*",
-  "publish",
-  "--recursive",
-  "--access",
-  "public",
-  "--no-git-checks",
-];
+const PUBLISH = ["publish", "--recursive", "--access", "public", "--no-git-checks"];
 
 /** Stands for the address of the repository in a rehearsal, until package.json has one. */
 const EXAMPLE_ADDRESS = "https://git.example/OWNER/REPOSITORY";
@@ -50,7 +43,7 @@ async function publish() {
     );
   }
   nameTheRepository(root, homepage() || `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}`);
-  await run(root, "pnpm", [...PUBLISH, "--provenance"]);
+  await publishAll(root, ["--provenance"]);
 }
 
 /** Does everything that a release does, in a copy of the last commit, up to the upload. Ends with a table of the steps. */
@@ -127,7 +120,7 @@ async function checkPackages(copy) {
 }
 
 async function packUp(copy) {
-  const output = await run(copy, "pnpm", [...PUBLISH, "--dry-run"]);
+  const output = await publishAll(copy, ["--dry-run"]);
   const names = publicPackages(copy).map(({ manifest }) => `${manifest.name}@${manifest.version}`);
   const missing = names.filter((name) => !output.includes(name));
   if (missing.length > 0) throw new ReleaseError(`These would not be published: ${missing.join(", ")}.`);
@@ -154,13 +147,17 @@ function nameTheRepository(folder, address) {
   }
 }
 
-function publicPackages(folder) {
-  return readdirSync(join(folder, "packages"))
-    .map((name) => {
-      const path = join(folder, "packages", name);
-      return { name, folder: path, manifest: JSON.parse(readFileSync(join(path, "package.json"), "utf8")) };
-    })
-    .filter(({ manifest }) => !manifest.private);
+/** Publishes what scripts/publishable.mjs writes of each package. What the registry has is left out. */
+async function publishAll(folder, options) {
+  const workspace = mkdtempSync(join(tmpdir(), "countersign-publishable-"));
+  try {
+    for (const { name, folder: from } of publicPackages(folder))
+      await writePublishable(from, join(workspace, name));
+    writeFileSync(join(workspace, "pnpm-workspace.yaml"), 'packages: ["*"]\n');
+    return await run(workspace, "pnpm", [...PUBLISH, ...options]);
+  } finally {
+    rmSync(workspace, { recursive: true, force: true });
+  }
 }
 
 function stateOfWorkTree() {

@@ -29,6 +29,7 @@ export const LAYERS = {
   postgres: ["database", "dedupe", "schema", "tables", "workers", "delivery", "store"],
   certify: ["wire", "probe", "audits", "report"],
   server: [
+    "package-files.ts",
     "errors",
     "settings",
     "shapes",

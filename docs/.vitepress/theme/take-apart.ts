@@ -1,4 +1,5 @@
-import { diagnose, sign, verifyWebhook, WebhookError } from "@countersign/core";
+import { sign, verifyWebhook, WebhookError } from "@countersign/core";
+import { diagnose } from "@countersign/core/diagnose";
 
 /** What the signature bench shows for a secret, a body and a signature. */
 export interface Findings {

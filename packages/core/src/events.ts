@@ -1,7 +1,6 @@
 import type { JsonObject } from "@countersign/protocol";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { WebhookError } from "./errors.ts";
-import type { ReceivedMessage, TrackMessage } from "./messages.ts";
+import type { TrackMessage } from "./messages.ts";
 
 /** From event name to the schema of its properties: any library that implements Standard Schema. */
 export type EventSchemas = Readonly<Record<string, StandardSchemaV1>>;
@@ -86,91 +85,3 @@ const INVALID_EVENTS: ReadonlySet<unknown> = new Set<InvalidEvents | undefined>(
   "reject",
   "report",
 ]);
-
-/** A message after validation by the schema of its event. */
-export interface ValidatedEvent<Message extends ReceivedMessage> {
-  readonly message: Message;
-  /** What does not match, if that is only reported. */
-  readonly issues: readonly EventIssue[] | undefined;
-}
-
-// A receiver and a router may have the same events. A schema may transform, so its output must not be validated again.
-const outputs = new WeakMap<
-  object,
-  { readonly events: EventDefinitions; readonly received: ReceivedMessage }
->();
-const reports = new WeakMap<object, Report>();
-
-interface Report {
-  readonly events: EventDefinitions;
-  readonly issues: readonly EventIssue[] | undefined;
-}
-
-/**
- * Validates a track event by its schema, if it has one. With `"reject"` the properties become the schema's output; with
- * `"report"` the message stays as received, and only the issues are returned. Any other message stays as it is.
- *
- * @throws WebhookError `ERR_INVALID_MESSAGE` naming the event and each property that does not match, with `"reject"`.
- */
-export async function validateEvent<Message extends ReceivedMessage>(
-  message: Message,
-  events: EventDefinitions,
-  mode: InvalidEvents = "reject",
-): Promise<ValidatedEvent<Message>> {
-  if (mode === "reject") return { message: await validOutput(message, events), issues: undefined };
-  const known = outputs.get(message);
-  // It comes from the same union: only its properties were replaced.
-  const received = (known?.received ?? message) as Message;
-  if (known?.events === events) return { message: received, issues: undefined };
-  const report = reports.get(received);
-  if (report?.events === events) return { message: received, issues: report.issues };
-  const issues = (await validate(received, events))?.issues;
-  reports.set(received, { events, issues });
-  return { message: received, issues };
-}
-
-async function validOutput<Message extends ReceivedMessage>(
-  message: Message,
-  events: EventDefinitions,
-): Promise<Message> {
-  if (outputs.get(message)?.events === events) return message;
-  const result = await validate(message, events);
-  if (result === undefined) return message;
-  if (result.issues) {
-    const { event } = message as TrackMessage;
-    throw new WebhookError("ERR_INVALID_MESSAGE", {
-      message: `Event "${event}" does not match its schema: ${describeAll(result.issues)}.`,
-      hint:
-        "The message is authentic, but its properties are not what defineEvents() says. Fix the code that records it, " +
-        'or accept it with invalidEvents: "report".',
-      cause: result.issues,
-    });
-  }
-  const output = { ...message, properties: result.value };
-  outputs.set(output, { events, received: message });
-  return output;
-}
-
-async function validate(
-  message: ReceivedMessage,
-  events: EventDefinitions,
-): Promise<StandardSchemaV1.Result<unknown> | undefined> {
-  if (message.type !== "track") return undefined;
-  // A message of type "track" passed the rule of TrackMessage, whatever the union around it.
-  const { event, properties } = message as TrackMessage;
-  const schema = Object.hasOwn(events.schemas, event) ? events.schemas[event] : undefined;
-  return schema?.["~standard"].validate(properties ?? {});
-}
-
-// The caller sees this text, and one bad value in a long array is as telling as all of them.
-const MAX_ISSUES = 5;
-
-function describeAll(issues: readonly StandardSchemaV1.Issue[]): string {
-  const more = issues.length > MAX_ISSUES ? `; and ${issues.length - MAX_ISSUES} more` : "";
-  return issues.slice(0, MAX_ISSUES).map(describe).join("; ") + more;
-}
-
-function describe(issue: StandardSchemaV1.Issue): string {
-  const path = (issue.path ?? []).map((part) => String(typeof part === "object" ? part.key : part));
-  return [["properties", ...path].join("."), issue.message].join(": ");
-}

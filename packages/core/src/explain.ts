@@ -1,5 +1,7 @@
-import { diagnose, diagnoseForm, PARSED_BEFORE, type Diagnosis } from "./diagnose.ts";
+import { diagnose, diagnoseForm, PARSED_BEFORE } from "./diagnose-signature.ts";
+import type { Diagnosis } from "./diagnosis.ts";
 import { WebhookError } from "./errors.ts";
+import { emitWarning } from "./process.ts";
 import { MAX_REWRITTEN_BYTES } from "./signature.ts";
 import type { ReadBody } from "./verify-webhook.ts";
 
@@ -32,4 +34,26 @@ export function explain(
   if (hint === undefined) return { explained: error, diagnoses };
   const { code, message, cause } = error;
   return { explained: new WebhookError(code, { message, hint, cause }), diagnoses };
+}
+
+/** A mismatch is explained for a warning only up to this size: it costs several hashes of the body. */
+const MAX_WARNED_BYTES = 65_536;
+
+/**
+ * Warns of a rejection, with its code and its cause, which contain neither the secret nor the body.
+ *
+ * @returns The error with its cause as its hint.
+ */
+export function explainWarning(
+  error: WebhookError,
+  refused: Refused,
+  retiredSecrets: readonly string[],
+): WebhookError {
+  const isCheap = (refused.body?.bytes.length ?? 0) <= MAX_WARNED_BYTES;
+  const { explained } = isCheap ? explain(error, refused, retiredSecrets) : { explained: error };
+  const { code, hint } = explained;
+  const text = `A webhook was rejected: ${code}. ${hint} Set onRejected to handle every rejection instead of getting warnings`;
+  if (code === "ERR_BODY_ALREADY_READ") emitWarning(`${text}.`, "COUNTERSIGN_BODY_READ");
+  else emitWarning(`${text}. This warning appears at most once a minute.`, "COUNTERSIGN_SIGNATURE");
+  return explained;
 }

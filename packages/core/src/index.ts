@@ -28,6 +28,7 @@ export {
   type UnknownMessage,
   type WebhookMessage,
 } from "./messages.ts";
+export { bodyTooLarge } from "./body-too-large.ts";
 export { parseMessage } from "./parse-message.ts";
 export { toProblem, type WebhookResponse } from "./response.ts";
 export { readStream } from "./read-stream.ts";
@@ -42,7 +43,7 @@ export {
 } from "./signature.ts";
 export { memoryDedupe, type Claim, type DedupeStore, type MemoryDedupeOptions } from "./dedupe.ts";
 export { sharedDedupe, type SharedDedupeSteps } from "./shared-dedupe.ts";
-export { diagnose, type DiagnoseInput, type Diagnosis, type DiagnosisCode } from "./diagnose.ts";
+export type { Diagnosis, DiagnosisCode } from "./diagnosis.ts";
 export {
   defineEvents,
   type EventDefinitions,
@@ -58,7 +59,6 @@ export { createReceiver, type Receiver } from "./receiver.ts";
 export type { ReceiverOptions, RejectedRequest, SecretFunction, TenantSecret } from "./receiver-options.ts";
 export {
   bodyReadBefore,
-  bodyTooLarge,
   type EarlierRead,
   type WebhookBody,
   type WebhookHeaders,

@@ -30,13 +30,15 @@ const USER = ["userId", "anonymousId"];
 
 type MessageType = "page" | "screen" | "identify" | "track" | "alias" | "group" | "delete";
 
+const VIEW: MessageRule = {
+  fields: { ...COMMON, name: "string", category: "string", properties: "object" },
+  required: [USER],
+};
+
 /** The rule of each message type. */
 export const MESSAGE_RULES: Readonly<Record<MessageType, MessageRule>> = {
-  page: { fields: { ...COMMON, name: "string", category: "string", properties: "object" }, required: [USER] },
-  screen: {
-    fields: { ...COMMON, name: "string", category: "string", properties: "object" },
-    required: [USER],
-  },
+  page: VIEW,
+  screen: VIEW,
   identify: { fields: { ...COMMON, traits: "object" }, required: [USER] },
   track: { fields: { ...COMMON, event: "string", properties: "object" }, required: [["event"], USER] },
   alias: {

@@ -2,7 +2,8 @@ import { AsyncResource } from "node:async_hooks";
 import { Buffer } from "node:buffer";
 import type { Readable } from "node:stream";
 import { WebhookError } from "./errors.ts";
-import { bodyTooLarge, type BodyCallback } from "./request.ts";
+import { bodyTooLarge } from "./body-too-large.ts";
+import type { BodyCallback } from "./request.ts";
 
 /** Options of {@link readRawBody}. */
 export interface ReadRawBodyOptions {

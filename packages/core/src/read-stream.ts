@@ -1,6 +1,6 @@
 import { createBodyBuffer } from "./body-buffer.ts";
 import { WebhookError } from "./errors.ts";
-import { bodyTooLarge } from "./request.ts";
+import { bodyTooLarge } from "./body-too-large.ts";
 
 /**
  * Reads the exact bytes of a web stream, such as the `body` of a `Request`, at most `maxBytes` of them. For Node streams use

@@ -7,7 +7,7 @@ import {
   type OptionNames,
 } from "@countersign/protocol/options";
 import type { DedupeStore } from "./dedupe.ts";
-import type { Diagnosis } from "./diagnose.ts";
+import type { Diagnosis } from "./diagnosis.ts";
 import type { WebhookError } from "./errors.ts";
 import { checkEvents, type EventDefinitions, type InvalidEvents } from "./events.ts";
 import type { ReceiverInstrument } from "./instrument.ts";

@@ -1,20 +1,19 @@
-import { dedupeKey, type DedupeScope } from "./dedupe-key.ts";
+import { accepted } from "./accepted.ts";
+import type * as Awaited from "./awaited.ts";
 import { WebhookError } from "./errors.ts";
-import { validateEvent } from "./events.ts";
-import { explain } from "./explain.ts";
+import type * as Explain from "./explain.ts";
 import type { ReceivedMessage, WebhookMessage } from "./messages.ts";
+import type { Progress } from "./progress.ts";
 import type { Received } from "./received.ts";
 import {
   checkOptions,
   configuredSecret,
   DEFAULT_MAX_BODY_BYTES,
-  usableSecrets,
   type ReceiverOptions,
-  type SecretFunction,
 } from "./receiver-options.ts";
 import { checkHead, headerValue, readBody, type WebhookRequest } from "./request.ts";
-import { ALREADY_HANDLED, toProblem } from "./response.ts";
-import { checkClaim, settleIn, settleNothing } from "./settle.ts";
+import { toProblem } from "./response.ts";
+import { settleNothing } from "./settle.ts";
 import { readSignature } from "./signature.ts";
 import {
   authenticate,
@@ -23,7 +22,13 @@ import {
   type ReadBody,
   type VerifiedWebhook,
 } from "./verify-webhook.ts";
-import { debugRefusal, debugVerdict, isCheapToExplain, isWarningDue, warnOfRefusal } from "./warnings.ts";
+import { debugRefusal, takeWarning } from "./warnings.ts";
+
+// What only some receivers and some rejections need is loaded by the first that does: all apps load the rest.
+let awaited: Promise<typeof Awaited> | undefined;
+let explanation: Promise<typeof Explain> | undefined;
+const loadAwaited = (): NonNullable<typeof awaited> => (awaited ??= import("./awaited.ts"));
+const loadExplanation = (): NonNullable<typeof explanation> => (explanation ??= import("./explain.ts"));
 
 /** Verifies and types requests. Made by {@link createReceiver}. */
 export interface Receiver<TRequest = unknown, Message extends ReceivedMessage = WebhookMessage> {
@@ -34,7 +39,8 @@ export interface Receiver<TRequest = unknown, Message extends ReceivedMessage = 
   receive(request: WebhookRequest<TRequest>): Promise<Received<Message>>;
   /**
    * The same with callbacks, for an adapter that need not return a promise. Exactly one of them is called: in the turn in which
-   * the body ends, unless a hook, a secret function, a schema or a dedupe store has to be awaited. Neither may throw.
+   * the body ends, unless a hook, a secret function, a schema, a dedupe store or the cause of a rejection that someone is told
+   * of has to be awaited. Neither may throw.
    */
   decide(
     request: WebhookRequest<TRequest>,
@@ -97,60 +103,28 @@ export function createReceiver<TRequest, Message extends ReceivedMessage>(
     return verifiedWebhook(message, match, body, signature);
   }
 
-  /** What has to be awaited: schemas, the dedupe store, the hook. */
-  async function accept(
-    verified: VerifiedWebhook<Message>,
-    request: TRequest,
-    progress: Progress,
-  ): Promise<Received<Message>> {
-    const key =
-      dedupe && dedupeKey(verified.message, verified.rawBody, scopeOf(progress, verified.secretIndex));
-    const webhook = await withValidEvent(verified);
-    if (dedupe !== undefined && key !== undefined) {
-      const claim = checkClaim(await dedupe.claim(key));
-      if (claim === "in-flight") throw new WebhookError("ERR_DUPLICATE_IN_FLIGHT");
-      if (claim === "done") {
-        debugVerdict("duplicate", webhook.message.type, "");
-        return { verdict: "duplicate", webhook, response: ALREADY_HANDLED };
-      }
-    }
-    const settle = settleIn(dedupe, key);
-    try {
-      await onVerified?.(webhook, request);
-    } catch (error) {
-      await settle(500);
-      throw error;
-    }
-    return accepted(webhook, settle);
+  /** A rejection that nobody is told of. */
+  function refuse(error: WebhookError): Received<Message> {
+    debugRefusal(error);
+    return rejected(error);
   }
 
-  async function withValidEvent(webhook: VerifiedWebhook<Message>): Promise<VerifiedWebhook<Message>> {
-    if (events === undefined) return webhook;
-    const { message, issues } = await validateEvent(webhook.message, events, options.invalidEvents);
-    return { ...webhook, message, ...(issues && { issues }) };
-  }
-
-  /** A rejection without a hook that has to be awaited. */
-  function refuse(error: WebhookError, progress: Progress): Received<Message> {
-    const isWarning = options.onError !== "throw" && isWarningDue(error);
-    const refusal =
-      isWarning && isCheapToExplain(progress.body?.bytes)
-        ? explain(error, progress, retiredSecrets).explained
-        : error;
-    debugRefusal(refusal);
-    if (isWarning) warnOfRefusal(refusal);
-    return rejected(refusal);
-  }
-
+  /** A rejection that the hook, or whoever reads the warnings of the process, is told of with its cause. */
   async function refuseAloud(
     error: WebhookError,
     request: TRequest,
     progress: Progress,
   ): Promise<Received<Message>> {
+    const { explain, explainWarning } = await loadExplanation();
+    if (onRejected === undefined) {
+      const warned = explainWarning(error, progress, retiredSecrets);
+      debugRefusal(warned);
+      return rejected(warned);
+    }
     const { explained, diagnoses } = explain(error, progress, retiredSecrets);
     debugRefusal(explained);
     const receivedBody = progress.body?.received;
-    await onRejected?.(explained, { request, diagnoses, ...(receivedBody && { receivedBody }) });
+    await onRejected(explained, { request, diagnoses, ...(receivedBody && { receivedBody }) });
     return rejected(explained);
   }
 
@@ -168,13 +142,13 @@ export function createReceiver<TRequest, Message extends ReceivedMessage>(
 
     const fail = (error: unknown): void => {
       if (!(error instanceof WebhookError)) return onError(error);
-      if (onRejected !== undefined) {
+      if (onRejected !== undefined || (options.onError !== "throw" && takeWarning(error))) {
         refuseAloud(error, request.request, progress).then(onVerdict, onError);
         return;
       }
       let refusal: Received<Message>;
       try {
-        refusal = refuse(error, progress);
+        refusal = refuse(error);
       } catch (thrown) {
         return onError(thrown);
       }
@@ -189,7 +163,10 @@ export function createReceiver<TRequest, Message extends ReceivedMessage>(
         return fail(thrown);
       }
       if (isImmediate) onVerdict(accepted(webhook, settleNothing));
-      else accept(webhook, request.request, progress).then(onVerdict, fail);
+      else
+        loadAwaited()
+          .then(({ accept }) => accept(webhook, request.request, progress, options))
+          .then(onVerdict, fail);
     };
     const read = (): void => readBody(request.body, { maxBytes, strict }, onBody);
 
@@ -198,7 +175,10 @@ export function createReceiver<TRequest, Message extends ReceivedMessage>(
     } catch (error) {
       return fail(error);
     }
-    if (typeof secret === "function") findSecrets(secret, request.request, progress).then(read, fail);
+    if (typeof secret === "function")
+      loadAwaited()
+        .then(({ findSecrets }) => findSecrets(secret, request.request, progress))
+        .then(read, fail);
     else read();
   }
 
@@ -218,49 +198,4 @@ export function createReceiver<TRequest, Message extends ReceivedMessage>(
     decide: watched,
     receive: (request) => new Promise((resolve, reject) => watched(request, resolve, reject)),
   };
-}
-
-function accepted<Message extends ReceivedMessage>(
-  webhook: VerifiedWebhook<Message>,
-  settle: (status: number) => Promise<void>,
-): Received<Message> {
-  const { message, verifiedOver, secretIndex } = webhook;
-  debugVerdict("verified", message.type, ` over ${verifiedOver}, secret ${secretIndex}`);
-  return { verdict: "verified", webhook, settle };
-}
-
-/** What is known about a request so far. The hooks get it, whichever check rejects the request. */
-interface Progress {
-  readonly header: string | undefined;
-  signature?: string;
-  secrets?: readonly string[];
-  /** Set where a secret function found the secrets: the tenant it named, if it did. */
-  tenant?: { readonly name: string | undefined };
-  body?: ReadBody;
-}
-
-async function findSecrets<TRequest>(
-  secret: SecretFunction<TRequest>,
-  request: TRequest,
-  progress: Progress,
-): Promise<void> {
-  const result = await secret(request);
-  const named = typeof result === "object" && result !== null && "tenant" in result;
-  if (named && (typeof result.tenant !== "string" || result.tenant === "")) {
-    throw new TypeError("The secret function must return the tenant as a non-empty string.");
-  }
-  const found = named ? result.secret : result;
-  if (found == null || found.length === 0) {
-    throw new WebhookError("ERR_SIGNATURE_MISMATCH", {
-      hint: "The secret function returned no secret for this request.",
-    });
-  }
-  progress.secrets = usableSecrets(found);
-  progress.tenant = { name: named ? result.tenant : undefined };
-}
-
-function scopeOf({ tenant, secrets }: Progress, secretIndex: number): DedupeScope {
-  if (tenant === undefined) return { by: "none" };
-  if (tenant.name !== undefined) return { by: "tenant", tenant: tenant.name };
-  return { by: "secret", secret: secrets?.[secretIndex] ?? "" };
 }

@@ -1,5 +1,6 @@
-import { toUtf8 } from "#platform";
+import { bodyTooLarge } from "./body-too-large.ts";
 import { WebhookError } from "./errors.ts";
+import type * as ParsedBody from "./parsed-body.ts";
 import { bodyBytes } from "./signature.ts";
 import type { ReadBody } from "./verify-webhook.ts";
 
@@ -103,26 +104,13 @@ export function checkHead(request: WebhookRequest, maxBodyBytes: number): void {
     throw bodyTooLarge(maxBodyBytes);
 }
 
-/**
- * The error for a body beyond the limit, for your own `read` of a {@link WebhookBody}.
- *
- * @param maxBodyBytes - The limit, in bytes.
- * @example
- * ```ts
- * const read = async ({ maxBytes }: { maxBytes: number }): Promise<Uint8Array> => {
- *   if (rawBody.length > maxBytes) throw bodyTooLarge(maxBytes);
- *   return rawBody;
- * };
- * ```
- */
-export function bodyTooLarge(maxBodyBytes: number): WebhookError {
-  return new WebhookError("ERR_BODY_TOO_LARGE", {
-    message: `The body is larger than the ${maxBodyBytes} bytes this receiver accepts.`,
-  });
-}
-
 /** Is given the bytes of a body, or the error that ended the reading. */
 export type BodyCallback = (error: unknown, bytes?: Uint8Array) => void;
+
+type ReadBodyCallback = (error: unknown, body?: ReadBody) => void;
+
+// Only apps with a body parser before the receiver load it.
+let parsedBodies: Promise<typeof ParsedBody> | undefined;
 
 /**
  * Reads the body of a request, wherever it comes from, within the limit. `done` is called with the body, or with a
@@ -132,7 +120,7 @@ export type BodyCallback = (error: unknown, bytes?: Uint8Array) => void;
 export function readBody(
   body: WebhookBody,
   options: { maxBytes: number; strict: boolean },
-  done: (error: unknown, body?: ReadBody) => void,
+  done: ReadBodyCallback,
 ): void {
   const { maxBytes } = options;
   if (body.from === "stream") {
@@ -146,57 +134,28 @@ export function readBody(
     }
     return;
   }
-  let read: ReadBody;
+  if (body.from === "raw") return rawBody(body.value, maxBytes, done);
+  parsedBodies ??= import("./parsed-body.ts");
+  parsedBodies
+    .then(({ readParsedBody }) => readParsedBody(body, options))
+    .then((read) => done(undefined, read), done);
+}
+
+function rawBody(value: Uint8Array | string, maxBytes: number, done: ReadBodyCallback): void {
+  let bytes: Uint8Array;
   try {
-    read = keptBody(body, options);
+    bytes = bodyBytes(value);
   } catch (error) {
     return done(error);
   }
-  done(undefined, read);
+  if (bytes.length > maxBytes) done(bodyTooLarge(maxBytes));
+  else done(undefined, { bytes, received: bytes });
 }
 
 async function unlessTooLarge(reading: Promise<Uint8Array>, maxBytes: number): Promise<ReadBody> {
   const bytes = await reading;
   if (bytes.length > maxBytes) throw bodyTooLarge(maxBytes);
   return { bytes, received: bytes };
-}
-
-function keptBody(
-  body: Exclude<WebhookBody, { from: "stream" }>,
-  { maxBytes, strict }: { maxBytes: number; strict: boolean },
-): ReadBody {
-  if (body.from === "gone") throw alreadyRead(body.hint);
-  if (body.from === "parsed" && strict) throw alreadyRead(withStrict(body.hint));
-  const bytes = body.from === "raw" ? bodyBytes(body.value) : writtenAgain(body.value, body.hint);
-  if (bytes.length > maxBytes) throw bodyTooLarge(maxBytes);
-  return { bytes, received: body.from === "parsed" ? undefined : bytes };
-}
-
-function withStrict(hint: string | undefined): string {
-  return `Only a parsed body was kept, and with strict only the exact bytes count. ${hint ?? ""}`.trim();
-}
-
-function writtenAgain(value: unknown, hint: string | undefined): Uint8Array {
-  try {
-    return toUtf8(JSON.stringify(value, refuseInfinity));
-  } catch (cause) {
-    if (!(cause instanceof RangeError)) throw alreadyRead(hint, cause);
-    throw new WebhookError("ERR_SIGNATURE_MISMATCH", {
-      hint: "The parsed body cannot be what was signed: it is nested too deeply, or has a number that is too large for JSON.",
-      cause,
-    });
-  }
-}
-
-// A number beyond the range of JSON, such as 1e400, is written as null: a signature over null must not vouch for it.
-function refuseInfinity(_key: string, value: unknown): unknown {
-  if (typeof value === "number" && !Number.isFinite(value))
-    throw new RangeError("JSON cannot represent Infinity.");
-  return value;
-}
-
-function alreadyRead(hint: string | undefined, cause?: unknown): WebhookError {
-  return new WebhookError("ERR_BODY_ALREADY_READ", { ...(hint === undefined ? {} : { hint }), cause });
 }
 
 const JSON_TYPE = /^application\/(?:[\w.!#$&^-]+\+)?json$/i;

@@ -2,7 +2,6 @@ import { checkOptionNames, type OptionNames } from "@countersign/protocol/option
 import { WebhookError } from "./errors.ts";
 import {
   checkEvents,
-  validateEvent,
   type EventDefinitions,
   type EventSchemas,
   type InvalidEvents,
@@ -12,6 +11,7 @@ import {
 import { MESSAGE_RULES } from "./message-fields.ts";
 import type { MessageType, ReceivedMessage, WebhookMessage } from "./messages.ts";
 import { HANDLED, toProblem, type WebhookResponse } from "./response.ts";
+import type * as ValidateEvent from "./validate-event.ts";
 import type { VerifiedWebhook } from "./verify-webhook.ts";
 
 /** The message of a type. */
@@ -66,6 +66,9 @@ export interface RouterOptions<Schemas extends EventSchemas = EventSchemas> {
   /** As for a receiver; give both the same. Default: `"reject"`. */
   readonly invalidEvents?: InvalidEvents;
 }
+
+// Only apps with events load it.
+let validation: Promise<typeof ValidateEvent> | undefined;
 
 const OPTION_NAMES: OptionNames<RouterOptions> = { events: true, invalidEvents: true };
 
@@ -134,6 +137,8 @@ export function createRouter<Schemas extends EventSchemas>(
   async function run(webhook: VerifiedWebhook<ReceivedMessage>): Promise<void> {
     let validated = webhook;
     if (events !== undefined) {
+      validation ??= import("./validate-event.ts");
+      const { validateEvent } = await validation;
       const { message, issues } = await validateEvent(webhook.message, events, invalidEvents);
       validated = { ...webhook, message, ...(issues && { issues }) };
     }

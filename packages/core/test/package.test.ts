@@ -23,6 +23,7 @@ describe("the package", () => {
     expect(subpaths.map((path) => path.replace("@countersign/core", "."))).toEqual([
       ".",
       "./node",
+      "./diagnose",
       "./testing",
       "./schemas",
       "./otel",

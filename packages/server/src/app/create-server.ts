@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { ServerInfo } from "../api/operation.ts";
 import { Certifications } from "../certify/certifications.ts";
 import { Ledger } from "../ledger/ledger.ts";
+import { version } from "../package-files.ts";
 import { EventStreams } from "../live/event-stream.ts";
 import { FaultList } from "../live/fault-list.ts";
 import { tellFollowedSettings } from "../live/followed-settings.ts";
@@ -21,7 +22,6 @@ import { ATTEMPT_TIMEOUT_MS, makeDirectory, maxBytesOf, openSender, openTranspor
 import { runningServer } from "./running-server.ts";
 import type { CountersignServer } from "./server.ts";
 import { ServerOptionsError, sourcesOf, type ServerOptions } from "./server-options.ts";
-import { version } from "./version.ts";
 
 const NOWHERE =
   "No destination is configured. Pass --to URL, for example --to http://localhost:3000/webhooks, or write a countersign.config.json.";

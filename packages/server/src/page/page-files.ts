@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { extname } from "node:path";
+import { PAGE_FOLDER } from "../package-files.ts";
 
 /** A file of the page, as it is answered. */
 export interface PageFile {
@@ -18,14 +19,11 @@ const TYPES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-/** Where the build of packages/dashboard puts its files, beside this module's folder. */
-const BUILT: URL = new URL("../page-files/", import.meta.url);
-
 const NOT_BUILT = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Countersign</title>
 <h1>The page is not built</h1><p>The server works. To build its page, run <code>pnpm build</code> in the repository.</p></html>`;
 
 /** Reads the files of the page. In a repository where it was not built, the page says so. */
-export function readPageFiles(folder: URL = BUILT): readonly PageFile[] {
+export function readPageFiles(folder: URL = PAGE_FOLDER): readonly PageFile[] {
   if (!existsSync(folder)) {
     return [{ path: "/", type: TYPES[".html"] ?? "", content: Buffer.from(NOT_BUILT), hashed: false }];
   }

@@ -1,4 +1,5 @@
-import { diagnose, verifySignature, type Diagnosis } from "@countersign/core";
+import { verifySignature } from "@countersign/core";
+import { diagnose, type Diagnosis } from "@countersign/core/diagnose";
 
 /** What {@link explainSignature} looks at. */
 export interface ExplainInput {
