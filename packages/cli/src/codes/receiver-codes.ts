@@ -194,6 +194,12 @@ export const WARNING_CODES: CodePages = {
     fix: "Check the store. Until it works, handlers must expect repeats.",
     example: "redis-cli ping",
   },
+  COUNTERSIGN_SETTINGS_REPLACED: {
+    cause:
+      "A sender that started with its own settings replaced or removed sources in the store that several processes share.",
+    fix: "Start all processes with the same sources. Those of the process that starts last are in force.",
+    example: "await createSender({ sources, store: postgresStore({ url }) })",
+  },
   COUNTERSIGN_NOT_PRIVATE: {
     cause:
       "Others on this machine can read the folder of a store, or one of its files. It has personal data.",
