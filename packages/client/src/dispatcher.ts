@@ -2,7 +2,7 @@ import type { Clock } from "@countersign/protocol";
 import { noAnswer, readAnswer, type Answer, type TryLater } from "./answer.ts";
 import { createEnvelope, type Envelope } from "./envelope.ts";
 import type { Log } from "./log.ts";
-import type { QueuedMessage } from "./message-queue.ts";
+import type { Messages } from "./messages.ts";
 import { dropped, type DropReason, type Outcome } from "./outcome.ts";
 import { retryDelay, type RetryPolicy } from "./retry.ts";
 import { gzip, type Transport } from "./transport.ts";
@@ -19,14 +19,14 @@ export interface DispatcherOptions {
   readonly ids: () => string;
   readonly random: () => number;
   /** Called once for every message of every batch. */
-  readonly settle: (messages: readonly QueuedMessage[], outcome: Outcome) => void;
+  readonly settle: (messages: Messages, outcome: Outcome) => void;
   readonly log?: Log | undefined;
   /** Makes what an endpoint said fit for a log, without the write key. */
   readonly sanitize: (text: string) => string;
 }
 
 interface Batch {
-  readonly messages: readonly QueuedMessage[];
+  readonly messages: Messages;
   readonly envelope: Envelope;
   attempts: number;
   /** Attempts that failed, without those that a 429 answered with a Retry-After. */
@@ -39,7 +39,7 @@ interface Batch {
   mayBeStored: boolean;
 }
 
-function createBatch(messages: readonly QueuedMessage[], envelope: Envelope, mayBeStored = false): Batch {
+function createBatch(messages: Messages, envelope: Envelope, mayBeStored = false): Batch {
   return { messages, envelope, attempts: 0, failures: 0, spent: 0, notBefore: 0, mayBeStored };
 }
 
@@ -71,7 +71,7 @@ export class Dispatcher {
   }
 
   /** Sends a batch. Resolves when all its messages are settled, and never rejects. */
-  async dispatch(messages: readonly QueuedMessage[], envelope: Envelope): Promise<void> {
+  async dispatch(messages: Messages, envelope: Envelope): Promise<void> {
     const slot: Slot = { todo: [createBatch(messages, envelope)], abort: new AbortController() };
     this.#slots.add(slot);
     try {
@@ -151,8 +151,8 @@ export class Dispatcher {
 
   /** The second half first: the batch on top is next. */
   #bisect({ messages, mayBeStored }: Batch): Batch[] {
-    const middle = Math.ceil(messages.length / 2);
-    return [messages.slice(middle), messages.slice(0, middle)].map((half) => {
+    const [first, second] = messages.halves();
+    return [second, first].map((half) => {
       return createBatch(half, createEnvelope(this.#options.ids()), mayBeStored);
     });
   }

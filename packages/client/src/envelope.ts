@@ -1,5 +1,5 @@
 import { utf8Bytes } from "@countersign/protocol";
-import type { QueuedMessage } from "./message-queue.ts";
+import type { Messages } from "./messages.ts";
 import { VERSION } from "./version.ts";
 
 /** What surrounds the messages of a batch: the library once for all of them, and the batch's own id. */
@@ -7,7 +7,7 @@ export interface Envelope {
   /** UTF-8 size of everything around the messages and the commas between them. */
   readonly bytes: number;
   /** The request body. `sentAt` (milliseconds since 1970) is of each attempt, the rest is of the batch. */
-  write(messages: readonly QueuedMessage[], sentAt: number): Uint8Array<ArrayBuffer>;
+  write(messages: Messages, sentAt: number): Uint8Array<ArrayBuffer>;
 }
 
 const encoder = new TextEncoder();
@@ -20,8 +20,12 @@ export function createEnvelope(batchId: string): Envelope {
   return {
     bytes: utf8Bytes(head + tail) + '0000-00-00T00:00:00.000Z"}'.length,
     write(messages, sentAt) {
-      const batch = messages.map((message) => message.json).join(",");
-      return encoder.encode(`${head}${batch}${tail}${new Date(sentAt).toISOString()}"}`);
+      const end = encoder.encode(`${tail}${new Date(sentAt).toISOString()}"}`);
+      const body = new Uint8Array(head.length + messages.bytes - 1 + end.length);
+      encoder.encodeInto(head, body);
+      // The first byte of what follows takes the place of the comma after the last message.
+      body.set(end, messages.write(body, head.length) - 1);
+      return body;
     },
   };
 }

@@ -1,26 +1,11 @@
-import { MAX_BATCH_BYTES } from "@countersign/protocol";
-import { Fifo } from "./fifo.ts";
+import { MAX_BATCH_BYTES, MAX_BATCH_MESSAGES } from "@countersign/protocol";
+import { MESSAGE_OVERHEAD, MessageBlock } from "./message-block.ts";
+import { Messages, type Span } from "./messages.ts";
 import type { PendingReceipt } from "./receipt.ts";
 import type { SerializedCall } from "./serialize.ts";
 
 /** What to do with a call when the queue is full. */
 export type WhenFull = "drop-newest" | "drop-oldest" | "wait";
-
-/** A serialised call with its receipt. Its number rises with every call, so it says what came before what. */
-export interface QueuedMessage extends SerializedCall {
-  readonly receipt: PendingReceipt;
-  readonly sequence: number;
-  /** Bytes of memory it takes: see {@link memoryOf}. */
-  readonly memory: number;
-}
-
-/**
- * Bytes of memory that a message takes while it is held: its JSON in the engine's form, which for anything but ASCII may
- * be two bytes a character, and the objects around it.
- */
-export function memoryOf({ json, bytes }: SerializedCall): number {
-  return (bytes === json.length ? bytes : 2 * json.length) + 256;
-}
 
 /** The bounds of a {@link MessageQueue}, and when it flushes. */
 export interface MessageQueueOptions {
@@ -30,22 +15,32 @@ export interface MessageQueueOptions {
   readonly whenFull: WhenFull;
 }
 
+const NONE = new Messages([]);
+
 /**
  * The messages that have not ended. The bounds hold for all of them, also for those that were taken to be sent, until
  * {@link MessageQueue.release} says that they ended: memory is bounded by what is held, not by what is queued.
+ *
+ * Messages are numbered in the order of their calls. Those before `#taken` are on their way or have ended, those before
+ * `#admitted` are in the queue, and the rest found no room and stands in line (`wait`), with bounds of its own.
  */
 export class MessageQueue {
   readonly #options: MessageQueueOptions;
   readonly #onFlush: () => void;
-  readonly #queue = new Fifo<QueuedMessage>();
-  /** Under `wait`: calls that found no room, in a line with bounds of its own. */
-  readonly #line = new Fifo<QueuedMessage>();
+  /** What holds the messages that are not taken. New ones go into the last. */
+  #blocks: MessageBlock[] = [];
+  #taken = 0;
+  #admitted = 0;
+  #next = 0;
+  /** The messages before this one are due. */
+  #due = 0;
   #held = 0;
+  /** Bytes of memory of what is held, of that what is not taken, and of the line. */
   #heldMemory = 0;
-  /** Every message up to this number is due. */
-  #due = -1;
-  #last = -1;
-  #undue = 0;
+  #queuedMemory = 0;
+  #lineMemory = 0;
+  /** Bytes of what is not taken, in a request body. */
+  #queuedBytes = 0;
 
   /** @param onFlush - Called when everything has become due, by a call of `flush` or by reaching a bound. */
   constructor(options: MessageQueueOptions, onFlush: () => void) {
@@ -53,114 +48,186 @@ export class MessageQueue {
     this.#onFlush = onFlush;
   }
 
-  /** Messages queued since the last flush. */
-  get undue(): number {
-    return this.#undue;
+  /** The number that the next message will have. */
+  get next(): number {
+    return this.#next;
   }
 
-  /** Whether there is something to take. */
-  get hasDue(): boolean {
-    const next = this.#queue.peek();
-    return next !== undefined && next.sequence <= this.#due;
+  /** Messages queued since the last flush. */
+  get undue(): number {
+    return Math.max(0, this.#admitted - this.#due);
+  }
+
+  /** How many messages can be taken. */
+  get ready(): number {
+    return Math.min(this.#due, this.#admitted) - this.#taken;
+  }
+
+  /** Whether what is queued fills a request. */
+  get fillsRequest(): boolean {
+    return this.#queuedBytes >= MAX_BATCH_BYTES || this.ready >= MAX_BATCH_MESSAGES;
   }
 
   /**
-   * Takes a message in, in the order of their numbers.
+   * Takes a message in.
    *
-   * @returns What the policy had to give up for it: nothing, the oldest ones, or the message itself.
+   * @returns What the policy had to drop for it: none, the oldest ones, or `undefined` for the message itself.
    */
-  offer(message: QueuedMessage): readonly QueuedMessage[] {
-    if (this.#line.length === 0 && this.#fits(message)) {
-      this.#admit(message);
-      return [];
+  offer(call: SerializedCall, receipt: PendingReceipt): Messages | undefined {
+    if (this.#admitted === this.#next && this.#fits(memoryOf(call))) {
+      this.#store(call, receipt);
+      this.#admit();
+      return NONE;
     }
     // Nothing is gained by letting the interval pass while calls find no room.
     this.flush();
     const { whenFull, maxQueueSize, maxQueueBytes } = this.#options;
-    if (whenFull === "drop-oldest") return this.#replaceOldest(message);
-    const waits = whenFull === "wait" && this.#line.length < maxQueueSize;
-    if (!waits || this.#line.memory + message.memory > maxQueueBytes) return [message];
-    this.#last = message.sequence;
-    this.#line.push(message);
-    return [];
+    if (whenFull === "drop-oldest") return this.#replaceOldest(call, receipt);
+    const waits = whenFull === "wait" && this.#next - this.#admitted < maxQueueSize;
+    if (!waits || this.#lineMemory + memoryOf(call) > maxQueueBytes) return undefined;
+    this.#lineMemory += this.#store(call, receipt);
+    this.#due = this.#next;
+    return NONE;
   }
 
   /** Makes everything taken in so far due. */
   flush(): void {
-    this.#due = this.#last;
-    this.#undue = 0;
+    this.#due = this.#next;
     this.#onFlush();
   }
 
   /** Takes due messages from the front, as many as fit. */
-  take(maxMessages: number, maxBytes: number): QueuedMessage[] {
-    const taken: QueuedMessage[] = [];
+  take(maxMessages: number, maxBytes: number): Messages {
     // Every message brings a comma, except the first.
     let bytes = -1;
-    for (let next = this.#queue.peek(); next && taken.length < maxMessages; next = this.#queue.peek()) {
-      bytes += next.bytes + 1;
-      if (next.sequence > this.#due || bytes > maxBytes) break;
-      this.#queue.shift();
-      taken.push(next);
-    }
-    return taken;
+    return this.#takeWhile(Math.min(this.ready, maxMessages), (block, number) => {
+      bytes += block.bytesOf(number);
+      return bytes <= maxBytes;
+    });
   }
 
   /** Removes everything, due or not, waiting in line or not, to be dropped: it no longer counts towards the bounds. */
-  takeAll(): QueuedMessage[] {
+  takeAll(): Messages {
     this.flush();
-    const taken: QueuedMessage[] = [];
-    for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
-      this.#hold(next, -1);
-      taken.push(next);
-    }
-    for (let next = this.#line.shift(); next; next = this.#line.shift()) taken.push(next);
-    return taken;
+    const queued = this.#takeWhile(this.#admitted - this.#taken, () => true);
+    this.#held -= queued.length;
+    this.#heldMemory -= queued.memory;
+    const waiting = this.#takeWhile(this.#next - this.#taken, () => true);
+    // The next message must not look as if the line before it had been admitted.
+    this.#blocks = [];
+    this.#admitted = this.#next;
+    this.#lineMemory = 0;
+    this.#queuedMemory = 0;
+    this.#queuedBytes = 0;
+    return new Messages([...queued.spans, ...waiting.spans]);
   }
 
   /** Makes the room of messages that ended available, first to those who wait for it. */
-  release(messages: readonly QueuedMessage[]): void {
-    for (const message of messages) this.#hold(message, -1);
-    for (let next = this.#line.peek(); next && this.#fits(next); next = this.#line.peek()) {
-      this.#line.shift();
-      this.#admit(next);
+  release(messages: Messages): void {
+    this.#held -= messages.length;
+    this.#heldMemory -= messages.memory;
+    while (this.#admitted < this.#next) {
+      const memory = this.#blockOf(this.#admitted).memoryOf(this.#admitted);
+      if (!this.#fits(memory)) return;
+      this.#lineMemory -= memory;
+      this.#admit();
     }
   }
 
-  #fits(message: QueuedMessage): boolean {
+  #fits(memory: number): boolean {
     const { maxQueueSize, maxQueueBytes } = this.#options;
-    return this.#held < maxQueueSize && this.#heldMemory + message.memory <= maxQueueBytes;
+    return this.#held < maxQueueSize && this.#heldMemory + memory <= maxQueueBytes;
   }
 
-  #admit(message: QueuedMessage): void {
-    this.#last = Math.max(this.#last, message.sequence);
-    this.#hold(message, 1);
-    this.#queue.push(message);
-    message.receipt.accept(true);
-    if (message.sequence > this.#due) this.#undue += 1;
+  /** Lets the message that is next into the queue. */
+  #admit(): void {
+    const block = this.#blockOf(this.#admitted);
+    const memory = block.memoryOf(this.#admitted);
+    this.#held += 1;
+    this.#heldMemory += memory;
+    this.#queuedMemory += memory;
+    this.#queuedBytes += block.bytesOf(this.#admitted);
+    this.#admitted += 1;
+    block.accept(this.#admitted);
     // As many bytes as a request may have are worth a request, however few messages they are.
-    if (this.#undue >= this.#options.flushAt || this.#queue.bytes >= MAX_BATCH_BYTES) this.flush();
+    if (this.undue >= this.#options.flushAt || this.fillsRequest) this.flush();
   }
 
-  #replaceOldest(message: QueuedMessage): QueuedMessage[] {
+  /** Keeps a message, and returns the bytes of memory that it takes. */
+  #store({ json }: SerializedCall, receipt: PendingReceipt): number {
+    let block = this.#blocks.at(-1);
+    if (!block?.append(json)) {
+      if (block) this.#close(block);
+      block = new MessageBlock(this.#next);
+      block.append(json);
+      this.#blocks.push(block);
+    }
+    receipt.place(block, this.#next);
+    this.#next += 1;
+    return block.memoryOf(this.#next - 1);
+  }
+
+  /** Packs a full block: what that saves is room again. */
+  #close(block: MessageBlock): void {
+    const count = (sign: 1 | -1): void => {
+      for (let number = block.first; number < block.end; number += 1) {
+        const memory = sign * block.memoryOf(number);
+        if (number >= this.#admitted) this.#lineMemory += memory;
+        else if (block.outcomeOf(number) === undefined) this.#heldMemory += memory;
+        if (number >= this.#taken && number < this.#admitted) this.#queuedMemory += memory;
+      }
+    };
+    count(-1);
+    block.close();
+    count(1);
+  }
+
+  #replaceOldest(call: SerializedCall, receipt: PendingReceipt): Messages | undefined {
     const { maxQueueSize, maxQueueBytes } = this.#options;
     // What is on its way cannot be taken back: if all the room is theirs, the newest has to go.
-    const onTheirWay = this.#held - this.#queue.length;
-    const memoryOnTheirWay = this.#heldMemory - this.#queue.memory;
-    if (onTheirWay >= maxQueueSize || memoryOnTheirWay + message.memory > maxQueueBytes) return [message];
-    const dropped: QueuedMessage[] = [];
-    while (!this.#fits(message)) {
-      const oldest = this.#queue.shift();
-      if (oldest === undefined) break;
-      this.#hold(oldest, -1);
-      dropped.push(oldest);
+    const onTheirWay = this.#held - (this.#admitted - this.#taken);
+    const memoryOnTheirWay = this.#heldMemory - this.#queuedMemory;
+    if (onTheirWay >= maxQueueSize || memoryOnTheirWay + memoryOf(call) > maxQueueBytes) return undefined;
+    const memory = this.#store(call, receipt);
+    this.#lineMemory += memory;
+    const spans: Span[] = [];
+    while (!this.#fits(memory)) {
+      const oldest = this.#takeWhile(Math.min(1, this.#admitted - this.#taken), () => true);
+      if (oldest.length === 0) break;
+      this.#held -= 1;
+      this.#heldMemory -= oldest.memory;
+      spans.push(...oldest.spans);
     }
-    this.#admit(message);
-    return dropped;
+    this.#lineMemory -= memory;
+    this.#admit();
+    return new Messages(spans);
   }
 
-  #hold(message: QueuedMessage, change: 1 | -1): void {
-    this.#held += change;
-    this.#heldMemory += change * message.memory;
+  #takeWhile(most: number, fits: (block: MessageBlock, number: number) => boolean): Messages {
+    const spans: Span[] = [];
+    const end = this.#taken + most;
+    for (let block = this.#blocks[0]; block && this.#taken < end; block = this.#blocks[0]) {
+      const from = this.#taken;
+      const last = Math.min(end, block.end);
+      while (this.#taken < last && fits(block, this.#taken)) this.#taken += 1;
+      if (from < this.#taken) spans.push({ block, from, to: this.#taken });
+      if (this.#taken < last) break;
+      if (this.#blocks.length > 1 && this.#taken === block.end) this.#blocks.shift();
+      else if (from === last) break;
+    }
+    const taken = new Messages(spans);
+    this.#queuedMemory -= taken.memory;
+    this.#queuedBytes -= taken.bytes;
+    return taken;
   }
+
+  /** The block of a message that is not taken. */
+  #blockOf(number: number): MessageBlock {
+    return this.#blocks.findLast(({ first }) => first <= number) as MessageBlock;
+  }
+}
+
+/** Bytes of memory that a call takes at most: once packed, it takes fewer. */
+function memoryOf({ bytes }: SerializedCall): number {
+  return bytes + 1 + MESSAGE_OVERHEAD;
 }

@@ -24,8 +24,8 @@ export interface AnalyticsOptions<Schemas extends EventSchemas = EventSchemas> {
   /** How many messages may be held: queued, on their way and waiting for a retry. Default: 10,000. */
   readonly maxQueueSize?: number | undefined;
   /**
-   * How many bytes of memory they may take, at least 65,792: their JSON (two bytes a character unless it is all ASCII) and
-   * 256 bytes each. Default: 16 MiB.
+   * How many bytes of memory they may take, at least 32,785: the bytes of their JSON and 17 each. Messages that have to wait
+   * are packed, and count as what they take then, often half. Default: 16 MiB.
    */
   readonly maxQueueBytes?: number | undefined;
   /**

@@ -1,3 +1,4 @@
+import type { MessageBlock } from "./message-block.ts";
 import type { Outcome } from "./outcome.ts";
 
 /**
@@ -26,25 +27,34 @@ export interface Receipt extends PromiseLike<Outcome> {
 
 type Listener<Value> = (value: Value) => void;
 
-/** A receipt that can be settled. Promises are made only for those who ask: most calls never await their receipt. */
+interface Listeners {
+  readonly accepted: Listener<boolean>[];
+  readonly outcome: Listener<Outcome>[];
+}
+
+/**
+ * A receipt that asks the block of its message. A block knows only the receipts that somebody awaits, and promises are made
+ * only for those: most calls never await theirs.
+ */
 export class PendingReceipt implements Receipt {
   readonly messageId: string;
+  #block: MessageBlock | undefined;
+  #number = 0;
   #outcome: Outcome | undefined;
-  #accepted: boolean | undefined;
-  #onOutcome: Listener<Outcome>[] | undefined;
-  #onAccepted: Listener<boolean>[] | undefined;
+  #listeners: Listeners | undefined;
 
   constructor(messageId: string) {
     this.messageId = messageId;
   }
 
   get outcome(): Outcome | undefined {
-    return this.#outcome;
+    return this.#outcome ?? this.#block?.outcomeOf(this.#number);
   }
 
   get accepted(): Promise<boolean> {
-    if (this.#accepted !== undefined) return Promise.resolve(this.#accepted);
-    return new Promise((resolve) => (this.#onAccepted ??= []).push(resolve));
+    if (this.#block?.hasAccepted(this.#number)) return Promise.resolve(true);
+    if (this.outcome) return Promise.resolve(false);
+    return new Promise((resolve) => this.#listen().accepted.push(resolve));
   }
 
   // Being awaitable without being a Promise is the point: nothing can reject, and no linter asks to handle it.
@@ -53,23 +63,31 @@ export class PendingReceipt implements Receipt {
     onFulfilled?: ((outcome: Outcome) => Fulfilled | PromiseLike<Fulfilled>) | null,
     onRejected?: ((reason: unknown) => Failed | PromiseLike<Failed>) | null,
   ): Promise<Fulfilled | Failed> {
-    const settled =
-      this.#outcome === undefined
-        ? new Promise<Outcome>((resolve) => (this.#onOutcome ??= []).push(resolve))
-        : Promise.resolve(this.#outcome);
+    const { outcome } = this;
+    const settled = outcome
+      ? Promise.resolve(outcome)
+      : new Promise<Outcome>((resolve) => this.#listen().outcome.push(resolve));
     return settled.then(onFulfilled, onRejected);
   }
 
+  /** Says where its message is. */
+  place(block: MessageBlock, number: number): void {
+    this.#block = block;
+    this.#number = number;
+  }
+
   accept(accepted: boolean): void {
-    this.#accepted ??= accepted;
-    for (const listener of this.#onAccepted ?? []) listener(this.#accepted);
-    this.#onAccepted = undefined;
+    for (const listener of this.#listeners?.accepted.splice(0) ?? []) listener(accepted);
   }
 
   settle(outcome: Outcome): void {
     this.#outcome = outcome;
     this.accept(false);
-    for (const listener of this.#onOutcome ?? []) listener(outcome);
-    this.#onOutcome = undefined;
+    for (const listener of this.#listeners?.outcome.splice(0) ?? []) listener(outcome);
+  }
+
+  #listen(): Listeners {
+    this.#block?.await(this.#number, this);
+    return (this.#listeners ??= { accepted: [], outcome: [] });
   }
 }

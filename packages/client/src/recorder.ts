@@ -3,12 +3,24 @@ import { applyBeforeSend } from "./before-send.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { createEnvelope } from "./envelope.ts";
 import { enroll, keepAlive, type Exiting } from "./exit.ts";
-import { memoryOf, MessageQueue, type QueuedMessage } from "./message-queue.ts";
-import { dropped, type Counts, type Dropped, type DropReason, type Outcome } from "./outcome.ts";
+import { MessageQueue } from "./message-queue.ts";
+import type { Messages } from "./messages.ts";
+import { QueuedMessage } from "./queued-message.ts";
+import {
+  dropped,
+  type Counts,
+  type Dropped,
+  type DropReason,
+  type Outcome,
+  type Undelivered,
+} from "./outcome.ts";
 import { PendingReceipt, type Receipt } from "./receipt.ts";
 import type { SerializedCall } from "./serialize.ts";
 import type { Settings } from "./settings.ts";
 import { Waiters } from "./waiters.ts";
+
+/** Milliseconds that messages which are due wait for others at most, while a request is under way. */
+const GATHERING = 50;
 
 /** From the queued call to its outcome: when to flush, what to send, who waits for it, and the account of it all. */
 export class Recorder implements Exiting {
@@ -17,11 +29,11 @@ export class Recorder implements Exiting {
   readonly #dispatcher: Dispatcher;
   readonly #waiters = new Waiters();
   readonly #ended: Record<Outcome["status"], number> = { delivered: 0, rejected: 0, dropped: 0 };
-  #recorded = 0;
   #pending = 0;
   #lastFlush: number;
   #timer: ScheduledTask | undefined;
   #pumpScheduled = false;
+  #gathering: ScheduledTask | undefined;
   #closing: Promise<Counts> | undefined;
   #draining: Promise<void> | undefined;
 
@@ -47,31 +59,16 @@ export class Recorder implements Exiting {
     // A call that is dropped here keeps the form in which it was recorded.
     const end = "status" in screened ? screened : undefined;
     const call = "status" in screened ? recorded : screened;
-    const { type, messageId, json, bytes } = call;
-    const receipt = new PendingReceipt(messageId);
-    const sequence = this.#recorded;
-    // Not spread: the engine would give each message more memory than memoryOf() counts.
-    const message: QueuedMessage = {
-      type,
-      messageId,
-      json,
-      bytes,
-      receipt,
-      sequence,
-      memory: memoryOf(call),
-    };
-    this.#recorded += 1;
-    this.#pending += 1;
-    if (this.#pending === 1) enroll("busy", this, true);
+    const receipt = new PendingReceipt(call.messageId);
     if (end) {
-      this.#settle([message], end);
+      this.#refuse(call, receipt, end);
       return receipt;
     }
-
-    log?.(`buffer (${this.#queue.undue}/${flushAt}) ${json}`);
-    const givenUp = this.#queue.offer(message);
+    log?.(`buffer (${this.#queue.undue}/${flushAt}) ${call.json}`);
+    const replaced = this.#queue.offer(call, receipt);
     if (this.#queue.undue === 0) log?.(`exceeded ${flushAt} messages – flushing`);
-    if (givenUp.length > 0) this.#settle(givenUp, QUEUE_FULL);
+    if (replaced) this.#admit(replaced);
+    else this.#refuse(call, receipt, QUEUE_FULL);
     this.#proceed();
     return receipt;
   }
@@ -81,7 +78,7 @@ export class Recorder implements Exiting {
     const release = keepAlive();
     let timer: ScheduledTask | undefined;
     try {
-      const ended = this.#waiters.wait(this.#recorded, this.#pending);
+      const ended = this.#waiters.wait(this.#queue.next, this.#pending);
       const late = new Promise<void>((resolve) => {
         if (deadline !== undefined) timer = this.#after(deadline, resolve);
       });
@@ -147,7 +144,7 @@ export class Recorder implements Exiting {
   /** Flushes at once if enough is queued, else when the interval has passed. */
   #proceed(): void {
     const { clock, flushAfter } = this.#settings;
-    if (this.#queue.hasDue) this.#schedulePump();
+    if (this.#queue.ready > 0) this.#schedulePump();
     if (this.#queue.undue === 0 || this.#timer !== undefined) return;
     const elapsed = clock.now() - this.#lastFlush;
     // An interval in which nothing was queued is over, too. A clock that was set back starts a new one.
@@ -171,9 +168,17 @@ export class Recorder implements Exiting {
     this.#timer = undefined;
   }
 
-  /** A call makes no request itself: the request starts when the caller's code has run (spec 4.2). */
+  /**
+   * A call makes no request itself: the request starts when the caller's code has run (spec 4.2). While another is under
+   * way it waits for more messages, since a request costs as much as some hundred of them.
+   */
   #schedulePump(): void {
+    const { flushAt } = this.#settings;
     if (this.#pumpScheduled) return;
+    if (flushAt > 1 && this.#dispatcher.active > 0 && !this.#queue.fillsRequest) {
+      this.#gathering ??= this.#after(GATHERING, () => this.#pump());
+      return;
+    }
     this.#pumpScheduled = true;
     queueMicrotask(() => {
       this.#pumpScheduled = false;
@@ -183,8 +188,10 @@ export class Recorder implements Exiting {
 
   #pump(): void {
     const { ids, flushAt, maxInFlight } = this.#settings;
+    this.#gathering?.cancel();
+    this.#gathering = undefined;
     try {
-      while (this.#queue.hasDue && this.#dispatcher.active < maxInFlight) {
+      while (this.#queue.ready > 0 && this.#dispatcher.active < maxInFlight) {
         const envelope = createEnvelope(ids());
         const messages = this.#queue.take(
           flushAt === 1 ? 1 : MAX_BATCH_MESSAGES,
@@ -205,34 +212,63 @@ export class Recorder implements Exiting {
     this.#settle(messages, dropped(reason, detail));
   }
 
-  #settleHeld(messages: readonly QueuedMessage[], outcome: Outcome): void {
+  #settleHeld(messages: Messages, outcome: Outcome): void {
     this.#queue.release(messages);
     this.#settle(messages, outcome);
     this.#proceed();
   }
 
-  #settle(messages: readonly QueuedMessage[], outcome: Outcome): void {
-    for (const message of messages) {
-      message.receipt.settle(outcome);
-      this.#ended[outcome.status] += 1;
-      this.#pending -= 1;
-      this.#tell(message, outcome);
-      this.#waiters.ended(message.sequence);
+  /** A message was taken in; those it replaced have ended. */
+  #admit(replaced: Messages): void {
+    this.#pending += 1;
+    if (this.#pending === 1) enroll("busy", this, true);
+    if (replaced.length > 0) this.#settle(replaced, QUEUE_FULL);
+  }
+
+  /** A call ends that was never queued. */
+  #refuse(call: SerializedCall, receipt: PendingReceipt, outcome: Dropped): void {
+    receipt.settle(outcome);
+    this.#ended.dropped += 1;
+    const { messageId, type, json } = call;
+    this.#hookOf(outcome)?.({ messageId, type, json, outcome });
+  }
+
+  #settle(messages: Messages, outcome: Outcome): void {
+    for (const { block, from, to } of messages.spans) block.settle(from, to, outcome);
+    this.#ended[outcome.status] += messages.length;
+    this.#pending -= messages.length;
+    const hook = this.#hookOf(outcome);
+    for (const { block, from, to } of messages.spans) {
+      if (hook) {
+        const read = block.reader();
+        for (let number = from; number < to; number += 1)
+          hook(new QueuedMessage(read, number, outcome as Undelivered["outcome"]));
+      }
+      this.#waiters.ended(from, to);
+      block.free(to - from);
     }
     if (this.#pending === 0) enroll("busy", this, false);
   }
 
-  #tell({ messageId, type, json }: QueuedMessage, outcome: Outcome): void {
-    // The application asked for these drops itself.
-    if (outcome.status === "delivered" || ["disabled", "before-send"].includes(outcome.reason)) return;
+  /** Tells the application of a message that ended so, if it is to be told. */
+  #hookOf(outcome: Outcome): ((told: Undelivered) => void) | undefined {
     const { onDrop, onReject, log } = this.#settings;
-    try {
-      if (outcome.status === "dropped") onDrop?.({ messageId, type, json, outcome });
-      else onReject?.({ messageId, type, json, outcome });
-    } catch (error) {
-      // A hook that throws must not keep the other messages from their outcomes.
-      log?.(`${outcome.status === "dropped" ? "onDrop" : "onReject"} threw: ${String(error)}`);
-    }
+    // The application asked for these drops itself.
+    if (outcome.status === "delivered" || ["disabled", "before-send"].includes(outcome.reason))
+      return undefined;
+    const name = outcome.status === "dropped" ? "onDrop" : "onReject";
+    const hook = (name === "onDrop" ? onDrop : onReject) as ((told: Undelivered) => void) | undefined;
+    return (
+      hook &&
+      ((told) => {
+        try {
+          hook(told);
+        } catch (error) {
+          // A hook that throws must not keep the other messages from their outcomes.
+          log?.(`${name} threw: ${String(error)}`);
+        }
+      })
+    );
   }
 
   #after(milliseconds: number, task: () => void): ScheduledTask {

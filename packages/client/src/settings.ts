@@ -13,6 +13,7 @@ import {
 } from "@countersign/protocol";
 import { createHeaders } from "./envelope.ts";
 import { createLog, createSanitize } from "./log.ts";
+import { MESSAGE_OVERHEAD } from "./message-block.ts";
 import type { AnalyticsOptions } from "./options.ts";
 import type { RetryOptions, RetryPolicy } from "./retry.ts";
 import { fetchTransport } from "./transport.ts";
@@ -39,7 +40,7 @@ type Check = (value: unknown, what: string) => unknown;
 type Checks<Options> = { readonly [Name in keyof Options & string]-?: Check };
 
 /** Memory of the largest call there is: a smaller queue could not take it even when empty. */
-const LARGEST_CALL = 2 * MAX_CALL_BYTES + 256;
+const LARGEST_CALL = MAX_CALL_BYTES + 1 + MESSAGE_OVERHEAD;
 
 /** The longest delay, some 24 days: what timers can take. */
 const LONGEST_DELAY = 2_147_483_647;

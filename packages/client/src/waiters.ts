@@ -20,11 +20,11 @@ export class Waiters {
     });
   }
 
-  /** Tells that the message of this number has ended. */
-  ended(sequence: number): void {
+  /** Tells that the messages from one number to before another have ended. */
+  ended(from: number, to: number): void {
     for (const waiter of this.#waiters) {
-      if (sequence >= waiter.below) continue;
-      waiter.remaining -= 1;
+      if (from >= waiter.below) continue;
+      waiter.remaining -= Math.min(to, waiter.below) - from;
       if (waiter.remaining > 0) continue;
       this.#waiters.delete(waiter);
       waiter.done();

@@ -56,7 +56,7 @@ it.each<[string, unknown, AnalyticsOptions, RegExp]>([
   ["size and flushAt", "K", { size: 1, flushAt: 2 }, /another name for 'flushAt'/],
   ["flushAfter 0", "K", { flushAfter: 0 }, /'flushAfter'/],
   ["flushAfter as text", "K", wrong({ flushAfter: "5s" }), /'flushAfter'.*not "5s"/],
-  ["a queue too small for a call", "K", { maxQueueBytes: 65_791 }, /'maxQueueBytes' must be .* from 65792/],
+  ["a queue too small for a call", "K", { maxQueueBytes: 32_784 }, /'maxQueueBytes' must be .* from 32785/],
   ["an unknown policy", "K", wrong({ whenFull: "block" }), /'whenFull'.*not "block"/],
   ["an endpoint without a scheme", "K", { endpoint: "api.example.com" }, /'endpoint'.*"api.example.com"/],
   ["an ftp endpoint", "K", { endpoint: "ftp://api.example.com" }, /http or https/],

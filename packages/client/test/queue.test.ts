@@ -57,7 +57,7 @@ describe("a full queue", () => {
       maxQueueSize: 1_000,
     });
     const record = (n: number, length: number) => {
-      analytics.identify({ userId: USER_ID, messageId: `m${n}`, traits: { bio: "x".repeat(length) } });
+      analytics.identify({ userId: USER_ID, messageId: `m${n}`, traits: { bio: String(n).repeat(length) } });
     };
     record(0, 10_000);
     await clock.advance(0);
@@ -156,10 +156,62 @@ it("requests in flight are capped, and what piles up goes out together", async (
   service.reply("hang", "hang");
   for (let n = 0; n < 10; n += 1) {
     analytics.track({ userId: USER_ID, event: "E" });
-    await clock.advance(0);
+    // As long as messages wait for others while a request is under way.
+    await clock.advance(50);
   }
   expect(service.requests.map((request) => request.batch.length)).toEqual([2, 2]);
   await clock.advance(61_000);
-  // The two again, as they time out, and the six that waited together in one.
-  expect(service.requests.map((request) => request.batch.length)).toEqual([2, 2, 2, 2, 6]);
+  // The first again when it timed out, the six that waited together in one, and the second again.
+  expect(service.requests.map((request) => request.batch.length)).toEqual([2, 2, 2, 6, 2]);
+});
+
+it("messages wait for others while a request is under way, for 50 ms at most, unless they fill a request", async () => {
+  const { analytics, service, clock } = createBench({ flushAt: 2, requestTimeout: 60_000 });
+  service.replyAlways("hang");
+  const record = (count: number): void => {
+    for (let n = 0; n < count; n += 1) analytics.track({ userId: USER_ID, event: "E" });
+  };
+  const sizes = (): number[] => service.requests.map((request) => request.batch.length);
+  record(2);
+  await clock.advance(0);
+  record(2);
+  await clock.advance(49);
+  record(2);
+  expect(sizes()).toEqual([2]);
+  await clock.advance(1);
+  expect(sizes()).toEqual([2, 4]);
+  record(2_500);
+  await clock.advance(0);
+  expect(sizes()).toEqual([2, 4, 2_500]);
+});
+
+it("what ended is sent as it was recorded, in order, however it was packed meanwhile", async () => {
+  const { analytics, service, clock } = createBench({ maxInFlight: 1 });
+  const texts = [
+    "",
+    "\u0001",
+    '"quoted"',
+    String.raw`back\slash`,
+    "日本",
+    "😀",
+    "\ud800",
+    "a:b,{[",
+    "x".repeat(30_000),
+  ];
+  const sent = Array.from({ length: 3_000 }, (_, n) => {
+    const properties = {
+      text: texts[n % texts.length],
+      n,
+      list: [{ text: `${n}` }, ["text", "text:"]],
+      [`k${n}`]: null,
+    };
+    return { userId: `u${n % 7}`, event: `E${n % 3}`, properties };
+  });
+  service.reply({ status: 400 }, { status: 500 });
+  for (const call of sent) analytics.track(call);
+  const closed = analytics.close();
+  await clock.advance(60_000);
+  expect(await closed).toMatchObject({ delivered: 3_000 });
+  const got = service.messages.map(({ userId, event, properties }) => ({ userId, event, properties }));
+  expect(got).toEqual(JSON.parse(JSON.stringify(sent)));
 });
