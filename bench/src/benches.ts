@@ -10,6 +10,8 @@ import { ingestion } from "./benches/ingestion.ts";
 import { isolation } from "./benches/isolation.ts";
 import { latency } from "./benches/latency.ts";
 import { postgres } from "./benches/postgres.ts";
+import { postgresMillion } from "./benches/postgres-million.ts";
+import { postgresSteady } from "./benches/postgres-steady.ts";
 import { sender } from "./benches/sender.ts";
 import { size } from "./benches/size.ts";
 import { soak } from "./benches/soak.ts";
@@ -24,6 +26,7 @@ export const benches: readonly Bench[] = [
   forged,
   sender,
   postgres,
+  postgresSteady,
   latency,
   backlog,
   capacity,
@@ -34,6 +37,7 @@ export const benches: readonly Bench[] = [
   client,
   size,
   imports,
+  postgresMillion,
   ...curves,
   soak,
 ];

@@ -1,15 +1,13 @@
-import { cpus } from "node:os";
-import { createSender, type Sender } from "@countersign/sender";
-import { postgresStore } from "@countersign/postgres";
 import type { Bench, BenchContext } from "../harness/bench.ts";
 import { alternate } from "../harness/contest.ts";
 import { atLeast, compare, type Row } from "../harness/row.ts";
 import { startChild, withChildren } from "../support/child.ts";
-import { bareLoop, CONNECTIONS, forwarding, openPool } from "../support/forwarders.ts";
-import { SECRET } from "../support/messages.ts";
+import { bareLoop, forwarding, openPool } from "../support/forwarders.ts";
+import { openOnPostgres } from "../support/postgres-sender.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { startRedis } from "../support/redis.ts";
 import { withTemporaryFolder } from "../support/temporary-folder.ts";
+import { twoWorkers } from "./postgres-workers.ts";
 import { bullWorker, postWithUndici } from "./sender.ts";
 
 const MESSAGES = 5_000;
@@ -19,21 +17,9 @@ const BARE = "undici, nothing stored";
 const BULL = "BullMQ worker posting with undici";
 const NO_POSTGRES = "no PostgreSQL server on this machine";
 
-/** Cores with which a second worker can be quicker: one for each process, and two for the database. */
-const CORES_FOR_TWO = 5;
-
-function openSender(database: string, url: string): Promise<Sender> {
-  return createSender({
-    sources: [
-      { name: "bench", destinations: [{ endpoints: [{ url }], secret: SECRET, concurrency: CONNECTIONS }] },
-    ],
-    store: postgresStore({ url: database }),
-  });
-}
-
 async function measured(database: string, url: string, folder: string, rounds: number): Promise<Row[]> {
   const pool = openPool(url);
-  const sender = await openSender(database, url);
+  const sender = await openOnPostgres({ database, endpoint: url });
   const redis = await startRedis(folder);
   const worker = redis && bullWorker(BULL, redis.path, postWithUndici(pool));
   try {
@@ -68,25 +54,21 @@ async function measured(database: string, url: string, folder: string, rounds: n
   }
 }
 
-function twoWorkers(): Row {
-  const target = atLeast(1.6);
-  const skipped = `${cpus().length} cores: both processes, the endpoint and the database need ${CORES_FOR_TWO}`;
-  return { what: "two processes on one PostgreSQL", against: "one process", unit: "msg/s", skipped, target };
-}
-
 function skipped(against: string, target: number): Row {
   return { what: WHAT, against, unit: "msg/s", skipped: NO_POSTGRES, target: atLeast(target) };
 }
 
-async function run({ rounds, progress }: BenchContext): Promise<{ rows: Row[] }> {
+async function run(context: BenchContext): Promise<{ rows: Row[] }> {
+  const { rounds, progress } = context;
   return withChildren([startChild("sink")], async ({ ready }) =>
     withTemporaryFolder(async (folder) => {
       const server = await startPostgres(folder);
-      if (server === undefined) return { rows: [skipped(BARE, 0.25), skipped(BULL, 1.8), twoWorkers()] };
+      if (server === undefined) return { rows: [skipped(BARE, 0.25), skipped(BULL, 1.8)] };
       try {
         progress("sender, PostgreSQL store, against a bare loop and BullMQ");
         const url = `http://127.0.0.1:${ready as number}/`;
-        return { rows: [...(await measured(server.url, url, folder, rounds(ROUNDS))), twoWorkers()] };
+        const rows = await measured(server.url, url, folder, rounds(ROUNDS));
+        return { rows: [...rows, await twoWorkers(server.url, context)] };
       } finally {
         await server.stop();
       }

@@ -50,7 +50,8 @@ export function withBacklog(name: string, path: string, pending: number, message
   };
 }
 
-function turnOver(sender: Sender, pending: number, messages: number): Promise<void> {
+/** Delivers so many, and accepts another whenever one has been delivered, so that as many stay pending. */
+export function turnOver(sender: Sender, pending: number, messages: number): Promise<void> {
   return new Promise((resolve, reject) => {
     let delivered = 0;
     const accept = (): void => void trackOrder(sender, delivered).catch(reject);

@@ -54,7 +54,7 @@ describe.skipIf(server === undefined)(
       const { clock, serve, accept } = await openStore(url.replace(`:${port}/`, `:${proxy.port}/`));
       const consumer = serve(SHOP);
       await clock.advance(0);
-      const cut = proxy.cutBeforeAnswer(["stored", "accept_"], 1);
+      const cut = proxy.cutBeforeAnswer(["missing", "accept_"], 1);
       const accepted = accept("d1").catch((error: unknown) => error);
       // The command is on its way.
       await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));

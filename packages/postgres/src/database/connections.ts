@@ -15,12 +15,11 @@ const AT_ONCE: Readonly<Record<Purpose, number>> = { work: 3, read: 2, control: 
 
 /** A command whose text is the same every time. */
 export interface Statement {
-  /**
-   * Under this name the server keeps it prepared. Empty for one that is asked once, and for one that joins the pending
-   * deliveries: a plan that was made while there were few is no plan for a million.
-   */
+  /** Under this name the server keeps it prepared. Empty for one that is asked once. */
   readonly name: string;
   readonly text: string;
+  /** It is for each of many deliveries, so that a plan of it is kept only on connections with the settings for that. */
+  readonly isForMany?: boolean;
 }
 
 /** Runs commands of one transaction. */
@@ -35,8 +34,13 @@ const TYPES: NonNullable<PostgresQuery["types"]> = {
   getTypeParser: (oid) => (oid === INT8 ? Number : parserOf(oid, "text")),
 };
 
-/** Compiling a plan takes longer than running these commands. */
-const SETUP = "SET jit = off";
+/**
+ * Compiling a plan takes longer than running these commands, and so does planning them. A plan that is kept must be as good
+ * for a million pending deliveries as for the few that there were when it was made: for each that a command names, it asks
+ * the index of the key.
+ */
+const SETUP = `SET jit = off; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
+  SET enable_mergejoin = off; SET enable_bitmapscan = off; SET enable_material = off; SET enable_sort = off; SET enable_memoize = off`;
 
 /** The connections of one process: six at most, and one that listens. */
 export class Connections {
@@ -68,17 +72,13 @@ export class Connections {
   /** Runs one command, in a transaction of its own. */
   query<Row>(
     purpose: Purpose,
-    { name, text }: Statement,
+    { name, text, isForMany = false }: Statement,
     values: readonly unknown[] = [],
   ): Promise<readonly Row[]> {
+    const isKept = name !== "" && (!isForMany || this.#own.length > 0);
     return this.#with(purpose, async (client) => {
       try {
-        return await this.#send<Row>(
-          client,
-          text,
-          values,
-          this.#keepsPrepared && name !== "" ? name : undefined,
-        );
+        return await this.#send<Row>(client, text, values, this.#keepsPrepared && isKept ? name : undefined);
       } catch (error) {
         if (!["26000", "42P05"].includes(sqlStateOf(error) ?? "")) throw error;
         this.#keepsPrepared = false;

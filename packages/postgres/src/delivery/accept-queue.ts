@@ -1,9 +1,9 @@
 import type { Acceptance, Accepted, DueDelivery, NewDelivery, NewMessage } from "@countersign/sender/store";
-import type { Connections } from "../database/connections.ts";
+import type { Connections, Statement } from "../database/connections.ts";
 import { isConflict, isUnknown, sqlStateOf, storeErrorOf } from "../database/postgres-error.ts";
 import { decodeText } from "../database/text.ts";
 import type { DayPartitions } from "../schema/day-partitions.ts";
-import { dayOf, type Names } from "../schema/names.ts";
+import { dayOf, keptStatement, type Names } from "../schema/names.ts";
 import { type AcceptEntry, type AcceptRow, acceptSql, acceptValues } from "../tables/accept-statement.ts";
 import type { Membership } from "../workers/membership.ts";
 import type { Claims } from "./claims.ts";
@@ -47,12 +47,12 @@ interface Offer {
 /** Group commit: what is accepted while a command of its source is under way goes with the next one. */
 export class AcceptQueue {
   readonly #options: AcceptQueueOptions;
-  readonly #sql: string;
+  readonly #statement: Statement;
   readonly #queues = new Map<string, Waiting[]>();
 
   constructor(options: AcceptQueueOptions) {
     this.#options = options;
-    this.#sql = acceptSql(options.names);
+    this.#statement = keptStatement("accept", options.names, acceptSql(options.names));
   }
 
   /** Stores what one source accepts. */
@@ -84,7 +84,8 @@ export class AcceptQueue {
       } catch (error) {
         if (isConflict(error) && attempt < TRIES) continue;
         // One that cannot be stored must not fail the rest.
-        if (group.length > 1 && sqlStateOf(error) !== undefined && !isUnknown(error)) {
+        const isOfOne = error instanceof TypeError || sqlStateOf(error) !== undefined;
+        if (group.length > 1 && isOfOne && !isUnknown(error)) {
           for (const one of group) await this.#store(source, [one]);
         } else {
           for (const { reject } of group) reject(storeErrorOf(error));
@@ -95,7 +96,7 @@ export class AcceptQueue {
   }
 
   async #tryToStore(source: string, group: readonly Waiting[]): Promise<void> {
-    const { connections, partitions, names, claims, dispatcher } = this.#options;
+    const { connections, partitions, claims, dispatcher } = this.#options;
     const membership = this.#options.membership();
     const days = new Set(
       group.flatMap(({ acceptance }) => acceptance.messages.map(({ acceptedAt }) => dayOf(acceptedAt))),
@@ -108,19 +109,22 @@ export class AcceptQueue {
       claims: offers,
     }));
     const [worker, epoch, claim, signal] = [membership.id, membership.epoch, claims.next(), claims.signal];
-    const values = acceptValues(source, entries, { worker, epoch, claim }, group[0]?.acceptance.uniqueForMs);
-    const statement = { name: `accept_${names.channel}`.slice(0, 60), text: this.#sql };
-    const store = async (): Promise<AcceptRow | undefined> =>
-      (await connections.query<AcceptRow>("work", statement, values))[0];
-    let row: AcceptRow | undefined;
-    let claimed: readonly string[] = [];
+    const query = async (): Promise<AcceptRow | undefined> => {
+      const values = acceptValues(
+        source,
+        entries,
+        { worker, epoch, claim },
+        group[0]?.acceptance.uniqueForMs,
+      );
+      return (await connections.query<AcceptRow>("work", this.#statement, values))[0];
+    };
     try {
-      row = await (offers.size > 0 ? claims.during(store) : store());
-      if (!signal.aborted) claimed = row?.claimed ?? [];
-      for (const id of claimed) {
-        const offer = offers.get(decodeText(id));
-        if (offer !== undefined) dispatcher.run(offer.lane, offer.due, worker, claim);
-      }
+      const row = await (offers.size > 0 ? claims.during(query) : query());
+      const missing = new Set((row?.missing ?? []).map(decodeText));
+      const isClaimed = row?.alive === true && !signal.aborted;
+      const taken = new Map([...offers].filter(([id]) => isClaimed && !missing.has(id)));
+      for (const { lane, due } of taken.values()) dispatcher.run(lane, due, worker, claim);
+      this.#answer(source, group, new Set((row?.repeats ?? []).map(decodeText)), missing, taken);
     } catch (error) {
       if (offers.size > 0 && isUnknown(error)) void membership.renew();
       throw error;
@@ -128,7 +132,6 @@ export class AcceptQueue {
       for (const { lane } of offers.values()) lane.reserved -= 1;
       for (const { lane } of offers.values()) lane.checkEmpty();
     }
-    this.#answer(source, group, row, new Set(claimed));
   }
 
   /** Which deliveries are taken as they are stored: those that are next, where there is room. */
@@ -141,7 +144,7 @@ export class AcceptQueue {
         const lane = dispatcher.lane(delivery.destination);
         const message = acceptance.messages[delivery.message];
         if (lane === undefined || message === undefined || ownRepeats.has(message.call)) continue;
-        if (!lane.isNext(message.acceptedAt) || lane.room(dispatcher.shareOf(lane)) === 0) continue;
+        if (!lane.isNext(message.acceptedAt) || lane.roomForNew(dispatcher.shareOf(lane)) === 0) continue;
         lane.reserved += 1;
         offers.set(delivery.id, { lane, due: firstRoundOf(delivery, message) });
       }
@@ -152,20 +155,20 @@ export class AcceptQueue {
   #answer(
     source: string,
     group: readonly Waiting[],
-    row: AcceptRow | undefined,
-    claimed: ReadonlySet<string>,
+    repeated: ReadonlySet<string>,
+    missing: ReadonlySet<string>,
+    taken: ReadonlyMap<string, Offer>,
   ): void {
     const { dispatcher, unclaimed, stored } = this.#options;
-    const repeated = new Set((row?.repeats ?? []).map(decodeText));
-    const isStored = new Set((row?.stored ?? []).map(decodeText));
     const left = new Set<string>();
     const new_: DueDelivery[] = [];
     for (const { acceptance, ownRepeats, resolve } of group) {
       for (const delivery of acceptance.deliveries) {
         const message = acceptance.messages[delivery.message];
-        if (message === undefined || !isStored.has(delivery.id)) continue;
-        new_.push(firstRoundOf(delivery, message));
-        if (!claimed.has(delivery.id)) left.add(delivery.destination);
+        if (message === undefined || missing.has(delivery.id) || ownRepeats.has(message.call)) continue;
+        const offer = taken.get(delivery.id);
+        new_.push(offer?.due ?? firstRoundOf(delivery, message));
+        if (offer === undefined) left.add(delivery.destination);
       }
       resolve({ repeats: repeatsOf(acceptance, ownRepeats, repeated) });
     }

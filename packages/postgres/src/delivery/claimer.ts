@@ -1,9 +1,9 @@
 import type { Clock } from "@countersign/protocol";
 import type { DueDelivery } from "@countersign/sender/store";
-import type { Connections } from "../database/connections.ts";
+import type { Connections, Statement } from "../database/connections.ts";
 import { isUnknown, storeErrorOf } from "../database/postgres-error.ts";
 import { encodeText } from "../database/text.ts";
-import type { Names } from "../schema/names.ts";
+import { keptStatement, type Names } from "../schema/names.ts";
 import { claimSql, type ClaimRow } from "../tables/claim-statement.ts";
 import { type ClaimedRow, dueDeliveryOf } from "../tables/delivery-rows.ts";
 import type { Membership } from "../workers/membership.ts";
@@ -37,12 +37,12 @@ interface Wanted {
 /** Claims what is due for the lanes of each source, one command of a source at a time. */
 export class Claimer {
   readonly #options: ClaimerOptions;
-  readonly #sql: string;
+  readonly #statement: Statement;
   readonly #claiming = new Set<string>();
 
   constructor(options: ClaimerOptions) {
     this.#options = options;
-    this.#sql = claimSql(options.names);
+    this.#statement = keptStatement("claim", options.names, claimSql(options.names));
   }
 
   /** Claims what is due for lanes of this source, where there is room for it. */
@@ -87,13 +87,12 @@ export class Claimer {
   async #ask(source: string, wanted: readonly Wanted[], membership: Membership): Promise<void> {
     const { connections, clock, claims } = this.#options;
     const [worker, claim, signal] = [membership.id, claims.next(), claims.signal];
-    const statement = { name: "", text: this.#sql };
     const destinations = wanted.map(({ lane }) => encodeText(lane.options.destination));
     const rooms = wanted.map(({ room }) => room);
     const now = Math.floor(clock.now());
     const values = [encodeText(source), worker, membership.epoch, claim, destinations, rooms, now];
     try {
-      const rows = await connections.query<ClaimRow>("work", statement, values);
+      const rows = await connections.query<ClaimRow>("work", this.#statement, values);
       // Taken over while it was asked: what was claimed is another worker's.
       if (!signal.aborted) for (const one of wanted) this.#take(one, rows, worker, claim);
     } finally {

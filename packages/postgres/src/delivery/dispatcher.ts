@@ -28,6 +28,7 @@ export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #claimer: Claimer;
   readonly #lanes = new Map<string, Lane>();
+  readonly #memory = { bytes: 0 };
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -43,7 +44,10 @@ export class Dispatcher {
     const { clock } = this.#options;
     const source = destination.slice(0, Math.max(destination.lastIndexOf("/"), 0));
     const wake = ({ options }: Lane): void => this.pump(options.source);
-    const lane = new Lane({ source, destination, concurrency, handler, clock, wake });
+    const lane = new Lane({
+      ...{ source, destination, concurrency, handler, clock, wake, memory: this.#memory },
+      hasOthers: () => this.#options.membership().hasOthers,
+    });
     this.#lanes.set(destination, lane);
     lane.stir();
     this.pump(source);
@@ -62,7 +66,7 @@ export class Dispatcher {
 
   async #stop(lane: Lane): Promise<void> {
     lane.isStopped = true;
-    for (const waiting of lane.waiting.splice(0)) void this.#giveBack(waiting);
+    for (const waiting of lane.takeWaiting()) void this.#giveBack(waiting);
     await lane.stop();
   }
 
@@ -129,14 +133,30 @@ export class Dispatcher {
 
   /** Hands a claimed delivery over as soon as it has a place. */
   run(lane: Lane, due: DueDelivery, worker: string, claim: number): void {
-    const handOver: HandOver = { lane, due, worker, claim, signal: this.#options.claims.signal };
+    const handOver: HandOver = {
+      lane,
+      due,
+      worker,
+      claim,
+      signal: this.#options.claims.signal,
+      since: performance.now(),
+    };
     lane.inFlight.set(due.delivery.id, handOver);
     if (lane.isStopped) {
       void this.#giveBack(handOver);
       return;
     }
-    lane.waiting.push(handOver);
+    lane.wait(handOver);
     this.#startWaiting(lane);
+  }
+
+  /** Gives back what would wait here for too long, while other processes may have a place; returns the destinations. */
+  async giveBackLate(): Promise<readonly string[]> {
+    if (!this.#options.membership().hasOthers) return [];
+    const now = performance.now();
+    const late = [...this.#lanes.values()].flatMap((lane) => lane.takeLate(this.shareOf(lane), now));
+    await Promise.all(late.map((handOver) => this.#giveBack(handOver)));
+    return [...new Set(late.map(({ lane }) => lane.options.destination))];
   }
 
   /** What was claimed and not begun is due as before, for the worker that serves the destination next. */
@@ -146,8 +166,8 @@ export class Dispatcher {
 
   #startWaiting(lane: Lane): void {
     const share = this.shareOf(lane);
-    while (lane.waiting.length > 0 && lane.places(share) > 0) {
-      const next = lane.waiting.shift();
+    while (lane.waiting > 0 && lane.places(share) > 0) {
+      const next = lane.nextWaiting();
       if (next === undefined) return;
       // Another worker has it.
       if (next.signal.aborted) lane.forget(next);

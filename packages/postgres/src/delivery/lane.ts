@@ -10,6 +10,8 @@ export interface HandOver {
   readonly claim: number;
   /** Aborted when the claim is lost. */
   readonly signal: AbortSignal;
+  /** When it was handed over, by `performance.now()`. */
+  readonly since: number;
 }
 
 /** What a lane serves. */
@@ -22,16 +24,24 @@ export interface LaneOptions {
   readonly clock: Clock;
   /** Something falls due. */
   readonly wake: (lane: Lane) => void;
+  /** Whether other processes may have a place for what would wait here. */
+  readonly hasOthers: () => boolean;
+  /** Bytes of the bodies that wait in any lane. */
+  readonly memory: { bytes: number };
 }
 
-/** Attempts that take less, on average, leave time to claim the next deliveries before there is a place for them. */
-const QUICK_MS = 50;
+/** How long a delivery may wait for a place while another process may have one, in milliseconds. */
+const AHEAD_MS = 250;
 
 /** How much of the average the last attempt makes up. */
 const WEIGHT = 0.1;
 
-/** For each place, how many deliveries may be claimed, being settled or waiting for it included. */
-const CLAIMS_FOR_PLACE = 3;
+/** What may wait for a place at most, in a lane and, of bodies, in all lanes: it is in memory. */
+const MOST_AHEAD = 4_000;
+const MOST_BYTES = 64_000_000;
+
+/** Of what may wait, the part that is left when more is claimed: few large commands cost less than many small ones. */
+const LOW_WATER = 0.5;
 
 /** One destination being served: what is under way, and what is known of what is due. */
 export class Lane {
@@ -39,10 +49,10 @@ export class Lane {
   /** Claimed and not settled, by id. */
   readonly inFlight: Map<string, HandOver> = new Map();
   /** Of them, those that wait for a place. */
-  readonly waiting: HandOver[] = [];
+  readonly #waiting: HandOver[] = [];
   /** Of them, those that are being delivered. */
   delivering = 0;
-  #averageMs = 0;
+  #averageMs: number | undefined;
   /** Places for deliveries that are being stored or claimed at this moment. */
   reserved = 0;
   isStopped = false;
@@ -71,12 +81,63 @@ export class Lane {
     this.#stirs += 1;
   }
 
-  /** How many more it may claim. Where attempts are slow, no more than there are places: another worker may have one. */
+  /** How many more it may claim, of those that are stored already: none while enough of them wait. */
   room(share: number): number {
+    const room = this.roomForNew(share);
+    const ahead = this.#ahead(share);
+    return room >= ahead * LOW_WATER ? room : 0;
+  }
+
+  /** How many more it may take as they are stored. What it can begin soon need not be claimed and read back. */
+  roomForNew(share: number): number {
+    const ahead = this.#ahead(share);
+    const places = share - this.delivering - this.#waiting.length - this.reserved;
     const claimed = this.inFlight.size + this.reserved;
-    const places = share - this.delivering - this.waiting.length - this.reserved;
-    const isQuick = this.#averageMs < QUICK_MS;
-    return Math.max(Math.min(isQuick ? places + share : places, share * CLAIMS_FOR_PLACE - claimed), 0);
+    return Math.max(Math.min(places + ahead, share * 2 + ahead - claimed), 0);
+  }
+
+  /** How many may wait for a place: where others deliver, as many as get one in time, by how long attempts take. */
+  #ahead(share: number): number {
+    const { memory, hasOthers } = this.options;
+    if (memory.bytes > MOST_BYTES) return 0;
+    if (!hasOthers()) return MOST_AHEAD;
+    if (this.#averageMs === undefined) return share;
+    const inTime = (share * AHEAD_MS) / Math.max(this.#averageMs, 1) - share;
+    return Math.floor(Math.min(Math.max(inTime, 0), MOST_AHEAD));
+  }
+
+  /** How many wait for a place. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** A delivery waits for a place. */
+  wait(handOver: HandOver): void {
+    this.#waiting.push(handOver);
+    this.options.memory.bytes += handOver.due.body.length;
+  }
+
+  /** The one that has waited for the longest. */
+  nextWaiting(): HandOver | undefined {
+    const next = this.#waiting.shift();
+    if (next !== undefined) this.options.memory.bytes -= next.due.body.length;
+    return next;
+  }
+
+  /** Those that came last and would wait for too long, `now` by `performance.now()`; they wait no more. */
+  takeLate(share: number, now: number): readonly HandOver[] {
+    const [first] = this.#waiting;
+    // Attempts that have not ended yet tell nothing of how long they take.
+    const waitedMs = first === undefined ? 0 : now - first.since;
+    if (waitedMs > AHEAD_MS * 2) this.#averageMs = Math.max(this.#averageMs ?? 0, waitedMs);
+    return this.takeWaiting(this.#ahead(share));
+  }
+
+  /** All that wait but the first `kept`; they wait no more. */
+  takeWaiting(kept = 0): readonly HandOver[] {
+    const taken = this.#waiting.splice(kept);
+    for (const { due } of taken) this.options.memory.bytes -= due.body.length;
+    return taken;
   }
 
   /** How many more it may deliver. */
@@ -86,7 +147,7 @@ export class Lane {
 
   /** An attempt took so long. */
   took(ms: number): void {
-    this.#averageMs += (ms - this.#averageMs) * WEIGHT;
+    this.#averageMs = this.#averageMs === undefined ? ms : this.#averageMs + (ms - this.#averageMs) * WEIGHT;
   }
 
   /** Whether a delivery that is being stored is the next one, so that it may be taken at once. */

@@ -1,11 +1,12 @@
 import type { Clock } from "@countersign/protocol";
 import type { Settlement } from "@countersign/sender/store";
-import type { Connections } from "../database/connections.ts";
+import type { Connections, Statement } from "../database/connections.ts";
 import { isConflict, storeErrorOf } from "../database/postgres-error.ts";
 import { decodeText, encodeText } from "../database/text.ts";
 import type { DayPartitions } from "../schema/day-partitions.ts";
-import type { Names } from "../schema/names.ts";
+import { keptStatement, type Names } from "../schema/names.ts";
 import {
+  carriesBody,
   daysOf,
   logLostSql,
   logLostValues,
@@ -41,24 +42,26 @@ export interface SettlerOptions {
  */
 export class Settler {
   readonly #options: SettlerOptions;
-  readonly #sql: string;
+  readonly #plain: Statement;
+  readonly #carrying: Statement;
   readonly #queues = new Map<string, Waiting[]>();
   readonly #running = new Map<string, Promise<void>>();
   #isClosing = false;
 
   constructor(options: SettlerOptions) {
     this.#options = options;
-    this.#sql = settleSql(options.names);
+    this.#plain = keptStatement("settle", options.names, settleSql(options.names, false));
+    this.#carrying = keptStatement("carry", options.names, settleSql(options.names, true));
   }
 
   /** Resolves to whether it was stored; false when the claim was lost. */
   settle(handOver: HandOver, settlement: Settlement): Promise<boolean> {
-    const { id, source } = handOver.due.delivery;
+    const { id, source, acceptedAt } = handOver.due.delivery;
     const now = Math.floor(this.#options.clock.now());
     return new Promise((done) => {
       const queue = this.#queues.get(source) ?? [];
       this.#queues.set(source, queue);
-      queue.push({ id, claim: handOver.claim, settlement, now, handOver, done });
+      queue.push({ id, claim: handOver.claim, settlement, acceptedAt, now, handOver, done });
       if (!this.#running.has(source)) this.#running.set(source, this.#run(source, queue));
     });
   }
@@ -99,16 +102,13 @@ export class Settler {
     try {
       const days = daysOf(entries);
       if (!partitions.has(days)) await partitions.ensure(days);
-      const statement = { name: "", text: this.#sql };
-      const rows = await connections.query<{ id: string }>(
-        "work",
-        statement,
-        settleValues(source, worker, entries),
-      );
-      const stored = new Set(rows.map(({ id }) => decodeText(id)));
-      const others = entries.filter(({ id }) => !stored.has(id));
-      const before = others.length === 0 ? stored : await this.#storedBefore(source, worker, others);
-      for (const { id, done } of entries) done(stored.has(id) || before.has(id));
+      const statement = entries.some(carriesBody) ? this.#carrying : this.#plain;
+      const values = settleValues(source, worker, entries);
+      const rows = await connections.query<{ id: string }>("work", statement, values);
+      const refused = new Set(rows.map(({ id }) => decodeText(id)));
+      const others = entries.filter(({ id }) => refused.has(id));
+      const before = others.length === 0 ? refused : await this.#storedBefore(source, worker, others);
+      for (const { id, done } of entries) done(!refused.has(id) || before.has(id));
       return true;
     } catch (error) {
       if (!isConflict(error)) failed(storeErrorOf(error));

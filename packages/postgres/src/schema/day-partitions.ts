@@ -101,7 +101,9 @@ export class DayPartitions {
 
   /** Messages of a day are needed for as long as a delivery of that day is pending. */
   async #dropUnused(days: readonly number[]): Promise<void> {
-    const text = inSchema(this.#names, "SELECT min(accepted_at) AS at FROM $.delivery");
+    const oldest = (claimed: string): string =>
+      `(SELECT min(accepted_at) FROM $.delivery WHERE worker IS ${claimed})`;
+    const text = inSchema(this.#names, `SELECT least(${oldest("NULL")}, ${oldest("NOT NULL")}) AS at`);
     const [row] = await this.#connections.query<{ at: number | null }>("control", { name: "oldest", text });
     const unused = days.filter((day) => row?.at == null || row.at >= startOfDay(day + 1));
     await this.#drop("message", unused);

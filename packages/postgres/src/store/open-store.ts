@@ -236,6 +236,7 @@ export class OpenStore {
   readonly #beaten = ({ settings }: HeartbeatRow): void => {
     if (settings !== null) this.#options.settings.heard(settings);
     this.#maintenance.run().catch(this.#options.context.failed);
+    void this.dispatcher.giveBackLate().then((late) => this.#tellStirred(late.map(withSource)));
     const every = this.bulletin.hears ? PEEK_MS : PEEK_WITHOUT_NOTICES_MS;
     if (performance.now() - this.#peekedAt < every) return;
     this.#peekedAt = performance.now();
@@ -247,4 +248,9 @@ export class OpenStore {
     const { unsafe } = this.membership;
     if (unsafe !== undefined) throw new StoreError("ERR_STORE_FAILED", unsafe);
   }
+}
+
+/** A destination, after the source that it begins with. */
+function withSource(destination: string): readonly [string, string] {
+  return [destination.slice(0, destination.lastIndexOf("/")), destination];
 }

@@ -1,4 +1,6 @@
 import type { Acceptance, NewCall, NewMessage } from "@countersign/sender/store";
+import { Columns } from "../database/columns.ts";
+import type { Element, ElementType } from "../database/binary-array.ts";
 import { encodeOptional, encodeText } from "../database/text.ts";
 import { dayOf, inSchema, type Names } from "../schema/names.ts";
 
@@ -18,15 +20,23 @@ export interface Claimant {
   readonly claim: number;
 }
 
-/** What the statement answers. */
+/** What the statement answers: only what is out of the ordinary, since answers are read one character after another. */
 export interface AcceptRow {
   /** Keys of calls that are repeats. */
   readonly repeats: readonly string[] | null;
-  /** Ids of the deliveries that were stored. */
-  readonly stored: readonly string[] | null;
-  /** Ids of the deliveries that were claimed. */
-  readonly claimed: readonly string[] | null;
+  /** Ids of the deliveries that were left out. */
+  readonly missing: readonly string[] | null;
+  /** Whether those that were to be claimed, and were stored, are claimed: the worker's epoch is not over. */
+  readonly alive: boolean;
 }
+
+const TYPES = {
+  seen: ["text", "text", "bigint"],
+  messages: ["text", "text", "integer", "bytea"],
+  deliveries: ["text", "text", "text", "text", "text", "text", "text", "bigint", "bool"],
+  skipped: ["text", "text", "text", "text", "text", "text", "bigint", "text"],
+  counted: ["text", "text"],
+} as const satisfies Record<string, readonly ElementType[]>;
 
 const COLUMNS = [
   "id",
@@ -66,7 +76,7 @@ export function acceptSql(names: Names): string {
       FROM unnest($13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::bigint[], $21::boolean[])
         AS d (${COLUMNS.join(", ")}) LEFT JOIN alive AS a ON true
       WHERE d.message IS NULL OR d.message IN (SELECT id FROM new_message)
-      RETURNING id, destination, worker),
+      RETURNING id, destination),
     new_skipped AS (
       INSERT INTO $.skipped (source, id, message_id, type, identity, event, accepted_at, reason)
       SELECT $1, k.id, k.message_id, k.type, k.identity, k.event, k.accepted_at, k.reason
@@ -86,8 +96,8 @@ export function acceptSql(names: Names): string {
       SELECT $1, destination, -1, $2, count(*) FROM new_delivery GROUP BY destination ORDER BY destination
       ON CONFLICT (source, destination, day, writer) DO UPDATE SET pending = t.pending + excluded.pending)
     SELECT (SELECT array_agg(key) FROM given WHERE key IS NOT NULL AND key NOT IN (SELECT key FROM fresh)) AS repeats,
-      (SELECT array_agg(id) FROM new_delivery) AS stored,
-      (SELECT array_agg(id) FROM new_delivery WHERE worker IS NOT NULL) AS claimed`,
+      (SELECT array_agg(id) FROM unnest($13::text[]) AS d (id) WHERE id NOT IN (SELECT id FROM new_delivery)) AS missing,
+      EXISTS (SELECT FROM alive) AS alive`,
   );
 }
 
@@ -113,11 +123,11 @@ interface CallReference {
 /** Gathers the columns of several acceptances. */
 class AcceptColumns {
   readonly #isUnique: boolean;
-  readonly #keys = columnsOf(3);
-  readonly #messages = columnsOf(4);
-  readonly #deliveries = columnsOf(9);
-  readonly #skipped = columnsOf(8);
-  readonly #counted = columnsOf(2);
+  readonly #keys = new Columns(TYPES.seen);
+  readonly #messages = new Columns(TYPES.messages);
+  readonly #deliveries = new Columns(TYPES.deliveries);
+  readonly #skipped = new Columns(TYPES.skipped);
+  readonly #counted = new Columns(TYPES.counted);
 
   constructor(isUnique: boolean) {
     this.#isUnique = isUnique;
@@ -134,15 +144,15 @@ class AcceptColumns {
       const id = firstOf[position];
       const key = references[message.call]?.key ?? null;
       if (id === undefined || ownRepeats.has(message.call)) return;
-      push(this.#messages, [id, key, dayOf(message.acceptedAt), message.body]);
+      this.#messages.add([id, key, dayOf(message.acceptedAt), message.body]);
     });
     for (const { id, destination, message: position } of deliveries) {
       const message = messages[position];
       if (message === undefined) throw new TypeError("A delivery names no message.");
       if (ownRepeats.has(message.call)) continue;
-      push(this.#deliveries, [
+      this.#deliveries.add([
         encodeText(id),
-        firstOf[position],
+        firstOf[position] ?? null,
         encodeText(destination),
         ...infoOf(message),
         claims.has(id),
@@ -151,18 +161,20 @@ class AcceptColumns {
   }
 
   values(): unknown[] {
-    return [this.#keys, this.#messages, this.#deliveries, this.#skipped, this.#counted].flat();
+    return [this.#keys, this.#messages, this.#deliveries, this.#skipped, this.#counted].flatMap((columns) =>
+      columns.values(),
+    );
   }
 
   #call(call: NewCall, message: string | undefined, isOwnRepeat: boolean): CallReference {
     const ref = message ?? encodeOptional(call.skipped?.id);
     const key = this.#isUnique ? encodeOptional(call.key) : null;
     if (isOwnRepeat) return { key, ref };
-    if (key !== null) push(this.#keys, [key, ref ?? `call ${call.messageId}`, call.acceptedAt]);
+    if (key !== null) this.#keys.add([key, ref ?? `call ${call.messageId}`, call.acceptedAt]);
     if (call.skipped !== undefined) {
-      push(this.#skipped, [encodeText(call.skipped.id), key, ...infoOf(call), call.skipped.reason]);
+      this.#skipped.add([encodeText(call.skipped.id), key, ...infoOf(call), call.skipped.reason]);
     }
-    if (call.counted) push(this.#counted, [ref, key]);
+    if (call.counted) this.#counted.add([ref, key]);
     return { key, ref };
   }
 }
@@ -186,15 +198,7 @@ function firstByCall(
   return first;
 }
 
-function infoOf(of: NewCall | NewMessage): readonly unknown[] {
+function infoOf(of: NewCall | NewMessage): readonly Element[] {
   const { messageId, type, identity, event, acceptedAt } = of;
   return [encodeText(messageId), type, encodeText(identity), encodeOptional(event), acceptedAt];
-}
-
-function columnsOf(count: number): unknown[][] {
-  return Array.from({ length: count }, () => []);
-}
-
-function push(columns: unknown[][], row: readonly unknown[]): void {
-  row.forEach((value, index) => columns[index]?.push(value));
 }

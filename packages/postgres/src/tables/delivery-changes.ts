@@ -149,7 +149,9 @@ const REMOVE = `WITH gone AS (
   bodies AS (
     DELETE FROM $.message AS m USING gone AS g
     WHERE m.source = g.source AND m.id = g.message AND m.day = g.message_day
-      AND NOT EXISTS (SELECT FROM $.delivery AS d WHERE d.message_id = g.message_id AND d.source = g.source AND d.message = g.message)
+      AND NOT EXISTS (SELECT FROM $.delivery AS d WHERE d.message_id = g.message_id AND d.source = g.source AND d.message = g.message
+        AND d.worker IS NULL)
+      AND NOT EXISTS (SELECT FROM $.delivery AS d WHERE d.worker IS NOT NULL AND d.source = g.source AND d.message = g.message)
       AND NOT EXISTS (SELECT FROM $.ended AS e WHERE e.message_id = g.message_id AND e.source = g.source AND e.message = g.message
         AND NOT (e.id = ANY ($2::text[])))),
   tallied AS (

@@ -105,7 +105,10 @@ export class DeliveryLog {
     return this.#query(text, values.list);
   }
 
-  /** One question for each table, and for each column that is searched: each then has an index that answers it in order. */
+  /**
+   * One question for each table, and for each column that is searched: each then has an index that answers it in order. Those
+   * that are claimed have none, and are few.
+   */
   #parts(
     filter: DeliveryFilter,
     values: Values,
@@ -119,7 +122,8 @@ export class DeliveryLog {
       [...all, ...more, search].join(" AND ");
     const parts: string[] = [];
     if (withPending && (states === undefined || states.includes("pending"))) {
-      parts.push(...searches.map((search) => write("delivery", PENDING, where([], search))));
+      for (const claimed of ["worker IS NULL", "worker IS NOT NULL"])
+        parts.push(...searches.map((search) => write("delivery", PENDING, where([claimed], search))));
     }
     const ended = states?.filter((state): state is DeliveryState => state !== "pending");
     if (ended === undefined || ended.length > 0) {

@@ -1,4 +1,6 @@
 import type { Settlement } from "@countersign/sender/store";
+import { Columns } from "../database/columns.ts";
+import type { Element } from "../database/binary-array.ts";
 import { encodeText } from "../database/text.ts";
 import { dayOf, inSchema, type Names } from "../schema/names.ts";
 import { roundColumnsOf } from "./delivery-rows.ts";
@@ -9,25 +11,42 @@ export interface SettleEntry {
   /** The number of the claim. */
   readonly claim: number;
   readonly settlement: Settlement;
+  /** When it was accepted, in milliseconds since 1970. */
+  readonly acceptedAt: number;
   /** When it is stored, in milliseconds since 1970. */
   readonly now: number;
 }
+
+const STANDS = ["text", "bigint", "text", "bigint", "bigint", "integer", "text"] as const;
+const ROUND = ["integer", "text", "text", "integer", "text", "text", "integer"] as const;
 
 const GIVEN = `unnest($3::text[], $4::bigint[], $5::text[], $6::bigint[], $7::bigint[], $8::int[], $9::text[], $10::int[],
     $11::text[], $12::text[], $13::int[], $14::text[], $15::text[], $16::int[])
   AS s (id, claim, state, due_at, ended_at, rounds, progress, attempts, last, outcome, status, endpoint, log, day)`;
 
+/** A body that is needed for longer than those of its day: it moves with the delivery that ends. */
+const CARRIED = `carried AS (
+      INSERT INTO $.message (source, id, day, body)
+      SELECT DISTINCT m.source, m.id, g.day, m.body FROM gone AS g
+        JOIN $.message AS m ON m.source = g.source AND m.id = g.message AND m.day = g.message_day
+      WHERE g.day > g.message_day + 1 ON CONFLICT DO NOTHING),`;
+
 /**
- * Stores settlements of one source. What is settled must still be claimed by this worker, with this claim: what another
- * has taken over is not touched, and not in the answer. A delivery that has ended moves to the partition of its day.
+ * Stores settlements of one source, and answers the ids of those that are refused: what is settled must still be claimed by
+ * this worker, with this claim; what another has taken over is not touched. A delivery that has ended moves to the partition
+ * of its day.
+ *
+ * No index must be asked for the worker, whose claims are many: hence IS TRUE.
+ *
+ * @param carries - Whether one of them needs its body carried along: see {@link carriesBody}.
  */
-export function settleSql(names: Names): string {
+export function settleSql(names: Names, carries: boolean): string {
   return inSchema(
     names,
     `WITH s AS (
       SELECT s.*, k.place FROM ${GIVEN} CROSS JOIN LATERAL (
         SELECT d.ctid AS place, d.worker, d.claim FROM $.delivery AS d WHERE d.source = $1 AND d.id = s.id FOR UPDATE) AS k
-      WHERE k.worker = $2 AND k.claim = s.claim),
+      WHERE (k.worker = $2) IS TRUE AND k.claim = s.claim),
     gone AS (
       DELETE FROM $.delivery AS d USING s WHERE d.ctid = s.place AND s.state <> 'pending'
       RETURNING d.source, d.id, d.destination, d.message, d.message_day, d.message_id, d.type, d.identity, d.event, d.accepted_at,
@@ -35,11 +54,7 @@ export function settleSql(names: Names): string {
         coalesce(s.outcome, d.last_outcome) AS outcome, CASE WHEN s.last IS NULL THEN d.last_status ELSE s.status END AS status,
         coalesce(s.endpoint, d.last_endpoint) AS endpoint, d.resend_of, $2 || ':' || s.claim AS settled,
         s.day, s.state, s.ended_at, s.log),
-    carried AS (
-      INSERT INTO $.message (source, id, day, body)
-      SELECT DISTINCT m.source, m.id, g.day, m.body FROM gone AS g
-        JOIN $.message AS m ON m.source = g.source AND m.id = g.message AND m.day = g.message_day
-      WHERE g.day > g.message_day + 1 ON CONFLICT DO NOTHING),
+    ${carries ? CARRIED : ""}
     moved AS (
       INSERT INTO $.ended (source, id, destination, message, message_day, message_id, type, identity, event, accepted_at,
         rounds, attempts, last, last_outcome, last_status, last_endpoint, resend_of, settled, day, state, ended_at, log)
@@ -64,17 +79,20 @@ export function settleSql(names: Names): string {
       GROUP BY destination, day ORDER BY destination, day
       ON CONFLICT (source, destination, day, writer) DO UPDATE SET pending = t.pending + excluded.pending,
         delivered = t.delivered + excluded.delivered, failed = t.failed + excluded.failed, expired = t.expired + excluded.expired)
-    SELECT id FROM gone UNION ALL SELECT id FROM postponed`,
+    SELECT id FROM unnest($3::text[]) AS g (id) WHERE id NOT IN (SELECT id FROM s)`,
   );
 }
 
 /** The values of {@link settleSql}. */
 export function settleValues(source: string, worker: string, entries: readonly SettleEntry[]): unknown[] {
-  const columns: unknown[][] = Array.from({ length: 14 }, () => []);
-  for (const entry of entries) {
-    rowOf(entry).forEach((value, index) => columns[index]?.push(value));
-  }
-  return [encodeText(source), worker, ...columns];
+  const columns = new Columns([...STANDS, ...ROUND]);
+  for (const entry of entries) columns.add(rowOf(entry));
+  return [encodeText(source), worker, ...columns.values()];
+}
+
+/** Whether a body would go with its day before the delivery that ends does. */
+export function carriesBody({ settlement, acceptedAt }: SettleEntry): boolean {
+  return settlement.state !== "pending" && dayOf(settlement.endedAt) > dayOf(acceptedAt) + 1;
 }
 
 /** The days that rows of these settlements fall on. */
@@ -86,7 +104,7 @@ function dayOfEntry({ settlement, now }: SettleEntry): number {
   return dayOf(settlement.state === "pending" ? now : settlement.endedAt);
 }
 
-function rowOf(entry: SettleEntry): readonly unknown[] {
+function rowOf(entry: SettleEntry): readonly Element[] {
   const { id, claim, settlement, now } = entry;
   const { attempts, last, outcome, status, endpoint, log } = roundColumnsOf(settlement);
   const stands =

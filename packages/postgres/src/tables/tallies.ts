@@ -15,9 +15,9 @@ interface CountRow {
 
 /** Each worker counts in rows of its own, with the change that it counts; the sum is exact, whatever the number of rows. */
 const COUNTS = `WITH claimed AS MATERIALIZED (
-    SELECT destination, min(due_at) AS due_at FROM $.delivery WHERE worker IS NOT NULL GROUP BY destination)
-  SELECT t.*, (SELECT d.accepted_at FROM $.delivery AS d WHERE d.destination = t.destination
-      ORDER BY d.accepted_at, d.id LIMIT 1) AS oldest,
+    SELECT destination, min(due_at) AS due_at, min(accepted_at) AS accepted_at FROM $.delivery WHERE worker IS NOT NULL GROUP BY destination)
+  SELECT t.*, least(c.accepted_at, (SELECT d.accepted_at FROM $.delivery AS d WHERE d.destination = t.destination AND d.worker IS NULL
+      ORDER BY d.accepted_at, d.id LIMIT 1)) AS oldest,
     least(c.due_at, (SELECT d.due_at FROM $.delivery AS d WHERE d.destination = t.destination AND d.worker IS NULL
       ORDER BY d.due_at, d.id LIMIT 1)) AS next_due
   FROM (SELECT destination, sum(pending)::bigint AS pending, sum(delivered)::bigint AS delivered, sum(failed)::bigint AS failed,
