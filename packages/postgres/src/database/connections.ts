@@ -39,7 +39,7 @@ const TYPES: NonNullable<PostgresQuery["types"]> = {
  * for a million pending deliveries as for the few that there were when it was made: for each that a command names, it asks
  * the index of the key.
  */
-const SETUP = `SET jit = off; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
+export const SETUP = `SET jit = off; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
   SET enable_mergejoin = off; SET enable_bitmapscan = off; SET enable_material = off; SET enable_sort = off; SET enable_memoize = off`;
 
 /** The connections of one process: six at most, and one that listens. */

@@ -13,6 +13,9 @@ import type { Lane } from "./lane.ts";
 /** Deliveries claimed with one command: their bodies are in memory. */
 const MOST_AT_ONCE = 500;
 
+/** Lanes that one command claims for. */
+const LANES_AT_ONCE = 250;
+
 /** What a claimer needs of the store. */
 export interface ClaimerOptions {
   readonly connections: Connections;
@@ -39,6 +42,8 @@ export class Claimer {
   readonly #options: ClaimerOptions;
   readonly #statement: Statement;
   readonly #claiming = new Set<string>();
+  /** Where the next command begins, of more lanes than it claims for. */
+  #turn = 0;
 
   constructor(options: ClaimerOptions) {
     this.#options = options;
@@ -52,17 +57,19 @@ export class Claimer {
     if (wanted.length > 0) void this.#claim(source, wanted);
   }
 
+  /** Lanes with room, in turn, and an equal part of what one command claims for each. */
   #wanted(source: string): readonly Wanted[] {
-    const wanted: Wanted[] = [];
-    let left = MOST_AT_ONCE;
+    const open: Wanted[] = [];
     for (const lane of this.#options.lanes()) {
-      if (lane.options.source !== source || lane.isDrained || lane.isStopped || left === 0) continue;
-      const room = Math.min(lane.room(this.#options.shareOf(lane)), left);
-      if (room === 0) continue;
-      left -= room;
-      wanted.push({ lane, room, stirs: lane.stirs });
+      if (lane.options.source !== source || lane.isDrained || lane.isStopped) continue;
+      const room = lane.room(this.#options.shareOf(lane));
+      if (room > 0) open.push({ lane, room, stirs: lane.stirs });
     }
-    return wanted;
+    const first = open.length > LANES_AT_ONCE ? this.#turn % open.length : 0;
+    const wanted = [...open.slice(first), ...open.slice(0, first)].slice(0, LANES_AT_ONCE);
+    this.#turn = first + wanted.length;
+    const most = Math.ceil(MOST_AT_ONCE / wanted.length);
+    return wanted.map(({ lane, room, stirs }) => ({ lane, room: Math.min(room, most), stirs }));
   }
 
   async #claim(source: string, wanted: readonly Wanted[]): Promise<void> {

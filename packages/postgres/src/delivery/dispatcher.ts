@@ -45,7 +45,13 @@ export class Dispatcher {
     const source = destination.slice(0, Math.max(destination.lastIndexOf("/"), 0));
     const wake = ({ options }: Lane): void => this.pump(options.source);
     const lane = new Lane({
-      ...{ source, destination, concurrency, handler, clock, wake, memory: this.#memory },
+      source,
+      destination,
+      concurrency,
+      handler,
+      clock,
+      wake,
+      memory: this.#memory,
       hasOthers: () => this.#options.membership().hasOthers,
     });
     this.#lanes.set(destination, lane);

@@ -9,6 +9,10 @@ const LOCK_WAIT = "500ms";
 
 const DAY_NAME = /_(-?\d+)$/;
 
+/** By two indexes: of those that wait, and of those that are claimed. */
+const OLDEST = `SELECT least((SELECT min(accepted_at) FROM $.delivery WHERE worker IS NULL),
+  (SELECT min(accepted_at) FROM $.delivery WHERE worker IS NOT NULL)) AS at`;
+
 /** The partitions of the tables that have one for each day. Removing a day removes its files, whatever they hold. */
 export class DayPartitions {
   readonly #connections: Connections;
@@ -101,9 +105,7 @@ export class DayPartitions {
 
   /** Messages of a day are needed for as long as a delivery of that day is pending. */
   async #dropUnused(days: readonly number[]): Promise<void> {
-    const oldest = (claimed: string): string =>
-      `(SELECT min(accepted_at) FROM $.delivery WHERE worker IS ${claimed})`;
-    const text = inSchema(this.#names, `SELECT least(${oldest("NULL")}, ${oldest("NOT NULL")}) AS at`);
+    const text = inSchema(this.#names, OLDEST);
     const [row] = await this.#connections.query<{ at: number | null }>("control", { name: "oldest", text });
     const unused = days.filter((day) => row?.at == null || row.at >= startOfDay(day + 1));
     await this.#drop("message", unused);
