@@ -7,7 +7,12 @@ const report = process.env["VITEST_REPORT"];
 export default defineConfig({
   test: {
     reporters: report === undefined ? ["default"] : ["default", ["json", { outputFile: report }]],
-    projects: ["packages/*/vitest.config.ts", "tests/vitest.config.ts", "bench/vitest.config.ts"],
+    projects: [
+      "packages/*/vitest.config.ts",
+      "packages/postgres/test/sender/vitest.config.ts",
+      "tests/vitest.config.ts",
+      "bench/vitest.config.ts",
+    ],
     coverage: { provider: "v8", include: ["packages/*/src/**"] },
   },
 });

@@ -44,11 +44,13 @@ describe.skipIf(server === undefined)(
     it.each([3_600_000, -3_600_000])(
       "claims and accepts nothing while its clock is %i ms off, and says so",
       async (clockOffsetMs) => {
-        const { account, reason, code, delivered } = await wrongClock(place(), clockOffsetMs);
+        const { account, reason, code, delivered, retriedAfterMs } = await wrongClock(place(), clockOffsetMs);
         expect(account).toMatchObject({ delivered: 29, failed: 0, expired: 0, pending: 1, repeats: 0 });
         expect(reason).toContain("The clock of this machine is 3600.");
         expect(code).toBe("ERR_STORE_FAILED");
         expect(delivered).toBe(0);
+        // Half of the shortest delay, which is random.
+        expect(retriedAfterMs ?? 2_500).toBeGreaterThanOrEqual(2_500);
       },
     );
 

@@ -11,6 +11,8 @@ export interface WrongClock {
   readonly code: string | undefined;
   /** Deliveries that it made. */
   readonly delivered: number;
+  /** The time from the first attempt to the second of the message that waits, in milliseconds; undefined before that. */
+  readonly retriedAfterMs: number | undefined;
 }
 
 /** The clock of one of two processes is off. One message waits for its next try, which is not to come early. */
@@ -27,5 +29,9 @@ export async function wrongClock(place: Place, clockOffsetMs: number): Promise<W
   const account = await untilSettled(place, accepted, tally, 1);
   const delivered = wrong.told("delivered").length;
   for (const node of [right, wrong]) await node.close();
-  return { account, reason, code: refused?.code, delivered };
+  const [first = 0, second] = tally.arrivals.get("m0") ?? [];
+  const retriedAfterMs = second === undefined ? undefined : second - first;
+  // Tries of the one that waits are no repeats.
+  const repeats = account.repeats - (tally.arrivals.get("m0") ?? [0]).slice(1).length;
+  return { account: { ...account, repeats }, reason, code: refused?.code, delivered, retriedAfterMs };
 }

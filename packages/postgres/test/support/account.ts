@@ -23,6 +23,9 @@ export interface Place {
 
 type Counts = Pick<Account, "pending" | "delivered" | "failed" | "expired">;
 
+/** Generous: it only ends a test that would wait for ever. */
+const ARRIVES_WITHIN_MS = 200_000;
+
 /** Reads what the store has counted, and counts its rows, with one command. */
 async function countsOf({ url, schema }: Place): Promise<readonly [Counts, Counts]> {
   const state = (name: string): string => `count(*) FILTER (WHERE state = '${name}')::int AS ${name}`;
@@ -63,7 +66,13 @@ export async function untilSettled(
   tally: Pick<Tally, "arrivals">,
   pending = 0,
 ): Promise<Account> {
-  await until("everything accepted arrived", () => [...accepted].every((id) => tally.arrivals.has(id)));
+  const hasArrived = (id: string): boolean => tally.arrivals.has(id);
+  await until("everything accepted arrived", () => [...accepted].every(hasArrived), ARRIVES_WITHIN_MS).catch(
+    async (error: unknown) => {
+      print(await accountOf(place, accepted, tally));
+      throw error;
+    },
+  );
   const isSettled = async (): Promise<boolean> => {
     const [told] = await countsOf(place).catch(() => []);
     return told !== undefined && told.pending <= pending;

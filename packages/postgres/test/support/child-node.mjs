@@ -34,8 +34,7 @@ const database =
         source === "app" ? "other" : "main",
       );
 /** Makes calls of one messageId repeats of each other, as a server does, and tells the parent what the store tells the sender. */
-const store = {
-  ...database,
+const changes = {
   open: (context) => {
     const stateChanged = (state) => {
       process.send?.({ kind: "state", ...state });
@@ -59,6 +58,12 @@ const store = {
     });
   },
 };
+const store = new Proxy(database, {
+  get(target, name) {
+    const value = changes[name] ?? target[name];
+    return typeof value === "function" ? value.bind(target) : value;
+  },
+});
 const destinations = [{ name: "main", concurrency, endpoints: [{ url: to }] }];
 const sender = await createSender({
   sources: ["shop", ...(other === undefined ? [] : ["app"])].map((name) => ({ name, destinations })),
