@@ -9,6 +9,7 @@ import { blocksOf, documents, read, root, sources, type Block } from "./support/
 /** What each kind of block is held to. A block of any other kind would be checked by nothing. */
 const CHECKED_BY: Readonly<Record<string, string>> = {
   ts: "doc-examples.test.ts compiles it",
+  js: "tests/hosts runs it",
   sh: "this file checks each command",
   console: "this file checks each command",
   yaml: "this file parses it",
@@ -58,7 +59,8 @@ describe("a block of commands", () => {
         ? names.filter((name) => !name.startsWith("-")).map((name) => ({ at, name }))
         : [],
     );
-    const known = knownPackages();
+    // What only tests/hosts installs, by these very lines.
+    const known = new Set([...knownPackages(), "jest", "ts-jest", "@jest/globals"]);
     expect(installed.length).toBeGreaterThan(30);
     expect(installed.filter(({ name }) => !known.has(name.replace(/(?<=.)@[^/]+$/, "")))).toEqual([]);
   });
@@ -67,7 +69,7 @@ describe("a block of commands", () => {
     const shell =
       "apt-get bash cd countersign curl docker echo git kill mkdir node npm npx openssl pnpm printf";
     // Of the hosts that guides are about: tests/hosts runs them.
-    const hosts = "bun deno functions-framework next wrangler";
+    const hosts = "bun deno functions-framework jest next vitest wrangler";
     const tools = new Set([...shell.split(" "), ...hosts.split(" "), "source"]);
     const others = lines().filter(({ words }) => !tools.has(words[0] ?? ""));
     expect(others.map(({ at, words }) => `${at}: ${words.join(" ")}`)).toEqual([]);

@@ -65,7 +65,7 @@ async function startHost(
 }
 
 /** Every audit passes but those that are named, which fail. */
-async function expectCertified(
+export async function expectCertified(
   command: string,
   running: Running,
   failing: readonly string[] = [],

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { inject } from "vitest";
@@ -21,6 +21,7 @@ export interface Project {
   runToStatus(line: string): Promise<{ readonly status: number | null; readonly printed: string }>;
   /** Starts a command line of a page that listens on a port. */
   start(line: string, port: number, environment?: NodeJS.ProcessEnv): Promise<Running>;
+  read(file: string): Promise<string>;
   write(file: string, text: string): Promise<void>;
   /** Type-checks what is there, strictly, and compiles it beside its sources. */
   compile(): Promise<void>;
@@ -44,6 +45,7 @@ export async function createProject(manager: Manager): Promise<Project> {
         folder,
         environment: { ...options.environment, ...added },
       }),
+    read: (file) => readFile(join(folder, file), "utf8"),
     async write(file, text) {
       await mkdir(dirname(join(folder, file)), { recursive: true });
       await writeFile(join(folder, file), text);

@@ -1,0 +1,106 @@
+import { describe, expect, it } from "vitest";
+import { expectCertified } from "./support/certify-host.ts";
+import { commandsIn, readPage } from "./support/page.ts";
+import { createProject, follow, MANAGERS, type Manager, type Project } from "./support/project.ts";
+import { freePort } from "./support/run.ts";
+
+const START = "docs/start/index.md";
+const PAGE = "docs/guides/testing.md";
+const TYPES = "npm install --save-dev @types/node";
+const TEST = "test/webhooks.test.ts";
+
+interface Runner {
+  /** The section of the page. */
+  readonly section: string;
+  /** What the section says to import from, in place of vitest. */
+  readonly from?: string;
+  /** Whether the app is in CommonJS. */
+  readonly isCommonJs?: boolean;
+  /** Tests that pass. */
+  readonly passed: RegExp;
+}
+
+const RUNNERS: readonly Runner[] = [
+  { section: "In Vitest", passed: /Tests +3 passed \(3\)/ },
+  { section: "In Jest, with ES modules", from: "@jest/globals", passed: /Tests: +3 passed, 3 total/ },
+  {
+    section: "In Jest, with CommonJS",
+    from: "@jest/globals",
+    isCommonJs: true,
+    passed: /Tests: +3 passed, 3 total/,
+  },
+  { section: "In node:test", from: "node:test", passed: /^# pass 3$/m },
+  { section: "A forged request, without a sender", passed: /Tests +2 passed \(2\)/ },
+];
+
+/** The app of the start page, and the test of the runner's section. */
+async function prepare(manager: Manager, { section, from, isCommonJs }: Runner): Promise<Project> {
+  const project = await createProject(manager);
+  if (isCommonJs === true) await project.run("npm pkg delete type");
+  await project.run(TYPES);
+  await follow(
+    project,
+    readPage(START, "express").filter((block) => block.section === "1. Verify"),
+  );
+  const blocks = readPage(PAGE);
+  await follow(
+    project,
+    blocks.filter((block) => block.section === section),
+  );
+  if (from !== undefined) {
+    const test = blocks.find(({ file }) => file === TEST);
+    await project.write(TEST, (test?.code ?? "").replace('from "vitest"', `from "${from}"`));
+  }
+  return project;
+}
+
+/** The command that the section ends with. */
+function commandOf({ section }: Runner): string {
+  return commandsIn(readPage(PAGE).filter((block) => block.section === section)).at(-1) ?? "";
+}
+
+describe.each(RUNNERS)("$section", (runner) => {
+  it.each(MANAGERS)(
+    `passes as ${PAGE} shows it, installed with %s, and the receiver is certified`,
+    async (manager) => {
+      const project = await prepare(manager, runner);
+      if (runner.from === "node:test") await project.compile();
+      expect(await project.run(commandOf(runner))).toMatch(runner.passed);
+      await project.compile();
+      const port = await freePort();
+      const withPort = (text: string): string => text.replaceAll("3000", String(port));
+      await project.write("src/server.js", withPort(await project.read("src/server.js")));
+      const running = await project.start("node src/server.js", port);
+      const command = commandsIn(readPage(START)).at(-1) ?? "";
+      await expectCertified(withPort(command), running).finally(() => running.stop());
+    },
+  );
+});
+
+describe("In node:test, with a test that fails", () => {
+  it("ends within 5 s of what a run takes that passes, with the reason", async () => {
+    const runner = RUNNERS.find(({ from }) => from === "node:test");
+    if (runner === undefined) throw new Error("There is no section about node:test.");
+    const project = await prepare("pnpm", runner);
+    await project.compile();
+    const time = async (): Promise<readonly [ms: number, status: number | null, printed: string]> => {
+      const begun = performance.now();
+      const { status, printed } = await project.runToStatus(commandOf(runner));
+      return [performance.now() - begun, status, printed];
+    };
+    const [passing, passed] = await time();
+    const file = TEST.replace(/ts$/, "js");
+    const text = await project.read(file);
+    // Expects what does not happen, and closes the sender only where the test does not get to.
+    await project.write(
+      file,
+      text
+        .replace("expect(forged).failed();", "expect(forged).delivered();\n  await sender.close();")
+        .replace(/^afterEach.*$/m, ""),
+    );
+    const [failing, failed, printed] = await time();
+    expect({ passed, failed }).toEqual({ passed: 0, failed: 1 });
+    expect(printed).toContain("to be delivered");
+    expect(failing - passing).toBeLessThan(5_000);
+  });
+});
