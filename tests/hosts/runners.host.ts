@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { expectCertified } from "./support/certify-host.ts";
 import { commandsIn, readPage } from "./support/page.ts";
 import { createProject, follow, MANAGERS, type Manager, type Project } from "./support/project.ts";
@@ -72,7 +72,8 @@ describe.each(RUNNERS)("$section", (runner) => {
       await project.write("src/server.js", withPort(await project.read("src/server.js")));
       const running = await project.start("node src/server.js", port);
       const command = commandsIn(readPage(START)).at(-1) ?? "";
-      await expectCertified(withPort(command), running).finally(() => running.stop());
+      onTestFinished(() => running.stop());
+      await expectCertified(withPort(command), running);
     },
   );
 });
