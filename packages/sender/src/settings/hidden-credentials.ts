@@ -47,19 +47,18 @@ export function credentialsOf({
  * The attempt as it may be kept: the values of static headers are hidden in what was sent, and every credential in what came
  * back, since an endpoint may answer with what it was sent.
  */
-export function withoutCredentials(attempt: Attempt, { texts, headers }: Credentials): Attempt {
-  const { message, response, requestHeaders = {}, responseHeaders } = attempt;
-  const sent = Object.keys(requestHeaders).filter((name) =>
-    headers.get(attempt.endpoint)?.has(name.toLowerCase()),
-  );
-  if (texts.length === 0 && sent.length === 0) return attempt;
+export function withoutCredentials(attempt: Attempt, credentials: Credentials): Attempt {
+  const { message, response, requestHeaders, responseHeaders } = attempt;
+  const { texts } = credentials;
+  const sent = sentCredentials(attempt, credentials);
+  if (sent.length === 0 && !mayShow(attempt, texts)) return attempt;
   const hide = (text: string): string =>
     texts.reduce((shown, credential) => shown.replaceAll(credential, HIDDEN), text);
   return {
     ...attempt,
     message: message && hide(message),
     response: response && withoutStart(hide(response), texts),
-    requestHeaders: attempt.requestHeaders && {
+    requestHeaders: requestHeaders && {
       ...requestHeaders,
       ...Object.fromEntries(sent.map((name) => [name, HIDDEN])),
     },
@@ -67,6 +66,31 @@ export function withoutCredentials(attempt: Attempt, { texts, headers }: Credent
       responseHeaders &&
       Object.fromEntries(Object.entries(responseHeaders).map(([name, value]) => [name, hide(value)])),
   };
+}
+
+/** Names of the headers that were sent and whose values are hidden. */
+function sentCredentials(
+  { endpoint, requestHeaders = {} }: Attempt,
+  { headers }: Credentials,
+): readonly string[] {
+  const hidden = headers.get(endpoint);
+  if (hidden === undefined || hidden.size === 0) return [];
+  return Object.keys(requestHeaders).filter((name) => hidden.has(name.toLowerCase()));
+}
+
+/** Whether a credential, or the start of one, may be in what came back: of almost all attempts it is not. */
+function mayShow(
+  { message = "", response, responseHeaders = {} }: Attempt,
+  credentials: readonly string[],
+): boolean {
+  if (response.length >= SHORTEST_CUT) return credentials.length > 0;
+  for (const credential of credentials) {
+    if (message.includes(credential) || response.includes(credential)) return true;
+    for (const name of Object.keys(responseHeaders)) {
+      if (responseHeaders[name]?.includes(credential)) return true;
+    }
+  }
+  return false;
 }
 
 /** A long response is kept up to a limit, which may have cut a credential in two. */

@@ -29,10 +29,12 @@ export class AcceptanceWriter {
   /** A transaction begins. An earlier one may have failed. */
   readonly begin = (): void => {
     this.#usage.clear();
+    this.#table.begin();
   };
 
   /** The transaction is about to be committed. */
   readonly finish = (): void => {
+    this.#table.write();
     this.#profiles.addUsage(this.#usage);
   };
 
@@ -44,7 +46,7 @@ export class AcceptanceWriter {
     const sharing = messages.map(() => 0);
     for (const { message } of deliveries) sharing[message] = (sharing[message] ?? 0) + 1;
     const bodies = messages.map(({ body, call }, position) =>
-      left.has(call) || sharing[position] === 0 ? undefined : this.#table.insertMessage(body),
+      left.has(call) || sharing[position] === 0 ? undefined : this.#table.addMessage(body),
     );
     const stored: DueRow[] = [];
     for (const delivery of deliveries) {
@@ -53,7 +55,7 @@ export class AcceptanceWriter {
       const body = bodies[delivery.message];
       if (body === undefined) continue;
       const isShared = (sharing[delivery.message] ?? 0) > 1;
-      const seq = this.#table.insertDelivery(delivery, body, message, isShared);
+      const seq = this.#table.addDelivery(delivery, body, message, isShared);
       stored.push({ seq, due: firstRoundOf(delivery, message) });
     }
     if (traits !== undefined) this.#profiles.changeTraits(traits);

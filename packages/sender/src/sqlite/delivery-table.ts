@@ -1,9 +1,8 @@
 import type Database from "libsql";
-import type { Attempt } from "../delivery/attempt.ts";
-import type { DeliveryProgress, DueDelivery, Settlement } from "../delivery/delivery.ts";
+import type { DeliveryProgress, DueDelivery } from "../delivery/delivery.ts";
 import type { NewDelivery, NewMessage, NewMessageContent } from "../store/delivery-store.ts";
+import { BulkInsert } from "./bulk-insert.ts";
 import { type DeliveryRow, dueDeliveryOf, SELECT_DELIVERIES } from "./delivery-rows.ts";
-import type { RoomLeft } from "./file-room.ts";
 
 type Statement = Database.Statement;
 
@@ -27,20 +26,13 @@ export interface Repetition {
   readonly message?: NewMessageContent | undefined;
 }
 
-/** Columns of an attempt, which a row of `delivery` has for the last one and a row of `attempt` for the others. */
-const ATTEMPT_COLUMNS = `round, endpoint, started_at, duration_ms, outcome, status, code, problem, fault,
-  response, is_cut, request_headers, response_headers`;
-
-const SET_ATTEMPT = ATTEMPT_COLUMNS.split(",")
-  .map((column) => `${column.trim()} = ?`)
-  .join(", ");
-
-const NO_ATTEMPT: readonly null[] = ATTEMPT_COLUMNS.split(",").map(() => null);
-
-/** The statements that accepting, claiming and settling run: prepared once. */
+/** The statements that accepting and claiming run: prepared once. */
 export class DeliveryTable {
-  readonly #insertMessage: Statement;
-  readonly #insertDelivery: Statement;
+  readonly #messages: BulkInsert;
+  readonly #deliveries: BulkInsert;
+  /** One process owns the file, so it knows which positions are free. */
+  #lastMessage: number;
+  #lastDelivery: number;
   readonly #share: Statement;
   readonly #repeat: Statement;
   readonly #repeatChanged: Statement;
@@ -48,35 +40,33 @@ export class DeliveryTable {
   readonly #nextDue: Statement;
   readonly #waiting: Statement;
   readonly #hasten: Statement;
-  readonly #end: Statement;
-  readonly #endAttempted: Statement;
-  readonly #postpone: Statement;
-  readonly #postponeAttempted: Statement;
-  readonly #insertAttempt: Statement;
-  readonly #moveAttempt: Statement;
-  readonly #deleteAttempts: Statement;
 
   constructor(db: Database.Database) {
-    // A delivery has these columns; older versions had them here.
-    this.#insertMessage = db.prepare(
-      "INSERT INTO message (message_id, type, source, identity, body) VALUES ('', '', '', '', ?)",
+    // A delivery has the other columns; older versions had them here.
+    this.#messages = new BulkInsert(
+      db,
+      "INSERT INTO message (seq, message_id, type, source, identity, body)",
+      "(?1, '', '', '', '', ?2)",
     );
-    this.#insertDelivery = db.prepare(
-      `INSERT INTO delivery (id, message, destination, state, accepted_at, due_at,
-         message_id, type, source, identity, event, is_shared)
-       VALUES (?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?)`,
+    this.#deliveries = new BulkInsert(
+      db,
+      `INSERT INTO delivery (seq, id, message, destination, state, accepted_at, due_at,
+         message_id, type, source, identity, event, is_shared)`,
+      "(?1, ?2, ?3, ?4, 'pending', ?5, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     );
+    this.#lastMessage = lastOf(db, "message");
+    this.#lastDelivery = lastOf(db, "delivery");
     this.#share = db.prepare("UPDATE delivery SET is_shared = 1 WHERE id = ?");
     this.#repeat = db.prepare(
-      `INSERT INTO delivery (id, message, destination, state, accepted_at, due_at,
+      `INSERT INTO delivery (seq, id, message, destination, state, accepted_at, due_at,
          message_id, type, source, identity, event, is_shared, resend_of)
-       SELECT ?, message, destination, 'pending', ?, ?, message_id, type, source, identity, event, 1, id
+       SELECT ?, ?, message, destination, 'pending', ?, ?, message_id, type, source, identity, event, 1, id
        FROM delivery WHERE id = ?`,
     );
     this.#repeatChanged = db.prepare(
-      `INSERT INTO delivery (id, message, destination, state, accepted_at, due_at,
+      `INSERT INTO delivery (seq, id, message, destination, state, accepted_at, due_at,
          message_id, type, source, identity, event, resend_of)
-       SELECT ?, ?, destination, 'pending', ?, ?, ?, ?, source, ?, ?, id FROM delivery WHERE id = ?`,
+       SELECT ?, ?, ?, destination, 'pending', ?, ?, ?, ?, source, ?, ?, id FROM delivery WHERE id = ?`,
     );
     // Found with the index delivery_due only, so that its cost does not depend on how many are pending.
     this.#due = db.prepare(
@@ -92,66 +82,72 @@ export class DeliveryTable {
       "SELECT seq, destination, progress FROM delivery WHERE id = ? AND state = 'pending'",
     );
     this.#hasten = db.prepare("UPDATE delivery SET due_at = ?, progress = ? WHERE seq = ?");
-    const end = "state = ?, ended_at = ?, due_at = NULL, rounds = rounds + 1, progress = '{}'";
-    const postpone = "due_at = ?, rounds = ?, progress = ?";
-    const attempted = `attempts = attempts + ?, ${SET_ATTEMPT}`;
-    this.#end = db.prepare(`UPDATE delivery SET ${end} WHERE seq = ?`);
-    this.#endAttempted = db.prepare(`UPDATE delivery SET ${end}, ${attempted} WHERE seq = ?`);
-    this.#postpone = db.prepare(`UPDATE delivery SET ${postpone} WHERE seq = ?`);
-    this.#postponeAttempted = db.prepare(`UPDATE delivery SET ${postpone}, ${attempted} WHERE seq = ?`);
-    this.#insertAttempt = db.prepare(
-      `INSERT INTO attempt (delivery, ${ATTEMPT_COLUMNS}) VALUES (?, ${NO_ATTEMPT.map(() => "?").join(", ")})`,
-    );
-    this.#moveAttempt = db.prepare(
-      `INSERT INTO attempt (delivery, ${ATTEMPT_COLUMNS}) SELECT seq, ${ATTEMPT_COLUMNS} FROM delivery
-       WHERE seq = ? AND endpoint IS NOT NULL`,
-    );
-    this.#deleteAttempts = db.prepare("DELETE FROM attempt WHERE delivery = ?");
   }
 
-  /** Stores the body of a message; returns its position. */
-  insertMessage(body: Uint8Array): number {
-    return Number(this.#insertMessage.run([body]).lastInsertRowid);
+  /** A transaction begins; what an earlier one gathered failed with it. */
+  begin(): void {
+    this.#messages.clear();
+    this.#deliveries.clear();
+  }
+
+  /** Inserts the messages and deliveries that were added. */
+  write(): void {
+    this.#messages.write();
+    this.#deliveries.write();
+  }
+
+  /** Adds the body of a message, for `write()`; returns its position. */
+  addMessage(body: Uint8Array): number {
+    this.#lastMessage += 1;
+    this.#messages.add(this.#lastMessage, body);
+    return this.#lastMessage;
   }
 
   /**
-   * Stores a delivery of a stored message; returns its position.
+   * Adds a delivery of a message, for `write()`; returns its position.
    *
    * @param isShared whether the message has other deliveries
    */
-  insertDelivery(
+  addDelivery(
     { id, destination }: NewDelivery,
     body: number,
     message: NewMessage,
     isShared: boolean,
   ): number {
     const { acceptedAt, messageId, type, source, identity, event = null } = message;
-    const run = this.#insertDelivery.run([
+    this.#lastDelivery += 1;
+    const seq = this.#lastDelivery;
+    const shared = isShared ? 1 : 0;
+    this.#deliveries.add(
+      seq,
       id,
       body,
       destination,
-      acceptedAt,
       acceptedAt,
       messageId,
       type,
       source,
       identity,
       event,
-      isShared ? 1 : 0,
-    ]);
-    return Number(run.lastInsertRowid);
+      shared,
+    );
+    return seq;
   }
 
   /** Stores another delivery of the message of `id`, or of another one; returns false if the store does not have `id`. */
   repeat(id: string, { id: nextId, acceptedAt, message }: Repetition): boolean {
+    this.write();
+    this.#lastDelivery += 1;
+    const seq = this.#lastDelivery;
     if (message === undefined) {
-      if (this.#repeat.run([nextId, acceptedAt, acceptedAt, id]).changes === 0) return false;
+      if (this.#repeat.run([seq, nextId, acceptedAt, acceptedAt, id]).changes === 0) return false;
       this.#share.run([id]);
       return true;
     }
     const { messageId, type, identity, event = null, body } = message;
     const about = [messageId, type, identity, event];
-    const values = [nextId, this.insertMessage(body), acceptedAt, acceptedAt, ...about, id];
+    const values = [seq, nextId, this.addMessage(body), acceptedAt, acceptedAt, ...about, id];
+    this.write();
     return this.#repeatChanged.run(values).changes > 0;
   }
 
@@ -178,53 +174,10 @@ export class DeliveryTable {
     const endpoints = Object.entries(progress).map(([url, { rejected }]) => [url, { rejected }]);
     this.#hasten.run([dueAt, JSON.stringify(Object.fromEntries(endpoints)), seq]);
   }
-
-  /**
-   * Records the result of a round. Without room, the attempts of this delivery are dropped: its result matters more than
-   * its log.
-   */
-  settle(seq: number, due: DueDelivery, settlement: Settlement, room: RoomLeft): void {
-    const { attempts } = settlement;
-    const last = attempts.at(-1);
-    let logged: readonly (string | number | null)[] = [];
-    if (room === "none") {
-      this.#deleteAttempts.run([seq]);
-      logged = [attempts.length, ...NO_ATTEMPT];
-    } else if (last !== undefined) {
-      // Those of earlier rounds come first. A delivery of which nothing is known has none.
-      if (due.rounds > 0 || Object.keys(due.progress).length > 0) this.#moveAttempt.run([seq]);
-      for (const attempt of attempts.slice(0, -1)) this.#insertAttempt.run([seq, ...valuesOf(attempt)]);
-      logged = [attempts.length, ...valuesOf(last)];
-    }
-    if (settlement.state === "pending") {
-      const statement = logged.length === 0 ? this.#postpone : this.#postponeAttempted;
-      const { dueAt, rounds, progress } = settlement;
-      statement.run([dueAt, rounds, JSON.stringify(progress), ...logged, seq]);
-    } else {
-      const statement = logged.length === 0 ? this.#end : this.#endAttempted;
-      statement.run([settlement.state, settlement.endedAt, ...logged, seq]);
-    }
-  }
 }
 
-function valuesOf(attempt: Attempt): readonly (string | number | null)[] {
-  return [
-    attempt.round,
-    attempt.endpoint,
-    attempt.startedAt,
-    attempt.durationMs,
-    attempt.outcome,
-    attempt.status ?? null,
-    attempt.code ?? null,
-    attempt.message ?? null,
-    attempt.fault ?? null,
-    attempt.response,
-    attempt.cut === true ? 1 : null,
-    headersText(attempt.requestHeaders),
-    headersText(attempt.responseHeaders),
-  ];
-}
-
-function headersText(headers: Readonly<Record<string, string>> | undefined): string | null {
-  return headers === undefined ? null : JSON.stringify(headers);
+/** The position of a table's last row. */
+function lastOf(db: Database.Database, table: string): number {
+  const row = db.prepare(`SELECT max(seq) AS seq FROM ${table}`).get([]) as { readonly seq: number | null };
+  return row.seq ?? 0;
 }

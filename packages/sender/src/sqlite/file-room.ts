@@ -1,5 +1,7 @@
 import type Database from "libsql";
 import { StoreError } from "../store/store-error.ts";
+import type { DeliveryCount } from "./delivery-counter.ts";
+import type { Retention } from "./retention.ts";
 
 /** SQLite's, unless a file says otherwise. */
 const PAGE_BYTES = 4096;
@@ -34,6 +36,17 @@ export class FileRoom {
     const share = Array.isArray(row) ? Number(row[0]) / this.#maxPages : 0;
     if (share <= SHARE_OF_CALLS) return "ample";
     return share <= SHARE_OF_LOG ? "short" : "none";
+  }
+
+  /** Has what ended first removed until there is room or nothing more to remove; returns what deliveries were removed. */
+  make(retention: Retention): readonly DeliveryCount[] {
+    const removed: DeliveryCount[] = [];
+    while (this.left() !== "ample") {
+      const few = retention.removeOldest();
+      if (few === undefined) break;
+      removed.push(...few);
+    }
+    return removed;
   }
 
   /** @throws StoreError when calls have filled their part */

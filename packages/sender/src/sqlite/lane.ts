@@ -19,8 +19,8 @@ export interface LaneOptions {
   readonly clock: Clock;
   /** For deliveries that are due and wait for a place. */
   readonly memory: Memory;
-  /** Has `pump` called in the next turn of the event loop, when the connection of a delivery that has ended is free. */
-  readonly pumpSoon: () => void;
+  /** Has `free` called in the next turn of the event loop, when the connection of a delivery that has ended is free. */
+  readonly freeSoon: () => void;
   /** Stores a settlement: calls `committed`, then `stir` if it is due again, then `pump`; or `failed`. */
   readonly settle: (row: DueRow, settlement: Settlement, outcome: SettleOutcome) => void;
   readonly failed: (error: Error) => void;
@@ -42,9 +42,11 @@ interface SettleOutcome {
  */
 export class Lane implements Consumer {
   readonly #options: LaneOptions;
+  /** What was handed over and is not settled in the table. */
   readonly #claimed = new Set<number>();
-  /** Has ended, which is not stored yet. Takes no place. */
-  readonly #ending = new Set<number>();
+  /** How many places are taken, and how many of them are about to be free: those of deliveries that have ended. */
+  #taken = 0;
+  #ended = 0;
   #ahead: DueRow[] = [];
   #wake: { readonly at: number; readonly task: ScheduledTask } | undefined;
   #stopped = false;
@@ -72,13 +74,20 @@ export class Lane implements Consumer {
 
   /** Whether a delivery was handed over and is not settled yet. */
   isClaimed(seq: number): boolean {
-    return this.#claimed.has(seq) || this.#ending.has(seq);
+    return this.#claimed.has(seq);
   }
 
   /** The table has something due at a time, or due later, that this lane does not know of. */
   stir(dueAt: number): void {
     this.#isDrained = false;
     if (this.#lastAt() >= dueAt) this.#forgetAhead();
+  }
+
+  /** Gives the places of deliveries that have ended to others. */
+  free(): void {
+    this.#taken -= this.#ended;
+    this.#ended = 0;
+    this.pump();
   }
 
   /** Claims what is due and has room. */
@@ -99,7 +108,7 @@ export class Lane implements Consumer {
     this.#wakeAt(undefined);
     this.#forgetAhead();
     for (const resume of this.#pauses) resume();
-    if (this.#isBusy()) await new Promise<void>((resolve) => this.#whenEmpty.push(resolve));
+    if (this.#claimed.size > 0) await new Promise<void>((resolve) => this.#whenEmpty.push(resolve));
   }
 
   /** Reads what fits, and as much again, so that the table is not asked for each. */
@@ -108,7 +117,7 @@ export class Lane implements Consumer {
     try {
       const now = clock.now();
       const room = this.#room();
-      const rows = table.due(destination, now, room + concurrency, [...this.#claimed, ...this.#ending]);
+      const rows = table.due(destination, now, room + concurrency, this.#claimed);
       const waiting = rows.slice(room);
       const remembered = waiting.findIndex((row) => !memory.take(row));
       this.#ahead = remembered === -1 ? waiting : waiting.slice(0, remembered);
@@ -123,31 +132,32 @@ export class Lane implements Consumer {
 
   async #run(row: DueRow): Promise<void> {
     this.#claimed.add(row.seq);
+    this.#taken += 1;
     const release = this.#options.clock.hold();
     const settlement = await this.#options.handler.deliver(row.due, NEVER_LOST);
-    if (settlement.state !== "pending") {
+    const hasEnded = settlement.state !== "pending";
+    if (hasEnded) {
       // The next one need not wait until this is stored. One that is due again keeps its place: it may be the next.
-      this.#claimed.delete(row.seq);
-      this.#ending.add(row.seq);
-      this.#options.pumpSoon();
+      this.#ended += 1;
+      this.#options.freeSoon();
     }
-    this.#settle(row, settlement, release);
+    this.#settle(row, settlement, !hasEnded, release);
   }
 
   /**
    * A settlement that cannot be stored is stored later: to deliver again instead would repeat the message for as long
    * as the disk is full. Until then it keeps a place, so that a store in trouble is given no more work.
    */
-  #settle(row: DueRow, settlement: Settlement, release: () => void): void {
+  #settle(row: DueRow, settlement: Settlement, hasPlace: boolean, release: () => void): void {
     const { seq, due } = row;
     const done = (): void => {
-      this.#ending.delete(seq);
       this.#claimed.delete(seq);
+      if (hasPlace) this.#taken -= 1;
     };
     // After the whole commit: a virtual clock may move on only when the lane waits for what is due next.
     const finish = (): void => {
       release();
-      if (!this.#isBusy()) for (const resolve of this.#whenEmpty.splice(0)) resolve();
+      if (this.#claimed.size === 0) for (const resolve of this.#whenEmpty.splice(0)) resolve();
     };
     this.#options.settle(row, settlement, {
       isLast: this.#stopped,
@@ -169,21 +179,18 @@ export class Lane implements Consumer {
   #settleLater(row: DueRow, settlement: Settlement): void {
     const { clock } = this.#options;
     this.#claimed.add(row.seq);
+    this.#taken += 1;
     const resume = (): void => {
       task.cancel();
       this.#pauses.delete(resume);
-      this.#settle(row, settlement, clock.hold());
+      this.#settle(row, settlement, true, clock.hold());
     };
     const task = clock.schedule(clock.now() + RECOVERY_MS, resume);
     this.#pauses.add(resume);
   }
 
   #room(): number {
-    return this.#options.concurrency - this.#claimed.size;
-  }
-
-  #isBusy(): boolean {
-    return this.#claimed.size + this.#ending.size > 0;
+    return this.#options.concurrency - this.#taken;
   }
 
   #lastAt(): number {

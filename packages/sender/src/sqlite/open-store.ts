@@ -1,5 +1,5 @@
 import type Database from "libsql";
-import { type Delivery, type DeliveryInfo, type DeliverySummary, END_STATES } from "../delivery/delivery.ts";
+import { type Delivery, type DeliverySummary, END_STATES } from "../delivery/delivery.ts";
 import { type DeliveryFilter, valuesOf } from "../delivery/delivery-filter.ts";
 import type { SkippedCall, SkippedFilter } from "../delivery/skipped-call.ts";
 import type {
@@ -18,15 +18,13 @@ import { DeliveryLog } from "./delivery-log.ts";
 import { DeliverySearch } from "./delivery-search.ts";
 import { DeliveryTable, type Repetition } from "./delivery-table.ts";
 import { FileRoom } from "./file-room.ts";
-import { Lane, type LaneOptions } from "./lane.ts";
-import { Memory } from "./memory.ts";
+import type { LaneOptions } from "./lane.ts";
+import { Lanes } from "./lanes.ts";
 import { ProfileTable } from "./profile-table.ts";
 import { Retention, totalOf } from "./retention.ts";
+import { SettlementTable } from "./settlement-table.ts";
 import { isRepeatedId } from "./sqlite-error.ts";
 import { type Write, WriteQueue } from "./write-queue.ts";
-
-/** How much of what is due and waits for a place is kept in memory, by all destinations together. */
-const MEMORY_BYTES = 16 * 1024 * 1024;
 
 /** What an open store works with. */
 export interface OpenStoreOptions {
@@ -43,6 +41,7 @@ export class OpenStore {
   readonly #db: Database.Database;
   readonly #options: OpenStoreOptions;
   readonly #table: DeliveryTable;
+  readonly #settlements: SettlementTable;
   readonly #calls: CallTable;
   readonly #writer: AcceptanceWriter;
   readonly #log: DeliveryLog;
@@ -53,16 +52,13 @@ export class OpenStore {
   /** Undefined: the file may grow without limit. */
   readonly #room: FileRoom | undefined;
   readonly #writes: WriteQueue;
-  readonly #lanes = new Map<string, Lane>();
-  readonly #memory = new Memory(MEMORY_BYTES);
-  /** Destinations with something new, or a free place, since they were last asked. */
-  readonly #stirred = new Set<string>();
-  #pumping: NodeJS.Immediate | undefined;
+  readonly #lanes: Lanes;
 
   constructor(db: Database.Database, options: OpenStoreOptions) {
     this.#db = db;
     this.#options = options;
     this.#table = new DeliveryTable(db);
+    this.#settlements = new SettlementTable(db);
     this.#calls = new CallTable(db);
     this.#profiles = new ProfileTable(db);
     this.#writer = new AcceptanceWriter(this.#table, this.#calls, this.#profiles);
@@ -78,34 +74,34 @@ export class OpenStore {
       flushed: this.#flushed,
       stateChanged: context.stateChanged,
     });
+    this.#lanes = new Lanes({ table: this.#table, context, settle: this.#settle });
   }
 
-  async accept(acceptance: Acceptance): Promise<Accepted> {
+  accept(acceptance: Acceptance): Promise<Accepted> {
     let removed: readonly DeliveryCount[] = [];
     let written: WrittenAcceptance = NOTHING_WRITTEN;
     if (acceptance.uniqueForMs !== undefined) this.#retention.keepKeysFor(acceptance.uniqueForMs);
-    const run = (): void => {
-      written = NOTHING_WRITTEN;
-      written = this.#writer.write(acceptance);
-      if (this.#room === undefined) return;
-      removed = this.#makeRoom(this.#room);
-      this.#room.assertRoom();
-    };
-    const committed = (): void => {
-      for (const row of written.stored) {
-        const { delivery } = row.due;
-        this.#added(delivery);
-        this.#lanes.get(delivery.destination)?.offer(row);
-      }
-      if (removed.length > 0) this.#counter.forget(removed);
-    };
-    try {
-      await this.#writes.add(run, committed);
-    } catch (error) {
-      // It is accepted for the second time.
-      if (!isRepeatedId(error)) throw error;
-    }
-    return written;
+    return new Promise((resolve, reject) => {
+      this.#writes.add({
+        run: () => {
+          written = this.#writer.write(acceptance);
+          if (this.#room !== undefined) removed = this.#fit(this.#room);
+        },
+        committed: () => {
+          for (const row of written.stored) {
+            this.#counter.added(row.due.delivery);
+            this.#lanes.offer(row);
+          }
+          if (removed.length > 0) this.#counter.forget(removed);
+          resolve(written);
+        },
+        failed(error) {
+          // What has a known id is accepted for the second time.
+          if (isRepeatedId(error)) resolve(NOTHING_WRITTEN);
+          else reject(error);
+        },
+      });
+    });
   }
 
   async repeat(id: string, next: Repetition): Promise<boolean> {
@@ -116,10 +112,10 @@ export class OpenStore {
     let found = false;
     const committed = (): void => {
       if (!found) return;
-      this.#added({ destination, type });
-      this.#lanes.get(destination)?.stir(next.acceptedAt);
+      this.#counter.added({ destination, type });
+      this.#lanes.stir(destination, next.acceptedAt);
     };
-    await this.#writes.add(() => {
+    await this.#written(() => {
       found = this.#table.repeat(id, next);
     }, committed);
     return found;
@@ -131,15 +127,12 @@ export class OpenStore {
     const run = (): void => {
       const waiting = this.#table.waiting(id);
       destination = undefined;
-      if (waiting === undefined || this.#lanes.get(waiting.destination)?.isClaimed(waiting.seq) === true)
-        return;
+      if (waiting === undefined || this.#lanes.isClaimed(waiting.destination, waiting.seq)) return;
       ({ destination } = waiting);
       this.#table.hasten(waiting, now);
     };
-    await this.#writes.add(run, () => {
-      if (destination === undefined) return;
-      this.#lanes.get(destination)?.stir(now);
-      this.#stirred.add(destination);
+    await this.#written(run, () => {
+      if (destination !== undefined) this.#lanes.stir(destination, now);
     });
     return destination !== undefined;
   }
@@ -152,34 +145,12 @@ export class OpenStore {
     const run = (): void => {
       removed = this.#retention.removeById(found.map(({ id }) => id));
     };
-    if (found.length > 0) await this.#writes.add(run, () => this.#counter.forget(removed));
+    if (found.length > 0) await this.#written(run, () => this.#counter.forget(removed));
     return totalOf(removed);
   }
 
   consume(destination: string, concurrency: number, handler: DeliveryHandler): Consumer {
-    const { clock, failed } = this.#options.context;
-    const lane = new Lane({
-      destination,
-      concurrency,
-      handler,
-      table: this.#table,
-      clock,
-      memory: this.#memory,
-      failed,
-      settle: this.#settle,
-      pumpSoon: () => {
-        this.#stirred.add(destination);
-        this.#pumping ??= setImmediate(this.#pump);
-      },
-    });
-    this.#lanes.set(destination, lane);
-    lane.pump();
-    return {
-      stop: async () => {
-        if (this.#lanes.get(destination) === lane) this.#lanes.delete(destination);
-        await lane.stop();
-      },
-    };
+    return this.#lanes.consume(destination, concurrency, handler);
   }
 
   find(id: string): Delivery | undefined {
@@ -211,7 +182,7 @@ export class OpenStore {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#lanes.values()].map((lane) => lane.stop()));
+    await this.#lanes.stop();
     this.#writes.flush();
     try {
       this.#db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
@@ -228,17 +199,17 @@ export class OpenStore {
     let removed: readonly DeliveryCount[] = [];
     const write: Write = {
       run: () => {
-        if (this.#room !== undefined) removed = this.#makeRoom(this.#room);
-        this.#table.settle(seq, due, settlement, this.#room?.left() ?? "ample");
+        if (this.#room !== undefined) removed = this.#room.make(this.#retention);
+        this.#settlements.settle(seq, due, settlement, this.#room?.left() ?? "ample");
       },
       committed: () => {
         if (removed.length > 0) this.#counter.forget(removed);
-        this.#stirred.add(destination);
         if (settlement.state === "pending") {
-          this.#lanes.get(destination)?.stir(settlement.dueAt);
+          this.#lanes.stir(destination, settlement.dueAt);
           committed();
           return;
         }
+        this.#lanes.settled(destination);
         this.#counter.ended(due.delivery, settlement.state);
         committed();
         this.#options.context.ended(id);
@@ -248,31 +219,31 @@ export class OpenStore {
     this.#writes.addSettlement(write, isLast);
   };
 
-  /** In a file of limited size, removes what ended first until there is room or nothing more to remove. */
-  #makeRoom(room: FileRoom): readonly DeliveryCount[] {
-    const removed: DeliveryCount[] = [];
-    while (room.left() !== "ample") {
-      const few = this.#retention.removeOldest();
-      if (few === undefined) break;
-      removed.push(...few);
-    }
+  /** Resolves when something is written and committed, and rejects with a StoreError when it is not. */
+  #written(run: () => void, committed: () => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#writes.add({
+        run,
+        committed() {
+          committed();
+          resolve();
+        },
+        failed: reject,
+      });
+    });
+  }
+
+  /** @throws StoreError when what was written does not fit, whatever is removed */
+  #fit(room: FileRoom): readonly DeliveryCount[] {
+    // How large the file is can be told when it has it.
+    this.#table.write();
+    const removed = room.make(this.#retention);
+    room.assertRoom();
     return removed;
   }
 
-  #added(delivery: Pick<DeliveryInfo, "destination" | "type">): void {
-    this.#counter.added(delivery);
-    this.#stirred.add(delivery.destination);
-  }
-
-  readonly #pump = (): void => {
-    clearImmediate(this.#pumping);
-    this.#pumping = undefined;
-    for (const destination of this.#stirred) this.#lanes.get(destination)?.pump();
-    this.#stirred.clear();
-  };
-
   readonly #flushed = (): void => {
-    this.#pump();
+    this.#lanes.pump();
     try {
       this.#counter.forget(this.#retention.sweep(this.#options.context.clock.now()));
     } catch (error) {

@@ -93,7 +93,8 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
 
   return {
     open: (context) => attempt(() => open(context)),
-    accept: async (acceptance) => opened().accept(acceptance),
+    accept: (acceptance) =>
+      typeof state === "object" ? state.accept(acceptance) : attempt(() => opened().accept(acceptance)),
     repeat: (id, next) => attempt(() => opened().repeat(id, next)),
     consume: (destination, concurrency, handler) => opened().consume(destination, concurrency, handler),
     find: (id) => attempt(() => opened().find(id)),

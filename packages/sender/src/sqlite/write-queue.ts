@@ -4,10 +4,10 @@ import { StoreError } from "../store/store-error.ts";
 import { isConstraint, storeErrorOf } from "./sqlite-error.ts";
 
 /** How long settlements wait for something else to be committed with them. */
-const SETTLEMENTS_WAIT_MS = 2;
+const SETTLEMENTS_WAIT_MS = 5;
 
 /** With so many settlements waiting, they are committed in this turn. */
-const MANY_SETTLEMENTS = 64;
+const MANY_SETTLEMENTS = 256;
 
 /** Something to be written in a transaction. */
 export interface Write {
@@ -59,20 +59,11 @@ export class WriteQueue {
     this.#commitGroup = db.prepare("COMMIT");
   }
 
-  /** Has a write committed with the others of this turn. Rejects with a StoreError, with no part of it written. */
-  add(run: () => void, committed: () => void): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#isLazy = false;
-      this.#waiting.push({
-        run,
-        committed: () => {
-          committed();
-          resolve();
-        },
-        failed: reject,
-      });
-      this.#turn ??= setImmediate(this.flush);
-    });
+  /** Has a write committed with the others of this turn. */
+  add(write: Write): void {
+    this.#isLazy = false;
+    this.#waiting.push(write);
+    this.#turn ??= setImmediate(this.flush);
   }
 
   /**

@@ -10,6 +10,8 @@ const MAX_RESPONSE_BODY_BYTES = 16_384;
 
 const MAX_INFORMATIONAL = 16;
 
+const NOTHING = new Uint8Array();
+
 // A longer timer would fire at once.
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -35,13 +37,13 @@ export function exchange(
       return;
     }
     try {
-      const url = new URL(request.url);
+      const { origin, path } = targetOf(request.url);
       dispatcher.dispatch(
         {
-          origin: url.origin,
-          path: url.pathname + url.search,
+          origin,
+          path,
           method: "POST",
-          headers: { ...payload.headers },
+          headers: payload.headers,
           // Async iterables are taken as well, which undici documents and its types leave out.
           body: payload.body as Uint8Array,
           // One timer rules the attempt: the connection's own would only say the same later.
@@ -56,6 +58,28 @@ export function exchange(
   });
 }
 
+/** Where a URL is called. */
+interface Target {
+  readonly origin: string;
+  readonly path: string;
+}
+
+const targets = new Map<string, Target>();
+
+/** More endpoints than this still work; their URLs are then parsed for each attempt. */
+const MAX_TARGETS = 1_000;
+
+function targetOf(url: string): Target {
+  let target = targets.get(url);
+  if (target === undefined) {
+    const { origin, pathname, search } = new URL(url);
+    target = { origin, path: pathname + search };
+    if (targets.size >= MAX_TARGETS) targets.clear();
+    targets.set(url, target);
+  }
+  return target;
+}
+
 interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -68,7 +92,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #options: SendOptions;
   readonly #settle: (result: AttemptResult) => void;
   readonly #timer: NodeJS.Timeout;
-  readonly #chunks: Uint8Array[] = [];
+  #chunks: Uint8Array[] = [];
   #size = 0;
   #isSent = false;
   #isCut = false;
@@ -82,9 +106,10 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#options = options;
     this.#settle = settle;
     this.#timer = setTimeout(this.#onTimeout, Math.min(options.timeoutMs, MAX_TIMER_MS));
-    options.signal?.addEventListener("abort", this.#onAbort, { once: true });
     if (options.signal?.aborted === true) {
       this.#onAbort();
+    } else {
+      options.signal?.addEventListener("abort", this.#onAbort, { once: true });
     }
   }
 
@@ -156,17 +181,16 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.ended = true;
     clearTimeout(this.#timer);
     this.#options.signal?.removeEventListener("abort", this.#onAbort);
-    const responseBody = new Uint8Array(Buffer.concat(this.#chunks));
-    this.#chunks.length = 0;
-    const answer = this.#answer;
+    const chunks = this.#chunks;
     this.#settle({
-      ...(answer === undefined
+      ...(this.#answer === undefined
         ? { ...failureOf(error), durationMs: this.#elapsed() }
-        : { ...resultOf(answer), responseHeaders: keptHeaders(answer.headers) }),
-      responseBody,
-      ...(this.#isSent ? { requestHeaders: keptHeaders(this.#request.headers) } : {}),
-      ...(this.#isCut ? { cut: true } : {}),
+        : resultOf(this.#answer)),
+      responseBody: chunks.length === 0 ? NOTHING : new Uint8Array(Buffer.concat(chunks)),
+      requestHeaders: this.#isSent ? keptHeaders(this.#request.headers) : undefined,
+      cut: this.#isCut ? true : undefined,
     });
+    this.#chunks = [];
   }
 
   #elapsed(): number {
@@ -179,16 +203,16 @@ function failureOf(error: unknown): Failure {
 }
 
 function resultOf({ status, headers, durationMs }: Answer): Omit<AttemptResult, "responseBody"> {
+  const location = status >= 300 && status < 400 ? firstOf(headers.location) : undefined;
   const retryAfter = firstOf(headers["retry-after"]);
-  const date = firstOf(headers.date);
-  const location = firstOf(headers.location);
-  const redirected = status >= 300 && status < 400 && location !== undefined;
   return {
     outcome: outcomeOfStatus(status),
     status,
+    message: location === undefined ? undefined : redirectMessage(status, location),
     durationMs,
-    ...(retryAfter === undefined ? {} : { retryAfter, date }),
-    ...(redirected ? { message: redirectMessage(status, location) } : {}),
+    retryAfter,
+    date: retryAfter === undefined ? undefined : firstOf(headers.date),
+    responseHeaders: keptHeaders(headers),
   };
 }
 
