@@ -5,8 +5,8 @@ import { expect, it } from "vitest";
 
 // It was once 41 files. Each function more costs every delivery time, and every reader a step. A file has one purpose: what
 // accepts, claims and settles in SQLite is in a file each.
-const MOST_FILES = 36;
-const MOST_FUNCTIONS = 180;
+const MOST_FILES = 37;
+const MOST_FUNCTIONS = 181;
 
 it("a delivery passes through few files and functions, and none of them is about faults or tests", async () => {
   const child = fileURLToPath(new URL("support/child-path-of-a-delivery.mjs", import.meta.url));
