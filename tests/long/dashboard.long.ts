@@ -68,6 +68,24 @@ describe.skipIf(missing)(`the page under load${why}`, () => {
     expect(slow).toBeLessThan(50);
   });
 
+  it("lets the rows beyond 100,000 leave memory, and reads them again where they come into view", async () => {
+    const server = await startWithDeliveries(104_000);
+    const page = await openPage(server.url);
+    await page.getByRole("row").nth(5).waitFor();
+    const first = await page.getByRole("row").nth(1).innerText();
+    await scrollUntil(page, 104_000);
+    const heap = await heapOf(page);
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await page.evaluate("document.querySelector('.grid').scrollTop = 0");
+    await vi.waitFor(async () => expect(await page.getByRole("row").nth(1).innerText()).toBe(first));
+    expect(await page.locator(".reading").count()).toBe(0);
+    expect(asked.filter((url) => url.includes("/api/deliveries?")).length).toBeGreaterThan(0);
+    expect(await rowsInList(page)).toBe(104_000);
+    process.stdout.write(`104,000 rows: ${(heap / MB).toFixed(1)} MB, the first ones read again\n`);
+    expect(heap).toBeLessThan(40 * MB);
+  });
+
   it("takes 20,000 deliveries in ten seconds: no row lost, no long task, at most ten redraws a second", async () => {
     const receiver = await startReceiver();
     const server = await createServer({ to: receiver.url, secret: SECRET, port: 0 });
@@ -88,6 +106,12 @@ describe.skipIf(missing)(`the page under load${why}`, () => {
     await vi.waitFor(async () => expect(await rowsInList(page)).toBe(20_001), { timeout: 30_000 });
     const { redraws, longest } = await watched();
     const heap = await heapOf(page);
+    await recordAll(server.url, 20_000, "Second");
+    await server.sender.idle();
+    await vi.waitFor(async () => expect(await rowsInList(page)).toBe(40_001), { timeout: 30_000 });
+    const later = await heapOf(page);
+    // What 20,000 rows more take, and nothing besides.
+    expect(later - heap).toBeLessThan(20_000 * 400);
     process.stdout.write(
       `20,000 deliveries in ${seconds.toFixed(1)} s: ${(redraws / seconds).toFixed(1)} redraws a second, longest task ${Math.round(longest)} ms, ${(heap / MB).toFixed(1)} MB\n`,
     );

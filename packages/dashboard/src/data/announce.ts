@@ -5,6 +5,8 @@ export const announcement = signal("");
 
 /** News are told at most this often, so that they do not talk over the reader. */
 const NEWS_EVERY_MS = 5_000;
+/** News wait so long for others to come, and for the list to be drawn with them. */
+const SETTLE_MS = 250;
 let newsAt = 0;
 let pending: (() => string) | undefined;
 let timer: ReturnType<typeof setTimeout> | undefined;
@@ -23,6 +25,6 @@ export function announceNews(text: () => string): void {
       newsAt = performance.now();
       announcement.value = pending?.() ?? "";
     },
-    Math.max(newsAt + NEWS_EVERY_MS - performance.now(), 0),
+    Math.max(newsAt + NEWS_EVERY_MS - performance.now(), SETTLE_MS),
   );
 }

@@ -153,8 +153,9 @@ async function begin(again: boolean): Promise<void> {
 
 function findForgeries(): void {
   for (const row of list.rows.slice(0, list.rows.length).toReversed()) {
-    const facts = row && factsOf(row);
-    if (row && facts) noteAttempt(row, facts);
+    if (!row || row.fault === "") continue;
+    const facts = factsOf(row);
+    if (facts) noteAttempt(row, facts);
   }
 }
 

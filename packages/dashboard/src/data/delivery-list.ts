@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { batch, signal } from "@preact/signals";
 import { get, messageOf } from "./api.ts";
 import { changes, isLocal, matchesInfo, matchesRow, readFilter, toQuery, type Filter } from "./filter.ts";
 import { applyEvent, newRow, rowOf, type Row } from "../shapes/row.ts";
@@ -12,6 +12,8 @@ const PAGES_AT_ONCE = 10;
 /** With a filter on what attempts change, the newest rows are asked for again this often. */
 const REFRESH_MS = 1_000;
 const MAX_WAITING = 100_000;
+/** However often something happens, the list is drawn ten times a second at most. */
+const DRAW_EVERY_MS = 100;
 
 /** How the list stands. */
 export type ListState =
@@ -42,6 +44,10 @@ export class DeliveryList {
   /** Events that arrive while the first page is read. */
   #early: LiveEvent[] | undefined;
   #refreshing = false;
+  #drawnAt = Number.NEGATIVE_INFINITY;
+  #drawing: ReturnType<typeof setTimeout> | undefined;
+  /** What `total` and `all` will be when they are drawn next. */
+  #counts: { total: number | undefined; all: number | undefined } = { total: undefined, all: undefined };
 
   constructor(capacity?: number) {
     this.rows = new RowStore(capacity);
@@ -90,7 +96,7 @@ export class DeliveryList {
       const early = this.#early ?? [];
       this.#early = undefined;
       this.#apply(early, true);
-      this.changed();
+      this.#changed();
       await this.count();
     } catch (error) {
       if (load !== this.#load) return;
@@ -111,7 +117,7 @@ export class DeliveryList {
         this.rows.append(page.rows);
         this.#next = page.next;
         this.rows.complete = page.next === undefined;
-        this.changed();
+        this.#changed();
         if (page.rows.length > 0 || page.next === undefined) return;
       }
     } catch (error) {
@@ -142,7 +148,7 @@ export class DeliveryList {
       } while (after !== undefined && (rows.at(-1)?.at ?? 0) > gap.oldest.at);
       this.rows.fill(gap, rows);
       this.rows.trim(from);
-      this.changed();
+      this.#changed();
     } catch (error) {
       this.state.value = { kind: "failed", message: messageOf(error) };
     } finally {
@@ -170,7 +176,7 @@ export class DeliveryList {
     if (this.#unmatched.size > 0) this.rows.remove((row) => this.#unmatched.has(row.id));
     this.#unmatched.clear();
     this.rows.trim(0);
-    this.changed();
+    this.#changed();
   }
 
   /** Takes over what happened. */
@@ -181,7 +187,7 @@ export class DeliveryList {
     }
     this.#apply(events, false);
     if (!this.#held) this.release();
-    this.changed();
+    this.#changed();
   }
 
   /** Asks how many there are. */
@@ -193,16 +199,30 @@ export class DeliveryList {
         get<{ count: number }>("/deliveries/count"),
       ]);
       if (load !== this.#load) return;
-      this.total.value = isLocal(this.#filter) ? undefined : matching.count;
-      this.all.value = everything.count;
+      this.#counts = { total: isLocal(this.#filter) ? undefined : matching.count, all: everything.count };
     } catch {
-      this.total.value = undefined;
+      this.#counts.total = undefined;
     }
+    this.#changed();
   }
 
-  changed(): void {
-    this.waiting.value = this.#arrived.size;
-    this.version.value += 1;
+  /** Has the list drawn: now, or as soon as it may be drawn again. */
+  #changed(): void {
+    const wait = this.#drawnAt + DRAW_EVERY_MS - performance.now();
+    if (wait > 0) this.#drawing ??= setTimeout(() => this.#draw(), wait);
+    else this.#draw();
+  }
+
+  #draw(): void {
+    clearTimeout(this.#drawing);
+    this.#drawing = undefined;
+    this.#drawnAt = performance.now();
+    batch(() => {
+      this.waiting.value = this.#arrived.size;
+      this.total.value = this.#counts.total;
+      this.all.value = this.#counts.all;
+      this.version.value += 1;
+    });
   }
 
   #apply(events: readonly LiveEvent[], exact: boolean): void {
@@ -211,7 +231,7 @@ export class DeliveryList {
     for (const event of events) {
       if (!("delivery" in event)) continue;
       if (event.event === "accepted") {
-        if (this.all.value !== undefined && !exact) this.all.value += 1;
+        if (this.#counts.all !== undefined && !exact) this.#counts.all += 1;
         if (changing) refresh = true;
         else if (matchesInfo(this.#filter, event.delivery)) this.#arrive(newRow(event.delivery), exact);
         continue;
@@ -229,7 +249,7 @@ export class DeliveryList {
 
   #arrive(row: Row, exact: boolean): void {
     if (this.find(row.id)) return;
-    if (!exact && this.total.value !== undefined) this.total.value += 1;
+    if (!exact && this.#counts.total !== undefined) this.#counts.total += 1;
     if (this.#arrived.size >= MAX_WAITING) this.#overflown = true;
     else this.#arrived.set(row.id, row);
     if (!this.#held && this.#arrived.size > PAGE) this.release();
@@ -248,7 +268,7 @@ export class DeliveryList {
         this.#unmatched.delete(row.id);
       }
       if (!this.#held) this.release();
-      this.changed();
+      this.#changed();
       await this.count();
     } catch {
       // The next event tries again.

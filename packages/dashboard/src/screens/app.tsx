@@ -58,8 +58,15 @@ function skip(event: Event): void {
 
 function Navigation(): JSX.Element {
   const { screen } = route.value;
+  const navigation = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // On narrow screens the names are in one line that scrolls.
+    navigation.current
+      ?.querySelector("[aria-current]")
+      ?.scrollIntoView({ inline: "nearest", block: "nearest" });
+  }, [screen]);
   return (
-    <nav class="navigation" aria-label="Screens">
+    <nav class="navigation" aria-label="Screens" ref={navigation}>
       {SCREENS.map(([name, label]) => (
         <a key={name} href={hrefOf(name)} aria-current={name === screen ? "page" : undefined}>
           {label}

@@ -17,7 +17,7 @@ function stored(): boolean {
 }
 
 /** Whether single letters do something outside of fields; some people's voice control or habits cannot have that. */
-const singleKeys = signal(stored());
+export const singleKeys = signal(stored());
 
 type Handler = (event: KeyboardEvent) => void;
 const handlers = new Map<string, Handler>();

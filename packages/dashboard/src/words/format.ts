@@ -1,3 +1,7 @@
+// Made once: every row in view is written ten times a second.
+const TIME = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
+const MONTH = new Intl.DateTimeFormat("en-GB", { month: "short" });
+
 /**
  * Local time of day, such as `17:24:06`; on another day than today the date and the minute.
  *
@@ -5,7 +9,7 @@
  */
 export function clockTime(time: number, now: number): string {
   const date = new Date(time);
-  const text = date.toLocaleTimeString("en-GB");
+  const text = TIME.format(date);
   return new Date(now).toDateString() === date.toDateString() ? text : `${dayOf(date)} ${text.slice(0, 5)}`;
 }
 
@@ -13,12 +17,11 @@ export function clockTime(time: number, now: number): string {
 export function exactTime(time: number): string {
   const date = new Date(time);
   const ms = String(date.getMilliseconds()).padStart(3, "0");
-  return `${dayOf(date)} ${date.toLocaleTimeString("en-GB")}.${ms}`;
+  return `${dayOf(date)} ${TIME.format(date)}.${ms}`;
 }
 
 function dayOf(date: Date): string {
-  const month = date.toLocaleDateString("en-GB", { month: "short" });
-  return `${date.getDate()} ${month}`;
+  return `${date.getDate()} ${MONTH.format(date)}`;
 }
 
 const UNITS = [

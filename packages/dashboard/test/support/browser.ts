@@ -39,6 +39,8 @@ export interface View {
   readonly forcedColors?: "active" | "none";
   /** Whether the person wants less motion. Default: `reduce`. */
   readonly motion?: "reduce" | "no-preference";
+  /** Time that a test advances, by `page.clock`. */
+  readonly clock?: boolean;
   /** Script that runs before that of the page. */
   readonly init?: string;
   /** Errors on the console that belong to the test. */
@@ -84,6 +86,7 @@ export async function openPage(
     forcedColors = "none",
     motion = "reduce",
     init,
+    clock = false,
     expected,
   }: View = {},
 ): Promise<Page> {
@@ -97,6 +100,7 @@ export async function openPage(
   });
   if (init !== undefined) await context.addInitScript(init);
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  if (clock) await context.clock.install();
   const page = await context.newPage();
   page.setDefaultTimeout(8_000);
   page.on("console", (message) => {

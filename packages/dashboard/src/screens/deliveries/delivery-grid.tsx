@@ -5,7 +5,7 @@ import { list } from "../../data/app-state.ts";
 import { showRow, useRange } from "../../parts/virtual.ts";
 import { change, route } from "../../route/route.ts";
 import { plural } from "../../words/format.ts";
-import { useKey } from "../keys.tsx";
+import { singleKeys, useKey } from "../keys.tsx";
 import { DeliveryRow } from "./delivery-row.tsx";
 import { focusNext } from "../../parts/list-focus.ts";
 
@@ -39,6 +39,7 @@ export function DeliveryGrid(): JSX.Element {
   useKey("p", () => togglePause());
 
   const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key.length === 1 && !singleKeys.value) return;
     const at = active.value === undefined ? -1 : rows.indexOf(active.value);
     const target = keyTarget(event.key, at, rows.length);
     if (target !== undefined) move(target);

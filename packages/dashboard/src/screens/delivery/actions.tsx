@@ -48,14 +48,16 @@ export function Actions({ delivery }: { readonly delivery: DeliveryDetail }): JS
           </button>
         )}
         <span class="grow" />
-        {curl !== undefined && (
-          <CopyButton text={curl} what="the curl command">
-            Copy as curl
+        <span class="actions">
+          {curl !== undefined && (
+            <CopyButton text={curl} what="the curl command">
+              Copy as curl
+            </CopyButton>
+          )}
+          <CopyButton text={() => asVitest(delivery)} what="the test">
+            Copy as a vitest test
           </CopyButton>
-        )}
-        <CopyButton text={() => asVitest(delivery)} what="the test">
-          Copy as a vitest test
-        </CopyButton>
+        </span>
       </div>
       <Failure text={error} />
       {editing && (

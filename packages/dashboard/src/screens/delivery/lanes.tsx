@@ -1,4 +1,5 @@
 import type { JSX } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { status } from "../../data/app-state.ts";
 import type { Attempt } from "../../shapes/types.ts";
 import { duration, plural, shortUrl } from "../../words/format.ts";
@@ -25,6 +26,11 @@ export function Lanes({ history, signed, selected, onSelect }: Props): JSX.Eleme
     durationMs,
   }));
   const { width, places, folds } = layOut(spans, status.value?.budgetMs ?? 5_000);
+  const scroller = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    // The last attempts say how it stands.
+    scroller.current?.scrollTo({ left: width });
+  }, [width]);
   const height = TOP + lanes.length * LANE + 4;
   return (
     <div class="lanes">
@@ -35,7 +41,7 @@ export function Lanes({ history, signed, selected, onSelect }: Props): JSX.Eleme
           </li>
         ))}
       </ul>
-      <div class="lane-scroller" tabIndex={0} role="region" aria-label="Attempts over time">
+      <div class="lane-scroller" ref={scroller} tabIndex={0} role="region" aria-label="Attempts over time">
         <svg width={width + 12} height={height} role="img" aria-label={summary(history, lanes)}>
           {lanes.map((url, lane) => (
             <line key={url} class="lane-line" x1="0" x2={width + 8} y1={middle(lane)} y2={middle(lane)} />
