@@ -51,10 +51,11 @@ describe.skipIf(missing)(`the page under load${why}`, () => {
     expect(times[2]).toBeLessThan(500);
   });
 
-  it("has 100,000 rows in under 40 MB, under 150 of them in the document, and scrolls smoothly", async () => {
-    const server = await startWithDeliveries(100_000);
+  it("has 100,000 rows in under 40 MB, under 150 of them in the document, and scrolls smoothly; older ones make the newest leave, which are read again", async () => {
+    const server = await startWithDeliveries(104_000);
     const page = await openPage(server.url);
     await page.getByRole("row").nth(5).waitFor();
+    const first = await page.getByRole("row").nth(1).innerText();
     await scrollUntil(page, 100_000);
     const heap = await heapOf(page);
     const rows = await page.getByRole("row").count();
@@ -66,24 +67,19 @@ describe.skipIf(missing)(`the page under load${why}`, () => {
     expect(heap).toBeLessThan(40 * MB);
     expect(rows).toBeLessThan(150);
     expect(slow).toBeLessThan(50);
-  });
-
-  it("lets the rows beyond 100,000 leave memory, and reads them again where they come into view", async () => {
-    const server = await startWithDeliveries(104_000);
-    const page = await openPage(server.url);
-    await page.getByRole("row").nth(5).waitFor();
-    const first = await page.getByRole("row").nth(1).innerText();
     await scrollUntil(page, 104_000);
-    const heap = await heapOf(page);
+    const full = await heapOf(page);
     const asked: string[] = [];
     page.on("request", (request) => asked.push(request.url()));
     await page.evaluate("document.querySelector('.grid').scrollTop = 0");
-    await vi.waitFor(async () => expect(await page.getByRole("row").nth(1).innerText()).toBe(first));
+    await vi.waitFor(async () => expect(await page.getByRole("row").nth(1).innerText()).toBe(first), {
+      timeout: 10_000,
+    });
     expect(await page.locator(".reading").count()).toBe(0);
     expect(asked.filter((url) => url.includes("/api/deliveries?")).length).toBeGreaterThan(0);
     expect(await rowsInList(page)).toBe(104_000);
-    process.stdout.write(`104,000 rows: ${(heap / MB).toFixed(1)} MB, the first ones read again\n`);
-    expect(heap).toBeLessThan(40 * MB);
+    process.stdout.write(`104,000 rows: ${(full / MB).toFixed(1)} MB, and the first ones were read again\n`);
+    expect(full).toBeLessThan(40 * MB);
   });
 
   it("takes 20,000 deliveries in ten seconds: no row lost, no long task, at most ten redraws a second", async () => {

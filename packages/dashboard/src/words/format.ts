@@ -78,11 +78,21 @@ export function shortUrl(url: string): string {
   return url.replace(/^https?:\/\//, "").replace(/\/$/, "");
 }
 
-/** Characters that would hide, reorder or break what is around them, made visible by their code. */
+/** Characters that would hide, reorder or break what is around them. */
+const HIDING =
+  // eslint-disable-next-line no-control-regex
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+
+function codeOf(character: string): string {
+  return character.charCodeAt(0).toString(16).padStart(4, "0");
+}
+
+/** Text of others, with the characters that would hide or reorder something made visible by their code. */
 export function visible(text: string): string {
-  return text.replaceAll(
-    // eslint-disable-next-line no-control-regex
-    /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
-    (character) => `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}⟩`,
-  );
+  return text.replaceAll(HIDING, (character) => `⟨U+${codeOf(character).toUpperCase()}⟩`);
+}
+
+/** A text as TypeScript; what would hide or reorder code is escaped. */
+export function literal(text: string): string {
+  return JSON.stringify(text).replaceAll(HIDING, (character) => `\\u${codeOf(character)}`);
 }

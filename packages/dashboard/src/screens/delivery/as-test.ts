@@ -1,4 +1,5 @@
 import type { DeliveryDetail } from "../../shapes/types.ts";
+import { literal } from "../../words/format.ts";
 
 /**
  * A delivery as a test to run: it sends the same bytes to the app, signed with the test's own secret, and expects it to be delivered.
@@ -24,12 +25,4 @@ it(${literal(`takes ${name} (delivery ${id})`)}, async () => {
   expect(response.status).toBeLessThan(300);
 });
 `;
-}
-
-/** A text as TypeScript; what would hide or reorder code is escaped. */
-function literal(text: string): string {
-  return JSON.stringify(text).replaceAll(
-    /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
-    (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`,
-  );
 }

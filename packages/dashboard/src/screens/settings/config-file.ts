@@ -1,4 +1,5 @@
 import type { Destination, EndpointSettings, Source } from "../../shapes/types.ts";
+import { literal } from "../../words/format.ts";
 
 const HIDDEN = "(hidden)";
 
@@ -14,10 +15,10 @@ export default defineConfig({
 
 function sourceText({ name, writeKey, destinations, blockedEvents, countFiltered }: Source): string {
   return object([
-    ["name", text(name)],
-    ["writeKey", writeKey === HIDDEN ? variable(name, "write_key") : text(writeKey)],
+    ["name", literal(name)],
+    ["writeKey", writeKey === HIDDEN ? variable(name, "write_key") : literal(writeKey)],
     ["destinations", list(destinations.map((destination) => destinationText(name, destination)))],
-    ["blockedEvents", blockedEvents.length > 0 && list(blockedEvents.map(text))],
+    ["blockedEvents", blockedEvents.length > 0 && list(blockedEvents.map(literal))],
     ["countFiltered", countFiltered && "true"],
   ]);
 }
@@ -25,23 +26,23 @@ function sourceText({ name, writeKey, destinations, blockedEvents, countFiltered
 function destinationText(source: string, destination: Destination): string {
   const { name, endpoints, signed, enabled, includeFields = [], concurrency } = destination;
   return object([
-    ["name", text(name)],
+    ["name", literal(name)],
     ["endpoints", list(endpoints.map((endpoint) => endpointText(`${source}_${name}`, endpoint)))],
     ["secret", signed && variable(source, name, "secret")],
     ["enabled", !enabled && "false"],
-    ["includeFields", includeFields.length > 0 && list(includeFields.map(text))],
+    ["includeFields", includeFields.length > 0 && list(includeFields.map(literal))],
     ["concurrency", concurrency !== undefined && String(concurrency)],
   ]);
 }
 
 function endpointText(prefix: string, { url, headers = {}, ca }: EndpointSettings): string {
   const entries = Object.entries(headers).map(
-    ([name, value]) => [text(name), value === HIDDEN ? variable(prefix, name) : text(value)] as const,
+    ([name, value]) => [literal(name), value === HIDDEN ? variable(prefix, name) : literal(value)] as const,
   );
   return object([
-    ["url", text(url)],
+    ["url", literal(url)],
     ["headers", entries.length > 0 && object(entries)],
-    ["ca", ca !== undefined && list([ca].flat().map(text))],
+    ["ca", ca !== undefined && list([ca].flat().map(literal))],
   ]);
 }
 
@@ -56,12 +57,6 @@ function list(items: readonly string[]): string {
 
 function indent(block: string): string {
   return block.replaceAll("\n", "\n  ");
-}
-
-function text(value: string): string {
-  return JSON.stringify(value).replaceAll(/[\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, (character) => {
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  });
 }
 
 function variable(...parts: readonly string[]): string {
