@@ -40,7 +40,7 @@ export function certifyCommand(terminal: Terminal, exit: (code: number) => void)
     )
     .addOption(headerOption())
     .addOption(caOption())
-    .addOption(concurrencyOption("audits at the same time, by default 1"))
+    .addOption(concurrencyOption("how many audits run at the same time (default: 1)"))
     .option(
       "--for <language>",
       "language of the receiver, to suggest fixes for it: node, python, java, php, go, ruby",
