@@ -52,6 +52,36 @@ it("gives the same digest by node:crypto and in plain JavaScript, for any key an
   );
 });
 
+it("knows a signature by node:crypto as in plain JavaScript: any body and secret, also longer than a block", () => {
+  // The first body is longer than the second, which must not be hashed with what is left of it.
+  const bodies = fc.tuple(
+    fc.uint8Array({ minLength: 301, maxLength: 600 }),
+    fc.uint8Array({ maxLength: 300 }),
+  );
+  fc.assert(
+    fc.property(
+      fc.string({ minLength: 1, maxLength: 200, unit: "binary" }),
+      bodies,
+      fc.nat(159),
+      (secret, both, bit) => {
+        for (const body of both) {
+          const digest = Buffer.from(portable.hmac("sha1", secret, body));
+          expect(viaNode.isSignedWith(secret, body, digest.toString("hex"))).toBe(true);
+          digest[bit >> 3] = (digest[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+          expect(viaNode.isSignedWith(secret, body, digest.toString("hex"))).toBe(false);
+        }
+      },
+    ),
+  );
+});
+
+it.each([0, 8_191, 8_192, 8_193, 100_000])("knows the signature of a body of %i bytes", (length) => {
+  const body = new Uint8Array(length).fill(0x61);
+  const signature = hex(portable.hmac("sha1", "secret", body));
+  expect(viaNode.isSignedWith("secret", body, signature)).toBe(true);
+  expect(viaNode.isSignedWith("secret", new Uint8Array(length + 1).fill(0x61), signature)).toBe(false);
+});
+
 describe("the implementation a runtime is given", () => {
   const root = fileURLToPath(new URL("..", import.meta.url));
   // In a process of its own: the runner of these tests has its own resolution.
