@@ -3,8 +3,11 @@ import { startChild, withChildren, type Child } from "./child.ts";
 import { Load, type LoadRequest } from "./load.ts";
 import { SECRET, type SignedMessage } from "./messages.ts";
 
-/** How many requests a round has: a number and not a time, so that code gets as warm on a busy machine as on a quiet one. */
-const REQUESTS = 4_000;
+/**
+ * How many requests a round has: a number and not a time, so that code gets as warm on a busy machine as on a quiet one. A round
+ * of the fastest framework then takes about half a second.
+ */
+const REQUESTS = 8_000;
 
 /** A receiver to load: a framework and a way to verify in it, of `children/receivers.ts`. */
 export interface ReceiverUnderLoad {
