@@ -97,7 +97,8 @@ export class FleetNode {
   }
 
   send(message: object): void {
-    this.child.send(message);
+    // It may be killed at this moment.
+    this.child.send(message, () => {});
   }
 
   async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
