@@ -125,7 +125,7 @@ describe("a page", () => {
       expect(code).toBe(0);
       for (const option of options) expect(stdout).toContain(`${option} `);
     }
-  });
+  }, 120_000);
 });
 
 describe("countersign explain", () => {
