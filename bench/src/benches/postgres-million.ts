@@ -1,4 +1,4 @@
-import type { DeliveryFilter, Sender } from "@countersign/sender";
+import type { DeliveryFilter } from "@countersign/sender";
 import type { Bench, BenchContext } from "../harness/bench.ts";
 import { alternate, type Contender } from "../harness/contest.ts";
 import { atLeast, compare, type Row } from "../harness/row.ts";
@@ -48,37 +48,38 @@ const FILTERS: readonly DeliveryFilter[] = [
   { identity: "user-77", state: "delivered", status: 200 },
 ];
 
-/** A sender that turns over what is pending without a network. */
-async function withPending(
-  database: string,
-  pending: number,
-): Promise<{ contender: Contender; sender: Sender }> {
+/** A sender that turns over what is pending without a network; it is opened anew in each round. */
+async function withPending(database: string, pending: number): Promise<Contender> {
   const schema = `pending_${pending}`;
   const options = { database, schema, endpoint: NOWHERE, concurrency: CONCURRENCY };
   // It makes the tables.
   await (await openOnPostgres({ ...options, deliver: false })).close();
   await pilePending(database, schema, pending);
-  const sender = await openOnPostgres({ ...options, transport: instantTransport() });
-  const measure = (): Promise<number> => perSecond(MESSAGES, () => turnOver(sender, pending, MESSAGES));
-  return { contender: { name: String(pending), measure }, sender };
+  return {
+    name: String(pending),
+    async measure() {
+      const sender = await openOnPostgres({ ...options, transport: instantTransport() });
+      try {
+        return await perSecond(MESSAGES, () => turnOver(sender, pending, MESSAGES));
+      } finally {
+        await sender.close();
+      }
+    },
+  };
 }
 
 async function pendingRow(database: string, { rounds, progress }: BenchContext): Promise<Row> {
   progress("PostgreSQL store, 1,000,000 pending");
   const [few, many] = [await withPending(database, FEW), await withPending(database, MILLION)];
-  try {
-    const measured = await alternate([few.contender, many.contender], { rounds: rounds(5) });
-    return compare(measured, {
-      what: "PostgreSQL store with 1,000,000 pending",
-      against: `with ${FEW} pending`,
-      unit: "msg/s",
-      ours: many.contender.name,
-      theirs: few.contender.name,
-      target: atLeast(0.8),
-    });
-  } finally {
-    for (const { sender } of [few, many]) await sender.close({ deadline: 0 });
-  }
+  const measured = await alternate([few, many], { rounds: rounds(5) });
+  return compare(measured, {
+    what: "PostgreSQL store with 1,000,000 pending",
+    against: `with ${FEW} pending`,
+    unit: "msg/s",
+    ours: many.name,
+    theirs: few.name,
+    target: atLeast(0.8),
+  });
 }
 
 /** The slowest filter: the middle of several times, for a page of fifty. */

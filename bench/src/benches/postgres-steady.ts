@@ -77,10 +77,8 @@ async function idle(database: string, endpoint: string, { progress }: BenchConte
   const watcher = new pg.Client({ connectionString: database });
   await watcher.connect();
   const sender = await openOnPostgres({ database, schema: "idle", endpoint, destinations: DESTINATIONS });
-  // One call for each destination, so that connections are made that are needed.
-  await Promise.all(
-    Array.from({ length: 20 }, (_, index) => sender.track({ userId: `u${index}`, event: "Idle" })),
-  );
+  // One message for each destination, so that connections are made that are needed.
+  await sender.track({ userId: "user", event: "Idle" });
   await sender.idle();
   const { rows } = await watcher.query<{ count: string }>(
     "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
