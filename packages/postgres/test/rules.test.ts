@@ -41,6 +41,8 @@ describe("a lane", () => {
       handler: { deliver: () => Promise.reject(new Error("unused")), settled: () => {}, lost: () => {} },
       clock: systemClock(),
       wake: () => {},
+      hasOthers: () => true,
+      memory: { bytes: 0 },
     });
 
   it("claims again when it was woken during a claim that found nothing", () => {
