@@ -8,7 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { publicPackages, writePublishable } from "./publishable.mjs";
+import { publicPackages } from "./public-packages.mjs";
+import { writePublishable } from "./publishable.mjs";
 
 const execute = promisify(execFile);
 const root = fileURLToPath(new URL("..", import.meta.url));

@@ -6,7 +6,6 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
   realpathSync,
   symlinkSync,
@@ -15,23 +14,10 @@ import {
 import { basename, dirname, isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
+import { publicPackages } from "./public-packages.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const BESIDE_THE_BUILD = ["README.md", "CHANGELOG.md", "LICENSE"];
-
-/**
- * The public packages of a copy of the repository.
- *
- * @param {string} root
- */
-export function publicPackages(root = ROOT) {
-  return readdirSync(join(root, "packages"))
-    .map((name) => {
-      const folder = join(root, "packages", name);
-      return { name, folder, manifest: JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) };
-    })
-    .filter(({ manifest }) => !manifest.private);
-}
 
 /**
  * Writes a package as it is published. It must have been built.

@@ -7,7 +7,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { publicPackages, writePublishable } from "./publishable.mjs";
+import { publicPackages } from "./public-packages.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const isWindows = process.platform === "win32";
@@ -151,8 +151,7 @@ function nameTheRepository(folder, address) {
 async function publishAll(folder, options) {
   const workspace = mkdtempSync(join(tmpdir(), "countersign-publishable-"));
   try {
-    for (const { name, folder: from } of publicPackages(folder))
-      await writePublishable(from, join(workspace, name));
+    await run(folder, "pnpm", ["run", "publishable", workspace]);
     writeFileSync(join(workspace, "pnpm-workspace.yaml"), 'packages: ["*"]\n');
     return await run(workspace, "pnpm", [...PUBLISH, ...options]);
   } finally {

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { installPublishable, publicPackages } from "../../scripts/publishable.mjs";
+import { publicPackages } from "../../scripts/public-packages.mjs";
+import { installPublishable } from "../../scripts/publishable.mjs";
 
 // What is published is bundled, and all other tests run against what tsc wrote. These hold the one to the other.
 const folder = mkdtempSync(join(tmpdir(), "countersign-published-"));
