@@ -7,6 +7,8 @@ const TYPES = "npm install --save-dev typescript@5.9.3 @types/react@19";
 certifyHost("Next.js", {
   page: "docs/guides/next.md",
   present: [APP, TYPES],
+  // A build is long; examples.host.ts does the same with npm.
+  managers: ["pnpm"],
   async start(project, port) {
     // Next writes its own.
     await project.write("tsconfig.json", "{}");
