@@ -1,3 +1,4 @@
+import { synonymOf } from "@countersign/protocol";
 import { Command } from "commander";
 import { version } from "./version.ts";
 import { certifyCommand } from "./commands/certify.ts";
@@ -42,21 +43,32 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     command.exitOverride().configureOutput({
       writeOut: (text) => void terminal.stdout.write(text),
       writeErr: (text) => void terminal.stderr.write(text),
-      outputError: (text, write) => write(`countersign: ${commanderError(text)} ${hint(command)}\n`),
+      outputError: (text, write) => write(`countersign: ${commanderError(text, command)} ${hint(command)}\n`),
     });
   }
   return program;
 }
 
 /** Commander starts with `error: `, puts suggestions on a separate line, and ends some sentences without a full stop. */
-function commanderError(text: string): string {
+function commanderError(text: string, command: Command): string {
   const sentence = printable(
     text
       .replace(/^error: /, "")
       .trim()
       .replaceAll(/\s*\n\s*/g, " "),
   );
+  const renamed = renamedOption(sentence, command);
+  if (renamed !== undefined)
+    return `${sentence.replace(/ \(Did you mean .*/, "")}. It is called ${renamed} here.`;
   return /[.)]$/.test(sentence) ? sentence : `${sentence}.`;
+}
+
+/** What an unknown option, as other tools have it, is called in this command. */
+function renamedOption(sentence: string, { options }: Command): string | undefined {
+  const unknown = /^unknown option '--([\w-]+)/.exec(sentence)?.[1];
+  const names = Object.fromEntries(options.map((option) => [option.attributeName(), option.long]));
+  const name = unknown === undefined ? undefined : synonymOf(unknown, names);
+  return name === undefined ? undefined : (names[name] ?? undefined);
 }
 
 function hint(command: Command): string {

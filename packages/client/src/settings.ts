@@ -51,21 +51,21 @@ const checks: Checks<AnalyticsOptions> = {
   endpoint: endpointUrl,
   flushAt: integer(undefined, 1, MAX_BATCH_MESSAGES),
   size: integer(undefined, 1, MAX_BATCH_MESSAGES),
-  flushAfter: integer(5_000, 1, LONGEST_DELAY),
+  flushAfter: milliseconds(5_000, 1),
   maxQueueSize: integer(10_000, 1),
   maxQueueBytes: integer(16_777_216, LARGEST_CALL),
   whenFull: choice("'drop-newest', 'drop-oldest' or 'wait'", "drop-newest", "drop-oldest", "wait"),
   onDrop: callable(),
   onReject: callable(),
   maxInFlight: integer(4, 1),
-  requestTimeout: integer(10_000, 1, LONGEST_DELAY),
+  requestTimeout: milliseconds(10_000, 1),
   retry: retryPolicy,
   gzip: boolean,
   headers: extraHeaders,
   disable: boolean,
   beforeSend: callable(),
   flushOnSignals: boolean,
-  exitTimeout: integer(5_000, 0, LONGEST_DELAY),
+  exitTimeout: milliseconds(5_000, 0),
   events: eventDefinitions,
   validateEvents: boolean,
   log: callable(),
@@ -75,32 +75,21 @@ const checks: Checks<AnalyticsOptions> = {
   transport: injected(fetchTransport, (what, value) => checkPort(what, value, ["send"])),
 };
 const retryChecks: Checks<RetryOptions> = {
-  giveUpAfter: integer(3_600_000, 0),
+  giveUpAfter: milliseconds(3_600_000, 0, Number.MAX_SAFE_INTEGER),
   // A delay of 0 would ask a service that is down without a pause.
-  minDelay: integer(500, 1, LONGEST_DELAY),
-  maxDelay: integer(30_000, 1, LONGEST_DELAY),
-  maxRetryAfter: integer(300_000, 0, LONGEST_DELAY),
+  minDelay: milliseconds(500, 1),
+  maxDelay: milliseconds(30_000, 1),
+  maxRetryAfter: milliseconds(300_000, 0),
 };
 
-const BY_TIME = "use retry.giveUpAfter";
+const BY_TIME = "use retry.giveUpAfter, in milliseconds";
 
-/** What to say about the options of the published clients. */
+/** What to say about options of other clients that no single one here replaces. */
 const OPTION_HINTS: OptionHints = {
-  host: "use endpoint",
-  path: "use endpoint",
-  dataPlaneUrl: "use endpoint",
-  flushInterval: "use flushAfter",
-  maxEventsInBatch: "use flushAt",
-  maxInternalQueueSize: "use maxQueueSize",
-  httpRequestTimeout: "use requestTimeout",
-  timeout: "use requestTimeout",
-  httpClient: "use transport",
   maxRetries: BY_TIME,
   retryCount: BY_TIME,
   errorHandler: "use onDrop and onReject",
   callback: "use onDrop and onReject",
-  enable: "use disable",
-  verbose: "use log",
   writeKey: "it is the first argument",
 };
 
@@ -189,7 +178,17 @@ function isSchema(schema: unknown): boolean {
   return typeof Object(Object(schema)["~standard"]).validate === "function";
 }
 
-function integer(fallback: number | undefined, min: number, max: number = Number.MAX_SAFE_INTEGER): Check {
+/** They are numbers, not text such as "5s". */
+function milliseconds(fallback: number, min: number, max: number = LONGEST_DELAY): Check {
+  return integer(fallback, min, max, " of milliseconds");
+}
+
+function integer(
+  fallback: number | undefined,
+  min: number,
+  max: number = Number.MAX_SAFE_INTEGER,
+  unit: string = "",
+): Check {
   return (value = fallback, what) => {
     if (
       value === undefined ||
@@ -197,7 +196,7 @@ function integer(fallback: number | undefined, min: number, max: number = Number
     ) {
       return value;
     }
-    throw wrong(what, `a whole number from ${min} to ${max}`, value);
+    throw wrong(what, `a whole number${unit} from ${min} to ${max}`, value);
   };
 }
 

@@ -10,7 +10,12 @@ const wrong = (options: object): AnalyticsOptions => options;
 it.each<[string, unknown, AnalyticsOptions, RegExp]>([
   ["no write key", undefined, {}, /write key/],
   ["an empty write key", " ", {}, /write key/],
-  ["an unknown option", "K", wrong({ flushInterval: 1 }), /unknown option "flushInterval": use flushAfter/],
+  [
+    "an unknown option",
+    "K",
+    wrong({ flushInterval: 1 }),
+    /unknown option "flushInterval": it is called flushAfter here, in milliseconds/,
+  ],
   [
     "an unknown retry option",
     "K",
@@ -43,7 +48,12 @@ it.each<[string, unknown, AnalyticsOptions, RegExp]>([
     wrong({ FlushAt: 1 }),
     /unknown option "FlushAt"; did you mean "flushAt"\?/,
   ],
-  ["a delay of 0", "K", { retry: { minDelay: 0 } }, /'retry.minDelay' must be a whole number from 1/],
+  [
+    "a delay of 0",
+    "K",
+    { retry: { minDelay: 0 } },
+    /'retry.minDelay' must be a whole number of milliseconds from 1/,
+  ],
   [
     "a cap below the floor",
     "K",
@@ -113,7 +123,7 @@ it.each([
 
 it("maxRetries in retry is refused naming giveUpAfter", () => {
   expect(() => new Analytics("K", wrong({ retry: { maxRetries: 3 } }))).toThrow(
-    'unknown option "maxRetries": use retry.giveUpAfter.',
+    'unknown option "maxRetries": use retry.giveUpAfter, in milliseconds.',
   );
 });
 

@@ -108,7 +108,8 @@ const NAMES: OptionNames<ReceiverOptions> = {
 };
 
 const HINTS: OptionHints = {
-  sharedSecret: 'it is called "secret" here',
+  header: "the signature is always in X-Signature",
+  tolerance: "signatures have no time in them; use dedupe against repeats",
   secrets: 'pass the list as "secret"',
 };
 

@@ -378,7 +378,7 @@ describe("createReceiver", () => {
     [
       "the secret under its old name",
       { sharedSecret: SECRET },
-      /unknown option "sharedSecret": it is called "secret" here/,
+      /unknown option "sharedSecret": it is called secret here/,
     ],
     ["a secret of white space", { secret: " \t\n" }, /must not consist of white space/],
     ["a secret of white space in a list", { secret: ["a", " "] }, /must not consist of white space/],

@@ -49,6 +49,7 @@ export {
   type MissingField,
   type SerializedCall,
 } from "./record-call.ts";
+export { synonymOf } from "./option-synonyms.ts";
 export { repeatContent } from "./repeat-content.ts";
 export { parseRetryAfter } from "./retry-after.ts";
 export { systemClock, type SystemClockOptions } from "./system-clock.ts";

@@ -1,4 +1,5 @@
 import { describeKind, isObject, quote } from "./json.ts";
+import { synonymHint, synonymOf } from "./option-synonyms.ts";
 
 /** The names of a type's options. It is checked against the type, so that no option can be forgotten. */
 export type OptionNames<Options> = Readonly<Record<keyof Options & string, true>>;
@@ -39,6 +40,8 @@ export function unknownNames(value: unknown, names: Names): readonly string[] {
  */
 export function nameHint(name: string, names: Names, hints: OptionHints = {}): string {
   if (Object.hasOwn(hints, name)) return `: ${hints[name]}.`;
+  const synonym = synonymOf(name, names);
+  if (synonym !== undefined) return `: ${synonymHint(synonym)}.`;
   const known = Object.keys(names);
   const nearest = nearestName(name, known);
   return nearest === undefined ? `. Known: ${known.join(", ")}.` : `; did you mean ${quote(nearest)}?`;

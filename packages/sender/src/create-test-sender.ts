@@ -6,7 +6,6 @@ import {
   ENGINE_NAMES,
   type EngineOptions,
   type OptionsForm,
-  SENDER_HINTS,
   type SenderOptions,
 } from "./engine/sender-options.ts";
 import { createExpect } from "./expect/create-expect.ts";
@@ -60,7 +59,6 @@ const TARGET_NAMES: OptionNames<TargetOptions> = {
 const TARGET_FORM: OptionsForm = {
   key: "target",
   names: TARGET_NAMES,
-  hints: SENDER_HINTS,
 };
 
 /**

@@ -140,4 +140,22 @@ describe("accept()", () => {
     // @ts-expect-error -- it is called source
     await expect(sender.accept([], { sources: "shop" })).rejects.toThrow('did you mean "source"?');
   });
+
+  it("refuses a field that no call has, as track() does: it would be lost", async () => {
+    const { sender } = await single();
+    const call = {
+      type: "track",
+      timestamp: "2026-01-31T08:30:00.000Z",
+      userId: "u1",
+      event: "E",
+      propertys: {},
+    };
+    await expect(sender.accept([call as never])).rejects.toMatchObject({
+      code: "ERR_FIELD_UNKNOWN",
+      field: "propertys",
+      message: "accept(): item 0 has no field 'propertys'; did you mean \"properties\"?",
+    });
+    const { propertys: _, ...misnamed } = { ...call, distinctId: "u1" };
+    await expect(sender.accept([misnamed as never])).rejects.toThrow("it is called userId here");
+  });
 });

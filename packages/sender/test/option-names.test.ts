@@ -49,7 +49,10 @@ describe("an unknown option is refused, and the one that was probably meant is n
       { url: ENDPOINT_URL, sharedSecret: undefined },
       'createSender({ url }): unknown option "sharedSecret": it is called secret here.',
     ],
-    [{ url: ENDPOINT_URL, timeout: "1s" }, 'unknown option "timeout": it is called attemptTimeout here.'],
+    [
+      { url: ENDPOINT_URL, timeout: "1s" },
+      'unknown option "timeout": it is called attemptTimeout here, in milliseconds, or text such as "5s".',
+    ],
     [{ url: ENDPOINT_URL, blockPrivateNetwork: true }, 'did you mean "blockPrivateNetworks"?'],
     [
       { url: ENDPOINT_URL, frequency: 7 },
@@ -170,7 +173,9 @@ describe("an unknown setting is refused, saying where it is", () => {
   it("by configure() too, and the old settings stay", async () => {
     const sender = await openSender({ sources: SOURCES });
     const misspelt = { sources: SOURCES, source: [] };
-    expect(() => sender.configure(misspelt)).toThrow('source is an unknown setting; did you mean "sources"?');
+    expect(() => sender.configure(misspelt)).toThrow(
+      "source is an unknown setting: it is called sources here",
+    );
     expect(sender.settings).toEqual({ sources: SOURCES });
     sender.configure(sender.settings);
   });
@@ -252,7 +257,7 @@ describe("other unknown options are refused", () => {
   it("of expect(), inject(), close(), deliveries(), deleteUser() and calls", async () => {
     const sender = await openSender({ url: ENDPOINT_URL });
     expect(() => sender.expect({}, untyped({ timeout: 1 }))).toThrow(
-      'sender.expect(): unknown option "timeout": it is called within here.',
+      'sender.expect(): unknown option "timeout": it is called within here, in milliseconds, or text such as "5s".',
     );
     expect(() => sender.inject("reset", untyped({ messageID: "m1" }))).toThrow(
       'inject(): unknown option "messageID"; did you mean "messageId"?',

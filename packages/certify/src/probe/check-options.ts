@@ -1,14 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import { createSecureContext, rootCertificates, type SecureContext } from "node:tls";
-import {
-  checkOptionNames,
-  checkPort,
-  describeKind,
-  isObject,
-  type OptionHints,
-  type OptionNames,
-} from "@countersign/protocol";
+import { checkOptionNames, checkPort, describeKind, isObject, type OptionNames } from "@countersign/protocol";
 import type { Endpoint } from "../wire/exchange.ts";
 import { LANGUAGES } from "./language.ts";
 import type { ProbeOptions } from "./probe.ts";
@@ -35,17 +28,9 @@ export const PROBE_OPTIONS: OptionNames<ProbeOptions> = {
   language: true,
 };
 
-/** Names that other options and other tools have for the same. */
-const HINTS: OptionHints = {
-  sharedSecret: "it is called secret here",
-  timeout: "it is called timeoutMs here, in milliseconds",
-  deadline: "it is called deadlineMs here, in milliseconds",
-  for: "it is called language here",
-};
-
 /** Rejects an unknown option. @throws TypeError naming it, and the one that was probably meant. */
 export function checkNames(what: string, options: unknown, names: Readonly<Record<string, unknown>>): void {
-  checkOptionNames(what, options, names, HINTS);
+  checkOptionNames(what, options, names);
 }
 
 /**

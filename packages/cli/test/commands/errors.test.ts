@@ -35,6 +35,11 @@ describe("arguments", () => {
       "unknown option '--prot' (Did you mean --port?) See countersign serve --help for the options and an example.",
     ],
     [
+      "an option of another tool",
+      ["serve", "--shared-secret", "1"],
+      "unknown option '--shared-secret'. It is called --secret here. See countersign serve --help for the options and an example.",
+    ],
+    [
       "an unknown type",
       ["send", "tarck", "--to", TO],
       "command-argument value 'tarck' is invalid for argument 'type'. Allowed choices are track, page, screen, identify, alias, group, delete. See countersign send --help for the options and an example.",

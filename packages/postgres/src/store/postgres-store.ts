@@ -46,9 +46,7 @@ const OPTION_NAMES: OptionNames<PostgresStoreOptions> = {
   openWithin: true,
 };
 const OPTION_HINTS: OptionHints = {
-  connectionString: "it is called url here",
   client: "it takes a pool, since it needs several connections",
-  keepFor: "it is called keep here",
 };
 
 const SHORTEST_LEASE_MS = 1_000;

@@ -5,6 +5,8 @@ import {
   type Clock,
   formatTimestamp,
   isMessageId,
+  nameHint,
+  type OptionNames,
   type RecordedCall,
   timeOrderedIds,
 } from "@countersign/protocol";
@@ -207,6 +209,25 @@ function isSelected(integrations: object): boolean {
 }
 
 /** A recorded call was judged before. This catches what was never one. */
+const JUDGED_NAMES: OptionNames<JudgedCall> = {
+  type: true,
+  messageId: true,
+  timestamp: true,
+  userId: true,
+  anonymousId: true,
+  event: true,
+  groupId: true,
+  previousId: true,
+  name: true,
+  category: true,
+  properties: true,
+  traits: true,
+  context: true,
+  integrations: true,
+  origin: true,
+  key: true,
+};
+
 function assertJudged(call: unknown, position: number): void {
   const fields: Partial<JudgedCall> = typeof call === "object" && call !== null ? call : {};
   const { type, messageId, timestamp, key } = fields;
@@ -214,7 +235,18 @@ function assertJudged(call: unknown, position: number): void {
   const isId = messageId === undefined || (typeof messageId === "string" && isMessageId(messageId));
   const isKey =
     key === undefined || (typeof key === "string" && key !== "" && key.length <= MAX_KEY_CHARACTERS);
-  if (isType && isId && isKey && typeof timestamp === "string") return;
+  if (isType && isId && isKey && typeof timestamp === "string") {
+    for (const name in fields) {
+      if (Object.hasOwn(JUDGED_NAMES, name)) continue;
+      // It would be lost.
+      throw new CallError(
+        "ERR_FIELD_UNKNOWN",
+        `accept(): item ${position} has no field '${name}'${nameHint(name, JUDGED_NAMES)}`,
+        { field: name },
+      );
+    }
+    return;
+  }
   throw new CallError(
     "ERR_FIELD_INVALID",
     `accept(): item ${position} is not a recorded call. It needs a type and a timestamp, a messageId of 1 to 99 characters if it has one, and a key of 1 to ${MAX_KEY_CHARACTERS} if it has one.`,

@@ -54,12 +54,12 @@ export function checkCallOptions(method: string, options: CallOptions): void {
 
 /** @throws TypeError when `deleteUser()` is given an unknown option */
 export function checkDeleteOptions(options: DeleteOptions): void {
-  checkOptionNames("deleteUser()", options, DELETE_NAMES, { source: "it is called sources here, a list" });
+  checkOptionNames("deleteUser()", options, DELETE_NAMES);
 }
 
 /** @throws TypeError when `close()` is given an unknown option */
 export function checkCloseOptions(options: CloseOptions): void {
-  checkOptionNames("close()", options, CLOSE_NAMES, { timeout: "it is called deadline here" });
+  checkOptionNames("close()", options, CLOSE_NAMES);
 }
 
 /** @throws TypeError when a filter has an unknown field: it would list what is not meant */

@@ -84,16 +84,8 @@ const SINGLE_NAMES: OptionNames<SingleEndpointOptions> = {
 };
 const SOURCES_NAMES: OptionNames<SourcesOptions> = { sources: true, ...ENGINE_NAMES };
 
-export const SENDER_HINTS: OptionHints = {
-  sharedSecret: "it is called secret here",
-  shared_secret: "it is called secret here",
-  timeout: "it is called attemptTimeout here",
-  delivers: "it is called deliver here",
-};
-
 /** What the short form takes for its one endpoint belongs to one of several here. */
 const SOURCES_HINTS: OptionHints = {
-  ...SENDER_HINTS,
   secret: "a destination has it, as sources[0].destinations[0].secret",
   sharedSecret: "a destination has it, as sources[0].destinations[0].secret",
   headers: "an endpoint has them, as sources[0].destinations[0].endpoints[0].headers",
@@ -104,11 +96,11 @@ const SOURCES_HINTS: OptionHints = {
 export interface OptionsForm {
   readonly key: string;
   readonly names: Readonly<Record<string, true>>;
-  readonly hints: OptionHints;
+  readonly hints?: OptionHints;
 }
 
 const FORMS: readonly OptionsForm[] = [
-  { key: "url", names: SINGLE_NAMES, hints: SENDER_HINTS },
+  { key: "url", names: SINGLE_NAMES },
   { key: "sources", names: SOURCES_NAMES, hints: SOURCES_HINTS },
 ];
 

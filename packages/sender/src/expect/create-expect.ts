@@ -1,10 +1,4 @@
-import {
-  type Clock,
-  parseDuration,
-  checkOptionNames,
-  type OptionHints,
-  type OptionNames,
-} from "@countersign/protocol";
+import { type Clock, parseDuration, checkOptionNames, type OptionNames } from "@countersign/protocol";
 import type { SenderEvents } from "../engine/sender-events.ts";
 import {
   isReceipt,
@@ -24,7 +18,6 @@ const DEFAULT_WITHIN = "4s";
 const KEPT_SKIPS = 20;
 
 const OPTION_NAMES: OptionNames<ExpectOptions> = { within: true, destination: true };
-const OPTION_HINTS: OptionHints = { timeout: "it is called within here" };
 
 /** The `expect()` of a sender. Listens for skipped calls from now on, so that a failure can tell of them. */
 export function createExpect(source: ExpectSource, clock: Clock): Expect {
@@ -40,7 +33,7 @@ export function createExpect(source: ExpectSource, clock: Clock): Expect {
         "sender.expect() takes an awaited receipt or several, fields of a message, or a function that accepts a message",
       );
     }
-    checkOptionNames("sender.expect()", options, OPTION_NAMES, OPTION_HINTS);
+    checkOptionNames("sender.expect()", options, OPTION_NAMES);
     const withinMs = parseDuration(options.within ?? DEFAULT_WITHIN, "sender.expect({ within })");
     return expectation({ source, clock, what, withinMs, destination: options.destination, skipped });
   };

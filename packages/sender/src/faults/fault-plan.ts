@@ -1,4 +1,4 @@
-import { checkOptionNames, type OptionHints, type OptionNames } from "@countersign/protocol";
+import { checkOptionNames, type OptionNames } from "@countersign/protocol";
 import type { DeliveryInfo } from "../delivery/delivery.ts";
 import { type Fault, FAULTS, type FaultScope, type InjectedFault, isFault } from "./fault.ts";
 
@@ -14,7 +14,6 @@ const SCOPE_NAMES: OptionNames<FaultScope> = {
   messageId: true,
   times: true,
 };
-const SCOPE_HINTS: OptionHints = { url: "it is called endpoint here", count: "it is called times here" };
 
 /** The faults that are still to strike, in the order they were injected. */
 export class FaultPlan {
@@ -22,7 +21,7 @@ export class FaultPlan {
 
   /** @throws TypeError when there is no such fault or option, or `times` is not a count */
   inject(fault: Fault, scope: FaultScope): InjectedFault {
-    checkOptionNames("inject()", scope, SCOPE_NAMES, SCOPE_HINTS);
+    checkOptionNames("inject()", scope, SCOPE_NAMES);
     const times = scope.times ?? 1;
     if (!isFault(fault)) {
       throw new TypeError(

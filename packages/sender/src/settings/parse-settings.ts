@@ -3,7 +3,6 @@ import { type Credentials, credentialsOf } from "./hidden-credentials.ts";
 import { parseEndpoint } from "./parse-endpoint.ts";
 import { SettingChecks, type Unchecked } from "./setting-checks.ts";
 import {
-  DESTINATION_HINTS,
   DESTINATION_NAMES,
   SETTINGS_NAMES,
   SOURCE_NAMES,
@@ -145,7 +144,7 @@ class SettingsParser {
       fallback,
     );
     const where = `${here}, destination "${name}"`;
-    this.checks.names(item, DESTINATION_NAMES, path, where, DESTINATION_HINTS);
+    this.checks.names(item, DESTINATION_NAMES, path, where);
     const concurrency = item?.concurrency ?? DEFAULT_CONCURRENCY;
     if (!Number.isInteger(concurrency) || Number(concurrency) < 1) {
       this.checks.issue(`${path}.concurrency`, where, "must be a whole number, at least 1.");

@@ -69,7 +69,6 @@ export const DESTINATION_NAMES: OptionNames<DestinationSettings> = {
 };
 export const ENDPOINT_NAMES: OptionNames<EndpointSettings> = { url: true, headers: true, ca: true };
 
-export const DESTINATION_HINTS: OptionHints = { sharedSecret: "it is called secret here" };
 export const ENDPOINT_HINTS: OptionHints = {
   secret: "its destination has it",
   sharedSecret: "its destination has it, as secret",

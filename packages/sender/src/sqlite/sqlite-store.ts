@@ -1,10 +1,4 @@
-import {
-  type Duration,
-  parseDuration,
-  checkOptionNames,
-  type OptionHints,
-  type OptionNames,
-} from "@countersign/protocol";
+import { type Duration, parseDuration, checkOptionNames, type OptionNames } from "@countersign/protocol";
 import { resolve } from "node:path";
 import Database from "libsql";
 import type { DeliveryStore, StoreContext } from "../store/delivery-store.ts";
@@ -33,7 +27,6 @@ export interface SqliteStoreOptions {
 }
 
 const OPTION_NAMES: OptionNames<SqliteStoreOptions> = { path: true, keepFor: true, maxBytes: true };
-const OPTION_HINTS: OptionHints = { file: "it is called path here", filename: "it is called path here" };
 
 interface OpenedDatabase {
   readonly db: Database.Database;
@@ -59,7 +52,7 @@ const LEAST_BYTES = 262_144;
  * ```
  */
 export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
-  checkOptionNames("sqliteStore()", options, OPTION_NAMES, OPTION_HINTS);
+  checkOptionNames("sqliteStore()", options, OPTION_NAMES);
   const path = parsePath(options.path ?? MEMORY_PATH);
   const keepForMs = parseDuration(options.keepFor ?? DEFAULT_KEEP_FOR, "sqliteStore({ keepFor })");
   const maxBytes = parseMaxBytes(options.maxBytes);

@@ -1,10 +1,4 @@
-import {
-  checkClock,
-  checkFunction,
-  checkOptionNames,
-  parseDuration,
-  type OptionHints,
-} from "@countersign/protocol";
+import { checkClock, checkFunction, checkOptionNames, parseDuration } from "@countersign/protocol";
 import { checkTls } from "./check-tls.ts";
 import { isLoopback, ServerOptionsError, type ServerOptions } from "./server-options.ts";
 
@@ -49,12 +43,6 @@ export const OPTION_KINDS: Readonly<
 /** Less than this holds no useful number of deliveries. */
 const LEAST_BYTES = 1_048_576;
 
-/** What to say about names that other tools use, or that this one used before. */
-export const OPTION_HINTS: OptionHints = {
-  sharedSecret: "it is called secret here",
-  url: "it is called to here",
-};
-
 /** Whether a value is of a kind. */
 export function isOfKind(value: unknown, kind: OptionKind): boolean {
   if (kind === "list") return Array.isArray(value);
@@ -73,12 +61,7 @@ export function isOfKind(value: unknown, kind: OptionKind): boolean {
  */
 export function checkServerOptions(options: ServerOptions): void {
   try {
-    checkOptionNames(
-      "createServer()",
-      options,
-      { ...OPTION_KINDS, clock: true, store: true, onError: true },
-      OPTION_HINTS,
-    );
+    checkOptionNames("createServer()", options, { ...OPTION_KINDS, clock: true, store: true, onError: true });
     if (options.clock !== undefined) checkClock("createServer({ clock })", options.clock);
     checkFunction("createServer({ onError })", options.onError);
   } catch (error) {

@@ -62,6 +62,8 @@ describe("createServer", () => {
 
   it("closes with known options only", async () => {
     const server = closing(await createServer({ to: TO, port: 0 }));
-    expect(() => server.close({ deadline: 1 } as object)).toThrow('did you mean "deadlineMs"?');
+    expect(() => server.close({ deadline: 1 } as object)).toThrow(
+      "it is called deadlineMs here, in milliseconds",
+    );
   });
 });

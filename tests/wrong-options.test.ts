@@ -1,0 +1,152 @@
+import { certify } from "@countersign/certify";
+import { Analytics } from "@countersign/client";
+import { createReceiver, createRouter, memoryDedupe } from "@countersign/core";
+import { verifyWebhook as express } from "@countersign/express";
+import { webhookHandler, verifyWebhook as fetchVerifier } from "@countersign/fetch";
+import { lambdaHandler } from "@countersign/fetch/aws-lambda";
+import { verifyWebhook as koa } from "@countersign/koa";
+import { redisDedupe } from "@countersign/redis";
+import { createSender, sqliteStore } from "@countersign/sender";
+import { createTestSender } from "@countersign/sender/testing";
+import { createServer } from "@countersign/server";
+import { expect, it } from "vitest";
+
+type Options = Readonly<Record<string, unknown>>;
+
+/** What takes options, as JavaScript calls it. */
+const takers = {
+  "the client": (options) => new Analytics("KEY", options),
+  "the client's retry": (retry) => new Analytics("KEY", { retry }),
+  "createReceiver()": (options) => createReceiver({ secret: "s", ...options }),
+  "Express's verifyWebhook()": (options) => express({ secret: "s", ...options }),
+  "Koa's verifyWebhook()": (options) => koa({ secret: "s", ...options }),
+  "fetch's verifyWebhook()": (options) =>
+    fetchVerifier(new Request("http://127.0.0.1/"), { secret: "s", ...options }),
+  "webhookHandler()": (options) => webhookHandler({ secret: "s", ...options }, () => new Response()),
+  "lambdaHandler()": (options) => lambdaHandler({ secret: "s", ...options }, () => new Response()),
+  "createRouter()": (options) => createRouter(options),
+  "memoryDedupe()": (options) => memoryDedupe(options),
+  "redisDedupe()": (options) => redisDedupe({ eval: () => {}, evalsha: () => {} } as never, options),
+  "createSender()": (options) => createSender({ url: "http://127.0.0.1:9", ...options } as never),
+  "createTestSender()": (options) => createTestSender({ target: () => {}, ...options } as never),
+  "sqliteStore()": (options) => sqliteStore({ path: "x", ...options }),
+  "createServer()": (options) => createServer({ ...options }),
+  "certify()": (options) => certify({ url: "http://127.0.0.1:9", secret: "s", ...options } as never),
+} satisfies Readonly<Record<string, (options: Options) => unknown>>;
+
+const receivers = [
+  "createReceiver()",
+  "Express's verifyWebhook()",
+  "Koa's verifyWebhook()",
+  "fetch's verifyWebhook()",
+  "webhookHandler()",
+  "lambdaHandler()",
+] as const;
+
+/** The names that other libraries have, and what the message must say. */
+const RECEIVER_NAMES: readonly (readonly [string, string])[] = [
+  ["sharedSecret", "it is called secret here"],
+  ["signingSecret", "it is called secret here"],
+  ["webhookSecret", "it is called secret here"],
+  ["endpoint_secret", "it is called secret here"],
+  ["key", "it is called secret here"],
+  ["secrets", 'pass the list as "secret"'],
+  ["header", "the signature is always in X-Signature"],
+  ["tolerance", "signatures have no time in them; use dedupe against repeats"],
+  ["limit", "it is called maxBodyBytes here, a number of bytes"],
+  ["maxBodySize", "it is called maxBodyBytes here, a number of bytes"],
+  ["bodyLimit", "it is called maxBodyBytes here, a number of bytes"],
+  ["errorHandler", "it is called onRejected here"],
+  ["idempotency", "it is called dedupe here"],
+];
+
+const OTHERS: Readonly<Partial<Record<keyof typeof takers, readonly (readonly [string, string])[]>>> = {
+  "the client": [
+    ["host", "it is called endpoint here"],
+    ["apiHost", "it is called endpoint here"],
+    ["dataPlaneUrl", "it is called endpoint here"],
+    ["url", "it is called endpoint here"],
+    ["flushInterval", "it is called flushAfter here, in milliseconds"],
+    ["maxEventsInBatch", "it is called flushAt here"],
+    ["maxQueueLength", "it is called maxQueueSize here"],
+    ["httpRequestTimeout", "it is called requestTimeout here, in milliseconds"],
+    ["httpClient", "it is called transport here"],
+    ["maxRetries", "use retry.giveUpAfter, in milliseconds"],
+    ["enable", "it is called disable here, true sends nothing"],
+    ["debug", "it is called log here"],
+    ["compression", "it is called gzip here"],
+  ],
+  "the client's retry": [["maxRetries", "use retry.giveUpAfter, in milliseconds"]],
+  "createRouter()": [["schemas", "it is called events here"]],
+  "memoryDedupe()": [
+    ["expiresIn", "it is called ttl here, in milliseconds as a number"],
+    ["limit", "it is called max here"],
+  ],
+  "redisDedupe()": [
+    ["keyPrefix", "it is called prefix here"],
+    ["expire", "it is called ttl here, in milliseconds as a number"],
+    ["commandTimeout", "it is called timeout here"],
+  ],
+  "createSender()": [
+    ["sharedSecret", "it is called secret here"],
+    ["signing_secret", "it is called secret here"],
+    ["timeout", 'it is called attemptTimeout here, in milliseconds, or text such as "5s"'],
+    ["maxRetries", "it is called retry here"],
+    ["database", "it is called store here"],
+  ],
+  "createTestSender()": [["webhookSecret", "it is called secret here"]],
+  "sqliteStore()": [
+    ["filename", "it is called path here"],
+    ["ttl", 'it is called keepFor here, in milliseconds, or text such as "7d"'],
+    ["limit", "it is called maxBytes here, a number of bytes"],
+  ],
+  "createServer()": [
+    ["url", "it is called to here"],
+    ["sharedSecret", "it is called secret here"],
+    ["database", "it is called data here"],
+    ["hostname", "it is called host here"],
+    ["apiKey", "it is called token here"],
+  ],
+  "certify()": [
+    ["timeout", "it is called timeoutMs here, in milliseconds"],
+    ["signingSecret", "it is called secret here"],
+  ],
+};
+
+const cases = [
+  ...receivers.flatMap((taker) => RECEIVER_NAMES.map((one) => [taker, ...one] as const)),
+  ...Object.entries(OTHERS).flatMap(([taker, names]) =>
+    names.map((one) => [taker as keyof typeof takers, ...one] as const),
+  ),
+];
+
+async function messageOf(taker: keyof typeof takers, options: Options): Promise<string> {
+  try {
+    await takers[taker](options);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  throw new Error(`${taker} accepted ${JSON.stringify(options)}.`);
+}
+
+it.each(cases)("%s refuses %s, and says: %s", async (taker, name, says) => {
+  const message = await messageOf(taker, { [name]: "x" });
+  expect(message).toContain(`unknown option "${name}"`);
+  expect(message).toContain(says);
+  expect(message).not.toContain("\n");
+});
+
+it.each([
+  [
+    "the client",
+    { flushAfter: "10s" },
+    "'flushAfter' must be a whole number of milliseconds from 1 to 2147483647, not \"10s\".",
+  ],
+  ["the client's retry", { giveUpAfter: "1h" }, "of milliseconds"],
+  ["memoryDedupe()", { ttl: "5h" }, "ttl must be a positive number of milliseconds, but is 5h."],
+  ["redisDedupe()", { ttl: "5 hours" }, 'must be milliseconds or text such as "250ms"'],
+  ["createSender()", { attemptTimeout: "5 sec" }, 'must be milliseconds or text such as "250ms"'],
+  ["createReceiver()", { maxBodyBytes: "100kb" }, "bytes"],
+] as const)("%s says in which unit %j must be", async (taker, options, says) => {
+  expect(await messageOf(taker, options)).toContain(says);
+});
