@@ -90,7 +90,9 @@ async function run({ rounds, progress }: BenchContext): Promise<BenchResult> {
       const urls = [`http://127.0.0.1:${ready as number}/`];
       // What has ended is kept for a minute, so that the file comes to rest within the run.
       const sender = await openSender({ urls, path, keepFor: "1m", retry: { firstDelayMs: 1_000 } });
+      progress("soak, measuring the maximum");
       perSecond = await halfOfMaximum(sender);
+      progress(`soak, ${perSecond} calls a second`);
       const load = new SteadyLoad(sender, perSecond);
       for (let minute = 1; minute <= rounds(MINUTES); minute += 1) {
         minutes.push(await measureMinute(load, path));

@@ -48,11 +48,11 @@ describe("an endpoint whose body never ends", () => {
   it("has answered with its headers; what arrived in time is kept", async () => {
     const endpoint = await answering("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf", () => {});
 
-    const result = await post(endpoint.url, 150);
+    const result = await post(endpoint.url, 2_000);
 
     expect(result).toMatchObject({ outcome: "success", status: 200 });
     expect(Buffer.from(result.responseBody).toString()).toBe("half");
-    expect(result.durationMs).toBeLessThan(145);
+    expect(result.durationMs).toBeLessThan(1_950);
     await vi.waitFor(() => expect(endpoint.open.size).toBe(0));
   });
 
