@@ -27,11 +27,11 @@ const takers = {
   "createRouter()": (options) => createRouter(options),
   "memoryDedupe()": (options) => memoryDedupe(options),
   "redisDedupe()": (options) => redisDedupe({ eval: () => {}, evalsha: () => {} } as never, options),
-  "createSender()": (options) => createSender({ url: "http://127.0.0.1:9", ...options } as never),
-  "createTestSender()": (options) => createTestSender({ target: () => {}, ...options } as never),
+  "createSender()": (options) => createSender({ url: "http://127.0.0.1:9", ...options }),
+  "createTestSender()": (options) => createTestSender({ target: () => {}, ...options }),
   "sqliteStore()": (options) => sqliteStore({ path: "x", ...options }),
   "createServer()": (options) => createServer({ ...options }),
-  "certify()": (options) => certify({ url: "http://127.0.0.1:9", secret: "s", ...options } as never),
+  "certify()": (options) => certify({ url: "http://127.0.0.1:9", secret: "s", ...options }),
 } satisfies Readonly<Record<string, (options: Options) => unknown>>;
 
 const receivers = [
