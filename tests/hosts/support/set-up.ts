@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
+import { publicPackages } from "../../../scripts/public-packages.mjs";
+import { writePublishable } from "../../../scripts/publishable.mjs";
 import { startRegistry } from "./registry.ts";
 import { cleanEnvironment, run } from "./run.ts";
 
@@ -21,7 +23,7 @@ declare module "vitest" {
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
-/** Packs every public package, serves the tarballs as a registry does, and installs the command from them. */
+/** Bundles and packs every public package as it is published, serves the tarballs as a registry does, and installs the command from them. */
 export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const work = await mkdtemp(join(tmpdir(), "countersign-hosts-"));
   const tarballs = join(work, "tarballs");
@@ -32,8 +34,11 @@ export async function setup({ provide }: TestProject): Promise<() => Promise<voi
   // By its path, since what starts the tests need not have it.
   const found = await run(`npx -y -p ${packageManager} -c "command -v pnpm"`, { folder: root });
   const pnpm = found.split("\n").find((line) => line.startsWith("/")) ?? "pnpm";
-  const pack = `"${pnpm}" --recursive --filter "./packages/*" --filter "!@countersign/dashboard" pack --pack-destination "${tarballs}"`;
-  await run(pack, { folder: root });
+  for (const { name, folder } of publicPackages()) {
+    const publishable = join(work, "publishable", name);
+    await writePublishable(folder, publishable);
+    await run(`npm pack --pack-destination "${tarballs}"`, { folder: publishable });
+  }
   const registry = await startRegistry(tarballs);
   const close = async (): Promise<void> => {
     await registry.close();
