@@ -34,7 +34,7 @@ const takers = {
   "certify()": (options) => certify({ url: "http://127.0.0.1:9", secret: "s", ...options }),
 } satisfies Readonly<Record<string, (options: Options) => unknown>>;
 
-const receivers = [
+const RECEIVERS = [
   "createReceiver()",
   "Express's verifyWebhook()",
   "Koa's verifyWebhook()",
@@ -114,7 +114,7 @@ const OTHERS: Readonly<Partial<Record<keyof typeof takers, readonly (readonly [s
 };
 
 const cases = [
-  ...receivers.flatMap((taker) => RECEIVER_NAMES.map((one) => [taker, ...one] as const)),
+  ...RECEIVERS.flatMap((taker) => RECEIVER_NAMES.map((one) => [taker, ...one] as const)),
   ...Object.entries(OTHERS).flatMap(([taker, names]) =>
     names.map((one) => [taker as keyof typeof takers, ...one] as const),
   ),

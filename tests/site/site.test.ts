@@ -137,90 +137,92 @@ describe("the built site", () => {
   });
 });
 
-const BROWSER = `in a browser${missing ? " (skipped: chromium is not installed)" : ""}`;
-
 // A browser is slow on a busy machine: nothing here is about time.
-describe.skipIf(missing)(BROWSER, { timeout: 300_000 }, () => {
-  it("makes no request to another host, and loads less than 300 kB, on a page of each kind", async () => {
-    for (const path of PAGES) {
-      const page = await browser!.newPage();
-      const foreign: string[] = [];
-      page.on("request", (request) => {
-        if (!request.url().startsWith(site.url) && !request.url().startsWith("data:"))
-          foreign.push(request.url());
-      });
-      const before = site.sentBytes();
-      await page.goto(site.url + path, { waitUntil: "networkidle" });
-      expect(foreign).toEqual([]);
-      expect({ path, isLight: site.sentBytes() - before < 300_000 }).toEqual({ path, isLight: true });
-      await page.close();
-    }
-  });
-
-  it.each(["light", "dark"] as const)("has no accessibility violation, %s", async (scheme) => {
-    for (const path of PAGES) {
-      const page = await open(path, scheme);
-      await page.evaluate(AXE);
-      const violations = await page.evaluate(async () => {
-        const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };
-        return (await axe.run()).violations.map(
-          ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join("\n")}`,
-        );
-      });
-      expect({ path, violations }).toEqual({ path, violations: [] });
-    }
-  });
-
-  it("follows the choice of a framework and of a package manager on every page", async () => {
-    const page = await open("/start/");
-    await page.getByRole("radio", { name: "Fastify" }).check();
-    await page.getByRole("radio", { name: "pnpm" }).check();
-    expect(await page.getByText("app.register(async (scope)").isVisible()).toBe(true);
-    expect(await page.getByText("pnpm add @countersign/fastify").isVisible()).toBe(true);
-    await page.goto(`${site.url}/packages/redis/`, { waitUntil: "networkidle" });
-    expect(
-      await page
-        .getByText(/^pnpm add @countersign\/redis/)
-        .first()
-        .isVisible(),
-    ).toBe(true);
-  });
-
-  it("takes a signature apart without sending anything", async () => {
-    const page = await open("/signature-bench");
-    const sent: string[] = [];
-    page.on("request", (request) => {
-      // The theme loads the scripts of pages that are linked; nothing else may leave.
-      if (!/^GET \/assets\/[^?]+$/.test(`${request.method()} ${request.url().slice(site.url.length)}`))
-        sent.push(request.url());
+describe.skipIf(missing)(
+  `in a browser${missing ? " (skipped: chromium is not installed)" : ""}`,
+  { timeout: 300_000 },
+  () => {
+    it("makes no request to another host, and loads less than 300 kB, on a page of each kind", async () => {
+      for (const path of PAGES) {
+        const page = await browser!.newPage();
+        const foreign: string[] = [];
+        page.on("request", (request) => {
+          if (!request.url().startsWith(site.url) && !request.url().startsWith("data:"))
+            foreign.push(request.url());
+        });
+        const before = site.sentBytes();
+        await page.goto(site.url + path, { waitUntil: "networkidle" });
+        expect(foreign).toEqual([]);
+        expect({ path, isLight: site.sentBytes() - before < 300_000 }).toEqual({ path, isLight: true });
+        await page.close();
+      }
     });
-    await expectFindings(page, "Verified: a track message.");
-    await page.getByLabel("Shared secret").fill('"dev"');
-    await expectFindings(page, "quotation marks");
-    await page.getByLabel("Shared secret").fill("dev");
-    await page.getByLabel("X-Signature").fill("0".repeat(40));
-    await expectFindings(page, "ERR_SIGNATURE_MISMATCH");
-    expect(sent).toEqual([]);
-  });
 
-  it("answers a newcomer's questions in the first three results", async () => {
-    const page = await open("/start/");
-    await page.locator(".DocSearch-Button").click();
-    const results = page.locator(".VPLocalSearchBox .result");
-    const firstPages = async (): Promise<readonly string[]> => {
-      const links = await results.evaluateAll((all) => all.map((one) => one.getAttribute("href") ?? ""));
-      return [...new Set(links.map((link) => link.split("#")[0] ?? ""))].slice(0, 3);
-    };
-    const misses: string[] = [];
-    for (const [question, expected] of QUESTIONS) {
-      await page.locator(".search-input").fill(question);
-      await vi
-        .waitFor(async () => expect(await firstPages()).toContain(expected), { timeout: 10_000 })
-        .catch(async () => misses.push(`${question}: ${(await firstPages()).join(", ")}`));
-    }
-    expect(misses).toEqual([]);
-  });
-});
+    it.each(["light", "dark"] as const)("has no accessibility violation, %s", async (scheme) => {
+      for (const path of PAGES) {
+        const page = await open(path, scheme);
+        await page.evaluate(AXE);
+        const violations = await page.evaluate(async () => {
+          const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };
+          return (await axe.run()).violations.map(
+            ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join("\n")}`,
+          );
+        });
+        expect({ path, violations }).toEqual({ path, violations: [] });
+      }
+    });
+
+    it("follows the choice of a framework and of a package manager on every page", async () => {
+      const page = await open("/start/");
+      await page.getByRole("radio", { name: "Fastify" }).check();
+      await page.getByRole("radio", { name: "pnpm" }).check();
+      expect(await page.getByText("app.register(async (scope)").isVisible()).toBe(true);
+      expect(await page.getByText("pnpm add @countersign/fastify").isVisible()).toBe(true);
+      await page.goto(`${site.url}/packages/redis/`, { waitUntil: "networkidle" });
+      expect(
+        await page
+          .getByText(/^pnpm add @countersign\/redis/)
+          .first()
+          .isVisible(),
+      ).toBe(true);
+    });
+
+    it("takes a signature apart without sending anything", async () => {
+      const page = await open("/signature-bench");
+      const sent: string[] = [];
+      page.on("request", (request) => {
+        // The theme loads the scripts of pages that are linked; nothing else may leave.
+        if (!/^GET \/assets\/[^?]+$/.test(`${request.method()} ${request.url().slice(site.url.length)}`))
+          sent.push(request.url());
+      });
+      await expectFindings(page, "Verified: a track message.");
+      await page.getByLabel("Shared secret").fill('"dev"');
+      await expectFindings(page, "quotation marks");
+      await page.getByLabel("Shared secret").fill("dev");
+      await page.getByLabel("X-Signature").fill("0".repeat(40));
+      await expectFindings(page, "ERR_SIGNATURE_MISMATCH");
+      expect(sent).toEqual([]);
+    });
+
+    it("answers a newcomer's questions in the first three results", async () => {
+      const page = await open("/start/");
+      await page.locator(".DocSearch-Button").click();
+      const results = page.locator(".VPLocalSearchBox .result");
+      const firstPages = async (): Promise<readonly string[]> => {
+        const links = await results.evaluateAll((all) => all.map((one) => one.getAttribute("href") ?? ""));
+        return [...new Set(links.map((link) => link.split("#")[0] ?? ""))].slice(0, 3);
+      };
+      const misses: string[] = [];
+      for (const [question, expected] of QUESTIONS) {
+        await page.locator(".search-input").fill(question);
+        await vi
+          .waitFor(async () => expect(await firstPages()).toContain(expected), { timeout: 10_000 })
+          .catch(async () => misses.push(`${question}: ${(await firstPages()).join(", ")}`));
+      }
+      expect(misses).toEqual([]);
+    });
+  },
+);
 
 /** The names that the record of a package's surface has. */
 function namesOf(name: string): readonly string[] {

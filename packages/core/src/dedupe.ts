@@ -53,7 +53,9 @@ export function memoryDedupe(options: MemoryDedupeOptions = {}): DedupeStore {
   const { max = 100_000, ttl = 5 * HOUR, lease = 60_000, now = Date.now } = options;
   for (const [name, value] of Object.entries({ max, ttl, lease })) {
     if (!(value > 0))
-      throw new TypeError(`memoryDedupe: ${name} must be a positive number${name === "max" ? "" : " of milliseconds"}, but is ${value}.`);
+      throw new TypeError(
+        `memoryDedupe: ${name} must be a positive number${name === "max" ? "" : " of milliseconds"}, but is ${value}.`,
+      );
   }
   checkFunction("memoryDedupe({ now })", now);
   // A Map keeps the order of insertion, and every entry of one map lives equally long: the first is the oldest.

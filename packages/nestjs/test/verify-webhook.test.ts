@@ -262,7 +262,7 @@ describe("the module", () => {
     await expect(start(platform, without)).rejects.toThrow("needs a secret");
     const misspelt: object = { secret: SECRET, sharedSecret: SECRET };
     await expect(start(platform, appModule(CountersignModule.register(misspelt)))).rejects.toThrow(
-      'it is called secret here',
+      "it is called secret here",
     );
   });
 

@@ -73,9 +73,11 @@ describe.skipIf(server === undefined)(
     /** What a process of the next version does when it starts. */
     async function upgrade(schema: string, ...steps: readonly Migration[]): Promise<void> {
       const connections = new Connections({ url });
-      await migrate(connections, namesOf(schema), [...MIGRATIONS, ...steps]).finally(() =>
-        connections.close(),
-      );
+      try {
+        await migrate(connections, namesOf(schema), [...MIGRATIONS, ...steps]);
+      } finally {
+        await connections.close();
+      }
     }
 
     async function deliversTo(sender: Sender, event: string): Promise<readonly string[]> {

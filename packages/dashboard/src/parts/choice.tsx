@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 
 /** A value, and the words for it; or words that are the value. */
-export type Option = string | readonly [value: string, words: string];
+type Option = string | readonly [value: string, words: string];
 
 interface Props {
   readonly label: string;

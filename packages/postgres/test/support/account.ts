@@ -42,7 +42,7 @@ async function countsOf({ url, schema }: Place): Promise<readonly [Counts, Count
 }
 
 /** Compares what was accepted, what arrived and what the database holds. */
-export async function accountOf(
+async function accountOf(
   place: Place,
   accepted: ReadonlySet<string>,
   tally: Pick<Tally, "arrivals">,
@@ -84,7 +84,7 @@ export async function untilSettled(
 }
 
 /** Prints the line of a test: what was accepted is delivered, failed, expired or pending. */
-export function print({ accepted, delivered, failed, expired, pending, lost, repeats }: Account): void {
+function print({ accepted, delivered, failed, expired, pending, lost, repeats }: Account): void {
   const sum = `accepted ${accepted} = delivered ${delivered} + failed ${failed} + expired ${expired} + pending ${pending}`;
   process.stdout.write(`${sum}; ${lost.length} lost, ${repeats} repeats\n`);
 }
