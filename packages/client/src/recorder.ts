@@ -5,7 +5,6 @@ import { createEnvelope } from "./envelope.ts";
 import { enroll, keepAlive, type Exiting } from "./exit.ts";
 import { MessageQueue } from "./message-queue.ts";
 import type { Messages } from "./messages.ts";
-import { QueuedMessage } from "./queued-message.ts";
 import {
   dropped,
   type Counts,
@@ -17,6 +16,7 @@ import {
 import { PendingReceipt, type Receipt } from "./receipt.ts";
 import type { SerializedCall } from "./serialize.ts";
 import type { Settings } from "./settings.ts";
+import { undelivered } from "./undelivered.ts";
 import { Waiters } from "./waiters.ts";
 
 /** Milliseconds that messages which are due wait for others at most, while a request is under way. */
@@ -242,7 +242,7 @@ export class Recorder implements Exiting {
       if (hook) {
         const read = block.reader();
         for (let number = from; number < to; number += 1)
-          hook(new QueuedMessage(read, number, outcome as Undelivered["outcome"]));
+          hook(undelivered(read, number, outcome as Undelivered["outcome"]));
       }
       this.#waiters.ended(from, to);
       block.free(to - from);

@@ -137,6 +137,19 @@ it("onDrop gets the message as it would have been sent", () => {
   expect(JSON.parse(dropped[0]?.json ?? "")).toMatchObject({ userId: USER_ID, event: "E5", messageId: "m5" });
 });
 
+it("what a hook gets for a queued message can be copied and logged whole, whatever its id", async () => {
+  const copies: unknown[] = [];
+  const { analytics, service } = createBench({ onReject: (undelivered) => copies.push({ ...undelivered }) });
+  service.replyAlways({ status: 401 });
+  const messageId = 'a "quoted" \\ id, "type":"page"';
+  analytics.track({ userId: USER_ID, event: "E", messageId });
+  await analytics.flush();
+  const json = expect.stringContaining('"event":"E"') as string;
+  expect(copies).toEqual([
+    { messageId, type: "track", json, outcome: expect.objectContaining({ status: "rejected" }) as object },
+  ]);
+});
+
 it("a hook that throws keeps no other message from its outcome", async () => {
   const lines: string[] = [];
   const { analytics, service } = createBench({
