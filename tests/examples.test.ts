@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { certify, formatResult } from "@countersign/certify";
 import { mutations, sampleMessages, signedRequest } from "@countersign/core/testing";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { isWindows, noPosix } from "../packages/core/test/support/windows.ts";
 import { post } from "./support/post.ts";
 
 const SECRET = "the secret of the examples";
@@ -160,7 +161,7 @@ const besides: Readonly<Record<string, { title: string; check: (example: Example
 
 const examples = Object.entries(besides).map(([name, rest]) => ({ name, ...rest }));
 
-describe.each(examples)("examples/$name, which $title", ({ name, check }) => {
+describe.skipIf(isWindows).each(examples)(`examples/$name, which $title${noPosix}`, ({ name, check }) => {
   let example: Example;
   beforeAll(async () => {
     example = await startExample(name);

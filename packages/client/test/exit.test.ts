@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { isWindows, noPosix } from "../../core/test/support/windows.ts";
 import { closedEndpoint, startService } from "./support/service.ts";
 
 interface Ended {
@@ -94,7 +95,7 @@ describe("a process that ends by itself", () => {
   });
 });
 
-describe("with flushOnSignals", () => {
+describe.skipIf(isWindows)(`with flushOnSignals${noPosix}`, () => {
   it.each(["SIGTERM", "SIGINT"] as const)(
     "%s delivers the three events, and ends as if unhandled, without waiting for a timer",
     async (name) => {

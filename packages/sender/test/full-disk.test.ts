@@ -4,6 +4,7 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, it } from "vitest";
+import { isWindows, noPosix } from "../../core/test/support/windows.ts";
 import { openSender } from "./support/open-sender.ts";
 import { type Receiver, startReceiver } from "./support/receiver.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
@@ -52,7 +53,7 @@ function canLiftLimits(): boolean {
   }
 }
 
-describe.runIf(process.platform !== "win32")("a disk that is full", () => {
+describe.skipIf(isWindows)(`a disk that is full${noPosix}`, () => {
   it("refuses calls with a clear error; after a kill, everything accepted is still there", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const receiver = await startReceiver(() => "never");

@@ -11,12 +11,12 @@ import {
   type SenderSettings,
 } from "@countersign/sender";
 import { describe, expect, it } from "vitest";
+import { isWindows, noPosix } from "../../core/test/support/windows.ts";
 import { openSender } from "./support/open-sender.ts";
 import { silentTransport } from "./support/silent-transport.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const ENDPOINT_URL = "http://127.0.0.1:9/";
-const isWindows = process.platform === "win32";
 
 function modes(folder: string): Record<string, string> {
   const files = readdirSync(folder).map((name) => [
@@ -33,7 +33,7 @@ const ALL_PRIVATE = {
   "deliveries.db-wal": "600",
 };
 
-describe.skipIf(isWindows)("nobody but the owner reads what a store keeps about people", () => {
+describe.skipIf(isWindows)(`nobody but the owner reads what a store keeps about people${noPosix}`, () => {
   it("its database, log, index and lock have mode 0600, and the folders it creates 0700, with any umask", async () => {
     const folder = temporaryFolder();
     const path = join(folder, "data", "deep", "deliveries.db");

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { runCommand, startCommand, startServe } from "../support/command.ts";
 import { startSilentReceiver } from "../support/silent-receiver.ts";
+import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { send } from "../../../server/test/support/http.ts";
 import { SECRET, startReceiver, type Receiver } from "../../../server/test/support/receiver.ts";
 import { closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
@@ -84,7 +85,7 @@ describe("a 200 survives", { timeout: ALL_WAITS_MS }, () => {
   });
 });
 
-describe("stopping", () => {
+describe.skipIf(isWindows)(`stopping${noPosix}`, () => {
   it("on SIGTERM lets attempts under way end, and leaves with 0", async () => {
     const receiver = await startSilentReceiver();
     const server = await startServe(["--to", receiver.url]);

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { loadConfig } from "countersign";
 import { beforeEach, describe, expect, it } from "vitest";
 import { searchEnd } from "../../src/config/trusted-folders.ts";
+import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { temporaryDirectory } from "../../../server/test/support/resources.ts";
 
 const CONFIG = { to: "http://127.0.0.1:9/" };
@@ -53,7 +54,7 @@ describe("the search for a config file", () => {
   });
 });
 
-describe.skipIf(process.getuid === undefined)("a config file that others may have written", () => {
+describe.skipIf(isWindows)(`a config file that others may have written${noPosix}`, () => {
   it.each([
     ["is world-writable", (file: string) => chmodSync(file, 0o666), "everyone may write to"],
     [

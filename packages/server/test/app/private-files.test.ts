@@ -2,6 +2,7 @@ import { lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSyn
 import { join } from "node:path";
 import { createServer } from "@countersign/server";
 import { describe, expect, it } from "vitest";
+import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { send } from "../support/http.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { closing, temporaryDirectory } from "../support/resources.ts";
@@ -10,7 +11,7 @@ function modeOf(path: string): string {
   return (statSync(path).mode & 0o777).toString(8);
 }
 
-describe.skipIf(process.platform === "win32")("files about people can be read by their owner only", () => {
+describe.skipIf(isWindows)(`files about people can be read by their owner only${noPosix}`, () => {
   it.each([
     ["new", []],
     ["left readable by an earlier version", ["server.db", "traffic.jsonl"]],
