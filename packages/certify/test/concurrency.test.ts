@@ -1,5 +1,5 @@
 import { certify, type CertifyOptions, type Report } from "@countersign/certify";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { handWrittenReceiver, type Mutation } from "./support/hand-written-receiver.ts";
 import { SECRET } from "./support/listen.ts";
 import { mutants } from "./support/mutants.ts";
@@ -103,6 +103,15 @@ describe("several audits at the same time", () => {
     };
     const report = await audit(mutation, { concurrency: 8, timeoutMs: 1_000 });
     expect(failedIn(report)).toEqual(["accepts-unicode"]);
+  });
+
+  it("print no warning when more than ten requests listen to one signal", async () => {
+    const warnings: string[] = [];
+    const hear = (warning: Error): unknown => warnings.push(warning.name);
+    process.on("warning", hear);
+    onTestFinished(() => void process.off("warning", hear));
+    await audit({}, { concurrency: 16, signal: new AbortController().signal });
+    expect(warnings).not.toContain("MaxListenersExceededWarning");
   });
 
   it.each([0, 1.5, "8", Number.NaN])("%j is refused as a number of audits", async (concurrency) => {

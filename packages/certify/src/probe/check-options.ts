@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { X509Certificate } from "node:crypto";
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import { createSecureContext, rootCertificates, type SecureContext } from "node:tls";
@@ -59,7 +60,18 @@ export function checkOptions(what: string, options: ProbeOptions): Endpoint {
     throw new TypeError(`headers must be an object of names and values, not ${describeKind(headers)}.`);
   }
   for (const [name, value] of Object.entries(headers)) checkHeader(name, value);
-  return { url: checkUrl(String(url)), secureContext: ca === undefined ? undefined : trust(ca), signal };
+  return {
+    url: checkUrl(String(url)),
+    secureContext: ca === undefined ? undefined : trust(ca),
+    signal: signal && listenedByMany(signal),
+  };
+}
+
+/** Each request listens to the signal while it runs. More than ten at once would make Node print a warning. */
+function listenedByMany(signal: AbortSignal): AbortSignal {
+  const following = AbortSignal.any([signal]);
+  setMaxListeners(0, following);
+  return following;
 }
 
 /** @throws TypeError naming the option. */

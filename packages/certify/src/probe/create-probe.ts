@@ -27,7 +27,8 @@ const DEFAULT_TIMEOUT_MS = 2 * ANSWER_BUDGET_MS;
  */
 export function createProbe(options: ProbeOptions): Probe {
   const endpoint = checkOptions("createProbe()", options);
-  const { secret, signal } = options;
+  const { secret } = options;
+  const { signal } = endpoint;
   const findings: { leak?: Exchange; unanswered: number } = { unanswered: 0 };
   const late: Exchange[] = [];
 
