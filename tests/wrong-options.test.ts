@@ -2,16 +2,25 @@ import { certify } from "@countersign/certify";
 import { Analytics } from "@countersign/client";
 import { createReceiver, createRouter, memoryDedupe } from "@countersign/core";
 import { verifyWebhook as express } from "@countersign/express";
+import { verifyWebhook as fastifyPlugin } from "@countersign/fastify";
 import { webhookHandler, verifyWebhook as fetchVerifier } from "@countersign/fetch";
 import { lambdaHandler } from "@countersign/fetch/aws-lambda";
 import { verifyWebhook as koa } from "@countersign/koa";
+import { CountersignModule } from "@countersign/nestjs";
 import { redisDedupe } from "@countersign/redis";
 import { createSender, sqliteStore } from "@countersign/sender";
 import { createTestSender } from "@countersign/sender/testing";
 import { createServer } from "@countersign/server";
+import { NestFactory } from "@nestjs/core";
+import fastify from "fastify";
 import { expect, it } from "vitest";
 
 type Options = Readonly<Record<string, unknown>>;
+
+/** Nest asks for the options when an app starts. */
+function createNestApp(module: ReturnType<typeof CountersignModule.register>): Promise<unknown> {
+  return NestFactory.createApplicationContext(module, { logger: false, abortOnError: false });
+}
 
 /** What takes options, as JavaScript calls it. */
 const takers = {
@@ -19,6 +28,8 @@ const takers = {
   "the client's retry": (retry) => new Analytics("KEY", { retry }),
   "createReceiver()": (options) => createReceiver({ secret: "s", ...options }),
   "Express's verifyWebhook()": (options) => express({ secret: "s", ...options }),
+  "Fastify's verifyWebhook": (options) => fastify().register(fastifyPlugin, { secret: "s", ...options }),
+  "Nest's module": (options) => createNestApp(CountersignModule.register({ secret: "s", ...options })),
   "Koa's verifyWebhook()": (options) => koa({ secret: "s", ...options }),
   "fetch's verifyWebhook()": (options) =>
     fetchVerifier(new Request("http://127.0.0.1/"), { secret: "s", ...options }),
@@ -37,6 +48,8 @@ const takers = {
 const RECEIVERS = [
   "createReceiver()",
   "Express's verifyWebhook()",
+  "Fastify's verifyWebhook",
+  "Nest's module",
   "Koa's verifyWebhook()",
   "fetch's verifyWebhook()",
   "webhookHandler()",
@@ -149,4 +162,43 @@ it.each([
   ["createReceiver()", { maxBodyBytes: "100kb" }, "bytes"],
 ] as const)("%s says in which unit %j must be", async (taker, options, says) => {
   expect(await messageOf(taker, options)).toContain(says);
+});
+
+const URL_OF_ENDPOINT = "http://127.0.0.1:9/";
+
+/** A sender with one more setting at each of the places that have some. */
+const levels = {
+  source: (more) => ({ ...more, destinations: [{ endpoints: [{ url: URL_OF_ENDPOINT }] }] }),
+  destination: (more) => ({ destinations: [{ ...more, endpoints: [{ url: URL_OF_ENDPOINT }] }] }),
+  endpoint: (more) => ({ destinations: [{ endpoints: [{ url: URL_OF_ENDPOINT, ...more }] }] }),
+} satisfies Readonly<Record<string, (more: Options) => object>>;
+
+const PLACES = {
+  source: "sources[0]",
+  destination: "sources[0].destinations[0]",
+  endpoint: "sources[0].destinations[0].endpoints[0]",
+} as const;
+
+it.each([
+  ["source", "apiKey", "it is called writeKey here"],
+  ["source", "destination", 'did you mean "destinations"?'],
+  ["source", "secret", "a destination of the source has it"],
+  ["source", "url", "destinations: [{ endpoints: [{ url }] }]"],
+  ["destination", "sharedSecret", "it is called secret here"],
+  ["destination", "signing_secret", "it is called secret here"],
+  ["destination", "endpoint", 'did you mean "endpoints"?'],
+  ["destination", "maxConcurrency", 'did you mean "concurrency"?'],
+  ["destination", "url", "each endpoint has one: endpoints: [{ url }]"],
+  ["destination", "headers", "each of its endpoints has it"],
+  ["destination", "disabled", "it is called enabled here, false sends nothing"],
+  ["endpoint", "header", "it is called headers here"],
+  ["endpoint", "webhookUrl", "it is called url here"],
+  ["endpoint", "secret", "its destination has it"],
+  ["endpoint", "webhookSecret", "its destination has it, as secret"],
+] as const)("settings of a %s refuse %s, and say: %s", async (level, name, says) => {
+  const source = { name: "shop", ...levels[level]({ [name]: "x" }) };
+  const error = await createSender({ sources: [source] }).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: "ERR_SETTINGS", issues: [{ path: `${PLACES[level]}.${name}` }] });
+  expect((error as Error).message).toContain("is an unknown setting");
+  expect((error as Error).message).toContain(says);
 });

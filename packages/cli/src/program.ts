@@ -57,18 +57,26 @@ function commanderError(text: string, command: Command): string {
       .trim()
       .replaceAll(/\s*\n\s*/g, " "),
   );
-  const renamed = renamedOption(sentence, command);
-  if (renamed !== undefined)
-    return `${sentence.replace(/ \(Did you mean .*/, "")}. It is called ${renamed} here.`;
+  const given = unknownOption(sentence, command);
+  const renamed = given === undefined ? undefined : renamedOption(given, command);
+  if (renamed !== undefined) return `unknown option '${given}'. It is called ${renamed} here.`;
   return /[.)]$/.test(sentence) ? sentence : `${sentence}.`;
 }
 
+/** The unknown option that was given. Commander complains first of a required one that is missing. */
+function unknownOption(sentence: string, { args }: Command): string | undefined {
+  const isMissing = sentence.startsWith("required option");
+  const given = isMissing
+    ? args.find((arg) => arg.startsWith("--"))
+    : /^unknown option '(.*?)'/.exec(sentence)?.[1];
+  return /^--[\w-]+/.exec(given ?? "")?.[0];
+}
+
 /** What an unknown option, as other tools have it, is called in this command. */
-function renamedOption(sentence: string, { options }: Command): string | undefined {
-  const unknown = /^unknown option '--([\w-]+)/.exec(sentence)?.[1];
+function renamedOption(unknown: string, { options }: Command): string | undefined {
   const names = Object.fromEntries(options.map((option) => [option.attributeName(), option.long]));
-  const name = unknown === undefined ? undefined : synonymOf(unknown, names);
-  return name === undefined ? undefined : (names[name] ?? undefined);
+  const name = synonymOf(unknown.slice(2), names);
+  return name === undefined ? undefined : names[name];
 }
 
 function hint(command: Command): string {

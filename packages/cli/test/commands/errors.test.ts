@@ -104,6 +104,37 @@ describe("arguments", () => {
   });
 });
 
+describe("an option that other tools have", () => {
+  it.each([
+    ["serve", "--url", "--to"],
+    ["serve", "--endpoint=http://127.0.0.1:9/", "--to"],
+    ["serve", "--database", "--data"],
+    ["serve", "--retention", "--keep-for"],
+    ["serve", "--hostname", "--host"],
+    ["serve", "--api-key", "--token"],
+    ["send", "--url", "--to"],
+    ["send", "--signing-secret", "--secret"],
+    ["certify", "--shared-secret", "--secret"],
+    ["replay", "--target", "--to"],
+    ["listen", "--webhook-secret", "--secret"],
+    ["import", "--api-key", "--write-key"],
+  ])("%s %s is told its name here", async (name, option, here) => {
+    const given = option.replace(/=.*/, "");
+    const value = option === given ? ["x"] : [];
+    await expectUsageError(
+      [name, option, ...value],
+      `unknown option '${given}'. It is called ${here} here. See countersign ${name} --help for the options and an example.`,
+    );
+  });
+
+  it("is not guessed where nothing like it is there", async () => {
+    await expectUsageError(
+      ["send", "track", "--timeout", "5"],
+      "required option '--to <url>' not specified. See countersign send --help for the options and an example.",
+    );
+  });
+});
+
 describe("serve", () => {
   it("with nowhere to forward to", async () => {
     await expectUsageError(

@@ -94,3 +94,23 @@ describe.skipIf(isWindows)(`a config file that others may have written${noPosix}
     expect(trap.hasRun()).toBe(true);
   });
 });
+
+it.each([
+  ["url", "it is called to here"],
+  ["endpoint", "it is called to here"],
+  ["sharedSecret", "it is called secret here"],
+  ["webhook_secret", "it is called secret here"],
+  ["database", "it is called data here"],
+  ["hostname", "it is called host here"],
+  ["apiKey", "it is called token here"],
+  ["header", "it is called headers here"],
+  ["retention", 'it is called keepFor here, in milliseconds, or text such as "7d"'],
+  ["limit", "it is called maxBytes here, a number of bytes"],
+  ["maxRetries", "it is called retry here"],
+  ["source", "it is called sources here"],
+])("a config file with %s, as other tools call it, is refused: %s", async (name, says) => {
+  const file = put("countersign.config.json", JSON.stringify({ ...CONFIG, [name]: "x" }));
+  await expect(loadConfig(root)).rejects.toThrow(
+    `The config file ${file} has the unknown setting "${name}": ${says}. Correct it,`,
+  );
+});

@@ -3,8 +3,10 @@ import { type Credentials, credentialsOf } from "./hidden-credentials.ts";
 import { parseEndpoint } from "./parse-endpoint.ts";
 import { SettingChecks, type Unchecked } from "./setting-checks.ts";
 import {
+  DESTINATION_HINTS,
   DESTINATION_NAMES,
   SETTINGS_NAMES,
+  SOURCE_HINTS,
   SOURCE_NAMES,
   type DestinationSettings,
   type EndpointSettings,
@@ -98,7 +100,7 @@ class SettingsParser {
 
   #source(item: Unchecked<SourceSettings>, path: string, name: string): Source {
     const where = `source "${name}"`;
-    this.checks.names(item, SOURCE_NAMES, path, where);
+    this.checks.names(item, SOURCE_NAMES, path, where, SOURCE_HINTS);
     const writeKey = item?.writeKey ?? name;
     if (typeof writeKey !== "string" || writeKey === "") {
       this.checks.issue(`${path}.writeKey`, where, "must be a non-empty string.");
@@ -144,7 +146,7 @@ class SettingsParser {
       fallback,
     );
     const where = `${here}, destination "${name}"`;
-    this.checks.names(item, DESTINATION_NAMES, path, where);
+    this.checks.names(item, DESTINATION_NAMES, path, where, DESTINATION_HINTS);
     const concurrency = item?.concurrency ?? DEFAULT_CONCURRENCY;
     if (!Number.isInteger(concurrency) || Number(concurrency) < 1) {
       this.checks.issue(`${path}.concurrency`, where, "must be a whole number, at least 1.");

@@ -69,7 +69,26 @@ export const DESTINATION_NAMES: OptionNames<DestinationSettings> = {
 };
 export const ENDPOINT_NAMES: OptionNames<EndpointSettings> = { url: true, headers: true, ca: true };
 
+/** What is set one level below or above. */
+const OF_DESTINATION = "a destination of the source has it";
+const OF_ENDPOINT = "each of its endpoints has it";
+
+export const SOURCE_HINTS: OptionHints = {
+  secret: OF_DESTINATION,
+  sharedSecret: `${OF_DESTINATION}, as secret`,
+  endpoints: OF_DESTINATION,
+  concurrency: OF_DESTINATION,
+  url: "an endpoint of a destination has it: destinations: [{ endpoints: [{ url }] }]",
+};
+export const DESTINATION_HINTS: OptionHints = {
+  url: "each endpoint has one: endpoints: [{ url }]",
+  headers: OF_ENDPOINT,
+  ca: OF_ENDPOINT,
+  disabled: "it is called enabled here, false sends nothing",
+};
 export const ENDPOINT_HINTS: OptionHints = {
   secret: "its destination has it",
   sharedSecret: "its destination has it, as secret",
+  signingSecret: "its destination has it, as secret",
+  webhookSecret: "its destination has it, as secret",
 };
