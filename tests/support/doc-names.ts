@@ -5,7 +5,7 @@
 export const FREE_NAMES: Readonly<Record<string, string | undefined>> = {
   core: `
     import type { IncomingMessage, ServerResponse } from "node:http";
-    import type { EventDefinitions, Received, Receiver, WebhookError, WebhookMessage, WebhookRequest } from "@countersign/core";
+    import type { EventDefinitions, Received, Receiver, SharedDedupeSteps, WebhookError, WebhookMessage, WebhookRequest } from "@countersign/core";
     import { z as zod } from "zod";
     type OrderCompleted = zod.ZodObject<{ orderId: zod.ZodString; total: zod.ZodNumber }>;
     declare global {
@@ -26,6 +26,9 @@ export const FREE_NAMES: Readonly<Record<string, string | undefined>> = {
       const receiver: Receiver;
       function onVerdict(received: Received): void;
       function next(error: Error): void;
+      const claim: SharedDedupeSteps["claim"];
+      const commit: SharedDedupeSteps["commit"];
+      const release: SharedDedupeSteps["release"];
       const events: EventDefinitions<{ "Order Completed": OrderCompleted }>;
       const app: {
         get(path: string, handler: (request: unknown, response: { json(body: unknown): void }) => void): void;
