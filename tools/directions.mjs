@@ -44,7 +44,7 @@ export const LAYERS = {
     "app",
   ],
   "server/api": ["validation-problem.ts", "problem.ts", "operation.ts", "delivery-filter.ts", "schemas"],
-  dashboard: ["shapes", "words", "route", "data", "parts", "screens"],
+  dashboard: ["shapes", "words", "signals", "route", "data", "parts", "screens"],
   "dashboard/screens": ["keys.tsx", "delivery", "deliveries", "send", "faults", "settings"],
   cli: [
     "errors",

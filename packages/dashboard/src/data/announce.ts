@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { signal } from "../signals/signals.ts";
 
 /** What a screen reader says next. */
 export const announcement = signal("");

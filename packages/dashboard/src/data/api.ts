@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { signal } from "../signals/signals.ts";
 
 /** One wrong part of what was sent. */
 export interface FieldError {

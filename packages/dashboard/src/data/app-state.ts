@@ -1,4 +1,3 @@
-import { computed, effect, signal } from "@preact/signals";
 import { route } from "../route/route.ts";
 import { isForgery, verdictKindOf } from "@countersign/sender/explain";
 import { factsOf, type Facts } from "../words/words.ts";
@@ -6,8 +5,11 @@ import { announceNews } from "./announce.ts";
 import { call, get, needsToken } from "./api.ts";
 import { DeliveryList } from "./delivery-list.ts";
 import { readFilter } from "./filter.ts";
+import { computed, signal, watch } from "../signals/signals.ts";
 import { openStream } from "./stream.ts";
-import type { Clock, Fault, LiveEvent, Source, Stats, Status, StoreState } from "../shapes/types.ts";
+import type { Source } from "../shapes/settings.ts";
+import type { Stats } from "../shapes/stats.ts";
+import type { Clock, Fault, LiveEvent, Status, StoreState } from "../shapes/types.ts";
 
 /** A receiver that took a forged message for a real one. */
 export interface Forgery {
@@ -162,7 +164,7 @@ function findForgeries(): void {
 /** Connects the page: the stream, and the list that follows the URL. */
 export function start(): void {
   let close: (() => void) | undefined;
-  effect(() => {
+  watch(needsToken, () => {
     if (needsToken.value) {
       close?.();
       close = undefined;
@@ -173,7 +175,7 @@ export function start(): void {
   void loadAll();
   // The stream tells when to begin. Where it cannot be opened, the list is shown all the same.
   setTimeout(() => void begin(false), 1_000);
-  effect(() => {
+  watch(route, () => {
     const { screen, parameters } = route.value;
     const filter = readFilter(parameters);
     if (screen !== "deliveries" || !begun || JSON.stringify(filter) === JSON.stringify(list.filter)) return;

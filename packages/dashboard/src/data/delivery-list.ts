@@ -1,14 +1,13 @@
-import { batch, signal } from "@preact/signals";
-import { get, messageOf } from "./api.ts";
-import { changes, isLocal, matchesInfo, matchesRow, readFilter, toQuery, type Filter } from "./filter.ts";
-import { applyEvent, newRow, rowOf, type Row } from "../shapes/row.ts";
+import { applyEvent, newRow, type Row } from "../shapes/row.ts";
+import type { LiveEvent } from "../shapes/types.ts";
+import { messageOf } from "./api.ts";
+import { atMostEvery } from "./at-most.ts";
+import { changes, matchesInfo, matchesRow, readFilter, type Filter } from "./filter.ts";
+import { PAGE, PAGES_AT_ONCE, readCounts, readFirst, readPage, type Counts } from "./pages.ts";
 import { RowStore } from "./row-store.ts";
-import type { DeliveryPage, LiveEvent } from "../shapes/types.ts";
+import { batch, signal } from "../signals/signals.ts";
 
 const FIRST_PAGE = 200;
-const PAGE = 1_000;
-/** A filter of the page's own looks through so many pages before it asks whether to continue. */
-const PAGES_AT_ONCE = 10;
 /** With a filter on what attempts change, the newest rows are asked for again this often. */
 const REFRESH_MS = 1_000;
 const MAX_WAITING = 100_000;
@@ -44,10 +43,8 @@ export class DeliveryList {
   /** Events that arrive while the first page is read. */
   #early: LiveEvent[] | undefined;
   #refreshing = false;
-  #drawnAt = Number.NEGATIVE_INFINITY;
-  #drawing: ReturnType<typeof setTimeout> | undefined;
   /** What `total` and `all` will be when they are drawn next. */
-  #counts: { total: number | undefined; all: number | undefined } = { total: undefined, all: undefined };
+  #counts: Counts = { total: undefined, all: undefined };
 
   constructor(capacity?: number) {
     this.rows = new RowStore(capacity);
@@ -65,31 +62,25 @@ export class DeliveryList {
   /**
    * Reads the list from its beginning.
    *
-   * @param rows How many rows at least, where there are so many.
+   * @param atLeast How many rows at least, where there are so many.
    */
-  async load(filter: Filter, rows = FIRST_PAGE): Promise<void> {
+  async load(filter: Filter, atLeast = FIRST_PAGE): Promise<void> {
     const load = (this.#load += 1);
-    const wanted = Math.max(rows, FIRST_PAGE);
     const isOther = JSON.stringify(filter) !== JSON.stringify(this.#filter);
     this.#filter = filter;
     this.#early ??= [];
     if (isOther || this.state.value.kind === "failed") this.state.value = { kind: "loading" };
     try {
-      const found: Row[] = [];
-      let next: string | undefined;
-      let pages = 0;
-      do {
-        const limit = isLocal(filter) ? PAGE : Math.min(Math.max(wanted - found.length, 1), PAGE);
-        const page = await this.#page({ limit, after: next });
-        if (load !== this.#load) return;
-        found.push(...page.rows);
-        next = page.next;
-        pages += 1;
-      } while (next !== undefined && found.length < wanted && pages < PAGES_AT_ONCE);
+      const { rows, next } = await readFirst(
+        filter,
+        Math.max(atLeast, FIRST_PAGE),
+        () => load !== this.#load,
+      );
+      if (load !== this.#load) return;
       this.rows.clear();
       this.#arrived.clear();
       this.#unmatched.clear();
-      this.rows.append(found);
+      this.rows.append(rows);
       this.#next = next;
       this.rows.complete = next === undefined;
       this.state.value = { kind: "ready" };
@@ -107,12 +98,10 @@ export class DeliveryList {
 
   /** Reads the next page of older rows. */
   async more(): Promise<void> {
-    if (this.loadingMore.value || this.#next === undefined || this.state.value.kind !== "ready") return;
-    const load = this.#load;
-    this.loadingMore.value = true;
-    try {
+    if (this.#next === undefined || this.state.value.kind !== "ready") return;
+    await this.#readMore(async (load) => {
       for (let pages = 0; pages < PAGES_AT_ONCE; pages += 1) {
-        const page = await this.#page({ limit: PAGE, after: this.#next });
+        const page = await readPage(this.#filter, { limit: PAGE, after: this.#next });
         if (load !== this.#load) return;
         this.rows.append(page.rows);
         this.#next = page.next;
@@ -120,28 +109,21 @@ export class DeliveryList {
         this.#changed();
         if (page.rows.length > 0 || page.next === undefined) return;
       }
-    } catch (error) {
-      this.state.value = { kind: "failed", message: messageOf(error) };
-    } finally {
-      this.loadingMore.value = false;
-    }
+    });
   }
 
   /** Reads rows again that have left memory and come into view. */
   async look(from: number, to: number): Promise<void> {
     this.rows.trim(from);
     const gap = this.rows.gap(from, to);
-    if (!gap || this.loadingMore.value) return;
-    const load = this.#load;
-    this.loadingMore.value = true;
-    try {
+    if (!gap) return;
+    const filter = this.#filter;
+    await this.#readMore(async (load) => {
       const rows: Row[] = [];
       let after: string | undefined;
       do {
         const until = new Date(gap.newest.at + 1).toISOString();
-        const page: Page = await this.#page(
-          after === undefined ? { limit: PAGE, until } : { limit: PAGE, after, until },
-        );
+        const page = await readPage(filter, { limit: PAGE, after, until });
         if (load !== this.#load) return;
         rows.push(...page.rows);
         after = page.next;
@@ -149,6 +131,15 @@ export class DeliveryList {
       this.rows.fill(gap, rows);
       this.rows.trim(from);
       this.#changed();
+    });
+  }
+
+  /** Reads rows besides those that are there; one such reading at a time. */
+  async #readMore(read: (load: number) => Promise<void>): Promise<void> {
+    if (this.loadingMore.value) return;
+    this.loadingMore.value = true;
+    try {
+      await read(this.#load);
     } catch (error) {
       this.state.value = { kind: "failed", message: messageOf(error) };
     } finally {
@@ -194,36 +185,24 @@ export class DeliveryList {
   async count(): Promise<void> {
     const load = this.#load;
     try {
-      const [matching, everything] = await Promise.all([
-        get<{ count: number }>("/deliveries/count", toQuery(this.#filter)),
-        get<{ count: number }>("/deliveries/count"),
-      ]);
+      const counts = await readCounts(this.#filter);
       if (load !== this.#load) return;
-      this.#counts = { total: isLocal(this.#filter) ? undefined : matching.count, all: everything.count };
+      this.#counts = counts;
     } catch {
       this.#counts.total = undefined;
     }
     this.#changed();
   }
 
-  /** Has the list drawn: now, or as soon as it may be drawn again. */
-  #changed(): void {
-    const wait = this.#drawnAt + DRAW_EVERY_MS - performance.now();
-    if (wait > 0) this.#drawing ??= setTimeout(() => this.#draw(), wait);
-    else this.#draw();
-  }
-
-  #draw(): void {
-    clearTimeout(this.#drawing);
-    this.#drawing = undefined;
-    this.#drawnAt = performance.now();
+  /** Has the list drawn. */
+  readonly #changed = atMostEvery(DRAW_EVERY_MS, () =>
     batch(() => {
       this.waiting.value = this.#arrived.size;
       this.total.value = this.#counts.total;
       this.all.value = this.#counts.all;
       this.version.value += 1;
-    });
-  }
+    }),
+  );
 
   #apply(events: readonly LiveEvent[], exact: boolean): void {
     const changing = changes(this.#filter);
@@ -260,7 +239,7 @@ export class DeliveryList {
     this.#refreshing = false;
     const load = this.#load;
     try {
-      const { rows } = await this.#page({ limit: FIRST_PAGE });
+      const { rows } = await readPage(this.#filter, { limit: FIRST_PAGE });
       if (load !== this.#load) return;
       for (const row of rows) {
         if (this.rows.find(row.id)) this.rows.add(row);
@@ -274,16 +253,4 @@ export class DeliveryList {
       // The next event tries again.
     }
   }
-
-  async #page(query: { limit: number; after?: string | undefined; until?: string }): Promise<Page> {
-    const filter = this.#filter;
-    const { deliveries, next } = await get<DeliveryPage>("/deliveries", { ...toQuery(filter), ...query });
-    const rows = deliveries.map(rowOf);
-    return { rows: isLocal(filter) ? rows.filter((row) => matchesRow(filter, row)) : rows, next };
-  }
-}
-
-interface Page {
-  readonly rows: Row[];
-  readonly next: string | undefined;
 }

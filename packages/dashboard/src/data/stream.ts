@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { signal } from "../signals/signals.ts";
 import { get, needsToken } from "./api.ts";
 import type { LiveEvent } from "../shapes/types.ts";
 

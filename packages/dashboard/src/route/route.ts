@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { signal } from "../signals/signals.ts";
 
 /** The screens, in the order of the navigation. */
 export const SCREENS = [

@@ -44,9 +44,15 @@ export function App(): JSX.Element {
       <Navigation />
       <Main />
       <Help />
-      <div class="visually-hidden" role="status" aria-live="polite">
-        {announcement.value}
-      </div>
+      <Announcement />
+    </div>
+  );
+}
+
+function Announcement(): JSX.Element {
+  return (
+    <div class="visually-hidden" role="status" aria-live="polite">
+      {announcement.value}
     </div>
   );
 }

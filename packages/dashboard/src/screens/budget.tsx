@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { loadStats, stats, status } from "../data/app-state.ts";
-import type { EndpointStats } from "../shapes/types.ts";
+import type { EndpointStats } from "../shapes/stats.ts";
 import { useLive } from "../parts/hooks.ts";
 import { Card } from "../parts/card.tsx";
 import { Pairs } from "../parts/pairs.tsx";

@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { signal } from "../signals/signals.ts";
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { call, get, post } from "../data/api.ts";

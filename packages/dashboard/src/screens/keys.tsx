@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { signal } from "../signals/signals.ts";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Pairs } from "../parts/pairs.tsx";

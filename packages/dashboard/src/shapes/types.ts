@@ -98,58 +98,6 @@ export interface Status {
   readonly certify: boolean;
 }
 
-export interface EndpointSettings {
-  readonly url: string;
-  readonly headers?: Headers;
-  readonly ca?: string | readonly string[];
-}
-
-export interface Destination {
-  readonly name: string;
-  readonly endpoints: readonly EndpointSettings[];
-  readonly signed: boolean;
-  readonly enabled: boolean;
-  readonly includeFields?: readonly string[];
-  readonly concurrency?: number;
-}
-
-export interface Source {
-  readonly name: string;
-  readonly writeKey: string;
-  readonly destinations: readonly Destination[];
-  readonly blockedEvents: readonly string[];
-  readonly countFiltered: boolean;
-  readonly managedBy: "config" | "api";
-  readonly note?: string;
-}
-
-export interface EndpointStats {
-  readonly destination: string;
-  readonly url: string;
-  readonly outcomes: Readonly<Record<Outcome, number>>;
-  readonly failures?: number;
-  readonly failingSince?: string;
-  readonly responseTimes: {
-    readonly bounds: readonly number[];
-    readonly counts: readonly number[];
-    readonly overBudget: number;
-    readonly count: number;
-    readonly sumMs: number;
-    readonly nearMisses?: number;
-  };
-}
-
-export interface Stats {
-  readonly destinations: readonly ({
-    readonly destination: string;
-    readonly enabled: boolean;
-    readonly configured: boolean;
-    readonly oldestPendingAt?: string;
-    readonly nextDueAt?: string;
-  } & Readonly<Record<State, number>>)[];
-  readonly endpoints: readonly EndpointStats[];
-}
-
 export interface Rejection {
   readonly id: number;
   readonly receivedAt: string;

@@ -190,6 +190,8 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
   it("budget: a bar of the histogram leads to its deliveries", async () => {
     const { server, track } = await startSetting();
     await track("Ordered", 5);
+    // The bars do not grow any more.
+    await server.sender.idle();
     const page = await openPage(`${server.url}/#/budget`);
     await page.getByText("limit 5 s").waitFor();
     const bar = page.getByRole("link", { name: /: [1-5] answers?$/ }).first();

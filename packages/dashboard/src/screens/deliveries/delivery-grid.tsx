@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { signal, watch } from "../../signals/signals.ts";
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { list } from "../../data/app-state.ts";
@@ -172,7 +172,7 @@ function useHold(scroller: { readonly current: HTMLElement | null }): void {
     element.addEventListener("focusin", update);
     element.addEventListener("focusout", later);
     element.addEventListener("scroll", update, { passive: true });
-    const stop = paused.subscribe(update);
+    const stop = watch(paused, update);
     return () => {
       stop();
       frame.removeEventListener("pointerenter", enter);

@@ -1,4 +1,5 @@
 import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
 import type { Row } from "../../shapes/row.ts";
 import { isSigned, serverNow } from "../../data/app-state.ts";
 import { Mark } from "../../parts/mark.tsx";
@@ -17,17 +18,26 @@ interface Props {
   readonly onOpen: (id: string) => void;
 }
 
-/** One delivery in the list. */
-export function DeliveryRow({ row, index, selected, active, onOpen }: Props): JSX.Element {
-  if (!row) {
-    return (
-      <div class="row" role="row" aria-rowindex={index + 2}>
-        <span role="gridcell" class="reading">
-          …
-        </span>
-      </div>
-    );
-  }
+/** One delivery in the list. While the list is only scrolled, its rows stay as they were drawn. */
+export function DeliveryRow(props: Props): JSX.Element {
+  const { row, index, version, selected, active } = props;
+  return useMemo(
+    () => (row ? <Delivery {...props} row={row} /> : <Absent index={index} />),
+    [row, index, version, selected, active],
+  );
+}
+
+function Absent({ index }: { readonly index: number }): JSX.Element {
+  return (
+    <div class="row" role="row" aria-rowindex={index + 2}>
+      <span role="gridcell" class="reading">
+        …
+      </span>
+    </div>
+  );
+}
+
+function Delivery({ row, index, selected, active, onOpen }: Props & { readonly row: Row }): JSX.Element {
   const last = factsOf(row);
   const verdict = stateVerdict(row.state, last, isSigned(row.destination));
   return (

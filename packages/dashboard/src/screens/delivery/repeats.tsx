@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { signal } from "../../signals/signals.ts";
 import type { JSX } from "preact";
 import type { DeliveryDetail } from "../../shapes/types.ts";
 import { focusNext } from "../../parts/list-focus.ts";

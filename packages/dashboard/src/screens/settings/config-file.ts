@@ -1,4 +1,4 @@
-import type { Destination, EndpointSettings, Source } from "../../shapes/types.ts";
+import type { Destination, EndpointSettings, Source } from "../../shapes/settings.ts";
 import { literal } from "../../words/format.ts";
 
 const HIDDEN = "(hidden)";

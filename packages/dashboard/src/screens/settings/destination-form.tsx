@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { Destination, Source } from "../../shapes/types.ts";
+import type { Destination, Source } from "../../shapes/settings.ts";
 import { Failure } from "../../parts/failure.tsx";
 import { Field } from "../../parts/field.tsx";
 import { change } from "../../route/route.ts";

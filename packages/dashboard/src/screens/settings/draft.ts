@@ -1,4 +1,4 @@
-import type { Destination, Source } from "../../shapes/types.ts";
+import type { Destination, Source } from "../../shapes/settings.ts";
 
 /** A header as it is typed. */
 export interface HeaderDraft {

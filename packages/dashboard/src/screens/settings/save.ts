@@ -1,5 +1,5 @@
 import { ApiError, call, type FieldError } from "../../data/api.ts";
-import type { Source } from "../../shapes/types.ts";
+import type { Source } from "../../shapes/settings.ts";
 import { bodyOf, type Draft } from "./draft.ts";
 
 /** What became of a change of the settings. */

@@ -1,7 +1,7 @@
 import { useRef, useState } from "preact/hooks";
 import { announce } from "../../data/announce.ts";
 import { etag, loadSources } from "../../data/app-state.ts";
-import type { Destination, Source } from "../../shapes/types.ts";
+import type { Destination, Source } from "../../shapes/settings.ts";
 import { useAction } from "../../parts/hooks.ts";
 import { go, hrefOf } from "../../route/route.ts";
 import { draftOf, type Draft } from "./draft.ts";

@@ -1,0 +1,26 @@
+import type { Headers } from "./types.ts";
+
+export interface EndpointSettings {
+  readonly url: string;
+  readonly headers?: Headers;
+  readonly ca?: string | readonly string[];
+}
+
+export interface Destination {
+  readonly name: string;
+  readonly endpoints: readonly EndpointSettings[];
+  readonly signed: boolean;
+  readonly enabled: boolean;
+  readonly includeFields?: readonly string[];
+  readonly concurrency?: number;
+}
+
+export interface Source {
+  readonly name: string;
+  readonly writeKey: string;
+  readonly destinations: readonly Destination[];
+  readonly blockedEvents: readonly string[];
+  readonly countFiltered: boolean;
+  readonly managedBy: "config" | "api";
+  readonly note?: string;
+}
