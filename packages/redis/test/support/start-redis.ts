@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { guardFolder } from "../../../core/test/support/guard.ts";
 
 /** A Redis server of the test's own. */
 export interface TestRedis {
@@ -21,21 +22,32 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Starts redis-server on a free port with a folder of its own; `undefined` if the system has none. */
+/**
+ * Starts redis-server on a free port with a folder of its own; `undefined` if the system has none. It ends with this process,
+ * whatever ends that.
+ */
 export async function startRedis(options: readonly string[] = []): Promise<TestRedis | undefined> {
   const [port, folder] = [await freePort(), await mkdtemp(join(tmpdir(), "countersign-redis-"))];
   const args = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--save", "", ...options];
-  const child = spawn("redis-server", args, { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn("redis-server", args, { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
+  const isThere = await once(child, "spawn").then(
+    () => true,
+    () => false,
+  );
+  if (!isThere) {
+    await rm(folder, { recursive: true });
+    return undefined;
+  }
+  const guard = guardFolder(folder);
   const stop = async (): Promise<void> => {
     if (child.exitCode === null && child.signalCode === null && child.pid !== undefined) {
       const exited = once(child, "exit");
       child.kill("SIGKILL");
       await exited;
     }
-    await rm(folder, { recursive: true, force: true });
+    await guard.end();
   };
   const isReady = await new Promise<boolean>((resolve) => {
-    child.once("error", () => resolve(false));
     child.once("exit", () => resolve(false));
     child.stdout?.on("data", (text: Buffer) => {
       if (text.toString().includes("Ready to accept connections")) resolve(true);
