@@ -2,6 +2,7 @@ import type { DeliveryProgress, NewMessageContent } from "@countersign/sender/st
 import type { Connections } from "../database/connections.ts";
 import { decodeText, encodeOptional, encodeText } from "../database/text.ts";
 import { dayOf, inSchema, type Names } from "../schema/names.ts";
+import { SOURCES } from "./filter-sql.ts";
 
 /** A delivery that repeats another. */
 export interface NextDelivery {
@@ -24,8 +25,6 @@ export interface RepeatedFrom {
 
 const BOTH = `(SELECT source, id, destination, message, message_day, message_id, type, identity, event FROM $.delivery
   UNION ALL SELECT source, id, destination, message, message_day, message_id, type, identity, event FROM $.ended)`;
-
-const SOURCES = "SELECT DISTINCT source FROM $.tally WHERE day = -1";
 
 /** What people change: they repeat, hasten and remove deliveries. */
 export class DeliveryChanges {

@@ -9,7 +9,7 @@ import type { Connections } from "../database/connections.ts";
 import { encodeText } from "../database/text.ts";
 import { inSchema, type Names } from "../schema/names.ts";
 import { deliveryOf, type FullRow, type SummaryRow, summaryOf } from "./delivery-rows.ts";
-import { conditionsOf, Values } from "./filter-sql.ts";
+import { conditionsOf, SOURCES, Values } from "./filter-sql.ts";
 
 type DeliveryState = DeliverySummary["state"];
 
@@ -17,9 +17,6 @@ const SHARED = `source, id, destination, message_id, type, identity, event, acce
 const PENDING = `${SHARED}, 'pending' AS state, due_at, NULL::bigint AS ended_at`;
 const ENDED = `${SHARED}, state, NULL::bigint AS due_at, ended_at`;
 const NEWEST_FIRST = "ORDER BY accepted_at DESC, id DESC";
-
-/** Sources that have deliveries, when nobody says which. */
-const SOURCES = "SELECT DISTINCT source FROM $.tally WHERE day = -1";
 
 /** Reads deliveries back, for people to look at. */
 export class DeliveryLog {
@@ -61,14 +58,7 @@ export class DeliveryLog {
   }
 
   async list(filter: DeliveryFilter): Promise<readonly DeliverySummary[]> {
-    const values = new Values();
-    const limit = values.add(limitOf(filter));
-    const parts = this.#parts(filter, values, (table, columns, where) => {
-      return `(SELECT ${columns} FROM $.${table} WHERE ${where} ${NEWEST_FIRST} LIMIT ${limit})`;
-    });
-    if (parts.length === 0) return [];
-    const text = `SELECT DISTINCT ON (accepted_at, id) * FROM (${parts.join(" UNION ALL ")}) AS d ${NEWEST_FIRST} LIMIT ${limit}`;
-    return (await this.#query<SummaryRow>(text, values.list)).map(summaryOf);
+    return (await this.#newest<SummaryRow>(filter)).map(summaryOf);
   }
 
   async count(filter: DeliveryFilter): Promise<number> {
@@ -90,15 +80,19 @@ export class DeliveryLog {
 
   /** Ended deliveries that match, the newest first, with their day. */
   async ended(filter: DeliveryFilter): Promise<readonly { source: string; id: string; day: number }[]> {
+    return this.#newest(filter, "source, id, day, accepted_at");
+  }
+
+  /** The newest that match. @param columns Of ended deliveries only; without them, everything that is shown of any. */
+  async #newest<Row>(filter: DeliveryFilter, columns?: string): Promise<readonly Row[]> {
     const values = new Values();
     const limit = values.add(limitOf(filter));
     const parts = this.#parts(
       filter,
       values,
-      (table, _columns, where) => {
-        return `(SELECT source, id, day, accepted_at FROM $.${table} WHERE ${where} ${NEWEST_FIRST} LIMIT ${limit})`;
-      },
-      false,
+      (table, shown, where) =>
+        `(SELECT ${columns ?? shown} FROM $.${table} WHERE ${where} ${NEWEST_FIRST} LIMIT ${limit})`,
+      columns === undefined,
     );
     if (parts.length === 0) return [];
     const text = `SELECT DISTINCT ON (accepted_at, id) * FROM (${parts.join(" UNION ALL ")}) AS d ${NEWEST_FIRST} LIMIT ${limit}`;
