@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { type Account, type Place, printMore, untilSettled } from "../support/account.ts";
 import { acceptUntilAnswered, FleetNode } from "../support/fleet.ts";
 import { ask } from "../support/start-postgres.ts";
@@ -99,8 +100,4 @@ async function assertNothingIsHeld({ url, schema }: Place): Promise<void> {
     `SELECT count(*)::int AS count FROM ${schema}.delivery WHERE worker IS NOT NULL AND worker NOT IN (SELECT id FROM ${schema}.worker)`,
   );
   if (row?.count !== 0) throw new Error(`${row?.count} deliveries are claimed by nobody.`);
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

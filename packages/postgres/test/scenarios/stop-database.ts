@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { type Account, type Place, untilSettled } from "../support/account.ts";
 import { acceptAll, FleetNode } from "../support/fleet.ts";
 import type { TestPostgres } from "../support/start-postgres.ts";
@@ -28,16 +29,12 @@ export async function stopDatabase(
   server.signal("SIGSTOP");
   const stoppedAt = performance.now();
   for (const node of nodes) await node.waitFor(({ state }) => state === "down");
-  await pause(leaseSeconds * 2_000 - (performance.now() - stoppedAt));
+  // Leases of seconds are over before the processes say that the database is away.
+  await pause(Math.max(leaseSeconds * 2_000 - (performance.now() - stoppedAt), 0));
   server.signal("SIGCONT");
   await loading;
   await acceptAll(first, messages, accepted, messages);
   const account = await untilSettled(place, accepted, tally);
   for (const node of nodes) await node.close();
   return account;
-}
-
-/** Leases of seconds are over before the processes say that the database is away. */
-function pause(ms: number): Promise<void> {
-  return ms <= 0 ? Promise.resolve() : new Promise((resolve) => setTimeout(resolve, ms));
 }
