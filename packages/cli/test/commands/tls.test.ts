@@ -4,6 +4,7 @@ import { request } from "node:https";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { temporaryDirectory } from "../../../server/test/support/resources.ts";
 import { runCommand, startCommand, type RunningCommand } from "../support/command.ts";
 
@@ -34,7 +35,7 @@ async function stop(command: RunningCommand): Promise<void> {
   expect(await command.ended).toBe(0);
 }
 
-describe("serve --tls-self-signed", () => {
+describe.skipIf(isWindows)(`serve --tls-self-signed${noPosix}`, () => {
   it("prints what to trust, and a client that trusts it is heard at every local address", async () => {
     const { command, url, trust } = await startTls(["--tls-self-signed"], temporaryDirectory());
     expect(await post(url, trust)).toBe(200);

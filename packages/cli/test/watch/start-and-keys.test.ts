@@ -4,6 +4,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { delimiter, join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
+import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { startCommand, startServe } from "../support/command.ts";
 import {
   hasPseudoTerminals,
@@ -111,7 +112,7 @@ async function eventsAfter(url: string, id: string, last: string): Promise<reado
   return events.filter(({ event }) => event !== "hello");
 }
 
-describe("how much is printed", () => {
+describe.skipIf(isWindows)(`how much is printed${noPosix}`, () => {
   it("above 50 lines a second is one line a second, and every failure", async () => {
     const receiver = await receiverOf();
     const server = await startServe(["--to", receiver.url, "--secret", RECEIVER_SECRET]);
@@ -208,7 +209,7 @@ describe("how much is printed", () => {
   );
 });
 
-it("the sums say where the waiting deliveries are kept", async () => {
+it.skipIf(isWindows)(`the sums say where the waiting deliveries are kept${noPosix}`, async () => {
   const cwd = temporaryDirectory();
   const nobody = `http://127.0.0.1:${await freePort()}/webhooks`;
   const server = await startServe(["--to", nobody, "--data", "kept"], { cwd });
