@@ -1,9 +1,11 @@
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "vite";
+import { defineConfig, type Plugin } from "vite";
 
 // The built page is served by @countersign/server, and published with it.
 export default defineConfig({
   root: import.meta.dirname,
+  plugins: [shortProperties()],
   // Calls of h() with children as arguments compress better than those of the automatic runtime.
   oxc: {
     jsx: { runtime: "classic", pragma: "h", pragmaFrag: "Fragment" },
@@ -21,3 +23,17 @@ export default defineConfig({
     reportCompressedSize: false,
   },
 });
+
+/** Gives the properties of `styles/tokens.css` names of a letter or two. No script uses them. */
+function shortProperties(): Plugin {
+  const tokens = readFileSync(`${import.meta.dirname}/styles/tokens.css`, "utf8");
+  const names = [...tokens.matchAll(/--[\w-]+(?=:)/g)].map(([name]) => name);
+  const shortOf = (name: string): string =>
+    names.includes(name) ? `--${(names.indexOf(name) + 10).toString(36)}` : name;
+  return {
+    name: "short-properties",
+    apply: "build",
+    enforce: "pre",
+    transform: { filter: { id: /\.css$/ }, handler: (code) => code.replaceAll(/--[\w-]+/g, shortOf) },
+  };
+}

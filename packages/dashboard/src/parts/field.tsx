@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from "preact";
+import type { JSX } from "preact";
 import { useId } from "preact/hooks";
 
 interface Props {
@@ -13,7 +13,6 @@ interface Props {
   readonly type?: "text" | "password";
   readonly required?: boolean;
   readonly placeholder?: string | undefined;
-  readonly children?: ComponentChildren;
 }
 
 /** A labelled field with its error beside it. */
@@ -25,10 +24,10 @@ export function Field({
   hint,
   rows,
   type = "text",
-  ...rest
+  required = false,
+  placeholder,
 }: Props): JSX.Element {
   const id = useId();
-  const { required = false, placeholder, children } = rest;
   const described = [error !== "" && `${id}-error`, hint !== undefined && `${id}-hint`]
     .filter(Boolean)
     .join(" ");
@@ -53,7 +52,6 @@ export function Field({
       {rows !== undefined && <textarea rows={rows} {...common} />}
       {rows === undefined && type === "password" && <input {...common} type="password" />}
       {rows === undefined && type === "text" && <input {...common} type="text" />}
-      {children}
       {hint !== undefined && (
         <p id={`${id}-hint`} class="note">
           {hint}

@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { list } from "../../data/app-state.ts";
 import { showRow, useRange } from "../../parts/virtual.ts";
 import { change, route } from "../../route/route.ts";
-import { plural } from "../../words/format.ts";
+import { count, plural } from "../../words/format.ts";
 import { singleKeys, useKey } from "../keys.tsx";
 import { DeliveryRow } from "./delivery-row.tsx";
 import { focusNext } from "../../parts/list-focus.ts";
@@ -55,7 +55,7 @@ export function DeliveryGrid(): JSX.Element {
     <div class="grid-frame">
       {list.waiting.value > 0 && (
         <button type="button" class="news" onClick={({ detail }) => showNew(scroller.current, detail === 0)}>
-          {list.waiting.value.toLocaleString("en-US")} new <kbd>n</kbd>
+          {count(list.waiting.value)} new <kbd>n</kbd>
         </button>
       )}
       <div

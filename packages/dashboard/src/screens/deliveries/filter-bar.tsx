@@ -50,8 +50,9 @@ export function FilterBar(): JSX.Element {
       )}
       <span class="grow" />
       <span class="count">
-        {total !== undefined && all !== undefined && total !== all ? `${count(total)} of ${count(all)}` : ""}
-        {total !== undefined && total === all ? count(total) : ""}
+        {total !== undefined &&
+          all !== undefined &&
+          (total === all ? count(total) : `${count(total)} of ${count(all)}`)}
       </span>
       <button type="button" aria-pressed={paused.value} onClick={togglePause}>
         {paused.value ? "Resume" : "Pause"} <kbd>p</kbd>

@@ -5,6 +5,7 @@ import { announce } from "../../data/announce.ts";
 import { post } from "../../data/api.ts";
 import type { DeliveryDetail, Receipt } from "../../shapes/types.ts";
 import { Failure } from "../../parts/failure.tsx";
+import { Choice } from "../../parts/choice.tsx";
 import { copyText, CopyButton } from "../../parts/copy.tsx";
 import { useAction } from "../../parts/hooks.ts";
 import { useKey } from "../keys.tsx";
@@ -81,6 +82,7 @@ function EditForm({ body, onSend, onCancel }: EditProps): JSX.Element {
   const [text, setText] = useState(body);
   const [fault, setFault] = useState("");
   const focused = useRef(false);
+  const faults = (status.value?.faults ?? []).map((name) => [name, name.replaceAll("_", " ")] as const);
   const submit = (event: Event): void => {
     event.preventDefault();
     onSend({ ...(text !== body && { body: text }), ...(fault !== "" && { fault }) });
@@ -106,17 +108,7 @@ function EditForm({ body, onSend, onCancel }: EditProps): JSX.Element {
         />
       </label>
       <div class="actions">
-        <label class="inline">
-          Fault
-          <select value={fault} onChange={(event) => setFault(event.currentTarget.value)}>
-            <option value="">none</option>
-            {(status.value?.faults ?? []).map((name) => (
-              <option key={name} value={name}>
-                {name.replaceAll("_", " ")}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Choice label="Fault" value={fault} options={[["", "none"], ...faults]} onPick={setFault} />
         <span class="grow" />
         <button type="button" onClick={onCancel}>
           Cancel

@@ -86,16 +86,14 @@ function HeaderTable({
   readonly title: string;
   readonly headers: Headers | undefined;
 }): JSX.Element | null {
-  if (!headers || Object.keys(headers).length === 0) return null;
+  const entries = Object.entries(headers ?? {});
+  if (entries.length === 0) return null;
   return (
     <details>
       <summary>
-        {title} ({Object.keys(headers).length})
+        {title} ({entries.length})
       </summary>
-      <Pairs
-        kind="facts"
-        entries={Object.entries(headers).map(([name, value]) => [visible(name), visible(value)])}
-      />
+      <Pairs kind="facts" entries={entries.map(([name, value]) => [visible(name), visible(value)])} />
     </details>
   );
 }

@@ -4,7 +4,7 @@ import type { DeliveryDetail } from "../../shapes/types.ts";
 import { Segments } from "../../parts/choice.tsx";
 import { CopyButton } from "../../parts/copy.tsx";
 import { JsonView } from "../../parts/json-view.tsx";
-import { bytes, visible } from "../../words/format.ts";
+import { bytes, count, visible } from "../../words/format.ts";
 import { bytesOf, hexDump } from "./hex.ts";
 
 const VIEWS = [
@@ -49,7 +49,7 @@ function Exact({ text }: { readonly text: string }): JSX.Element {
       </pre>
       {cut && (
         <button type="button" onClick={() => setAll(true)}>
-          Show all {text.length.toLocaleString("en-US")} characters
+          Show all {count(text.length)} characters
         </button>
       )}
     </>
