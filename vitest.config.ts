@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 // Tests import packages by their published names, so they run against dist: build first (`pnpm build`).
@@ -6,6 +7,8 @@ const report = process.env["VITEST_REPORT"];
 
 export default defineConfig({
   test: {
+    // Many tests wait for another process, a clock or a socket: on two cores, vitest's own choice would be one worker.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     reporters: report === undefined ? ["default"] : ["default", ["json", { outputFile: report }]],
     projects: [
       "packages/*/vitest.config.ts",

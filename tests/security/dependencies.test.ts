@@ -66,7 +66,7 @@ describe("the software bill of materials", () => {
       const bom = JSON.parse(await readFile(join(folder, file), "utf8")) as Bom;
       boms.set(decodeURIComponent(bom.metadata.component.purl), bom);
     }
-  });
+  }, 120_000);
   afterAll(() => rm(folder, { recursive: true }));
 
   it.each(published)(
