@@ -117,7 +117,7 @@ describe("systemClock", () => {
     const clock = systemClock();
     const ran: string[] = [];
     await new Promise<void>((resolve) => {
-      clock.schedule(clock.now() + 2, () => {
+      clock.schedule(clock.now() + 200, () => {
         ran.push("later");
         resolve();
       });
