@@ -80,7 +80,7 @@ export function shortUrl(url: string): string {
 
 /** Characters that would hide, reorder or break what is around them. */
 const HIDING =
-  // eslint-disable-next-line no-control-regex
+  // oxlint-disable-next-line no-control-regex -- control characters are what it shows
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 
 function codeOf(character: string): string {
