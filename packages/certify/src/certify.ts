@@ -1,4 +1,4 @@
-import { checkFunction, describeKind, type OptionNames } from "@countersign/protocol";
+import { checkFunction, describeKind, DEADLINE_MS_SYNONYMS, type OptionNames } from "@countersign/protocol";
 import { audits } from "./audits/audits.ts";
 import { checkMilliseconds, checkNames, checkOptions, PROBE_OPTIONS } from "./probe/check-options.ts";
 import { createProbe } from "./probe/create-probe.ts";
@@ -31,7 +31,7 @@ export interface CertifyOptions extends ProbeOptions {
 const CERTIFY_OPTIONS: OptionNames<CertifyOptions> = {
   ...PROBE_OPTIONS,
   only: true,
-  deadlineMs: true,
+  deadlineMs: DEADLINE_MS_SYNONYMS,
   concurrency: true,
   onResult: true,
 };

@@ -1,4 +1,16 @@
-import { synonymOf } from "@countersign/protocol";
+import {
+  DATA_SYNONYMS,
+  DELIVER_SYNONYMS,
+  HOST_SYNONYMS,
+  KEEP_FOR_SYNONYMS,
+  MAX_BYTES_SYNONYMS,
+  SECRET_SYNONYMS,
+  STORE_SYNONYMS,
+  synonymOf,
+  TO_SYNONYMS,
+  TOKEN_SYNONYMS,
+  WRITE_KEY_SYNONYMS,
+} from "@countersign/protocol";
 import { Command } from "commander";
 import { version } from "./version.ts";
 import { certifyCommand } from "./commands/certify.ts";
@@ -72,11 +84,26 @@ function unknownOption(sentence: string, { args }: Command): string | undefined 
   return /^--[\w-]+/.exec(given ?? "")?.[0];
 }
 
+/** What other tools call some options of the commands. Where two have the same word, the first one of a command is meant. */
+const SYNONYMS = {
+  secret: SECRET_SYNONYMS,
+  to: TO_SYNONYMS,
+  host: HOST_SYNONYMS,
+  token: TOKEN_SYNONYMS,
+  writeKey: WRITE_KEY_SYNONYMS,
+  data: DATA_SYNONYMS,
+  store: STORE_SYNONYMS,
+  keepFor: KEEP_FOR_SYNONYMS,
+  maxBytes: MAX_BYTES_SYNONYMS,
+  deliver: DELIVER_SYNONYMS,
+};
+
 /** What an unknown option, as other tools have it, is called in this command. */
 function renamedOption(unknown: string, { options }: Command): string | undefined {
-  const names = Object.fromEntries(options.map((option) => [option.attributeName(), option.long]));
-  const name = synonymOf(unknown.slice(2), names);
-  return name === undefined ? undefined : names[name];
+  const named = new Map(options.map((option) => [option.attributeName(), option.long]));
+  const synonyms = Object.entries(SYNONYMS).filter(([name]) => named.has(name));
+  const name = synonymOf(unknown.slice(2), Object.fromEntries(synonyms));
+  return name === undefined ? undefined : (named.get(name) ?? undefined);
 }
 
 function hint(command: Command): string {

@@ -1,4 +1,10 @@
-import { checkFunction, checkOptionNames, type OptionNames } from "@countersign/protocol/options";
+import {
+  checkFunction,
+  checkOptionNames,
+  LEASE_SYNONYMS,
+  TTL_SYNONYMS,
+  type OptionNames,
+} from "@countersign/protocol/options";
 
 /** What {@link DedupeStore.claim} found: a new key, one whose delivery is being handled, or one that was handled. */
 export type Claim = "new" | "in-flight" | "done";
@@ -36,7 +42,12 @@ export interface MemoryDedupeOptions {
 
 const HOUR = 3_600_000;
 
-const OPTION_NAMES: OptionNames<MemoryDedupeOptions> = { max: true, ttl: true, lease: true, now: true };
+const OPTION_NAMES: OptionNames<MemoryDedupeOptions> = {
+  max: ["limit maxsize maxentries"],
+  ttl: TTL_SYNONYMS,
+  lease: LEASE_SYNONYMS,
+  now: true,
+};
 
 /**
  * A {@link DedupeStore} in the memory of one process. It is lost when the process ends.

@@ -3,6 +3,9 @@ import {
   checkFunction,
   checkOptionNames,
   checkPort,
+  EVENTS_SYNONYMS,
+  ON_REJECTED_SYNONYMS,
+  SECRET_SYNONYMS,
   type OptionHints,
   type OptionNames,
 } from "@countersign/protocol/options";
@@ -92,17 +95,17 @@ export interface ReceiverOptions<TRequest = unknown, Message extends ReceivedMes
 export const DEFAULT_MAX_BODY_BYTES: number = 1_048_576;
 
 const NAMES: OptionNames<ReceiverOptions> = {
-  secret: true,
-  retiredSecrets: true,
+  secret: SECRET_SYNONYMS,
+  retiredSecrets: ["oldsecret oldsecrets previoussecret previoussecrets"],
   unsigned: true,
   strict: true,
-  maxBodyBytes: true,
+  maxBodyBytes: ["limit bodylimit maxbodysize maxbytes maxsize", "a number of bytes"],
   allowUnknownTypes: true,
-  events: true,
+  events: EVENTS_SYNONYMS,
   invalidEvents: true,
-  dedupe: true,
-  onVerified: true,
-  onRejected: true,
+  dedupe: ["deduplicate idempotency"],
+  onVerified: ["onmessage onsuccess"],
+  onRejected: ON_REJECTED_SYNONYMS,
   onError: true,
   instrument: true,
 };

@@ -1,4 +1,4 @@
-import { checkOptionNames, type OptionNames } from "@countersign/protocol/options";
+import { checkOptionNames, EVENTS_SYNONYMS, type OptionNames } from "@countersign/protocol/options";
 import { WebhookError } from "./errors.ts";
 import {
   checkEvents,
@@ -70,7 +70,7 @@ export interface RouterOptions<Schemas extends EventSchemas = EventSchemas> {
 // Only apps with events load it.
 let validation: Promise<typeof ValidateEvent> | undefined;
 
-const OPTION_NAMES: OptionNames<RouterOptions> = { events: true, invalidEvents: true };
+const OPTION_NAMES: OptionNames<RouterOptions> = { events: EVENTS_SYNONYMS, invalidEvents: true };
 
 /**
  * Creates a router: handlers by message type, and by event name for track messages.

@@ -1,89 +1,64 @@
 /**
- * What other libraries and tools call an option or a field, by its name here: in small letters, without `_` and `-`. The same
- * word may stand in several lines: the line counts whose name the object in question knows.
+ * What else is known of an option's name: what other libraries and tools call it (in small letters, without `_` and `-`, separated
+ * by spaces), and what its value must be, where that is often another one elsewhere.
+ *
+ * A table of option names has them as its values, so a bundle contains only those of the options that it takes. Words that several
+ * tables share are here; those of one table are in it. The same word may be in several lines of a table: the first one counts.
  */
-const SYNONYMS: Readonly<Record<string, string>> = {
-  secret: "sharedsecret sharedkey signingsecret signingkey webhooksecret endpointsecret secretkey key",
-  retiredSecrets: "oldsecret oldsecrets previoussecret previoussecrets",
-  endpoint: "url host apihost apiurl baseurl dataplaneurl path",
-  url: "endpoint host apihost baseurl to webhookurl connectionstring databaseurl dsn uri",
-  to: "url endpoint target webhookurl",
-  flushAfter: "flushinterval interval",
-  flushAt: "batchsize maxbatchsize maxeventsinbatch",
-  maxQueueSize: "maxinternalqueuesize maxqueuelength queuesize",
-  gzip: "compress compression",
-  requestTimeout: "httprequesttimeout timeout timeoutms",
-  attemptTimeout: "requesttimeout timeout timeoutms",
-  timeoutMs: "timeout requesttimeout",
-  deadlineMs: "deadline",
-  deadline: "timeout timeoutms",
-  within: "timeout timeoutms",
-  timeout: "timeoutms requesttimeout commandtimeout",
-  transport: "httpclient fetch agent",
-  disable: "enable enabled disabled",
-  log: "logger verbose debug",
-  headers: "header",
-  maxBodyBytes: "limit bodylimit maxbodysize maxbytes maxsize",
-  dedupe: "deduplicate idempotency",
-  onRejected: "errorhandler onfailure",
-  onVerified: "onmessage onsuccess",
-  events: "schema schemas",
-  ttl: "expiresin expiry expire maxage ttlms ttlseconds keepfor",
-  lease: "lockttl locktimeout",
-  prefix: "keyprefix namespace",
-  table: "tablename",
-  max: "limit maxsize maxentries",
-  path: "file filename db database",
-  data: "path file filename db database",
-  keepFor: "keep retention ttl maxage",
-  keep: "keepfor retention ttl maxage",
-  maxBytes: "limit maxsize",
-  schema: "namespace",
-  openWithin: "connecttimeout connectiontimeout",
-  store: "storage database db",
-  deliver: "delivers",
-  retry: "retries retrypolicy maxretries maxattempts backoff",
-  times: "count",
-  sources: "source",
-  language: "for framework lang",
-  host: "hostname bind address",
-  token: "apikey password auth",
-  allowHosts: "allowedhosts",
-  writeKey: "apikey key",
-  userId: "distinctid uid",
-  event: "eventname",
-  properties: "props",
-};
+export type OptionSynonyms = readonly [words: string, value?: string];
 
-/** What the value must be, where it is often another one elsewhere. */
-const VALUES: Readonly<Record<string, string>> = {
-  flushAfter: "in milliseconds",
-  requestTimeout: "in milliseconds",
-  timeoutMs: "in milliseconds",
-  deadlineMs: "in milliseconds",
-  deadline: "in milliseconds",
-  ttl: "in milliseconds as a number",
-  lease: "in milliseconds as a number",
-  attemptTimeout: 'in milliseconds, or text such as "5s"',
-  within: 'in milliseconds, or text such as "5s"',
-  keepFor: 'in milliseconds, or text such as "7d"',
-  keep: 'in milliseconds, or text such as "7d"',
-  maxBodyBytes: "a number of bytes",
-  maxBytes: "a number of bytes",
-  disable: "true sends nothing",
-};
+export const DATA_SYNONYMS: OptionSynonyms = ["path file filename db database"];
+export const DEADLINE_MS_SYNONYMS: OptionSynonyms = ["deadline", "in milliseconds"];
+export const DELIVER_SYNONYMS: OptionSynonyms = ["delivers"];
+export const ENDPOINT_SYNONYMS: OptionSynonyms = ["url host apihost apiurl baseurl dataplaneurl path"];
+export const EVENT_SYNONYMS: OptionSynonyms = ["eventname"];
+export const EVENTS_SYNONYMS: OptionSynonyms = ["schema schemas"];
+export const HEADERS_SYNONYMS: OptionSynonyms = ["header"];
+export const HOST_SYNONYMS: OptionSynonyms = ["hostname bind address"];
+export const KEEP_FOR_SYNONYMS: OptionSynonyms = [
+  "keep retention ttl maxage",
+  'in milliseconds, or text such as "7d"',
+];
+export const LEASE_SYNONYMS: OptionSynonyms = ["lockttl locktimeout", "in milliseconds as a number"];
+export const MAX_BYTES_SYNONYMS: OptionSynonyms = ["limit maxsize", "a number of bytes"];
+export const ON_REJECTED_SYNONYMS: OptionSynonyms = ["errorhandler onfailure"];
+export const PROPERTIES_SYNONYMS: OptionSynonyms = ["props"];
+export const RETRY_SYNONYMS: OptionSynonyms = ["retries retrypolicy maxretries maxattempts backoff"];
+export const SECRET_SYNONYMS: OptionSynonyms = [
+  "sharedsecret sharedkey signingsecret signingkey webhooksecret endpointsecret secretkey key",
+];
+export const SOURCES_SYNONYMS: OptionSynonyms = ["source"];
+export const STORE_SYNONYMS: OptionSynonyms = ["storage database db"];
+export const TIMEOUT_SYNONYMS: OptionSynonyms = ["timeoutms requesttimeout commandtimeout"];
+export const TO_SYNONYMS: OptionSynonyms = ["url endpoint target webhookurl"];
+export const TOKEN_SYNONYMS: OptionSynonyms = ["apikey password auth"];
+export const TRANSPORT_SYNONYMS: OptionSynonyms = ["httpclient fetch agent"];
+export const TTL_SYNONYMS: OptionSynonyms = [
+  "expiresin expiry expire maxage ttlms ttlseconds keepfor",
+  "in milliseconds as a number",
+];
+export const URL_SYNONYMS: OptionSynonyms = [
+  "endpoint host apihost baseurl to webhookurl connectionstring databaseurl dsn uri",
+];
+export const USER_ID_SYNONYMS: OptionSynonyms = ["distinctid uid"];
+export const WRITE_KEY_SYNONYMS: OptionSynonyms = ["apikey key"];
+
+type Names = Readonly<Record<string, unknown>>;
 
 /** Which of these names a name from elsewhere stands for, or `undefined`. */
-export function synonymOf(name: string, names: Readonly<Record<string, unknown>>): string | undefined {
+export function synonymOf(name: string, names: Names): string | undefined {
   // A given name can have any length.
   const word = name.slice(0, 40).toLowerCase().replaceAll(/[_-]/g, "");
-  return Object.keys(SYNONYMS).find(
-    (other) => Object.hasOwn(names, other) && SYNONYMS[other]?.split(" ").includes(word),
-  );
+  return Object.keys(names).find((other) => synonymsIn(names, other)[0].split(" ").includes(word));
 }
 
 /** Says what a name is called here, and what its value must be where that is not obvious. */
-export function synonymHint(name: string): string {
-  const value = VALUES[name];
+export function synonymHint(name: string, names: Names): string {
+  const [, value] = synonymsIn(names, name);
   return `it is called ${name} here${value === undefined ? "" : `, ${value}`}`;
+}
+
+function synonymsIn(names: Names, name: string): OptionSynonyms {
+  const synonyms = names[name];
+  return Array.isArray(synonyms) ? (synonyms as unknown as OptionSynonyms) : [""];
 }

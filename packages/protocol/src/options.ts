@@ -1,8 +1,41 @@
 import { describeKind, isObject, quote } from "./json.ts";
-import { synonymHint, synonymOf } from "./option-synonyms.ts";
+import { synonymHint, synonymOf, type OptionSynonyms } from "./option-synonyms.ts";
 
-/** The names of a type's options. It is checked against the type, so that no option can be forgotten. */
-export type OptionNames<Options> = Readonly<Record<keyof Options & string, true>>;
+export {
+  DATA_SYNONYMS,
+  DEADLINE_MS_SYNONYMS,
+  DELIVER_SYNONYMS,
+  ENDPOINT_SYNONYMS,
+  EVENT_SYNONYMS,
+  EVENTS_SYNONYMS,
+  HEADERS_SYNONYMS,
+  HOST_SYNONYMS,
+  KEEP_FOR_SYNONYMS,
+  LEASE_SYNONYMS,
+  MAX_BYTES_SYNONYMS,
+  ON_REJECTED_SYNONYMS,
+  PROPERTIES_SYNONYMS,
+  RETRY_SYNONYMS,
+  SECRET_SYNONYMS,
+  SOURCES_SYNONYMS,
+  STORE_SYNONYMS,
+  synonymOf,
+  TIMEOUT_SYNONYMS,
+  TO_SYNONYMS,
+  TOKEN_SYNONYMS,
+  TRANSPORT_SYNONYMS,
+  TTL_SYNONYMS,
+  URL_SYNONYMS,
+  USER_ID_SYNONYMS,
+  WRITE_KEY_SYNONYMS,
+  type OptionSynonyms,
+} from "./option-synonyms.ts";
+
+/**
+ * The names of a type's options, each with its synonyms if it has any. It is checked against the type, so that no option can be
+ * forgotten.
+ */
+export type OptionNames<Options> = Readonly<Record<keyof Options & string, true | OptionSynonyms>>;
 
 /** What to say about a name that does not exist but is likely to be given: `{ timeout: "it is called deadline here" }`. */
 export type OptionHints = Readonly<Record<string, string>>;
@@ -15,7 +48,7 @@ type Names = Readonly<Record<string, unknown>>;
  *
  * @param what - What takes the options, for the error: `createSender()`.
  * @param options - The options as given.
- * @param names - An object whose keys are the known names.
+ * @param names - An object whose keys are the known names. A value that is {@link OptionSynonyms} says what else the name is called.
  * @param hints - What to say about names that are likely mistakes.
  * @throws TypeError naming the unknown option, and the one that was probably meant.
  */
@@ -41,7 +74,7 @@ export function unknownNames(value: unknown, names: Names): readonly string[] {
 export function nameHint(name: string, names: Names, hints: OptionHints = {}): string {
   if (Object.hasOwn(hints, name)) return `: ${hints[name]}.`;
   const synonym = synonymOf(name, names);
-  if (synonym !== undefined) return `: ${synonymHint(synonym)}.`;
+  if (synonym !== undefined) return `: ${synonymHint(synonym, names)}.`;
   const known = Object.keys(names);
   const nearest = nearestName(name, known);
   return nearest === undefined ? `. Known: ${known.join(", ")}.` : `; did you mean ${quote(nearest)}?`;

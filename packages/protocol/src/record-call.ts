@@ -3,6 +3,12 @@ import { ValidationError, type CallRule } from "./validation-error.ts";
 import type { CallType, RecordedCall } from "./calls.ts";
 import { describeKind, isObject, nestsDeeperThan } from "./json.ts";
 import { isMessageId, MAX_MESSAGE_ID_LENGTH, measureCall, utf8Bytes } from "./limits.ts";
+import {
+  EVENT_SYNONYMS,
+  PROPERTIES_SYNONYMS,
+  USER_ID_SYNONYMS,
+  type OptionSynonyms,
+} from "./option-synonyms.ts";
 import { nameHint } from "./options.ts";
 import { formatTimestamp, parseTimestamp } from "./timestamps.ts";
 
@@ -49,6 +55,13 @@ export const CALL_FIELDS: Readonly<Record<CallType, FieldNames>> = {
   screen: { ...COMMON_FIELDS, name: true, category: true, properties: true },
   group: { ...COMMON_FIELDS, groupId: true, traits: true },
   alias: { ...COMMON_FIELDS, previousId: true },
+};
+
+/** What other libraries call some of them. */
+const SYNONYMS: Readonly<Record<string, OptionSynonyms>> = {
+  userId: USER_ID_SYNONYMS,
+  event: EVENT_SYNONYMS,
+  properties: PROPERTIES_SYNONYMS,
 };
 
 /**
@@ -167,10 +180,11 @@ function checkNames(type: CallType, call: Fields): void {
   const known = CALL_FIELDS[type];
   for (const name of Object.keys(call)) {
     if (known[name] === true || call[name] === undefined) continue;
+    const names = Object.fromEntries(Object.keys(known).map((field) => [field, SYNONYMS[field]]));
     throw new ValidationError(
       "unknown_field",
       name,
-      `${type}() has no field '${name}'${nameHint(name, known)}`,
+      `${type}() has no field '${name}'${nameHint(name, names)}`,
     );
   }
 }

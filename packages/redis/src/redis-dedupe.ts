@@ -1,5 +1,13 @@
 import { sharedDedupe, type Claim, type DedupeStore } from "@countersign/core";
-import { checkOptionNames, parseDuration, type Duration, type OptionNames } from "@countersign/protocol";
+import {
+  checkOptionNames,
+  parseDuration,
+  LEASE_SYNONYMS,
+  TIMEOUT_SYNONYMS,
+  TTL_SYNONYMS,
+  type Duration,
+  type OptionNames,
+} from "@countersign/protocol";
 import { scriptRunner, type RedisClient } from "./redis-client.ts";
 
 /** Options of {@link redisDedupe}. */
@@ -23,7 +31,12 @@ export interface RedisDedupeOptions {
   readonly timeout?: Duration | undefined;
 }
 
-const OPTION_NAMES: OptionNames<RedisDedupeOptions> = { ttl: true, lease: true, prefix: true, timeout: true };
+const OPTION_NAMES: OptionNames<RedisDedupeOptions> = {
+  ttl: TTL_SYNONYMS,
+  lease: LEASE_SYNONYMS,
+  prefix: ["keyprefix namespace"],
+  timeout: TIMEOUT_SYNONYMS,
+};
 
 /** The value of a key whose delivery was handled. The key of a claim has a token instead. */
 const DONE = "done";

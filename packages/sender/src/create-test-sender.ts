@@ -1,4 +1,10 @@
-import { type Clock, type OptionNames, systemClock } from "@countersign/protocol";
+import {
+  systemClock,
+  HEADERS_SYNONYMS,
+  SECRET_SYNONYMS,
+  type Clock,
+  type OptionNames,
+} from "@countersign/protocol";
 import { checkPorts, ONLY_SOURCE, openSender, openTransport } from "./create-sender.ts";
 import type { CloseOptions, Sender } from "./engine/sender.ts";
 import {
@@ -52,8 +58,8 @@ const ANY_BASE = "http://127.0.0.1/";
 const TARGET_NAMES: OptionNames<TargetOptions> = {
   target: true,
   path: true,
-  headers: true,
-  secret: true,
+  headers: HEADERS_SYNONYMS,
+  secret: SECRET_SYNONYMS,
   ...ENGINE_NAMES,
 };
 const TARGET_FORM: OptionsForm = {

@@ -2,7 +2,16 @@ import { setMaxListeners } from "node:events";
 import { X509Certificate } from "node:crypto";
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import { createSecureContext, rootCertificates, type SecureContext } from "node:tls";
-import { checkOptionNames, checkPort, describeKind, isObject, type OptionNames } from "@countersign/protocol";
+import {
+  checkOptionNames,
+  checkPort,
+  describeKind,
+  isObject,
+  HEADERS_SYNONYMS,
+  SECRET_SYNONYMS,
+  URL_SYNONYMS,
+  type OptionNames,
+} from "@countersign/protocol";
 import type { Endpoint } from "../wire/exchange.ts";
 import { LANGUAGES } from "./language.ts";
 import type { ProbeOptions } from "./probe.ts";
@@ -20,13 +29,13 @@ const OWN_HEADERS = new Set([
 ]);
 
 export const PROBE_OPTIONS: OptionNames<ProbeOptions> = {
-  url: true,
-  secret: true,
-  headers: true,
+  url: URL_SYNONYMS,
+  secret: SECRET_SYNONYMS,
+  headers: HEADERS_SYNONYMS,
   ca: true,
   signal: true,
-  timeoutMs: true,
-  language: true,
+  timeoutMs: ["timeout requesttimeout", "in milliseconds"],
+  language: ["for framework lang"],
 };
 
 /** Rejects an unknown option. @throws TypeError naming it, and the one that was probably meant. */

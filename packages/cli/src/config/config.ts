@@ -1,5 +1,5 @@
 import { nameHint, quote } from "@countersign/protocol";
-import { isOfKind, OPTION_KINDS, type ServerOptions } from "@countersign/server";
+import { isOfKind, OPTION_KINDS, OPTION_SYNONYMS, type ServerOptions } from "@countersign/server";
 
 /** What a config file can set. Paths are relative to the file. */
 export type Config = Pick<
@@ -52,7 +52,7 @@ export function configProblem(value: unknown): string | undefined {
     return 'must export an object, for example { to: "http://localhost:3000/webhooks" }.';
   for (const [name, setting] of Object.entries(value as object)) {
     if (!Object.hasOwn(SETTINGS, name))
-      return `has the unknown setting ${quote(name)}${nameHint(name, SETTINGS)}`;
+      return `has the unknown setting ${quote(name)}${nameHint(name, { ...SETTINGS, ...OPTION_SYNONYMS })}`;
     const kind = SETTINGS[name as keyof Config];
     // An empty text is most likely an environment variable that is not set.
     if (setting === "") return `has an empty \`${name}\`; leave it out, or give it a value.`;

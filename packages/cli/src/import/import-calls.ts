@@ -1,6 +1,14 @@
 import { Analytics, type Outcome, type Receipt } from "@countersign/client";
 import { stat } from "node:fs/promises";
-import { checkFunction, checkOptionNames, type CallType, type OptionNames } from "@countersign/protocol";
+import {
+  checkFunction,
+  checkOptionNames,
+  HEADERS_SYNONYMS,
+  ON_REJECTED_SYNONYMS,
+  WRITE_KEY_SYNONYMS,
+  type CallType,
+  type OptionNames,
+} from "@countersign/protocol";
 import type { Place } from "../input/read-lines.ts";
 import { checkCalls, importCalls, type ImportCall } from "./file-calls.ts";
 import { openProgress, type ImportProgress, type ProgressFile } from "./progress-file.ts";
@@ -34,13 +42,13 @@ export interface ImportOptions {
 const OPTION_NAMES: OptionNames<ImportOptions> = {
   file: true,
   server: true,
-  writeKey: true,
-  headers: true,
+  writeKey: WRITE_KEY_SYNONYMS,
+  headers: HEADERS_SYNONYMS,
   concurrency: true,
   restart: true,
   giveUpAfterMs: true,
   onProgress: true,
-  onRejected: true,
+  onRejected: ON_REJECTED_SYNONYMS,
   signal: true,
 };
 

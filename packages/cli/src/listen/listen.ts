@@ -1,6 +1,13 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { checkFunction, checkOptionNames, type OptionNames } from "@countersign/protocol";
+import {
+  checkFunction,
+  checkOptionNames,
+  HEADERS_SYNONYMS,
+  HOST_SYNONYMS,
+  SECRET_SYNONYMS,
+  type OptionNames,
+} from "@countersign/protocol";
 import { sendResponse } from "@countersign/core/node";
 import { createTransport, type AttemptResult, type Transport } from "@countersign/sender";
 import { openRecorder, type Recorder } from "@countersign/server/recording";
@@ -37,10 +44,10 @@ export interface ListenOptions {
 
 const OPTION_NAMES: OptionNames<ListenOptions> = {
   port: true,
-  host: true,
-  secret: true,
+  host: HOST_SYNONYMS,
+  secret: SECRET_SYNONYMS,
   forward: true,
-  headers: true,
+  headers: HEADERS_SYNONYMS,
   ca: true,
   record: true,
   onRequest: true,

@@ -1,7 +1,13 @@
 import { createReadStream, type ReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { sign } from "@countersign/core";
-import { checkOptionNames, type OptionNames } from "@countersign/protocol";
+import {
+  checkOptionNames,
+  HEADERS_SYNONYMS,
+  SECRET_SYNONYMS,
+  TO_SYNONYMS,
+  type OptionNames,
+} from "@countersign/protocol";
 import { createTransport, type AttemptResult } from "@countersign/sender";
 import { parseRecordedRequest, RecordingError, type RecordedRequest } from "@countersign/server/recording";
 import { messageOf } from "../errors/usage-error.ts";
@@ -16,10 +22,10 @@ const OWN_HEADERS: ReadonlySet<string> = new Set(["content-type", "user-agent", 
 
 const OPTION_NAMES: OptionNames<ReplayOptions> = {
   file: true,
-  to: true,
-  secret: true,
+  to: TO_SYNONYMS,
+  secret: SECRET_SYNONYMS,
   keepHeaders: true,
-  headers: true,
+  headers: HEADERS_SYNONYMS,
   ca: true,
   concurrency: true,
   onResult: true,

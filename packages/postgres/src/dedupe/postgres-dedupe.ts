@@ -3,6 +3,9 @@ import {
   checkOptionNames,
   checkPort,
   parseDuration,
+  LEASE_SYNONYMS,
+  TIMEOUT_SYNONYMS,
+  TTL_SYNONYMS,
   type Duration,
   type OptionNames,
 } from "@countersign/protocol";
@@ -30,10 +33,10 @@ export interface PostgresDedupeOptions {
 }
 
 const OPTION_NAMES: OptionNames<PostgresDedupeOptions> = {
-  ttl: true,
-  lease: true,
-  table: true,
-  timeout: true,
+  ttl: TTL_SYNONYMS,
+  lease: LEASE_SYNONYMS,
+  table: ["tablename"],
+  timeout: TIMEOUT_SYNONYMS,
 };
 
 /** How often rows that are over are removed, in milliseconds. */

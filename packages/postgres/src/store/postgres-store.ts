@@ -1,10 +1,12 @@
 import {
   checkOptionNames,
   checkPort,
+  parseDuration,
+  LEASE_SYNONYMS,
+  URL_SYNONYMS,
   type Duration,
   type OptionHints,
   type OptionNames,
-  parseDuration,
 } from "@countersign/protocol";
 import { type DeliveryStore, StoreError, type StoreContext } from "@countersign/sender/store";
 import { Connections } from "../database/connections.ts";
@@ -38,12 +40,12 @@ export interface PostgresStoreOptions {
 }
 
 const OPTION_NAMES: OptionNames<PostgresStoreOptions> = {
-  url: true,
+  url: URL_SYNONYMS,
   pool: true,
-  schema: true,
-  lease: true,
-  keep: true,
-  openWithin: true,
+  schema: ["namespace"],
+  lease: LEASE_SYNONYMS,
+  keep: ["keepfor retention ttl maxage", 'in milliseconds, or text such as "7d"'],
+  openWithin: ["connecttimeout connectiontimeout"],
 };
 const OPTION_HINTS: OptionHints = {
   client: "it takes a pool, since it needs several connections",

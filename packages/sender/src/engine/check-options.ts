@@ -1,12 +1,21 @@
-import { checkOptionNames, describeKind, type OptionHints, type OptionNames } from "@countersign/protocol";
+import {
+  checkOptionNames,
+  describeKind,
+  ENDPOINT_SYNONYMS,
+  EVENT_SYNONYMS,
+  SOURCES_SYNONYMS,
+  WRITE_KEY_SYNONYMS,
+  type OptionHints,
+  type OptionNames,
+} from "@countersign/protocol";
 import type { DeliveryFilter } from "../delivery/delivery-filter.ts";
 import type { SkippedFilter } from "../delivery/skipped-call.ts";
 import type { ResendOptions } from "./resend-options.ts";
 import type { AcceptOptions, CallOptions, CloseOptions, DeleteOptions } from "./sender.ts";
 
-const CALL_NAMES: OptionNames<CallOptions> = { source: true, writeKey: true };
-const DELETE_NAMES: OptionNames<DeleteOptions> = { sources: true, timestamp: true };
-const CLOSE_NAMES: OptionNames<CloseOptions> = { deadline: true };
+const CALL_NAMES: OptionNames<CallOptions> = { source: true, writeKey: WRITE_KEY_SYNONYMS };
+const DELETE_NAMES: OptionNames<DeleteOptions> = { sources: SOURCES_SYNONYMS, timestamp: true };
+const CLOSE_NAMES: OptionNames<CloseOptions> = { deadline: ["timeout timeoutms", "in milliseconds"] };
 const ACCEPT_NAMES: OptionNames<AcceptOptions> = { ...CALL_NAMES, uniqueFor: true };
 const IDENTITY_HINT = "it is called identity here, and is a userId or an anonymousId";
 const FILTER_HINTS: OptionHints = {
@@ -31,10 +40,10 @@ const FILTER_NAMES: OptionNames<DeliveryFilter> = {
   type: true,
   messageId: true,
   identity: true,
-  event: true,
+  event: EVENT_SYNONYMS,
   outcome: true,
   status: true,
-  endpoint: true,
+  endpoint: ENDPOINT_SYNONYMS,
   q: true,
   since: true,
   until: true,

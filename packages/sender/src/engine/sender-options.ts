@@ -1,5 +1,13 @@
 import {
   checkOptionNames,
+  DELIVER_SYNONYMS,
+  HEADERS_SYNONYMS,
+  RETRY_SYNONYMS,
+  SECRET_SYNONYMS,
+  SOURCES_SYNONYMS,
+  STORE_SYNONYMS,
+  TRANSPORT_SYNONYMS,
+  URL_SYNONYMS,
   type OptionHints,
   type OptionNames,
   type Clock,
@@ -63,26 +71,26 @@ export type SenderOptions = SingleEndpointOptions | SourcesOptions | SharedSetti
 
 /** The names of {@link EngineOptions}, which every form takes. */
 export const ENGINE_NAMES: OptionNames<EngineOptions> = {
-  store: true,
+  store: STORE_SYNONYMS,
   clock: true,
-  retry: true,
-  attemptTimeout: true,
+  retry: RETRY_SYNONYMS,
+  attemptTimeout: ["requesttimeout timeout timeoutms", 'in milliseconds, or text such as "5s"'],
   seed: true,
   failingAfter: true,
-  deliver: true,
+  deliver: DELIVER_SYNONYMS,
   events: true,
   blockPrivateNetworks: true,
-  transport: true,
+  transport: TRANSPORT_SYNONYMS,
   instrument: true,
 };
 const SINGLE_NAMES: OptionNames<SingleEndpointOptions> = {
-  url: true,
-  headers: true,
+  url: URL_SYNONYMS,
+  headers: HEADERS_SYNONYMS,
   ca: true,
-  secret: true,
+  secret: SECRET_SYNONYMS,
   ...ENGINE_NAMES,
 };
-const SOURCES_NAMES: OptionNames<SourcesOptions> = { sources: true, ...ENGINE_NAMES };
+const SOURCES_NAMES: OptionNames<SourcesOptions> = { sources: SOURCES_SYNONYMS, ...ENGINE_NAMES };
 
 /** What the short form takes for its one endpoint belongs to one of several here. */
 const SOURCES_HINTS: OptionHints = {
@@ -95,7 +103,7 @@ const SOURCES_HINTS: OptionHints = {
 /** A way to say where messages go: the option that says it, the names that may be given with it, and hints. */
 export interface OptionsForm {
   readonly key: string;
-  readonly names: Readonly<Record<string, true>>;
+  readonly names: Readonly<Record<string, unknown>>;
   readonly hints?: OptionHints;
 }
 

@@ -17,7 +17,10 @@ import { waitForGoal, type ExpectSource, type Search } from "./wait-for-goal.ts"
 const DEFAULT_WITHIN = "4s";
 const KEPT_SKIPS = 20;
 
-const OPTION_NAMES: OptionNames<ExpectOptions> = { within: true, destination: true };
+const OPTION_NAMES: OptionNames<ExpectOptions> = {
+  within: ["timeout timeoutms", 'in milliseconds, or text such as "5s"'],
+  destination: true,
+};
 
 /** The `expect()` of a sender. Listens for skipped calls from now on, so that a failure can tell of them. */
 export function createExpect(source: ExpectSource, clock: Clock): Expect {

@@ -1,4 +1,4 @@
-import { checkOptionNames, type OptionNames } from "@countersign/protocol";
+import { checkOptionNames, ENDPOINT_SYNONYMS, type OptionNames } from "@countersign/protocol";
 import type { DeliveryInfo } from "../delivery/delivery.ts";
 import { type Fault, FAULTS, type FaultScope, type InjectedFault, isFault } from "./fault.ts";
 
@@ -9,10 +9,10 @@ interface Plan {
 }
 
 const SCOPE_NAMES: OptionNames<FaultScope> = {
-  endpoint: true,
+  endpoint: ENDPOINT_SYNONYMS,
   deliveryId: true,
   messageId: true,
-  times: true,
+  times: ["count"],
 };
 
 /** The faults that are still to strike, in the order they were injected. */

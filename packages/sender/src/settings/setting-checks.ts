@@ -19,7 +19,7 @@ export class SettingChecks {
   /** A misspelt setting would be one that is not there. */
   names(
     item: unknown,
-    names: Readonly<Record<string, true>>,
+    names: Readonly<Record<string, unknown>>,
     path: string,
     where: string,
     hints: OptionHints = {},

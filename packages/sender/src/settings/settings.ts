@@ -1,4 +1,12 @@
-import type { OptionHints, OptionNames } from "@countersign/protocol";
+import {
+  HEADERS_SYNONYMS,
+  SECRET_SYNONYMS,
+  SOURCES_SYNONYMS,
+  URL_SYNONYMS,
+  WRITE_KEY_SYNONYMS,
+  type OptionHints,
+  type OptionNames,
+} from "@countersign/protocol";
 import type { IncludableField } from "../calls/message.ts";
 
 /** A URL that messages are sent to (spec 2.1). */
@@ -51,10 +59,10 @@ export interface SenderSettings {
 }
 
 /** The names of settings, and what to say of some that are easily taken for one. */
-export const SETTINGS_NAMES: OptionNames<SenderSettings> = { sources: true };
+export const SETTINGS_NAMES: OptionNames<SenderSettings> = { sources: SOURCES_SYNONYMS };
 export const SOURCE_NAMES: OptionNames<SourceSettings> = {
   name: true,
-  writeKey: true,
+  writeKey: WRITE_KEY_SYNONYMS,
   destinations: true,
   blockedEvents: true,
   countFiltered: true,
@@ -62,12 +70,16 @@ export const SOURCE_NAMES: OptionNames<SourceSettings> = {
 export const DESTINATION_NAMES: OptionNames<DestinationSettings> = {
   name: true,
   endpoints: true,
-  secret: true,
+  secret: SECRET_SYNONYMS,
   enabled: true,
   includeFields: true,
   concurrency: true,
 };
-export const ENDPOINT_NAMES: OptionNames<EndpointSettings> = { url: true, headers: true, ca: true };
+export const ENDPOINT_NAMES: OptionNames<EndpointSettings> = {
+  url: URL_SYNONYMS,
+  headers: HEADERS_SYNONYMS,
+  ca: true,
+};
 
 /** What is set one level below or above. */
 const OF_DESTINATION = "a destination of the source has it";

@@ -1,4 +1,11 @@
-import { type Duration, parseDuration, checkOptionNames, type OptionNames } from "@countersign/protocol";
+import {
+  parseDuration,
+  checkOptionNames,
+  KEEP_FOR_SYNONYMS,
+  MAX_BYTES_SYNONYMS,
+  type Duration,
+  type OptionNames,
+} from "@countersign/protocol";
 import { resolve } from "node:path";
 import Database from "libsql";
 import type { DeliveryStore, StoreContext } from "../store/delivery-store.ts";
@@ -26,7 +33,11 @@ export interface SqliteStoreOptions {
   readonly maxBytes?: number | undefined;
 }
 
-const OPTION_NAMES: OptionNames<SqliteStoreOptions> = { path: true, keepFor: true, maxBytes: true };
+const OPTION_NAMES: OptionNames<SqliteStoreOptions> = {
+  path: ["file filename db database"],
+  keepFor: KEEP_FOR_SYNONYMS,
+  maxBytes: MAX_BYTES_SYNONYMS,
+};
 
 interface OpenedDatabase {
   readonly db: Database.Database;

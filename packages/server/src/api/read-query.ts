@@ -1,8 +1,14 @@
-import { nameHint } from "@countersign/protocol";
+import { ENDPOINT_SYNONYMS, EVENT_SYNONYMS, nameHint, type OptionSynonyms } from "@countersign/protocol";
 import { Problem } from "./problem.ts";
 import type { Schema } from "./operation.ts";
 
 type Schemas = Readonly<Record<string, Schema>>;
+
+/** What else some parameters are called. */
+const SYNONYMS: Readonly<Record<string, OptionSynonyms>> = {
+  endpoint: ENDPOINT_SYNONYMS,
+  event: EVENT_SYNONYMS,
+};
 
 /**
  * Brings the texts of a query string into the types of its parameters: `limit=10` is a number, and a parameter that may be
@@ -14,11 +20,15 @@ export function readQuery(given: Record<string, unknown>, schemas: Schemas): voi
   for (const [name, value] of Object.entries(given)) {
     const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
     if (!schema) {
-      const detail = `The parameter ${JSON.stringify(name)} does not exist${nameHint(name, schemas)}`;
+      const detail = `The parameter ${JSON.stringify(name)} does not exist${hintFor(name, schemas)}`;
       throw new Problem(400, detail, [{ parameter: name, detail }]);
     }
     given[name] = schema["type"] === "array" ? readList(value, schema) : readValue(value, schema);
   }
+}
+
+function hintFor(name: string, schemas: Schemas): string {
+  return nameHint(name, Object.fromEntries(Object.keys(schemas).map((known) => [known, SYNONYMS[known]])));
 }
 
 function readList(value: unknown, { items }: Schema): unknown {

@@ -1,4 +1,22 @@
-import { checkClock, checkFunction, checkOptionNames, parseDuration } from "@countersign/protocol";
+import {
+  checkClock,
+  checkFunction,
+  checkOptionNames,
+  DATA_SYNONYMS,
+  DELIVER_SYNONYMS,
+  HEADERS_SYNONYMS,
+  HOST_SYNONYMS,
+  KEEP_FOR_SYNONYMS,
+  MAX_BYTES_SYNONYMS,
+  parseDuration,
+  RETRY_SYNONYMS,
+  SECRET_SYNONYMS,
+  SOURCES_SYNONYMS,
+  STORE_SYNONYMS,
+  TO_SYNONYMS,
+  TOKEN_SYNONYMS,
+  type OptionSynonyms,
+} from "@countersign/protocol";
 import { checkTls } from "./check-tls.ts";
 import { isLoopback, ServerOptionsError, type ServerOptions } from "./server-options.ts";
 
@@ -40,6 +58,22 @@ export const OPTION_KINDS: Readonly<
   processMetrics: "boolean",
 };
 
+/** What other tools call some of them. A key that is not said to be of a source is the token. */
+export const OPTION_SYNONYMS: Readonly<Partial<Record<keyof typeof OPTION_KINDS, OptionSynonyms>>> = {
+  to: TO_SYNONYMS,
+  secret: SECRET_SYNONYMS,
+  headers: HEADERS_SYNONYMS,
+  sources: SOURCES_SYNONYMS,
+  host: HOST_SYNONYMS,
+  token: TOKEN_SYNONYMS,
+  allowHosts: ["allowedhosts"],
+  data: DATA_SYNONYMS,
+  deliver: DELIVER_SYNONYMS,
+  maxBytes: MAX_BYTES_SYNONYMS,
+  keepFor: KEEP_FOR_SYNONYMS,
+  retry: RETRY_SYNONYMS,
+};
+
 /** Less than this holds no useful number of deliveries. */
 const LEAST_BYTES = 1_048_576;
 
@@ -61,7 +95,13 @@ export function isOfKind(value: unknown, kind: OptionKind): boolean {
  */
 export function checkServerOptions(options: ServerOptions): void {
   try {
-    checkOptionNames("createServer()", options, { ...OPTION_KINDS, clock: true, store: true, onError: true });
+    checkOptionNames("createServer()", options, {
+      ...OPTION_KINDS,
+      ...OPTION_SYNONYMS,
+      clock: true,
+      store: STORE_SYNONYMS,
+      onError: true,
+    });
     if (options.clock !== undefined) checkClock("createServer({ clock })", options.clock);
     checkFunction("createServer({ onError })", options.onError);
   } catch (error) {

@@ -1,4 +1,4 @@
-import { checkOptionNames, type OptionNames } from "@countersign/protocol";
+import { checkOptionNames, DEADLINE_MS_SYNONYMS, type OptionNames } from "@countersign/protocol";
 import type { Sender } from "@countersign/sender";
 import type { FastifyInstance } from "fastify";
 import type { Certifications } from "../certify/certifications.ts";
@@ -8,7 +8,7 @@ import type { LiveEvents } from "../live/live-events.ts";
 import type { ResendJobs } from "../live/resend-jobs.ts";
 import type { CloseOptions, ControlAnswer, ControlMethod, CountersignServer } from "./server.ts";
 
-const CLOSE_OPTIONS: OptionNames<CloseOptions> = { deadlineMs: true };
+const CLOSE_OPTIONS: OptionNames<CloseOptions> = { deadlineMs: DEADLINE_MS_SYNONYMS };
 const DEFAULT_DEADLINE_MS = 10_000;
 
 /** What a running server consists of. */
