@@ -1,5 +1,5 @@
 import type { Outcome } from "./outcome.ts";
-import { pack, unpack } from "./packed-messages.ts";
+import type { Packing } from "./packing.ts";
 
 /** What 16 bits can count, so that a message's end takes two bytes. The largest call fits. */
 const BLOCK_BYTES = 65_535;
@@ -29,7 +29,7 @@ const decoder = new TextDecoder();
 
 /**
  * Messages, some hundred, as the bytes of their JSON with a comma after each, as they stand in a request body: a message
- * costs no object. A block that is full is packed, because its messages wait.
+ * costs no object. A block that is full can be packed.
  *
  * Its bytes are freed when all its messages have ended. What receipts may still ask, how each ended, stays.
  */
@@ -43,8 +43,9 @@ export class MessageBlock {
   #bytes: Uint8Array = this.#draft?.bytes ?? NOTHING;
   /** Where each message ends in a request body. */
   #ends: Uint16Array = this.#draft?.ends ?? new Uint16Array(0);
-  /** Where each message ends in the packed bytes. */
+  /** Where each message ends in the packed bytes, and what unpacks them. */
   #packedEnds: Uint16Array | undefined;
+  #unpack: Packing["unpack"] | undefined;
   #length = 0;
   #ended = 0;
   #accepted = 0;
@@ -75,12 +76,13 @@ export class MessageBlock {
     return true;
   }
 
-  /** Ends the writing, and packs what was written. */
-  close(): void {
+  /** Packs what was written, which ends the writing. */
+  pack({ pack, unpack }: Packing): void {
     if (this.#draft === undefined) return;
     this.#ends = this.#ends.slice(0, this.#length);
     this.#packedEnds = this.#ends.slice();
     this.#bytes = pack(this.#bytes.subarray(0, this.#endOf(this.#length - 1)), this.#packedEnds);
+    this.#unpack = unpack;
     this.#giveDraftBack();
   }
 
@@ -103,10 +105,13 @@ export class MessageBlock {
     const bytes = this.#draft ? this.#bytes.slice(0, this.#endOf(this.#length - 1)) : this.#bytes;
     const ends = this.#draft ? this.#ends.slice(0, this.#length) : this.#ends;
     const places = this.#packedEnds ?? ends;
+    const unpack = this.#unpack;
     return (number) => {
       const [before, at] = [number - first - 1, number - first];
+      const [start, end] = [places[before] ?? 0, places[at] as number];
+      if (!unpack) return decoder.decode(bytes.subarray(start, end - 1));
       const json = new Uint8Array((ends[at] as number) - (ends[before] ?? 0));
-      unpack(bytes, places[before] ?? 0, places[at] as number, json, 0);
+      unpack(bytes, start, end, json, 0);
       return decoder.decode(json.subarray(0, -1));
     };
   }
@@ -115,7 +120,7 @@ export class MessageBlock {
   write(from: number, to: number, target: Uint8Array, at: number): number {
     const start = this.#placeOf(from - this.first - 1);
     const end = this.#placeOf(to - this.first - 1);
-    if (this.#packedEnds) return unpack(this.#bytes, start, end, target, at);
+    if (this.#unpack) return this.#unpack(this.#bytes, start, end, target, at);
     target.set(this.#bytes.subarray(start, end), at);
     return at + end - start;
   }

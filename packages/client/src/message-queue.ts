@@ -1,6 +1,7 @@
 import { MAX_BATCH_BYTES, MAX_BATCH_MESSAGES } from "@countersign/protocol";
 import { MESSAGE_OVERHEAD, MessageBlock } from "./message-block.ts";
 import { Messages, type Span } from "./messages.ts";
+import { withPacking, type Packing } from "./packing.ts";
 import type { PendingReceipt } from "./receipt.ts";
 import type { SerializedCall } from "./serialize.ts";
 
@@ -157,7 +158,9 @@ export class MessageQueue {
   #store({ json }: SerializedCall, receipt: PendingReceipt): number {
     let block = this.#blocks.at(-1);
     if (!block?.append(json)) {
-      if (block) this.#close(block);
+      const full = block;
+      // First, so that the next block can be written where this one was.
+      if (full) withPacking((packing) => this.#pack(full, packing));
       block = new MessageBlock(this.#next);
       block.append(json);
       this.#blocks.push(block);
@@ -168,7 +171,7 @@ export class MessageQueue {
   }
 
   /** Packs a full block: what that saves is room again. */
-  #close(block: MessageBlock): void {
+  #pack(block: MessageBlock, packing: Packing): void {
     const count = (sign: 1 | -1): void => {
       for (let number = block.first; number < block.end; number += 1) {
         const memory = sign * block.memoryOf(number);
@@ -178,7 +181,7 @@ export class MessageQueue {
       }
     };
     count(-1);
-    block.close();
+    block.pack(packing);
     count(1);
   }
 

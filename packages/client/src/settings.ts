@@ -4,12 +4,18 @@ import {
   checkOptionNames,
   checkPort,
   describeKind,
+  ENDPOINT_SYNONYMS,
+  EVENTS_SYNONYMS,
+  HEADERS_SYNONYMS,
   isObject,
   MAX_BATCH_MESSAGES,
   MAX_CALL_BYTES,
+  RETRY_SYNONYMS,
   systemClock,
+  TRANSPORT_SYNONYMS,
   type CallDefaults,
   type OptionHints,
+  type OptionNames,
 } from "@countersign/protocol";
 import { createHeaders } from "./envelope.ts";
 import { createLog, createSanitize } from "./log.ts";
@@ -82,6 +88,22 @@ const retryChecks: Checks<RetryOptions> = {
   maxRetryAfter: milliseconds(300_000, 0),
 };
 
+/** What other clients call some of them. */
+const SYNONYMS: Partial<OptionNames<AnalyticsOptions>> = {
+  endpoint: ENDPOINT_SYNONYMS,
+  flushAt: ["batchsize maxbatchsize maxeventsinbatch"],
+  flushAfter: ["flushinterval interval", "in milliseconds"],
+  maxQueueSize: ["maxinternalqueuesize maxqueuelength queuesize"],
+  requestTimeout: ["httprequesttimeout timeout timeoutms", "in milliseconds"],
+  retry: RETRY_SYNONYMS,
+  gzip: ["compress compression"],
+  headers: HEADERS_SYNONYMS,
+  disable: ["enable enabled disabled", "true sends nothing"],
+  events: EVENTS_SYNONYMS,
+  log: ["logger verbose debug"],
+  transport: TRANSPORT_SYNONYMS,
+};
+
 const BY_TIME = "use retry.giveUpAfter, in milliseconds";
 
 /** What to say about options of other clients that no single one here replaces. */
@@ -103,7 +125,7 @@ export function createSettings(writeKey: unknown, options: AnalyticsOptions): Se
     throw new TypeError("new Analytics(writeKey, options) needs the write key as a non-empty string.");
   }
   // Each check returns the type of its option.
-  const settings = read("new Analytics()", options, checks, "") as GivenSettings;
+  const settings = read("new Analytics()", options, checks, "", SYNONYMS) as GivenSettings;
   const { size, flushAt = size ?? 20, validateEvents, events, gzip, clock, ids } = settings;
   if (size !== undefined && size !== flushAt) {
     throw new TypeError("'size' is another name for 'flushAt'. Pass one.");
@@ -118,8 +140,14 @@ export function createSettings(writeKey: unknown, options: AnalyticsOptions): Se
   return { ...settings, flushAt, headers, sanitize, defaults, log: createLog(settings.log, sanitize) };
 }
 
-function read<Options>(what: string, options: unknown, checks: Checks<Options>, prefix: string): object {
-  checkOptionNames(what, options, checks, OPTION_HINTS);
+function read<Options>(
+  what: string,
+  options: unknown,
+  checks: Checks<Options>,
+  prefix: string,
+  synonyms = {},
+): object {
+  checkOptionNames(what, options, { ...checks, ...synonyms }, OPTION_HINTS);
   const given = options as Readonly<Record<string, unknown>>;
   return Object.fromEntries(
     Object.entries<Check>(checks).map(([name, check]) => [name, check(given[name], `'${prefix}${name}'`)]),

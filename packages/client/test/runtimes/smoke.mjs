@@ -40,6 +40,19 @@ async function inMemory() {
   check((await closing).delivered === 7 && late.outcome.status === "delivered", "a retry delivers");
 }
 
+/** More than a block holds, so that it is packed where that can be loaded. */
+async function queued() {
+  const service = memoryTransport();
+  const analytics = new Analytics("KEY", { transport: service, flushAt: 2_500 });
+  for (let n = 0; n < 1_000; n += 1) analytics.track({ userId: `u${n}`, event: "Queued", properties: { n } });
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  check((await analytics.close()).delivered === 1_000, "a queue of several blocks arrives");
+  check(
+    service.messages.every(({ properties }, n) => properties.n === n),
+    "it arrives in order",
+  );
+}
+
 async function gzipped() {
   if (typeof CompressionStream === "undefined") return;
   const service = memoryTransport();
@@ -80,6 +93,7 @@ async function overASocket() {
 /** Throws at the first thing that does not hold. */
 export async function smoke() {
   await inMemory();
+  await queued();
   await gzipped();
   await overASocket();
   return "ok";

@@ -1,0 +1,62 @@
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, it, onTestFinished } from "vitest";
+import { createBench } from "./support/bench.ts";
+
+const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
+
+/** A program that records 3,000 events in the order of their ids, half of them when blocks have become full, and sends them. */
+const PROGRAM = `
+const { Analytics } = await import("./dist/index.js");
+const { memoryTransport } = await import("./dist/testing.js");
+const service = memoryTransport();
+const analytics = new Analytics("KEY", { transport: service, maxInFlight: 1 });
+const record = (from, to) => {
+  for (let n = from; n < to; n += 1) analytics.track({ userId: "u" + n, event: "E", messageId: "m" + n });
+};
+record(0, 1_500);
+await new Promise((resolve) => setTimeout(resolve, 10));
+record(1_500, 3_000);
+const counts = await analytics.close();
+const inOrder = service.messages.every(({ messageId }, n) => messageId === "m" + n);
+console.log(JSON.stringify({ ...counts, inOrder, arrived: service.messages.length }));
+`;
+
+it("a program in which packing cannot be loaded loses no event, and is not ended by it", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "countersign-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await cp(join(PACKAGE, "dist"), join(folder, "dist"), { recursive: true });
+  await cp(join(PACKAGE, "package.json"), join(folder, "package.json"));
+  await symlink(join(PACKAGE, "node_modules"), join(folder, "node_modules"));
+  await rm(join(folder, "dist/packed-messages.js"));
+  const { stdout, stderr } = await promisify(execFile)(
+    process.execPath,
+    ["--input-type=module", "-e", PROGRAM],
+    { cwd: folder },
+  );
+  expect(stderr).toBe("");
+  expect(JSON.parse(stdout)).toEqual({
+    delivered: 3_000,
+    failed: 0,
+    dropped: 0,
+    pending: 0,
+    inOrder: true,
+    arrived: 3_000,
+  });
+});
+
+it("what packing saves is room again, also for what was queued before it was loaded", async () => {
+  const { analytics } = createBench({ maxQueueBytes: 400_000, flushAfter: 60_000, flushAt: 2_500 });
+  const record = (): boolean => {
+    const before = analytics.counts.dropped;
+    analytics.track({ userId: "u1", event: "Order Completed", messageId: crypto.randomUUID() });
+    return analytics.counts.dropped === before;
+  };
+  while (record());
+  // Whether the code was loaded before this test or not, there is room once it is.
+  await expect.poll(record, { timeout: 20_000 }).toBe(true);
+});
