@@ -42,10 +42,10 @@ const RUNTIMES: readonly Runtime[] = [
     concurrent: true,
     command: () => ["python3", `${folder}receiver.py`],
     mistakes: {
-      dumps: /\(accepts-track\): it signs JSON that it has written again, not the bytes it received/,
+      dumps: /\(accepts-track\): it signs JSON that it has serialised again, not the bytes it received/,
       base64: /\(accepts-track\): it expects the signature in base64, not in hex/,
       prefix: /^ACCEPTED A FORGERY .*\(rejects-partial-signature\): accepted it with 204/,
-      leak: /\(leaks-no-digest\): an answer tells the digest that would have been right, or the secret/,
+      leak: /\(leaks-no-digest\): an answer contains the right digest, or the secret/,
     },
     decidedInFront: [],
   },
@@ -55,7 +55,7 @@ const RUNTIMES: readonly Runtime[] = [
     command: (port) => ["php", "-S", `127.0.0.1:${port}`, `${folder}receiver.php`],
     mistakes: {
       sha256: /\(accepts-track\): it computes HMAC-SHA256, not HMAC-SHA1/,
-      "unset-secret": /\(accepts-track\): its secret is not set: it takes an empty one/,
+      "unset-secret": /\(accepts-track\): its secret is not set: it uses an empty one/,
       unchecked:
         /^ACCEPTED A FORGERY .*\(rejects-made-up-signature\): it accepts forged messages: X-Signature is not checked/,
       "unchecked-json": /\(rejects-invalid-json\): accepted it with 204/,

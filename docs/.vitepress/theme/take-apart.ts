@@ -61,7 +61,7 @@ function judge(
     const details =
       causes.length > 0
         ? causes
-        : [error.hint ?? "None of the usual causes explains it. Most likely the sender has another secret."];
+        : [error.hint ?? "None of the usual causes applies. Most likely the sender has another secret."];
     return { verdict: "rejected", title: `${error.code}: ${error.message}`, details };
   }
 }

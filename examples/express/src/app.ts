@@ -11,7 +11,7 @@ import express, { type Express } from "express";
 export function createApp(secret: string, log: (line: string) => void): Express {
   const app = express();
   // The hint is for the operator of the app. It is never sent.
-  const verify = verifyWebhook({ secret, onRejected: ({ code, hint }) => log(`refused   ${code}: ${hint}`) });
+  const verify = verifyWebhook({ secret, onRejected: ({ code, hint }) => log(`rejected  ${code}: ${hint}`) });
   app.post("/webhooks", verify, (req, res) => {
     log(describe(req.body));
     res.sendStatus(204);

@@ -160,7 +160,7 @@ async function comesBack(probe: Probe): Promise<boolean> {
   let exchange: Exchange;
   do {
     exchange = await probe.send({
-      what: "a track message, to see whether it is there",
+      what: "a track message, to see whether it answers again",
       body: freshText("track"),
     });
     if (exchange.answer !== undefined) return true;

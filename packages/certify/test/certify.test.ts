@@ -147,7 +147,7 @@ describe("certify", () => {
             /^POST \/webhooks with a track message \(\d+ bytes, X-Signature: absent\)$/,
           ),
           cause: "accepted it with 200",
-          expected: "4xx: a final rejection, so that it is not sent again",
+          expected: "4xx: a final rejection, so that the message is not sent again",
           received: expect.stringMatching(/^200 OK after \d+ ms, body: my secret is \[masked\]$/),
           fix: "Reject a request without X-Signature before any other code reads it.",
         },

@@ -26,7 +26,7 @@ describe("a refusal", () => {
     [408, "Reject a request without X-Signature"],
     [429, "The receiver limits its rate."],
     [500, 'To the sender a 5xx means "try again"'],
-    [0, "Answer also what you reject"],
+    [0, "Answer the requests that you reject, too"],
   ])("is not %i, and the fix is its own", async (status, fix) => {
     expect(await audit("rejects-missing-signature", answering(status))).toMatchObject({
       outcome: "failed",

@@ -22,8 +22,8 @@ import { createSettings, wrong } from "./settings.ts";
  * Records what users do. Calls are checked and serialised at once, queued in memory and sent in batches in the
  * background (spec 4.2).
  *
- * A call throws a `ValidationError` if it cannot be recorded; otherwise it returns a {@link Receipt} that tells how it
- * ended. Nothing else throws, rejects or prints, whatever the service does.
+ * A call throws a `ValidationError` if it cannot be recorded; otherwise it returns a {@link Receipt} that
+ * says how it ended. Nothing else throws, rejects or prints, whatever the service does.
  *
  * @typeParam Schemas - The events of `options.events`, inferred.
  * @example
@@ -50,7 +50,7 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
     this.#schemas = settings.validateEvents ? settings.events?.schemas : undefined;
   }
 
-  /** What has become of every call so far. */
+  /** The outcomes of all calls so far. */
   get counts(): Counts {
     return this.#recorder.counts;
   }
@@ -137,7 +137,7 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
   /**
    * Sends the queue, and waits until every call made so far has ended.
    *
-   * @param deadline - Milliseconds to wait at most. What has not ended then is counted as `pending`, and continues.
+   * @param deadline - Milliseconds to wait at most. Calls that have not ended then count as `pending`, and continue.
    * @returns The counts since the client was created.
    * @throws TypeError if the deadline is not a number of milliseconds.
    * @example
@@ -150,10 +150,11 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
   }
 
   /**
-   * Takes no more calls, sends the queue, and waits until every call has ended. Calling it again is harmless.
+   * Accepts no more calls, sends the queue, and waits until every call has ended. Calling it again is
+   * harmless.
    *
-   * @param deadline - Milliseconds after which the rest is dropped and requests in flight are aborted. Without it the
-   *   retries of `options.retry` decide how long a service that is down is waited for.
+   * @param deadline - Milliseconds after which the rest is dropped and requests in flight are aborted. Without it,
+   *   `options.retry` decides how long to wait for a service that is down.
    * @returns The counts since the client was created. `pending` is 0.
    * @throws TypeError if the deadline is not a number of milliseconds.
    * @example

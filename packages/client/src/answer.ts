@@ -2,7 +2,7 @@ import { parseRetryAfter } from "@countersign/protocol";
 import type { RejectionReason } from "./outcome.ts";
 import type { TransportResponse } from "./transport.ts";
 
-/** What an attempt to send a batch came to. */
+/** The result of an attempt to send a batch. */
 export type Answer = Accepted | Refused | TryLater;
 
 /** The service has the batch. */
@@ -10,7 +10,7 @@ interface Accepted {
   readonly kind: "accepted";
 }
 
-/** The service will not take the batch, now or later. It may take parts of it if `divisible`. */
+/** The service does not accept the batch, now or later. It may accept parts of it if `divisible`. */
 interface Refused {
   readonly kind: "refused";
   readonly reason: RejectionReason;
@@ -19,14 +19,14 @@ interface Refused {
   readonly detail: string;
 }
 
-/** The same batch may be taken later. */
+/** The same batch may be accepted later. */
 export interface TryLater {
   readonly kind: "try-later";
   /** Whether the service may have stored the batch, and only its answer was lost. */
   readonly mayBeStored: boolean;
-  /** Whether every other batch would be turned away too. */
+  /** Whether every other batch would be rejected, too. */
   readonly pausesAll: boolean;
-  /** Whether the service asked, with a 429, to be left alone for a while. That is its pace, not a failure of the batch. */
+  /** Whether the service asked, with a 429, to wait. That is a rate limit, not a failure of the batch. */
   readonly paced: boolean;
   /** Milliseconds the service asked to wait. */
   readonly retryAfter: number | undefined;
@@ -82,7 +82,7 @@ export function noAnswer(error: unknown, sanitize: (text: string) => string): Tr
   const { message, code } = rootOf(error);
   // These say that no connection came about. After anything else the request may have arrived.
   const unsent = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"].includes(code);
-  return tryLater(`The endpoint gave no answer: ${sanitize(message)}. Check \`endpoint\`.`, !unsent);
+  return tryLater(`The endpoint did not answer: ${sanitize(message)}. Check \`endpoint\`.`, !unsent);
 }
 
 function tryLater(detail: string, mayBeStored: boolean, status?: number, retryAfter?: number): TryLater {

@@ -65,7 +65,7 @@ export class Dispatcher {
     this.#options = options;
   }
 
-  /** Batches on their way, those that wait for a retry included. */
+  /** Batches in flight, including those that wait for a retry. */
   get active(): number {
     return this.#slots.size;
   }
@@ -84,7 +84,7 @@ export class Dispatcher {
     }
   }
 
-  /** Gives up everything on its way. */
+  /** Aborts everything in flight. */
   abandon(reason: DropReason, detail: string): void {
     for (const slot of this.#slots) {
       this.#giveUp(slot, reason, detail);

@@ -2,7 +2,7 @@ import { utf8Bytes } from "@countersign/protocol";
 import type { Messages } from "./messages.ts";
 import { VERSION } from "./version.ts";
 
-/** What surrounds the messages of a batch: the library once for all of them, and the batch's own id. */
+/** The parts of a batch around its messages: the library once for all of them, and the batch's own id. */
 export interface Envelope {
   /** UTF-8 size of everything around the messages and the commas between them. */
   readonly bytes: number;

@@ -77,6 +77,6 @@ export function checkEvent(schemas: EventSchemas, { event, properties }: TrackCa
   if (issue === undefined) return;
   const path = (issue.path ?? []).map((part) => String(typeof part === "object" ? part.key : part));
   const field = ["properties", ...path].join(".");
-  const message = `Event '${event}' does not fit its schema: '${field}': ${issue.message}.`;
+  const message = `Event '${event}' does not match its schema: '${field}': ${issue.message}.`;
   throw new ValidationError("invalid_field", field, message, result.issues);
 }

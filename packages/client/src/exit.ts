@@ -1,8 +1,8 @@
-/** What can be told that the process is about to end. */
+/** An object that is notified when the process is about to end. */
 export interface Exiting {
-  /** Sends what is left, for as long as the client's `exitTimeout`, and settles everything. The client stays usable. */
+  /** Sends the remaining messages, for at most the client's `exitTimeout`, and settles everything. The client stays usable. */
   drain(): Promise<unknown>;
-  /** Sends what is left, for as long as `exitTimeout`, and gives nothing up. */
+  /** Sends the remaining messages, for at most `exitTimeout`, and drops none. */
   hasten(): Promise<unknown>;
 }
 

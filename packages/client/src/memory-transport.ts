@@ -16,7 +16,7 @@ export interface SentBatch {
   readonly batch: readonly SentMessage[];
 }
 
-/** How the service is to answer: a response (200 if it does not say), an error (no answer), or never. */
+/** How the service must answer: a response (200 if it does not say), an error (no answer), or never. */
 export type Reply =
   | {
       readonly status?: number;
@@ -35,18 +35,18 @@ export type MessagePattern = { readonly [Field in keyof SentMessage]?: unknown }
 export interface MemoryTransport extends Transport {
   /** Every request, in order, whatever was answered. */
   readonly requests: readonly SentBatch[];
-  /** What the service has: each message once by its `messageId`, however often it came. */
+  /** The messages that the service has: each once by its `messageId`, however often it came. */
   readonly messages: readonly SentMessage[];
   /** Scripts the answers of the next requests, one each. After them everything is 200. */
   reply(...replies: readonly (Reply | ((batch: SentBatch) => Reply))[]): void;
   /** Answers every request from now on, except those scripted with {@link MemoryTransport.reply}. */
   replyAlways(reply: Reply | ((batch: SentBatch) => Reply)): void;
   /**
-   * @returns The first message that fits.
-   * @throws Error listing what there is, if none fits.
+   * @returns The first message that matches.
+   * @throws Error listing what there is, if none matches.
    */
   assertSent(pattern: MessagePattern): SentMessage;
-  /** @throws Error showing the message, if one fits. */
+  /** @throws Error showing the message, if one matches. */
   assertNotSent(pattern: MessagePattern): void;
   /** @throws Error listing what there is, if it is not so many messages. */
   assertCount(count: number): void;
@@ -109,14 +109,16 @@ function createAssertions(stored: ReadonlyMap<string, SentMessage>): Assertions 
     assertSent(pattern) {
       const message = find(pattern);
       if (message) return message;
-      throw new Error(`No message fits ${JSON.stringify(pattern)}. ${listing()}`);
+      throw new Error(`No message matches ${JSON.stringify(pattern)}. ${listing()}`);
     },
     assertNotSent(pattern) {
       const message = find(pattern);
-      if (message) throw new Error(`A message fits ${JSON.stringify(pattern)}: ${JSON.stringify(message)}`);
+      if (message)
+        throw new Error(`A message matches ${JSON.stringify(pattern)}: ${JSON.stringify(message)}`);
     },
     assertCount(count) {
-      if (stored.size !== count) throw new Error(`Not ${count} messages but ${stored.size}. ${listing()}`);
+      if (stored.size !== count)
+        throw new Error(`Expected ${count} messages, but there are ${stored.size}. ${listing()}`);
     },
   };
 }

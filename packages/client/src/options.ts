@@ -14,36 +14,36 @@ export interface AnalyticsOptions<Schemas extends EventSchemas = EventSchemas> {
    * Default: `https://api.segment.io`.
    */
   readonly endpoint?: string | undefined;
-  /** Flush when so many messages are queued, 1 to 2,500; 1 sends each by itself at once. Default: 20 (spec 8). */
+  /** Flush when this many messages are queued, 1 to 2,500; 1 sends each by itself at once. Default: 20 (spec 8). */
   readonly flushAt?: number | undefined;
   /** Another name for `flushAt`. */
   readonly size?: number | undefined;
-  /** Flush when so many milliseconds have passed since the last flush. Default: 5,000 (spec 8). */
+  /** Flush when this many milliseconds have passed since the last flush. Default: 5,000 (spec 8). */
   readonly flushAfter?: number | undefined;
 
-  /** How many messages may be held: queued, on their way and waiting for a retry. Default: 10,000. */
+  /** How many messages may be held: queued, in flight and waiting for a retry. Default: 10,000. */
   readonly maxQueueSize?: number | undefined;
   /**
-   * How many bytes of memory they may take, at least 32,785: the bytes of their JSON and 17 each. Messages that have to wait
-   * are packed, and count as what they take then, often half. Default: 16 MiB.
+   * How many bytes of memory they may take, at least 32,785: the bytes of their JSON and 17 each. Messages
+   * that have to wait are packed, and count with their packed size, often half. Default: 16 MiB.
    */
   readonly maxQueueBytes?: number | undefined;
   /**
-   * What to do with a call when the queue is full. `drop-newest` drops it; `drop-oldest` drops the oldest ones that
-   * are not on their way; `wait` lets it stand in line, in a line with the same bounds again, and the receipt's `accepted`
-   * tells when it was taken. Default: `drop-newest`.
+   * What to do with a call when the queue is full. `drop-newest` drops it; `drop-oldest` drops the oldest
+   * ones that are not in flight; `wait` makes it wait in a line with the same bounds as the queue, and the
+   * receipt's `accepted` resolves when the queue accepts it. Default: `drop-newest`.
    */
   readonly whenFull?: WhenFull | undefined;
-  /** Called with each message that was dropped. What it throws is logged and ignored. */
+  /** Called with each message that was dropped. Its errors are logged and ignored. */
   readonly onDrop?: ((undelivered: Undelivered<Dropped>) => void) | undefined;
-  /** Called with each message that the service rejected. What it throws is logged and ignored. */
+  /** Called with each message that the service rejected. Its errors are logged and ignored. */
   readonly onReject?: ((undelivered: Undelivered<Rejected>) => void) | undefined;
 
   /** Requests in flight at once, those waiting for a retry included. With 1 batches arrive in order. Default: 4. */
   readonly maxInFlight?: number | undefined;
   /** Milliseconds after which a request without an answer has failed. Default: 10,000. */
   readonly requestTimeout?: number | undefined;
-  /** When to try again, and when to give up. */
+  /** When to retry, and for how long. */
   readonly retry?: RetryOptions | undefined;
   /** Compress request bodies. Default: false. */
   readonly gzip?: boolean | undefined;
@@ -51,24 +51,24 @@ export interface AnalyticsOptions<Schemas extends EventSchemas = EventSchemas> {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 
   /**
-   * Send nothing, in tests for example. Calls are checked as always, then end as `dropped` with the reason `disabled`, of
-   * which `onDrop` is not told. Default: false.
+   * Send nothing, in tests for example. Calls are checked as always, then end as `dropped` with the reason
+   * `disabled`, without a call of `onDrop`. Default: false.
    */
   readonly disable?: boolean | undefined;
   /**
    * Called with each message before it is queued. Return it, changed or not, or null to drop it: the call then ends as
-   * `dropped` with the reason `before-send`, of which `onDrop` is not told. The message is a copy, so it may be changed in
-   * place, except for its `type`. What comes back is checked like a call. If that fails, or if the hook throws, the message
-   * is not sent: the call ends as `dropped` with the reason `internal-error`.
+   * `dropped` with the reason `before-send`, without a call of `onDrop`. The message is a copy, so it may be changed in place,
+   * except for its `type`. The result is checked like a call. If that fails, or if the hook throws, the message is not sent:
+   * the call ends as `dropped` with the reason `internal-error`.
    */
   readonly beforeSend?: BeforeSend | undefined;
 
   /** Flush on SIGTERM and SIGINT as well, before the process ends. Default: false. */
   readonly flushOnSignals?: boolean | undefined;
-  /** Milliseconds the flush at exit may take; what is left then is dropped. Default: 5,000. */
+  /** Milliseconds that the flush at exit may take; the remaining messages are then dropped. Default: 5,000. */
   readonly exitTimeout?: number | undefined;
 
-  /** From `defineEvents()`: `track()` takes these events only, with the properties of their schemas. */
+  /** From `defineEvents()`: `track()` accepts only these events, with the properties of their schemas. */
   readonly events?: EventDefinitions<Schemas> | undefined;
   /** Check calls against `events` at run time too; the compiler checks them anyway. Default: false. */
   readonly validateEvents?: boolean | undefined;

@@ -1,8 +1,8 @@
 import type { CallType } from "@countersign/protocol";
 
-/** Why the service refused a message for good. */
+/** Why the service rejected a message. */
 export type RejectionReason =
-  /** 400, for this message alone: what shared its batch was sent without it. */
+  /** 400, for this message alone: the rest of its batch was sent without it. */
   | "bad-request"
   /** 413, for this message alone. */
   | "too-large"
@@ -13,9 +13,9 @@ export type RejectionReason =
   /** Any other 4xx. */
   | "refused";
 
-/** Why this library gave a message up. */
+/** Why this library dropped a message. */
 export type DropReason =
-  /** The queue was full, and the policy `whenFull` took this message. */
+  /** The queue was full, and the policy `whenFull` chose this message. */
   | "queue-full"
   /** Every attempt failed until `retry.giveUpAfter` was over. */
   | "retries-exhausted"
@@ -27,7 +27,7 @@ export type DropReason =
   | "disabled"
   /** `beforeSend` returned null for this message. */
   | "before-send"
-  /** Something injected (`transport`, `clock`, `ids`, `random`, `beforeSend`) broke its contract. */
+  /** An injected part (`transport`, `clock`, `ids`, `random`, `beforeSend`) failed. */
   | "internal-error";
 
 /** The service answered that it has the message. */
@@ -35,7 +35,7 @@ export interface Delivered {
   readonly status: "delivered";
 }
 
-/** The service answered that it will not take the message. Sending it again would not help. */
+/** The service answered that it does not accept the message. Sending it again would not help. */
 export interface Rejected {
   readonly status: "rejected";
   readonly reason: RejectionReason;
@@ -47,15 +47,16 @@ export interface Rejected {
   readonly mayBeStored: boolean;
 }
 
-/** This library has given the message up. */
+/** This library has dropped the message. */
 export interface Dropped {
   readonly status: "dropped";
   readonly reason: DropReason;
   /** What happened and what to do, for a log. */
   readonly detail: string;
   /**
-   * False: the service does not have the message, and it is safe to record it anew. True: an attempt went out and got no
-   * clear answer (a reset, a timeout, a 5xx), so it may have it; recording it anew under the same `messageId` is safe.
+   * False: the service does not have the message, and it is safe to record it again. True: an attempt was
+   * sent and got no clear answer (a reset, a timeout, a 5xx), so the service may have the message; recording
+   * it again with the same `messageId` is safe.
    */
   readonly mayBeStored: boolean;
 }
@@ -78,16 +79,16 @@ export interface Undelivered<End extends Rejected | Dropped = Rejected | Dropped
 }
 
 /**
- * What has become of every call so far, since the client was created. The four always add up to the calls that returned
+ * The outcomes of all calls since the client was created. The four always add up to the calls that returned
  * a receipt.
  */
 export interface Counts {
-  /** Taken by the service. */
+  /** Accepted by the service. */
   readonly delivered: number;
   /** Rejected by the service. */
   readonly failed: number;
-  /** Given up by this library. */
+  /** Dropped by this library. */
   readonly dropped: number;
-  /** Not ended yet: queued, on their way, or waiting for a retry. */
+  /** Not ended yet: queued, in flight, or waiting for a retry. */
   readonly pending: number;
 }

@@ -2,8 +2,8 @@ import type { MessageBlock } from "./message-block.ts";
 import type { Outcome } from "./outcome.ts";
 
 /**
- * What a call returns: `await` it for how the call ended. It always resolves and never rejects, so leaving it alone is
- * fine and can crash nothing.
+ * The result of a call: `await` it to learn how the call ended. It always resolves and never rejects, so you
+ * may ignore it.
  *
  * @example
  * ```ts
@@ -19,8 +19,9 @@ export interface Receipt extends PromiseLike<Outcome> {
   /** How the call ended, or `undefined` while it has not. */
   readonly outcome: Outcome | undefined;
   /**
-   * Resolves once the queue has taken the message (`true`) or refused it (`false`). Under `whenFull: 'wait'` this is what
-   * a caller awaits in order not to be faster than the service; under the other policies it is settled at once.
+   * Resolves once the queue has accepted the message (`true`) or refused it (`false`). With
+   * `whenFull: 'wait'`, await it to record no faster than the service accepts; with the other policies it
+   * resolves at once.
    */
   readonly accepted: Promise<boolean>;
 }

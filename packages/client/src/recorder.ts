@@ -200,7 +200,7 @@ export class Recorder implements Exiting {
         void this.#dispatcher.dispatch(messages, envelope).then(() => this.#pump());
       }
     } catch (error) {
-      // There is no caller to tell: this runs by itself.
+      // There is no caller to notify: this runs by itself.
       this.#abandon("internal-error", this.#settings.sanitize(`'ids' threw: ${String(error)}.`));
     }
   }

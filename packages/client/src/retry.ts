@@ -18,7 +18,7 @@ export interface RetryOptions {
 /** {@link RetryOptions} with every value filled in. */
 export type RetryPolicy = { readonly [Name in keyof RetryOptions]-?: number };
 
-/** What a batch has behind it when an attempt has failed. */
+/** The history of a batch when an attempt has failed. */
 export interface Failing {
   /** Attempts that failed, without those that a 429 answered with a Retry-After. */
   readonly failures: number;
@@ -27,7 +27,7 @@ export interface Failing {
 }
 
 /**
- * How many milliseconds to wait before the next attempt, or `undefined` to give up.
+ * How many milliseconds to wait before the next attempt, or `undefined` to stop.
  *
  * The delay is random between `minDelay` and a bound that doubles with every failure, so that clients that failed together
  * do not come back together. A Retry-After can make it longer and never shorter: 0, or a date that has passed, is no

@@ -106,7 +106,7 @@ const SYNONYMS: Partial<OptionNames<AnalyticsOptions>> = {
 
 const BY_TIME = "use retry.giveUpAfter, in milliseconds";
 
-/** What to say about options of other clients that no single one here replaces. */
+/** Hints for options of other clients that no single option here replaces. */
 const OPTION_HINTS: OptionHints = {
   maxRetries: BY_TIME,
   retryCount: BY_TIME,

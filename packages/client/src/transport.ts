@@ -4,7 +4,7 @@ export interface TransportRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** JSON in UTF-8, gzipped if the headers say so. */
   readonly body: Uint8Array<ArrayBuffer>;
-  /** Aborted at the time-out, and when the client gives the request up. */
+  /** Aborted at the time-out, and when the client abandons the request. */
   readonly signal: AbortSignal;
 }
 

@@ -26,7 +26,7 @@ describe("memoryTransport()", () => {
   ])("finds %j", async (pattern) => {
     const service = await recorded();
     expect(service.assertSent(pattern)).toMatchObject({ event: "Order Completed" });
-    expect(() => service.assertNotSent(pattern)).toThrow(/A message fits .*Order Completed/);
+    expect(() => service.assertNotSent(pattern)).toThrow(/A message matches .*Order Completed/);
   });
 
   it.each<[MessagePattern]>([
@@ -45,7 +45,7 @@ describe("memoryTransport()", () => {
   it("counts", async () => {
     const service = await recorded();
     expect(() => service.assertCount(2)).not.toThrow();
-    expect(() => service.assertCount(3)).toThrow("Not 3 messages but 2.");
+    expect(() => service.assertCount(3)).toThrow("Expected 3 messages, but there are 2.");
     expect(() => memoryTransport().assertSent({})).toThrow("Did you await flush()?");
   });
 

@@ -3,7 +3,7 @@ import type { Received } from "./received.ts";
 import type { VerifiedWebhook } from "./verify-webhook.ts";
 import { debugVerdict } from "./warnings.ts";
 
-/** The verdict on a message that the handler is to run for. */
+/** The verdict on a message for which the handler must run. */
 export function accepted<Message extends ReceivedMessage>(
   webhook: VerifiedWebhook<Message>,
   settle: (status: number) => Promise<void>,

@@ -2,7 +2,7 @@ import { hmac, toHex, toUtf8 } from "#platform";
 import { repeatContent } from "@countersign/protocol";
 import type { ReceivedMessage } from "./messages.ts";
 
-/** Whose delivery it is. A receiver with one secret, or a list, has no tenants. */
+/** The tenant of the delivery. A receiver with one secret, or a list, has no tenants. */
 export type DedupeScope =
   | { readonly by: "none" }
   | { readonly by: "tenant"; readonly tenant: string }
@@ -12,7 +12,7 @@ export type DedupeScope =
 /**
  * The key under which a store remembers a delivery: 64 hex digits, whatever the message contains. A message with a `messageId`
  * is known by its tenant, type, id and content; a different message with a used id is another delivery. A message without
- * one is known by its exact text. The kinds of key cannot meet: what is hashed names its kind.
+ * one is known by its exact text. Keys of different kinds cannot be equal: the hashed data names the kind.
  *
  * @param message - The message as received, before a schema transformed it.
  * @param covered - The bytes that were verified.

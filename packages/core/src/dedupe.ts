@@ -32,7 +32,7 @@ export interface DedupeStore {
 export interface MemoryDedupeOptions {
   /** How many handled keys are remembered. Beyond it, the oldest are forgotten. Default: 100,000. */
   readonly max?: number;
-  /** How long a handled delivery is remembered, in ms. Default: 5 hours. Deliveries are repeated for 4. */
+  /** How long a handled delivery is remembered, in ms. The sender repeats deliveries for 4 hours. Default: 5 hours. */
   readonly ttl?: number;
   /** When a claim expires that is neither committed nor released, in ms. Default: 1 minute. */
   readonly lease?: number;

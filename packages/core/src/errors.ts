@@ -125,7 +125,7 @@ const CODES: Readonly<Record<WebhookErrorCode, CodeInfo>> = {
 /** Every code, in the order of the checks. */
 export const ERROR_CODES: readonly WebhookErrorCode[] = Object.keys(CODES) as WebhookErrorCode[];
 
-/** What a {@link WebhookError} may be given besides its code. */
+/** Options of a {@link WebhookError}, besides its code. */
 export interface WebhookErrorOptions {
   /** What was wrong, safe to show to the caller. Default: the code's own sentence. */
   readonly message?: string;

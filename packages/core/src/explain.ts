@@ -6,7 +6,7 @@ import { MAX_REWRITTEN_BYTES } from "./signature.ts";
 import type { ReadBody } from "./verify-webhook.ts";
 
 const UNEXPLAINED =
-  "None of the usual causes explains it: the sender has another secret, the request is a forgery, or a proxy changed " +
+  "None of the usual causes applies: the sender has another secret, the request is a forgery, or a proxy changed " +
   "the body. Compare the secrets first, then compare receivedBody with the body that was sent.";
 
 /** What is known about the rejected request. */

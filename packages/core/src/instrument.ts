@@ -2,20 +2,20 @@ import type { ReceivedMessage } from "./messages.ts";
 import type { Received } from "./received.ts";
 import type { WebhookHeaders } from "./request.ts";
 
-/** Watches what a receiver decides, such as `otel()` of `@countersign/core/otel` does. It changes no verdict. */
+/** Observes the verdicts of a receiver, as `otel()` of `@countersign/core/otel` does. It does not change them. */
 export interface ReceiverInstrument {
   /**
    * Called when a request arrives.
    *
    * @param headers - The headers of the request, which may carry the context of the sender's trace.
-   * @returns Gets to know how it ended: one of its functions is called, once.
+   * @returns An observer of the request's end: one of its functions is called, once.
    */
   receive(headers: WebhookHeaders): ReceiverObservation;
 }
 
-/** Is told how one request ended. Each function must call `next`, which runs the app's handler or sends the response. */
+/** Observes the end of one request. Each function must call `next`, which runs the app's handler or sends the response. */
 export interface ReceiverObservation {
-  /** There is a verdict. */
+  /** The request has a verdict. */
   decided(received: Received<ReceivedMessage>, next: () => void): void;
   /** The app's own code threw, or `onError: "throw"` throws the error of a rejection. */
   failed(error: unknown, next: () => void): void;

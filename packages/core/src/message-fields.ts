@@ -2,14 +2,14 @@ import { isObject } from "@countersign/protocol/json";
 import type { WebhookErrorCode } from "./errors.ts";
 
 /**
- * What is checked of a message, as data. Parsing and the published JSON Schema both use this table (spec 2.2).
+ * The checks of a message, as data. Parsing and the published JSON Schema both use this table (spec 2.2).
  * A field that is null counts as absent.
  */
 
-/** The kind of value of a field. Nothing inside an object is checked. */
+/** The kind of value of a field. The contents of an object are not checked. */
 export type FieldKind = "string" | "number" | "object";
 
-/** What is checked of one message type. */
+/** The checks of one message type. */
 export interface MessageRule {
   readonly fields: Readonly<Record<string, FieldKind>>;
   /** Each list has the spellings of one required field. At least one of them must be non-empty text. */

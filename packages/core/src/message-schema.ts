@@ -31,7 +31,7 @@ export function messageSchema(type?: MessageType): Record<string, JsonValue> {
 export function unionSchema(base: string): JsonObject {
   return {
     title: "WebhookMessage",
-    description: "One of the seven messages, told apart by type.",
+    description: "One of the seven messages, distinguished by type.",
     oneOf: TYPES.map((type) => ({ $ref: base + schemaName(type) })),
   };
 }
@@ -102,18 +102,18 @@ const FIELD_DESCRIPTION: Readonly<Record<string, string>> = {
   version: "Version of the message format: 1. Absent on delete.",
   messageId: "Unique for each recorded call; the same on every repeat of it.",
   userId: "The user's id in your own system.",
-  anonymousId: "An id for a user who is not known yet.",
+  anonymousId: "An id for an anonymous user.",
   timestamp: "When it happened: ISO 8601, UTC, milliseconds.",
-  context: "Device, IP address and the like. Nothing inside is checked.",
+  context: "Device, IP address and the like. Its contents are not checked.",
   integrations: "Which destinations the call was meant for.",
   name: "Name of the page or screen.",
   category: "Category of the page or screen.",
   properties:
-    "Free-form facts about the page, screen or event. Those of a page usually have path, referrer, title and url. Nothing inside is checked.",
-  traits: "Free-form facts about the user or group. Nothing inside is checked.",
+    "Free-form facts about the page, screen or event. Those of a page usually have path, referrer, title and url. The contents are not checked.",
+  traits: "Free-form facts about the user or group. The contents are not checked.",
   event: "Name of the event, such as Order Completed.",
   groupId: "Id of the group.",
-  "Previous ID": "The identity up to now.",
-  previousId: "The identity up to now, in camel case.",
-  "User ID": "The identity from now on.",
+  "Previous ID": "The previous identity.",
+  previousId: "The previous identity, in camel case.",
+  "User ID": "The new identity.",
 };

@@ -5,19 +5,19 @@ import { checkMessage } from "./message-fields.ts";
 export type MessageType = WebhookMessage["type"];
 
 /**
- * Fields that every message but `delete` may carry.
+ * Fields that every message except `delete` may have.
  *
  * The types promise only what {@link parseMessage} checks. A field that is null counts as absent, and its type says so.
- * Inside `properties`, `traits` and `context` nothing is checked. Fields not listed here are kept as they came.
+ * The contents of `properties`, `traits` and `context` are not checked. Fields not listed here are kept as received.
  */
 export interface MessageFields {
   /** Version of the message format: 1 (spec 9). */
   version?: number | null;
   /** Unique for each recorded call; the same on every repeat of it. */
   messageId?: string | null;
-  /** The user's id in your own system. This or `anonymousId` is there. */
+  /** The user's id in your own system. This or `anonymousId` is present. */
   userId?: string | null;
-  /** An id for a user who is not known yet. */
+  /** An id for an anonymous user. */
   anonymousId?: string | null;
   /** When it happened: ISO 8601, UTC, milliseconds, such as `2026-11-20T16:02:14.510Z`. */
   timestamp?: string | null;
@@ -37,7 +37,7 @@ export interface PageMessage extends MessageFields {
   properties?: PageProperties | null;
 }
 
-/** A screen of a mobile app was viewed. Its context carries `device`, `os` and `app`. */
+/** A screen of a mobile app was viewed. Its context contains `device`, `os` and `app`. */
 export interface ScreenMessage extends MessageFields {
   type: "screen";
   /** Name of the screen, such as `Home`. */
@@ -66,11 +66,11 @@ export interface TrackMessage extends MessageFields {
 /** Two identities are one user. Read them with {@link aliasIdentity}: there are two spellings. */
 export interface AliasMessage extends MessageFields {
   type: "alias";
-  /** The identity up to now, as the spec's sample spells it. */
+  /** The previous identity, as the spec's sample spells it. */
   "Previous ID"?: string | null;
-  /** The identity from now on, as the spec's sample spells it. */
+  /** The new identity, as the spec's sample spells it. */
   "User ID"?: string | null;
-  /** The identity up to now, in camel case. */
+  /** The previous identity, in camel case. */
   previousId?: string | null;
 }
 
@@ -83,10 +83,10 @@ export interface GroupMessage extends MessageFields {
   traits?: JsonObject | null;
 }
 
-/** A user's data is to be deleted (spec 1). Carries no version and no context. */
+/** A request to delete a user's data (spec 1). It has no version and no context. */
 export interface DeleteMessage extends MessageFields {
   type: "delete";
-  /** Whose data. Not empty. */
+  /** The id of the user. Not empty. */
   userId: string;
 }
 
@@ -102,25 +102,26 @@ export type WebhookMessage =
 
 /**
  * An authentic message of a type that this version does not know, accepted only with `allowUnknownTypes`. Its common
- * fields are checked like those of any message. Tell it from the others with {@link isMessage} or the guard of a type.
+ * fields are checked like those of any message. Distinguish it from the others with {@link isMessage} or the guard
+ * of a type.
  */
 export interface UnknownMessage extends MessageFields {
   type: string;
   [field: string]: unknown;
 }
 
-/** A message that a receiver accepts where `allowUnknownTypes` is set: one of the seven, or of another type. */
+/** A message that a receiver accepts if `allowUnknownTypes` is set: one of the seven, or of another type. */
 export type ReceivedMessage = WebhookMessage | UnknownMessage;
 
 /**
- * The messages that an app accepts, by what it declares in an adapter's `WebhookTypes`: an {@link UnknownMessage} too where
- * it says `allowUnknownTypes: true`.
+ * The messages that an app accepts, by what it declares in an adapter's `WebhookTypes`: an {@link
+ * UnknownMessage}, too, if it declares `allowUnknownTypes: true`.
  */
 export type AcceptedMessage<WebhookTypes> = WebhookTypes extends { readonly allowUnknownTypes: true }
   ? ReceivedMessage
   : WebhookMessage;
 
-/** Properties of a page. The service documents these four as strings. Nothing inside is checked: any may be any JSON. */
+/** Properties of a page. The service documents these four as strings. They are not checked: each may be any JSON. */
 export interface PageProperties {
   path?: JsonValue;
   referrer?: JsonValue;
@@ -130,8 +131,9 @@ export interface PageProperties {
 }
 
 /**
- * Information about the user's surroundings. The fields listed are those that the service documents. It is filled by the
- * sender's platform and varies a lot, so nothing inside is checked: any field may be any JSON.
+ * Information about the user's surroundings. The fields listed are those that the service documents. The
+ * sender's platform fills it in, and it varies a lot, so its contents are not checked: any field may be any
+ * JSON.
  */
 export interface Context {
   active?: JsonValue;
@@ -232,8 +234,8 @@ export function aliasIdentity(message: AliasMessage): { previousId: string; user
 }
 
 /**
- * A value inside `properties`, `traits` or `context`, where nothing is checked, so that any part of the path may be missing
- * or of another kind.
+ * A value inside `properties`, `traits` or `context`. Their contents are not checked, so any part of the path
+ * may be missing or have another type.
  *
  * @param from - The object to start from.
  * @param path - The names of the fields, from the outside in.

@@ -15,7 +15,7 @@ export type NodeRequest = IncomingMessage & { rawBody?: unknown; body?: unknown 
 export interface ToWebhookRequestOptions<TRequest> {
   /** The framework's own request, for the hooks and the `secret` function. Default: the Node request. */
   readonly request?: TRequest;
-  /** For the error where the body was read before and is not kept anywhere: what to change in this framework. */
+  /** The hint of the error for a body that was read before and not kept: what to change in this framework. */
   readonly alreadyReadHint?: string;
   /** The object with `rawBody` and `body`, if it is not the Node request: Koa and Fastify have their own request. */
   readonly kept?: object;
@@ -86,8 +86,8 @@ function isEmpty({ headers, httpVersionMajor }: NodeRequest): boolean {
 }
 
 /**
- * What an adapter passes to its framework where the app's own code threw. Frameworks take no error, and Express some texts, as
- * permission to continue.
+ * The error that an adapter passes to its framework after the app's own code threw. Frameworks treat a
+ * missing error, and Express some texts, as permission to continue.
  *
  * @param thrown - Whatever was thrown.
  * @returns The same if it is an object, else an Error around it.

@@ -12,7 +12,7 @@ export interface OpenApiOptions {
 }
 
 /**
- * An OpenAPI 3.1 document of what a receiver gets, as `webhooks`, and of what it answers.
+ * An OpenAPI 3.1 document of the requests that a receiver gets, as `webhooks`, and of its responses.
  *
  * @param options - Title and version of the document.
  * @returns A new document: you may change it, or serve it with `JSON.stringify`.
@@ -61,7 +61,7 @@ function signatureParameter(): JsonObject {
     in: "header",
     required: true,
     description:
-      "Hex HMAC-SHA1 of the body, keyed with the shared secret. The sender leaves it out where no secret is set; such a message is rejected by default.",
+      "Hex HMAC-SHA1 of the body, keyed with the shared secret. The sender leaves it out if no secret is set; such a message is rejected by default.",
     schema: { type: "string", pattern: "^[0-9A-Fa-f]{40}$" },
     example: "5d61605c3feea9799210ddcb71307d4ba264225f",
   };

@@ -41,7 +41,7 @@ const COMMON: Attributes = {
 
 /**
  * Reports each request to OpenTelemetry: a consumer span that ends with the verdict, its duration, and a count of messages by
- * verdict, named by the conventions for messaging. Where no span is active, it continues the sender's trace (`traceparent`).
+ * verdict, named by the conventions for messaging. If no span is active, it continues the sender's trace (`traceparent`).
  * Handlers that run in the turn of the verdict run in its context.
  *
  * It needs `@opentelemetry/api`. A span contains no secret, no signature and no body.
@@ -118,7 +118,7 @@ export function telemetryOf(scope: string, options: OtelOptions): Telemetry {
   };
 }
 
-/** The active context; or, where no span is active, the sender's. */
+/** The active context; or, if no span is active, the sender's. */
 function parentOf(headers: WebhookHeaders): Context {
   const active = context.active();
   if (trace.getSpan(active) !== undefined) return active;

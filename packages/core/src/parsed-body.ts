@@ -3,7 +3,7 @@ import { bodyTooLarge } from "./body-too-large.ts";
 import { WebhookError } from "./errors.ts";
 import type { ReadBody } from "./verify-webhook.ts";
 
-/** What is left of a body: the value that a parser made of it, or nothing. */
+/** The rest of a body that was read: the value that a parser made of it, or nothing. */
 export type ParsedBody =
   | { readonly from: "parsed"; readonly value: unknown; readonly hint?: string }
   | { readonly from: "gone"; readonly hint?: string };
@@ -34,7 +34,7 @@ function writtenAgain(value: unknown, hint: string | undefined): Uint8Array {
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw alreadyRead(hint, cause);
     throw new WebhookError("ERR_SIGNATURE_MISMATCH", {
-      hint: "The parsed body cannot be what was signed: it is nested too deeply, or has a number that is too large for JSON.",
+      hint: "The parsed body cannot be the signed one: it is nested too deeply, or has a number that is too large for JSON.",
       cause,
     });
   }

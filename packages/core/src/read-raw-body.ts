@@ -67,7 +67,7 @@ export function readRawBodyThen(
     context.runInAsyncScope(done, undefined, error, bytes);
   };
   const refuse = (error: WebhookError): void => {
-    // What is left of the body must not fill the memory, nor be waited for.
+    // The rest of the body must not fill the memory, nor be waited for.
     stream.pause();
     finish(error);
   };

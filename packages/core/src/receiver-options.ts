@@ -36,24 +36,24 @@ export type SecretFunction<TRequest> = (request: TRequest) => SecretResult | Pro
 
 type SecretResult = Secrets | TenantSecret | null | undefined;
 
-/** What {@link ReceiverOptions.onRejected} gets besides the error. */
+/** The second argument of {@link ReceiverOptions.onRejected}. */
 export interface RejectedRequest<TRequest = unknown> {
   /** The framework's own request. */
   readonly request: TRequest;
-  /** The bytes received, where they were read and kept. Nothing vouches for them. */
+  /** The bytes received, if they were read and kept. They are not authenticated. */
   readonly receivedBody?: Uint8Array;
-  /** Why the signature did not match, where that was wrong and one of the usual causes explains it. */
+  /** Why the signature did not match, if one of the usual causes explains it. */
   readonly diagnoses: readonly Diagnosis[];
 }
 
-/** Options of a receiver: the same for every adapter. Functions are given the framework's request. */
+/** Options of a receiver: the same for every adapter. Functions get the framework's request. */
 export interface ReceiverOptions<TRequest = unknown, Message extends ReceivedMessage = WebhookMessage> {
   /**
    * The shared secret; a list of secrets any of which may match, to rotate without losing a message; or a function of
    * the request. Default: the environment variable `WEBHOOK_SECRET`.
    */
   readonly secret?: Secrets | SecretFunction<TRequest> | undefined;
-  /** Secrets that were used before. They are never accepted, but a mismatch is explained by them. Default: none. */
+  /** Secrets that were used before. They are never accepted, but are used to explain a mismatch. Default: none. */
   readonly retiredSecrets?: readonly string[];
   /** Accept messages without checking any signature: anyone who knows the URL can send them. Default: false. */
   readonly unsigned?: boolean;
@@ -87,7 +87,7 @@ export interface ReceiverOptions<TRequest = unknown, Message extends ReceivedMes
    * gets the {@link WebhookError}; `receive` rejects with it. Default: `"answer"`.
    */
   readonly onError?: "answer" | "throw";
-  /** Observes verdicts: `otel()` of `@countersign/core/otel`. Default: nothing does. */
+  /** Observes verdicts: `otel()` of `@countersign/core/otel`. Default: none. */
   readonly instrument?: ReceiverInstrument | undefined;
 }
 
@@ -176,7 +176,7 @@ function checkIsOptions(options: unknown): void {
   }
 }
 
-/** The secret of the options, or of the environment; undefined where messages are accepted unsigned. */
+/** The secret of the options, or of the environment; undefined if messages are accepted unsigned. */
 export function configuredSecret<TRequest>(
   options: Pick<ReceiverOptions<TRequest>, "secret" | "unsigned">,
 ): readonly string[] | SecretFunction<TRequest> | undefined {

@@ -33,14 +33,15 @@ const loadExplanation = (): NonNullable<typeof explanation> => (explanation ??= 
 /** Verifies and types requests. Made by {@link createReceiver}. */
 export interface Receiver<TRequest = unknown, Message extends ReceivedMessage = WebhookMessage> {
   /**
-   * The verdict on a request. Hostile input never makes it reject. It rejects with what the app's own `secret` function,
-   * hooks, schemas or dedupe store throw, which is a 500, and with `onError: "throw"` with the error of a rejection.
+   * The verdict on a request. Hostile input never makes it reject. It rejects only with an error that the
+   * app's own `secret` function, hooks, schemas or dedupe store throw, which is a 500, and, with
+   * `onError: "throw"`, with the error of a rejection.
    */
   receive(request: WebhookRequest<TRequest>): Promise<Received<Message>>;
   /**
    * The same with callbacks, for an adapter that need not return a promise. Exactly one of them is called: in the turn in which
-   * the body ends, unless a hook, a secret function, a schema, a dedupe store or the cause of a rejection that someone is told
-   * of has to be awaited. Neither may throw.
+   * the body ends, unless a hook, a secret function, a schema, a dedupe store or the cause of a rejection that is reported has
+   * to be awaited. Neither may throw.
    */
   decide(
     request: WebhookRequest<TRequest>,
@@ -50,7 +51,7 @@ export interface Receiver<TRequest = unknown, Message extends ReceivedMessage = 
 }
 
 /**
- * Creates a receiver: what every adapter calls, and what you call to write an adapter for another framework.
+ * Creates a receiver. Every adapter calls it; call it yourself to write an adapter for another framework.
  *
  * It checks in this order, cheapest first: method, media type, content encoding, declared length, signature header. Then it
  * reads the body, verifies it, and parses it.
@@ -103,13 +104,13 @@ export function createReceiver<TRequest, Message extends ReceivedMessage>(
     return verifiedWebhook(message, match, body, signature);
   }
 
-  /** A rejection that nobody is told of. */
+  /** A rejection that is not reported. */
   function refuse(error: WebhookError): Received<Message> {
     debugRefusal(error);
     return rejected(error);
   }
 
-  /** A rejection that the hook, or whoever reads the warnings of the process, is told of with its cause. */
+  /** A rejection that is reported with its cause, to the hook or as a process warning. */
   async function refuseAloud(
     error: WebhookError,
     request: TRequest,

@@ -44,7 +44,7 @@ export interface EarlierRead {
   readonly rawBody?: unknown;
   /** `request.body`: bytes, text or a parsed value. */
   readonly body?: unknown;
-  /** What the operator can change, for the error where nothing usable is left. */
+  /** What the operator can change: the hint of the error if nothing usable is left. */
   readonly hint?: string;
 }
 

@@ -5,7 +5,7 @@ export interface WebhookResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Empty where the response has no body. */
+  /** Empty if the response has no body. */
   readonly body: string;
 }
 

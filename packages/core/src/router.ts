@@ -23,10 +23,10 @@ export type WebhookHandler<Message> = (
   webhook: VerifiedWebhook<ReceivedMessage>,
 ) => void | Promise<void>;
 
-/** Runs the one handler that fits a message best. Made by {@link createRouter}. */
+/** Runs the most specific handler of a message. Made by {@link createRouter}. */
 export interface WebhookRouter<Schemas extends EventSchemas = EventSchemas> {
   /**
-   * Handles the messages of a type that have no more precise handler.
+   * Handles the messages of a type that have no more specific handler.
    *
    * @throws TypeError if the type has a handler already, or is not one of the seven.
    */

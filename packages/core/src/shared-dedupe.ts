@@ -2,17 +2,17 @@ import type { Claim, DedupeStore } from "./dedupe.ts";
 
 /** The steps of a {@link DedupeStore} that receivers on many machines share. Each must be atomic. */
 export interface SharedDedupeSteps {
-  /** Takes the key for this token if nobody has it. The same token again gets the same answer. */
+  /** Takes the key for this token if it is free. The same token again gets the same answer. */
   claim(key: string, token: string): Promise<Claim>;
-  /** The delivery was handled, no matter who has the key. */
+  /** The delivery was handled, whichever token has the key. */
   commit(key: string): Promise<void>;
-  /** Gives the key back if this token still has it. */
+  /** Releases the key if this token still has it. */
   release(key: string, token: string): Promise<void>;
 }
 
 /**
  * A {@link DedupeStore} for receivers on many machines, made from steps that a database does. Each claim gets a token of its
- * own, so that a claim whose lease is over is not given back after somebody else has taken the key.
+ * own, so that a claim whose lease is over is not released after another receiver has taken the key.
  *
  * @param steps - What the database does.
  * @param leaseMs - How long the database keeps a claim, in milliseconds.

@@ -8,8 +8,8 @@ export type SignatureHeader = string | readonly string[] | null | undefined;
 export type Secrets = string | readonly string[];
 
 /**
- * What a signature matches: the exact bytes received, or their JSON written again by `JSON.stringify(JSON.parse(body))`.
- * `'none'`: the message was accepted without a signature.
+ * The form that a signature matches: the exact bytes received, or their JSON serialised again by
+ * `JSON.stringify(JSON.parse(body))`. `'none'`: the message was accepted without a signature.
  */
 export type VerifiedOver = "bytes" | "json" | "none";
 
@@ -54,14 +54,14 @@ export function sign(body: string | Uint8Array, secret: string): string {
 
 /**
  * Checks a signature. It compares the exact bytes first. If they do not match and the body is JSON of at most 128 KiB, it
- * compares `JSON.stringify(JSON.parse(body))`, which is the algorithm the service documents (spec 5.1) and what
- * a receiver behind a proxy that re-spaces JSON needs.
+ * compares `JSON.stringify(JSON.parse(body))`, which is the algorithm that the service documents (spec 5.1). A receiver
+ * behind a proxy that re-spaces JSON needs it.
  *
  * @param body - The exact body as received: bytes, or text, which is encoded as UTF-8.
  * @param signature - The `X-Signature` header. Hex digits of either case; anything else is malformed.
  * @param secret - The shared secret, or a list of secrets any of which may match.
  * @param options - `strict: true` compares only the exact bytes.
- * @returns Which secret matched over what, or the code of the failure. Hostile input never throws.
+ * @returns The secret and the form that matched, or the code of the failure. Hostile input never throws.
  * @throws TypeError if the body is neither text nor bytes, or a secret is not a non-empty string.
  * @example
  * ```ts
@@ -113,7 +113,8 @@ export function matchSignature(
 }
 
 /**
- * A body's text written again as `JSON.stringify(JSON.parse(text))`, the second form that a signature may match.
+ * A body's text serialised again as `JSON.stringify(JSON.parse(text))`, the second form that a signature may
+ * match.
  *
  * @returns The text, or undefined if the body is not UTF-8, not JSON, or nested too deep to be written.
  */
@@ -174,6 +175,6 @@ export function bodyBytes(body: unknown): Uint8Array {
   if (body instanceof Uint8Array) return body;
   throw new TypeError(
     `The body must be the exact bytes or text that was sent, but is ${body === null ? "null" : typeof body}. ` +
-      "Pass the raw body: a parsed object no longer has the bytes that were signed.",
+      "Pass the raw body: a parsed object does not contain the signed bytes.",
   );
 }

@@ -57,7 +57,7 @@ async function validOutput<Message extends ReceivedMessage>(
     throw new WebhookError("ERR_INVALID_MESSAGE", {
       message: `Event "${event}" does not match its schema: ${describeAll(result.issues)}.`,
       hint:
-        "The message is authentic, but its properties are not what defineEvents() says. Fix the code that records it, " +
+        "The message is authentic, but its properties do not match the schema of defineEvents(). Fix the code that records it, " +
         'or accept it with invalidEvents: "report".',
       cause: result.issues,
     });

@@ -19,20 +19,20 @@ export interface VerifiedWebhook<Message extends ReceivedMessage = WebhookMessag
   /** The message, read from `rawBody`. Narrow it on `type`. */
   readonly message: Message;
   /**
-   * The bytes that the signature covers: those received where they match it, else their JSON written again
+   * The bytes that the signature covers: those received if they match it, else their JSON serialised again
    * (`verifiedOver: "json"`). For a message accepted without a signature, the bytes received.
    */
   readonly rawBody: Uint8Array;
   /**
-   * The bytes received, or undefined where a body parser read them before and kept only a value. With
-   * `verifiedOver: "json"` nothing vouches for them: they may differ from the message.
+   * The bytes received, or undefined if a body parser read them before and kept only a value. With
+   * `verifiedOver: "json"` they are not authenticated: they may differ from the message.
    */
   readonly receivedBody: Uint8Array | undefined;
   /** The signature, 40 lower-case hex digits, or undefined for a message accepted without one. */
   readonly signature: string | undefined;
   /** The index of the secret that matched, or -1 for a message accepted without a signature. */
   readonly secretIndex: number;
-  /** What the signature matches. */
+  /** The form that the signature matches. */
   readonly verifiedOver: VerifiedOver;
   /** With `invalidEvents: "report"`: where the properties do not match the event's schema. Absent if they match. */
   readonly issues?: readonly EventIssue[];
@@ -107,17 +107,17 @@ export function verifiedWebhook<Message extends ReceivedMessage>(
   return { message, rawBody: covered, receivedBody: received, signature, secretIndex, verifiedOver };
 }
 
-/** Which bytes are vouched for, by which secret, and over what. */
+/** The authenticated bytes, the secret, and the form that matched. */
 export interface Authenticated {
   readonly covered: Uint8Array;
-  /** The index of the secret that matched, or -1 where no signature is checked. */
+  /** The index of the secret that matched, or -1 if no signature is checked. */
   readonly secretIndex: number;
   readonly verifiedOver: VerifiedOver;
 }
 
-/** The bytes of a body, and those of them that were received: none where a parser kept only a value. */
+/** The bytes of a body, and the bytes that were received: none if a parser kept only a value. */
 export interface ReadBody {
-  /** The bytes to verify: those received, or a parsed value written again. */
+  /** The bytes to verify: those received, or a parsed value serialised again. */
   readonly bytes: Uint8Array;
   readonly received: Uint8Array | undefined;
 }
@@ -127,7 +127,8 @@ const TOO_LARGE_TO_REWRITE =
   "If a proxy re-spaces the JSON, the signature of such a body cannot match. Compare the secrets, then the bytes.";
 
 /**
- * What the signature of a body covers. A value that a parser made was written again already: its one form is compared.
+ * The bytes that the signature of a body covers. A value that a parser made was serialised again already: its
+ * one form is compared.
  *
  * @throws WebhookError `ERR_SIGNATURE_MISMATCH`.
  */
@@ -146,8 +147,8 @@ export function authenticate(
 }
 
 /**
- * The message in a body, read from the bytes that were verified: what merely re-serialises to them can differ in
- * meaning, since `1e400` is infinite when read and null when written again.
+ * The message in a body, read from the bytes that were verified. A body that only re-serialises to them can
+ * differ in meaning: `1e400` is infinite when read and null when serialised again.
  *
  * @throws WebhookError naming what is wrong with it.
  */

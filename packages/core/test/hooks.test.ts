@@ -150,7 +150,7 @@ describe("onRejected", () => {
   it("gets no cause of a plain forgery, and a hint that says so", async () => {
     const [error, { diagnoses }] = await rejection(webhookRequest({ signedWith: "forger's" }));
     expect(diagnoses).toEqual([]);
-    expect(error.hint).toMatch(/^None of the usual causes explains it/);
+    expect(error.hint).toMatch(/^None of the usual causes applies/);
   });
 
   it("runs for a repeat that arrives while the first is handled", async () => {

@@ -13,7 +13,7 @@ import type { NextFunction, Request, RequestHandler } from "express";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 /**
- * Which messages the app accepts. Express's types can be told this only once, for the whole app. If you set
+ * Which messages the app accepts. Express's types can be augmented only once, for the whole app. If you set
  * `allowUnknownTypes`, declare it, and `req.webhook.message` may be an `UnknownMessage`, too:
  *
  * @example
@@ -41,7 +41,7 @@ declare global {
   }
 }
 
-/** Options of {@link verifyWebhook}: those of every receiver. Functions are given the Express request. */
+/** Options of {@link verifyWebhook}: those of every receiver. Functions get the Express request. */
 export type VerifyWebhookOptions = ReceiverOptions<Request, AppMessage>;
 
 /**
@@ -100,8 +100,8 @@ export function verifyWebhook(options: VerifyWebhookOptions = {}): WebhookMiddle
 
 /**
  * Ends a route by running a router from `createRouter`. It sends 204 after the handler has run, and a 422 problem document
- * for a message that does not match the router's events. What the handler throws goes to the app's error handling, so that
- * the sender delivers again.
+ * for a message that does not match the router's events. Errors of the handler go to the app's error handling, so that the
+ * sender delivers again.
  *
  * @param router - The handlers.
  * @example

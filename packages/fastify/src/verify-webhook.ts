@@ -14,7 +14,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from "fastify";
 import fp from "fastify-plugin";
 
 /**
- * Which messages the app accepts. Fastify's types can be told this only once, for the whole app. If you set
+ * Which messages the app accepts. Fastify's types can be augmented only once, for the whole app. If you set
  * `allowUnknownTypes`, declare it, and `request.webhook.message` may be an `UnknownMessage`, too:
  *
  * @example
@@ -38,7 +38,7 @@ declare module "fastify" {
   }
 }
 
-/** Options of {@link verifyWebhook}: those of every receiver. Functions are given the Fastify request. */
+/** Options of {@link verifyWebhook}: those of every receiver. Functions get the Fastify request. */
 export type VerifyWebhookOptions = ReceiverOptions<FastifyRequest, AppMessage>;
 
 /** What register() takes for itself, and passes to the plugin among the options. */
@@ -143,8 +143,8 @@ export const verifyWebhook: FastifyPluginAsync<VerifyWebhookOptions> = fp(plugin
 
 /**
  * A route handler that runs a router from `createRouter`. It sends 204 after the handler has run, and a 422 problem document
- * for a message that does not match the router's events. What the handler throws goes to the app's error handling, so that
- * the sender delivers again.
+ * for a message that does not match the router's events. Errors of the handler go to the app's error handling, so that the
+ * sender delivers again.
  *
  * @param router - The handlers.
  * @example

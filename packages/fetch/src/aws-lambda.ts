@@ -14,7 +14,7 @@ export { dispatch } from "./verify-webhook.ts";
 export type { HandlerOptions } from "./handler-options.ts";
 
 /**
- * What the HTTP events of Lambda have in common: API Gateway's REST (1.0) and HTTP (2.0) APIs, Function URLs, and Application
+ * The common fields of Lambda's HTTP events: API Gateway's REST (1.0) and HTTP (2.0) APIs, Function URLs, and Application
  * Load Balancers. The event types of `@types/aws-lambda` fit it.
  */
 export interface LambdaHttpEvent {
@@ -27,21 +27,21 @@ export interface LambdaHttpEvent {
   readonly requestContext: object;
 }
 
-/** What a Lambda function returns to the service that called it; the result types of `@types/aws-lambda` take it. */
+/** The result that a Lambda function returns to the service that called it; the result types of `@types/aws-lambda` take it. */
 export interface LambdaResult {
   statusCode: number;
   /** The status in the form that load balancers need: `401 Unauthorized`. */
   statusDescription?: string;
   headers?: Record<string, string>;
-  /** In the place of `headers`, if the event had its headers so. */
+  /** In place of `headers`, if the event had lists of values. */
   multiValueHeaders?: Record<string, string[]>;
-  /** What HTTP APIs and Function URLs take in the place of Set-Cookie headers. */
+  /** Cookies, which HTTP APIs and Function URLs take in place of Set-Cookie headers. */
   cookies?: string[];
   body: string;
   isBase64Encoded: boolean;
 }
 
-/** What {@link lambdaHandler} runs for a verified webhook. */
+/** The handler that {@link lambdaHandler} runs for a verified webhook. */
 export type LambdaWebhookHandler<
   Event extends LambdaHttpEvent = LambdaHttpEvent,
   Context = unknown,
@@ -59,10 +59,11 @@ export type LambdaFunction<Event extends LambdaHttpEvent = LambdaHttpEvent, Cont
  * API Gateway (payload formats 1.0 and 2.0), Function URLs and Application Load Balancers, and verifies the exact bytes of their
  * bodies, in base64 or not. Any other request is answered with a problem document.
  *
- * @param options - See `HandlerOptions`. Functions are given the event and Lambda's context.
- * @param handler - Is given the verified webhook, the event and Lambda's context. What it throws fails the invocation: the
+ * @param options - See `HandlerOptions`. Functions get the event and Lambda's context.
+ * @param handler - Gets the verified webhook, the event and Lambda's context. If it throws, the invocation fails: the
  *   service in front answers 5xx, and the sender delivers again.
- * @throws TypeError if the secret or the handler is missing. The function rejects with one for an event that is not an HTTP event.
+ * @throws TypeError if the secret or the handler is missing. The function rejects with one for an event that is not an HTTP
+ *   event.
  * @example
  * ```ts
  * export const handler = lambdaHandler({ secret }, async ({ message }) => {

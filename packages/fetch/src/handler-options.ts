@@ -11,7 +11,7 @@ import type {
 
 type Functions = "secret" | "onVerified" | "onRejected";
 
-/** Options of a handler: those of every receiver, whose functions are given the platform's second argument, too. */
+/** Options of a handler: those of every receiver, whose functions get the platform's second argument, too. */
 export interface HandlerOptions<
   TRequest,
   Context = unknown,

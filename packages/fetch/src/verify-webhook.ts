@@ -21,15 +21,15 @@ export interface VerifyWebhookOptions<Message extends ReceivedMessage = WebhookM
 }
 
 /**
- * Options of {@link webhookHandler}: those of every receiver. Functions are given the `Request` and the platform's second
- * argument, `context`: `env` in a Worker, the route's parameters in Next.js, `c.env` where you pass it in Hono.
+ * Options of {@link webhookHandler}: those of every receiver. Functions get the `Request` and the platform's second
+ * argument, `context`: `env` in a Worker, the route's parameters in Next.js, `c.env` if you pass it in Hono.
  */
 export type WebhookHandlerOptions<
   Context = unknown,
   Message extends ReceivedMessage = WebhookMessage,
 > = HandlerOptions<Request, Context, Message>;
 
-/** What {@link webhookHandler} runs for a verified webhook. `context` is the platform's second argument. */
+/** The handler that {@link webhookHandler} runs for a verified webhook. `context` is the platform's second argument. */
 export type WebhookHandler<Context = unknown, Message extends ReceivedMessage = WebhookMessage> = (
   webhook: VerifiedWebhook<Message>,
   request: Request,
@@ -91,9 +91,8 @@ export async function verifyWebhook<Message extends ReceivedMessage>(
  * problem document.
  *
  * @param options - See {@link WebhookHandlerOptions}.
- * @param handler - Is given the verified webhook, the request, and the platform's second argument. What it throws is
- *   rethrown, so that the platform answers 500 and the sender delivers again. Only a `WebhookError` is answered like a
- *   refusal.
+ * @param handler - Gets the verified webhook, the request, and the platform's second argument. Its errors are rethrown, so
+ *   that the platform answers 500 and the sender delivers again. Only a `WebhookError` is answered like a rejection.
  * @throws TypeError if the secret or the handler is missing.
  * @example
  * ```ts

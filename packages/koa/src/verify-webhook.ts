@@ -12,7 +12,7 @@ import { settleWhenSent, toWebhookRequest } from "@countersign/core/node";
 import type { Context, Middleware } from "koa";
 
 /**
- * Which messages the app accepts. Koa's types can be told this only once, for the whole app. If you set
+ * Which messages the app accepts. Koa's types can be augmented only once, for the whole app. If you set
  * `allowUnknownTypes`, declare it, and `ctx.state.webhook.message` may be an `UnknownMessage`, too:
  *
  * @example
@@ -29,10 +29,10 @@ export interface WebhookTypes {}
 /** A message that the app accepts; see {@link WebhookTypes}. */
 export type AppMessage = AcceptedMessage<WebhookTypes>;
 
-/** Options of {@link verifyWebhook}: those of every receiver. Functions are given the Koa context. */
+/** Options of {@link verifyWebhook}: those of every receiver. Functions get the Koa context. */
 export type VerifyWebhookOptions = ReceiverOptions<Context, AppMessage>;
 
-/** What {@link verifyWebhook} puts into `ctx.state`, and so into the type of the handlers after it. */
+/** The fields that {@link verifyWebhook} adds to `ctx.state`, and so to the type of the handlers after it. */
 export interface WebhookState {
   /** The verified webhook: its message and how it was verified. Set only on routes with `verifyWebhook()`. */
   webhook: VerifiedWebhook<AppMessage>;
@@ -86,7 +86,7 @@ export function verifyWebhook(options: VerifyWebhookOptions = {}): Middleware<We
       await next();
       ({ status } = ctx);
     } finally {
-      // Koa does not end a response whose sender has hung up, but such a sender delivers again.
+      // Koa does not end a response whose sender has disconnected, but such a sender delivers again.
       if (!ctx.writable) await received.settle(status);
     }
   };
@@ -94,8 +94,8 @@ export function verifyWebhook(options: VerifyWebhookOptions = {}): Middleware<We
 
 /**
  * Ends a route by running a router from `createRouter`. It sends 204 after the handler has run, and a 422 problem document
- * for a message that does not match the router's events. What the handler throws goes to the app's error handling, so that
- * the sender delivers again.
+ * for a message that does not match the router's events. Errors of the handler go to the app's error handling, so that the
+ * sender delivers again.
  *
  * @param router - The handlers.
  * @example

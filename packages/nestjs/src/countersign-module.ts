@@ -6,7 +6,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { AppMessage } from "./decorators.ts";
 import { WEBHOOK_RECEIVER } from "./webhook-guard.ts";
 
-/** What the requests of Express and Fastify have in common. Name your platform's type where you need more. */
+/** The common fields of requests of Express and Fastify. Name your platform's type if you need more. */
 export interface NestRequest {
   readonly method: string;
   readonly url: string;
@@ -16,7 +16,7 @@ export interface NestRequest {
   readonly query?: unknown;
 }
 
-/** Options of {@link CountersignModule}: those of every receiver. Functions are given the platform's request. */
+/** Options of {@link CountersignModule}: those of every receiver. Functions get the platform's request. */
 export type CountersignModuleOptions<TRequest = NestRequest> = ReceiverOptions<TRequest, AppMessage>;
 
 /** How the module is registered, in addition to the options of its receiver. */
@@ -28,16 +28,16 @@ export interface CountersignModuleExtras {
 /** Options that a factory makes, from what Nest injects. */
 export interface CountersignModuleAsyncOptions<TRequest = NestRequest>
   extends CountersignModuleExtras, Pick<ModuleMetadata, "imports"> {
-  /** What the factory is given, in order. */
+  /** The arguments of the factory, in order. */
   readonly inject?: NonNullable<Extract<Provider, { inject?: unknown }>["inject"]>;
-  /** Makes the options. What it throws keeps the app from starting. */
+  /** Creates the options. If it throws, the app does not start. */
   readonly useFactory: (
     ...injected: never[]
   ) => CountersignModuleOptions<TRequest> | Promise<CountersignModuleOptions<TRequest>>;
 }
 
 /**
- * Provides the receiver that `@VerifyWebhook()` asks, to the controllers of the module that imports it.
+ * Provides the receiver that `@VerifyWebhook()` uses, to the controllers of the module that imports it.
  *
  * @example
  * ```ts

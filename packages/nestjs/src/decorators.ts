@@ -99,8 +99,8 @@ const parameterOf = createParamDecorator((field: keyof AppWebhook | undefined, c
 });
 
 /**
- * Runs a router from `createRouter` on a verified webhook. What a handler throws goes to Nest's exception filters, so that the
- * sender delivers again.
+ * Runs a router from `createRouter` on a verified webhook. Errors of a handler go to Nest's exception
+ * filters, so that the sender delivers again.
  *
  * @param router - The handlers.
  * @param webhook - From `@Webhook()`.

@@ -8,7 +8,7 @@ import type { ServerResponse } from "node:http";
  * that was handled, with status 200. {@link WebhookExceptionFilter}, which `@VerifyWebhook()` mounts, answers it.
  */
 export class WebhookException extends HttpException {
-  /** What is answered. */
+  /** The response. */
   readonly answer: WebhookResponse;
 
   /**

@@ -2,12 +2,12 @@ import { ValidationError } from "./validation-error.ts";
 import { MAX_CALL_BYTES, MAX_NESTING } from "./limits.ts";
 
 /**
- * Checks that JSON can carry all of a value: JSON.stringify would leave out functions and symbols without a word. It stops at a
+ * Checks that JSON can represent all of a value: JSON.stringify would silently leave out functions and symbols. It stops at a
  * value that cannot fit a call, so its cost is bounded whatever it is given, circular values included.
  *
  * @param value - The value of a field of a call, so its first level is the second of the call.
  * @param field - The field's name, for the error.
- * @returns Whether something in it writes itself with `toJSON()`, so that what becomes of it is known only after serialising.
+ * @returns Whether something in it writes itself with `toJSON()`, so that its final form is known only after serialising.
  * @throws ValidationError `not_json`, `nested_too_deeply` or `message_too_large`, with the path of the value at fault.
  */
 export function assertJson(value: object, field: string): boolean {
@@ -79,5 +79,9 @@ function checkScalar(value: unknown, path: readonly string[]): void {
 
 function unfit(path: readonly string[], what: string, advice: string): ValidationError {
   const field = path.join(".");
-  return new ValidationError("not_json", field, `'${field}' is ${what}, which JSON cannot carry. ${advice}`);
+  return new ValidationError(
+    "not_json",
+    field,
+    `'${field}' is ${what}, which JSON cannot represent. ${advice}`,
+  );
 }

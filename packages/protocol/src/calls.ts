@@ -9,7 +9,7 @@ export type Identity =
   | { readonly userId: string; readonly anonymousId?: string | null | undefined }
   | { readonly userId?: string | null | undefined; readonly anonymousId: string };
 
-/** What every call may carry. A field that is `undefined` or `null` counts as absent. */
+/** Fields that every call may have. A field that is `undefined` or `null` counts as absent. */
 export interface CommonFields {
   /**
    * Turns destinations on and off by their case-sensitive name; all are on by default. `All: false` turns off every

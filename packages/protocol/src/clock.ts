@@ -7,8 +7,8 @@ export interface ScheduledTask {
 }
 
 /**
- * Where the time comes from, and what wakes waiting code. `systemClock()` follows the machine; `virtualClock()` stands still
- * until a test advances it. Client, sender and server take the same clock.
+ * The source of the time, and of the timers that wake waiting code. `systemClock()` follows the machine;
+ * `virtualClock()` moves only when a test advances it. Client, sender and server take the same clock.
  */
 export interface Clock {
   /** The time, in milliseconds since 1970. */
@@ -16,14 +16,13 @@ export interface Clock {
   /**
    * Runs a task once, as soon as the clock has reached `at` (milliseconds since 1970).
    *
-   * If the machine's clock is set back meanwhile, the task runs when as much time has passed as there was to wait, so that
-   * `now()` is then before `at`. A task that must not run before a time by the clock compares the two and schedules itself
-   * again.
+   * If the machine's clock is set back meanwhile, the task runs after the time that was left to wait, so that `now()` is then
+   * before `at`. A task that must not run before a time by the clock compares the two and schedules itself again.
    */
   schedule(at: number, task: () => void): ScheduledTask;
   /**
-   * Says that work is under way which belongs to this instant. A virtual clock does not move on until the returned function
-   * is called.
+   * Says that work of this instant is in progress. A virtual clock does not move on until the returned
+   * function is called.
    */
   hold(): () => void;
 }
@@ -31,7 +30,7 @@ export interface Clock {
 /**
  * Checks the shape of a clock that a caller injected.
  *
- * @param what - What it was given as, for the error: `createSender({ clock })`.
+ * @param what - Its name in the error: `createSender({ clock })`.
  * @throws TypeError naming the method that is missing.
  */
 export function checkClock(what: string, clock: unknown): void {

@@ -1,9 +1,9 @@
 import { MAX_NESTING } from "./limits.ts";
 
-/** A value that JSON can carry. */
+/** A value that JSON can represent. */
 export type JsonValue = string | number | boolean | null | JsonObject | readonly JsonValue[];
 
-/** An object that JSON can carry. */
+/** An object that JSON can represent. */
 export interface JsonObject {
   readonly [name: string]: JsonValue;
 }

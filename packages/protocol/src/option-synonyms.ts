@@ -1,6 +1,6 @@
 /**
- * What else is known of an option's name: what other libraries and tools call it (in small letters, without `_` and `-`, separated
- * by spaces), and what its value must be, where that is often another one elsewhere.
+ * More about an option's name: its names in other libraries and tools (in small letters, without `_` and `-`, separated by spaces),
+ * and the form of its value, if that often differs elsewhere.
  *
  * A table of option names has them as its values, so a bundle contains only those of the options that it takes. Words that several
  * tables share are here; those of one table are in it. The same word may be in several lines of a table: the first one counts.

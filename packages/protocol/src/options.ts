@@ -46,7 +46,7 @@ type Names = Readonly<Record<string, unknown>>;
  * Rejects an options object with an unknown name. The compiler sees no misspelling in JavaScript or in a file, and some would
  * show late: without `secret`, messages go out unsigned.
  *
- * @param what - What takes the options, for the error: `createSender()`.
+ * @param what - The function that takes the options, for the error: `createSender()`.
  * @param options - The options as given.
  * @param names - An object whose keys are the known names. A value that is {@link OptionSynonyms} says what else the name is called.
  * @param hints - What to say about names that are likely mistakes.
@@ -97,7 +97,7 @@ export function nearestName(name: string, known: readonly string[]): string | un
  * Checks the shape of something that a caller may inject, such as a clock, a store or a transport. A wrong one would otherwise
  * fail later, in the middle of the work.
  *
- * @param what - What it was given as, for the error: `createSender({ clock })`.
+ * @param what - Its name in the error: `createSender({ clock })`.
  * @throws TypeError naming the first method that is missing.
  */
 export function checkPort(what: string, value: unknown, methods: readonly string[]): void {

@@ -12,7 +12,7 @@ import {
 import { nameHint } from "./options.ts";
 import { formatTimestamp, parseTimestamp } from "./timestamps.ts";
 
-/** What a call gets if it does not bring its own. */
+/** The id and the time of a call that has none. */
 export interface CallDefaults {
   /** Makes an id of 1 to 99 characters. */
   readonly messageId: () => string;
@@ -131,7 +131,7 @@ export function serializeCall(call: RecordedCall): SerializedCall {
   });
 }
 
-/** Runs code that reads the program's objects: a getter or a toJSON may throw, or return what JSON cannot carry. */
+/** Runs code that reads the program's objects: a getter or a toJSON may throw, or return a value that JSON cannot represent. */
 function guarded<Result>(type: CallType, read: () => Result): Result {
   try {
     return read();
@@ -175,7 +175,7 @@ export function missingField(type: CallType, fields: RequiredFields): MissingFie
   return { rule: "no_user_anon_id", field: "userId", words };
 }
 
-/** A misspelt field would otherwise be lost without a word. */
+/** A misspelt field would otherwise be lost silently. */
 function checkNames(type: CallType, call: Fields): void {
   const known = CALL_FIELDS[type];
   for (const name of Object.keys(call)) {

@@ -13,8 +13,8 @@ const VARIABLE_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What a message and its repeats have in common, as JSON: everything but its times and its context. A message that differs in
- * it is another message, even if it has the same `messageId`.
+ * The content that a message shares with its repeats, as JSON: everything except its times and its context. A message that
+ * differs in it is another message, even if it has the same `messageId`.
  *
  * @param message - A message or a call.
  * @returns undefined where the message is nested too deep to be written.

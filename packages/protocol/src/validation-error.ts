@@ -5,13 +5,13 @@
  * |---|---|
  * | `not_an_object` | a call that is not an object |
  * | `unknown_field` | a field that this type of call does not have |
- * | `invalid_field` | a field of the wrong kind, or one that does not fit the schema of its event |
+ * | `invalid_field` | a field of the wrong kind, or one that does not match the schema of its event |
  * | `no_user_anon_id` | neither a `userId` nor an `anonymousId` |
  * | `missing_user_id`, `missing_previous_id` | an alias without one of its two ids |
  * | `missing_event`, `missing_group_id` | a track call without `event`, a group call without `groupId` |
  * | `invalid_timestamp` | a `timestamp` that is not a time |
  * | `message_id_too_long` | a `messageId` of 100 characters or more |
- * | `not_json` | a value that JSON cannot carry |
+ * | `not_json` | a value that JSON cannot represent |
  * | `nested_too_deeply` | more than 500 levels |
  * | `message_too_large` | more than 32 KiB |
  */
@@ -31,8 +31,9 @@ export type CallRule =
   | "message_too_large";
 
 /**
- * A call cannot be recorded: a required field is missing, a field has the wrong type, or JSON cannot carry a value. The call
- * itself throws it, and no part of the call was queued. The messages for missing fields are those of the Go library (spec 2.3, 7).
+ * A call cannot be recorded: a required field is missing, a field has the wrong type, or JSON cannot
+ * represent a value. The call itself throws it, and no part of the call was queued. The messages for missing
+ * fields are those of the Go library (spec 2.3, 7).
  *
  * @example
  * ```ts

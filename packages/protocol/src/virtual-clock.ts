@@ -3,7 +3,7 @@ import { type Duration, parseDuration } from "./duration.ts";
 import { TaskQueue } from "./task-queue.ts";
 import { parseTimestamp } from "./timestamps.ts";
 
-/** A clock that stands still until it is advanced. */
+/** A clock that moves only when it is advanced. */
 export interface VirtualClock extends Clock {
   /**
    * Moves the time forward. Every task that falls due on the way runs at its own time, in order, and the clock waits for the

@@ -1,6 +1,6 @@
 import { describeKind } from "@countersign/protocol";
 
-/** What is used of an ioredis client: `new Redis()` or `new Cluster()`. */
+/** The methods that are used of an ioredis client: `new Redis()` or `new Cluster()`. */
 export interface IoredisClient {
   /** Runs a Lua script. */
   eval(script: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>;
@@ -8,7 +8,7 @@ export interface IoredisClient {
   defineCommand(name: string, definition: { lua: string }): void;
 }
 
-/** What is used of a node-redis client: `createClient()`, `createClientPool()` or `createCluster()`. */
+/** The methods that are used of a node-redis client: `createClient()`, `createClientPool()` or `createCluster()`. */
 export interface NodeRedisClient {
   /** Runs a Lua script. */
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;

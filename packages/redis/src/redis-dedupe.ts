@@ -41,7 +41,9 @@ const OPTION_NAMES: OptionNames<RedisDedupeOptions> = {
 /** The value of a key whose delivery was handled. The key of a claim has a token instead. */
 const DONE = "done";
 
-/** Takes a key unless it is taken, in one step. A client that sends a claim again, after a lost answer, gets the same answer. */
+/**
+ * Takes a key unless it is taken, in one step. A client that sends a claim again, after a lost answer, gets the same answer.
+ */
 const CLAIM = `
 local held = redis.call("GET", KEYS[1])
 if not held or held == ARGV[1] then
@@ -53,13 +55,13 @@ return "in-flight"`;
 
 const COMMIT = `return redis.call("SET", KEYS[1], "${DONE}", "PX", ARGV[1])`;
 
-/** Gives a key back, unless the claim ran out and someone else has taken it since. */
+/** Releases a key, unless the claim expired and another receiver has taken it since. */
 const RELEASE = `
 if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end
 return 0`;
 
 /**
- * A {@link DedupeStore} in Redis: receivers on many machines share which deliveries they have handled, so that a repeat
+ * A {@link DedupeStore} in Redis: receivers on many machines share their handled deliveries, so that a repeat
  * runs the handler once, whichever machine gets it. Each step is one round trip.
  *
  * @param client - A connected client of ioredis (`new Redis()`, `new Cluster()`) or node-redis (`createClient()`,

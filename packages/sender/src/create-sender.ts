@@ -59,7 +59,7 @@ export const ONLY_SOURCE = "default";
  * in its store until it is delivered.
  *
  * @throws SettingsError when the settings are not valid, naming everything that is wrong
- * @throws TypeError when another option is wrong or does not exist, or nothing says where messages go
+ * @throws TypeError when another option is wrong or does not exist, or no option says where messages go
  * @throws StoreError when the store cannot be opened
  * @example
  * ```ts

@@ -36,7 +36,7 @@ export interface TargetOptions extends EngineOptions {
   readonly secret?: string | undefined;
 }
 
-/** What `createTestSender` takes: an application, or what `createSender` takes. */
+/** Options of `createTestSender`: an application, or the options of `createSender`. */
 export type TestSenderOptions = TargetOptions | SenderOptions;
 
 /** A sender for tests of a receiver. */
@@ -44,7 +44,7 @@ export interface TestSender extends Sender {
   /** Waits for a message, its attempts or its end, in a test of any framework; see {@link Expect}. */
   readonly expect: Expect;
   /**
-   * Makes something go wrong on purpose.
+   * Injects a fault.
    *
    * @throws TypeError when there is no such fault, or the scope has an unknown or invalid field
    */
@@ -70,8 +70,8 @@ const TARGET_FORM: OptionsForm = {
 /**
  * Starts a sender for a test: like `createSender`, with `expect`, `inject` and `target`.
  *
- * Nothing of it keeps the process running, unless you wait for something: a call, `settled()`, `idle()`, an expectation or an
- * attempt. So a run ends also where a test failed before `close()`.
+ * It keeps the process running only while you wait for something: a call, `settled()`, `idle()`, an
+ * expectation or an attempt. So a run also ends if a test failed before `close()`.
  *
  * @throws SettingsError when the settings are not valid, naming everything that is wrong
  * @throws TypeError when another option is wrong or unknown, or the target is not an application

@@ -165,7 +165,7 @@ describe("an expectation that fails", () => {
 
     expect(error).toMatchObject({ name: "ExpectationError", code: "ERR_EXPECTATION", deliveries: [] });
     expect(error.message).toBe(
-      "expected a message with { type: 'page' } to be delivered, within 30 ms, which did not happen\n" +
+      "expected a message with { type: 'page' } to be delivered within 30 ms, but this did not happen\n" +
         "No message was accepted.",
     );
   });
@@ -191,7 +191,7 @@ describe("an expectation that fails", () => {
     expect(message).toContain("Calls that led to no delivery:\n  track m1 in default: integrations");
   });
 
-  it("shows the attempts, when the next one is due, and that a virtual clock stands still", async () => {
+  it("shows the attempts, when the next one is due, and that a virtual clock does not move by itself", async () => {
     const { url } = await startReceiver(() => ({ status: 503, body: "too\n  busy" }));
     const clock = virtualClock();
     const sender = await openSender({ url, clock });
@@ -203,11 +203,11 @@ describe("an expectation that fails", () => {
     expect(error.message).toMatch(
       new RegExp(
         [
-          "^expected the message of the receipt to be delivered, within 30 ms, which did not happen",
-          "It stands like this:",
+          "^expected the message of the receipt to be delivered within 30 ms, but this did not happen",
+          "It has one delivery:",
           '  track "Signed Up" of u1 to default/webhooks: pending, the next round in \\d+ ms of the sender\'s clock; 1 attempt',
           `    round 1, ${url}: server_error 503 after \\d+ ms; too busy`,
-          "The sender's clock is a virtual one: it stands still until the test calls clock.advance\\(\\)\\.$",
+          "The sender's clock is virtual: it does not move until the test calls clock.advance\\(\\)\\.$",
         ].join("\n"),
         "u",
       ),
@@ -215,7 +215,7 @@ describe("an expectation that fails", () => {
     expect(error.deliveries).toHaveLength(1);
   });
 
-  it("says that a virtual clock stands still, where settled() would wait on for it", async () => {
+  it("says that a virtual clock does not move by itself, where settled() would wait on for it", async () => {
     const { url } = await startReceiver(() => ({ status: 503 }));
     const clock = virtualClock();
     const sender = await openSender({ url, clock });
@@ -226,7 +226,7 @@ describe("an expectation that fails", () => {
 
     const { message } = await failureOf(sender.expect(receipt, { within: 30 }).ended());
 
-    expect(message).toContain("it stands still until the test calls clock.advance().");
+    expect(message).toContain("it does not move until the test calls clock.advance().");
     expect(hasSettled).toBe(false);
     await clock.advance("4h");
     expect(await settled).toMatchObject([{ state: "expired" }]);
@@ -245,10 +245,10 @@ describe("an expectation that fails", () => {
     const none = await failureOf(sender.expect(skipped, hour).message());
     const elsewhere = await failureOf(sender.expect(receipt, { ...hour, destination: "a/b" }).message());
 
-    expect(late.message).toContain("to be delivered, which cannot happen any more");
+    expect(late.message).toContain("to be delivered, but this cannot happen any more");
     expect(late.message).toContain("rejected 400");
-    expect(more.message).toContain("to have 2 attempts, which cannot happen any more");
-    expect(other.message).toContain("to have the attempts [ 500 ], which cannot happen any more");
+    expect(more.message).toContain("to have 2 attempts, but this cannot happen any more");
+    expect(other.message).toContain("to have the attempts [ 500 ], but this cannot happen any more");
     expect(none.message).toContain("the call was skipped (integrations)");
     expect(elsewhere.message).toContain("the message of the receipt on its way to a/b to be accepted");
   });
@@ -262,7 +262,7 @@ describe("an expectation that fails", () => {
 
     const error = await failureOf(sender.expect(receipt, { within: "1h" }).attempts([500, 200]));
 
-    expect(error.message).toContain("to have the attempts [ 500, 200 ], which cannot happen any more");
+    expect(error.message).toContain("to have the attempts [ 500, 200 ], but this cannot happen any more");
     expect(error.deliveries).toMatchObject([{ state: "pending" }]);
   });
 
@@ -301,7 +301,7 @@ describe("an expectation that fails", () => {
 
     const error = await failureOf(sender.expect({ event: "A" }).delivered());
 
-    expect(error.message).toContain("within 4000 ms, which did not happen");
+    expect(error.message).toContain("within 4000 ms, but this did not happen");
     expect(performance.now() - begun).toBeLessThan(runnersGive);
   });
 

@@ -30,7 +30,7 @@ describe("the verdict", () => {
   it.each([
     ["bad_signature", 401, "refused_forgery", "401, as it should be"],
     ["missing_signature", 403, "refused_forgery", "403, as it should be"],
-    ["stale_secret", 400, "refused_forgery", "400, where 401 is usual"],
+    ["stale_secret", 400, "refused_forgery", "400, but 401 is usual"],
     ["bad_signature", 204, "accepted_forgery", ACCEPTED_FORGERY],
     ["missing_signature", 200, "accepted_forgery", ACCEPTED_FORGERY],
     ["stale_secret", 202, "accepted_forgery", ACCEPTED_FORGERY],
@@ -63,7 +63,7 @@ describe("the verdict", () => {
 describe("advice", () => {
   it.each([
     [{ status: 401 }, "401", /Compare its secret/],
-    [{ status: 404 }, "404", /Nothing handles this path/],
+    [{ status: 404 }, "404", /No route handles this path/],
     [{ status: 413 }, "413", /smaller bodies/],
     [{ status: 418 }, "418", /rejected the message/],
     [{ status: 507 }, "507", /The receiver failed/],
@@ -216,7 +216,7 @@ describe("why", () => {
     ],
     [
       { state: "failed", attempts: 1, last: attempt({ status: 401, fault: "bad_signature" }) },
-      "The receiver refused the forgery (bad_signature) with 401.",
+      "The receiver rejected the forgery (bad_signature) with 401.",
     ],
     [
       { state: "pending", attempts: 1, last: attempt({ status: 503, fault: "status:503" }) },

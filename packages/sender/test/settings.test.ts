@@ -93,7 +93,7 @@ describe("settings that are wrong", () => {
     [
       "a header name that is none",
       endpoint({ headers: { "X A": "a" } }),
-      `${at}.headers["X A"] is not a legal header name.`,
+      `${at}.headers["X A"] is not a valid header name.`,
     ],
     [
       "a header value that is no string",

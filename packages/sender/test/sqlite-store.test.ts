@@ -123,7 +123,7 @@ describe("a store that cannot be used is refused with a clear error", () => {
     for (const path of [join(file, "deliveries.db"), join(file, "a", "b", "deliveries.db")]) {
       const error = await refusal(path);
       expect(error).toMatchObject({ code: "ERR_STORE_OPEN" });
-      expect(String(error)).toMatch(/its folder .+ cannot be made\. Check the path and its permissions/);
+      expect(String(error)).toMatch(/its folder .+ cannot be created\. Check the path and its permissions/);
     }
     expect(readFileSync(file, "utf8")).toBe("a diary");
   });

@@ -18,12 +18,12 @@ export const acceptsMessages: readonly Audit[] = [
       what: `${article(type)} ${type} message`,
       body: () => freshText(type),
       fix: {
-        text: "Make sure that both sides have the same secret. Compute HMAC-SHA1 of the exact bytes of the body, compare it with the hex digits in X-Signature, and take all seven types.",
+        text: "Make sure that both sides have the same secret. Compute HMAC-SHA1 of the exact bytes of the body, compare it with the hex digits in X-Signature, and accept all seven types.",
         hint: "digest",
       },
     }),
   ),
-  accepts("MUST", "accepts-anonymous-message", "Accepts a message of a user who is not known yet", {
+  accepts("MUST", "accepts-anonymous-message", "Accepts a message of an anonymous user", {
     what: "a track message with an anonymousId, whose userId is null",
     body: () => freshText("track", { userId: null, anonymousId: "countersign-certify-visitor" }),
     fix: { text: "Do not require a userId: a visitor who has not signed in has only an anonymousId." },
@@ -62,7 +62,7 @@ export const acceptsMessages: readonly Audit[] = [
       hint: "digest",
     },
   }),
-  accepts("MUST", "accepts-prototype-keys", "Accepts properties called constructor and the like", {
+  accepts("MUST", "accepts-prototype-keys", "Accepts properties with names such as constructor", {
     what: "a track message with properties called __proto__, constructor, prototype and toString",
     body: () =>
       trackWithProperties(
@@ -95,7 +95,7 @@ export const acceptsMessages: readonly Audit[] = [
     body: () =>
       trackWithProperties(String.raw`{"path":"\/pricing","name":"Andr\u00e9","html":"\u003cb\u003e"}`),
     fix: {
-      text: "Hash the exact bytes received, not JSON that was parsed and written again.",
+      text: "Hash the exact bytes received, not JSON that was parsed and serialised again.",
       hint: "digest",
     },
   }),
@@ -107,7 +107,7 @@ export const acceptsMessages: readonly Audit[] = [
       what: "a track message with 1e21, -0, 1.0 and 1152921504606846976, signed as written",
       body: () => trackWithProperties('{"values":[1e21,-0,1.0,1152921504606846976,1E5,0.10]}'),
       fix: {
-        text: "Hash the exact bytes received, not JSON that was parsed and written again.",
+        text: "Hash the exact bytes received, not JSON that was parsed and serialised again.",
         hint: "digest",
       },
     },

@@ -57,27 +57,22 @@ export const acceptsTransfers: readonly Audit[] = [
     },
     fix: { text: "Decode the hex digits and compare the 20 bytes, not the strings.", hint: "compare" },
   }),
-  accepts(
-    "SHOULD",
-    "accepts-re-spaced-json",
-    "Accepts JSON that a proxy has written with other white space",
-    {
-      deliveries: ({ sign }) => {
-        const message = freshMessage("track");
-        const body = JSON.stringify(message, null, 2);
-        return [
-          {
-            what: "a track message indented after it was signed",
-            body,
-            signature: sign(JSON.stringify(message)),
-          },
-        ];
-      },
-      fix: {
-        text: "Ignore this unless a proxy between the service and the receiver, such as a gateway, rewrites JSON. If it does: where the exact bytes do not match, try the parsed body written without white space, as JSON.stringify does, which is the form that the service documents.",
-      },
+  accepts("SHOULD", "accepts-re-spaced-json", "Accepts JSON whose white space a proxy has changed", {
+    deliveries: ({ sign }) => {
+      const message = freshMessage("track");
+      const body = JSON.stringify(message, null, 2);
+      return [
+        {
+          what: "a track message indented after it was signed",
+          body,
+          signature: sign(JSON.stringify(message)),
+        },
+      ];
     },
-  ),
+    fix: {
+      text: "Ignore this unless a proxy between the service and the receiver, such as a gateway, rewrites JSON. If it does: when the exact bytes do not match, try the parsed body serialised without white space, as JSON.stringify does. The service documents this form.",
+    },
+  }),
 ];
 
 interface Samples {

@@ -26,16 +26,16 @@ const HINTS: Readonly<Record<Topic, Readonly<Record<Language, string>>>> = {
       "hmac.new(secret.encode(), raw, hashlib.sha1).hexdigest(), where raw is request.get_data() in Flask, request.body in Django, await request.body() in FastAPI, not json.dumps(...)",
     java: 'Mac.getInstance("HmacSHA1") over the byte[] body, and HexFormat.of().formatHex(digest); take the body as byte[] in Spring, not as an object',
     php: "hash_hmac('sha1', file_get_contents('php://input'), $secret), not json_encode($data)",
-    go: "hmac.New(sha1.New, secret) over what io.ReadAll(r.Body) returns, not over json.Marshal(v)",
+    go: "hmac.New(sha1.New, secret) over the bytes of io.ReadAll(r.Body), not over json.Marshal(v)",
     ruby: "OpenSSL::HMAC.hexdigest('SHA1', secret, request.raw_post), not params.to_json",
   },
   secret: {
-    node: "process.env gives undefined for what is not set, and keeps quotes and spaces of the file it was read from",
+    node: "process.env gives undefined for a variable that is not set, and keeps quotes and spaces of the file it was read from",
     python:
       "use os.environ[NAME], which raises, rather than os.environ.get(NAME); strip() a secret read from a file",
-    java: "System.getenv gives null for what is not set; strip() a secret read from a file",
-    php: "getenv gives false for what is not set, which hash_hmac takes for an empty key; trim() a secret read from a file",
-    go: "os.Getenv gives an empty string for what is not set; use os.LookupEnv, and strings.TrimSpace for a file",
+    java: "System.getenv gives null for a variable that is not set; strip() a secret read from a file",
+    php: "getenv gives false for a variable that is not set, and hash_hmac treats false as an empty key; trim() a secret read from a file",
+    go: "os.Getenv gives an empty string for a variable that is not set; use os.LookupEnv, and strings.TrimSpace for a file",
     ruby: "use ENV.fetch(NAME), which raises, rather than ENV[NAME]; strip a secret read from a file",
   },
   hex: {
@@ -47,7 +47,7 @@ const HINTS: Readonly<Record<Topic, Readonly<Record<Language, string>>>> = {
     ruby: "OpenSSL::HMAC.hexdigest, or unpack1('H*'); to_s(16) drops zeros",
   },
   compare: {
-    node: "/^[0-9a-f]{40}$/i.test(header), then crypto.timingSafeEqual of the two Buffers, which throws where lengths differ",
+    node: "/^[0-9a-f]{40}$/i.test(header), then crypto.timingSafeEqual of the two Buffers, which throws if the lengths differ",
     python:
       "re.fullmatch('[0-9a-fA-F]{40}', header), then hmac.compare_digest, which raises for text that is not ASCII",
     java: 'header.matches("[0-9a-fA-F]{40}"), then MessageDigest.isEqual of the two byte[]',
@@ -59,7 +59,7 @@ const HINTS: Readonly<Record<Topic, Readonly<Record<Language, string>>>> = {
     node: "JSON.parse throws a SyntaxError, and JSON.stringify a RangeError for deep nesting",
     python: "json.loads raises ValueError, and RecursionError for deep nesting",
     java: "Jackson throws JsonProcessingException, and StackOverflowError or StreamConstraintsException for deep nesting",
-    php: "json_decode($raw, true, 512, JSON_THROW_ON_ERROR) throws JsonException, also where it is nested deeper than 512",
+    php: "json_decode($raw, true, 512, JSON_THROW_ON_ERROR) throws JsonException, also for nesting deeper than 512",
     go: "json.Unmarshal returns an error, also for nesting deeper than 10,000",
     ruby: "JSON.parse raises JSON::ParserError, also for nesting deeper than max_nesting",
   },

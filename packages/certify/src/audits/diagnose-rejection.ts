@@ -83,7 +83,7 @@ function diagnoseSilence({ timedOut, error, durationMs }: Exchange): Diagnosis {
 function diagnoseStatus({ url }: Probe, status: number): Diagnosis | undefined {
   if (status === 404 || status === 405) {
     return {
-      cause: `nothing takes POST at ${url.pathname} (${status})`,
+      cause: `no route accepts POST at ${url.pathname} (${status})`,
       advice: { text: "Check the path of the URL, and that POST is routed there." },
     };
   }
@@ -98,14 +98,14 @@ function diagnoseStatus({ url }: Probe, status: number): Diagnosis | undefined {
   }
   if (status === 415) {
     return {
-      cause: "it does not take Content-Type: application/json (415)",
+      cause: "it does not accept Content-Type: application/json (415)",
       advice: { text: "Accept application/json: the sender sends nothing else." },
     };
   }
   if (status === 429) {
     return {
       cause: "it limits the rate of requests (429)",
-      advice: { text: "Run the audits where the receiver does not limit its rate." },
+      advice: { text: "Run the audits against an instance without the limit." },
     };
   }
   if (status >= 300 && status < 400) {
@@ -123,7 +123,7 @@ function suspicions(probe: Probe): Suspicion[] {
 
 /** Bodies that another language's JSON writer leaves as they are, when it writes them again. */
 function rewrittenBodies(): Suspicion[] {
-  const cause = "it signs JSON that it has written again, not the bytes it received";
+  const cause = "it signs JSON that it has serialised again, not the bytes it received";
   const plain = {
     type: "track",
     event: "Hello",
@@ -167,7 +167,7 @@ function otherForms({ secret, sign }: Probe): Suspicion[] {
 }
 
 function otherSecrets({ secret }: Probe): Suspicion[] {
-  const unset = "its secret is not set: it takes";
+  const unset = "its secret is not set: it uses";
   const keys: readonly (readonly [string, string | Buffer])[] = [
     [`${unset} an empty one`, ""],
     ...["undefined", "null", "None", "nil", "false"].map((word) => [`${unset} "${word}"`, word] as const),

@@ -16,7 +16,11 @@ export const accepted: Expectation = (exchange, fix) => {
 export const rejected: Expectation = (exchange, fix) => {
   const status = exchange.answer?.status;
   if (status !== undefined && status >= 400 && status < 500 && !isPassing(status)) return undefined;
-  return failure(exchange, "4xx: a final rejection, so that it is not sent again", rejectionFix(status, fix));
+  return failure(
+    exchange,
+    "4xx: a final rejection, so that the message is not sent again",
+    rejectionFix(status, fix),
+  );
 };
 
 /** The receiver came to a decision, whichever: 2xx or 4xx. */
@@ -78,7 +82,7 @@ function isPassing(status: number): boolean {
 
 function rejectionFix(status: number | undefined, fix: string): string {
   if (status === undefined) {
-    return `${fix} Answer also what you reject: without an answer the sender tries again for four hours.`;
+    return `${fix} Answer the requests that you reject, too: without an answer the sender tries again for four hours.`;
   }
   if (status >= 500) {
     return `${fix} To the sender a 5xx means "try again", and it will for four hours.`;
@@ -89,7 +93,8 @@ function rejectionFix(status: number | undefined, fix: string): string {
 /** What to do about an answer that has nothing to do with the rule. */
 function commonFix(status: number | undefined): string | undefined {
   if (status === 404 || status === 405) return "Check the path of the URL, and that POST is routed there.";
-  if (status === 429) return "The receiver limits its rate. Run the audits where it does not.";
+  if (status === 429)
+    return "The receiver limits its rate. Run the audits against an instance without the limit.";
   if (status !== undefined && status >= 300 && status < 400) {
     return "Answer at this URL, or audit the one that it redirects to: the sender does not follow redirects.";
   }

@@ -30,7 +30,7 @@ export const foundations: readonly Audit[] = [
   {
     id: "rejects-made-up-signature",
     level: "MUST",
-    title: "Rejects a signature that somebody made up",
+    title: "Rejects a made-up signature",
     run: rejectsMadeUpSignature,
   },
 ];

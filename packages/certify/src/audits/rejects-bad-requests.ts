@@ -8,13 +8,13 @@ import type { Delivery, Probe } from "../probe/probe.ts";
 
 /** Requests that are correctly signed and not messages, and the statuses that tell senders why. */
 export const rejectsBadRequests: readonly Audit[] = [
-  audit("MUST", "rejects-invalid-json", "Rejects what is not JSON, correctly signed", {
+  audit("MUST", "rejects-invalid-json", "Rejects a correctly signed body that is not JSON", {
     deliveries: invalidJson,
     expectation: rejected,
     fix: { text: "Catch the parser's error and answer 400.", hint: "json" },
     needs: ACCEPTS_AUTHENTIC,
   }),
-  audit("SHOULD", "rejects-empty-body", "Rejects an empty body, correctly signed", {
+  audit("SHOULD", "rejects-empty-body", "Rejects a correctly signed empty body", {
     deliveries: ({ sign }) => [
       { what: "no body", body: "" },
       { what: "no body and the signature of {}", body: "", signature: sign("{}") },
@@ -23,7 +23,7 @@ export const rejectsBadRequests: readonly Audit[] = [
     fix: { text: "Answer 400 to a request without a body. Some parsers turn it into {} or undefined." },
     needs: ACCEPTS_AUTHENTIC,
   }),
-  audit("SHOULD", "rejects-invalid-utf8", "Rejects bytes that are not UTF-8, correctly signed", {
+  audit("SHOULD", "rejects-invalid-utf8", "Rejects a correctly signed body that is not UTF-8", {
     deliveries: () => [{ what: "a track message with the bytes ff fe in a string", body: invalidUtf8() }],
     expectation: rejected,
     fix: {
@@ -54,7 +54,7 @@ export const rejectsBadRequests: readonly Audit[] = [
     },
     needs: [...REJECTS_FORGED, "rejects-missing-signature"],
   }),
-  audit("SHOULD", "answers-400-to-invalid-json", "Answers 400 or 422 to what is not JSON, correctly signed", {
+  audit("SHOULD", "answers-400-to-invalid-json", "Answers 400 or 422 to a signed body that is not JSON", {
     deliveries: invalidJson,
     expectation: answeredWith(400, 422),
     fix: {
@@ -77,7 +77,7 @@ export const rejectsBadRequests: readonly Audit[] = [
     ],
     expectation: answeredWith(415),
     fix: {
-      text: "Answer 415 when Content-Encoding is anything you do not decode: the bytes are not what was signed.",
+      text: "Answer 415 when Content-Encoding is anything you do not decode: the bytes are not the signed ones.",
     },
     needs: ACCEPTS_AUTHENTIC,
   }),
@@ -102,7 +102,7 @@ function audit(
 function invalidJson(): Delivery[] {
   const text = freshText("track");
   return [
-    { what: "a track message that breaks off", body: text.slice(0, -1) },
+    { what: "a truncated track message", body: text.slice(0, -1) },
     { what: "a track message followed by other text", body: `${text}]` },
     { what: "text that is not JSON", body: "type=track" },
   ];

@@ -28,7 +28,7 @@ export const rejectsForgeries: readonly Audit[] = [
       hint: "secret",
     },
   }),
-  rejects("rejects-well-known-secrets", "Rejects what an empty or unset secret would have signed", {
+  rejects("rejects-well-known-secrets", "Rejects a message signed with an empty or unset secret", {
     besidesTheRightForm: true,
     deliveries: ({ secret }) =>
       ["", "undefined", "null", "None", "secret"]

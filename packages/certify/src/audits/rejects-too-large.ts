@@ -5,7 +5,7 @@ import { freshText } from "./messages.ts";
 import type { Delivery, Exchange, Probe } from "../probe/probe.ts";
 
 const LIMIT: Advice = {
-  text: "Reject by Content-Length before reading, count the bytes while reading, and stop at a limit such as 1 MiB. Where a web server in front reads the body before the receiver runs, it decides: set its limit.",
+  text: "Reject by Content-Length before reading, count the bytes while reading, and stop at a limit such as 1 MiB. If a web server in front reads the body before the receiver runs, set the limit of that server.",
   hint: "limit",
 };
 

@@ -56,12 +56,12 @@ export const survives: readonly Audit[] = [
     alone: true,
     level: "MUST",
     needs: ACCEPTS_AUTHENTIC,
-    title: "Answers after bodies that broke off",
+    title: "Answers after aborted bodies",
     run: async (probe) => {
       for (const ending of ["close", "reset", "close", "reset"] as const)
         await probe.send(abortedDelivery(ending));
-      const fix = "Handle the error and the end of a request that breaks off, and free what it holds.";
-      return stillAnswers(probe, "four bodies that broke off half-way", fix);
+      const fix = "Handle the error and the end of an aborted request, and free its memory.";
+      return stillAnswers(probe, "four bodies that were aborted half-way", fix);
     },
   },
   {
@@ -69,13 +69,13 @@ export const survives: readonly Audit[] = [
     alone: true,
     level: "MUST",
     needs: ACCEPTS_AUTHENTIC,
-    title: "Answers others while bodies arrive slowly",
+    title: "Answers other requests while bodies arrive slowly",
     run: survivesSlowBodies,
   },
 ];
 
 const PARALLEL: Advice = {
-  text: "Serve connections in parallel, and give up on a body that takes longer than some seconds.",
+  text: "Serve connections in parallel, and abort a body that takes longer than some seconds.",
   hint: "workers",
 };
 

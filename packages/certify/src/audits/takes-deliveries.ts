@@ -30,7 +30,7 @@ export const takesDeliveries: readonly Audit[] = [
         ],
         accepted,
         {
-          text: "Answer 2xx to what you have already processed: delivery is at least once, and after an error the sender retries.",
+          text: "Answer 2xx to a message that you have already processed: delivery is at least once, and after an error the sender retries.",
         },
       );
     },
@@ -100,9 +100,9 @@ export const aboutEveryAnswer: readonly Audit[] = [
         leak &&
         failure(
           leak,
-          "an answer without the digest that would have been right, and without the secret",
+          "an answer without the right digest, and without the secret",
           "Never include the expected signature, a stack trace or the configuration in a response: with them, anyone can forge.",
-          "an answer tells the digest that would have been right, or the secret",
+          "an answer contains the right digest, or the secret",
         )
       );
     },

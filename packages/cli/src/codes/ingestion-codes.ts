@@ -14,7 +14,7 @@ export const REJECTION_CODES: CodePages = {
     example: "countersign serve --to http://localhost:3000/webhooks",
   },
   not_an_object: {
-    cause: "The message is not a JSON object. Often it was written as JSON twice.",
+    cause: "The message is not a JSON object. Often it was serialised twice.",
     fix: REJECTION_FIXES.not_an_object,
     example: 'curl -d \'{"writeKey":"any","userId":"u1","event":"Hello"}\' http://127.0.0.1:4010/v1/track',
   },
@@ -65,7 +65,7 @@ export const REJECTION_CODES: CodePages = {
   },
   invalid_timestamp: {
     cause:
-      "The timestamp is not an ISO 8601 date-time. The time of arrival in its place would corrupt a historical import.",
+      "The timestamp is not an ISO 8601 date-time. Using the time of arrival instead would corrupt a historical import.",
     fix: REJECTION_FIXES.invalid_timestamp,
     example: '{"type":"track","userId":"u1","event":"Hello","timestamp":"2026-01-31T08:30:00.000Z"}',
   },
@@ -137,7 +137,7 @@ export const REQUEST_CODES: CodePages = {
   },
   unavailable: {
     cause: "The store failed, so that the messages could not be stored.",
-    fix: "Send the request again: what is already stored is recognised by its messageId. The server's log has the error.",
+    fix: "Send the request again: messages that are already stored are recognised by their messageId. The server's log has the error.",
     example: "curl http://127.0.0.1:4010/readyz",
   },
   store_full: {
@@ -156,7 +156,7 @@ export const REQUEST_CODES: CodePages = {
     example: 'curl -d \'{"writeKey":"any","userId":"u1","event":"Hello"}\' http://127.0.0.1:4010/v1/track',
   },
   method_not_allowed: {
-    cause: "The path does not take this method.",
+    cause: "The path does not accept this method.",
     fix: "Record calls with POST.",
     example:
       'curl -X POST -d \'{"writeKey":"any","userId":"u1","event":"Hello"}\' http://127.0.0.1:4010/v1/track',
@@ -178,7 +178,7 @@ export const REQUEST_CODES: CodePages = {
   },
   request_timeout: {
     cause: "The headers of the request did not arrive in time.",
-    fix: "Send the request again. Look for a proxy that holds requests back.",
+    fix: "Send the request again. Look for a proxy that delays requests.",
     example: "curl --max-time 30 ...",
   },
 };
@@ -214,7 +214,7 @@ export const CLIENT_CODES: CodePages = {
   "queue-full": {
     cause:
       "The queue was full, so `whenFull` dropped this message: calls are recorded faster than the service accepts them.",
-    fix: "Raise the limits of the queue, or wait for room.",
+    fix: "Raise the limits of the queue, or wait for space.",
     example: 'new Analytics(writeKey, { whenFull: "wait" });\nawait analytics.track(call).accepted;',
   },
   "retries-exhausted": {
@@ -239,11 +239,11 @@ export const CLIENT_CODES: CodePages = {
   },
   "before-send": {
     cause: "`beforeSend` returned null for this message.",
-    fix: "Nothing, if that is what it should do.",
+    fix: "Nothing, if this is intended.",
     example: "beforeSend: (message) => message",
   },
   "internal-error": {
-    cause: "Something that was passed to the client failed: transport, clock, ids, random or beforeSend.",
+    cause: "A part that was passed to the client failed: transport, clock, ids, random or beforeSend.",
     fix: "The outcome's `detail` names it. Correct it.",
     example: "console.warn(outcome.detail)",
   },

@@ -11,7 +11,7 @@ export const RECEIVER_CODES: CodePages = {
   ERR_MEDIA_TYPE: {
     cause:
       "The Content-Type is not application/json, or names a charset other than UTF-8. Another client posts here, or a proxy changes the header.",
-    fix: "Send application/json. If the service itself is answered this, look for a proxy that rewrites headers.",
+    fix: "Send application/json. If the service itself gets this answer, look for a proxy that rewrites headers.",
     example: "countersign send track --to http://localhost:3000/webhooks --secret dev",
   },
   ERR_CONTENT_ENCODING: {
@@ -22,7 +22,7 @@ export const RECEIVER_CODES: CodePages = {
   ERR_BODY_TOO_LARGE: {
     cause:
       "The body is larger than `maxBodyBytes`, 1 MiB by default. The service sends at most 32 KB a message.",
-    fix: "Raise `maxBodyBytes` if your messages are larger. Otherwise it is not the service that sends them.",
+    fix: "Raise `maxBodyBytes` if your messages are larger. Otherwise another client sends them.",
     example: "verifyWebhook({ secret, maxBodyBytes: 4 * 1024 * 1024 })",
   },
   ERR_BODY_FRAGMENTED: {
@@ -52,7 +52,7 @@ export const RECEIVER_CODES: CodePages = {
   ERR_SIGNATURE_MALFORMED: {
     cause:
       "The X-Signature header is not 40 hex digits, or was sent more than once. Often it has a prefix such as sha1=, or is base64.",
-    fix: "Sign with the hex HMAC-SHA1 of the body, and nothing before it.",
+    fix: "Send the HMAC-SHA1 of the body as 40 hex digits, without a prefix.",
     example:
       'import { sign } from "@countersign/core";\nrequest.headers["X-Signature"] = sign(body, secret);',
   },
@@ -202,8 +202,8 @@ export const WARNING_CODES: CodePages = {
   },
   COUNTERSIGN_NOT_PRIVATE: {
     cause:
-      "Others on this machine can read the folder of a store, or one of its files. It has personal data.",
-    fix: "Take their permission away.",
+      "Other users of this machine can read the folder of a store, or one of its files. They contain personal data.",
+    fix: "Remove their permissions.",
     example: "chmod 700 .countersign",
   },
 };

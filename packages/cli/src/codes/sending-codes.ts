@@ -9,13 +9,13 @@ export const CALL_CODES: CodePages = {
     example: 'sender.track({ userId: "u1", event: "Order Completed" })',
   },
   ERR_FIELD_INVALID: {
-    cause: "A field of the call has another type than it must have, or the call is not an object.",
+    cause: "A field of the call has the wrong type, or the call is not an object.",
     fix: "The error's `field` names it. Correct its value.",
     example: 'sender.track({ userId: String(user.id), event: "Order Completed" })',
   },
   ERR_FIELD_UNKNOWN: {
     cause: "The call has a field that its type does not have, often a misspelt one. Its data would be lost.",
-    fix: "Correct the name. What belongs to the event goes into `properties`, and what belongs to the user into `traits`.",
+    fix: "Correct the name. Data about the event goes into `properties`, data about the user into `traits`.",
     example: 'sender.track({ userId: "u1", event: "Order Completed", properties: { total: 41.5 } })',
   },
   ERR_NOT_SERIALIZABLE: {
@@ -58,7 +58,7 @@ export const SENDER_CODES: CodePages = {
   },
   ERR_SENDER_CLOSED: {
     cause: "The sender was closed before it accepted the call, or while you waited for the delivery.",
-    fix: "Close the sender after the last call. What is kept on disk is sent after the next start.",
+    fix: "Close the sender after the last call. Deliveries on disk are sent after the next start.",
     example: "await receipt.settled();\nawait sender.close();",
   },
 };
@@ -66,8 +66,9 @@ export const SENDER_CODES: CodePages = {
 /** `code` of the error of a failed `expect()` of a test sender. */
 export const EXPECTATION_CODES: CodePages = {
   ERR_EXPECTATION: {
-    cause: "What the test expects of a delivery did not happen. The message lists what happened instead.",
-    fix: "Read the message. With a virtual clock, advance it before you expect what happens later.",
+    cause:
+      "A delivery did not reach the state that the test expects. The message lists what happened instead.",
+    fix: "Read the message. With a virtual clock, advance it before you expect a later state.",
     example: 'await clock.advance("4h");\nawait sender.expect(receipt).delivered();',
   },
 };
@@ -85,7 +86,7 @@ export const STORE_CODES: CodePages = {
     example: "countersign serve --to http://localhost:3000/webhooks --data .countersign-2 --port 4011",
   },
   ERR_STORE_READ_ONLY: {
-    cause: "The file or its folder cannot be written.",
+    cause: "The file or its folder cannot be written to.",
     fix: "Check the permissions, and whether the disk is mounted read-only.",
     example: "touch .countersign/test && rm .countersign/test",
   },
@@ -110,7 +111,7 @@ export const STORE_CODES: CodePages = {
     example: "npm install @countersign/sender@latest",
   },
   ERR_STORE_FAILED: {
-    cause: "The store failed for another reason, such as a broken disk. The error's `cause` has it.",
+    cause: "The store failed for another reason, such as a broken disk. The error's `cause` says more.",
     fix: "Read the message and the cause.",
     example: "catch (error) { console.error(error.message, error.cause); }",
   },
@@ -120,8 +121,9 @@ export const STORE_CODES: CodePages = {
     example: "const sender = await createSender({ url, store });",
   },
   ERR_STORE_UNKNOWN: {
-    cause: "The connection to the store broke while it stored a call. Nobody can tell whether it is stored.",
-    fix: "Record the call again with the same messageId: where it was stored, it is then recognised as a repeat.",
+    cause:
+      "The connection to the store broke while it stored a call. It is not known whether the call is stored.",
+    fix: "Record the call again with the same messageId: if it was stored, it is recognised as a repeat.",
     example: 'sender.track({ messageId, userId: "u1", event: "Order Completed" })',
   },
   ERR_STORE_CHANGED: {
@@ -145,8 +147,8 @@ export const SERVER_CODES: CodePages = {
     example: "countersign serve --to http://localhost:3000/webhooks --host 127.0.0.1 --port 4010",
   },
   ERR_DATA_UNREADABLE: {
-    cause: "The data directory cannot be created or read, or one of its files is not what it should be.",
-    fix: "Check its permissions, move the file away that the message names, or use another directory.",
+    cause: "The data directory cannot be created or read, or one of its files has unexpected content.",
+    fix: "Check its permissions, move away the file that the message names, or use another directory.",
     example: "countersign serve --to http://localhost:3000/webhooks --data .countersign-2",
   },
   ERR_DATA_VERSION: {
@@ -155,7 +157,7 @@ export const SERVER_CODES: CodePages = {
     example: "npm install --save-dev countersign@latest",
   },
   ERR_RECORD_FILE: {
-    cause: "The file to record into cannot be written.",
+    cause: "The recording file cannot be written.",
     fix: "Give --record a file in a folder that this user may write to.",
     example: "countersign serve --to http://localhost:3000/webhooks --record traffic.jsonl",
   },
@@ -174,7 +176,7 @@ export const CERTIFY_CODES: CodePages = {
 /** `skipped` of a receipt: why an accepted call is not forwarded. */
 export const SKIP_CODES: CodePages = {
   integrations: {
-    cause: "The `integrations` of the call turn webhooks off, or everything.",
+    cause: "The `integrations` of the call turn off webhooks, or all destinations.",
     fix: SKIP_FIXES.integrations,
     example: "integrations: { All: false, Webhooks: true }",
   },

@@ -58,7 +58,7 @@ function print({ code, where, cause, fix, example }: FoundCode, terminal: Termin
 /** The explanation of a receiver's status is in one place, for all surfaces. */
 function pageOfStatus(status: number): FoundCode | undefined {
   if (status < 100 || status > 599) return undefined;
-  const where = "what a receiver answered: `status` of an attempt";
+  const where = "the answer of a receiver: `status` of an attempt";
   const example = "countersign send track --to http://localhost:3000/webhooks --secret dev";
   const outcome = status < 300 ? "success" : status < 500 ? "rejected" : "server_error";
   const advice = adviceFor({ endpoint: "", outcome, status, durationMs: 0 });

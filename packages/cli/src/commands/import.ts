@@ -20,11 +20,11 @@ export function importCommand(terminal: Terminal, exit: (code: number) => void):
   return new Command("import")
     .summary("import past calls into a server; continues where it was interrupted")
     .description(
-      "Sends the calls of a file to a server, which forwards them with their own times. The file has one JSON object on each line, with a type and a timestamp. Every line is checked before the first one is sent. FILE.progress remembers how far the import has come: the next run continues there. Exits 1 unless every call was accepted.",
+      "Sends the calls of a file to a server, which forwards them with their own times. The file has one JSON object on each line, with a type and a timestamp. Every line is checked before the first one is sent. FILE.progress stores the position of the import: the next run continues there. Exits 1 unless every call was accepted.",
     )
     .argument("<file>", "the calls, JSON lines")
     .addOption(
-      new Option("--server <url>", "the server that takes the calls, such as that of countersign serve")
+      new Option("--server <url>", "the server that accepts the calls, such as that of countersign serve")
         .argParser(urlArgument)
         .default("http://127.0.0.1:4010"),
     )
@@ -34,9 +34,9 @@ export function importCommand(terminal: Terminal, exit: (code: number) => void):
         .argParser(secretArgument)
         .default("any"),
     )
-    .option("--restart", "begin at the start of the file, whatever an earlier run has left")
+    .option("--restart", "start at the first line, even if an earlier run has stored a position")
     .addOption(headerOption())
-    .addOption(concurrencyOption("how many requests may be on their way at once (default: 4)"))
+    .addOption(concurrencyOption("how many requests may be in flight at once (default: 4)"))
     .option("--json", "print a JSON line for each rejected call, and the report as the last line")
     .addHelpText("after", examples("import"))
     .action(async (file: string, flags: ImportFlags) => {
@@ -51,7 +51,7 @@ async function run(file: string, flags: ImportFlags, terminal: Terminal): Promis
   const abort = new AbortController();
   void untilToldToStop().then((signal) => {
     terminal.complain(
-      `countersign: ${signal}: sending what was read, for at most 10 s. A second signal exits at once.`,
+      `countersign: ${signal}: sending the calls that were read, for at most 10 s. A second signal exits at once.`,
     );
     abort.abort();
   });

@@ -23,9 +23,9 @@ const DEFAULT_PORT = 4011;
 /** `countersign listen` */
 export function listenCommand(terminal: Terminal, exit: (code: number) => void): Command {
   return new Command("listen")
-    .summary("receive what the real service sends; verify, record and forward it")
+    .summary("receive messages of the real service; verify, record and forward them")
     .description(
-      "Receives webhooks of the real service on any path. Verifies and prints each, and records and forwards those whose signature is right. Answers 204, or what the receiver answers to a forwarded message. A request with a wrong signature is answered 401, and the cause is printed.",
+      "Receives webhooks of the real service on any path. Verifies and prints each, and records and forwards those whose signature is right. Answers 204, or with the receiver's answer to a forwarded message. A request with a wrong signature is answered 401, and the cause is printed.",
     )
     .addOption(
       new Option("--port <number>", "listen on this port; 0 means any free port")
@@ -33,7 +33,7 @@ export function listenCommand(terminal: Terminal, exit: (code: number) => void):
         .default(DEFAULT_PORT),
     )
     .addOption(
-      new Option("--host <address>", "listen on this address; 0.0.0.0 lets other machines in")
+      new Option("--host <address>", "listen on this address; 0.0.0.0 lets other machines connect")
         .env("COUNTERSIGN_HOST")
         .default("127.0.0.1"),
     )

@@ -39,7 +39,7 @@ export function replayCommand(terminal: Terminal, exit: (code: number) => void):
     .addOption(caOption())
     .addOption(
       concurrencyOption(
-        "how many messages may be on their way at once; more than 1 changes their order (default: 1)",
+        "how many messages may be in flight at once; more than 1 changes their order (default: 1)",
       ),
     )
     .option("--keep-headers", "also send recorded static headers, such as Authorization, to another receiver")

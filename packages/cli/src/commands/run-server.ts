@@ -49,7 +49,7 @@ function checkStoreFlags({ store, data, dataFromEnvironment, maxBytes, deliver }
     throw new UsageError("--data and --store are two places for deliveries. Give one of them.");
   }
   if (maxBytes !== undefined)
-    throw new UsageError("--max-bytes is for --data: the disk of --store is the database's.");
+    throw new UsageError("--max-bytes limits --data. With --store, the database manages its disk.");
 }
 
 /** Runs the server until it is asked to stop. Resolves to the exit code. */

@@ -27,8 +27,7 @@ export async function work(flags: WorkFlags, terminal: Terminal): Promise<number
   const sender = await createSender({ sources: "shared", store, blockPrivateNetworks });
   tell(sender, report);
   const sources = sender.settings.sources.map(({ name }) => name);
-  const what =
-    sources.length === 0 ? "no sources yet: a server brings them" : `sources ${sources.join(", ")}`;
+  const what = sources.length === 0 ? "no sources yet; a server adds them" : `sources ${sources.join(", ")}`;
   report("working", `Works on the store ${placeOf(url)}: ${what}`, { store: placeOf(url), sources });
   sender.on("storeError", ({ error }) => terminal.complain(`countersign: ${printable(messageOf(error))}`));
   const reason = await stop;

@@ -75,7 +75,7 @@ export function sendCommand(terminal: Terminal, exit: (code: number) => void): C
     .addOption(caOption())
     .addOption(
       concurrencyOption(
-        "with --file: how many messages may be on their way at once; more than 1 changes their order (default: 1)",
+        "with --file: how many messages may be in flight at once; more than 1 changes their order (default: 1)",
       ),
     )
     .option("--json", "print each delivery as JSON")

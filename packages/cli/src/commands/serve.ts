@@ -35,7 +35,7 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
     )
     .addOption(headerOption())
     .addOption(caOption())
-    .addOption(concurrencyOption("how many messages may be on their way at once (default: 20)"))
+    .addOption(concurrencyOption("how many messages may be in flight at once (default: 20)"))
     .option("--write-key <key>", "accept only this write key (default: any)")
     .option("--config <file>", "read this config file, instead of searching for one")
     .addOption(
@@ -52,7 +52,7 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
       "use TLS with a certificate made for this machine, and print the file to trust",
     )
     .addOption(
-      new Option("--token <token>", "require this token everywhere but under /v1")
+      new Option("--token <token>", "require this token everywhere except under /v1")
         .env("COUNTERSIGN_TOKEN")
         .argParser(secretArgument),
     )
@@ -80,11 +80,11 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
         .argParser(secondsArgument)
         .default(10_000, "10"),
     )
-    .addOption(new Option("--only <what>", "print a line only for what failed").choices(["failed"]))
+    .addOption(new Option("--only <what>", "print lines only for failures").choices(["failed"]))
     .addOption(
       new Option(
         "--quiet",
-        "print only where it listens, forgeries that were accepted, and the sums at the end",
+        "print only the address, accepted forgeries, and the totals at the end",
       ).conflicts(["only", "json"]),
     )
     .option("--json", "print JSON lines, in the shape of the events of the control API")

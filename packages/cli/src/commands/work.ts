@@ -8,9 +8,9 @@ import type { Terminal } from "../terminal/terminal.ts";
 /** `countersign work` */
 export function workCommand(terminal: Terminal, exit: (code: number) => void): Command {
   return new Command("work")
-    .summary("deliver what servers on the same store accept")
+    .summary("deliver the calls that servers on the same store accept")
     .description(
-      "Delivers what the servers on a store accept, and listens on no port. Run it on as many machines as you like: they divide the concurrency of each destination among them. Its settings are those of the store, and change with them.",
+      "Delivers the calls that the servers on a store accept, and listens on no port. Run it on as many machines as you like: they divide the concurrency of each destination among them. It follows the settings in the store.",
     )
     .addOption(storeOption("the PostgreSQL database that the servers use").makeOptionMandatory())
     .option(

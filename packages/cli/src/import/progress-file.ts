@@ -57,7 +57,7 @@ export async function openProgress(file: string, server: string, restart: boolea
         await renameOver(`${name}.new`, name);
       } catch (error) {
         throw new UsageError(
-          `Cannot write ${name}, which remembers how far the import has come: ${messageOf(error)}. Make its folder writable, or copy the file to another one.`,
+          `Cannot write ${name}, which stores the position of the import: ${messageOf(error)}. Make its folder writable, or copy the file to another one.`,
         );
       }
     },
@@ -93,7 +93,7 @@ async function readStored(name: string): Promise<Stored | undefined> {
     // Told below.
   }
   throw new UsageError(
-    `${name} is damaged, so that nobody can tell how far the import has come. Pass --restart to import everything again: within 24 hours, the server recognises what it has.`,
+    `${name} is damaged, so the position of the import is not known. Pass --restart to import everything again: within 24 hours, the server recognises calls that it already has.`,
   );
 }
 
@@ -101,12 +101,12 @@ async function assertSame(file: string, server: string, { progress, fingerprint 
   const restart = "Pass --restart to import everything again.";
   if (progress.server !== server) {
     throw new UsageError(
-      `The import of ${file} was begun to ${progress.server}, not to ${server}. Pass that server, or ${restart.charAt(0).toLowerCase()}${restart.slice(1)}`,
+      `The import of ${file} was started with the server ${progress.server}, not ${server}. Pass that server, or ${restart.charAt(0).toLowerCase()}${restart.slice(1)}`,
     );
   }
   const { bytes, sha256 } = await fingerprintOf(file, fingerprint.bytes);
   if (sha256 === fingerprint.sha256 && bytes === fingerprint.bytes) return;
-  throw new UsageError(`${file} has changed since its import was begun. ${restart}`);
+  throw new UsageError(`${file} has changed since its import was started. ${restart}`);
 }
 
 async function fingerprintOf(file: string, most: number): Promise<Fingerprint> {

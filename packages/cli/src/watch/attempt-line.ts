@@ -71,7 +71,7 @@ function resultPart(attempt: AttemptEventJson, context: LineContext): Part {
   const { durationMs, fault = "", status } = attempt;
   const { kind, text } = verdictOf(attempt, context);
   if (kind === "refused_forgery")
-    return { text: `refused   ${fault}: ${text}`, shortest: `refused   ${fault}: ${status}`, tone: "good" };
+    return { text: `rejected  ${fault}: ${text}`, shortest: `rejected  ${fault}: ${status}`, tone: "good" };
   if (kind === "accepted_forgery") {
     const alarm = `${text}  ${fault}: ${answerText(attempt)}`;
     return { text: `${alarm} in ${durationText(durationMs)}`, short: alarm, tone: "alarm" };
@@ -104,7 +104,7 @@ export function nextParts(next: Next, round: number): readonly Part[] {
     case "failed":
       return [{ gap: 2, text: "failed, not retried", short: "failed", tone: "bad" }];
     case "expired":
-      return [{ gap: 2, text: "expired, no endpoint took it in time", short: "expired", tone: "bad" }];
+      return [{ gap: 2, text: "expired, no endpoint accepted it in time", short: "expired", tone: "bad" }];
     default:
       return [{ gap: 2, text: "delivered by another endpoint", short: "", tone: "dim" }];
   }

@@ -87,7 +87,7 @@ async function openInBrowser({ terminal, pageUrl }: KeysOptions): Promise<void> 
 async function resend({ server, terminal, takeLastFailed }: KeysOptions): Promise<void> {
   const id = takeLastFailed();
   if (id === undefined) {
-    terminal.print(terminal.colors.yellow("No delivery has failed that was not resent already."));
+    terminal.print(terminal.colors.yellow("There is no failed delivery left to resend."));
     return;
   }
   complainOf(terminal, await server.control("POST", `/deliveries/${encodeURIComponent(id)}/resend`));

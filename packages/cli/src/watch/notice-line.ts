@@ -50,7 +50,7 @@ export function noticeOf(event: LiveEvent): Notice | undefined {
         "notices",
         "recovered",
         "good",
-        `${event.endpoint}: it took a message after ${event.failures} failed attempts`,
+        `${event.endpoint}: it accepted a message after ${event.failures} failed attempts`,
       );
     case "store_error":
       return notice("errors", "error", "bad", event.message);

@@ -118,7 +118,7 @@ export class Reporter {
     const context = this.#options.contextOf(delivery.destination);
     const { kind } = verdictOf(attempt, context);
     const failed = isFailure({ id: "", at, event: "attempt", delivery, attempt }, context);
-    const counted = kind === "refused_forgery" ? "forgeries refused" : failed ? "failed" : "delivered";
+    const counted = kind === "refused_forgery" ? "forgeries rejected" : failed ? "failed" : "delivered";
     if (kind !== "accepted_forgery" && !this.#shows(failed, counted)) return;
     // A refused forgery is not retried, as it should be.
     const shown = kind === "refused_forgery" && next?.kind === "failed" ? undefined : next;

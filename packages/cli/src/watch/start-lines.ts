@@ -82,7 +82,7 @@ function tryIt(url: string, [first]: readonly SourceSettings[], anyKey: boolean)
 function timeLines({ clock }: ServerOptions, keys: boolean): readonly string[] {
   if (clock === undefined || !("advance" in clock)) return [];
   const how = keys ? "a + Enter, or POST /api/clock" : "POST /api/clock";
-  return [`Time        is virtual and stands still; retries wait until you advance it: ${how}`];
+  return [`Time        is virtual; retries wait until you advance it: ${how}`];
 }
 
 function routes(source: SourceSettings): readonly string[] {

@@ -99,7 +99,7 @@ export class SumsOfEvents {
  */
 export function sumsLine(sums: ServeSums, waiting: number, kept: string | undefined): string {
   const { accepted, delivered, failed, expired, forgeriesRefused } = sums;
-  const forgeries = `${forgeriesRefused === 1 ? "forgery" : "forgeries"} refused`;
+  const forgeries = `${forgeriesRefused === 1 ? "forgery" : "forgeries"} rejected`;
   const counts = [
     `${accepted} accepted`,
     `${delivered} delivered`,

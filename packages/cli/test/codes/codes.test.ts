@@ -147,7 +147,7 @@ describe("countersign explain", () => {
 
   it("explains the status of a receiver in the words of the terminal", async () => {
     const { stdout, code } = await runCommand(["explain", "404"]);
-    expect([code, stdout]).toEqual([0, expect.stringContaining("Nothing handles this path.")]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining("No route handles this path.")]);
   });
 
   it("says what was probably meant, and exits 2", async () => {

@@ -358,10 +358,10 @@ describe("send", () => {
       401,
       "The receiver did not accept the signature. Compare its secret with the one that signs here: a space, a quote or a line break makes them differ.",
     ],
-    [404, "Nothing handles this path. Correct the path of the URL, or mount the receiver there."],
+    [404, "No route handles this path. Correct the path of the URL, or mount the receiver there."],
     [
       422,
-      "The signature was accepted, but the receiver refuses a field of the message. Its answer says which.",
+      "The signature was accepted, but the receiver rejects a field of the message. Its answer says which.",
     ],
     [500, "The receiver's handler failed. Its log says why."],
   ])("to a receiver that answers %i", async (status, advice) => {

@@ -140,14 +140,14 @@ describe("--concurrency", () => {
   it.each([
     ["replay", () => ["replay", recording(6)]],
     ["send", () => ["send", "--secret", SECRET, "--file", calls(6)]],
-  ])("is how many messages %s has on their way at once", async (_name, args) => {
+  ])("is how many messages %s has in flight at once", async (_name, args) => {
     // Answers only when three are there: with fewer at once, each would time out.
     const receiver = await startTlsReceiver(TOKEN, 3);
     const { code } = await runCommand([...args(), "--to", receiver.url, ...REACH, "--concurrency", "3"]);
     expect([code, receiver.headers.length, receiver.mostAtOnce()]).toEqual([0, 6, 3]);
   });
 
-  it("is how many messages serve has on their way at once", async () => {
+  it("is how many messages serve has in flight at once", async () => {
     const receiver = await startTlsReceiver(TOKEN, 2);
     const server = await startServe([
       "--to",
@@ -189,7 +189,7 @@ describe("an option that is wrong is told before anything is sent, without the v
     [
       "a name that is not legal",
       ["--header", "X(Team): canary"],
-      "--header X(Team) is not a legal header name.",
+      "--header X(Team) is not a valid header name.",
     ],
     [
       "a file that is not there",

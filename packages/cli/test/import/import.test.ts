@@ -141,7 +141,7 @@ describe("countersign import", () => {
     expect(report.stopped).toMatch(/ECONNREFUSED/);
     server.answers = Infinity;
     await expect(importFile({ file, server: server.url, writeKey: "any" })).rejects.toThrow(
-      `was begun to ${down}, not to ${server.url}. Pass that server, or pass --restart to import everything again.`,
+      `was started with the server ${down}, not ${server.url}. Pass that server, or pass --restart to import everything again.`,
     );
     const again = await importFile({ file, server: server.url, writeKey: "any", restart: true });
     expect(again).toMatchObject({ delivered: 10, done: true });
@@ -237,13 +237,11 @@ describe("countersign import sends nothing", () => {
     const changed = await runCommand(["import", file, "--server", service.url]);
     expect([changed.code, changed.stderr]).toEqual([
       2,
-      `countersign: ${file} has changed since its import was begun. Pass --restart to import everything again.\n`,
+      `countersign: ${file} has changed since its import was started. Pass --restart to import everything again.\n`,
     ]);
     writeFileSync(`${file}.progress`, "{");
     const damaged = await runCommand(["import", file, "--server", service.url]);
-    expect(damaged.stderr).toContain(
-      ".progress is damaged, so that nobody can tell how far the import has come.",
-    );
+    expect(damaged.stderr).toContain(".progress is damaged, so the position of the import is not known.");
     expect([damaged.code, service.batches.flat()]).toEqual([2, expect.objectContaining({ length: 3 })]);
   });
 
@@ -253,7 +251,7 @@ describe("countersign import sends nothing", () => {
     mkdirSync(`${file}.progress`);
     const { code, stderr } = await runCommand(["import", file, "--server", service.url]);
     expect(stderr).toMatch(
-      /^countersign: Cannot write .*\.progress, which remembers .*\. Make its folder writable,/,
+      /^countersign: Cannot write .*\.progress, which stores .*\. Make its folder writable,/,
     );
     expect(code).toBe(2);
   });

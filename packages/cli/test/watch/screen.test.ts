@@ -142,7 +142,7 @@ describe.skipIf(!hasPseudoTerminals)("what a pseudo-terminal shows", () => {
       expect(denied).toHaveLength(2);
       expect(textOf(screen).match(/→ The receiver did not accept the signature\./g)).toHaveLength(1);
       expect(textOf(screen).match(/"The X-Signature header does not match the body\."/g)).toHaveLength(2);
-      expect(textOf(screen)).toMatch(/→ Nothing handles this path\./);
+      expect(textOf(screen)).toMatch(/→ No route handles this path\./);
       expect(textOf(screen).replaceAll(/\s+/g, " ")).toContain("Use /elsewhere as the URL.");
     });
 
@@ -168,7 +168,7 @@ describe.skipIf(!hasPseudoTerminals)("what a pseudo-terminal shows", () => {
     });
 
     it("a refused forgery in green, as it should be", () => {
-      expect(lineOf(screen, "Fake")).toContain(toned(green, "refused   bad_signature: 401, as it should be"));
+      expect(lineOf(screen, "Fake")).toContain(toned(green, "rejected  bad_signature: 401, as it should be"));
       expect(lineOf(screen, "Fake")).not.toContain(red);
       expect(textOf(screen)).not.toMatch(/as it should be {2}/);
     });
@@ -186,11 +186,12 @@ describe.skipIf(!hasPseudoTerminals)("what a pseudo-terminal shows", () => {
 
     it("the sums at the end, with what is gone because nothing was kept", () => {
       expect(textOf(screen)).toMatch(
-        /\n12 accepted, \d delivered, \d failed, 1 forgery refused, \d waiting \(gone: no\s--data\)\n/,
+        /\n12 accepted, \d delivered, \d failed, 1 forgery rejected, \d waiting \(gone: no\s--data\)\n/,
       );
       const [, ...numbers] =
-        /(\d+) accepted, (\d) delivered, (\d) failed, 1 forgery refused, (\d) waiting/.exec(textOf(screen)) ??
-        [];
+        /(\d+) accepted, (\d) delivered, (\d) failed, 1 forgery rejected, (\d) waiting/.exec(
+          textOf(screen),
+        ) ?? [];
       const [accepted = 0, delivered = 0, failed = 0, waiting = 0] = numbers.map(Number);
       expect(delivered + failed + 1 + waiting).toBe(accepted);
     });

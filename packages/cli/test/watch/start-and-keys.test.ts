@@ -59,7 +59,7 @@ describe("the start", () => {
   it("says that time is virtual, because nothing is retried until it is advanced", async () => {
     const receiver = await receiverOf();
     const server = await startServe(["--to", receiver.url, "--virtual-clock"]);
-    await server.printed(/^Time        is virtual and stands still; .*: POST \/api\/clock$/m);
+    await server.printed(/^Time        is virtual; .*: POST \/api\/clock$/m);
     const usual = await startServe(["--to", receiver.url]);
     await usual.printed(/Try it/);
     expect(usual.stdout()).not.toContain("virtual");
@@ -280,10 +280,10 @@ describe.skipIf(!hasPseudoTerminals)("the keys", () => {
     command.type("f\n");
     await command.printed(/fault {5}bad_signature: injected into the next attempt/);
     await track(url, "Fake");
-    await command.printed(/"Fake" u-1004 {2}refused {3}bad_signature: 401, as it should be/);
+    await command.printed(/"Fake" u-1004 {2}rejected {2}bad_signature: 401, as it should be/);
     command.type("r\n");
     // A forgery that was refused has not failed.
-    await command.printed(/^No delivery has failed/m);
+    await command.printed(/^There is no failed delivery/m);
     await track(url, "Missing");
     await command.printed(/"Missing" u-1004 {2}404/);
     command.type("r\n");
@@ -296,7 +296,7 @@ describe.skipIf(!hasPseudoTerminals)("the keys", () => {
 
   it("a advances a virtual clock to the next attempt, or by a time; on a real one it says how to get one", async () => {
     const { command, receiver, url } = await session("--virtual-clock");
-    await command.printed(/Time {8}is virtual and stands still; .*: a \+ Enter, or POST \/api\/clock/);
+    await command.printed(/Time {8}is virtual; .*: a \+ Enter, or POST \/api\/clock/);
     await track(url, "Boom");
     await command.printed(/again in .*2nd try/);
     expect(receiver.events).toHaveLength(1);
@@ -306,7 +306,7 @@ describe.skipIf(!hasPseudoTerminals)("the keys", () => {
     command.type("a 4h\n");
     await command.printed(/clock {5}advanced by 4 h/);
     await command.printed(/again in .*4th try/);
-    await command.printed(/expired, no endpoint took it in time/);
+    await command.printed(/expired, no endpoint accepted it in time/);
     expect(receiver.events.length).toBeGreaterThan(20);
     const usual = await session();
     usual.command.type("a\n");

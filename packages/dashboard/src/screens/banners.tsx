@@ -7,7 +7,7 @@ const STORE_WORDS = {
   up: "",
   down: "The store does not answer. Calls are refused until it does.",
   full: "The store is full. Calls are refused until deliveries end, or you raise --max-bytes.",
-  unsafe: "The store may lose what it accepts.",
+  unsafe: "The store may lose accepted calls.",
 } as const;
 
 /** What has to be seen on every screen: a receiver that accepts forgeries, and a store in trouble. */
@@ -44,7 +44,9 @@ export function Banners(): JSX.Element {
           <Sign tone="warn" />
           <p>
             <strong>This server only accepts</strong>
-            <span>It was started without delivering: another process has to deliver what it stores.</span>
+            <span>
+              It was started without delivering: another process must deliver the calls that it stores.
+            </span>
           </p>
         </div>
       )}
@@ -54,5 +56,5 @@ export function Banners(): JSX.Element {
 
 function faultWords(fault: string): string {
   if (fault === "missing_signature") return "no signature";
-  return fault === "stale_secret" ? "the signature of a secret that is out of use" : "a wrong signature";
+  return fault === "stale_secret" ? "the signature of a retired secret" : "a wrong signature";
 }

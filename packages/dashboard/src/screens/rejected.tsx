@@ -26,7 +26,7 @@ export function Rejected(): JSX.Element {
   return (
     <div class="screen">
       <h2>Rejected and skipped</h2>
-      <p class="lead">What arrived and went nowhere, the newest first.</p>
+      <p class="lead">Calls that were rejected or sent to no destination, newest first.</p>
       <Failure text={error} />
       <Card title="Rejected" about={rejections.length}>
         {rejections.length === 0 && <p class="note">None: every call that arrived was accepted.</p>}
@@ -83,7 +83,7 @@ interface EntryProps {
   readonly detail: string;
   readonly about: string;
   readonly fix?: string;
-  /** The call as it came. */
+  /** The call as received. */
   readonly children?: string;
 }
 
@@ -100,8 +100,8 @@ function Entry({ at, reason, detail, about, fix, children }: EntryProps): JSX.El
       {fix !== undefined && <p class="fix">{fix}</p>}
       {children !== undefined && (
         <details>
-          <summary>The call as it came</summary>
-          <JsonView text={children} label="The call as it came" />
+          <summary>The call as received</summary>
+          <JsonView text={children} label="The call as received" />
         </details>
       )}
     </li>

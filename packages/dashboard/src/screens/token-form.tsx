@@ -20,7 +20,7 @@ export function TokenForm(): JSX.Element {
     <main class="token-screen">
       <form class="card" onSubmit={submit}>
         <h1>Countersign</h1>
-        <p>This server asks for a token: the one after --token, where it was started.</p>
+        <p>This server requires a token: the value of --token with which it was started.</p>
         <label>
           Token
           <input

@@ -48,7 +48,7 @@ export function stateVerdict(state: State, last: Facts | undefined, signed: bool
   const kind = verdictKindOf(last, { signed });
   if (kind === "accepted_forgery") return { tone: "loud", word: "forgery accepted" };
   if (kind === "accepted_fragment") return { tone: "loud", word: "accepted half" };
-  if (kind === "refused_forgery" && state === "failed") return { tone: "good", word: "forgery refused" };
+  if (kind === "refused_forgery" && state === "failed") return { tone: "good", word: "forgery rejected" };
   return state === "pending" ? { tone: "warn", word: "retrying" } : STATES[state];
 }
 
@@ -63,7 +63,7 @@ export function attemptVerdict(attempt: Facts, signed: boolean): Verdict {
 function wordOf(kind: VerdictKind, answer: string): string {
   if (kind === "accepted_forgery") return `${answer}: ACCEPTED A FORGERY`;
   if (kind === "accepted_fragment") return `${answer}: ACCEPTED HALF A MESSAGE`;
-  return kind === "refused_forgery" ? `refused: ${answer}, as it should be` : answer;
+  return kind === "refused_forgery" ? `rejected: ${answer}, as it should be` : answer;
 }
 
 /** What a resend has shown, compared with the delivery that it repeats. */

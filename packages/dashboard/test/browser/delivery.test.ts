@@ -83,7 +83,7 @@ describe.skipIf(missing)(`one delivery${why}`, () => {
     await page.keyboard.press("e");
     await page.getByLabel("Fault").selectOption("bad_signature");
     await page.getByRole("button", { name: "Resend", exact: true }).click();
-    await page.getByRole("row").filter({ hasText: "forgery refused" }).waitFor();
+    await page.getByRole("row").filter({ hasText: "forgery rejected" }).waitFor();
   });
 
   it("shows its body as lines, exactly, and byte by byte, and is copied as curl and as a test", async () => {

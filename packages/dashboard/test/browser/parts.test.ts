@@ -68,7 +68,7 @@ const PARTS: readonly Part[] = [
       await press(link(page, "See the resent one"), page.locator(".detail h2"));
       await page.getByText("Waits for its 2nd try").waitFor();
       receiver.mode = "verifies";
-      await press(button(page, "Try now"), page.getByRole("group", { name: "What to do with it" }));
+      await press(button(page, "Try now"), page.getByRole("group", { name: "Actions for the delivery" }));
       await detail.getByText("The receiver answered 204 at the 2nd try").waitFor();
       await page.getByText("fixed", { exact: true }).waitFor();
       await press(button(page, /^Edit and resend/), page.getByRole("textbox", { name: "Body", exact: true }));
@@ -167,7 +167,7 @@ const PARTS: readonly Part[] = [
       await press(button(page, "Wrong signature"));
       await page.getByText("1 more").waitFor();
       await track("Forged");
-      await page.getByText("refused: 401, as it should be").waitFor();
+      await page.getByText("rejected: 401, as it should be").waitFor();
       receiver.mode = "gullible";
       await press(button(page, "No signature"));
       await page.getByText("1 more").waitFor();
@@ -215,7 +215,7 @@ const PARTS: readonly Part[] = [
       const body = JSON.stringify({ writeKey: "any", userId: "u1", properties: { plan: "gold" } });
       await fetch(`${server.url}/v1/track`, { method: "POST", body });
       await page.getByText("Pass the name of the event.").waitFor();
-      await press(page.locator("summary").filter({ hasText: "The call as it came" }));
+      await press(page.locator("summary").filter({ hasText: "The call as received" }));
       await page.getByText('"gold"').waitFor();
       await expectFocus(page.locator("summary").first());
       receiver.mode = "missing";
@@ -232,9 +232,7 @@ const PARTS: readonly Part[] = [
     async use(hand, { receiver }) {
       const { page, press } = hand;
       await press(link(page, "Certify"), main(page));
-      const audit = page
-        .getByRole("listitem")
-        .filter({ hasText: "Rejects a signature that somebody made up" });
+      const audit = page.getByRole("listitem").filter({ hasText: "Rejects a made-up signature" });
       receiver.mode = "gullible";
       await press(button(page, "Certify"), button(page, /^(Certify|Stop)$/));
       await page.getByText("not certified").waitFor({ timeout: 60_000 });

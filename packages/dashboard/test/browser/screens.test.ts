@@ -74,8 +74,8 @@ describe.skipIf(missing)(`faults and time${why}`, () => {
     await page.getByRole("button", { name: "Wrong signature" }).click();
     await page.getByText("1 more").waitFor();
     await track("Forged");
-    const shown = page.getByRole("region", { name: "What they have shown" });
-    await shown.getByText("refused: 401, as it should be").waitFor();
+    const shown = page.getByRole("region", { name: "Results of the last faults" });
+    await shown.getByText("rejected: 401, as it should be").waitFor();
     expect(await page.getByText("Accepted a forgery").count()).toBe(0);
     receiver.mode = "gullible";
     await page.getByRole("button", { name: "No signature" }).focus();
@@ -215,7 +215,7 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
       });
     await post({ properties: { evil } });
     await page.getByText("Pass the name of the event.").waitFor();
-    await page.getByText("The call as it came").click();
+    await page.getByText("The call as received").click();
     await page.getByText("onerror").waitFor();
     await post({ event: "Off", integrations: { All: false } });
     await page

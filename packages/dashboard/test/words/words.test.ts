@@ -23,7 +23,7 @@ describe("verdicts", () => {
   it("make a forgery that was refused green, though the delivery has failed", () => {
     const refused = { ...FORGED, outcome: "rejected", answer: "401", status: 401 } as const;
     expect(stateVerdict("failed", refused, true).tone).toBe("good");
-    expect(attemptVerdict(refused, true).word).toBe("refused: 401, as it should be");
+    expect(attemptVerdict(refused, true).word).toBe("rejected: 401, as it should be");
   });
 
   it("blame no receiver for a forgery where there is no secret", () => {

@@ -71,7 +71,7 @@ export class Intake {
 function partlyStored(cause: unknown): StoreError {
   return new StoreError(
     "ERR_STORE_UNKNOWN",
-    "Of calls of several sources, some were stored and some were not. Repeat all with the same ids, which stores the rest.",
+    "Calls of some sources were stored, and those of others were not. Repeat all with the same ids: this stores the rest.",
     cause,
   );
 }

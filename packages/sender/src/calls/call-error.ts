@@ -6,7 +6,7 @@ import { ValidationError, type CallRule } from "@countersign/protocol";
  * | `ERR_FIELD_MISSING` | a required field is absent, null or empty |
  * | `ERR_FIELD_INVALID` | a field has the wrong kind, or the call is not an object |
  * | `ERR_FIELD_UNKNOWN` | a field that this type of call does not have; its data would be lost |
- * | `ERR_NOT_SERIALIZABLE` | a value that JSON cannot carry, such as a BigInt, or more than 500 levels |
+ * | `ERR_NOT_SERIALIZABLE` | a value that JSON cannot represent, such as a BigInt, or more than 500 levels |
  * | `ERR_CALL_TOO_LARGE` | more than 32 KiB (spec 8) |
  * | `ERR_NAME_TAKEN` | an audience or computed trait whose snake_case name belongs to another one |
  * | `ERR_UNKNOWN_SOURCE` | no source has this name or write key, or there are several and none was named |
@@ -20,7 +20,7 @@ export type CallErrorCode =
   | "ERR_NAME_TAKEN"
   | "ERR_UNKNOWN_SOURCE";
 
-/** A call that is not valid. Nothing of it was accepted. */
+/** A call that is not valid. No part of it was accepted. */
 export class CallError extends TypeError {
   override readonly name = "CallError";
   /** Stable, for programs. */

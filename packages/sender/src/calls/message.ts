@@ -22,7 +22,7 @@ export interface BuiltMessage {
   readonly body: Uint8Array;
 }
 
-/** How a call came to its sender. Times are ISO 8601. */
+/** How a call reached its sender. Times are ISO 8601. */
 export interface CallOrigin {
   /** When the server received it. Default: when the sender accepted it. */
   readonly receivedAt?: string | undefined;

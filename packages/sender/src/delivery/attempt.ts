@@ -26,28 +26,29 @@ export interface Attempt {
   readonly outcome: AttemptOutcome;
   /** The response's status, when there was a response. */
   readonly status?: number | undefined;
-  /** A stable code when there was none, such as `ECONNREFUSED`. */
+  /** A stable code when there was no response, such as `ECONNREFUSED`. */
   readonly code?: string | undefined;
   /** What happened, for a person to read. */
   readonly message?: string | undefined;
-  /** The response's body as text, its first 16 KiB at most; empty when there was none. */
+  /** The response's body as text, its first 16 KiB at most; empty when there was no response. */
   readonly response: string;
   /** Name of the fault that was injected into it (`@countersign/sender/faults`). */
   readonly fault?: string | undefined;
   /**
-   * The headers as they were sent, without those that frame the body, 8 KiB of them at most. The signature is the one that
-   * was sent: a forged one where a fault forged it. The values of the endpoint's own headers are `(hidden)`. Absent when
-   * no request was sent, or an earlier version made the attempt.
+   * The headers as they were sent, without those that frame the body, 8 KiB of them at most. The signature is the one that was
+   * sent: a forged one if a fault forged it. The values of the endpoint's own headers are `(hidden)`. Absent when no request
+   * was sent, or an earlier version made the attempt.
    */
   readonly requestHeaders?: Readonly<Record<string, string>> | undefined;
   /**
-   * The headers of the response by name in lower case, 8 KiB of them at most; several of one name are joined by `, `. What
-   * an endpoint sends back of its destination's credentials is `(hidden)`, as in {@link response}.
+   * The headers of the response by name in lower case, 8 KiB of them at most; several of one name are joined
+   * by `, `. Credentials of the destination that an endpoint sends back are `(hidden)`, as in {@link
+   * response}.
    */
   readonly responseHeaders?: Readonly<Record<string, string>> | undefined;
   /** The response's body was longer than 16 KiB: {@link response} has its beginning. */
   readonly cut?: true | undefined;
 }
 
-/** An attempt without what was sent and received. */
+/** An attempt without the data that was sent and received. */
 export type AttemptSummary = Omit<Attempt, "response" | "cut" | "requestHeaders" | "responseHeaders">;

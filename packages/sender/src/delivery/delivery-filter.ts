@@ -6,7 +6,7 @@ import { isAfterCursor, parseCursor } from "./cursor.ts";
 /** One value, or several of which any may match. */
 export type OneOrMore<T> = T | readonly T[];
 
-/** Which deliveries are meant. Every field given must match; of a list, any item. */
+/** Selects deliveries. Every given field must match; of a list, any item. */
 export interface DeliveryFilter {
   readonly state?: OneOrMore<DeliveryState> | undefined;
   readonly source?: OneOrMore<string> | undefined;

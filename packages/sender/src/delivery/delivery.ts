@@ -2,14 +2,14 @@ import type { MessageType } from "@countersign/core";
 import type { Attempt, AttemptSummary } from "./attempt.ts";
 
 /**
- * Where a delivery stands.
+ * The state of a delivery.
  *
  * | state | meaning |
  * |---|---|
  * | `pending` | waiting for its next round, or in it |
  * | `delivered` | one endpoint answered 2xx |
- * | `failed` | every endpoint rejected it for good |
- * | `expired` | no endpoint took it within the retry window of four hours |
+ * | `failed` | every endpoint rejected it |
+ * | `expired` | no endpoint accepted it within the retry window of four hours |
  */
 export type DeliveryState = "pending" | "delivered" | "failed" | "expired";
 
@@ -27,11 +27,11 @@ export interface DeliveryInfo {
   readonly messageId: string;
   /** `type` of the message. */
   readonly type: MessageType;
-  /** Name of the source that the call came in by. */
+  /** Name of the source of the call. */
   readonly source: string;
   /** `<source>/<destination>`. */
   readonly destination: string;
-  /** Whom the message is about: its `userId`, else its `anonymousId`. */
+  /** The user of the message: its `userId`, else its `anonymousId`. */
   readonly identity: string;
   /** The event's name, of a track message. */
   readonly event?: string | undefined;
@@ -39,9 +39,9 @@ export interface DeliveryInfo {
   readonly acceptedAt: number;
 }
 
-/** A delivery as it stands, with every attempt so far. */
+/** A delivery with its state and every attempt so far. */
 export interface Delivery extends DeliveryInfo {
-  /** Where it stands. */
+  /** Its state. */
   readonly state: DeliveryState;
   /** When the next round is due, while it is pending. */
   readonly dueAt?: number | undefined;
@@ -55,9 +55,9 @@ export interface Delivery extends DeliveryInfo {
   readonly resendOf?: string | undefined;
 }
 
-/** A delivery in a list: how it stands, and its last attempt, without the bytes that were sent and received. */
+/** A delivery in a list: its state and its last attempt, without the bytes that were sent and received. */
 export interface DeliverySummary extends DeliveryInfo {
-  /** Where it stands. */
+  /** Its state. */
   readonly state: DeliveryState;
   /** When the next round is due, while it is pending. */
   readonly dueAt?: number | undefined;
@@ -71,15 +71,15 @@ export interface DeliverySummary extends DeliveryInfo {
   readonly resendOf?: string | undefined;
 }
 
-/** What is known of one endpoint of a delivery that is still pending. */
+/** The progress of one endpoint of a delivery that is still pending. */
 export interface EndpointProgress {
-  /** It rejected the message for good. */
+  /** It rejected the message. */
   readonly rejected?: true | undefined;
   /** It asked not to be called before this time (Retry-After), in milliseconds since 1970. */
   readonly notBefore?: number | undefined;
 }
 
-/** What is known of each endpoint, by URL. */
+/** The progress of each endpoint, by URL. */
 export type DeliveryProgress = Readonly<Record<string, EndpointProgress>>;
 
 /** A delivery whose next round is due. */
@@ -93,7 +93,7 @@ export interface DueDelivery {
   readonly body: Uint8Array;
 }
 
-/** The engine's answer to a due delivery: it has ended, or it is due again at a time. */
+/** The engine's answer to a due delivery: it has ended, or it is due again at a given time. */
 export type Settlement =
   | { readonly state: EndState; readonly endedAt: number; readonly attempts: readonly Attempt[] }
   | {

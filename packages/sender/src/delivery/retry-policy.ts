@@ -23,7 +23,7 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
   lastRetryMarginMs: 5_000,
 };
 
-/** What the decision depends on. */
+/** The input of the decision. */
 export interface RetryInput {
   /** Rounds that have ended, this one included: at least 1. */
   readonly rounds: number;

@@ -12,17 +12,17 @@ export interface RoundAttempt {
   readonly notBefore?: number | undefined;
 }
 
-/** Where the random number that spreads a retry comes from. */
+/** The source of the random number that spreads retries. */
 interface SpreadSource {
   fork(label: string): { fraction(): number };
 }
 
-/** What a round came to. */
+/** The result of a round. */
 export interface Round {
   readonly due: DueDelivery;
-  /** The destination's endpoints, as its settings are now. */
+  /** The destination's endpoints, by its current settings. */
   readonly endpoints: readonly { readonly url: string }[];
-  /** What was tried in it. */
+  /** The attempts of the round. */
   readonly tried: readonly RoundAttempt[];
   /** When it ended, in milliseconds since 1970. */
   readonly now: number;

@@ -19,7 +19,7 @@ export interface SkippedCall {
   readonly messageId: string;
   readonly type: MessageType;
   readonly source: string;
-  /** Whom it is about: its `userId`, else its `anonymousId`. */
+  /** The user of the call: its `userId`, else its `anonymousId`. */
   readonly identity: string;
   /** The event's name, of a track call. */
   readonly event?: string | undefined;
@@ -28,7 +28,7 @@ export interface SkippedCall {
   readonly reason: SkipReason;
 }
 
-/** Which skipped calls to list. Every field given must match; of a list, any item. */
+/** Selects skipped calls. Every given field must match; of a list, any item. */
 export interface SkippedFilter {
   readonly source?: OneOrMore<string> | undefined;
   readonly reason?: OneOrMore<SkipReason> | undefined;

@@ -16,7 +16,7 @@ export interface AcceptorParts {
   readonly waiters: Waiters;
 }
 
-/** What one call has become. */
+/** The result of one call. */
 export interface AcceptedCall {
   readonly call: NewCall;
   /** Ids of its deliveries; none of a repeat. */
@@ -39,7 +39,7 @@ export class Acceptor {
   /**
    * Stores all of it but the repeats, or nothing.
    *
-   * @returns what became of each call, in their order
+   * @returns the result of each call, in their order
    * @throws StoreError `ERR_STORE_UNKNOWN` when it may have been stored, and the store does not say
    */
   async accept(acceptance: Acceptance): Promise<readonly AcceptedCall[]> {

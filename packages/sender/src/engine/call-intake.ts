@@ -29,7 +29,7 @@ import type { RandomSource } from "./random-source.ts";
 import type { SkipReason } from "../delivery/skipped-call.ts";
 import type { CallOptions, JudgedCall } from "./sender.ts";
 
-/** What calls become, gathered for one transaction of the store. */
+/** The messages and deliveries of calls, gathered for one transaction of the store. */
 export interface Intake {
   readonly calls: NewCall[];
   readonly messages: NewMessage[];

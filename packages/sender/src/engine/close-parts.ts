@@ -9,7 +9,7 @@ interface ClosingParts {
   readonly store: DeliveryStore;
 }
 
-/** Which part of the deadline is kept for winding down, after the attempts were given up. */
+/** The part of the deadline that is kept for winding down, after the attempts were aborted. */
 const WIND_DOWN_SHARE = 0.25;
 const MIN_WIND_DOWN_MS = 100;
 const MAX_WIND_DOWN_MS = 1_000;
@@ -21,8 +21,8 @@ const LAST_TURNS = 20;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Waits for attempts in progress, gives up those that take too long, and closes transport and store. The deadline bounds
- * all of it, if it is at least 100 ms. What hangs is left behind.
+ * Waits for attempts in progress, aborts those that take too long, and closes transport and store. The
+ * deadline bounds all of it, if it is at least 100 ms. A part that hangs is abandoned.
  *
  * @throws Error when the transport or the store does not close; both were tried by then
  */

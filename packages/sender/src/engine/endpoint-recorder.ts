@@ -42,7 +42,7 @@ export interface FailureStreak {
   readonly last: Attempt;
 }
 
-/** Told of every attempt that changes how an endpoint stands. */
+/** Called with every attempt that changes the state of an endpoint. */
 interface Listener {
   emit(event: "failing" | "recovered", streak: FailureStreak): void;
 }

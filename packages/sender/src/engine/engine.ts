@@ -39,10 +39,10 @@ export interface EngineParts {
   readonly minutes: MinuteCounts;
 }
 
-/** What identifies the sender to receivers (spec 2.2). */
+/** Identifies the sender to receivers (spec 2.2). */
 const USER_AGENT = "Countersign/1.0";
 
-/** The code of an attempt that we gave up. */
+/** The code of an attempt that we aborted. */
 const ABORTED_CODE = "ERR_ABORTED";
 
 interface Serving {
@@ -72,8 +72,8 @@ export class Engine implements DeliveryHandler {
   }
 
   /**
-   * Stops claiming, and resolves when nothing is in progress. Attempts that take longer than `attemptsMs` are given up,
-   * and left behind if that has not ended them after another `windDownMs`.
+   * Stops claiming, and resolves when nothing is in progress. Attempts that take longer than `attemptsMs` are
+   * aborted, and abandoned if that has not ended them after another `windDownMs`.
    */
   async stop(attemptsMs: number, windDownMs: number): Promise<void> {
     const giveUp = setTimeout(() => this.#giveUp.abort(), attemptsMs);
@@ -133,7 +133,7 @@ export class Engine implements DeliveryHandler {
     return { ...delivery, attempts };
   }
 
-  /** What one endpoint gets in a round: one POST, unless the transport makes more; undefined when we gave it up. */
+  /** What one endpoint gets in a round: one POST, unless the transport makes more; undefined when we aborted it. */
   async #attempt(
     due: DueDelivery,
     destination: Destination,

@@ -32,7 +32,7 @@ export class EventHub {
     this.#of(event).delete(listener);
   }
 
-  /** Whether anybody listens, where an event takes work to make. */
+  /** Whether an event has a listener, for events that take work to create. */
   has(event: EventName): boolean {
     return this.#listeners[event].size > 0;
   }

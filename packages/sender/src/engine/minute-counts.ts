@@ -1,4 +1,4 @@
-/** What happened within one minute. */
+/** The counts of one minute. */
 export interface MinuteStats {
   /** When the minute began, in milliseconds since 1970 by the sender's clock. */
   readonly at: number;

@@ -11,7 +11,7 @@ import { checkCallOptions } from "./check-options.ts";
 import type { SkipReason } from "../delivery/skipped-call.ts";
 import type { CallOptions } from "./sender.ts";
 
-/** What a sync came to. */
+/** The result of a sync. */
 export interface ProfileSync {
   readonly changed: readonly string[];
   readonly removed: readonly string[];

@@ -1,6 +1,6 @@
 import type { DeliveryFilter } from "../delivery/delivery-filter.ts";
 
-/** What a repeated delivery sends, and what it is called. */
+/** The content and the id of a repeated delivery. */
 export interface ResendOptions {
   /** Sends this instead of the original bytes, as a message of its own. Default: the original bytes. */
   readonly body?: Uint8Array | string | undefined;
@@ -8,7 +8,7 @@ export interface ResendOptions {
   readonly id?: string | undefined;
 }
 
-/** Which deliveries are sent again. */
+/** Selects the deliveries to send again. */
 export interface ResendAll {
   /** At least one field; `after` and `limit` aside. */
   readonly filter: Omit<DeliveryFilter, "after" | "limit">;
@@ -18,7 +18,7 @@ export interface ResendAll {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How far sending again has come. */
+/** The progress of sending again. */
 export interface ResendProgress {
   /** Deliveries sent again so far. */
   readonly resent: number;

@@ -21,7 +21,7 @@ export interface SenderEvents {
     readonly dueAt: number;
     readonly delayMs: number;
   };
-  /** Every endpoint rejected the message for good. Emitted after this is stored. */
+  /** Every endpoint rejected the message. Emitted after this is stored. */
   failed: { readonly delivery: DeliveryInfo; readonly attempts: readonly Attempt[] };
   /** No endpoint accepted the message in time. Emitted after this is stored; `attempts` are those of the last round. */
   expired: { readonly delivery: DeliveryInfo; readonly attempts: readonly Attempt[] };
@@ -32,25 +32,25 @@ export interface SenderEvents {
     readonly source: string;
     /** The event's name, of a track call. */
     readonly event?: string | undefined;
-    /** Whom it is about: its `userId`, else its `anonymousId`. */
+    /** The user of the call: its `userId`, else its `anonymousId`. */
     readonly identity: string;
     readonly reason: SkipReason;
   };
   /**
-   * So many attempts at an endpoint failed in a row, for any message (option `failingAfter`). Emitted once, until it has
-   * recovered. Rejections of requests that a fault has spoilt do not count.
+   * This many attempts at an endpoint failed in a row, for any message (option `failingAfter`). Emitted once,
+   * until it has recovered. Rejections of requests that a fault has changed do not count.
    */
   failing: FailureStreak;
   /** An endpoint that was failing has accepted a message. */
   recovered: FailureStreak;
   /**
-   * Another process took a delivery over while this one was sending it, because its claim had run out. What the attempts
-   * came to is logged, and does not count.
+   * Another process took a delivery over while this one was sending it, because its claim had expired. The
+   * results of the attempts are logged, and do not count.
    */
   lost: { readonly delivery: DeliveryInfo; readonly attempts: readonly Attempt[] };
-  /** Settings that another process on the store has changed are in force here. */
+  /** Settings that another process on the store has changed now apply here. */
   settings: { readonly before: SenderSettings; readonly settings: SenderSettings };
-  /** The store can be used, or cannot: see {@link StoreState}. */
+  /** The state of the store has changed: see {@link StoreState}. */
   storeState: StoreState;
   /** The store failed while no caller was waiting. Accepted deliveries stay pending and are tried again. */
   storeError: { readonly error: Error };

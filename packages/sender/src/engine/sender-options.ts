@@ -21,9 +21,9 @@ import type { Transport } from "../transport/transport.ts";
 
 /** Options of every sender. */
 export interface EngineOptions {
-  /** Where deliveries are kept. The sender opens and closes it. Default: `sqliteStore()`, in memory. */
+  /** The store for deliveries. The sender opens and closes it. Default: `sqliteStore()`, in memory. */
   readonly store?: DeliveryStore | undefined;
-  /** Where time comes from. Default: `systemClock()`. */
+  /** The source of the time. Default: `systemClock()`. */
   readonly clock?: Clock | undefined;
   /** When to try again; see {@link RetryPolicy} for the defaults. */
   readonly retry?: Partial<RetryPolicy> | undefined;
@@ -31,7 +31,7 @@ export interface EngineOptions {
   readonly attemptTimeout?: Duration | undefined;
   /** Makes ids and the spread of retries repeatable: the same seed and calls give the same run. */
   readonly seed?: string | number | undefined;
-  /** After how many failed attempts in a row an endpoint is reported as `failing`. Default: 5. */
+  /** The number of failed attempts in a row after which an endpoint is reported as `failing`. Default: 5. */
   readonly failingAfter?: number | undefined;
   /** Blocks endpoints on private networks and on this machine too. Default: `false`. */
   readonly blockPrivateNetworks?: boolean | undefined;
@@ -41,13 +41,13 @@ export interface EngineOptions {
    */
   readonly deliver?: boolean | undefined;
   /**
-   * Whose events listeners get: those of this sender, or of all processes on the store too, as far as they are known.
+   * Whose events listeners get: only those of this sender, or those of all processes on the store that the store announces.
    * Default: `"own"`.
    */
   readonly events?: "own" | "all" | undefined;
-  /** What carries attempts to endpoints. The sender closes it. Default: `createTransport()`. */
+  /** Makes the attempts. The sender closes it. Default: `createTransport()`. */
   readonly transport?: Transport | undefined;
-  /** Watches attempts: `otel()` of `@countersign/sender/otel`. Default: nothing does. */
+  /** Observes attempts: `otel()` of `@countersign/sender/otel`. Default: none. */
   readonly instrument?: SenderInstrument | undefined;
 }
 
@@ -62,11 +62,11 @@ export interface SourcesOptions extends EngineOptions, SenderSettings {}
 
 /** The settings that other processes on the same store share. */
 export interface SharedSettingsOptions extends EngineOptions {
-  /** Takes the settings from the store, and follows them. Until there are any, nothing is accepted or sent. */
+  /** Reads the settings from the store, and follows them. Until there are any, the sender accepts and sends nothing. */
   readonly sources: "shared";
 }
 
-/** What `createSender` takes: one endpoint, sources in full, or the settings of the store. */
+/** Options of `createSender`: one endpoint, sources in full, or the settings of the store. */
 export type SenderOptions = SingleEndpointOptions | SourcesOptions | SharedSettingsOptions;
 
 /** The names of {@link EngineOptions}, which every form takes. */

@@ -22,10 +22,10 @@ import type { SenderStats } from "./stats.ts";
 /** A call that follows the rules of `@countersign/protocol`, with its time. Without an id it gets one. */
 export interface JudgedCall extends Omit<RecordedCall, "messageId"> {
   readonly messageId?: string | undefined;
-  /** What is known of how the call came here, for destinations that include it. */
+  /** How the call reached the sender, for destinations that include it. */
   readonly origin?: CallOrigin | undefined;
   /**
-   * By what a repeat of the call is recognised within its source, such as its type and messageId: at most 1,024 characters.
+   * Identifies repeats of the call within its source, such as its type and messageId: at most 1,024 characters.
    * It counts with {@link AcceptOptions.uniqueFor}. A call without one is never a repeat.
    */
   readonly key?: string | undefined;
@@ -42,29 +42,29 @@ export interface CallOptions {
 /** Options of {@link Sender.accept}. */
 export interface AcceptOptions extends CallOptions {
   /**
-   * Leaves out calls whose `key` the source had within this time, and remembers the keys of the others, in the transaction
-   * that stores them. Default: keys are not looked at.
+   * Leaves out calls whose `key` the source had within this time, and remembers the keys of the others, in
+   * the transaction that stores them. Default: keys are ignored.
    */
   readonly uniqueFor?: Duration | undefined;
 }
 
-/** Proof that a call was accepted: its message and deliveries are stored. */
+/** The result of an accepted call: its message and deliveries are stored. */
 export interface Receipt {
   /** `messageId` of the message. */
   readonly messageId: string;
   /** Ids of its deliveries, one for each enabled destination. */
   readonly deliveries: readonly string[];
-  /** Why the call has no delivery, if it has none. */
+  /** Why the call has no delivery. */
   readonly skipped?: SkipReason | undefined;
   /** The call was left out: it had been accepted before (see {@link AcceptOptions.uniqueFor}). */
   readonly repeat?: true | undefined;
   /**
-   * Waits until every delivery of the message has ended, in whichever state, and resolves to the deliveries with their
-   * attempts. Rejects with a {@link SenderClosedError} if the sender closes first.
+   * Waits until every delivery of the message has ended, in whichever state, and resolves to the deliveries
+   * with their attempts. Rejects with a {@link SenderClosedError} if the sender closes first.
    *
    * It has no time limit. With a virtual clock, a delivery that is tried again waits until the test advances the clock:
-   * do that first, or this never resolves. `expect(receipt).ended()` of a test sender waits for the same, but gives up
-   * after a while and says what is missing.
+   * do that first, or this never resolves. `expect(receipt).ended()` of a test sender waits for the same, but with a
+   * time limit, and says what is missing.
    *
    * @example
    * ```ts
@@ -80,7 +80,7 @@ export interface Receipt {
 
 /** The result of a sync of an audience or a computed trait. */
 export interface SyncReceipt {
-  /** Users that a destination now knows to have the trait, or another value of it. */
+  /** Users who now have the trait, or another value of it, at a destination. */
   readonly changed: readonly string[];
   /** Users that left: their trait became `false` (audience) or `null` (computed trait). */
   readonly removed: readonly string[];
@@ -95,8 +95,8 @@ export interface SyncReceipt {
 /** Options of {@link Sender.close}. */
 export interface CloseOptions {
   /**
-   * How long closing may take, in physical time. Attempts in progress are given up a quarter of it before the end, at
-   * least 100 ms and at most a second, so that closing fits in. Default: `"10s"`.
+   * How long closing may take, in physical time. Attempts in progress are aborted before its end: a quarter
+   * of it, at least 100 ms and at most a second, is kept for closing. Default: `"10s"`.
    */
   readonly deadline?: Duration | undefined;
 }
@@ -113,7 +113,7 @@ export interface DeleteOptions {
  * Forwards calls as signed webhook messages (spec 1, 2, 6). Made by `createSender`.
  *
  * Every call resolves once the message and its deliveries are stored, and rejects with a `CallError` when it is not
- * valid or a `StoreError` when it could not be stored; then no part of it is kept. An unknown option is a `TypeError`
+ * valid or a `StoreError` when it could not be stored. Then no part of it is kept. An unknown option is a `TypeError`
  * everywhere.
  */
 export interface Sender {
@@ -219,7 +219,7 @@ export interface Sender {
    */
   resend(what: ResendAll): Promise<{ readonly resent: number }>;
   /**
-   * Tries a waiting delivery now, whatever it waits for.
+   * Tries a waiting delivery now.
    *
    * @returns false when it has ended, is being sent, or is not kept
    */
@@ -233,20 +233,20 @@ export interface Sender {
   clear(filter?: Omit<DeliveryFilter, "after" | "limit">): Promise<number>;
   /** Usage, deliveries by state, outcomes and response times. */
   stats(): Promise<SenderStats>;
-  /** The settings in force. */
+  /** The settings that apply now. */
   readonly settings: SenderSettings;
   /**
    * Replaces the settings of this process; the next attempt of each delivery follows them. Deliveries to a destination that
    * is disabled or removed wait until it comes back.
    *
-   * @throws SettingsError naming everything that is wrong; the old settings then stay in force.
+   * @throws SettingsError naming everything that is wrong; the old settings then still apply.
    */
   configure(settings: SenderSettings): void;
   /**
    * Replaces the settings like `configure()`, in every process that shares the store: the others follow within a second.
    * Where one process owns the store, as with `sqliteStore`, it is the same as `configure()`.
    *
-   * @throws SettingsError naming everything that is wrong; the old settings then stay in force.
+   * @throws SettingsError naming everything that is wrong; the old settings then still apply.
    * @throws SettingsChangedError when another process has changed the settings since this one read them; `settings` has
    *   them then.
    */
@@ -254,7 +254,7 @@ export interface Sender {
   /** Whether the store can be used, as far as is known. */
   readonly storeState: StoreState;
   /**
-   * Waits for attempts in progress, gives up those that take too long, and closes everything by the deadline. With a
+   * Waits for attempts in progress, aborts those that take too long, and closes everything by the deadline. With a
    * store on disk, pending deliveries continue at the next start. Idempotent.
    *
    * @throws Error when the transport or the store fails to close, or has not by the deadline; everything else is closed

@@ -4,7 +4,7 @@ import { parseSettings, type Source } from "../settings/parse-settings.ts";
 import type { SharedSettings } from "../store/delivery-store.ts";
 import { StoreError } from "../store/store-error.ts";
 
-/** Receives settings that are in force from now on. */
+/** Receives settings that apply from now on. */
 type Apply = (settings: SenderSettings, sources: readonly Source[]) => void;
 
 /** What processes share: the settings, and which sources a process was started with, so that they are managed there. */
@@ -136,7 +136,7 @@ function startedWith({ sources }: SenderSettings, before: Shared): Shared {
   return isValid(next) ? next : { sources, given };
 }
 
-/** A source that was added may be in the way of one that is given: it may have the same write key. */
+/** A source that was added may conflict with one that is given: it may have the same write key. */
 function isValid({ sources }: SenderSettings): boolean {
   try {
     parseSettings({ sources });

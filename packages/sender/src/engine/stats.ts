@@ -3,7 +3,7 @@ import type { Source } from "../settings/parse-settings.ts";
 import type { EndpointRecorder, EndpointStats } from "./endpoint-recorder.ts";
 import type { MinuteCounts, MinuteStats } from "./minute-counts.ts";
 
-/** What a sender has done and has left to do. */
+/** The counts of a sender: its results, and the pending deliveries. */
 export interface SenderStats {
   readonly sources: readonly {
     readonly source: string;

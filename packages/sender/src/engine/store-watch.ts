@@ -1,7 +1,7 @@
 import type { StoreState } from "../store/delivery-store.ts";
 import type { EventHub } from "./event-hub.ts";
 
-/** Remembers whether the store can be used, and tells when that changes. */
+/** Remembers whether the store can be used, and reports when that changes. */
 export class StoreWatch {
   readonly #events: EventHub;
   #state: StoreState = { state: "up" };

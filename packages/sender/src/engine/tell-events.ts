@@ -3,7 +3,7 @@ import type { Clock } from "@countersign/protocol";
 import type { RemoteEvent } from "../store/delivery-store.ts";
 import type { EventHub } from "./event-hub.ts";
 
-/** Tells what another process did, as if this one had done it. */
+/** Emits the events of another process, as if they were this one's. */
 export function tellRemote(events: EventHub, clock: Pick<Clock, "now">, event: RemoteEvent): void {
   if (event.kind === "accepted") {
     events.emit("accepted", { delivery: event.delivery });
@@ -17,7 +17,7 @@ export function tellRemote(events: EventHub, clock: Pick<Clock, "now">, event: R
   }
 }
 
-/** Tells what became of a delivery after a round. */
+/** Emits the result of a delivery after a round. */
 export function tellSettled(
   events: EventHub,
   clock: Pick<Clock, "now">,

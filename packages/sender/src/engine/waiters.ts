@@ -14,8 +14,8 @@ const LONGEST_MS = 2 ** 31 - 1;
 type Lookup = Pick<DeliveryStore, "find" | "counts">;
 
 /**
- * Callers that wait for deliveries to end, or for the sender to be idle. Costs nothing for a delivery that nobody waits
- * for.
+ * Callers that wait for deliveries to end, or for the sender to be idle. Costs nothing for a delivery without
+ * a waiting caller.
  */
 export class Waiters {
   readonly #store: Lookup;
@@ -51,7 +51,7 @@ export class Waiters {
     }
   }
 
-  /** What happened elsewhere may have been missed: everybody who waits asks the store again. */
+  /** Events of other processes may have been missed: all waiting callers ask the store again. */
   readonly missed = (): void => {
     const waiting = [...this.#byDelivery.values()].flatMap((waiters) => [...waiters]);
     this.#byDelivery.clear();
@@ -59,7 +59,7 @@ export class Waiters {
     this.changed();
   };
 
-  /** Wakes those who wait for a delivery that has ended. */
+  /** Wakes the callers that wait for a delivery that has ended. */
   readonly ended = (id: string): void => {
     const waiters = this.#byDelivery.get(id);
     if (waiters !== undefined) {
@@ -84,7 +84,7 @@ export class Waiters {
     if (this.#forIdle.length > 0) this.changed();
   }
 
-  /** Fails everyone who still waits. */
+  /** Fails all callers that still wait. */
   close(): void {
     this.#isClosed = true;
     for (const [id, waiters] of this.#byDelivery) for (const { fail } of waiters) fail(closedError(id));
@@ -145,7 +145,7 @@ function closedError(id: string): SenderClosedError {
 }
 
 /**
- * Keeps the process running while somebody waits for a promise, though nothing else would: the servers and timers of a test
+ * Keeps the process running while a caller waits for a promise, though nothing else would: the servers and timers of a test
  * do not, so that a test that fails before `close()` ends by itself.
  */
 class KeepAlive {
@@ -163,7 +163,7 @@ class KeepAlive {
     }
   }
 
-  /** Lets the process end from now on, also while somebody still waits. */
+  /** Lets the process end from now on, even while a caller still waits. */
   release(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;

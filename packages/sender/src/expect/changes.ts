@@ -1,7 +1,7 @@
 import type { Sender } from "../engine/sender.ts";
 import type { SenderEvents } from "../engine/sender-events.ts";
 
-/** Tells when it is worth looking again. */
+/** Reports when to check again. */
 export interface Changes {
   /** Resolves with the next event of the sender, or one since the last call; after so many milliseconds anyway. */
   next(ms: number): Promise<void>;

@@ -5,7 +5,7 @@ import type { Delivery } from "../delivery/delivery.ts";
 import type { SenderEvents } from "../engine/sender-events.ts";
 import { isReceipt, type Searched } from "./expect.ts";
 
-/** What is known when an expectation fails. */
+/** The facts about an expectation that failed. */
 export interface FailureDetails {
   readonly what: Searched;
   readonly destination: string | undefined;
@@ -28,8 +28,10 @@ const SHOWN_TEXT = 200;
 export function describeFailure(details: FailureDetails): string {
   const { what, destination, goal, withinMs, hopeless } = details;
   const where = destination === undefined ? "" : ` on its way to ${destination}`;
-  const limit = hopeless ? "which cannot happen any more" : `within ${withinMs} ms, which did not happen`;
-  return [`expected ${describeExpected(what)}${where} to ${goal}, ${limit}`, ...describeSeen(details)].join(
+  const limit = hopeless
+    ? ", but this cannot happen any more"
+    : ` within ${withinMs} ms, but this did not happen`;
+  return [`expected ${describeExpected(what)}${where} to ${goal}${limit}`, ...describeSeen(details)].join(
     "\n",
   );
 }
@@ -47,7 +49,7 @@ function describeExpected(what: Searched): string {
 
 function* describeSeen({ what, meant, others, skipped, clock }: FailureDetails): Generator<string> {
   if (meant.length > 0) {
-    yield meant.length === 1 ? "It stands like this:" : `It has ${meant.length} deliveries:`;
+    yield meant.length === 1 ? "It has one delivery:" : `It has ${meant.length} deliveries:`;
     yield* describeDeliveries(meant, clock);
     return;
   }
@@ -74,7 +76,7 @@ function* describeDeliveries(deliveries: readonly Delivery[], clock: Clock): Gen
   }
   const waiting = deliveries.some(({ dueAt = 0 }) => dueAt > clock.now());
   if (waiting && "advance" in clock) {
-    yield "The sender's clock is a virtual one: it stands still until the test calls clock.advance().";
+    yield "The sender's clock is virtual: it does not move until the test calls clock.advance().";
   }
 }
 

@@ -3,7 +3,7 @@ import type { MessageOfType, WebhookMessage, MessageType } from "@countersign/co
 import type { Attempt, AttemptOutcome } from "../delivery/attempt.ts";
 import type { Delivery } from "../delivery/delivery.ts";
 
-/** What a call or a sync resolved to: its deliveries, and no others, are meant. */
+/** The result of a call or a sync: selects its deliveries, and no others. */
 export interface ReceiptLike {
   readonly deliveries: readonly string[];
   readonly settled: () => Promise<unknown>;
@@ -21,13 +21,13 @@ export type MessagePattern<T extends MessageType = MessageType> = {
   readonly [field: string]: unknown;
 };
 
-/** Which messages are meant: those of a receipt, those with given fields, or those a function accepts. */
+/** Selects messages: those of a receipt, those with given fields, or those that a function accepts. */
 export type Searched<T extends MessageType = MessageType> =
   | ReceiptLike
   | MessagePattern<T>
   | ((message: WebhookMessage) => boolean);
 
-/** Which messages are meant, or several receipts: what `deleteUser()` resolves to. */
+/** Selects messages, or is a list of receipts, as `deleteUser()` resolves to. */
 export type Expected<T extends MessageType = MessageType> = Searched<T> | readonly ReceiptLike[];
 
 /** One attempt in an expected list: its status, its outcome, or any of its fields. */
@@ -39,12 +39,12 @@ export type ExpectedAttempt =
 /** Options of `sender.expect()`. */
 export interface ExpectOptions {
   /**
-   * How long to wait, in physical time even with a virtual clock. Give a longer one together with a longer time for
-   * the test. Default: `"4s"`, less than a test has in Vitest and Jest (5 s), so that this failure is the one that is
-   * seen.
+   * How long to wait, in physical time even with a virtual clock. If you set a longer one, give the test a longer time, too.
+   * Default: `"4s"`, less than a test has in Vitest and Jest (5 s), so that this failure is shown instead of the
+   * framework's.
    */
   readonly within?: Duration | undefined;
-  /** `<source>/<destination>`: only deliveries to this one are meant. */
+  /** `<source>/<destination>`: selects only deliveries to this one. */
   readonly destination?: string | undefined;
 }
 
@@ -54,14 +54,14 @@ export interface ExpectedDelivery<T extends MessageType = MessageType> extends D
 }
 
 /**
- * Things to wait for. Each resolves as soon as one of the meant deliveries fulfils it, and rejects with an
- * {@link ExpectationError} when none does in time, or none can any more.
+ * Conditions to wait for. Each resolves as soon as one of the selected deliveries fulfils it, and rejects
+ * with an {@link ExpectationError} when none does in time, or none can any more.
  */
 export interface Expectation<T extends MessageType = MessageType> {
   /** Waits until the message is stored for delivery. */
   message(): Promise<MessageOfType<T>>;
   /**
-   * Waits for attempts: for as many as a number says, or for the attempts of a list, in its order, from the first on.
+   * Waits for attempts: for a number of them, or for the attempts of a list, in its order, from the first on.
    *
    * @example
    * ```ts
@@ -71,23 +71,23 @@ export interface Expectation<T extends MessageType = MessageType> {
    * ```
    */
   attempts(expected: number | readonly ExpectedAttempt[]): Promise<readonly Attempt[]>;
-  /** Waits until an endpoint has taken it. */
+  /** Waits until an endpoint has accepted it. */
   delivered(): Promise<ExpectedDelivery<T>>;
-  /** Waits until every endpoint has rejected it for good. */
+  /** Waits until every endpoint has rejected it. */
   failed(): Promise<ExpectedDelivery<T>>;
   /** Waits until its retry window has passed. */
   expired(): Promise<ExpectedDelivery<T>>;
-  /** Waits until it has ended, whichever way. */
+  /** Waits until it has ended, in any state. */
   ended(): Promise<ExpectedDelivery<T>>;
 }
 
 /**
- * Says what a test waits for. Depends on no test framework: a failure is a rejected promise, whose text tells what was
- * seen instead.
+ * Says what a test waits for. Depends on no test framework: a failure is a rejected promise, whose text says what
+ * happened instead.
  *
- * Nothing here moves a virtual clock. `clock.advance()` does, before or while the expectation waits.
+ * An expectation does not move a virtual clock: call `clock.advance()`, before or while it waits.
  *
- * @param what Which messages are meant; any, when left out.
+ * @param what Selects messages; without it, any message.
  * @throws TypeError when `what` or an option is of another kind.
  * @example
  * ```ts
@@ -117,7 +117,7 @@ export function joinReceipts(receipts: readonly ReceiptLike[]): ReceiptLike {
   };
 }
 
-/** What was expected did not happen in time. The message tells what was seen instead. */
+/** An expectation was not met in time. The message says what happened instead. */
 export class ExpectationError extends Error {
   override readonly name = "ExpectationError";
   readonly code = "ERR_EXPECTATION";
@@ -129,7 +129,7 @@ export class ExpectationError extends Error {
     this.#deliveries = deliveries;
   }
 
-  /** The deliveries that were meant, as they stood at the end. */
+  /** The selected deliveries, in their state at the end. */
   get deliveries(): readonly Delivery[] {
     return this.#deliveries;
   }

@@ -3,7 +3,7 @@ import { noAnswer } from "./no-answer-codes.ts";
 import { verdictOf } from "./verdict.ts";
 import { isForgery } from "./verdict-kind.ts";
 
-/** What to do about an attempt that did not go well. */
+/** What to do about a failed attempt. */
 export interface Advice {
   /** The same for every attempt that asks for the same advice: to show it once per endpoint and kind. */
   readonly kind: string;
@@ -26,18 +26,18 @@ const NOT_SIGNED =
 /** After these outcomes there is no retry. */
 const FINAL_OUTCOMES: ReadonlySet<string> = new Set(["rejected", "tls"]);
 
-/** What each status asks for. A status that is not listed is advised by its class. */
+/** The advice for each status. A status that is not listed gets the advice of its class. */
 const BY_STATUS: Readonly<Record<number, string>> = {
   400: "The receiver did not understand the request. Its answer or log says why: often a body parser, or a check of fields that this message does not have.",
   401: CHECK_SECRET,
   403: "The receiver, or a firewall in front of it, forbids the request. Check the secret, then protection against CSRF and bots: webhooks must be exempt from it.",
-  404: "Nothing handles this path. Correct the path of the URL, or mount the receiver there.",
-  405: "Nothing handles POST at this path. Correct the path of the URL, or accept POST there.",
+  404: "No route handles this path. Correct the path of the URL, or mount the receiver there.",
+  405: "No route handles POST at this path. Correct the path of the URL, or accept POST there.",
   408: "The receiver stopped waiting for the body.",
-  410: "The receiver says that this endpoint is gone for good. Remove the endpoint, or correct its URL.",
-  413: "The receiver, or a proxy in front of it, takes only smaller bodies. Allow 1 MiB: a message has up to 32 KB, and more with its context.",
-  415: "The receiver does not take application/json. Allow this content type at the path of the webhooks.",
-  422: "The signature was accepted, but the receiver refuses a field of the message. Its answer says which.",
+  410: "The receiver says that this endpoint was removed for good. Remove the endpoint, or correct its URL.",
+  413: "The receiver, or a proxy in front of it, accepts only smaller bodies. Allow 1 MiB: a message has up to 32 KB, and more with its context.",
+  415: "The receiver does not accept application/json. Allow this content type at the path of the webhooks.",
+  422: "The signature was accepted, but the receiver rejects a field of the message. Its answer says which.",
   429: "The receiver limits its rate. Lower the concurrency of the destination, or raise the limit.",
   500: "The receiver's handler failed. Its log says why.",
   501: "The receiver does not implement this request. Correct the URL.",
@@ -49,10 +49,10 @@ const BY_STATUS: Readonly<Record<number, string>> = {
 /**
  * What to do about an attempt: one table for the terminal and the page.
  *
- * @returns `undefined` where nothing needs to be done: a message was delivered, or a forgery was refused.
+ * @returns `undefined` if nothing needs to be done: a message was delivered, or a forgery was rejected.
  * @example
  * ```ts
- * adviceFor({ endpoint, outcome: "rejected", status: 404, durationMs: 3 }); // { kind: "404", text: "Nothing handles this path. ...", next: "There is no retry: ..." }
+ * adviceFor({ endpoint, outcome: "rejected", status: 404, durationMs: 3 }); // { kind: "404", text: "No route handles this path. ...", next: "There is no retry: ..." }
  * ```
  */
 export function adviceFor(attempt: AttemptFacts, context: ExplainContext = {}): Advice | undefined {
@@ -67,12 +67,12 @@ export function adviceFor(attempt: AttemptFacts, context: ExplainContext = {}): 
 function forgeryAdvice({ fault }: AttemptFacts): Advice {
   const text = {
     missing_signature:
-      "The receiver accepts messages without a signature, so anyone can send it events. Answer 401 where X-Signature is missing.",
+      "The receiver accepts messages without a signature, so anyone can send it events. Answer 401 if X-Signature is missing.",
     stale_secret:
-      "The receiver accepts a secret that is out of use. Remove old secrets after a rotation; only a test of two secrets accepts this one.",
+      "The receiver accepts a retired secret. Remove old secrets after a rotation; only a test of two secrets accepts this one.",
   }[fault ?? ""];
   const general =
-    "The receiver accepts a wrong signature, so anyone can send it events. Verify X-Signature over the raw body before the handler runs, and answer 401 where it differs.";
+    "The receiver accepts a wrong signature, so anyone can send it events. Verify X-Signature over the raw body before the handler runs, and answer 401 if it differs.";
   return { kind: `accepted_forgery:${fault}`, text: text ?? general, next: SENT };
 }
 
@@ -90,7 +90,7 @@ function statusAdvice(attempt: AttemptFacts, { signed = true }: ExplainContext):
   if (isForgery(attempt.fault) && !hasStatusClass(attempt, 4))
     return {
       kind: `forgery:${kind}`,
-      text: `The receiver neither accepted nor refused the forgery. It should answer 401: ${status} makes the service send it again.`,
+      text: `The receiver neither accepted nor rejected the forgery. It should answer 401: ${status} makes the service send it again.`,
     };
   if (status === 401 && !signed) return { kind: "401:unsigned", text: NOT_SIGNED };
   if (hasStatusClass(attempt, 3)) return { kind: "redirect", text: redirectAdvice(attempt) };

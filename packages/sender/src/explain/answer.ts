@@ -2,7 +2,7 @@ import type { AttemptFacts } from "./attempt-facts.ts";
 import { noAnswer } from "./no-answer-codes.ts";
 
 /**
- * What came back, in a few words: the status, or what happened in place of an answer.
+ * The answer in a few words: the status, or why there is none.
  *
  * @example
  * ```ts
@@ -25,7 +25,7 @@ const TELLING_ELEMENTS: readonly RegExp[] = [
 ];
 
 /**
- * The line of an answer that says the most: the `detail` of a problem (RFC 9457), the message of another JSON error, the
+ * The most informative line of an answer: the `detail` of a problem (RFC 9457), the message of another JSON error, the
  * heading of an HTML page, else the first line that is not empty. At most 200 characters, on one line. It is the
  * receiver's text: escape it where it is shown.
  *

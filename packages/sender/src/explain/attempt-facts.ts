@@ -1,6 +1,9 @@
 import type { AttemptOutcome } from "../delivery/attempt.ts";
 
-/** What the explanations need of an attempt. Attempts of the sender, of the control API and of live events all have it. */
+/**
+ * The facts of an attempt that the explanations need. Attempts of the sender, of the control API and of live events all have
+ * it.
+ */
 export interface AttemptFacts {
   /** URL of the endpoint. */
   readonly endpoint: string;
@@ -17,7 +20,7 @@ export interface AttemptFacts {
   readonly fault?: string | undefined;
 }
 
-/** What is known besides the attempt. */
+/** Facts besides the attempt. */
 export interface ExplainContext {
   /** Whether the destination has a secret. Default: true. Without one, no receiver can tell a forgery. */
   readonly signed?: boolean | undefined;

@@ -1,8 +1,8 @@
 /** Why an attempt got no answer: the text of its code. */
 export interface NoAnswer {
-  /** What happened, as the end of a sentence that starts with the endpoint. */
+  /** The event, as the end of a sentence that starts with the endpoint. */
   readonly words: string;
-  /** What usually causes it. */
+  /** The usual cause. */
   readonly cause: string;
   /** What to do. */
   readonly fix: string;
@@ -22,13 +22,14 @@ const TOO_SLOW: NoAnswer = {
 
 const UNREACHABLE: NoAnswer = {
   words: "cannot be reached over the network",
-  cause: "No route leads to its address: a VPN is off, a firewall rejects, or the address is wrong.",
+  cause:
+    "No route leads to its address: a VPN is off, a firewall rejects the packets, or the address is wrong.",
   fix: "Connect to that network, or correct the address.",
 };
 
 const NOT_HTTP: NoAnswer = {
   words: "answered something that is not HTTP",
-  cause: "Another protocol is spoken on this port: often HTTPS, or a database.",
+  cause: "The port uses another protocol: often HTTPS, or that of a database.",
   fix: "Correct the port, or write https:// in place of http://.",
 };
 
@@ -125,17 +126,17 @@ export const NO_ANSWER_CODES: Readonly<Record<string, NoAnswer>> = {
     fix: "Remove that header from the endpoint.",
   },
   UND_ERR_DESTROYED: {
-    words: "was not waited for: the sender closed",
+    words: "did not answer before the sender was closed",
     cause: "The sender was closed during the attempt.",
     fix: "Nothing. The delivery continues at the next start if it is kept on disk.",
   },
   ERR_CLOSED: {
-    words: "was not called: the sender closed",
+    words: "was not called: the sender was closed",
     cause: "The sender was closed before the attempt.",
     fix: "Nothing. The delivery continues at the next start if it is kept on disk.",
   },
   ERR_ABORTED: {
-    words: "was not waited for: the attempt was stopped",
+    words: "did not answer before the attempt was stopped",
     cause: "The sender was closed during the attempt.",
     fix: "Nothing. The delivery continues at the next start if it is kept on disk.",
   },

@@ -5,9 +5,9 @@ import { hasStatusClass, type AttemptFacts, type ExplainContext } from "./attemp
  *
  * | kind | meaning |
  * |---|---|
- * | `delivered` | it took the message |
- * | `failed` | it did not take the message |
- * | `refused_forgery` | it refused a forged signature, as it should |
+ * | `delivered` | it accepted the message |
+ * | `failed` | it did not accept the message |
+ * | `refused_forgery` | it rejected a forged signature, as it should |
  * | `accepted_forgery` | **it accepted a forged signature** |
  * | `accepted_fragment` | it accepted half a message |
  * | `injected` | the attempt failed because a fault made it fail |
@@ -22,7 +22,7 @@ export type VerdictKind =
 
 const FORGERIES: ReadonlySet<string> = new Set(["bad_signature", "missing_signature", "stale_secret"]);
 const CUTS: ReadonlySet<string> = new Set(["truncated", "reset"]);
-/** Statuses that refuse the message. The first two say that it is because of the signature. */
+/** Statuses that reject the message. The first two say that the signature is the reason. */
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 400, 422]);
 /** Faults in whose attempts the receiver has no say. */
 const WITHOUT_RECEIVER = /^(?:timeout|refused|status:\d{3})$/;
@@ -33,9 +33,9 @@ export function isForgery(fault: string | undefined): boolean {
 }
 
 /**
- * The kind of {@link verdictOf}, for where the words are known already.
+ * The kind of {@link verdictOf}, without its text.
  *
- * @param context `signed: false` where the destination has no secret.
+ * @param context `signed: false` if the destination has no secret.
  */
 export function verdictKindOf(
   { fault, outcome, status }: Pick<AttemptFacts, "fault" | "outcome" | "status">,

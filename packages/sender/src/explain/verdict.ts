@@ -13,9 +13,9 @@ export interface Verdict {
 export const ACCEPTED_FORGERY = "ACCEPTED A FORGERY";
 
 /**
- * Judges an attempt: a receiver that refuses a forgery does what it should, and one that accepts a forgery does not.
+ * Judges an attempt: a receiver that rejects a forgery is right, and one that accepts it is wrong.
  *
- * @param context `signed: false` where the destination has no secret: its receiver cannot tell a forgery.
+ * @param context `signed: false` if the destination has no secret: its receiver cannot recognise a forgery.
  * @example
  * ```ts
  * const attempt = { endpoint, outcome: "rejected", status: 401, fault: "bad_signature", durationMs: 4 } as const;
@@ -34,7 +34,7 @@ function textOf(kind: VerdictKind, attempt: AttemptFacts): string {
     case "accepted_forgery":
       return ACCEPTED_FORGERY;
     case "refused_forgery":
-      return `${text}, ${status === 401 || status === 403 ? "as it should be" : "where 401 is usual"}`;
+      return `${text}, ${status === 401 || status === 403 ? "as it should be" : "but 401 is usual"}`;
     case "accepted_fragment":
       return `${text}: ACCEPTED HALF A MESSAGE`;
     case "injected":

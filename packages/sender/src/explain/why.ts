@@ -3,7 +3,7 @@ import { hasStatusClass, type AttemptFacts, type ExplainContext } from "./attemp
 import { budgetText, isSlow, ordinal } from "./texts.ts";
 import { verdictOf } from "./verdict.ts";
 
-/** What the sentence needs of a delivery. A summary of the sender or of the control API has it. */
+/** The facts of a delivery that the sentence needs. A summary of the sender or of the control API has it. */
 export interface DeliveryFacts {
   readonly state: "pending" | "delivered" | "failed" | "expired";
   /** How many attempts there were. */
@@ -12,14 +12,14 @@ export interface DeliveryFacts {
   readonly last?: (AttemptFacts & { readonly round?: number | undefined }) | undefined;
 }
 
-/** What {@link whyOf} knows besides the delivery. */
+/** Facts for {@link whyOf} besides the delivery. */
 export interface WhyContext extends ExplainContext {
   /** How long a receiver has to answer, in milliseconds. Default: 5,000. */
   readonly budgetMs?: number | undefined;
 }
 
 /**
- * Why a delivery stands where it stands, in one sentence without times of day.
+ * Why a delivery has its state, in one sentence without times of day.
  *
  * @example
  * ```ts
@@ -37,7 +37,7 @@ export function whyOf({ state, attempts, last }: DeliveryFacts, context: WhyCont
   if (kind === "accepted_fragment")
     return `The receiver answered ${last.status} to half of a message (${last.fault}).`;
   if (kind === "refused_forgery")
-    return `The receiver refused the forgery (${last.fault}) with ${last.status}.`;
+    return `The receiver rejected the forgery (${last.fault}) with ${last.status}.`;
   const round = last.round ?? attempts;
   if (state === "delivered") return deliveredSentence(last, round, context.budgetMs ?? 5_000);
   const what = `the receiver ${hasStatus(last) ? `answered ${last.status}` : answerText(last)}`;

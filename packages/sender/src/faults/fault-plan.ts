@@ -15,7 +15,7 @@ const SCOPE_NAMES: OptionNames<FaultScope> = {
   times: ["count"],
 };
 
-/** The faults that are still to strike, in the order they were injected. */
+/** The faults that still have an effect, in the order they were injected. */
 export class FaultPlan {
   #plans: Plan[] = [];
 
@@ -44,12 +44,12 @@ export class FaultPlan {
     };
   }
 
-  /** The fault that strikes this attempt, if one does. */
+  /** The fault that affects this attempt, if there is one. */
   takeForAttempt(delivery: DeliveryInfo | undefined, endpoint: string): Fault | undefined {
     return this.#take(delivery, [endpoint], (fault) => fault !== "reorder");
   }
 
-  /** Whether `reorder` strikes this delivery before anything of it is sent. */
+  /** Whether `reorder` affects this delivery before its first attempt. */
   takeReorder(delivery: DeliveryInfo, endpoints: readonly string[]): boolean {
     return this.#take(delivery, endpoints, (fault) => fault === "reorder") !== undefined;
   }

@@ -1,5 +1,5 @@
 /**
- * What can be made to go wrong with a delivery on demand, to test how a receiver handles it.
+ * A fault that can be injected into a delivery, to test how a receiver handles it.
  *
  * | fault | what the receiver sees |
  * |---|---|
@@ -65,20 +65,20 @@ export function isFault(value: unknown): value is Fault {
 
 const IS_FAULT = new RegExp(FAULT_PATTERN, "u");
 
-/** Which deliveries a fault strikes. All given fields must match; none given means any delivery. */
+/** Selects the deliveries that a fault affects. All given fields must match; without any, it affects any delivery. */
 export interface FaultScope {
   /** URL of an endpoint. */
   readonly endpoint?: string | undefined;
   readonly deliveryId?: string | undefined;
   readonly messageId?: string | undefined;
-  /** How many attempts it strikes; `Infinity` for all until it is cancelled. Default: 1. */
+  /** How many attempts it affects; `Infinity` for all until it is cancelled. Default: 1. */
   readonly times?: number | undefined;
 }
 
 /** A fault that was injected. */
 export interface InjectedFault {
-  /** How many more attempts it will strike. */
+  /** How many more attempts it will affect. */
   readonly remaining: number;
-  /** Takes it back. */
+  /** Cancels it. */
   cancel(): void;
 }

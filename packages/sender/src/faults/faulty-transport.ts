@@ -5,15 +5,15 @@ import { FaultPlan } from "./fault-plan.ts";
 import { isOutage, resultOfOutage } from "./outage.ts";
 import { judgeCut } from "./wire-fault.ts";
 
-/** A transport that makes things go wrong on demand. */
+/** A transport into which faults can be injected. */
 export interface FaultyTransport extends Transport {
   /**
-   * Makes something go wrong on purpose, to test a receiver.
+   * Injects a fault, to test a receiver.
    *
    * @throws TypeError when there is no such fault, or the scope has an unknown or invalid field
    */
   inject(fault: Fault, scope?: FaultScope): InjectedFault;
-  /** Holds back the deliveries that `reorder` strikes. */
+  /** Holds back the deliveries that `reorder` affects. */
   readonly holdBack: NonNullable<Transport["holdBack"]>;
 }
 
@@ -21,7 +21,7 @@ export interface FaultyTransport extends Transport {
  * Decorates a transport so that faults can be injected into it. Without an injected fault it passes requests through
  * unchanged.
  *
- * @param transport Carries the attempts, struck or not. It is closed together with the decorator.
+ * @param transport Makes the attempts. It is closed together with the decorator.
  * @example
  * ```ts
  * const transport = faultyTransport(createTransport());

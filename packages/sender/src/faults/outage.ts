@@ -2,7 +2,7 @@ import { outcomeOfStatus } from "../transport/classify.ts";
 import type { AttemptResult } from "../transport/transport.ts";
 import type { Fault } from "./fault.ts";
 
-/** The faults that stand for an endpoint that is away: nothing is sent to it. */
+/** The faults that simulate an unreachable endpoint: nothing is sent to it. */
 export type Outage = "timeout" | "refused" | `status:${number}`;
 
 export function isOutage(fault: Fault): fault is Outage {

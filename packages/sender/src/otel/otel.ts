@@ -17,7 +17,7 @@ const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 
 
 /**
  * Reports each attempt to OpenTelemetry: a client span, the duration of its request, and a count of messages sent, named by
- * the conventions for messaging and HTTP. Sends the trace's context along, in the headers of the registered propagator
+ * the conventions for messaging and HTTP. Also sends the trace's context, in the headers of the registered propagator
  * (`traceparent`), so that the receiver's spans belong to the same trace.
  *
  * It needs `@opentelemetry/api`. Without a registered SDK it does nothing, and costs almost nothing.

@@ -44,7 +44,7 @@ function jsonOf(value: unknown, userId: string): string {
   const fail = (reason: string, cause?: unknown): never => {
     throw new CallError(
       "ERR_NOT_SERIALIZABLE",
-      `syncComputedTrait() was given a value for user ${JSON.stringify(userId)} that JSON cannot carry: ${reason}`,
+      `syncComputedTrait() was given a value for user ${JSON.stringify(userId)} that JSON cannot represent: ${reason}`,
       { cause },
     );
   };

@@ -24,7 +24,7 @@ const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** What is wrong with a static header; undefined when nothing is. */
 export function headerProblem(name: string, value: unknown): string | undefined {
-  if (!TOKEN.test(name)) return "is not a legal header name.";
+  if (!TOKEN.test(name)) return "is not a valid header name.";
   if (RESERVED.has(name.toLowerCase())) return "is set by the sender itself and cannot be given.";
   if (typeof value !== "string") return "must have a string as its value.";
   if (!FIELD_VALUE.test(value))

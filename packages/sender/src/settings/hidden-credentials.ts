@@ -13,7 +13,7 @@ const SHORTEST_START = 4;
 /** A shorter text was not cut: 16 KiB are at least this many characters. */
 const SHORTEST_CUT = 4_096;
 
-/** What attempts of a destination must not show. */
+/** The credentials that attempts of a destination must not show. */
 export interface Credentials {
   /** Its secret, and the values of its static headers, with and without their scheme. */
   readonly texts: readonly string[];

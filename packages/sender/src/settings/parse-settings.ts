@@ -32,7 +32,7 @@ export interface Destination {
   /** In the order of {@link INCLUDABLE_FIELDS}. */
   readonly includeFields: readonly IncludableField[];
   readonly concurrency: number;
-  /** What its attempts must not show. */
+  /** The credentials that its attempts must not show. */
   readonly credentials: Credentials;
 }
 

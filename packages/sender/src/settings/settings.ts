@@ -23,15 +23,15 @@ export interface EndpointSettings {
 export interface DestinationSettings {
   /** Names it in events, in `deliveries()` and across restarts. Default: `webhooks`, `webhooks-2`, ... */
   readonly name?: string | undefined;
-  /** One to five. A message is delivered when one of them has taken it. */
+  /** One to five. A message is delivered when one of them has accepted it. */
   readonly endpoints: readonly EndpointSettings[];
   /** Key of the `X-Signature` header; without one, messages are not signed. */
   readonly secret?: string | undefined;
-  /** Whether messages are sent. What is pending when it is disabled waits. Default: `true`. */
+  /** Whether messages are sent. If it is disabled, pending deliveries wait. Default: `true`. */
   readonly enabled?: boolean | undefined;
   /**
    * Fields that the documented message does not have, but the real service sends: for testing handlers that read
-   * them. A field that the call has no value for is left out. Default: none.
+   * them. A field without a value in the call is left out. Default: none.
    */
   readonly includeFields?: readonly IncludableField[] | undefined;
   /** How many deliveries may be in progress at once. Default: 20. */
@@ -42,7 +42,7 @@ export interface DestinationSettings {
 export interface SourceSettings {
   /** Names it in events and across restarts. */
   readonly name: string;
-  /** What clients of this source authenticate with. Default: the name. */
+  /** The key with which clients of this source authenticate. Default: the name. */
   readonly writeKey?: string | undefined;
   /** Where its messages go. */
   readonly destinations: readonly DestinationSettings[];
@@ -52,7 +52,7 @@ export interface SourceSettings {
   readonly countFiltered?: boolean | undefined;
 }
 
-/** What a sender forwards, and where to. */
+/** The sources of a sender, and their destinations. */
 export interface SenderSettings {
   /** Every source, with its destinations. */
   readonly sources: readonly SourceSettings[];

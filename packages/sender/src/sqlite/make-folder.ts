@@ -15,7 +15,7 @@ export function makeFolderOf(path: string): void {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new StoreError(
       "ERR_STORE_OPEN",
-      `The store ${path} cannot be opened: its folder ${folder} cannot be made. Check the path and its permissions, or make the folder. (${reason})`,
+      `The store ${path} cannot be opened: its folder ${folder} cannot be created. Check the path and its permissions, or create the folder. (${reason})`,
       cause,
     );
   }

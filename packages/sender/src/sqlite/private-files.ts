@@ -12,7 +12,7 @@ const READABLE_BY_OTHERS = 0o044;
 
 const warned = new Set<string>();
 
-/** Creates a file that only its owner can read, unless it exists: it contains data about people. */
+/** Creates a file that only its owner can read, unless it exists: it contains personal data. */
 export function createPrivately(path: string): void {
   try {
     closeSync(openSync(path, "a", 0o600));
@@ -35,7 +35,7 @@ export function makePrivate(path: string): void {
     } catch {
       warnOnce(
         file,
-        `The file ${file} can be read by other users, and its permissions cannot be changed. It contains data about people.`,
+        `The file ${file} can be read by other users, and its permissions cannot be changed. It contains personal data.`,
       );
     }
   }

@@ -25,10 +25,9 @@ export interface SqliteStoreOptions {
   /** How long ended deliveries are kept. Pending ones are kept until they end. Default: `"7d"`. */
   readonly keepFor?: Duration | undefined;
   /**
-   * Largest size of the file in bytes, or of the memory. To make room, what is oldest is removed early: finished
-   * deliveries, skipped calls, and the keys by which repeats are known, so that a repeat may be delivered again. When pending
-   * deliveries fill four fifths of it, calls are refused with `ERR_STORE_FULL`, and fewer attempts are logged, until some
-   * have ended. Default: no limit.
+   * Largest size of the file in bytes, or of the memory. To make room, the oldest data is removed early: ended deliveries,
+   * skipped calls, and the keys of repeats, so that a repeat may be delivered again. When pending deliveries fill four fifths
+   * of it, calls are refused with `ERR_STORE_FULL`, and fewer attempts are logged, until some have ended. Default: no limit.
    */
   readonly maxBytes?: number | undefined;
 }
@@ -135,7 +134,7 @@ function openDatabase(path: string): OpenedDatabase {
     assertOurs(db, path);
     // Before the log is made, which has the permissions of the database.
     if (path !== MEMORY_PATH) makePrivate(fileOf(path));
-    // FULL: a commit is on the disk when it returns, so that neither a kill nor a power cut takes it back.
+    // FULL: a commit is on the disk when it returns, so that neither a kill nor a power cut undoes it.
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY");
     // libsql checks them otherwise, and reads all deliveries for each message that is removed.
     db.exec("PRAGMA foreign_keys = OFF");

@@ -33,8 +33,8 @@ export interface TransactionHooks {
 
 /**
  * Group commit: everything written in one turn of the event loop is committed, and so flushed to disk, once. Settlements
- * wait a little longer, and are not flushed to disk unless something else is: a power cut that takes one back repeats a
- * delivery, and takes back nothing that was accepted.
+ * wait a little longer, and are not flushed to disk unless something else is: a power cut that undoes one repeats a
+ * delivery, and never loses an accepted call.
  */
 export class WriteQueue {
   readonly #db: Database.Database;

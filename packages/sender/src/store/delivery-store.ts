@@ -51,14 +51,14 @@ export interface NewDelivery {
   readonly message: number;
 }
 
-/** Who a trait's name belongs to. Two names may have one snake_case form; only the first may use it. */
+/** The owner of a trait's name. Two names may have one snake_case form; only the first may use it. */
 export interface TraitOwner {
   readonly kind: "audience" | "computed trait";
   /** The name as it was given to the sync. */
   readonly name: string;
 }
 
-/** What the destinations of a source know of a trait. */
+/** The values of a trait that the destinations of a source know. */
 export interface KnownTrait {
   /** Undefined while no sync has claimed the name. */
   readonly owner: TraitOwner | undefined;
@@ -79,7 +79,7 @@ export interface TraitChanges {
   readonly version: string;
 }
 
-/** What one call, or a list of them, adds to the store: all of it, or nothing. */
+/** The data that one call, or a list of them, adds to the store: all of it, or none. */
 export interface Acceptance {
   readonly calls: readonly NewCall[];
   readonly messages: readonly NewMessage[];
@@ -88,13 +88,13 @@ export interface Acceptance {
   readonly traits?: TraitChanges | undefined;
   /**
    * Leaves out calls, with their messages, deliveries and usage, whose key their source had within this time, in
-   * milliseconds. The same transaction remembers the keys of the others. Without it, keys are neither asked for nor
-   * remembered.
+   * milliseconds. The same transaction remembers the keys of the others. Without it, keys are neither checked
+   * nor remembered.
    */
   readonly uniqueForMs?: number | undefined;
 }
 
-/** What became of an {@link Acceptance}. */
+/** The result of an {@link Acceptance}. */
 export interface Accepted {
   /** Positions of the calls that were left out as repeats, in increasing order. */
   readonly repeats: readonly number[];
@@ -137,19 +137,19 @@ export type RemoteEvent =
  */
 export interface StoreState {
   readonly state: "up" | "down" | "unsafe";
-  /** Why, for a person to read. Of one that is up: what works less well than it could. */
+  /** The reason, as text. Of a store that is up: its limitation. */
   readonly reason?: string | undefined;
 }
 
-/** What a store needs of the sender that opens it. None of the functions throws. */
+/** The functions of a sender that its store needs. None of them throws. */
 export interface StoreContext {
-  /** Where time comes from. A store that cannot follow a virtual clock throws in `open`. */
+  /** The source of the time. A store that cannot follow a virtual clock throws in `open`. */
   readonly clock: Clock;
   /** Call it whenever a delivery has ended, in whichever process. It may be called twice for one. */
   readonly ended: (id: string) => void;
   /** Call it when an end in another process may have been missed: waiting code asks again. */
   readonly missed: () => void;
-  /** Call it with what other processes did, in their order, as far as it is known. */
+  /** Call it with the events of other processes, in their order, as far as they are known. */
   readonly told: (event: RemoteEvent) => void;
   /** Call it when the store fails while no caller waits. */
   readonly failed: (error: Error) => void;
@@ -177,28 +177,28 @@ export interface SharedSettings {
    * @throws StoreError `ERR_STORE_CHANGED` when they have another version by now
    */
   put(version: number, text: string): Promise<number>;
-  /** Calls `listener` when another process has replaced them; returns what stops that. */
+  /** Calls `listener` when another process has replaced them; returns a function that stops it. */
   watch(listener: (version: number) => void): () => void;
 }
 
 /**
  * Keeps accepted deliveries until they have ended, and for a time after.
  *
- * The store pushes: it hands the engine a delivery when it is due, and the engine answers that it has ended, or when it
- * is due again. A table with an index and a job queue both fit. Delivery is at least once: a delivery that was handed
- * over and not settled is handed over again after a restart.
+ * The store pushes: it passes a delivery to the engine when it is due, and the engine answers that it has ended, or when it is
+ * due again. A table with an index and a job queue both suit. Delivery is at least once: a delivery that was handed over and
+ * not settled is handed over again after a restart.
  *
  * A store where claiming is asynchronous holds the clock (`clock.hold()`) from the moment something may be due until it is
  * handed over.
  */
 export interface DeliveryStore {
   /**
-   * Opens it, and tries again for a time while it is away. `generation` counts how often it was opened before, so that
+   * Opens it, and tries again for a time while it is unreachable. `generation` counts how often it was opened before, so that
    * seeded ids are not repeated.
    */
   open(context: StoreContext): Promise<{ readonly generation: number }>;
   /**
-   * Resolves once everything is stored for good; rejects with nothing stored.
+   * Resolves once everything is stored durably; rejects with nothing stored.
    *
    * @throws StoreError `ERR_STORE_UNKNOWN` when whether it was stored is not known. To repeat the same acceptance, with
    *   the same ids, is harmless: it is stored once. `ERR_STORE_CHANGED` when the version of its traits is old.
@@ -242,8 +242,8 @@ export interface DeliveryStore {
   usage(): Promise<ReadonlyMap<string, number>>;
   /** What these destinations know of a trait. A destination that knows nothing of it may be absent. */
   traits(source: string, trait: string, destinations: readonly string[]): Promise<KnownTrait>;
-  /** Absent where one process owns the store. */
+  /** Absent if one process owns the store. */
   readonly settings?: SharedSettings | undefined;
-  /** Writes what is left and closes everything. Idempotent. */
+  /** Writes the remaining data and closes everything. Idempotent. */
   close(): Promise<void>;
 }

@@ -11,7 +11,7 @@ import { StoreError } from "./store-error.ts";
 /** How long a store that could not be opened is left alone before it is tried again, in physical milliseconds. */
 const REOPEN_AFTER_MS = 2_000;
 
-/** One of several stores, which may be away while the others work. */
+/** One of several stores, which may be unreachable while the others work. */
 export class Shard {
   readonly name: string;
   readonly #store: DeliveryStore;

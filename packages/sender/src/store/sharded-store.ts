@@ -16,13 +16,13 @@ import { StoreError } from "./store-error.ts";
 const END_STATES: readonly EndState[] = ["delivered", "failed", "expired"];
 
 /**
- * One store made of several, each with the sources that live there. A store that is away holds up its own sources only.
+ * One store made of several, each with its own sources. An unreachable store affects only its own sources.
  *
- * Where a source lives must not change while it has deliveries pending or keys that count: nothing moves from one store to
- * another. Shared settings live in the first store, and are copied to the others.
+ * The store of a source must not change while it has pending deliveries or keys that count: no data moves from one store to
+ * another. Shared settings are in the first store, and are copied to the others.
  *
  * @param stores By name. The sender opens and closes them.
- * @param nameOf The name of the store where a source lives: always the same for a source.
+ * @param nameOf The name of a source's store: always the same for a source.
  * @throws TypeError when there is no store
  * @example
  * ```ts

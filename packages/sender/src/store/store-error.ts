@@ -9,8 +9,8 @@
  * | `ERR_STORE_FOREIGN` | the file belongs to another program | use another path |
  * | `ERR_STORE_NEWER` | a newer version of this package wrote the file | upgrade this package |
  * | `ERR_STORE_UNKNOWN` | the connection broke: whether it was stored is not known | repeat it with the same ids, which is harmless |
- * | `ERR_STORE_CHANGED` | what was read has changed since | read it again, and decide anew |
- * | `ERR_STORE_FAILED` | anything else, such as a disk that fails or limits the size of files; `cause` has it | see the message |
+ * | `ERR_STORE_CHANGED` | the data has changed since it was read | read it again, and decide again |
+ * | `ERR_STORE_FAILED` | anything else, such as a disk that fails or limits the size of files; `cause` says more | see the message |
  * | `ERR_STORE_CLOSED` | it was used before it was opened, or after it was closed | |
  */
 export type StoreErrorCode =
@@ -26,7 +26,7 @@ export type StoreErrorCode =
   | "ERR_STORE_FAILED"
   | "ERR_STORE_CLOSED";
 
-/** The store could not do what it was asked. What was accepted before is not touched. */
+/** An operation of the store failed. Calls that were accepted before are not affected. */
 export class StoreError extends Error {
   override readonly name = "StoreError";
   /** Stable, for programs. */

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 /**
- * What answers a request in Node's own way: a request listener, or an Express app, which is one.
+ * A Node request listener, or an Express app, which is one.
  *
- * A plain function is always taken for this. What it returns is waited for, and must not be a `Response`.
+ * A plain function always counts as one. Its result is awaited, and must not be a `Response`.
  */
 export type NodeTarget = (request: IncomingMessage, response: ServerResponse) => unknown;
 
@@ -31,7 +31,7 @@ export interface ServerTarget {
 /**
  * A fetch handler: a Hono app, or any function from a `Request` to a `Response` as `{ fetch: handler }`.
  *
- * The wrapping says which kind of function it is. Nothing else could: both kinds may take any number of parameters.
+ * The wrapping says which kind of function it is, because both kinds may take any number of parameters.
  */
 export interface FetchTarget {
   fetch(request: Request): Response | Promise<Response>;
@@ -40,7 +40,7 @@ export interface FetchTarget {
 /**
  * An application that `createTestSender({ target })` delivers to, over a loopback port of its own.
  *
- * | given | taken for |
+ * | given | counts as |
  * |---|---|
  * | a function | a Node request listener, or an Express app |
  * | an object with `ready()` and `routing()` | a Fastify instance |

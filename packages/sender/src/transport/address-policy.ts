@@ -1,6 +1,6 @@
 import ipaddr from "ipaddr.js";
 
-/** Which addresses may be called, beyond those that never may. */
+/** Options of the address policy, beyond the addresses that may never be called. */
 export interface AddressPolicyOptions {
   /**
    * Call public addresses only: refuse private ranges, loopback, the unspecified address, carrier-grade NAT,

@@ -11,7 +11,7 @@ export type ResolveHost = (hostname: string) => Promise<readonly LookupAddress[]
 /** How connections to endpoints are opened. */
 export interface ConnectorOptions extends AddressPolicyOptions {
   readonly resolveHost: ResolveHost;
-  /** Milliseconds until an attempt to connect is given up, TLS handshake included. */
+  /** Milliseconds after which an attempt to connect is cancelled, TLS handshake included. */
   readonly connectTimeoutMs: number;
   /** Connections that are not open yet, so that closing can drop them. */
   readonly pending: Set<Socket>;
@@ -124,7 +124,7 @@ function handOver(
   };
   const onClose = (): void => {
     settle();
-    callback(new TransportError("ERR_ABORTED", "the connection was given up"), null);
+    callback(new TransportError("ERR_ABORTED", "the connection attempt was cancelled"), null);
   };
   pending.add(socket);
   socket.setNoDelay(true).setKeepAlive(true, 60_000);

@@ -16,8 +16,8 @@ export interface TransportOptions extends AddressPolicyOptions {
    */
   readonly resolveHost?: ResolveHost | undefined;
   /**
-   * Milliseconds until an attempt to connect is given up, TLS handshake included. An attempt ends by its own `timeoutMs`;
-   * this limits how long its connection may linger after that. Default: 5,000.
+   * Milliseconds after which an attempt to connect is cancelled, TLS handshake included. An attempt ends by
+   * its own `timeoutMs`; this limits how long its connection may stay after that. Default: 5,000.
    */
   readonly connectTimeoutMs?: number | undefined;
 }
@@ -32,7 +32,8 @@ const OPTION_NAMES: OptionNames<TransportOptions> = {
  * The transport that calls endpoints over the network, HTTP/1.1 with connections kept alive per origin and `ca`.
  *
  * - TLS certificates are verified, always; an endpoint whose certificate is not accepted sees no request (spec 5.2).
- * - Addresses are judged after resolution, when the connection is opened, and what was judged is what is connected to.
+ * - Addresses are checked after resolution, when the connection is opened, and the connection goes to the
+ *   checked address.
  * - Redirects are not followed. At most 16 KiB of a response's headers and of its body are held.
  *
  * @throws TypeError when `connectTimeoutMs` is not a length of time, or an option does not exist.

@@ -165,7 +165,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   };
 
   readonly #onAbort = (): void => {
-    this.#end(new TransportError("ERR_ABORTED", "the attempt was given up"));
+    this.#end(new TransportError("ERR_ABORTED", "the attempt was cancelled"));
     this.#drop();
   };
 

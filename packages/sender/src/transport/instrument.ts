@@ -1,6 +1,6 @@
 import type { AttemptRequest, AttemptResult, Transport } from "./transport.ts";
 
-/** Watches the attempts of a sender, such as `otel()` of `@countersign/sender/otel` does. */
+/** Observes the attempts of a sender, as `otel()` of `@countersign/sender/otel` does. */
 export interface SenderInstrument {
   /**
    * Makes one attempt: calls `send` once, with the request or with a copy that has more headers, and resolves to its result.

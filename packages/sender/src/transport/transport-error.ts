@@ -7,7 +7,7 @@ export type TransportErrorCode =
   | "ERR_INVALID_CA"
   | "ERR_TIMEOUT";
 
-/** An attempt could not be made or was given up. Carried inside the transport; callers get an outcome. */
+/** An attempt could not be made or was aborted. Used inside the transport; callers get an outcome. */
 export class TransportError extends Error {
   override readonly name = "TransportError";
   readonly code: TransportErrorCode;

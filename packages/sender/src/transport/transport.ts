@@ -16,9 +16,9 @@ export interface AttemptRequest {
   readonly delivery?: DeliveryInfo | undefined;
   /** Signs other bytes with the destination's secret, as hex. Absent when the destination has no secret. */
   readonly sign?: ((body: Uint8Array) => string) | undefined;
-  /** Writes the body instead of sending {@link body} in one piece; for decorators that break requests on purpose. */
+  /** Writes the body instead of sending {@link body} in one piece; for decorators that inject faults. */
   readonly writeBody?: BodyWriter | undefined;
-  /** Names what a decorator has changed in the request on purpose, such as a fault. */
+  /** Names a change that a decorator made to the request, such as a fault. */
   readonly fault?: string | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface AttemptResult {
   readonly outcome: AttemptOutcome;
   /** The response's status, if there was a response. */
   readonly status?: number | undefined;
-  /** A stable code if there was none: `ECONNREFUSED`, `CERT_HAS_EXPIRED`, `ERR_ADDRESS_BLOCKED`, ... */
+  /** A stable code if there was no response: `ECONNREFUSED`, `CERT_HAS_EXPIRED`, `ERR_ADDRESS_BLOCKED`, ... */
   readonly code?: string | undefined;
   /** What happened, for a person to read. */
   readonly message?: string | undefined;
@@ -58,7 +58,7 @@ export interface AttemptResult {
   readonly responseHeaders?: Readonly<Record<string, string>> | undefined;
   /** The response's body was longer than {@link responseBody}. */
   readonly cut?: true | undefined;
-  /** Names what a decorator did wrong on purpose, for the log. */
+  /** Names the fault that a decorator injected, for the log. */
   readonly fault?: string | undefined;
   /** Results of earlier POSTs that a decorator made for the same request. Each is logged as an attempt. */
   readonly earlier?: readonly AttemptResult[] | undefined;
@@ -68,12 +68,13 @@ export interface AttemptResult {
 export interface SendOptions {
   /** Milliseconds for the endpoint to respond, counted from the start of the attempt, connect included. */
   readonly timeoutMs: number;
-  /** Gives up the attempt; it then ends as `network` with code `ERR_ABORTED`. */
+  /** Aborts the attempt; it then ends as `network` with code `ERR_ABORTED`. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Carries attempts to endpoints. `createTransport()` makes the real one; tests and decorators bring their own.
+ * Makes attempts at endpoints. `createTransport()` creates the real one; tests and decorators provide their
+ * own.
  */
 export interface Transport {
   /** Makes one attempt. Always resolves to a result; a rejection counts as the outcome `network`. */

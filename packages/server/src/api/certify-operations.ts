@@ -33,7 +33,7 @@ export const certifyOperations: readonly Operation[] = [
     path: "/certify",
     id: "startCertification",
     summary:
-      "Starts the audits of a receiver: an endpoint of a `destination`, with its secret and headers, or a `url` with a `secret`. It is sent well over a hundred messages. Each result is an event `audit`, the end an event `certified`.",
+      "Starts the audits of a receiver: an endpoint of a `destination`, with its secret and headers, or a `url` with a `secret`. It gets well over a hundred messages. Each result is an event `audit`, the end an event `certified`.",
     body: CERTIFY_BODY,
     answer: { status: 202, schema: ref("Certification") },
     errors: {

@@ -45,7 +45,7 @@ export const FILTER_PARAMETERS: Schemas = {
 
 /** Which page of a list. */
 export const PAGE_PARAMETERS: Schemas = {
-  after: { type: "string", description: "`next` of the page before." },
+  after: { type: "string", description: "`next` of the previous page." },
   limit: { type: "integer", minimum: 1, maximum: 1_000, default: 100 },
 };
 

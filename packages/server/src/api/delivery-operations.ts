@@ -84,7 +84,7 @@ export const deliveryOperations: readonly Operation[] = [
     path: "/events",
     id: "streamEvents",
     summary:
-      "A stream of events from now on, as server-sent events. It begins with `hello`, or with `reset` when events after Last-Event-ID (or `after`) are no longer kept or come from another run: then read everything anew.",
+      "A stream of events from now on, as server-sent events. It begins with `hello`, or with `reset` when events after Last-Event-ID (or `after`) are no longer kept or come from another run: then read everything again.",
     query: {
       after: { type: "string", description: "The id of the last event that you have, like Last-Event-ID." },
       every: {

@@ -71,7 +71,7 @@ function describe({
   const problems = {
     400: "The request is malformed.",
     401: "The token is missing.",
-    403: "Not from here.",
+    403: "The host or the origin is not allowed.",
     ...(body && { 413: "The body is too large." }),
     503: "The store failed, or has no room.",
     ...errors,

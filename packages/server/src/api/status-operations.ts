@@ -13,7 +13,7 @@ export const statusOperations: readonly Operation[] = [
     path: "/status",
     id: "getStatus",
     summary:
-      "What this server is: its version and run, its clock, where it keeps deliveries, and how the store is.",
+      "The version and run of this server, its clock, where it keeps deliveries, and the state of the store.",
     answer: { status: 200, schema: ref("Status") },
     handle: statusJson,
   },

@@ -13,7 +13,7 @@ export interface Readiness {
   readonly status: "ok" | "degraded" | Exclude<StoreStateJson["state"], "up">;
   readonly problems?: readonly string[];
   readonly store: StoreStateJson;
-  /** Whether this server sends what it accepts. */
+  /** Whether this server delivers the calls that it accepts. */
   readonly delivers: boolean;
 }
 

@@ -12,7 +12,7 @@ export interface ServerOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** With `to`: certificate authorities to trust instead of the system's, in PEM: one text or a list. */
   readonly ca?: string | readonly string[] | undefined;
-  /** With `to`: how many messages may be on their way at once. Default: the sender's, 20. */
+  /** With `to`: how many messages may be in flight at once. Default: the sender's, 20. */
   readonly concurrency?: number | undefined;
   /** With `to`: the only accepted write key. Default: any. */
   readonly writeKey?: string | undefined;

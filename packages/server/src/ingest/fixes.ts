@@ -26,6 +26,6 @@ export const REJECTION_FIXES: Readonly<Record<RejectionReason, string>> = {
 /** What to do about each reason for which an accepted call went to no destination. */
 export const SKIP_FIXES: Readonly<Record<"integrations" | "blocked_event" | "no_destination", string>> = {
   integrations: "Remove the `integrations` of the call, or turn webhooks on in them.",
-  blocked_event: "Remove the event from `blockedEvents`, if it is to be forwarded.",
+  blocked_event: "Remove the event from `blockedEvents` to forward it.",
   no_destination: "Add a destination, or enable one.",
 };

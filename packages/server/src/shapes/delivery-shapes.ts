@@ -50,7 +50,7 @@ export interface AttemptSummaryJson {
   /** Milliseconds, with one decimal. */
   readonly durationMs: number;
   readonly outcome: AttemptOutcome;
-  /** What came back, in words: the status, or what happened in place of an answer. */
+  /** The answer in words: the status, or why there is none. */
   readonly answer: string;
   readonly status?: number;
   readonly code?: string;

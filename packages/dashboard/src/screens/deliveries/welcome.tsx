@@ -19,7 +19,7 @@ export function Welcome(): JSX.Element {
       "Or send a call by hand",
       `curl -d '{"writeKey":"any","userId":"u1","event":"Hello"}' -H 'Content-Type: application/json' ${host}/v1/track`,
     ],
-    ["Verify what arrives", `app.post("/webhooks", verifyWebhook({ secret }), handler)`],
+    ["Verify the webhooks", `app.post("/webhooks", verifyWebhook({ secret }), handler)`],
   ] as const;
   return (
     <div class="welcome">
@@ -90,7 +90,7 @@ function Receivers(): JSX.Element | null {
             word={
               reachable
                 ? `${shortUrl(url)} answers`
-                : `${shortUrl(url)} does not answer (${code ?? message ?? "no connection"}). Start the receiver; what waits is delivered then.`
+                : `${shortUrl(url)} does not answer (${code ?? message ?? "no connection"}). Start the receiver: the waiting messages are then delivered.`
             }
           />
         </li>

@@ -36,7 +36,7 @@ export function Actions({ delivery }: { readonly delivery: DeliveryDetail }): JS
   useKey("c", () => void (curl !== undefined && copyText(curl, "the curl command")));
   return (
     <div class="actions-block">
-      <div class="actions" role="group" aria-label="What to do with it">
+      <div class="actions" role="group" aria-label="Actions for the delivery">
         <button type="button" onClick={() => void resend({})}>
           Resend <kbd>r</kbd>
         </button>

@@ -16,7 +16,7 @@ const GROUPS: readonly (readonly [string, string, readonly (readonly [string, st
     [
       ["bad_signature", "Wrong signature"],
       ["missing_signature", "No signature"],
-      ["stale_secret", "Secret out of use"],
+      ["stale_secret", "Retired secret"],
     ],
   ],
   [

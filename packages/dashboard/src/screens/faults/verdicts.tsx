@@ -16,7 +16,7 @@ export function Verdicts(): JSX.Element {
     .filter((row) => row !== undefined && row.fault !== "")
     .slice(0, SHOWN);
   return (
-    <Card title="What they have shown">
+    <Card title="Results of the last faults">
       {struck.length === 0 && (
         <p class="note">Inject a fault, then send a message: the verdict appears here.</p>
       )}

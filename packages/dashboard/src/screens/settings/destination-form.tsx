@@ -53,7 +53,7 @@ export function DestinationForm({ source, destination }: Props): JSX.Element {
               />
               <Field
                 label="Write key"
-                hint="What clients send. Without one it is the name."
+                hint="Clients send it. Default: the name of the source."
                 value={draft.writeKey}
                 onInput={(writeKey) => update({ writeKey })}
               />

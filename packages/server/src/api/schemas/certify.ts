@@ -42,7 +42,7 @@ export const CERTIFY_BODY: Schema = object(
   {
     destination: { type: "string", description: "`<source>/<destination>`." },
     endpoint: { type: "string", description: "URL of one of its endpoints. Default: the first." },
-    url: { type: "string", description: "A receiver that is no destination." },
+    url: { type: "string", description: "A receiver that is not a destination." },
     secret: { type: "string", minLength: 1, description: "Default: that of the destination." },
     headers: HEADERS,
     ca: TEXT,

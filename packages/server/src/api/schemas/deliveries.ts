@@ -16,7 +16,7 @@ const ATTEMPT_SUMMARY = {
   outcome: { type: "string", enum: [...OUTCOMES] },
   answer: {
     type: "string",
-    description: "What came back, in words: the status, or what happened in place of an answer.",
+    description: "The answer in words: the status, or why there is none.",
   },
   status: COUNT,
   code: TEXT,
@@ -55,7 +55,7 @@ export const deliverySchemas: Readonly<Record<string, Schema>> = {
       cut: { const: true, description: "The body was longer." },
       requestHeaders: {
         ...HEADERS,
-        description: "As sent, the signature included; values of static headers are hidden.",
+        description: "As sent, with the signature; values of static headers are hidden.",
       },
       responseHeaders: HEADERS,
     },
@@ -74,7 +74,7 @@ export const deliverySchemas: Readonly<Record<string, Schema>> = {
       bytes: COUNT,
       signature: { type: "string", description: "Of the body, with the secret that is set today." },
       curls: { type: "array", items: object({ endpoint: TEXT, curl: TEXT }) },
-      why: { type: "string", description: "Why it stands where it stands, in one sentence." },
+      why: { type: "string", description: "Why it has this state, in one sentence." },
       advice: {
         type: "string",
         description: "The likely cause, and what to do. Absent where nothing needs to be done.",

@@ -10,7 +10,7 @@ export const statusSchemas: Readonly<Record<string, Schema>> = {
     startedAt: DATE_TIME,
     now: DATE_TIME,
     clock: { type: "string", enum: ["system", "virtual"] },
-    delivers: { type: "boolean", description: "Whether this server sends what it accepts." },
+    delivers: { type: "boolean", description: "Whether this server delivers the calls that it accepts." },
     kept: { type: "string", enum: ["disk", "memory", "shared"] },
     store: object({ state: { type: "string", enum: ["up", "down", "unsafe", "full"] }, reason: TEXT }, [
       "reason",
