@@ -113,7 +113,9 @@ export function lambdaListener(
       })
       .catch((error: unknown) => {
         const status = error instanceof WebhookError ? error.status : 502;
-        response.writeHead(status, { connection: "close" }).end();
+        response.writeHead(status).end();
+        // Reads on: a connection that is closed with bytes unread is reset, and the caller may miss the answer.
+        request.resume();
       });
   };
 }

@@ -11,7 +11,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   if (Number(request.headers["content-length"] ?? 0) > MAX_BODY_BYTES) return undefined;
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     bytes += chunk.length;
     if (bytes > MAX_BODY_BYTES) return undefined;
     chunks.push(chunk);
@@ -44,7 +44,9 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   try {
     const body = await readBody(request);
     if (body === undefined) {
-      response.writeHead(413, { connection: "close" }).end();
+      response.writeHead(413).end();
+      // Reads on: a connection that is closed with bytes unread is reset, and the caller may miss the answer.
+      request.resume();
       return;
     }
     const result = await handler(eventOf(request, body));
@@ -53,7 +55,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   } catch (error) {
     // As the service does for a function that threw.
     console.error(error);
-    if (!response.headersSent) response.writeHead(502, { connection: "close" }).end();
+    if (!response.headersSent) response.writeHead(502).end();
   }
 }
 

@@ -1,3 +1,4 @@
+import { newestFirst, parseCursor } from "@countersign/sender/store";
 import { applyEvent, newRow, type Row } from "../shapes/row.ts";
 import type { LiveEvent } from "../shapes/types.ts";
 import { messageOf } from "./api.ts";
@@ -120,14 +121,13 @@ export class DeliveryList {
     const filter = this.#filter;
     await this.#readMore(async (load) => {
       const rows: Row[] = [];
-      let after: string | undefined;
+      let { after } = gap;
       do {
-        const until = new Date(gap.newest.at + 1).toISOString();
-        const page = await readPage(filter, { limit: PAGE, after, until });
+        const page = await readPage(filter, { limit: PAGE, after });
         if (load !== this.#load) return;
         rows.push(...page.rows);
         after = page.next;
-      } while (after !== undefined && (rows.at(-1)?.at ?? 0) > gap.oldest.at);
+      } while (after !== undefined && newestFirst(parseCursor(after), gap.oldest) < 0);
       this.rows.fill(gap, rows);
       this.rows.trim(from);
       this.#changed();

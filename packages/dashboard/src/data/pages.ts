@@ -18,7 +18,6 @@ export interface Page {
 interface Part {
   readonly limit: number;
   readonly after?: string | undefined;
-  readonly until?: string;
 }
 
 /** How many deliveries match a filter, and how many there are, as far as is known. */

@@ -1,3 +1,4 @@
+import { cursorOf, newestFirst, type Cursor } from "@countersign/sender/store";
 import { mergeRow, type Row } from "../shapes/row.ts";
 
 /** A run of neighbouring rows, newest first. Without `rows` it has left memory, and only its place is kept. */
@@ -5,28 +6,19 @@ interface Chunk {
   rows: Row[] | undefined;
   count: number;
   /** The ends of what it holds or held, to read it again. */
-  newest: RowPlace;
-  oldest: RowPlace;
-}
-
-/** Where a row stands in the order of the list. */
-export interface RowPlace {
-  readonly at: number;
-  readonly id: string;
+  newest: Cursor;
+  oldest: Cursor;
 }
 
 /** Rows that are not in memory: how to read them again. */
 export interface Gap {
-  readonly newest: RowPlace;
-  readonly oldest: RowPlace;
+  readonly newest: Cursor;
+  readonly oldest: Cursor;
+  /** The cursor of the row before them; undefined where the list begins with them. */
+  readonly after: string | undefined;
 }
 
 const CHUNK_SIZE = 500;
-
-/** Newest first; ids break ties. */
-function compare(a: RowPlace, b: RowPlace): number {
-  return b.at - a.at || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);
-}
 
 /**
  * The rows of the list, newest first. At most `capacity` are in memory; those farthest from what is looked at leave first, keep
@@ -55,7 +47,7 @@ export class RowStore {
   }
 
   /** The oldest place in the list. */
-  get end(): RowPlace | undefined {
+  get end(): Cursor | undefined {
     return this.#chunks.at(-1)?.oldest;
   }
 
@@ -83,7 +75,7 @@ export class RowStore {
     if (!row) return -1;
     let start = 0;
     for (const chunk of this.#chunks) {
-      if (chunk.rows && compare(chunk.oldest, row) >= 0) return start + chunk.rows.indexOf(row);
+      if (chunk.rows && newestFirst(chunk.oldest, row) >= 0) return start + chunk.rows.indexOf(row);
       start += chunk.count;
     }
     return -1;
@@ -97,7 +89,7 @@ export class RowStore {
       return;
     }
     const [head] = this.#chunks;
-    const isNewest = !head || compare(row, head.newest) < 0;
+    const isNewest = !head || newestFirst(row, head.newest) < 0;
     if (isNewest && (!head?.rows || head.count >= CHUNK_SIZE)) {
       this.#chunks.unshift({ rows: [row], count: 1, newest: place(row), oldest: place(row) });
     } else if (!this.#insert(row)) return;
@@ -161,9 +153,11 @@ export class RowStore {
   /** The first rows in a range of positions that are not in memory. */
   gap(from: number, to: number): Gap | undefined {
     let start = 0;
+    let after: string | undefined;
     for (const { rows, count, newest, oldest } of this.#chunks) {
-      if (!rows && start < to && start + count > from) return { newest, oldest };
+      if (!rows && start < to && start + count > from) return { newest, oldest, after };
       start += count;
+      after = cursorOf(oldest);
     }
     return undefined;
   }
@@ -173,7 +167,7 @@ export class RowStore {
     const chunk = this.#chunks.find((chunk) => !chunk.rows && chunk.newest.id === newest.id);
     if (!chunk) return;
     const inside = rows.filter(
-      (row) => compare(row, newest) >= 0 && compare(row, oldest) <= 0 && !this.#byId.has(row.id),
+      (row) => newestFirst(row, newest) >= 0 && newestFirst(row, oldest) <= 0 && !this.#byId.has(row.id),
     );
     for (const row of inside) this.#byId.set(row.id, row);
     this.#length += inside.length - chunk.count;
@@ -184,13 +178,13 @@ export class RowStore {
   /** Puts a row into the chunk it belongs to. False if that is not in memory, or lies beyond what was read so far. */
   #insert(row: Row): boolean {
     const beyond = this.complete ? this.#chunks.at(-1) : undefined;
-    const chunk = this.#chunks.find(({ oldest }) => compare(row, oldest) <= 0) ?? beyond;
+    const chunk = this.#chunks.find(({ oldest }) => newestFirst(row, oldest) <= 0) ?? beyond;
     if (!chunk?.rows) return false;
     let low = 0;
     let high = chunk.rows.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (compare(chunk.rows[middle] as Row, row) < 0) low = middle + 1;
+      if (newestFirst(chunk.rows[middle] as Row, row) < 0) low = middle + 1;
       else high = middle;
     }
     chunk.rows.splice(low, 0, row);
@@ -209,6 +203,6 @@ export class RowStore {
   }
 }
 
-function place({ at, id }: RowPlace): RowPlace {
-  return { at, id };
+function place({ acceptedAt, id }: Cursor): Cursor {
+  return { acceptedAt, id };
 }

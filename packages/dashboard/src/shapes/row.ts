@@ -4,7 +4,7 @@ import type { AttemptSummary, DeliveryInfo, DeliverySummary, LiveEvent, Outcome,
 export interface Row {
   readonly id: string;
   /** When it was accepted, in milliseconds since 1970. */
-  readonly at: number;
+  readonly acceptedAt: number;
   readonly type: string;
   readonly event: string;
   readonly destination: string;
@@ -39,7 +39,7 @@ function share(text: string): string {
 export function newRow(info: DeliveryInfo): Row {
   return {
     id: info.id,
-    at: Date.parse(info.acceptedAt),
+    acceptedAt: Date.parse(info.acceptedAt),
     type: share(info.type),
     event: share(info.event ?? ""),
     destination: share(info.destination),
@@ -71,7 +71,7 @@ export function rowOf(summary: DeliverySummary): Row {
 /** Takes over what the API lists, unless events have already told more. */
 export function mergeRow(row: Row, listed: Row): void {
   if (listed.attempts < row.attempts || (listed.state === "pending" && row.state !== "pending")) return;
-  const { id: _, at: __, ...fields } = listed;
+  const { id: _, acceptedAt: __, ...fields } = listed;
   Object.assign(row, fields);
 }
 

@@ -17,7 +17,7 @@ function row(at: number, id = `d-${String(at).padStart(9, "0")}`): Row {
 }
 
 const idsOf = (rows: readonly (Row | undefined)[]): (string | undefined)[] => rows.map((found) => found?.id);
-const newestFirst = (a: Row, b: Row): number => b.at - a.at || (a.id < b.id ? 1 : -1);
+const newestFirst = (a: Row, b: Row): number => b.acceptedAt - a.acceptedAt || (a.id < b.id ? 1 : -1);
 
 describe("the rows of the list", () => {
   it("stay in order, each once, however they arrive", () => {
@@ -40,7 +40,7 @@ describe("the rows of the list", () => {
     store.add(row(100));
     expect(store.length).toBe(2);
     store.append([row(100), row(50)]);
-    expect(store.slice(0, 9).map((found) => found?.at)).toEqual([300, 200, 100, 50]);
+    expect(store.slice(0, 9).map((found) => found?.acceptedAt)).toEqual([300, 200, 100, 50]);
   });
 
   it("leave memory beyond the capacity, keep their place, and come back where they were", () => {
@@ -52,9 +52,9 @@ describe("the rows of the list", () => {
     }
     expect(store.length).toBe(6_000);
     expect(store.loaded).toBeLessThanOrEqual(2_000);
-    expect(store.slice(0, 1)[0]?.at).toBe(6_000);
+    expect(store.slice(0, 1)[0]?.acceptedAt).toBe(6_000);
     for (let gap = store.gap(5_900, 5_950); gap; gap = store.gap(5_900, 5_950)) store.fill(gap, all);
-    expect(store.slice(5_900, 5_902).map((found) => found?.at)).toEqual([100, 99]);
+    expect(store.slice(5_900, 5_902).map((found) => found?.acceptedAt)).toEqual([100, 99]);
     store.trim(5_900);
     expect(store.loaded).toBeLessThanOrEqual(2_000);
     expect(store.slice(0, 1)).toEqual([undefined]);
@@ -70,7 +70,7 @@ describe("the rows of the list", () => {
     if (gap === undefined) throw new Error("nothing has left");
     store.fill(
       gap,
-      all.filter(({ at }) => at % 2 === 0),
+      all.filter(({ acceptedAt }) => acceptedAt % 2 === 0),
     );
     expect(store.length).toBe(1_750);
   });

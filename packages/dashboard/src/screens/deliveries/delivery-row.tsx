@@ -49,8 +49,8 @@ function Delivery({ row, index, selected, active, onOpen }: Props & { readonly r
       aria-selected={selected}
       onClick={() => onOpen(row.id)}
     >
-      <span role="gridcell" class="time" title={exactTime(row.at)}>
-        {clockTime(row.at, serverNow())}
+      <span role="gridcell" class="time" title={exactTime(row.acceptedAt)}>
+        {clockTime(row.acceptedAt, serverNow())}
       </span>
       <span role="gridcell" class="state">
         <Mark {...verdict} />
