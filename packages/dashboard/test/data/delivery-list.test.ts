@@ -1,0 +1,46 @@
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { DeliveryList } from "../../src/data/delivery-list.ts";
+import { readFilter } from "../../src/data/filter.ts";
+import { startWithDeliveries } from "../support/load.ts";
+
+/** The list of a server's deliveries, of which so many are kept in memory. */
+async function listOf(count: number, capacity: number): Promise<DeliveryList> {
+  const server = await startWithDeliveries(count);
+  const { fetch } = globalThis;
+  vi.stubGlobal("fetch", (path: string, init?: RequestInit) => fetch(new URL(path, server.url), init));
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const list = new DeliveryList(capacity);
+  await list.load(readFilter(new URLSearchParams()), 1_000);
+  return list;
+}
+
+function idsIn(list: DeliveryList, from: number, to: number): (string | undefined)[] {
+  return list.rows.slice(from, to).map((row) => row?.id);
+}
+
+describe("the list of deliveries", () => {
+  it("reads rows again where they were that left memory, though thousands were accepted in the same millisecond", async () => {
+    const list = await listOf(5_000, 2_000);
+    const seen = idsIn(list, 0, 1_000);
+    while (list.rows.length < 5_000) {
+      const before = list.rows.length;
+      seen.push(...(await nextPage(list, before)));
+    }
+    expect(list.rows.loaded).toBeLessThanOrEqual(2_000);
+    expect(new Set(seen).size).toBe(5_000);
+    for (const from of [0, 1_700, 2_600, 4_400]) {
+      await vi.waitFor(async () => {
+        await list.look(from, from + 400);
+        expect(idsIn(list, from, from + 400)).toEqual(seen.slice(from, from + 400));
+      });
+      expect(list.rows.length).toBe(5_000);
+    }
+  });
+});
+
+async function nextPage(list: DeliveryList, from: number): Promise<(string | undefined)[]> {
+  await list.more();
+  const ids = idsIn(list, from, list.rows.length);
+  list.rows.trim(from);
+  return ids;
+}
