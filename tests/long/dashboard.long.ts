@@ -1,5 +1,6 @@
 import { createServer } from "@countersign/server";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { openUnwatched } from "../../packages/dashboard/test/support/unwatched-page.ts";
 import { missing, openPage, useBrowser, why } from "../../packages/dashboard/test/support/browser.ts";
 import {
   heapOf,
@@ -23,13 +24,16 @@ async function forward(count: number, withPage: boolean): Promise<number> {
   const server = await createServer({ to: receiver.url, secret: SECRET, port: 0 });
   await recordAll(server.url, 500);
   await server.sender.idle();
-  const page = withPage ? await openPage(server.url) : undefined;
-  await page?.getByRole("row").nth(3).waitFor();
+  const page = withPage ? await openUnwatched(server.url) : undefined;
   const started = performance.now();
   await recordAll(server.url, count);
   await server.sender.idle();
   const took = performance.now() - started;
-  await page?.context().close();
+  if (page) {
+    const watched = await page.watch();
+    await vi.waitFor(async () => expect(await rowsInList(watched)).toBeGreaterThan(count), { timeout: 10_000 });
+    await page.close();
+  }
   await server.close({ deadlineMs: 1_000 });
   return took;
 }

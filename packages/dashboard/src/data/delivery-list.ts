@@ -2,18 +2,22 @@ import { newestFirst, parseCursor } from "@countersign/sender/store";
 import { applyEvent, newRow, type Row } from "../shapes/row.ts";
 import type { LiveEvent } from "../shapes/types.ts";
 import { messageOf } from "./api.ts";
-import { atMostEvery } from "./at-most.ts";
 import { changes, matchesInfo, matchesRow, readFilter, type Filter } from "./filter.ts";
 import { PAGE, PAGES_AT_ONCE, readCounts, readFirst, readPage, type Counts } from "./pages.ts";
 import { RowStore } from "./row-store.ts";
+import { withPauses } from "./with-pauses.ts";
 import { batch, signal } from "../signals/signals.ts";
 
 const FIRST_PAGE = 200;
 /** With a filter on what attempts change, the newest rows are asked for again this often. */
 const REFRESH_MS = 1_000;
 const MAX_WAITING = 100_000;
-/** However often something happens, the list is drawn ten times a second at most. */
-const DRAW_EVERY_MS = 100;
+/**
+ * The list is drawn ten times a second at most, and twice while thousands of events come in a second: then nobody can read
+ * a row, and the machine that draws may be the one that delivers.
+ */
+const LEAST_PAUSE_MS = 100;
+const MOST_PAUSE_MS = 500;
 
 /** How the list stands. */
 export type ListState =
@@ -44,6 +48,8 @@ export class DeliveryList {
   /** Events that arrive while the first page is read. */
   #early: LiveEvent[] | undefined;
   #refreshing = false;
+  /** Events since the list was drawn last. */
+  #undrawn = 0;
   /** What `total` and `all` will be when they are drawn next. */
   #counts: Counts = { total: undefined, all: undefined };
 
@@ -177,6 +183,7 @@ export class DeliveryList {
       return;
     }
     this.#apply(events, false);
+    this.#undrawn += events.length;
     if (!this.#held) this.release();
     this.#changed();
   }
@@ -195,14 +202,18 @@ export class DeliveryList {
   }
 
   /** Has the list drawn. */
-  readonly #changed = atMostEvery(DRAW_EVERY_MS, () =>
+  readonly #changed = withPauses(() => {
     batch(() => {
       this.waiting.value = this.#arrived.size;
       this.total.value = this.#counts.total;
       this.all.value = this.#counts.all;
       this.version.value += 1;
-    }),
-  );
+    });
+    // A millisecond for each event that was taken over.
+    const pauseMs = Math.min(Math.max(LEAST_PAUSE_MS, this.#undrawn), MOST_PAUSE_MS);
+    this.#undrawn = 0;
+    return pauseMs;
+  });
 
   #apply(events: readonly LiveEvent[], exact: boolean): void {
     const changing = changes(this.#filter);

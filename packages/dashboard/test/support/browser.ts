@@ -5,12 +5,12 @@ import { chromium, type Browser, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 
 /** Where a Chromium is on this machine; undefined where there is none. */
-const chromiumPath: string | undefined = ["chromium", "chromium-browser", "google-chrome"]
+export const chromiumPath: string | undefined = ["chromium", "chromium-browser", "google-chrome"]
   .flatMap((name) => (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, name)))
   .find(isExecutable);
 
 /** No request of the browser's own. */
-const FLAGS = [
+export const FLAGS: readonly string[] = [
   "--no-sandbox",
   "--disable-gpu",
   "--disable-quic",

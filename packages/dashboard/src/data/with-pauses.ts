@@ -1,19 +1,19 @@
 /**
  * Makes a function that runs `action`: at once, or as soon as it may run again.
  *
- * @param everyMs The least time between two runs, in milliseconds.
+ * @param action Returns how long it must not run again, in milliseconds.
  */
-export function atMostEvery(everyMs: number, action: () => void): () => void {
-  let ranAt = Number.NEGATIVE_INFINITY;
+export function withPauses(action: () => number): () => void {
+  let mayRunAt = Number.NEGATIVE_INFINITY;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const run = (): void => {
     clearTimeout(timer);
     timer = undefined;
-    ranAt = performance.now();
-    action();
+    const pauseMs = action();
+    mayRunAt = performance.now() + pauseMs;
   };
   return () => {
-    const wait = ranAt + everyMs - performance.now();
+    const wait = mayRunAt - performance.now();
     if (wait > 0) timer ??= setTimeout(run, wait);
     else run();
   };
