@@ -67,7 +67,7 @@ export const why: string = missing ? " (skipped: no chromium is installed)" : ""
 export function useBrowser(): void {
   beforeAll(async () => {
     if (chromiumPath !== undefined)
-      browser = await chromium.launch({ executablePath: chromiumPath, args: FLAGS });
+      browser = await chromium.launch({ executablePath: chromiumPath, args: [...FLAGS] });
   });
   afterAll(() => browser?.close());
   afterEach(async () => {
