@@ -5,9 +5,10 @@
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { spawnArguments } from "./command-files.mjs";
 import { publicPackages } from "./public-packages.mjs";
 import { writePublishable } from "./publishable.mjs";
 
@@ -57,14 +58,9 @@ const express = require("express");`,
 let passed = 0;
 let failed = 0;
 
-/** Runs a command; on Windows through its shell, because npm, npx and pnpm are command files there. */
 function run(command, args, options) {
-  if (process.platform !== "win32") return execute(command, args, options);
-  return execute(command, args.map(quoted), { ...options, shell: true });
-}
-
-function quoted(text) {
-  return /^[\w@./:=\\-]+$/.test(text) ? text : `"${text.replaceAll('"', String.raw`\"`)}"`;
+  const [program, given, ofSystem] = spawnArguments(command, args);
+  return execute(program, given, { ...options, ...ofSystem });
 }
 
 /** Runs a command in a project with a version of Node, and says which one it was. */
@@ -123,14 +119,16 @@ try {
     await check(
       `${manifest.name}: contains a licence, a README and the build, and nothing else`,
       async () => {
-        const { stdout } = await run("tar", ["-tzf", tarball]);
+        // By its name alone: some programs called tar take what is before a colon for a host.
+        const { stdout } = await run("tar", ["-tzf", basename(tarball)], { cwd: destination });
+        const contained = stdout.split(/\r?\n/);
         for (const file of [
           "package/LICENSE",
           "package/README.md",
           "package/dist/index.js",
           "package/dist/index.d.ts",
         ]) {
-          if (!stdout.split("\n").includes(file)) throw new Error(`${file} is not in the tarball`);
+          if (!contained.includes(file)) throw new Error(`${file} is not in the tarball`);
         }
         if (/tsbuildinfo|\/test\/|\/bench\//.test(stdout))
           throw new Error("build state or tests are in the tarball");

@@ -34,7 +34,7 @@ export async function writePublishable(folder, target) {
     input: Object.fromEntries(entries),
     platform: "node",
     // Other packages, Node's own modules, and names whose file is chosen where the code runs.
-    external: (id) => !/^[./]/.test(id),
+    external: (id) => !id.startsWith(".") && !isAbsolute(id),
     // No entry point gets an export more; with the file names below, none needs one.
     preserveEntrySignatures: "allow-extension",
     treeshake: { moduleSideEffects: false },
@@ -78,7 +78,8 @@ export async function installPublishable(target) {
     for (const name of Object.keys({ ...devDependencies, ...dependencies })) {
       if (names.has(name) || existsSync(installed(name))) continue;
       mkdirSync(dirname(installed(name)), { recursive: true });
-      symlinkSync(realpathSync(join(folder, "node_modules", name)), installed(name));
+      // A junction needs no privilege on Windows; elsewhere it is a link like any other.
+      symlinkSync(realpathSync(join(folder, "node_modules", name)), installed(name), "junction");
     }
   }
 }
@@ -169,7 +170,10 @@ function withRanges(dependencies, folder) {
   );
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+// The path may be written otherwise: through a link, or on Windows in other letters.
+const [, started = ""] = process.argv;
+const own = realpathSync.native(fileURLToPath(import.meta.url));
+if (existsSync(started) && realpathSync.native(started) === own) {
   const [target] = process.argv.slice(2);
   if (target === undefined) throw new Error("Usage: node scripts/publishable.mjs FOLDER");
   await Promise.all(publicPackages().map(({ name, folder }) => writePublishable(folder, join(target, name))));

@@ -7,10 +7,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { spawnArguments } from "./command-files.mjs";
 import { publicPackages } from "./public-packages.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const isWindows = process.platform === "win32";
 const PUBLISH = ["publish", "--recursive", "--access", "public", "--no-git-checks"];
 
 /** Stands for the address of the repository in a rehearsal, until package.json has one. */
@@ -170,8 +170,8 @@ function stateOfWorkTree() {
  */
 function run(cwd, command, args) {
   return new Promise((resolve, reject) => {
-    // pnpm is a command file on Windows, which only a shell runs.
-    const child = spawn(command, args, { cwd, shell: isWindows, stdio: ["ignore", "pipe", "pipe"] });
+    const [program, given, options] = spawnArguments(command, args);
+    const child = spawn(program, given, { ...options, cwd, stdio: ["ignore", "pipe", "pipe"] });
     let output = "";
     const take = (to) => (data) => {
       output += data;

@@ -3,6 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { spawnArguments } from "./command-files.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { packageManager } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
@@ -13,11 +14,8 @@ if (script === undefined) {
 }
 
 function pnpm(...args) {
-  const { status, error } = spawnSync("npx", ["-y", packageManager, ...args], {
-    cwd: root,
-    stdio: "inherit",
-    shell: process.platform === "win32",
-  });
+  const [command, given, options] = spawnArguments("npx", ["-y", packageManager, ...args]);
+  const { status, error } = spawnSync(command, given, { ...options, cwd: root, stdio: "inherit" });
   if (error) throw error;
   if (status !== 0) process.exit(status ?? 1);
 }

@@ -42,7 +42,11 @@ async function copyWith(files: Readonly<Record<string, string>>): Promise<string
   });
   await mkdir(join(directory, "node_modules/@countersign"), { recursive: true });
   for (const name of ["core", "express", "sender"]) {
-    await symlink(join(directory, "packages", name), join(directory, "node_modules/@countersign", name));
+    await symlink(
+      join(directory, "packages", name),
+      join(directory, "node_modules/@countersign", name),
+      "junction",
+    );
   }
   for (const [file, text] of Object.entries(files)) {
     await mkdir(dirname(join(directory, file)), { recursive: true });

@@ -5,7 +5,8 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Application } from "typedoc";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+// With slashes: entry points are patterns, in which a backslash means something else.
+const root = fileURLToPath(new URL("..", import.meta.url)).replaceAll("\\", "/");
 const isCheck = process.argv.includes("--check");
 const entryPoints = readdirSync(`${root}packages`).flatMap((name) => {
   const { exports, private: hidden } = JSON.parse(

@@ -6,7 +6,8 @@ type Plugin = Extract<
   { readonly name: string }
 >;
 
-const here = fileURLToPath(new URL("../../index.md", import.meta.url));
+/** With slashes, as Vite writes paths on every system. */
+const here = fileURLToPath(new URL("../../index.md", import.meta.url)).replaceAll("\\", "/");
 
 /** Lets pages outside this folder, such as the packages' READMEs, import a dependency of the site. */
 export function resolveFromHere(name: string): Plugin {

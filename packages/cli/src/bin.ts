@@ -3,8 +3,9 @@ import { run } from "./run.ts";
 import { terminalOf } from "./terminal/terminal.ts";
 
 // A reader that stops reading, such as `| head`, does not cause an error.
+// On Windows, a pipe that was closed may be called EOF.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code === "EPIPE") process.exit(0);
+  if (error.code === "EPIPE" || error.code === "EOF") process.exit(0);
   throw error;
 });
 

@@ -1,6 +1,6 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, join, sep } from "node:path";
+import path, { dirname, join, type PlatformPath } from "node:path";
 
 const WORLD_WRITABLE = 0o002;
 
@@ -15,10 +15,19 @@ export function searchEnd(directory: string, home: string = homedir()): string {
   const repository = upwards.find((folder) => existsSync(join(folder, ".git")));
   if (repository !== undefined) return repository;
   const ofProject = upwards.filter(
-    (folder) =>
-      folder.startsWith(home.endsWith(sep) ? home : home + sep) && existsSync(join(folder, "package.json")),
+    (folder) => isBelow(folder, home) && existsSync(join(folder, "package.json")),
   );
   return ofProject.at(-1) ?? directory;
+}
+
+/**
+ * Whether a folder is in another one, at any depth.
+ *
+ * @param rules How the system writes paths. On Windows `c:\Users` is `C:\users`: editors start terminals in the former.
+ */
+export function isBelow(folder: string, above: string, rules: PlatformPath = path): boolean {
+  const way = rules.relative(above, folder);
+  return way !== "" && way.split(rules.sep)[0] !== ".." && !rules.isAbsolute(way);
 }
 
 function* ancestors(directory: string): Generator<string> {

@@ -1,10 +1,16 @@
-/** What asks a process to stop. SIGBREAK is Ctrl-Break on Windows; other systems do not have it. */
-const SIGNALS = ["SIGTERM", "SIGINT", "SIGBREAK"] as const;
+/** What asks a process to stop, and the exit code of a second one: 128 and the number of the signal, as shells report it. */
+const SIGNALS = { SIGTERM: 143, SIGINT: 130 } as const;
 
-type StopSignal = (typeof SIGNALS)[number];
+/**
+ * Ctrl-Break, and a console window that is closed: Windows then ends the process after some seconds. Elsewhere SIGHUP is left to the
+ * system, so that `nohup` works.
+ */
+const SIGNALS_OF_WINDOWS = { ...SIGNALS, SIGBREAK: 149, SIGHUP: 129 } as const;
 
-/** 128 and the number of the signal, as shells report it. */
-const EXIT_CODES: Readonly<Record<StopSignal, number>> = { SIGTERM: 143, SIGINT: 130, SIGBREAK: 149 };
+/** The exit codes by the signals that a system sends. */
+export function stopSignals(platform: NodeJS.Platform): Readonly<Record<string, number>> {
+  return platform === "win32" ? SIGNALS_OF_WINDOWS : SIGNALS;
+}
 
 /**
  * Resolves with the name of the first signal that asks the process to stop, or with what `asked` resolves to. The next
@@ -12,18 +18,20 @@ const EXIT_CODES: Readonly<Record<StopSignal, number>> = { SIGTERM: 143, SIGINT:
  *
  * @param asked Another way to ask it to stop, such as a key.
  */
-export function untilToldToStop(asked?: Promise<string>): Promise<string> {
+export function untilToldToStop(
+  asked?: Promise<string>,
+  platform: NodeJS.Platform = process.platform,
+): Promise<string> {
+  const codes = stopSignals(platform);
+  const names = Object.keys(codes);
+  const leave = (signal: string): never => process.exit(codes[signal]);
   return new Promise((resolve) => {
     const stop = (reason: string): void => {
-      for (const name of SIGNALS) process.off(name, stop);
-      for (const name of SIGNALS) process.on(name, leave);
+      for (const name of names) process.off(name, stop);
+      for (const name of names) process.on(name, leave);
       resolve(reason);
     };
-    for (const name of SIGNALS) process.on(name, stop);
+    for (const name of names) process.on(name, stop);
     void asked?.then(stop);
   });
-}
-
-function leave(signal: NodeJS.Signals): never {
-  process.exit(EXIT_CODES[signal as StopSignal]);
 }

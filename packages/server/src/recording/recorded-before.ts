@@ -15,7 +15,12 @@ export function recordedBefore(descriptor: number): Set<string> {
   const { size } = fstatSync(descriptor);
   const bytes = Buffer.alloc(Math.min(size, LOOKED_AT_BYTES));
   const read = readSync(descriptor, bytes, 0, bytes.length, size - bytes.length);
-  const lines = bytes.subarray(0, read).toString("utf8").split("\n");
+  // Programs on Windows begin a file with a byte order mark.
+  const lines = bytes
+    .subarray(0, read)
+    .toString("utf8")
+    .replace(/^\uFEFF/, "")
+    .split("\n");
   // The first line may have begun before.
   const whole = size > bytes.length ? lines.slice(1) : lines;
   return new Set(whole.flatMap((line, index) => digestOfLine(line, index + 1)));

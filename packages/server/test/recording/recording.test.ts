@@ -48,6 +48,15 @@ describe("a recorder", () => {
     expect(recordedIn(file)).toEqual(["first", "\ufffd second", "third"]);
   });
 
+  it("recognises the first message behind a byte order mark, with which programs on Windows begin a file", () => {
+    const file = join(temporaryDirectory(), "recording.jsonl");
+    record(file, "first");
+    writeFileSync(file, `\uFEFF${readFileSync(file, "utf8").replaceAll("\n", "\r\n")}`);
+    const before = readFileSync(file, "utf8");
+    record(file, "first");
+    expect(readFileSync(file, "utf8")).toBe(before);
+  });
+
   it("goes on after a line that was cut by a kill, and records that message again", () => {
     const file = join(temporaryDirectory(), "recording.jsonl");
     record(file, "first", "second");
