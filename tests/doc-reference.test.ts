@@ -1,9 +1,9 @@
-import { readFileSync } from "node:fs";
 import { messageSchema } from "@countersign/core/schemas";
 import { DEFAULT_RETRY_POLICY } from "@countersign/sender";
 import { createServer } from "@countersign/server";
 import { describe, expect, it } from "vitest";
-import { documents, read, root, sources } from "./support/documents.ts";
+import { publicPackages } from "../scripts/public-packages.mjs";
+import { documents, read, sources } from "./support/documents.ts";
 
 interface MessageType {
   readonly properties: Readonly<Record<string, { readonly const?: string }>>;
@@ -106,20 +106,5 @@ function pagePattern(path: string): RegExp {
 }
 
 function documentsOfSurface(): readonly string[] {
-  return [
-    "certify",
-    "cli",
-    "client",
-    "core",
-    "express",
-    "fastify",
-    "fetch",
-    "koa",
-    "nestjs",
-    "postgres",
-    "protocol",
-    "redis",
-    "sender",
-    "server",
-  ].map((name) => readFileSync(`${root}packages/${name}/api.txt`, "utf8"));
+  return publicPackages().map(({ name }) => read(`packages/${name}/api.txt`));
 }

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
+import { publicPackages } from "../scripts/public-packages.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -11,20 +12,10 @@ const PRESENT: Readonly<Record<string, RegExp>> = {
   server: /^@segment\/analytics-node$/,
 };
 
-const NAMES = [
-  "certify",
-  "client",
-  "core",
-  "express",
-  "fastify",
-  "fetch",
-  "koa",
-  "nestjs",
-  "postgres",
-  "redis",
-  "sender",
-  "server",
-];
+/** Every package, the command apart: its README imports nothing. */
+const NAMES = publicPackages()
+  .map(({ name }) => name)
+  .filter((name) => name !== "cli");
 
 // Under pnpm's strict layout, a package finds only what its app names.
 it.each(NAMES)("the README of %s installs what its examples import", async (name) => {
@@ -36,7 +27,7 @@ it.each(NAMES)("the README of %s installs what its examples import", async (name
   const imported = [...text.matchAll(/^(?:import|\}) .*?from "((?:@[^/"]+\/)?[^@./"][^/"]*)/gm)].map(
     ([, one]) => one ?? "",
   );
-  expect(imported.length).toBeGreaterThan(1);
+  expect(imported.length).toBeGreaterThan(0);
   const missing = imported.filter(
     (one) => !installed.has(one) && !one.startsWith("node:") && !PRESENT[name]?.test(one),
   );

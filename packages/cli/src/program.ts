@@ -4,6 +4,7 @@ import {
   HOST_SYNONYMS,
   KEEP_FOR_SYNONYMS,
   MAX_BYTES_SYNONYMS,
+  nearestName,
   SECRET_SYNONYMS,
   STORE_SYNONYMS,
   synonymOf,
@@ -72,13 +73,23 @@ function commanderError(text: string, command: Command): string {
   const given = unknownOption(sentence, command);
   const renamed = given === undefined ? undefined : renamedOption(given, command);
   if (renamed !== undefined) return `unknown option '${given}'. It is called ${renamed} here.`;
-  return /[.)]$/.test(sentence) ? sentence : `${sentence}.`;
+  const whole = /[.)]$/.test(sentence) ? sentence : `${sentence}.`;
+  if (given === undefined || !isMissing(sentence)) return whole;
+  const meant = nearestName(
+    given,
+    command.options.flatMap(({ long }) => long ?? []),
+  );
+  return `unknown option '${given}'${meant === undefined ? "" : ` (Did you mean ${meant}?)`}, and ${whole}`;
 }
 
-/** The unknown option that was given. Commander complains first of a required one that is missing. */
+/** Whether the sentence is about a required option, of which commander complains before it looks for unknown ones. */
+function isMissing(sentence: string): boolean {
+  return sentence.startsWith("required option");
+}
+
+/** The unknown option that was given. */
 function unknownOption(sentence: string, { args }: Command): string | undefined {
-  const isMissing = sentence.startsWith("required option");
-  const given = isMissing
+  const given = isMissing(sentence)
     ? args.find((arg) => arg.startsWith("--"))
     : /^unknown option '(.*?)'/.exec(sentence)?.[1];
   return /^--[\w-]+/.exec(given ?? "")?.[0];

@@ -1,4 +1,4 @@
-import { nameHint, quote } from "@countersign/protocol";
+import { nameHint, quote, type OptionHints, type OptionNames } from "@countersign/protocol";
 import { isOfKind, OPTION_KINDS, OPTION_SYNONYMS, type ServerOptions } from "@countersign/server";
 
 /** What a config file can set. Paths are relative to the file. */
@@ -43,8 +43,39 @@ export function defineConfig(config: Config): Config {
   return config;
 }
 
-/** Everything that a config file can set, and of which kind it is. */
-const { processMetrics: _, ...SETTINGS } = OPTION_KINDS;
+/** The names of what a config file can set: those of the type, no more and no fewer. */
+const SETTINGS: OptionNames<Config> = {
+  to: true,
+  secret: true,
+  headers: true,
+  ca: true,
+  concurrency: true,
+  writeKey: true,
+  sources: true,
+  host: true,
+  port: true,
+  tls: true,
+  token: true,
+  allowHosts: true,
+  data: true,
+  maxBytes: true,
+  keepFor: true,
+  record: true,
+  retry: true,
+  blockPrivateNetworks: true,
+  maxConnections: true,
+};
+
+/** The same, each with what other tools call it. */
+const NAMES = Object.fromEntries(
+  Object.keys(SETTINGS).map((name) => [name, OPTION_SYNONYMS[name as keyof Config] ?? true]),
+);
+
+/** Options of the server that are flags of the command only. */
+const HINTS: OptionHints = {
+  deliver: "pass --no-deliver to serve, with --store",
+  store: "pass --store to serve",
+};
 
 /** What is wrong with the value of a config file, as the end of a sentence; the sender checks what is in `sources`. */
 export function configProblem(value: unknown): string | undefined {
@@ -52,8 +83,8 @@ export function configProblem(value: unknown): string | undefined {
     return 'must export an object, for example { to: "http://localhost:3000/webhooks" }.';
   for (const [name, setting] of Object.entries(value as object)) {
     if (!Object.hasOwn(SETTINGS, name))
-      return `has the unknown setting ${quote(name)}${nameHint(name, { ...SETTINGS, ...OPTION_SYNONYMS })}`;
-    const kind = SETTINGS[name as keyof Config];
+      return `has the unknown setting ${quote(name)}${nameHint(name, NAMES, HINTS)}`;
+    const kind = OPTION_KINDS[name as keyof Config];
     // An empty text is most likely an environment variable that is not set.
     if (setting === "") return `has an empty \`${name}\`; leave it out, or give it a value.`;
     if (setting !== undefined && !isOfKind(setting, kind)) return `has a \`${name}\` that is not a ${kind}.`;

@@ -55,6 +55,11 @@ describe("arguments", () => {
       "required option '--to <url>' not specified. See countersign send --help for the options and an example.",
     ],
     [
+      "a misspelt option in place of a required one",
+      ["send", "track", "--too", TO],
+      "unknown option '--too' (Did you mean --to?), and required option '--to <url>' not specified. See countersign send --help for the options and an example.",
+    ],
+    [
       "a receiver that is no URL",
       ["send", "track", "--to", "localhost:3000"],
       "option '--to <url>' argument 'localhost:3000' is invalid. Pass a full URL, such as http://localhost:3000/webhooks. See countersign send --help for the options and an example.",
@@ -130,7 +135,7 @@ describe("an option that other tools have", () => {
   it("is not guessed where nothing like it is there", async () => {
     await expectUsageError(
       ["send", "track", "--timeout", "5"],
-      "required option '--to <url>' not specified. See countersign send --help for the options and an example.",
+      "unknown option '--timeout', and required option '--to <url>' not specified. See countersign send --help for the options and an example.",
     );
   });
 });

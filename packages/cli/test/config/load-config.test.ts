@@ -1,8 +1,8 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, posix, win32 } from "node:path";
 import { loadConfig } from "countersign";
 import { beforeEach, describe, expect, it } from "vitest";
-import { searchEnd } from "../../src/config/trusted-folders.ts";
+import { isBelow, searchEnd } from "../../src/config/trusted-folders.ts";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { temporaryDirectory } from "../../../server/test/support/resources.ts";
 
@@ -52,6 +52,19 @@ describe("the search for a config file", () => {
     expect(searchEnd(join(home, "other"), home)).toBe(join(home, "other"));
     expect(searchEnd(join(root, "elsewhere/app"), home)).toBe(join(root, "elsewhere/app"));
   });
+});
+
+it.each([
+  [String.raw`c:\users\ada\app`, String.raw`C:\Users\Ada`, win32, true],
+  [String.raw`C:\Users\Ada`, String.raw`C:\Users\Ada`, win32, false],
+  [String.raw`C:\Users\Adam\app`, String.raw`C:\Users\Ada`, win32, false],
+  [String.raw`D:\app`, String.raw`C:\Users\Ada`, win32, false],
+  [String.raw`C:\app`, "C:\\", win32, true],
+  ["/home/ada/..app", "/home/ada", posix, true],
+  ["/home/adam/app", "/home/ada", posix, false],
+  ["/home/Ada/app", "/home/ada", posix, false],
+])("%s is not taken for a folder below %s by its letters alone", (folder, home, rules, isIn) => {
+  expect(isBelow(folder, home, rules)).toBe(isIn);
 });
 
 describe.skipIf(isWindows)(`a config file that others may have written${noPosix}`, () => {
@@ -108,6 +121,8 @@ it.each([
   ["limit", "it is called maxBytes here, a number of bytes"],
   ["maxRetries", "it is called retry here"],
   ["source", "it is called sources here"],
+  ["deliver", "pass --no-deliver to serve, with --store"],
+  ["store", "pass --store to serve"],
 ])("a config file with %s, as other tools call it, is refused: %s", async (name, says) => {
   const file = put("countersign.config.json", JSON.stringify({ ...CONFIG, [name]: "x" }));
   await expect(loadConfig(root)).rejects.toThrow(
