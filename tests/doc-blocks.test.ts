@@ -4,34 +4,37 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { createProgram } from "../packages/cli/src/program.ts";
 import { terminalOf } from "../packages/cli/src/terminal/terminal.ts";
-import { blocksOf, documents, read, root, sources, type Block } from "./support/documents.ts";
+import { blocksOf, documents, placeOf, read, root, sources, type Block } from "./support/documents.ts";
+import { commandLines, type CommandLine } from "./support/shell-lines.ts";
 
 /** What each kind of block is held to. A block of any other kind would be checked by nothing. */
 const CHECKED_BY: Readonly<Record<string, string>> = {
   ts: "doc-examples.test.ts compiles it",
-  js: "tests/hosts runs it",
+  js: "this file: a page that tests/hosts follows has it",
   sh: "this file checks each command",
   console: "this file checks each command",
   yaml: "this file parses it",
-  json: "this file parses it",
-  text: "it is output, or a drawing",
+  json: "this file parses it; doc-fragments.test.ts sends the calls of the error pages",
+  http: "doc-fragments.test.ts sends it",
+  html: "doc-fragments.test.ts loads it",
+  nginx: "doc-fragments.test.ts reads its directives",
+  dotenv: "doc-fragments.test.ts reads its variables",
+  text: "doc-output.test.ts compares it with what makes it",
 };
 
 const ALL = [...documents(), ...sources()].flatMap(blocksOf);
 const of = (...languages: readonly string[]): readonly Block[] =>
   ALL.filter(({ language }) => languages.includes(language));
-const place = ({ file, line }: Block): string => `${file}:${line}`;
 
 it("every block of code is of a kind that is checked", () => {
   expect(ALL.length).toBeGreaterThan(250);
   const others = ALL.filter(({ language }) => CHECKED_BY[language] === undefined);
-  expect(others.map((block) => `${place(block)}: ${block.language}`)).toEqual([]);
+  expect(others.map((block) => `${placeOf(block)}: ${block.language}`)).toEqual([]);
 });
 
 describe("a block of commands", () => {
   it("names commands and options of countersign that exist, with values that they take", () => {
-    const examples = of("text").filter(({ file }) => file.startsWith("docs/errors/"));
-    const commands = [...commandLines(of("sh", "console")), ...commandLines(examples)].flatMap(argumentsOf);
+    const commands = lines().flatMap(argumentsOf);
     expect(commands.length).toBeGreaterThan(60);
     const problems = commands.flatMap(({ at, args }) =>
       problemOf(args).map((problem) => `${at}: ${problem}`),
@@ -70,7 +73,9 @@ describe("a block of commands", () => {
       "apt-get bash cd countersign curl docker echo git kill mkdir node npm npx openssl pnpm printf";
     // Of the hosts that guides are about: tests/hosts runs them.
     const hosts = "bun deno functions-framework jest next vitest wrangler";
-    const tools = new Set([...shell.split(" "), ...hosts.split(" "), "source"]);
+    // Of the error pages.
+    const system = "chmod gzip ls mv nslookup redis-cli rm touch ulimit";
+    const tools = new Set([...shell.split(" "), ...hosts.split(" "), ...system.split(" "), "source"]);
     const others = lines().filter(({ words }) => !tools.has(words[0] ?? ""));
     expect(others.map(({ at, words }) => `${at}: ${words.join(" ")}`)).toEqual([]);
   });
@@ -83,7 +88,7 @@ it("every block of YAML and JSON can be read", () => {
       void (block.language === "json" ? JSON.parse(block.text) : parse(block.text));
       return [];
     } catch (error) {
-      return [`${place(block)}: ${String(error)}`];
+      return [`${placeOf(block)}: ${String(error)}`];
     }
   });
   expect(problems).toEqual([]);
@@ -109,9 +114,13 @@ it("a workflow passes only inputs that the action has", () => {
   expect(names.filter((name) => !guide.includes(`\`${name}\``))).toEqual([]);
 });
 
-it("the command's README shows what its guide shows", () => {
-  const output = blocksOf("packages/cli/README.md").find(({ language }) => language === "text");
-  expect(read("docs/cli.md")).toContain(output?.text);
+it("every block of JavaScript is in a page that tests/hosts follows", () => {
+  const hosts = filesIn("tests/hosts").filter((file) => file.endsWith(".host.ts"));
+  const followed = new Set(
+    hosts.flatMap((file) => [...read(file).matchAll(/"([\w/-]+\.md)"/g)].map(([, page]) => page)),
+  );
+  expect(of("js").length).toBeGreaterThan(0);
+  expect(of("js").filter(({ file }) => !followed.has(file))).toEqual([]);
 });
 
 interface Step {
@@ -119,26 +128,8 @@ interface Step {
   readonly with?: Readonly<Record<string, unknown>>;
 }
 
-interface CommandLine {
-  readonly at: string;
-  /** Without `npx` and variables in front. */
-  readonly words: readonly string[];
-}
-
 function lines(): readonly CommandLine[] {
   return commandLines(of("sh", "console"));
-}
-
-/** Each command of blocks, by its words. A pipe divides commands; a line that ends with a backslash goes on. */
-function commandLines(blocks: readonly Block[]): readonly CommandLine[] {
-  return blocks.flatMap((block) => {
-    const text = block.text.replaceAll(/\\\n\s*/g, " ").replaceAll(/^\$ /gm, "");
-    return text
-      .split("\n")
-      .flatMap(parts)
-      .map((words) => ({ at: place(block), words: withoutPrefix(words) }))
-      .filter(({ words }) => words.length > 0);
-  });
 }
 
 /** What a command passes to `countersign`, which it may also run in a container. */
@@ -149,34 +140,6 @@ function argumentsOf({
   const isRun = words[0] === "docker" && words[1] === "run";
   const index = isRun ? words.lastIndexOf("countersign") : words.indexOf("countersign");
   return (isRun ? index > 0 : index === 0) ? [{ at, args: words.slice(index + 1) }] : [];
-}
-
-function withoutPrefix(words: readonly string[]): readonly string[] {
-  const start = words.findIndex((word) => !/^[A-Z_0-9]+=/.test(word));
-  const rest = (start === -1 ? [] : words.slice(start)).map((word) => word.replace(/^pnpm@\d+$/, "pnpm"));
-  return rest[0] === "npx" ? rest.slice(rest[1] === "-y" ? 2 : 1) : rest;
-}
-
-/** The words of each command of a line, as a shell divides them. Comments and redirections are left out. */
-function parts(line: string): readonly (readonly string[])[] {
-  const commands: string[][] = [[]];
-  const pattern =
-    /\s*(?:(#.*$)|(\|\||&&|[|;&])|>>?\s*\S+|<\s*\S+|((?:'[^']*'|"(?:\\.|[^"])*"|\\.|[^\s'"|;&<>])+))/gy;
-  for (let match = pattern.exec(line); match !== null; match = pattern.exec(line)) {
-    const [, comment, divider, word] = match;
-    if (comment !== undefined) break;
-    if (divider !== undefined) commands.push([]);
-    else if (word !== undefined) commands.at(-1)?.push(unquoted(word));
-  }
-  return commands;
-}
-
-function unquoted(word: string): string {
-  return word.replaceAll(
-    /'([^']*)'|"((?:\\.|[^"])*)"|\\(.)/g,
-    (_, single?: string, double?: string, escaped?: string) =>
-      single ?? double?.replaceAll(/\\(["\\$])/g, "$1") ?? escaped ?? "",
-  );
 }
 
 /** Why the command line refuses these arguments; nothing if it does not. No command runs. */
@@ -194,6 +157,10 @@ function problemOf(args: readonly string[]): readonly string[] {
     return isHelp ? [] : [errors.join(" ") || String(error)];
   }
   return [];
+}
+
+function filesIn(folder: string): readonly string[] {
+  return readdirSync(join(root, folder)).map((name) => `${folder}/${name}`);
 }
 
 /** Every package that some manifest of the workspace names. */

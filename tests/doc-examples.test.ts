@@ -1,16 +1,26 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { findExamples, GUIDES, typeCheck } from "./support/doc-examples.ts";
+import { ERRORS, findExamples, GUIDES, typeCheck } from "./support/doc-examples.ts";
+import { blocksOf, documents, placeOf, sources } from "./support/documents.ts";
 
 /** Every package, the private page apart: its README has no code. */
 const PACKAGES = readdirSync(new URL("../packages", import.meta.url)).filter((name) => name !== "dashboard");
 
-describe.each([...PACKAGES, GUIDES])("the examples of %s", (name) => {
+const GROUPS = [...PACKAGES, GUIDES, ERRORS];
+
+describe.each(GROUPS)("the examples of %s", (name) => {
   it("compile, in doc comments and in the README", async () => {
-    const examples = await findExamples(name);
+    const examples = findExamples(name);
     expect(examples.length).toBeGreaterThan(0);
     expect(await typeCheck(name, examples)).toEqual([]);
   });
+});
+
+it("every block of TypeScript is among them, wherever it is", () => {
+  const compiled = new Set(GROUPS.flatMap(findExamples).map(placeOf));
+  const blocks = [...documents(), ...sources()].flatMap(blocksOf).filter(({ language }) => language === "ts");
+  expect(blocks.length).toBeGreaterThan(200);
+  expect(blocks.map(placeOf).filter((place) => !compiled.has(place))).toEqual([]);
 });
 
 it("an example that calls what does not exist does not compile, and is named by its line", async () => {

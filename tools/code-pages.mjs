@@ -7,7 +7,7 @@ import { CODE_GROUPS } from "countersign/codes";
 
 const folder = fileURLToPath(new URL("../docs/errors/", import.meta.url));
 
-function pageOf(code, where, { cause, fix, example }) {
+function pageOf(code, where, { cause, fix, language, example }) {
   return [
     `# ${code}`,
     "",
@@ -20,7 +20,7 @@ function pageOf(code, where, { cause, fix, example }) {
     ...(fix === "" ? [] : ["## What to do", "", fix, ""]),
     "## Example",
     "",
-    "```text",
+    `\`\`\`${language}`,
     example,
     "```",
     "",

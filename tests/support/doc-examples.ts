@@ -1,11 +1,10 @@
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { join, relative } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { FREE_NAMES } from "./doc-names.ts";
+import { blocksOf, documents, root, sources } from "./documents.ts";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
 const packages = join(root, "packages");
 
 /** A block of TypeScript in a doc comment or a README. */
@@ -19,44 +18,22 @@ export interface DocExample {
 
 /** Stands for the README and the guides of the repository, beside the names of packages. */
 export const GUIDES = "guides";
+/** Stands for the pages of the error codes. */
+export const ERRORS = "errors";
 
-/** What the site makes of documents that are checked where they are written. */
-const GENERATED = /^(?:api|\.vitepress|node_modules)[\\/]/;
-
-/** Every block fenced as `ts` in the sources and the README of a package, or in the {@link GUIDES}. */
-export async function findExamples(name: string): Promise<DocExample[]> {
-  const isGuides = name === GUIDES;
-  const folder = isGuides ? root : join(packages, name);
-  const source = isGuides ? "docs" : "src";
-  const sources = await readdir(join(folder, source), { recursive: true });
-  const files = sources
-    .filter((file) => (isGuides ? /\.md$/ : /\.tsx?$/).test(file) && !GENERATED.test(file))
-    .map((file) => join(source, file));
-  const beside = isGuides ? ["ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md"] : [];
-  files.push(...["README.md", ...beside].filter((file) => existsSync(join(folder, file))));
-  const found = files.map(async (file) => {
-    const text = await readFile(join(folder, file), "utf8");
-    return examplesIn(text, relative(root, join(folder, file)));
-  });
-  return (await Promise.all(found)).flat();
+/** Every block fenced as `ts` in the sources and the README of a package, in the {@link GUIDES}, or in the {@link ERRORS}. */
+export function findExamples(name: string): readonly DocExample[] {
+  return [...documents(), ...sources()]
+    .filter((file) => groupOf(file) === name)
+    .flatMap(blocksOf)
+    .filter(({ language }) => language === "ts")
+    .map(({ file, line, text }) => ({ file, line, code: text }));
 }
 
-function examplesIn(text: string, file: string): DocExample[] {
-  const examples: DocExample[] = [];
-  let begun: { line: number; code: string[] } | undefined;
-  for (const [index, line] of text.split("\n").entries()) {
-    const content = file.endsWith(".md") ? line : line.replace(/^\s*\* ?/, "");
-    const fence = /^\s*```(\w*)/.exec(content);
-    if (begun === undefined) {
-      if (fence?.[1] === "ts") begun = { line: index + 2, code: [] };
-    } else if (fence) {
-      examples.push({ file, line: begun.line, code: begun.code.join("\n") });
-      begun = undefined;
-    } else {
-      begun.code.push(content);
-    }
-  }
-  return examples;
+function groupOf(file: string): string {
+  if (file.startsWith("docs/errors/")) return ERRORS;
+  const [, name] = /^packages\/([^/]+)\//.exec(file) ?? [];
+  return name ?? GUIDES;
 }
 
 /**
@@ -79,7 +56,8 @@ export async function typeCheck(name: string, examples: readonly DocExample[]): 
 }
 
 async function typeCheckTogether(name: string, examples: readonly DocExample[]): Promise<string[]> {
-  const modules = name === GUIDES ? join(root, "tests/node_modules") : join(packages, name, "node_modules");
+  const isPackage = name !== GUIDES && name !== ERRORS;
+  const modules = join(isPackage ? join(packages, name) : join(root, "tests"), "node_modules");
   await mkdir(modules, { recursive: true });
   // Inside of the package, so that what the package depends on is found; in node_modules, so that no tool looks there.
   const project = await mkdtemp(join(modules, ".doc-examples-"));
@@ -119,7 +97,7 @@ async function typeCheckTogether(name: string, examples: readonly DocExample[]):
     );
     const output = await compile(project);
     return output.map((line) =>
-      line.replace(/^(?:.*\/)?(\d+)\.ts\((\d+),\d+\)/, (_, index: string, row: string) => {
+      line.replace(/^(?:.*[\\/])?(\d+)\.ts\((\d+),\d+\)/, (_, index: string, row: string) => {
         return `${examples[Number(index)]?.file}:${row}`;
       }),
     );
@@ -152,7 +130,7 @@ async function readManifest(folder: string): Promise<Manifest> {
 
 /** From the name of each export to the module that has it; of two, the package's main one. */
 async function exportedNames(name: string): Promise<Map<string, string>> {
-  if (name === GUIDES) return new Map();
+  if (name === GUIDES || name === ERRORS) return new Map();
   const folder = join(packages, name);
   const manifest = await readManifest(name);
   const names = new Map<string, string>();

@@ -178,4 +178,56 @@ export const FREE_NAMES: Readonly<Record<string, string | undefined>> = {
       const Deno: { serve(options: { port: number }, handler: (request: Request) => Promise<Response>): void };
       const Bun: { serve(options: { port: number; fetch: (request: Request) => Promise<Response> }): void };
     }`,
+  errors: `
+    import type { Analytics as Client, TrackCall } from "@countersign/client";
+    import type { EventDefinitions, WebhookMessage } from "@countersign/core";
+    import type { DestinationSettings, Receipt, SenderSettings, SourceSettings } from "@countersign/sender";
+    import type { DeliveryStore } from "@countersign/sender/store";
+    import type { TestSender, VirtualClock } from "@countersign/sender/testing";
+    import type expressModule from "express";
+    import type { Express, Request, RequestHandler, Response } from "express";
+    declare global {
+      const Analytics: typeof import("@countersign/client").Analytics;
+      const sign: typeof import("@countersign/core").sign;
+      const signedRequest: typeof import("@countersign/core/testing").signedRequest;
+      const createReceiver: typeof import("@countersign/core").createReceiver;
+      const verifyWebhook: typeof import("@countersign/express").verifyWebhook;
+      const createSender: typeof import("@countersign/sender").createSender;
+      const sqliteStore: typeof import("@countersign/sender").sqliteStore;
+      const postgresStore: typeof import("@countersign/postgres").postgresStore;
+      const createHmac: typeof import("node:crypto").createHmac;
+      const express: typeof expressModule;
+      const app: Express;
+      const req: Request;
+      const res: Response;
+      const handler: RequestHandler;
+      const verify: ReturnType<typeof import("@countersign/express").verifyWebhook>;
+      const queue: { add(message: WebhookMessage): void };
+      const request: { headers: Record<string, string> };
+      const events: EventDefinitions;
+      const message: WebhookMessage;
+      const body: string;
+      const secret: string;
+      const newSecret: string;
+      const oldSecret: string;
+      const url: string;
+      const endpoint: string;
+      const writeKey: string;
+      const callType: string;
+      const messageId: string;
+      const user: { readonly id: number };
+      const call: TrackCall;
+      const analytics: Client;
+      const sender: TestSender;
+      const clock: VirtualClock;
+      const receipt: Receipt;
+      const settings: SenderSettings;
+      const sources: readonly SourceSettings[];
+      const destinations: readonly DestinationSettings[];
+      const store: DeliveryStore;
+      function send(body: string, headers: Record<string, string>): void;
+      const supertest: (app: unknown) => {
+        post(path: string): { set(headers: object): { send(text: string): Promise<void> } };
+      };
+    }`,
 };

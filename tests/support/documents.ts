@@ -15,6 +15,11 @@ export interface Block {
   readonly text: string;
 }
 
+/** Where a block is, for a message. */
+export function placeOf({ file, line }: Pick<Block, "file" | "line">): string {
+  return `${file}:${line}`;
+}
+
 /** Folders without documents of ours: what is installed, built or generated from sources that are checked themselves. */
 const SKIPPED = new Set(["node_modules", "dist", "api", "coverage", "sbom", "test"]);
 

@@ -1,2 +1,2 @@
-export type { CodePage, CodePages } from "./codes/code-page.ts";
+export type { CodePage, CodePages, ExampleLanguage } from "./codes/code-page.ts";
 export { CODE_GROUPS, findCode, type CodeGroup, type FoundCode } from "./codes/codes.ts";

@@ -1,98 +1,103 @@
 import { REJECTION_FIXES } from "@countersign/server";
 import type { CodePages } from "./code-page.ts";
+import { html, json, sh, ts } from "./example.ts";
 
 /** `reason` of a rejection: why the server does not forward a message. */
 export const REJECTION_CODES: CodePages = {
   no_write_key: {
     cause: "The request has no write key.",
     fix: REJECTION_FIXES.no_write_key,
-    example: 'curl -u any: -d \'{"userId":"u1","event":"Hello"}\' http://127.0.0.1:4010/v1/track',
+    ...sh('curl -u any: -d \'{"userId":"u1","event":"Hello"}\' http://127.0.0.1:4010/v1/track'),
   },
   unknown_write_key: {
     cause: "No source has this write key.",
     fix: REJECTION_FIXES.unknown_write_key,
-    example: "countersign serve --to http://localhost:3000/webhooks",
+    ...sh("countersign serve --to http://localhost:3000/webhooks"),
   },
   not_an_object: {
     cause: "The message is not a JSON object. Often it was serialised twice.",
     fix: REJECTION_FIXES.not_an_object,
-    example: 'curl -d \'{"writeKey":"any","userId":"u1","event":"Hello"}\' http://127.0.0.1:4010/v1/track',
+    ...sh('curl -d \'{"writeKey":"any","userId":"u1","event":"Hello"}\' http://127.0.0.1:4010/v1/track'),
   },
   no_batch: {
     cause: "The body of a batch has no `batch` array.",
     fix: REJECTION_FIXES.no_batch,
-    example: '{"writeKey":"any","batch":[{"type":"track","userId":"u1","event":"Hello"}]}',
+    ...json('{ "writeKey": "any", "batch": [{ "type": "track", "userId": "u1", "event": "Hello" }] }'),
   },
   missing_type: {
     cause: "A message of a batch has no `type`.",
     fix: REJECTION_FIXES.missing_type,
-    example: '{"type":"track","userId":"u1","event":"Hello"}',
+    ...json('{ "type": "track", "userId": "u1", "event": "Hello" }'),
   },
   unknown_type: {
     cause: "The `type` of a message is not one of the six.",
     fix: REJECTION_FIXES.unknown_type,
-    example: '{"type":"track","userId":"u1","event":"Hello"}',
+    ...json('{ "type": "track", "userId": "u1", "event": "Hello" }'),
   },
   no_user_anon_id: {
     cause: "The message has neither a `userId` nor an `anonymousId`.",
     fix: REJECTION_FIXES.no_user_anon_id,
-    example: '{"type":"track","anonymousId":"a1","event":"Hello"}',
+    ...json('{ "type": "track", "anonymousId": "a1", "event": "Hello" }'),
   },
   missing_user_id: {
     cause: "An alias call has no `userId`, which is the new identity.",
     fix: REJECTION_FIXES.missing_user_id,
-    example: '{"type":"alias","previousId":"a1","userId":"u1"}',
+    ...json('{ "type": "alias", "previousId": "a1", "userId": "u1" }'),
   },
   missing_previous_id: {
     cause: "An alias call has no `previousId`, which is the old identity.",
     fix: REJECTION_FIXES.missing_previous_id,
-    example: '{"type":"alias","previousId":"a1","userId":"u1"}',
+    ...json('{ "type": "alias", "previousId": "a1", "userId": "u1" }'),
   },
   missing_event: {
     cause: "A track call has no `event`.",
     fix: REJECTION_FIXES.missing_event,
-    example: '{"type":"track","userId":"u1","event":"Hello"}',
+    ...json('{ "type": "track", "userId": "u1", "event": "Hello" }'),
   },
   missing_group_id: {
     cause: "A group call has no `groupId`.",
     fix: REJECTION_FIXES.missing_group_id,
-    example: '{"type":"group","userId":"u1","groupId":"g1"}',
+    ...json('{ "type": "group", "userId": "u1", "groupId": "g1" }'),
   },
   invalid_field: {
     cause: "A field has a value of the wrong type, such as a text where an object belongs.",
     fix: REJECTION_FIXES.invalid_field,
-    example: '{"type":"track","userId":"u1","event":"Hello","properties":{"plan":"pro"}}',
+    ...json('{ "type": "track", "userId": "u1", "event": "Hello", "properties": { "plan": "pro" } }'),
   },
   invalid_timestamp: {
     cause:
       "The timestamp is not an ISO 8601 date-time. Using the time of arrival instead would corrupt a historical import.",
     fix: REJECTION_FIXES.invalid_timestamp,
-    example: '{"type":"track","userId":"u1","event":"Hello","timestamp":"2026-01-31T08:30:00.000Z"}',
+    ...json('{ "type": "track", "userId": "u1", "event": "Hello", "timestamp": "2026-01-31T08:30:00.000Z" }'),
   },
   message_id_too_long: {
     cause: "The `messageId` has 100 characters or more.",
     fix: REJECTION_FIXES.message_id_too_long,
-    example: '"messageId":"0f9b3a52-6a2e-4a9b-9d2c-5f1c7a1d2e3f"',
+    ...json(
+      '{ "type": "track", "userId": "u1", "event": "Hello", "messageId": "0f9b3a52-6a2e-4a9b-9d2c-5f1c7a1d2e3f" }',
+    ),
   },
   message_too_large: {
     cause: "The message has more than 32,768 bytes of JSON.",
     fix: REJECTION_FIXES.message_too_large,
-    example: '"properties":{"documentId":"d1"}',
+    ...json('{ "type": "track", "userId": "u1", "event": "Hello", "properties": { "documentId": "d1" } }'),
   },
   nested_too_deeply: {
     cause: "Objects or arrays of the message are nested more than 500 deep.",
     fix: REJECTION_FIXES.nested_too_deeply,
-    example: '"properties":{"path":"a.b.c"}',
+    ...json('{ "type": "track", "userId": "u1", "event": "Hello", "properties": { "path": "a.b.c" } }'),
   },
   unsafe_integer: {
     cause: "An integer is above 2^53, and JavaScript cannot represent it exactly.",
     fix: REJECTION_FIXES.unsafe_integer,
-    example: '"properties":{"id":"9007199254740993"}',
+    ...json(
+      '{ "type": "track", "userId": "u1", "event": "Hello", "properties": { "id": "9007199254740993" } }',
+    ),
   },
   refused_by_sender: {
     cause: "The forwarding engine does not accept the message.",
     fix: REJECTION_FIXES.refused_by_sender,
-    example: "curl http://127.0.0.1:4010/api/rejections",
+    ...sh("curl http://127.0.0.1:4010/api/rejections"),
   },
 };
 
@@ -101,85 +106,96 @@ export const REQUEST_CODES: CodePages = {
   invalid_json: {
     cause: "The body is not JSON.",
     fix: "Send a JSON object. The Content-Type does not matter.",
-    example: 'curl -d \'{"writeKey":"any","userId":"u1","event":"Hello"}\' http://127.0.0.1:4010/v1/track',
+    ...sh('curl -d \'{"writeKey":"any","userId":"u1","event":"Hello"}\' http://127.0.0.1:4010/v1/track'),
   },
   invalid_gzip: {
     cause: "The body is declared as gzip, but is truncated or damaged.",
     fix: "Compress the whole body, or send it without Content-Encoding.",
-    example:
+    ...sh(
       "gzip -c batch.json | curl --data-binary @- -H 'Content-Encoding: gzip' http://127.0.0.1:4010/v1/batch",
+    ),
   },
   unsupported_encoding: {
     cause: "The body has a Content-Encoding other than gzip.",
     fix: "Send gzip, or no Content-Encoding.",
-    example:
+    ...sh(
       "gzip -c batch.json | curl --data-binary @- -H 'Content-Encoding: gzip' http://127.0.0.1:4010/v1/batch",
+    ),
   },
   payload_too_large: {
     cause: "A batch has more than 512,000 bytes or 2,500 messages, or a single call more than 32,768 bytes.",
     fix: "Send smaller batches. Clients have an option for it.",
-    example: 'new Analytics("any", { endpoint, flushAt: 100 })',
+    ...ts('new Analytics("any", { endpoint, flushAt: 100 });'),
   },
   body_aborted: {
     cause: "The connection closed before the body was complete.",
     fix: "Send the request again. Clients do so by themselves.",
-    example: "curl --max-time 30 ...",
+    ...sh(
+      'curl --max-time 30 -d \'{"writeKey":"any","userId":"u1","event":"Hello"}\' http://127.0.0.1:4010/v1/track',
+    ),
   },
   no_data: {
     cause: "The address of a pixel has no `data` with the call.",
     fix: "Pass the call, with its `writeKey`, as base64 of its JSON.",
-    example: '<img src="http://127.0.0.1:4010/v1/pixel/track?data=eyJ3cml0ZUtleSI6ImFueSJ9">',
+    ...html(
+      '<img\n  src="http://127.0.0.1:4010/v1/pixel/track?data=eyJ3cml0ZUtleSI6ImFueSIsInVzZXJJZCI6InUxIiwiZXZlbnQiOiJIZWxsbyJ9"\n/>',
+    ),
   },
   rate_limited: {
     cause: "A rate limit was injected as a fault. The server has no rate limit of its own.",
     fix: "The client must wait for `Retry-After`. Remove the fault to end it.",
-    example: "curl http://127.0.0.1:4010/api/faults",
+    ...sh("curl http://127.0.0.1:4010/api/faults"),
   },
   unavailable: {
     cause: "The store failed, so that the messages could not be stored.",
     fix: "Send the request again: messages that are already stored are recognised by their messageId. The server's log has the error.",
-    example: "curl http://127.0.0.1:4010/readyz",
+    ...sh("curl http://127.0.0.1:4010/readyz"),
   },
   store_full: {
     cause: "Pending deliveries fill the store, because no receiver accepts them.",
     fix: "Start or correct the receiver, or raise --max-bytes. Clients try again by themselves.",
-    example: "countersign serve --to http://localhost:3000/webhooks --max-bytes 20GB",
+    ...sh("countersign serve --to http://localhost:3000/webhooks --max-bytes 20GB"),
   },
   overloaded: {
     cause: "Too many request bodies arrive at once, or this one took too long.",
     fix: "Send the request again after `Retry-After`. Clients do so by themselves.",
-    example: 'new Analytics("any", { endpoint, maxInFlight: 2 })',
+    ...ts('new Analytics("any", { endpoint, maxInFlight: 2 });'),
   },
   not_found: {
     cause: "No route has this path.",
     fix: "Use /v1/batch, /v1/import or /v1/{identify,track,page,screen,group,alias}.",
-    example: 'curl -d \'{"writeKey":"any","userId":"u1","event":"Hello"}\' http://127.0.0.1:4010/v1/track',
+    ...sh('curl -d \'{"writeKey":"any","userId":"u1","event":"Hello"}\' http://127.0.0.1:4010/v1/track'),
   },
   method_not_allowed: {
     cause: "The path does not accept this method.",
     fix: "Record calls with POST.",
-    example:
+    ...sh(
       'curl -X POST -d \'{"writeKey":"any","userId":"u1","event":"Hello"}\' http://127.0.0.1:4010/v1/track',
+    ),
   },
   malformed_url: {
     cause: "The path has a percent sign that is not followed by two hex digits.",
     fix: "Encode the path.",
-    example: "encodeURIComponent(name)",
+    ...ts('await fetch(`${endpoint}/v1/${encodeURIComponent(callType)}`, { method: "POST", body });'),
   },
   malformed_request: {
     cause: "The bytes are not an HTTP request. Often a client speaks TLS to a port that does not.",
     fix: "Write http:// in the client, or start the server with TLS.",
-    example: "countersign serve --to http://localhost:3000/webhooks --tls-self-signed",
+    ...sh("countersign serve --to http://localhost:3000/webhooks --tls-self-signed"),
   },
   headers_too_large: {
     cause: "The headers of the request have more than 16 KiB, often because of cookies.",
     fix: "Send fewer headers.",
-    example: "curl -v ...   # shows the headers",
+    ...sh(
+      'curl -v -d \'{"writeKey":"any","userId":"u1","event":"Hello"}\' http://127.0.0.1:4010/v1/track   # shows the headers',
+    ),
   },
   request_timeout: {
     cause: "The headers of the request did not arrive in time.",
     fix: "Send the request again. Look for a proxy that delays requests.",
-    example: "curl --max-time 30 ...",
+    ...sh(
+      'curl --max-time 30 -d \'{"writeKey":"any","userId":"u1","event":"Hello"}\' http://127.0.0.1:4010/v1/track',
+    ),
   },
 };
 
@@ -188,63 +204,68 @@ export const CLIENT_CODES: CodePages = {
   "bad-request": {
     cause: "The service answered 400 for this message alone. The others of its batch were sent without it.",
     fix: "The outcome's `detail` has the answer. Correct the call.",
-    example:
-      "new Analytics(writeKey, { onReject: ({ json, outcome }) => console.warn(outcome.detail, json) })",
+    ...ts(
+      "new Analytics(writeKey, { onReject: ({ json, outcome }) => console.warn(outcome.detail, json) });",
+    ),
   },
   "too-large": {
     cause: "The service answered 413 for this message alone.",
     fix: "Send less in the call.",
-    example: 'properties: { documentId: "d1" }   // not the document',
+    ...ts(
+      'analytics.track({ userId: "u1", event: "Opened", properties: { documentId: "d1" } }); // not the document',
+    ),
   },
   unauthorized: {
     cause: "The service answered 401 or 403: the write key is wrong.",
     fix: "Correct the write key.",
-    example: "new Analytics(process.env.WRITE_KEY)",
+    ...ts('const { WRITE_KEY = "" } = process.env;\nconst analytics = new Analytics(WRITE_KEY);'),
   },
   redirected: {
     cause: "The endpoint answered with a redirect, which is not followed: it would turn the POST into a GET.",
     fix: "Use the address that it redirects to as the endpoint.",
-    example: 'new Analytics(writeKey, { endpoint: "https://events.example.com" })',
+    ...ts('new Analytics(writeKey, { endpoint: "https://events.example.com" });'),
   },
   refused: {
     cause: "The service answered with another 4xx.",
     fix: "The outcome's `statusCode` and `detail` say which. Correct the endpoint or the call.",
-    example: "console.warn(outcome.statusCode, outcome.detail)",
+    ...ts(
+      "new Analytics(writeKey, { onReject: ({ outcome }) => console.warn(outcome.statusCode, outcome.detail) });",
+    ),
   },
   "queue-full": {
     cause:
       "The queue was full, so `whenFull` dropped this message: calls are recorded faster than the service accepts them.",
     fix: "Raise the limits of the queue, or wait for space.",
-    example: 'new Analytics(writeKey, { whenFull: "wait" });\nawait analytics.track(call).accepted;',
+    ...ts('new Analytics(writeKey, { whenFull: "wait" });\nawait analytics.track(call).accepted;'),
   },
   "retries-exhausted": {
     cause: "Every attempt failed until `retry.giveUpAfter` was over.",
     fix: "Check the endpoint and the network. Raise `giveUpAfter` for longer outages.",
-    example: "new Analytics(writeKey, { retry: { giveUpAfter: 4 * 3_600_000 } })",
+    ...ts("new Analytics(writeKey, { retry: { giveUpAfter: 4 * 3_600_000 } });"),
   },
   deadline: {
     cause: "The deadline of close(), or of the flush at exit, came before the message was sent.",
     fix: "Give close() more time.",
-    example: "await analytics.close(30_000);   // milliseconds",
+    ...ts("await analytics.close(30_000); // milliseconds"),
   },
   closed: {
     cause: "The call was made after close().",
     fix: "Close the client after the last call.",
-    example: "analytics.track(call);\nawait analytics.close();",
+    ...ts("analytics.track(call);\nawait analytics.close();"),
   },
   disabled: {
     cause: "The client was created with `disable: true`.",
     fix: "Nothing, if it is a test. Otherwise remove the option.",
-    example: "new Analytics(writeKey)",
+    ...ts("new Analytics(writeKey);"),
   },
   "before-send": {
     cause: "`beforeSend` returned null for this message.",
     fix: "Nothing, if this is intended.",
-    example: "beforeSend: (message) => message",
+    ...ts("new Analytics(writeKey, { beforeSend: (message) => message });"),
   },
   "internal-error": {
     cause: "A part that was passed to the client failed: transport, clock, ids, random or beforeSend.",
     fix: "The outcome's `detail` names it. Correct it.",
-    example: "console.warn(outcome.detail)",
+    ...ts("new Analytics(writeKey, { onDrop: ({ outcome }) => console.warn(outcome.detail) });"),
   },
 };

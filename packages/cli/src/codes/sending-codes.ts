@@ -1,44 +1,49 @@
 import { SKIP_FIXES } from "@countersign/server";
 import type { CodePages } from "./code-page.ts";
+import { sh, ts } from "./example.ts";
 
 /** `code` of a `CallError`: why the sender or the client does not accept a call. */
 export const CALL_CODES: CodePages = {
   ERR_FIELD_MISSING: {
     cause: "A required field of the call is absent, null or empty.",
     fix: "The error's `field` names it. Pass it.",
-    example: 'sender.track({ userId: "u1", event: "Order Completed" })',
+    ...ts('sender.track({ userId: "u1", event: "Order Completed" });'),
   },
   ERR_FIELD_INVALID: {
     cause: "A field of the call has the wrong type, or the call is not an object.",
     fix: "The error's `field` names it. Correct its value.",
-    example: 'sender.track({ userId: String(user.id), event: "Order Completed" })',
+    ...ts('sender.track({ userId: String(user.id), event: "Order Completed" });'),
   },
   ERR_FIELD_UNKNOWN: {
     cause: "The call has a field that its type does not have, often a misspelt one. Its data would be lost.",
     fix: "Correct the name. Data about the event goes into `properties`, data about the user into `traits`.",
-    example: 'sender.track({ userId: "u1", event: "Order Completed", properties: { total: 41.5 } })',
+    ...ts('sender.track({ userId: "u1", event: "Order Completed", properties: { total: 41.5 } });'),
   },
   ERR_NOT_SERIALIZABLE: {
     cause:
       "A value cannot be written as JSON: a BigInt, a circular reference, or more than 500 levels of nesting.",
     fix: "Write the value as a string or a number before you pass it.",
-    example: "properties: { id: String(9007199254740993n) }",
+    ...ts('sender.track({ userId: "u1", event: "Opened", properties: { id: String(9007199254740993n) } });'),
   },
   ERR_CALL_TOO_LARGE: {
     cause: "The call has more than 32 KiB of JSON.",
     fix: "Send less: an id in place of a document.",
-    example: 'properties: { documentId: "d1" }   // not the document',
+    ...ts(
+      'sender.track({ userId: "u1", event: "Opened", properties: { documentId: "d1" } }); // not the document',
+    ),
   },
   ERR_NAME_TAKEN: {
     cause:
       "Another audience or computed trait has the same name in snake_case, and receivers could not tell them apart.",
     fix: "Choose another name.",
-    example: '"Big Spender" and "big spender" are both big_spender',
+    ...ts(
+      'await sender.syncAudience("Big Spender", ["u1"]); // its field is big_spender\nawait sender.syncAudience("Big Spender EU", ["u2"]); // big_spender_eu',
+    ),
   },
   ERR_UNKNOWN_SOURCE: {
     cause: "No source has this name or write key, or there are several sources and the call names none.",
     fix: "Name the source.",
-    example: 'sender.track({ userId: "u1", event: "Opened" }, { source: "shop" })',
+    ...ts('sender.track({ userId: "u1", event: "Opened" }, { source: "shop" });'),
   },
 };
 
@@ -47,19 +52,20 @@ export const SENDER_CODES: CodePages = {
   ERR_SETTINGS: {
     cause: "The settings of the sender are not valid. The error's `issues` name each place.",
     fix: "Correct each place that the message names.",
-    example:
-      "catch (error) { for (const { where, problem } of error.issues) console.error(where, problem); }",
+    ...ts(
+      "await sender.update(settings).catch((error) => {\n  for (const { where, problem } of error.issues) console.error(where, problem);\n});",
+    ),
   },
   ERR_SETTINGS_CHANGED: {
     cause:
       "Another process that shares the store has replaced the settings since this one read them. Nothing was changed.",
     fix: "Apply your change to `sender.settings`, which are the newest now, and update again.",
-    example: "await sender.update({ ...sender.settings, sources });",
+    ...ts("await sender.update({ ...sender.settings, sources });"),
   },
   ERR_SENDER_CLOSED: {
     cause: "The sender was closed before it accepted the call, or while you waited for the delivery.",
     fix: "Close the sender after the last call. Deliveries on disk are sent after the next start.",
-    example: "await receipt.settled();\nawait sender.close();",
+    ...ts("await receipt.settled();\nawait sender.close();"),
   },
 };
 
@@ -69,7 +75,7 @@ export const EXPECTATION_CODES: CodePages = {
     cause:
       "A delivery did not reach the state that the test expects. The message lists what happened instead.",
     fix: "Read the message. With a virtual clock, advance it before you expect a later state.",
-    example: 'await clock.advance("4h");\nawait sender.expect(receipt).delivered();',
+    ...ts('await clock.advance("4h");\nawait sender.expect(receipt).delivered();'),
   },
 };
 
@@ -78,58 +84,60 @@ export const STORE_CODES: CodePages = {
   ERR_STORE_OPEN: {
     cause: "The file of the store cannot be opened or created.",
     fix: "Check that the folder exists and that this user may write there.",
-    example: "ls -ld .countersign",
+    ...sh("ls -ld .countersign"),
   },
   ERR_STORE_LOCKED: {
     cause: "Another process has the store open. Two senders on one file would send everything twice.",
     fix: "Stop the other process, or use another file or data directory.",
-    example: "countersign serve --to http://localhost:3000/webhooks --data .countersign-2 --port 4011",
+    ...sh("countersign serve --to http://localhost:3000/webhooks --data .countersign-2 --port 4011"),
   },
   ERR_STORE_READ_ONLY: {
     cause: "The file or its folder cannot be written to.",
     fix: "Check the permissions, and whether the disk is mounted read-only.",
-    example: "touch .countersign/test && rm .countersign/test",
+    ...sh("touch .countersign/test && rm .countersign/test"),
   },
   ERR_STORE_FULL: {
     cause: "The disk is full, or pending deliveries take `maxBytes`.",
     fix: "Make room, or raise the limit. Pending deliveries continue by themselves, and make room when they end.",
-    example: "countersign serve --to http://localhost:3000/webhooks --data .countersign --max-bytes 20GB",
+    ...sh("countersign serve --to http://localhost:3000/webhooks --data .countersign --max-bytes 20GB"),
   },
   ERR_STORE_CORRUPT: {
     cause: "The file is damaged, or is not a database.",
     fix: "Restore it from a backup, or move it away to start with a new one.",
-    example: "mv .countersign/deliveries.db deliveries.damaged.db",
+    ...sh("mv .countersign/deliveries.db deliveries.damaged.db"),
   },
   ERR_STORE_FOREIGN: {
     cause: "The file is a database of another program.",
     fix: "Use another path.",
-    example: 'createSender({ url, store: sqliteStore({ path: "deliveries.db" }) })',
+    ...ts('createSender({ url, store: sqliteStore({ path: "deliveries.db" }) });'),
   },
   ERR_STORE_NEWER: {
     cause: "A newer version of this package wrote the store.",
     fix: "Update the package.",
-    example: "npm install @countersign/sender@latest",
+    ...sh("npm install @countersign/sender@latest"),
   },
   ERR_STORE_FAILED: {
     cause: "The store failed for another reason, such as a broken disk. The error's `cause` says more.",
     fix: "Read the message and the cause.",
-    example: "catch (error) { console.error(error.message, error.cause); }",
+    ...ts(
+      "const sender = await createSender({ url, store }).catch((error) => {\n  console.error(error.message, error.cause);\n  throw error;\n});",
+    ),
   },
   ERR_STORE_CLOSED: {
     cause: "The store was used before it was opened, or after it was closed.",
     fix: "Give the store to one sender, which opens and closes it.",
-    example: "const sender = await createSender({ url, store });",
+    ...ts("const sender = await createSender({ url, store });"),
   },
   ERR_STORE_UNKNOWN: {
     cause:
       "The connection to the store broke while it stored a call. It is not known whether the call is stored.",
     fix: "Record the call again with the same messageId: if it was stored, it is recognised as a repeat.",
-    example: 'sender.track({ messageId, userId: "u1", event: "Order Completed" })',
+    ...ts('sender.track({ messageId, userId: "u1", event: "Order Completed" });'),
   },
   ERR_STORE_CHANGED: {
     cause: "Another process changed the same settings or traits first.",
     fix: "Read them again, apply your change to them, and store that.",
-    example: "const settings = sender.settings;   // read again, then update",
+    ...ts("const settings = sender.settings; // read again, then update"),
   },
 };
 
@@ -138,28 +146,28 @@ export const SERVER_CODES: CodePages = {
   ERR_PORT_TAKEN: {
     cause: "Another process listens on the port.",
     fix: "Stop that process, or choose another port.",
-    example: "countersign serve --to http://localhost:3000/webhooks --port 4011",
+    ...sh("countersign serve --to http://localhost:3000/webhooks --port 4011"),
   },
   ERR_LISTEN: {
     cause:
       "The server cannot listen on the address: this machine does not have it, or the port needs more rights.",
     fix: "Choose another address, and a port from 1024 on.",
-    example: "countersign serve --to http://localhost:3000/webhooks --host 127.0.0.1 --port 4010",
+    ...sh("countersign serve --to http://localhost:3000/webhooks --host 127.0.0.1 --port 4010"),
   },
   ERR_DATA_UNREADABLE: {
     cause: "The data directory cannot be created or read, or one of its files has unexpected content.",
     fix: "Check its permissions, move away the file that the message names, or use another directory.",
-    example: "countersign serve --to http://localhost:3000/webhooks --data .countersign-2",
+    ...sh("countersign serve --to http://localhost:3000/webhooks --data .countersign-2"),
   },
   ERR_DATA_VERSION: {
     cause: "A newer version of the server wrote the data directory.",
     fix: "Update the command, or use another data directory.",
-    example: "npm install --save-dev countersign@latest",
+    ...sh("npm install --save-dev countersign@latest"),
   },
   ERR_RECORD_FILE: {
     cause: "The recording file cannot be written.",
     fix: "Give --record a file in a folder that this user may write to.",
-    example: "countersign serve --to http://localhost:3000/webhooks --record traffic.jsonl",
+    ...sh("countersign serve --to http://localhost:3000/webhooks --record traffic.jsonl"),
   },
 };
 
@@ -169,7 +177,7 @@ export const CERTIFY_CODES: CodePages = {
     cause:
       "No connection to the receiver can be made: nothing listens at the URL, the name does not resolve, or the certificate is not trusted.",
     fix: "Start the receiver, correct the URL, or pass the authority of its certificate.",
-    example: "countersign certify https://localhost:3000/webhooks --secret dev --ca ca.pem",
+    ...sh("countersign certify https://localhost:3000/webhooks --secret dev --ca ca.pem"),
   },
 };
 
@@ -178,17 +186,19 @@ export const SKIP_CODES: CodePages = {
   integrations: {
     cause: "The `integrations` of the call turn off webhooks, or all destinations.",
     fix: SKIP_FIXES.integrations,
-    example: "integrations: { All: false, Webhooks: true }",
+    ...ts('sender.track({ userId: "u1", event: "Opened", integrations: { All: false, Webhooks: true } });'),
   },
   blocked_event: {
     cause: "The settings of the source list the event in `blockedEvents`.",
     fix: SKIP_FIXES.blocked_event,
-    example: '{ name: "shop", blockedEvents: [], destinations }',
+    ...ts('await sender.update({ sources: [{ name: "shop", blockedEvents: [], destinations }] });'),
   },
   no_destination: {
     cause: "No destination of the source is enabled.",
     fix: SKIP_FIXES.no_destination,
-    example: "{ endpoints: [{ url }], enabled: true }",
+    ...ts(
+      'const destinations = [{ endpoints: [{ url }], enabled: true }];\nawait sender.update({ sources: [{ name: "shop", destinations }] });',
+    ),
   },
 };
 
@@ -197,32 +207,32 @@ export const OUTCOME_CODES: CodePages = {
   success: {
     cause: "The receiver answered 2xx: it has the message.",
     fix: "Nothing.",
-    example: "res.sendStatus(204)",
+    ...ts("res.sendStatus(204);"),
   },
   server_error: {
     cause: "The receiver answered 5xx, 408 or 429. The sender tries again for four hours.",
     fix: "Look into the log of the receiver.",
-    example: "countersign explain 500",
+    ...sh("countersign explain 500"),
   },
   timeout: {
     cause: "The receiver did not answer within 5 seconds. The sender tries again for four hours.",
     fix: "Answer first, and do slow work afterwards.",
-    example: "queue.add(req.body);\nres.sendStatus(204);",
+    ...ts("queue.add(req.body);\nres.sendStatus(204);"),
   },
   network: {
     cause: "No connection could be made, or it broke. The sender tries again for four hours.",
     fix: "The attempt's `code` says more.",
-    example: "countersign explain ECONNREFUSED",
+    ...sh("countersign explain ECONNREFUSED"),
   },
   rejected: {
     cause:
       "The receiver answered with a status that is final, such as 401 or 404, or may not be called at all.",
     fix: "The attempt's `status` or `code` says more. Correct the receiver, then resend the delivery.",
-    example: "countersign explain 401",
+    ...sh("countersign explain 401"),
   },
   tls: {
     cause: "The certificate of the receiver is not accepted. No message was sent, and there is no retry.",
     fix: "The attempt's `code` says more. Correct the certificate, then resend the delivery.",
-    example: "countersign explain CERT_HAS_EXPIRED",
+    ...sh("countersign explain CERT_HAS_EXPIRED"),
   },
 };

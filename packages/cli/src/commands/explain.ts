@@ -63,5 +63,5 @@ function pageOfStatus(status: number): FoundCode | undefined {
   const outcome = status < 300 ? "success" : status < 500 ? "rejected" : "server_error";
   const advice = adviceFor({ endpoint: "", outcome, status, durationMs: 0 });
   const cause = advice?.text ?? "The receiver has the message. Nothing needs to be done.";
-  return { code: String(status), where, cause, fix: "", example };
+  return { code: String(status), where, cause, fix: "", language: "sh", example };
 }

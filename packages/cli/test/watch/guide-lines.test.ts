@@ -1,0 +1,100 @@
+import { readFileSync } from "node:fs";
+import type { AttemptEventJson, DeliveryJson, LiveEvent } from "@countersign/server";
+import { createColors } from "picocolors";
+import { expect, it, vi } from "vitest";
+import { Reporter } from "../../src/watch/reporter.ts";
+import { sumsLine } from "../../src/watch/sums.ts";
+
+const guide = readFileSync(new URL("../../../../docs/cli.md", import.meta.url), "utf8");
+/** The lines that docs/cli.md shows of a longer session. */
+const [SESSION = "", SUMS = ""] = [
+  ...guide.matchAll(/^<!-- from a longer session -->\n\n```text\n([^]*?)\n```$/gm),
+].map(([, text]) => text ?? "");
+
+/** A time of the session, in this place's time zone, which the lines have. */
+function at(time: string): string {
+  return new Date(`2026-01-31T${time}`).toISOString();
+}
+
+function deliveryOf(shortId: string, event: string, acceptedAt: string): DeliveryJson {
+  return {
+    id: `00000000-0000-4000-8000-00000000${shortId}`,
+    messageId: `message-${shortId}`,
+    type: "track",
+    event,
+    source: "default",
+    destination: "default/webhooks",
+    identity: "u-1004",
+    acceptedAt: at(acceptedAt),
+  };
+}
+
+type Ending = Pick<AttemptEventJson, "durationMs" | "outcome" | "status"> & Partial<AttemptEventJson>;
+
+function attempted(time: string, delivery: DeliveryJson, ending: Ending): LiveEvent {
+  const place = { round: 1, endpoint: "http://localhost:3000/webhooks", startedAt: at(time), response: "" };
+  const attempt = { ...place, answer: String(ending.status), ...ending } as AttemptEventJson;
+  return { id: "", at: at(time), event: "attempt", delivery, attempt };
+}
+
+function ended(time: string, delivery: DeliveryJson, state: "failed" | "delivered"): LiveEvent {
+  return { id: "", at: at(time), event: state, delivery, state, endedAt: at(time) };
+}
+
+it("the lines that docs/cli.md shows of a longer session are those that such a session prints", async () => {
+  const lines: string[] = [];
+  const reporter = new Reporter({
+    print: (line) => lines.push(line),
+    colors: createColors(false),
+    columns: () => undefined,
+    contextOf: () => ({ several: false, budgetMs: 5_000 }),
+    retryWindowMs: 4 * 3_600_000,
+  });
+  const report = (...events: readonly LiveEvent[]): void => events.forEach((event) => reporter.report(event));
+  const ordered = deliveryOf("51c0", "Ordered", "17:24:02");
+  const boom = deliveryOf("a8f3", "Boom", "17:24:02");
+  const slow = deliveryOf("77d1", "Slow", "17:24:09");
+  const refused = deliveryOf("0b3e", "Forged", "17:24:20");
+  const accepted = deliveryOf("9e42", "Forged", "17:24:31");
+  const failure = { outcome: "server_error", status: 500, durationMs: 4, round: 2 } as const;
+  const response = JSON.stringify({ detail: "The database is not there." });
+  const pending = { state: "pending", dueAt: at("17:24:15"), delayMs: 9_000 } as const;
+  report(
+    attempted("17:24:02", ordered, { outcome: "success", status: 204, durationMs: 4 }),
+    attempted("17:24:06", boom, { ...failure, response }),
+    { id: "", at: at("17:24:06"), event: "retrying", delivery: boom, ...pending },
+    { id: "", at: at("17:24:09"), event: "accepted", delivery: slow },
+  );
+  await vi.waitFor(() => expect(lines.at(-1)).toContain("no answer yet"), { timeout: 30_000 });
+  report(
+    attempted("17:24:13", slow, { outcome: "success", status: 204, durationMs: 4_200 }),
+    attempted("17:24:20", refused, {
+      outcome: "rejected",
+      status: 401,
+      durationMs: 3,
+      fault: "bad_signature",
+    }),
+    ended("17:24:20", refused, "failed"),
+    attempted("17:24:31", accepted, {
+      outcome: "success",
+      status: 204,
+      durationMs: 3,
+      fault: "bad_signature",
+    }),
+    ended("17:24:31", accepted, "delivered"),
+  );
+  reporter.close();
+  expect(lines.join("\n")).toBe(SESSION);
+});
+
+it("the totals that docs/cli.md shows of a longer session are those of such a session", () => {
+  const sums = {
+    accepted: 18,
+    delivered: 13,
+    failed: 2,
+    expired: 0,
+    forgeriesRefused: 0,
+    forgeriesAccepted: [],
+  };
+  expect(sumsLine(sums, 3, undefined)).toBe(SUMS);
+});
