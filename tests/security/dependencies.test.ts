@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { spawnArguments } from "../../scripts/command-files.mjs";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -61,7 +62,8 @@ describe("the software bill of materials", () => {
     const { scripts } = await readJson<{ scripts: Record<string, string> }>("package.json");
     const [, ...command] = (scripts["run:sbom"] ?? "").replaceAll('"', "").split(" ");
     const args = command.map((word) => word.replace(/^sbom\//, `${folder}/`));
-    await run("npx", ["-y", packageManager, ...args], { cwd: root });
+    const [program, given, options] = spawnArguments("npx", ["-y", packageManager, ...args]);
+    await run(program, given, { ...options, cwd: root });
     for (const file of await readdir(folder)) {
       const bom = JSON.parse(await readFile(join(folder, file), "utf8")) as Bom;
       boms.set(decodeURIComponent(bom.metadata.component.purl), bom);
