@@ -17,7 +17,7 @@ const LIMITS = new Set(["--max-time"]);
 export function curlRequest(words: readonly string[]): CurlRequest {
   const headers = new Headers();
   let [url, method, body]: (string | undefined)[] = [];
-  const rest = [...words.slice(1)];
+  const rest = words.slice(1);
   const value = (): string => rest.shift() ?? "";
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
     if (word === "-X") method = value();

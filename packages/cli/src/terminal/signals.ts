@@ -8,7 +8,7 @@ const SIGNALS = { SIGTERM: 143, SIGINT: 130 } as const;
 const SIGNALS_OF_WINDOWS = { ...SIGNALS, SIGBREAK: 149, SIGHUP: 129 } as const;
 
 /** The exit codes by the signals that a system sends. */
-export function stopSignals(platform: NodeJS.Platform): Readonly<Record<string, number>> {
+function stopSignals(platform: NodeJS.Platform): Readonly<Record<string, number>> {
   return platform === "win32" ? SIGNALS_OF_WINDOWS : SIGNALS;
 }
 
