@@ -23,6 +23,18 @@ describe("a contest", () => {
     expect(log.join("")).toBe("cbaabccbaabc");
   });
 
+  it("alternates within a round, too, where contenders have several turns", async () => {
+    const log: string[] = [];
+    await alternate(contendersOf({ a: [], b: [] }, log), { rounds: 2, warmups: 0, turns: 3 });
+    expect(log.join("")).toBe("abbaabbaabba");
+  });
+
+  it("takes the rate over all turns of a round, in which a slow turn weighs by its time", async () => {
+    // The same work at 100 a second, then at 25: two pieces in 1 + 4 hundredths of a second.
+    const measured = await alternate(contendersOf({ a: [100, 25] }), { rounds: 1, warmups: 0, turns: 2 });
+    expect(valuesOf(measured, "a")[0]).toBeCloseTo(40);
+  });
+
   it("does not count the rounds that warm up", async () => {
     const measured = await alternate(contendersOf({ a: [100, 1, 2] }), { rounds: 2, warmups: 1 });
     expect(valuesOf(measured, "a")).toEqual([1, 2]);

@@ -2,7 +2,7 @@ import type { Bench } from "../harness/bench.ts";
 import { alternate } from "../harness/contest.ts";
 import { atLeast, compare, type Row, type Target } from "../harness/row.ts";
 import { signedMessage } from "../support/messages.ts";
-import { requestOf, withReceivers } from "../support/receiver-load.ts";
+import { requestOf, TURNS, withReceivers } from "../support/receiver-load.ts";
 
 const CONNECTIONS = 20;
 const SIZES = [
@@ -30,7 +30,7 @@ function adapterBench(framework: string, title: string, peers: readonly Peer[]):
         const contenders = ["countersign", ...peers.map(({ contender }) => contender)];
         const receivers = contenders.map((contender) => ({ name: contender, framework, contender, request }));
         const measured = await withReceivers(receivers, CONNECTIONS, (loaded) =>
-          alternate(loaded, { rounds: rounds(9), warmups: 3 }),
+          alternate(loaded, { rounds: rounds(9), ...TURNS }),
         );
         const what = `${title}, ${size}`;
         const versus = { what, unit: "req/s", ours: "countersign" };

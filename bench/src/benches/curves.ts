@@ -7,7 +7,7 @@ import { pile, withBacklog } from "../support/backlog.ts";
 import { startChild, withChildren } from "../support/child.ts";
 import { forwarding, openSender } from "../support/forwarders.ts";
 import { signedMessage } from "../support/messages.ts";
-import { requestOf, withReceivers } from "../support/receiver-load.ts";
+import { requestOf, TURNS, withReceivers } from "../support/receiver-load.ts";
 import { withTemporaryFolder } from "../support/temporary-folder.ts";
 import { LIMIT, SAMPLE, verifiers } from "../support/verifiers.ts";
 
@@ -68,7 +68,7 @@ async function drawConnections({ rounds, progress }: BenchContext): Promise<Omit
   for (const connections of CONNECTIONS) {
     progress(`Express 5, ${connections} connections`);
     const measured = await withReceivers(receivers, connections, (loaded) =>
-      alternate(loaded, { rounds: rounds(5), warmups: 2 }),
+      alternate(loaded, { rounds: rounds(5), ...TURNS }),
     );
     for (const [name, all] of points) all.push([connections, median(valuesOf(measured, name))]);
   }

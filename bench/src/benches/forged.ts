@@ -4,7 +4,7 @@ import { alternate } from "../harness/contest.ts";
 import { atLeast, atMost, compare, type Row } from "../harness/row.ts";
 import { signedMessage, SECRET, type SignedMessage } from "../support/messages.ts";
 import { microseconds } from "../support/microseconds.ts";
-import { requestOf, withReceivers } from "../support/receiver-load.ts";
+import { requestOf, TURNS, withReceivers } from "../support/receiver-load.ts";
 
 const CONNECTIONS = 20;
 const SIZES = [
@@ -56,7 +56,7 @@ export const forged: Bench = {
         { ...express, name: "good", request: requestOf(good) },
       ];
       const inExpress = await withReceivers(receivers, CONNECTIONS, (loaded) =>
-        alternate(loaded, { rounds: rounds(9), warmups: 3 }),
+        alternate(loaded, { rounds: rounds(9), ...TURNS }),
       );
       rows.push(
         compare(inExpress, {

@@ -1,3 +1,5 @@
+import { harmonicMean } from "./statistics.ts";
+
 /** Something to measure. */
 export interface Contender {
   readonly name: string;
@@ -10,30 +12,42 @@ export interface Rounds {
   readonly rounds: number;
   /** Rounds before those, which do not count. Default: 1. */
   readonly warmups?: number;
+  /**
+   * How many turns each contender has in a round. Short turns that alternate see the same machine; a round of several still has
+   * its share of garbage collections. What a round measured is the harmonic mean of its turns: of rates over the same work, the
+   * rate over all of it. Default: 1.
+   */
+  readonly turns?: number;
 }
 
 /** What each contender measured, a value a round, in the order of the rounds. */
 export type Measurements = ReadonlyMap<string, readonly number[]>;
 
 /**
- * Measures contenders in turns, so that whatever else the machine does strikes all of them: in every round each one
- * once, forwards in one round and backwards in the next.
+ * Measures contenders in turns, so that whatever else the machine does strikes all of them: forwards in one turn and
+ * backwards in the next.
  *
  * @throws Error when a contender measures something that is not a positive number
  */
 export async function alternate(
   contenders: readonly Contender[],
-  { rounds, warmups = 1 }: Rounds,
+  { rounds, warmups = 1, turns = 1 }: Rounds,
 ): Promise<Measurements> {
   const measured = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
   if (measured.size !== contenders.length) throw new Error("Two contenders have the same name.");
   for (let round = -warmups; round < rounds; round += 1) {
-    for (const { name, measure } of round % 2 === 0 ? contenders : contenders.toReversed()) {
-      const value = await measure();
-      if (!Number.isFinite(value) || value <= 0)
-        throw new Error(`${name} measured ${value} in round ${round}.`);
-      if (round >= 0) measured.get(name)?.push(value);
+    const inRound = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
+    for (let turn = 0; turn < turns; turn += 1) {
+      const forwards = (round * turns + turn) % 2 === 0;
+      for (const { name, measure } of forwards ? contenders : contenders.toReversed()) {
+        const value = await measure();
+        if (!Number.isFinite(value) || value <= 0)
+          throw new Error(`${name} measured ${value} in round ${round}.`);
+        inRound.get(name)?.push(value);
+      }
     }
+    if (round < 0) continue;
+    for (const [name, values] of inRound) measured.get(name)?.push(harmonicMean(values));
   }
   return measured;
 }

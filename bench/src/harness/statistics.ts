@@ -30,6 +30,12 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.min(Math.max(rank, 1), sorted.length) - 1] as number;
 }
 
+/** The mean of rates over the same work: the rate over all of it. */
+export function harmonicMean(values: readonly number[]): number {
+  if (values.length === 1) return values[0] as number;
+  return values.length / values.reduce((sum, value) => sum + 1 / value, 0);
+}
+
 /** Median, smallest and largest. */
 export function spreadOf(values: readonly number[]): Spread {
   return { median: median(values), low: Math.min(...values), high: Math.max(...values) };

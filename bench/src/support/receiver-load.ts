@@ -4,10 +4,13 @@ import { Load, type LoadRequest } from "./load.ts";
 import { SECRET, type SignedMessage } from "./messages.ts";
 
 /**
- * How many requests a round has: a number and not a time, so that code gets as warm on a busy machine as on a quiet one. A round
- * of the fastest framework then takes about half a second.
+ * How many requests a turn has: a number and not a time, so that code gets as warm on a busy machine as on a quiet one. A turn
+ * takes a tenth of a second or less: the speed of a shared machine changes within a second.
  */
-const REQUESTS = 8_000;
+const REQUESTS = 500;
+
+/** How receivers are compared: eight thousand requests a round, and three rounds until their code is optimised. */
+export const TURNS = { turns: 16, warmups: 3 };
 
 /** A receiver to load: a framework and a way to verify in it, of `children/receivers.ts`. */
 export interface ReceiverUnderLoad {
