@@ -1,9 +1,7 @@
 import { postgresStore } from "@countersign/postgres";
-import { systemClock } from "@countersign/protocol";
 import { createSender, type Sender } from "@countersign/sender";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { Connections } from "../src/database/connections.ts";
-import { Lane } from "../src/delivery/lane.ts";
 import { migrate } from "../src/schema/migrate.ts";
 import { MIGRATIONS, type Migration } from "../src/schema/migrations.ts";
 import { namesOf } from "../src/schema/names.ts";
@@ -29,30 +27,6 @@ describe("a worker whose lease is over", () => {
     expect(suspects.confirm([row("10:00:01", true)], 700)).toEqual([]);
     suspects.confirm([row("10:00:02", false)], 1_400);
     expect(suspects.confirm([row("10:00:02", true)], 2_100)).toEqual([]);
-  });
-});
-
-describe("a lane", () => {
-  const newLane = (): Lane =>
-    new Lane({
-      source: "shop",
-      destination: "shop/main",
-      concurrency: 1,
-      handler: { deliver: () => Promise.reject(new Error("unused")), settled: () => {}, lost: () => {} },
-      clock: systemClock(),
-      wake: () => {},
-      hasOthers: () => true,
-      memory: { bytes: 0 },
-    });
-
-  it("claims again when it was woken during a claim that found nothing", () => {
-    const lane = newLane();
-    const begun = lane.stirs;
-    lane.stir();
-    lane.drained(begun, undefined);
-    expect(lane.isDrained).toBe(false);
-    lane.drained(lane.stirs, undefined);
-    expect(lane.isDrained).toBe(true);
   });
 });
 

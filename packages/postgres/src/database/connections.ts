@@ -2,6 +2,7 @@ import pg from "pg";
 import { Gate } from "./gate.ts";
 import { breaksConnection, NoAnswerError, NotReachedError, sqlStateOf } from "./postgres-error.ts";
 import type { PostgresClient, PostgresPool, PostgresQuery } from "./postgres-pool.ts";
+import { within } from "./within.ts";
 
 /** A command without an answer after this time drops its connection, in milliseconds. */
 const ANSWER_MS = 5_000;
@@ -42,6 +43,9 @@ const TYPES: NonNullable<PostgresQuery["types"]> = {
 export const SETUP = `SET jit = off; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
   SET enable_mergejoin = off; SET enable_bitmapscan = off; SET enable_material = off; SET enable_sort = off; SET enable_memoize = off`;
 
+/** Filters over many deliveries are estimated to cost so much that the server compiles them, which takes longer than reading. */
+const READ_SETUP = "SET jit = off";
+
 /** The connections of one process: six at most, and one that listens. */
 export class Connections {
   readonly #pools: { readonly [P in Purpose]: PostgresPool };
@@ -54,7 +58,7 @@ export class Connections {
   constructor(where: { readonly url?: string | undefined; readonly pool?: PostgresPool | undefined }) {
     this.#url = where.url;
     if (where.pool === undefined) {
-      const reads = ownPool(where.url, AT_ONCE.read, undefined);
+      const reads = ownPool(where.url, AT_ONCE.read, READ_SETUP);
       const works = ownPool(where.url, MAX_CONNECTIONS - AT_ONCE.read, SETUP);
       this.#own = [reads, works];
       this.#pools = { work: works, read: reads, control: works };
@@ -140,21 +144,23 @@ export class Connections {
     values: readonly unknown[],
     name: string | undefined,
   ): Promise<readonly Row[]> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(reject, ANSWER_MS, new NoAnswerError("no answer within 5 s"));
-    });
     try {
       const config = { text, values: [...values], types: TYPES, ...(name !== undefined && { name }) };
-      const { rows } = await Promise.race([client.query(config), late]);
+      const { rows } = await within(ANSWER_MS, client.query(config), notAnswered);
       return rows as readonly Row[];
     } catch (error) {
       if (error instanceof NoAnswerError || sqlStateOf(error) !== undefined) throw error;
       throw new NoAnswerError(messageOf(error), { cause: error });
-    } finally {
-      clearTimeout(timer);
     }
   }
+}
+
+function notAnswered(): Error {
+  return new NoAnswerError("no answer within 5 s");
+}
+
+function notReached(): Error {
+  return new NotReachedError("no connection within 6 s");
 }
 
 function ownPool(url: string | undefined, max: number, setup: string | undefined): pg.Pool {
@@ -174,20 +180,14 @@ function ownPool(url: string | undefined, max: number, setup: string | undefined
 
 async function connected(pool: PostgresPool): Promise<PostgresClient> {
   const connecting = pool.connect();
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(reject, ANSWER_MS + 1_000, new NotReachedError("no connection within 6 s"));
-  });
   try {
-    const client = await Promise.race([connecting, late]);
+    const client = await within(ANSWER_MS + 1_000, connecting, notReached);
     watch(client);
     return client;
   } catch (error) {
     connecting.then((client) => client.release(true)).catch(() => {});
     if (error instanceof NotReachedError || sqlStateOf(error) !== undefined) throw error;
     throw new NotReachedError(messageOf(error), { cause: error });
-  } finally {
-    clearTimeout(timer);
   }
 }
 

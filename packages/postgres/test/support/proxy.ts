@@ -21,6 +21,10 @@ export interface Proxy {
    * @returns how often it has done so
    */
   cutBeforeAnswer(texts: readonly string[], times: number): () => number;
+  /**
+   * Keeps the answer back to the first command that contains one of these texts, until `release`; other connections go on.
+   */
+  holdAnswer(texts: readonly string[]): { readonly isHeld: () => boolean; release(): void };
   /** Breaks every connection, and leads new ones to this port. */
   lead(port: number): void;
   /** Refuses connections until `open`. */
@@ -37,6 +41,7 @@ export async function startProxy(first: number): Promise<Proxy> {
   let port = first;
   const pairs = new Set<Pair>();
   let [isStalled, isClosed, refused] = [false, false, 0];
+  let hold: { readonly texts: readonly string[]; pair?: Pair; isHeld: boolean } | undefined;
   let cut: { readonly texts: readonly string[]; left: number; done: number } | undefined;
 
   function end(pair: Pair): void {
@@ -59,6 +64,12 @@ export async function startProxy(first: number): Promise<Proxy> {
     if (isStalled) for (const socket of [client, server]) socket.pause();
     client.on("data", (bytes) => {
       server.write(bytes);
+      if (hold !== undefined && hold.pair === undefined && hold.texts.some((text) => bytes.includes(text))) {
+        hold.pair = pair;
+        server.pause();
+        hold.isHeld = true;
+        happened();
+      }
       if (cut === undefined || cut.left === 0 || isCut || !cut.texts.some((text) => bytes.includes(text)))
         return;
       isCut = true;
@@ -102,6 +113,11 @@ export async function startProxy(first: number): Promise<Proxy> {
       const made = { texts, left: times, done: 0 };
       cut = made;
       return () => made.done;
+    },
+    holdAnswer(texts) {
+      const made: NonNullable<typeof hold> = { texts, isHeld: false };
+      hold = made;
+      return { isHeld: () => made.isHeld, release: () => void made.pair?.server.resume() };
     },
     lead(to) {
       port = to;

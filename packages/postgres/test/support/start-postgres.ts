@@ -11,6 +11,7 @@ import {
   serverFile,
   serverFolder,
   withSmallDisk,
+  withSmallLogDisk,
 } from "./postgres-programs.ts";
 
 /** A PostgreSQL server of the test's own, or the one that POSTGRES_URL names. */
@@ -24,6 +25,8 @@ export interface TestPostgres {
   start(): Promise<void>;
   /** Sends every process of the server a signal. */
   signal(name: NodeJS.Signals): void;
+  /** Of a server with a small disk for its log: that disk, as this process sees it. */
+  readonly logDisk: string | undefined;
   /** Makes a standby the primary. */
   promote(): Promise<void>;
   stop(): Promise<void>;
@@ -36,6 +39,8 @@ export type PostgresSettings = Readonly<Record<string, string>>;
 export interface PostgresKind {
   /** The tablespace `small` is on a disk of so many megabytes. */
   readonly smallDisk?: number;
+  /** Its write-ahead log is on a disk of so many megabytes, in segments of one. Whenever it ends, it is started again. */
+  readonly smallLogDisk?: number;
   /** It begins as a standby of this server, which it copies. */
   readonly standbyOf?: TestPostgres;
 }
@@ -51,20 +56,22 @@ export const NO_POSTGRES = "skipped: this machine has no PostgreSQL server, and 
  */
 export async function startPostgres(
   settings: PostgresSettings = {},
-  { smallDisk, standbyOf }: PostgresKind = {},
+  { smallDisk, smallLogDisk, standbyOf }: PostgresKind = {},
 ): Promise<TestPostgres | undefined> {
   const given = process.env["POSTGRES_URL"];
-  const isSpecial = Object.keys(settings).length > 0 || smallDisk !== undefined || standbyOf !== undefined;
+  const isSpecial = [...Object.keys(settings), smallDisk, smallLogDisk, standbyOf].some(
+    (one) => one !== undefined,
+  );
   if (given !== undefined && !isSpecial) return existing(given);
   const bin = programs();
   if (bin === undefined) return undefined;
   const [folder, port] = [serverFolder(), await freePort()];
   const guard = guardFolder(folder);
   const [data, disk] = [join(folder, "data"), join(folder, "disk")];
-  if (standbyOf === undefined) makeCluster(bin, folder, data);
+  if (standbyOf === undefined) makeCluster(bin, folder, data, smallLogDisk !== undefined);
   else
     runProgram(join(bin, "pg_basebackup"), ["-d", standbyOf.url, "-D", data, "-R", "-X", "stream"], folder);
-  if (smallDisk !== undefined) mkdirSync(disk);
+  if (smallDisk !== undefined || smallLogDisk !== undefined) mkdirSync(disk);
   const url = `postgres://countersign:${PASSWORD}@127.0.0.1:${port}/postgres`;
   const options = {
     listen_addresses: "127.0.0.1",
@@ -74,9 +81,17 @@ export async function startPostgres(
   };
   const flags = Object.entries(options).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   const server = asServerUser(join(bin, "postgres"), ["-D", data, ...flags]);
-  const [command, ...args] = smallDisk === undefined ? server : withSmallDisk(disk, smallDisk, server);
+  const [command, ...args] =
+    smallLogDisk !== undefined
+      ? withSmallLogDisk(disk, smallLogDisk, join(data, "pg_wal"), server)
+      : smallDisk === undefined
+        ? server
+        : withSmallDisk(disk, smallDisk, server);
+  let started: number | undefined;
   const start = async (): Promise<void> => {
-    spawn(command, args, { cwd: folder, stdio: "ignore", detached: true }).unref();
+    const child = spawn(command, args, { cwd: folder, stdio: "ignore", detached: true });
+    child.unref();
+    started = child.pid;
     await answers(url);
   };
   const pid = (): number | undefined => {
@@ -90,6 +105,7 @@ export async function startPostgres(
     port,
     pid,
     start,
+    logDisk: smallLogDisk === undefined ? undefined : `/proc/${started}/root${disk}`,
     signal(name) {
       const postmaster = pid();
       if (postmaster !== undefined)
@@ -100,11 +116,16 @@ export async function startPostgres(
   };
 }
 
-function makeCluster(bin: string, folder: string, data: string): void {
+function makeCluster(bin: string, folder: string, data: string, hasSmallSegments: boolean): void {
   const passwordFile = join(folder, "password");
   serverFile(passwordFile, PASSWORD);
+  const segments = hasSmallSegments ? ["--wal-segsize=1"] : [];
   const who = ["-U", "countersign", "--pwfile", passwordFile, "-A", "scram-sha-256"];
-  runProgram(join(bin, "initdb"), ["-D", data, ...who, "-E", "UTF8", "--no-sync", "--locale=C"], folder);
+  runProgram(
+    join(bin, "initdb"),
+    ["-D", data, ...who, "-E", "UTF8", "--no-sync", "--locale=C", ...segments],
+    folder,
+  );
 }
 
 function existing(url: string): TestPostgres {
@@ -117,6 +138,7 @@ function existing(url: string): TestPostgres {
     port,
     pid: () => undefined,
     start: async () => refuse(),
+    logDisk: undefined,
     signal: refuse,
     promote: async () => refuse(),
     stop: async () => {},

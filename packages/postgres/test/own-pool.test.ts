@@ -1,0 +1,97 @@
+import { postgresStore } from "@countersign/postgres";
+import { systemClock } from "@countersign/protocol";
+import type { Settlement } from "@countersign/sender/store";
+import pg from "pg";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
+import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { happened, until } from "./support/until.ts";
+
+const server = await startPostgres();
+const url = server?.url ?? "postgres://127.0.0.1";
+const CONNECTIONS = 7;
+const WAITING = 20_000;
+const MESSAGES = 1_000;
+
+describe.skipIf(server === undefined)(
+  `a pool of the user's own (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
+  () => {
+    afterAll(() => server?.stop());
+
+    /** A store on a pool with the server's settings, and what it has delivered. */
+    async function openStore(schema: string) {
+      const pool = new pg.Pool({ connectionString: url, max: CONNECTIONS });
+      onTestFinished(() => pool.end());
+      const store = postgresStore({ pool, schema });
+      await store.open(quietContext(systemClock()));
+      onTestFinished(() => store.close());
+      const ended = new Set<string>();
+      const handler = {
+        deliver: async (): Promise<Settlement> => ({ state: "delivered", endedAt: Date.now(), attempts: [] }),
+        settled: ({ delivery }: { delivery: { id: string } }) => {
+          ended.add(delivery.id);
+          happened();
+        },
+        lost: () => {},
+      };
+      return { pool, store, handler, ended };
+    }
+
+    /** The names under which its connections keep commands; the connections are the pool's, one of which listens. */
+    async function keptOn(pool: pg.Pool): Promise<readonly string[]> {
+      const names: string[] = [];
+      const clients = await Promise.all(Array.from({ length: CONNECTIONS - 1 }, () => pool.connect()));
+      for (const client of clients) {
+        const { rows } = await client.query<{ name: string }>("SELECT name FROM pg_prepared_statements");
+        names.push(...rows.map(({ name }) => name));
+        client.release();
+      }
+      return names;
+    }
+
+    it("keeps no plan of a command for many deliveries: one from an empty table would be used for a full one", async () => {
+      const schema = newSchema();
+      const { pool, store, handler, ended } = await openStore(schema);
+      store.consume("shop/crm", 50, handler);
+      const calls = Array.from({ length: MESSAGES }, (_, index) => `d${index}`);
+      const acceptedAt = Date.now();
+      await Promise.all(
+        calls.map((id) => store.accept(acceptanceOf([{ id, destination: "shop/crm", acceptedAt }]))),
+      );
+      await until("all are delivered", () => ended.size === MESSAGES);
+      const kept = await keptOn(pool);
+      // Others are kept: the question would find those, too.
+      expect(kept.some((name) => name.startsWith("beat_"))).toBe(true);
+      expect(kept.filter((name) => /^(accept|claim|settle|carry)_/u.test(name))).toEqual([]);
+    });
+
+    it("reads no table of pending deliveries from its beginning to its end when it has filled after the start", async () => {
+      const schema = newSchema();
+      const { store, handler, ended } = await openStore(schema);
+      store.consume("shop/crm", 50, handler);
+      const [acceptedAt, later] = [Date.now(), Date.now() + 3_600_000];
+      await store.accept(acceptanceOf([{ id: "first", destination: "shop/crm", acceptedAt }]));
+      await until("the first is delivered", () => ended.has("first"));
+      await ask(
+        url,
+        `INSERT INTO ${schema}.delivery (source, id, destination, message, message_day, message_id, type, identity, accepted_at, due_at)
+         SELECT 'shop', 'waiting-' || n, 'shop/other', 'm', 1, 'm' || n, 'track', 'user ' || n, ${acceptedAt}, ${later} FROM generate_series(1, ${WAITING}) AS n`,
+      );
+      await ask(url, `ANALYZE ${schema}.delivery`);
+      const readRows = async (): Promise<{ readonly whole: number; readonly found: number }> => {
+        const sql = `SELECT seq_tup_read::int AS whole, idx_scan::int AS found FROM pg_stat_user_tables WHERE schemaname = '${schema}' AND relname = 'delivery'`;
+        const [row] = await ask<{ whole: number; found: number }>(url, sql);
+        return row ?? { whole: 0, found: 0 };
+      };
+      const before = await readRows();
+      const ids = Array.from({ length: MESSAGES }, (_, index) => `d${index}`);
+      await Promise.all(
+        ids.map((id) => store.accept(acceptanceOf([{ id, destination: "shop/crm", acceptedAt }]))),
+      );
+      await until("all are delivered", () => ended.size === MESSAGES + 1);
+      // A connection reports what it has read within a second or so.
+      await until("it is reported", async () => (await readRows()).found >= before.found + MESSAGES);
+      expect((await readRows()).whole - before.whole).toBeLessThan(WAITING);
+    });
+  },
+);

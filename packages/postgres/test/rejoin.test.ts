@@ -1,0 +1,76 @@
+import { postgresStore } from "@countersign/postgres";
+import { systemClock } from "@countersign/protocol";
+import type { Settlement } from "@countersign/sender/store";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
+import { namesOf } from "../dist/schema/names.js";
+import { removeSql } from "../dist/workers/worker-statements.js";
+import { startProxy } from "./support/proxy.ts";
+import { ask, connectTo, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { happened, until } from "./support/until.ts";
+
+const server = await startPostgres();
+const url = server?.url ?? "postgres://127.0.0.1";
+
+describe.skipIf(server === undefined)(
+  `a worker that is taken over (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
+  () => {
+    afterAll(() => server?.stop());
+
+    /** A store behind a proxy that delivers to two sources at once, and what it has delivered. */
+    async function openStore() {
+      const proxy = await startProxy(Number(new URL(url).port));
+      const schema = newSchema();
+      const store = postgresStore({ url: proxy.url(url), schema });
+      await store.open(quietContext(systemClock()));
+      onTestFinished(() => store.close());
+      const ended = new Set<string>();
+      const handler = {
+        deliver: async (): Promise<Settlement> => ({ state: "delivered", endedAt: Date.now(), attempts: [] }),
+        settled: ({ delivery }: { delivery: { id: string } }) => {
+          ended.add(delivery.id);
+          happened();
+        },
+        lost: () => {},
+      };
+      const accept = (id: string, source: string) =>
+        store.accept(acceptanceOf([{ id, destination: `${source}/crm`, acceptedAt: Date.now() }]));
+      for (const source of ["shop", "news"]) store.consume(`${source}/crm`, 10, handler);
+      // Once a lane has claimed and found nothing more, what is stored is claimed as it is stored.
+      for (const time of [1, 2, 3]) {
+        for (const source of ["shop", "news"]) await accept(`${source}-${time}`, source);
+        await until("both are delivered", () => ended.size === time * 2);
+      }
+      const workers = async (): Promise<readonly string[]> =>
+        (await ask<{ id: string }>(url, `SELECT id FROM ${schema}.worker`)).map(({ id }) => id);
+      return { proxy, schema, accept, ended, workers };
+    }
+
+    it("while it waits to begin a new epoch, delivers on as a new worker, in that one's first epoch", async () => {
+      const { proxy, schema, accept, ended, workers } = await openStore();
+      const [before] = await workers();
+      // The answer to a command that claims is late, and that to another is lost: a new epoch is to begin after both.
+      const late = proxy.holdAnswer(["late-answer"]);
+      const lateCall = accept("late-answer", "news").catch((error: unknown) => error);
+      await until("the answer to one is held", late.isHeld);
+      const cut = proxy.cutBeforeAnswer(["lost-answer"], 1);
+      const lostCall = await accept("lost-answer", "shop").catch((error: unknown) => error);
+      expect(lostCall).toMatchObject({ code: "ERR_STORE_UNKNOWN" });
+      expect(cut()).toBe(1);
+      // Meanwhile another process takes its claims over.
+      const client = await connectTo(url);
+      onTestFinished(() => client.end());
+      await client.query(removeSql(namesOf(schema)), [before, null]);
+      await until("it has joined again", async () => {
+        const [now] = await workers();
+        return now !== undefined && now !== before;
+      });
+      late.release();
+      await lateCall;
+      await accept("after", "shop");
+      const all = ["late-answer", "lost-answer", "after"];
+      await until("all are delivered", () => all.every((id) => ended.has(id)));
+      expect(await ask(url, `SELECT epoch::int FROM ${schema}.worker`)).toEqual([{ epoch: 1 }]);
+    });
+  },
+);
