@@ -16,6 +16,9 @@ export interface MessageQueueOptions {
   readonly whenFull: WhenFull;
 }
 
+/** So many full blocks of messages that are due are not packed, two requests: most are sent before it would have paid. */
+const UNPACKED_BLOCKS = 16;
+
 const NONE = new Messages([]);
 
 /**
@@ -27,7 +30,7 @@ const NONE = new Messages([]);
  */
 export class MessageQueue {
   readonly #options: MessageQueueOptions;
-  readonly #onFlush: () => void;
+  readonly #onFlush: (isFull: boolean) => void;
   /** What holds the messages that are not taken. New ones go into the last. */
   #blocks: MessageBlock[] = [];
   #taken = 0;
@@ -43,8 +46,8 @@ export class MessageQueue {
   /** Bytes of what is not taken, in a request body. */
   #queuedBytes = 0;
 
-  /** @param onFlush - Called when everything has become due, by a call of `flush` or by reaching a bound. */
-  constructor(options: MessageQueueOptions, onFlush: () => void) {
+  /** @param onFlush - Called when everything has become due, by a call of `flush` or by reaching a bound; `isFull` if a call found no room. */
+  constructor(options: MessageQueueOptions, onFlush: (isFull: boolean) => void) {
     this.#options = options;
     this.#onFlush = onFlush;
   }
@@ -52,6 +55,11 @@ export class MessageQueue {
   /** The number that the next message will have. */
   get next(): number {
     return this.#next;
+  }
+
+  /** The number of the message that is taken next. */
+  get first(): number {
+    return this.#taken;
   }
 
   /** Messages queued since the last flush. */
@@ -81,7 +89,7 @@ export class MessageQueue {
       return NONE;
     }
     // Nothing is gained by letting the interval pass while calls find no room.
-    this.flush();
+    this.flush(true);
     const { whenFull, maxQueueSize, maxQueueBytes } = this.#options;
     if (whenFull === "drop-oldest") return this.#replaceOldest(call, receipt);
     const waits = whenFull === "wait" && this.#next - this.#admitted < maxQueueSize;
@@ -92,9 +100,9 @@ export class MessageQueue {
   }
 
   /** Makes everything taken in so far due. */
-  flush(): void {
+  flush(isFull = false): void {
     this.#due = this.#next;
-    this.#onFlush();
+    this.#onFlush(isFull);
   }
 
   /** Takes due messages from the front, as many as fit. */
@@ -158,9 +166,8 @@ export class MessageQueue {
   #store({ json }: SerializedCall, receipt: PendingReceipt): number {
     let block = this.#blocks.at(-1);
     if (!block?.append(json)) {
-      const full = block;
       // First, so that the next block can be written where this one was.
-      if (full) withPacking((packing) => this.#pack(full, packing));
+      if (block) this.#packWaiting(block);
       block = new MessageBlock(this.#next);
       block.append(json);
       this.#blocks.push(block);
@@ -168,6 +175,12 @@ export class MessageQueue {
     receipt.place(block, this.#next);
     this.#next += 1;
     return block.memoryOf(this.#next - 1);
+  }
+
+  /** Packs the messages that wait longest, or a full block if its messages wait for the interval. */
+  #packWaiting(full: MessageBlock): void {
+    const waiting = this.#due <= full.first ? full : this.#blocks.at(-UNPACKED_BLOCKS);
+    if (waiting) withPacking((packing) => this.#pack(waiting, packing));
   }
 
   /** Packs a full block: what that saves is room again. */

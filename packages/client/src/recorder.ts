@@ -19,7 +19,7 @@ import type { Settings } from "./settings.ts";
 import { undelivered } from "./undelivered.ts";
 import { Waiters } from "./waiters.ts";
 
-/** Milliseconds that messages which are due wait for others at most, while a request is under way. */
+/** Milliseconds after the start of a request in which messages that are due wait for others. */
 const GATHERING = 50;
 
 /** From the queued call to its outcome: when to flush, what to send, who waits for it, and the account of it all. */
@@ -34,12 +34,16 @@ export class Recorder implements Exiting {
   #timer: ScheduledTask | undefined;
   #pumpScheduled = false;
   #gathering: ScheduledTask | undefined;
+  /** When the last request was started. */
+  #lastRequest = Number.NEGATIVE_INFINITY;
+  /** The messages before this one wait for no others. */
+  #urgent = 0;
   #closing: Promise<Counts> | undefined;
   #draining: Promise<void> | undefined;
 
   constructor(settings: Settings) {
     this.#settings = settings;
-    this.#queue = new MessageQueue(settings, () => this.#flushed());
+    this.#queue = new MessageQueue(settings, (isFull) => this.#flushed(isFull));
     this.#dispatcher = new Dispatcher({
       ...settings,
       settle: (messages, outcome) => this.#settleHeld(messages, outcome),
@@ -156,28 +160,33 @@ export class Recorder implements Exiting {
   }
 
   #flushNow(): void {
+    this.#urgent = this.#queue.next;
     this.#queue.flush();
     this.#pump();
   }
 
   /** The interval counts from the last flush. */
-  #flushed(): void {
+  #flushed(isFull: boolean): void {
     const { clock } = this.#settings;
+    if (isFull) this.#urgent = this.#queue.next;
     this.#lastFlush = clock.now();
     this.#timer?.cancel();
     this.#timer = undefined;
   }
 
   /**
-   * A call makes no request itself: the request starts when the caller's code has run (spec 4.2). While another is under
-   * way it waits for more messages, since a request costs as much as some hundred of them.
+   * A call makes no request itself: the request starts when the caller's code has run (spec 4.2). Shortly after another it
+   * waits for more messages, since a request costs as much as some hundred of them.
    */
   #schedulePump(): void {
-    const { flushAt } = this.#settings;
+    const { flushAt, clock } = this.#settings;
     if (this.#pumpScheduled) return;
-    if (flushAt > 1 && this.#dispatcher.active > 0 && !this.#queue.fillsRequest) {
-      this.#gathering ??= this.#after(GATHERING, () => this.#pump());
-      return;
+    if (flushAt > 1 && this.#queue.first >= this.#urgent && !this.#queue.fillsRequest) {
+      const elapsed = clock.now() - this.#lastRequest;
+      // A clock that was set back starts a new time.
+      const wait = elapsed >= 0 ? GATHERING - elapsed : GATHERING;
+      if (wait > 0) this.#gathering ??= this.#after(wait, () => this.#pump());
+      if (this.#gathering) return;
     }
     this.#pumpScheduled = true;
     queueMicrotask(() => {
@@ -187,7 +196,7 @@ export class Recorder implements Exiting {
   }
 
   #pump(): void {
-    const { ids, flushAt, maxInFlight } = this.#settings;
+    const { clock, ids, flushAt, maxInFlight } = this.#settings;
     this.#gathering?.cancel();
     this.#gathering = undefined;
     try {
@@ -197,7 +206,8 @@ export class Recorder implements Exiting {
           flushAt === 1 ? 1 : MAX_BATCH_MESSAGES,
           MAX_BATCH_BYTES - envelope.bytes,
         );
-        void this.#dispatcher.dispatch(messages, envelope).then(() => this.#pump());
+        this.#lastRequest = clock.now();
+        void this.#dispatcher.dispatch(messages, envelope).then(() => this.#proceed());
       }
     } catch (error) {
       // There is no caller to notify: this runs by itself.

@@ -169,7 +169,7 @@ it("requests in flight are capped, and what piles up goes out together", async (
   service.reply("hang", "hang");
   for (let n = 0; n < 10; n += 1) {
     analytics.track({ userId: USER_ID, event: "E" });
-    // As long as messages wait for others while a request is under way.
+    // As long as messages wait for others after the start of a request.
     await clock.advance(50);
   }
   expect(service.requests.map((request) => request.batch.length)).toEqual([2, 2]);
@@ -178,7 +178,7 @@ it("requests in flight are capped, and what piles up goes out together", async (
   expect(service.requests.map((request) => request.batch.length)).toEqual([2, 2, 2, 6, 2]);
 });
 
-it("messages wait for others while a request is under way, for 50 ms at most, unless they fill a request", async () => {
+it("messages wait for others after the start of a request, for 50 ms at most, unless they fill a request", async () => {
   const { analytics, service, clock } = createBench({ flushAt: 2, requestTimeout: 60_000 });
   service.replyAlways("hang");
   const record = (count: number): void => {
@@ -196,6 +196,26 @@ it("messages wait for others while a request is under way, for 50 ms at most, un
   record(2_500);
   await clock.advance(0);
   expect(sizes()).toEqual([2, 4, 2_500]);
+});
+
+it("messages wait for others also if the service has answered, but not if they are flushed or find no room", async () => {
+  const { analytics, service, clock } = createBench({ flushAt: 2, maxQueueSize: 5 });
+  const record = async (count: number): Promise<void> => {
+    for (let n = 0; n < count; n += 1) analytics.track({ userId: USER_ID, event: "E" });
+    await clock.advance(0);
+  };
+  const sizes = (): number[] => service.requests.map((request) => request.batch.length);
+  await record(2);
+  await record(2);
+  await clock.advance(49);
+  expect(sizes()).toEqual([2]);
+  await clock.advance(1);
+  expect(sizes()).toEqual([2, 2]);
+  await record(3);
+  await analytics.flush();
+  expect(sizes()).toEqual([2, 2, 3]);
+  await record(6);
+  expect(sizes()).toEqual([2, 2, 3, 5]);
 });
 
 it("what ended is sent as it was recorded, in order, however it was packed meanwhile", async () => {

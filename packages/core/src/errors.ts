@@ -33,18 +33,18 @@ const CODES: Readonly<Record<WebhookErrorCode, CodeInfo>> = {
   ERR_METHOD_NOT_ALLOWED: {
     status: 405,
     message: "Webhooks are delivered by POST.",
-    hint: "Only POST reaches the handler. This was probably a browser or a health check.",
+    hint: "This was probably a browser or a health check.",
     headers: { allow: "POST" },
   },
   ERR_MEDIA_TYPE: {
     status: 415,
     message: "The Content-Type must be application/json in UTF-8.",
-    hint: "The service sends application/json. Another client posted here, or a proxy changed the header.",
+    hint: "Another client posted here, or a proxy changed the header.",
   },
   ERR_CONTENT_ENCODING: {
     status: 415,
     message: "The body must be sent without a content encoding.",
-    hint: "The service does not compress. Turn off request compression in the proxy in front of the receiver.",
+    hint: "Turn off request compression in the proxy in front of the receiver.",
   },
   ERR_BODY_TOO_LARGE: {
     status: 413,
@@ -56,14 +56,14 @@ const CODES: Readonly<Record<WebhookErrorCode, CodeInfo>> = {
   ERR_BODY_FRAGMENTED: {
     status: 400,
     message: "The body arrives in too many chunks.",
-    hint: "The service sends a message in a few chunks. A proxy splits it into pieces of a few bytes, or it is an attack.",
+    hint: "A proxy splits messages into small pieces, or it is an attack.",
     // The receiver does not read the rest of the body. Closing the connection tells the sender to stop.
     headers: { connection: "close" },
   },
   ERR_BODY_ABORTED: {
     status: 400,
     message: "The body ended before it was complete.",
-    hint: "The connection closed before the body ended, probably because the sender or a proxy timed out.",
+    hint: "The sender or a proxy probably timed out.",
   },
   ERR_BODY_ALREADY_READ: {
     status: 500,
@@ -92,32 +92,32 @@ const CODES: Readonly<Record<WebhookErrorCode, CodeInfo>> = {
   ERR_INVALID_UTF8: {
     status: 400,
     message: "The body is not valid UTF-8.",
-    hint: "The body is correctly signed, but not valid UTF-8. Fix the sender.",
+    hint: "The body is correctly signed. Fix the encoding at the sender.",
   },
   ERR_INVALID_JSON: {
     status: 400,
     message: "The body is not valid JSON.",
-    hint: "The body is correctly signed, but not valid JSON. Fix the sender.",
+    hint: "The body is correctly signed. Fix the sender.",
   },
   ERR_BATCH_UNSUPPORTED: {
     status: 422,
     message: "The body is an array; send one message in each request.",
-    hint: "Only the first element of such a batch is signed, so the rest cannot be trusted. Turn batching off at the sender.",
+    hint: "Only the first element of a batch is signed. Turn batching off at the sender.",
   },
   ERR_UNKNOWN_TYPE: {
     status: 422,
     message: "The message has an unknown type.",
-    hint: "The message is authentic. Set allowUnknownTypes to receive types that this version does not know.",
+    hint: "Set allowUnknownTypes to accept other types.",
   },
   ERR_INVALID_MESSAGE: {
     status: 422,
     message: "The message is malformed.",
-    hint: "The message is authentic, but a field does not have the documented type (spec 2.2).",
+    hint: "A field does not have the documented type (spec 2.2).",
   },
   ERR_DUPLICATE_IN_FLIGHT: {
     status: 503,
     message: "This delivery is already being processed; try again later.",
-    hint: "The same delivery arrived again while its handler is running. The sender will retry it.",
+    hint: "Its handler is running. The sender will retry it.",
     headers: { "retry-after": "5" },
   },
 };

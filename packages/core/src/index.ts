@@ -31,8 +31,6 @@ export {
 export { bodyTooLarge } from "./body-too-large.ts";
 export { parseMessage } from "./parse-message.ts";
 export { toProblem, type WebhookResponse } from "./response.ts";
-export { readStream } from "./read-stream.ts";
-export { requestBody } from "./request-body.ts";
 export {
   sign,
   verifySignature,
@@ -42,7 +40,6 @@ export {
   type VerifiedOver,
 } from "./signature.ts";
 export { memoryDedupe, type Claim, type DedupeStore, type MemoryDedupeOptions } from "./dedupe.ts";
-export { sharedDedupe, type SharedDedupeSteps } from "./shared-dedupe.ts";
 export type { Diagnosis, DiagnosisCode } from "./diagnosis.ts";
 export {
   defineEvents,

@@ -197,7 +197,7 @@ export function configuredSecret<TRequest>(
   const secrets = usableSecrets(secret);
   if (secrets.some((one) => one !== one.trim() || QUOTED.test(one))) {
     warnOnce(
-      "The webhook secret has white space or quotes around it, which are part of the key. Remove them, unless the sender's secret has them, too.",
+      "The webhook secret has white space or quotes around it, as a part of it. Remove them, unless the sender's secret has them, too.",
       "COUNTERSIGN_SECRET",
     );
   }

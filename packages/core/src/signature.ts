@@ -1,5 +1,5 @@
 import { fromUtf8, hmac, isSignedWith, toHex, toUtf8 } from "#platform";
-import { isCompactJson } from "./compact-json.ts";
+import type { isCompactJson } from "./compact-json.ts";
 
 /** The value of an `X-Signature` header as frameworks give it: absent, one value, or several. */
 export type SignatureHeader = string | readonly string[] | null | undefined;
@@ -25,6 +25,17 @@ export type SignatureResult =
       readonly ok: false;
       readonly code: "ERR_SIGNATURE_MISSING" | "ERR_SIGNATURE_MALFORMED" | "ERR_SIGNATURE_MISMATCH";
     };
+
+// Only a signature that does not match needs it, and only to save time: it is loaded by the first, which does without it.
+let isCompact: typeof isCompactJson | undefined;
+let loading: Promise<void> | undefined;
+
+function loadIsCompact(): void {
+  loading ??= import("./compact-json.ts").then(
+    (loaded) => void (isCompact = loaded.isCompactJson),
+    () => {},
+  );
+}
 
 const HEX_DIGEST = /^[0-9a-f]{40}$/i;
 
@@ -103,7 +114,8 @@ export function matchSignature(
   if (strict || bytes.length > MAX_REWRITTEN_BYTES) return undefined;
 
   // Compact JSON, as most forgeries are, is its own second form: it has been compared.
-  if (isCompactJson(bytes)) return undefined;
+  if (isCompact?.(bytes)) return undefined;
+  loadIsCompact();
   const text = fromUtf8(bytes);
   const rewritten = reserialize(text);
   if (rewritten === undefined || rewritten === text) return undefined;
@@ -175,6 +187,6 @@ export function bodyBytes(body: unknown): Uint8Array {
   if (body instanceof Uint8Array) return body;
   throw new TypeError(
     `The body must be the exact bytes or text that was sent, but is ${body === null ? "null" : typeof body}. ` +
-      "Pass the raw body: a parsed object does not contain the signed bytes.",
+      "Pass the raw body, not a parsed object.",
   );
 }

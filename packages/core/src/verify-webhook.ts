@@ -123,8 +123,8 @@ export interface ReadBody {
 }
 
 const TOO_LARGE_TO_REWRITE =
-  `The body has more than ${MAX_REWRITTEN_BYTES} bytes, so only its exact bytes were compared. ` +
-  "If a proxy re-spaces the JSON, the signature of such a body cannot match. Compare the secrets, then the bytes.";
+  `The body has more than ${MAX_REWRITTEN_BYTES} bytes, so only its exact bytes were compared: it cannot match if a proxy ` +
+  "changed the white space. Compare the secrets, then the bytes.";
 
 /**
  * The bytes that the signature of a body covers. A value that a parser made was serialised again already: its

@@ -23,6 +23,8 @@ describe("the package", () => {
     expect(subpaths.map((path) => path.replace("@countersign/core", "."))).toEqual([
       ".",
       "./node",
+      "./web",
+      "./shared-dedupe",
       "./diagnose",
       "./testing",
       "./schemas",

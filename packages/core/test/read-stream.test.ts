@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { readStream } from "@countersign/core";
+import { readStream } from "@countersign/core/web";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 

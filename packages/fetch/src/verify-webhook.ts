@@ -1,6 +1,5 @@
 import {
   createReceiver,
-  requestBody,
   type ReceivedMessage,
   type ReceiverOptions,
   type VerifiedWebhook,
@@ -8,6 +7,7 @@ import {
   type WebhookRequest,
   type WebhookRouter,
 } from "@countersign/core";
+import { requestBody } from "@countersign/core/web";
 import { answer, checkHandler, toResponse } from "./answer.ts";
 import { withContext, type HandlerOptions } from "./handler-options.ts";
 

@@ -1,4 +1,5 @@
-import { sharedDedupe, type Claim, type DedupeStore } from "@countersign/core";
+import type { Claim, DedupeStore } from "@countersign/core";
+import { sharedDedupe } from "@countersign/core/shared-dedupe";
 import {
   checkOptionNames,
   parseDuration,

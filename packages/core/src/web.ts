@@ -1,0 +1,2 @@
+export { readStream } from "./read-stream.ts";
+export { requestBody } from "./request-body.ts";
