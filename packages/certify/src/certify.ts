@@ -16,7 +16,8 @@ export interface CertifyOptions extends ProbeOptions {
   /** The ids of the audits to run. Default: all. */
   readonly only?: readonly string[] | undefined;
   /**
-   * How long all audits together may take, in ms. Those that are left are then reported as skipped. Default: 300,000.
+   * How long all audits together may take, in ms. The remaining ones are then reported as skipped. Default:
+   * 300,000.
    */
   readonly deadlineMs?: number | undefined;
   /**
@@ -37,15 +38,17 @@ const CERTIFY_OPTIONS: OptionNames<CertifyOptions> = {
 };
 
 /**
- * Runs every audit against a receiver, one after another unless `concurrency` says more, and reports which it passes. The receiver may be written in any
- * language; all that is needed is its URL and its secret. It is sent well over a hundred messages, all of users whose
- * ids begin with `countersign-certify`, and will process those that are authentic: audit a receiver whose data you can spare.
+ * Runs every audit against a receiver, one after another unless `concurrency` says more, and reports which it
+ * passes. The receiver may be written in any language; the audits need only its URL and its secret. It gets
+ * well over a hundred messages, all of users whose ids begin with `countersign-certify`, and processes the
+ * authentic ones: audit a receiver with test data only.
  *
- * A cause is reported once. Audits that mean nothing after another one has failed (all that send authentic messages, when a plain
- * one is not accepted) are skipped, with the reason. So are those left when three answers came later than the sender waits.
+ * A cause is reported once. Audits whose result would mean nothing after another one has failed (all that
+ * send authentic messages, when a plain one is not accepted) are skipped, with the reason. So are the
+ * remaining ones after three answers that came later than the sender waits.
  *
- * Hostile and broken receivers cost bounded time and memory. A receiver that stops answering, and does not come back
- * within half of `timeoutMs`, is sent nothing more: the audits that are left are reported as skipped.
+ * Hostile and broken receivers cost bounded time and memory. A receiver that stops answering, and does not
+ * recover within half of `timeoutMs`, gets no more requests: the remaining audits are reported as skipped.
  *
  * @throws TypeError (as a rejection) if an option is unknown or wrong, or `only` names an audit that does not exist.
  * @throws ReceiverUnreachableError (as a rejection) if at the start no connection can be made. After that, nothing

@@ -109,7 +109,7 @@ const SYNONYMS = {
   deliver: DELIVER_SYNONYMS,
 };
 
-/** What an unknown option, as other tools have it, is called in this command. */
+/** The name in this command of an option that other tools have. */
 function renamedOption(unknown: string, { options }: Command): string | undefined {
   const named = new Map(options.map((option) => [option.attributeName(), option.long]));
   const synonyms = Object.entries(SYNONYMS).filter(([name]) => named.has(name));

@@ -17,7 +17,7 @@ export function applyBeforeSend(
     // A copy: what the hook changes must not reach the objects of the caller.
     const returned: unknown = beforeSend(JSON.parse(call.json) as Message);
     if (returned === null) return dropped("before-send", "beforeSend returned null.");
-    // Nobody is left to handle the rejection of a promise.
+    // No caller is left to handle the rejection of a promise.
     if (returned instanceof Promise) returned.catch(() => {});
     const { type, ...fields } = Object(returned) as { readonly type?: unknown };
     if (type !== call.type) {

@@ -7,7 +7,7 @@ import { dropped, type DropReason, type Outcome } from "./outcome.ts";
 import { retryDelay, type RetryPolicy } from "./retry.ts";
 import { gzip, type Transport } from "./transport.ts";
 
-/** What a {@link Dispatcher} works with. */
+/** The parts that a {@link Dispatcher} uses. */
 export interface DispatcherOptions {
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -137,7 +137,7 @@ export class Dispatcher {
     batch.mayBeStored ||= answer.mayBeStored;
     if (!answer.paced) batch.failures += 1;
     const delay = retryDelay(batch, answer, retry, random());
-    // The others must wait even when this batch gives up.
+    // The others must wait even when this batch is dropped.
     const until = clock.now() + (delay ?? Math.min(answer.retryAfter ?? 0, retry.maxRetryAfter));
     if (answer.pausesAll) this.#pausedUntil = Math.max(this.#pausedUntil, until);
     if (answer.paced) this.#pacedUntil = Math.max(this.#pacedUntil, until);

@@ -69,7 +69,7 @@ export function checkEvent(schemas: EventSchemas, { event, properties }: TrackCa
   }
   const result = schema["~standard"].validate(properties ?? {});
   if (result instanceof Promise) {
-    // The verdict comes too late for the call, and nobody is left to handle it.
+    // The verdict comes too late for the call, and no caller is left to handle it.
     result.catch(() => {});
     throw new TypeError(`The schema of event '${event}' is asynchronous. Make it synchronous.`);
   }

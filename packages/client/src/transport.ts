@@ -8,7 +8,7 @@ export interface TransportRequest {
   readonly signal: AbortSignal;
 }
 
-/** What the endpoint answered. */
+/** The answer of the endpoint. */
 export interface TransportResponse {
   readonly status: number;
   /** Headers by case-insensitive name; a `Headers` object fits. */

@@ -5,7 +5,7 @@ interface Waiter {
   readonly done: () => void;
 }
 
-/** Those who wait until every message up to some point has ended. Costs nothing while no one waits. */
+/** Those who wait until every message up to some point has ended. Costs nothing without waiting callers. */
 export class Waiters {
   readonly #waiters = new Set<Waiter>();
 

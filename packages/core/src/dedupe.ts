@@ -6,7 +6,7 @@ import {
   type OptionNames,
 } from "@countersign/protocol/options";
 
-/** What {@link DedupeStore.claim} found: a new key, one whose delivery is being handled, or one that was handled. */
+/** The result of {@link DedupeStore.claim}: a new key, one whose delivery is being handled, or one that was handled. */
 export type Claim = "new" | "in-flight" | "done";
 
 /**

@@ -1,4 +1,4 @@
-/** What can make a signature differ. Each {@link Diagnosis} says what to do about it. */
+/** A reason why a signature differs. Each {@link Diagnosis} says what to do about it. */
 export type DiagnosisCode =
   | "secret-white-space"
   | "secret-quotes"

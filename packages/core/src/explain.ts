@@ -9,7 +9,7 @@ const UNEXPLAINED =
   "None of the usual causes applies: the sender has another secret, the request is a forgery, or a proxy changed " +
   "the body. Compare the secrets first, then compare receivedBody with the body that was sent.";
 
-/** What is known about the rejected request. */
+/** The facts about the rejected request. */
 export interface Refused {
   readonly header: string | undefined;
   readonly secrets?: readonly string[];

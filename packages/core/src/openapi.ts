@@ -79,7 +79,7 @@ function responses(): JsonObject {
   };
 }
 
-/** What one status means: the codes that are answered with it, and whether the sender tries again. */
+/** The meaning of one status: the codes that are answered with it, and whether the sender tries again. */
 function problemResponse(status: number): JsonObject {
   const errors = ERROR_CODES.map((code) => new WebhookError(code)).filter((error) => error.status === status);
   const lines = errors.map((error) => `${error.code}: ${error.message}`);

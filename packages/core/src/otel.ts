@@ -30,7 +30,7 @@ export interface OtelOptions {
 
 const OPTION_NAMES: OptionNames<OtelOptions> = { tracerProvider: true, meterProvider: true };
 const SCOPE = "@countersign/core";
-/** What OpenTelemetry advises for durations, in seconds, with steps below 5 ms: most verdicts take less. */
+/** The buckets that OpenTelemetry advises for durations, in seconds, with steps below 5 ms: most verdicts take less. */
 const BUCKETS = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
 
 const COMMON: Attributes = {
@@ -98,7 +98,7 @@ export function otel(options: OtelOptions = {}): ReceiverInstrument {
   };
 }
 
-/** What a package reports to. */
+/** The tracer and the meter of a package. */
 export interface Telemetry {
   readonly tracer: Tracer;
   readonly meter: Meter;
@@ -128,7 +128,7 @@ function parentOf(headers: WebhookHeaders): Context {
   });
 }
 
-/** What is known of this message alone. */
+/** The attributes of this message alone. */
 function describe(span: Span, received: Received<ReceivedMessage>): void {
   if (received.verdict === "rejected") return;
   const { message, rawBody } = received.webhook;
@@ -137,7 +137,7 @@ function describe(span: Span, received: Received<ReceivedMessage>): void {
   if (typeof message.messageId === "string") span.setAttribute("messaging.message.id", message.messageId);
 }
 
-/** What requests are counted by: few different values. */
+/** The attributes by which requests are counted: few different values. */
 function outcomeOf(received: Received<ReceivedMessage>): Attributes {
   const verdict = { "countersign.verdict": received.verdict };
   return received.verdict === "rejected" ? { ...verdict, "error.type": received.error.code } : verdict;

@@ -1,6 +1,6 @@
 import type { ReadBody } from "./verify-webhook.ts";
 
-/** What is known about a request so far. The hooks get it, whichever check rejects the request. */
+/** The facts about a request so far. The hooks get it, whichever check rejects the request. */
 export interface Progress {
   readonly header: string | undefined;
   signature?: string;

@@ -2,8 +2,8 @@ import type { Probe } from "../probe/probe.ts";
 
 /**
  * How much an audit matters. `MUST`: security, at-least-once delivery, staying up; a receiver that fails one loses
- * messages, accepts forged ones, or can be stopped by a stranger. `SHOULD`: good manners that make a receiver easier to
- * operate.
+ * messages, accepts forged ones, or can be stopped by a stranger. `SHOULD`: good practice that makes a receiver
+ * easier to operate.
  */
 export type AuditLevel = "MUST" | "SHOULD";
 

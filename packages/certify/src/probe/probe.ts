@@ -4,7 +4,7 @@ import type { Outcome } from "../wire/exchange.ts";
 
 /** Which receiver to audit, and how to reach it. */
 export interface ProbeOptions {
-  /** Where the receiver takes its webhooks: http or https. */
+  /** The URL of the receiver: http or https. */
   readonly url: string | URL;
   /** The shared secret, as the receiver has it. */
   readonly secret: string;
@@ -19,7 +19,7 @@ export interface ProbeOptions {
    * only the audit of its slowness. Default: 10,000.
    */
   readonly timeoutMs?: number | undefined;
-  /** What the receiver is written in: fixes then name the functions of that language. Default: none, and fixes are neutral. */
+  /** The language of the receiver: fixes then name the functions of that language. Default: none, and fixes are neutral. */
   readonly language?: Language | undefined;
 }
 

@@ -15,7 +15,7 @@ const forgeries: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether a result says that the receiver accepted a message of somebody who does not know the secret. That is worse
+ * Whether a result says that the receiver accepted a message from a sender that does not know the secret. That is worse
  * than every other failure.
  *
  * @example

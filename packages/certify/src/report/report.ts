@@ -21,7 +21,7 @@ export interface Tally {
   readonly skipped: number;
 }
 
-/** What {@link certify} found. Plain data: `JSON.stringify` writes all of it. */
+/** The result of {@link certify}. Plain data: `JSON.stringify` writes all of it. */
 export interface Report {
   /** Where the receiver is, without the query. */
   readonly url: string;

@@ -3,7 +3,7 @@ export type ExampleLanguage = "sh" | "ts" | "json" | "http" | "html" | "nginx" |
 
 /** What a person needs to know about a code. */
 export interface CodePage {
-  /** What usually causes it. */
+  /** The usual cause. */
   readonly cause: string;
   /** What to do. */
   readonly fix: string;

@@ -79,7 +79,7 @@ export const EXPECTATION_CODES: CodePages = {
   },
 };
 
-/** `code` of a `StoreError`: what is wrong with the place where deliveries are kept. */
+/** `code` of a `StoreError`: why a store fails. */
 export const STORE_CODES: CodePages = {
   ERR_STORE_OPEN: {
     cause: "The file of the store cannot be opened or created.",

@@ -1,6 +1,6 @@
 import type { DescribedCommand, Values } from "./describe-program.ts";
 
-/** A completion script for bash 3.2 or later, from which macOS has not moved on. */
+/** A completion script for bash 3.2 or later: macOS still has version 3.2. */
 export function bashScript(commands: readonly DescribedCommand[]): string {
   const afterOption = commands.flatMap(({ name, options }) =>
     options.flatMap(({ name: option, values }) =>

@@ -1,7 +1,7 @@
 import { nameHint, quote, type OptionHints, type OptionNames } from "@countersign/protocol";
 import { isOfKind, OPTION_KINDS, OPTION_SYNONYMS, type ServerOptions } from "@countersign/server";
 
-/** What a config file can set. Paths are relative to the file. */
+/** The settings of a config file. Paths are relative to the file. */
 export type Config = Pick<
   ServerOptions,
   | "to"

@@ -3,7 +3,7 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** What an error says, whatever was thrown. */
+/** The message of an error, whatever was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -17,15 +17,15 @@ import { openProgress, type ImportProgress, type ProgressFile } from "./progress
 export interface ImportOptions {
   /** A file with one call on each line, each with a `type` and a `timestamp`. */
   readonly file: string;
-  /** The server that takes the calls, such as `http://127.0.0.1:4010`. */
+  /** The server that accepts the calls, such as `http://127.0.0.1:4010`. */
   readonly server: string;
   /** The write key of the source that the calls belong to. */
   readonly writeKey: string;
   /** More request headers. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Requests that may be under way at once. Default: 4. */
+  /** How many requests may be in flight at once. Default: 4. */
   readonly concurrency?: number | undefined;
-  /** Begins at the start of the file, whatever an earlier run has left. Default: false. */
+  /** Starts at the first line, even if an earlier run has stored a position. Default: false. */
   readonly restart?: boolean | undefined;
   /** Milliseconds for which a call is tried again while the server does not answer. Default: 3,600,000. */
   readonly giveUpAfterMs?: number | undefined;
@@ -35,7 +35,7 @@ export interface ImportOptions {
   readonly onRejected?:
     | ((line: number, outcome: Extract<Outcome, { status: "rejected" }>) => void)
     | undefined;
-  /** Stops; what was read is still sent, for at most 10 seconds. */
+  /** Stops; calls that were already read are still sent, for at most 10 seconds. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -52,7 +52,7 @@ const OPTION_NAMES: OptionNames<ImportOptions> = {
   signal: true,
 };
 
-/** What came of an import. The numbers include earlier runs. */
+/** The result of an import. The numbers include earlier runs. */
 export interface ImportReport {
   readonly delivered: number;
   readonly rejected: number;
@@ -73,9 +73,9 @@ const UNSAVED = "Its progress cannot be stored.";
 const BEGINNING: Place = { number: 0, end: 0 };
 
 /**
- * Imports past calls into a server, in the order of the file. Every call is checked before the first one is sent. How far it has
- * come is kept in a file beside it, so that the next run continues there, also after a kill. What is then sent again has the same
- * `messageId`, by which the server recognises it.
+ * Imports past calls into a server, in the order of the file. Every call is checked before the first one is
+ * sent. Its position is kept in a file beside it, so that the next run continues there, also after a kill.
+ * Calls that are then sent again have the same `messageId`, by which the server recognises them.
  *
  * @throws UsageError when the file cannot be read, has a line that is not a call, or has changed since an earlier run.
  * @throws TypeError for an option that is unknown or wrong.

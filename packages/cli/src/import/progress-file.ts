@@ -5,7 +5,7 @@ import { isObject } from "@countersign/protocol";
 import type { Place } from "../input/read-lines.ts";
 import { messageOf, UsageError } from "../errors/usage-error.ts";
 
-/** How far an import has come. Everything up to `place` needs no second attempt. */
+/** The position of an import. Calls up to `place` need no second attempt. */
 export interface ImportProgress {
   /** The server that the calls went to. */
   readonly server: string;
@@ -24,7 +24,7 @@ interface Fingerprint {
 
 const FINGERPRINT_BYTES = 65_536;
 
-/** Remembers how far the import of a file has come, in a file beside it. */
+/** Stores the position of an import, in a file beside the imported one. */
 export interface ProgressFile {
   /** What an earlier run has left; `undefined` if there was none. */
   readonly earlier: ImportProgress | undefined;
@@ -32,7 +32,7 @@ export interface ProgressFile {
   save(progress: ImportProgress): Promise<void>;
 }
 
-/** The name of the file that remembers the import of another. */
+/** The name of the file that stores the position of an import. */
 function progressNameOf(file: string): string {
   return `${file}.progress`;
 }
@@ -40,7 +40,7 @@ function progressNameOf(file: string): string {
 /**
  * Opens the progress of a file.
  *
- * @param restart Ignores what an earlier run has left.
+ * @param restart Ignores the position of an earlier run.
  * @throws UsageError when it belongs to another server, or the file has changed since.
  */
 export async function openProgress(file: string, server: string, restart: boolean): Promise<ProgressFile> {

@@ -1,7 +1,7 @@
 import type { Diagnosis, ReceivedMessage } from "@countersign/core";
 import type { AttemptResult } from "@countersign/sender";
 
-/** A request that was received by {@link listen}, and what was done with it. */
+/** A request that {@link listen} received, and its result. */
 export interface Heard {
   /** When it arrived, ISO 8601. */
   readonly at: string;
@@ -18,8 +18,8 @@ export interface Heard {
   readonly body?: Uint8Array | undefined;
   /** Why it is not accepted: the code, and what to do about it. An authentic message can be malformed. */
   readonly problem?: { readonly code: string; readonly text: string } | undefined;
-  /** Why its signature does not match, where a usual cause explains it. */
+  /** Why its signature does not match, if a usual cause explains it. */
   readonly diagnoses: readonly Diagnosis[];
-  /** What the receiver that it was forwarded to answered. */
+  /** The answer of the receiver to which it was forwarded. */
   readonly forwarded?: AttemptResult | undefined;
 }

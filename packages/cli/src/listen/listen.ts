@@ -28,9 +28,9 @@ export interface ListenOptions {
   readonly host?: string | undefined;
   /** The shared secret. Without one, signatures are not verified. */
   readonly secret?: string | undefined;
-  /** URL that messages are passed on to, byte for byte; its answer is the answer to the service. */
+  /** URL to which messages are forwarded, byte for byte; its answer is the answer to the service. */
   readonly forward?: string | undefined;
-  /** Headers that are added to what is passed on. */
+  /** Headers that are added to forwarded messages. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Certificate authorities of `forward` to trust instead of the system's, in PEM. */
   readonly ca?: string | undefined;
@@ -58,13 +58,14 @@ const OPTION_NAMES: OptionNames<ListenOptions> = {
 export interface Listener {
   /** Where it listens. Every path is accepted. */
   readonly url: string;
-  /** Stops accepting requests, and waits for those in progress, for at most so many milliseconds. Default: 10,000. */
+  /** Stops accepting requests, and waits for those in progress, for at most this many milliseconds. Default: 10,000. */
   close(deadlineMs?: number): Promise<void>;
 }
 
 /**
- * Receives webhooks of the real service: verifies each, records it for `replay`, and passes it on. A request whose signature is
- * wrong is answered 401, and neither recorded nor passed on. A message that is authentic but malformed is.
+ * Receives webhooks of the real service: verifies each, records it for `replay`, and forwards it. A request
+ * with a wrong signature is answered 401, and is neither recorded nor forwarded. An authentic message that is
+ * malformed is recorded and forwarded.
  *
  * @throws UsageError when the address or port cannot be used; ServerError when the file of `record` cannot be written.
  * @throws TypeError for an unknown option.

@@ -50,13 +50,13 @@ export interface ReplayOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Certificate authorities to trust instead of the system's, in PEM. */
   readonly ca?: string | undefined;
-  /** How many requests may be under way at once. With more than 1, they may arrive in another order. Default: 1. */
+  /** How many requests may be in flight at once. With more than 1, they may arrive in another order. Default: 1. */
   readonly concurrency?: number | undefined;
   /** Called after each request. */
   readonly onResult?: ((result: ReplayedRequest) => void) | undefined;
   /** Called for each line that is not a recorded request, such as one that was cut off. It is left out. */
   readonly onUnreadable?: ((error: RecordingError) => void) | undefined;
-  /** Stops after the requests under way. */
+  /** Stops after the requests in flight. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -69,7 +69,7 @@ export interface ReplayedRequest {
   readonly progress: number;
 }
 
-/** What came of a replay. */
+/** The result of a replay. */
 export interface ReplayReport {
   readonly sent: number;
   /** How many the receiver answered with 2xx. */

@@ -28,7 +28,7 @@ export interface SendOptions extends SendTarget {
   readonly call: SampleCall;
 }
 
-/** What came of sending one message once. */
+/** The result of sending one message once. */
 export interface SentMessage {
   readonly delivery: Delivery;
   readonly attempt: Attempt;
@@ -44,7 +44,8 @@ export interface Sends {
 }
 
 /**
- * Sends one message to a receiver, once: what is not taken at the first attempt is reported, not retried.
+ * Sends one message to a receiver, once: a message that is not accepted at the first attempt is reported, not
+ * retried.
  *
  * @throws CallError when the call is not valid; SetError when its `integrations` keep it from every receiver.
  * @throws SettingsError if `to` is not a URL to send to, or `secret` is empty.

@@ -1,4 +1,4 @@
-/** What asks a process to stop, and the exit code of a second one: 128 and the number of the signal, as shells report it. */
+/** The signals that ask a process to stop, and the exit code of a second one: 128 and the number of the signal, as shells report it. */
 const SIGNALS = { SIGTERM: 143, SIGINT: 130 } as const;
 
 /**

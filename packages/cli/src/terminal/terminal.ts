@@ -1,6 +1,6 @@
 import { createColors } from "picocolors";
 
-/** What a command reads and writes. Only here does anything print. */
+/** The input and output of a command. Only this module prints. */
 export interface Terminal {
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: NodeJS.WriteStream;

@@ -17,7 +17,7 @@ export interface TlsFlags {
 /** The certificate to listen with. */
 export interface ServeTls {
   readonly tls: TlsOptions;
-  /** The file that clients must trust, if nobody trusts the certificate yet. */
+  /** The file that clients must trust, if they do not trust the certificate yet. */
   readonly trust?: { readonly file: string; readonly fingerprint: string };
   /** Removes what was made for this run only. */
   dispose?(): Promise<void>;

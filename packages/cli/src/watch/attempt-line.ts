@@ -15,7 +15,7 @@ import type { AttemptEventJson, DeliveryJson } from "@countersign/server";
 import { printable } from "../terminal/terminal.ts";
 import type { Part, Tone } from "../terminal/layout.ts";
 
-/** What comes after an attempt. */
+/** The step after an attempt. */
 export type Next =
   | { readonly kind: "again"; readonly delayMs: number; readonly until: Date }
   | { readonly kind: "failed" | "expired" | "delivered" };
@@ -87,7 +87,7 @@ function resultPart(attempt: AttemptEventJson, context: LineContext): Part {
   return { text: `${text} in ${took}${injected}`, tone: slow && tone === "good" ? "warn" : tone };
 }
 
-/** What a delivery does next, as the end of a line. */
+/** The next step of a delivery, as the end of a line. */
 export function nextParts(next: Next, round: number): readonly Part[] {
   switch (next.kind) {
     case "again": {

@@ -36,7 +36,7 @@ export class HeldAttempts {
     return held?.attempts ?? [];
   }
 
-  /** Gives up everything that is held. */
+  /** Releases everything that is held. */
   close(): void {
     clearTimeout(this.#timer);
     for (const id of this.#held.keys()) this.#giveUp(this.release(id));

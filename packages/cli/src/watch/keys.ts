@@ -4,7 +4,7 @@ import { printable, type Terminal } from "../terminal/terminal.ts";
 import { isInForeground } from "./foreground.ts";
 import { openPage } from "./open-page.ts";
 
-/** What the keys act on. */
+/** The objects that the keys act on. */
 export interface KeysOptions {
   readonly terminal: Terminal;
   readonly server: Pick<CountersignServer, "control">;

@@ -19,7 +19,7 @@ import { noticeOf } from "./notice-line.ts";
 
 import { Unanswered } from "./unanswered.ts";
 
-/** What a reporter needs to know. */
+/** Options of a reporter. */
 export interface ReporterOptions {
   readonly print: (line: string) => void;
   readonly colors: Terminal["colors"];
@@ -120,7 +120,7 @@ export class Reporter {
     const failed = isFailure({ id: "", at, event: "attempt", delivery, attempt }, context);
     const counted = kind === "refused_forgery" ? "forgeries rejected" : failed ? "failed" : "delivered";
     if (kind !== "accepted_forgery" && !this.#shows(failed, counted)) return;
-    // A refused forgery is not retried, as it should be.
+    // A rejected forgery is not retried, as it should be.
     const shown = kind === "refused_forgery" && next?.kind === "failed" ? undefined : next;
     this.#line(attemptParts(at, delivery, attempt, context, shown));
     if (!failed) return;

@@ -42,7 +42,7 @@ export function listensLine({ url }: CountersignServer, colors: Terminal["colors
   return `${colors.bold("countersign")} listens on ${url}`;
 }
 
-/** What else there is to know: where messages go and whether somebody is there, what is kept, and what to do next. */
+/** The other lines: where messages go and whether a receiver listens, what is kept, and what to do next. */
 export async function startLines(
   info: StartInfo,
   { colors, stdout }: Pick<Terminal, "colors" | "stdout">,
@@ -102,7 +102,7 @@ interface Reached {
 /** How long the start waits for receivers to answer, in milliseconds. */
 const PATIENCE_MS = 1_000;
 
-/** Whether somebody listens where messages go. Nothing is sent there. */
+/** Whether a receiver listens at each endpoint. No message is sent. */
 async function receiverLines(
   server: CountersignServer,
   colors: Terminal["colors"],
@@ -127,7 +127,7 @@ async function receiverLines(
   });
 }
 
-/** What to tell a client of a certificate that nobody trusts yet. */
+/** How a client trusts a certificate that was created by this command. */
 function trustLines(url: string, { file, fingerprint }: NonNullable<ServeTls["trust"]>): readonly string[] {
   return [
     `Trust       ${file}`,

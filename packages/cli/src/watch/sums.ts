@@ -10,13 +10,13 @@ export interface AcceptedForgery {
   readonly times: number;
 }
 
-/** What a server did between its start and its end. */
+/** The totals of a server between its start and its end. */
 export interface ServeSums {
   readonly accepted: number;
   readonly delivered: number;
   readonly failed: number;
   readonly expired: number;
-  /** Forgeries that were refused, as they should be: they are not among the failed. */
+  /** Forgeries that were rejected, as they should be: they are not among the failed. */
   readonly forgeriesRefused: number;
   readonly forgeriesAccepted: readonly AcceptedForgery[];
 }
@@ -28,7 +28,7 @@ const MAX_FAILED = 100;
 export class SumsOfEvents {
   readonly #counts = { accepted: 0, delivered: 0, failed: 0, expired: 0, forgeriesRefused: 0 };
   readonly #accepted = new Map<string, AcceptedForgery>();
-  /** Deliveries whose forgery was refused, and which have not ended. */
+  /** Deliveries whose forgery was rejected, and which have not ended. */
   readonly #refused = new Set<string>();
   readonly #failed: string[] = [];
 
@@ -92,7 +92,7 @@ export class SumsOfEvents {
 }
 
 /**
- * The sums in one sentence: `18 accepted, 11 delivered, 2 failed, 3 waiting (gone: no --data)`.
+ * The totals in one sentence: `18 accepted, 11 delivered, 2 failed, 3 waiting (gone: no --data)`.
  *
  * @param waiting Deliveries that have not ended.
  * @param kept Where they are kept; `undefined` for in memory.

@@ -20,7 +20,7 @@ export interface Watch {
   start(info: StartInfo): Promise<void>;
   /** Counts what is waiting. Call it before the server closes, because its store closes, too. */
   countWaiting(): Promise<void>;
-  /** Prints what was held back, and the sums. */
+  /** Prints the lines that were held back, and the totals. */
   end(): void;
   /** The delivery that failed last, each once. */
   readonly takeLastFailed: () => string | undefined;

@@ -172,7 +172,7 @@ function ownPool(url: string | undefined, max: number, setup: string | undefined
     keepAlive: true,
     application_name: "countersign",
   });
-  // A connection that breaks while nobody uses it is replaced by the next command.
+  // A connection that breaks while it is unused is replaced by the next command.
   pool.on("error", () => {});
   if (setup !== undefined) pool.on("connect", (client) => void client.query(setup).catch(() => {}));
   return pool;

@@ -1,4 +1,4 @@
-/** What is used of a connection of node-postgres. */
+/** The methods that are used of a connection of node-postgres. */
 export interface PostgresClient {
   query(
     config: PostgresQuery,

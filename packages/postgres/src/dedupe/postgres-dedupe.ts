@@ -50,7 +50,7 @@ const FEW = 1_000;
 const DONE = "done";
 
 /**
- * A {@link DedupeStore} in PostgreSQL: receivers on many machines share which deliveries they have handled, so that a repeat
+ * A {@link DedupeStore} in PostgreSQL: receivers on many machines share their handled deliveries, so that a repeat
  * runs the handler once, whichever machine gets it. Each step is one round trip, and times are the database's.
  *
  * @param pool - A pool of node-postgres 8: `new pg.Pool()`. You open and close it.

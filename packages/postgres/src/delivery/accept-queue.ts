@@ -24,7 +24,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** What an accept queue needs of the store. */
+/** The parts of the store that an accept queue uses. */
 export interface AcceptQueueOptions {
   readonly connections: Connections;
   readonly names: Names;
@@ -32,7 +32,7 @@ export interface AcceptQueueOptions {
   readonly dispatcher: Dispatcher;
   readonly claims: Claims;
   readonly membership: () => Membership;
-  /** Deliveries were stored that nobody has claimed. */
+  /** Deliveries were stored that no worker has claimed. */
   readonly unclaimed: (source: string, destinations: readonly string[]) => void;
   /** These deliveries were stored. */
   readonly stored: (due: readonly DueDelivery[]) => void;
@@ -228,7 +228,7 @@ function repeatsOf(
   );
 }
 
-/** What the table would say of a delivery that was just stored. */
+/** The row that the table has of a delivery that was just stored. */
 function firstRoundOf({ id, destination }: NewDelivery, message: NewMessage): DueDelivery {
   const { body, call: _, ...info } = message;
   return {

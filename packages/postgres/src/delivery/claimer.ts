@@ -16,7 +16,7 @@ const MOST_AT_ONCE = 500;
 /** Lanes that one command claims for. */
 const LANES_AT_ONCE = 250;
 
-/** What a claimer needs of the store. */
+/** The parts of the store that a claimer uses. */
 export interface ClaimerOptions {
   readonly connections: Connections;
   readonly names: Names;

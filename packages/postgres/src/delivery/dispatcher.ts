@@ -10,7 +10,7 @@ import type { Claims } from "./claims.ts";
 import { type HandOver, Lane } from "./lane.ts";
 import type { Settler } from "./settler.ts";
 
-/** What a dispatcher needs of the store. */
+/** The parts of the store that a dispatcher uses. */
 export interface DispatcherOptions {
   readonly connections: Connections;
   readonly names: Names;

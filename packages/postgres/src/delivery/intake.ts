@@ -6,7 +6,7 @@ import { changeTrait } from "../tables/trait-table.ts";
 import { AcceptQueue, type AcceptQueueOptions } from "./accept-queue.ts";
 import { splitBySource } from "./split-by-source.ts";
 
-/** What an intake needs of the store. */
+/** The parts of the store that an intake uses. */
 export interface IntakeOptions extends AcceptQueueOptions {
   /** Something was stored for a destination. */
   readonly stirred: (source: string, destination: string) => void;

@@ -34,7 +34,7 @@ interface Waiting extends SettleEntry {
   readonly done: (isStored: boolean) => void;
 }
 
-/** What a settler needs of the store. */
+/** The parts of the store that a settler uses. */
 export interface SettlerOptions {
   readonly connections: Connections;
   readonly names: Names;
@@ -45,7 +45,7 @@ export interface SettlerOptions {
 
 /**
  * Stores settlements, many with one command, one command of a source at a time. A settlement that cannot be stored is
- * stored later: to deliver again instead would repeat the message for as long as the database is away.
+ * stored later: to deliver again instead would repeat the message for as long as the database is unreachable.
  */
 export class Settler {
   readonly #options: SettlerOptions;

@@ -10,7 +10,7 @@ export interface Migration {
 
 const TEXT = `text COLLATE "C"`;
 
-/** What identifies a delivery, in the tables of pending and of ended ones. */
+/** The identity of a delivery, in the tables of pending and of ended ones. */
 const INFO = `
   source ${TEXT} NOT NULL,
   id ${TEXT} NOT NULL,

@@ -16,7 +16,7 @@ const FEW = 5_000;
 /** Skipped calls that are kept at most. */
 const MOST_SKIPPED = 10_000;
 
-/** What maintenance works with. */
+/** The parts that maintenance uses. */
 export interface MaintenanceOptions {
   readonly connections: Connections;
   readonly names: Names;

@@ -37,7 +37,7 @@ const [PEEK_MS, PEEK_WITHOUT_NOTICES_MS] = [10_000, 1_000];
 const DEAF =
   "Notifications do not arrive, as behind a pooler in transaction mode. The store asks once a second instead, so that deliveries may start a second late. Connect directly, or through a pooler in session mode.";
 
-/** What an open store works with. */
+/** The parts that an open store uses. */
 export interface OpenStoreOptions {
   readonly connections: Connections;
   readonly names: Names;

@@ -29,13 +29,13 @@ export interface PostgresStoreOptions {
   /** Name of the schema of the tables. It is created when it does not exist. Default: `"countersign"`. */
   readonly schema?: string | undefined;
   /**
-   * How long the claims of a process that has died are kept from the others, at least 1 second. A process that does not
-   * reach the database for as long loses its claims. Default: `"10s"`.
+   * How long a dead process keeps its claims, at least 1 second. A process that does not reach the database
+   * for this time loses its claims. Default: `"10s"`.
    */
   readonly lease?: Duration | undefined;
   /** How long ended deliveries are kept. Whole days are removed, so up to a day longer. Default: `"7d"`. */
   readonly keep?: Duration | undefined;
-  /** For how long opening tries again while the database is away. Default: `"1m"`. */
+  /** For how long opening tries again while the database is unreachable. Default: `"1m"`. */
   readonly openWithin?: Duration | undefined;
 }
 

@@ -46,7 +46,7 @@ export function claimSql(names: Names): string {
   );
 }
 
-/** The first due, of those that nobody has claimed, of each of these destinations: one question for all. */
+/** The first due, of those that no worker has claimed, of each of these destinations: one question for all. */
 export function peekSql(names: Names): string {
   return inSchema(
     names,

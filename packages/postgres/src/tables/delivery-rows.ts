@@ -8,7 +8,7 @@ import type {
 } from "@countersign/sender/store";
 import { decodeOptional, decodeText } from "../database/text.ts";
 
-/** What identifies a delivery, as both tables hold it. */
+/** The identity of a delivery, as both tables have it. */
 interface InfoRow {
   readonly source: string;
   readonly id: string;

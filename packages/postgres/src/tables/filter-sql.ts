@@ -20,7 +20,7 @@ const COLUMNS = {
   endpoint: "last_endpoint",
 } as const satisfies Partial<Record<keyof DeliveryFilter, string>>;
 
-/** Sources that have deliveries, when nobody says which. */
+/** All sources that have deliveries, when none are named. */
 export const SOURCES = "SELECT DISTINCT source FROM $.tally WHERE day = -1";
 
 /** Gathers the values that a text of SQL refers to. */

@@ -3,7 +3,7 @@ import type { Connections, Run } from "../database/connections.ts";
 import { decodeText, encodeText } from "../database/text.ts";
 import { inSchema, type Names } from "../schema/names.ts";
 
-/** The version of a trait that nobody has claimed. */
+/** The version of a trait that no sync has claimed. */
 const UNCLAIMED = "0";
 
 /** Everything of a trait with its version, as of one instant. */

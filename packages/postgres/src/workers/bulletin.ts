@@ -3,7 +3,7 @@ import type { Connections } from "../database/connections.ts";
 import type { PostgresClient } from "../database/postgres-pool.ts";
 import type { Names } from "../schema/names.ts";
 
-/** What one process tells the others. */
+/** The notice of one process to the others. */
 export interface News {
   /** Destinations for which something was stored, as [source, destination]. */
   readonly stirred?: readonly (readonly [string, string])[] | undefined;
@@ -31,7 +31,7 @@ const RETRY_MS = 500;
 /** How long to wait for one's own notice before concluding that a pooler is in between. */
 const PROBE_MS = 2_000;
 
-/** What a bulletin needs of the store. */
+/** The parts of the store that a bulletin uses. */
 export interface BulletinOptions {
   readonly connections: Connections;
   readonly names: Names;
@@ -127,7 +127,7 @@ export class Bulletin {
     try {
       while (this.#hasNews()) await this.#notify(this.#next());
     } catch {
-      // Nobody was notified: they find out by asking.
+      // No process was notified: they find out by asking.
     }
     this.#sending = false;
   }

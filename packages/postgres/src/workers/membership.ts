@@ -16,7 +16,7 @@ const LONGEST_BEAT_MS = 700;
 /** A worker that has not heard from the database for so long claims nothing: others may have taken its part. */
 const FRESH_MS = 1_500;
 
-/** What membership needs of the store. */
+/** The parts of the store that membership uses. */
 export interface MembershipOptions {
   readonly table: WorkerTable;
   readonly clock: Clock;
@@ -45,7 +45,7 @@ export interface MembershipOptions {
  * This process in the list of workers: its lease, by the database's time, and its part of each destination's concurrency.
  *
  * A worker that came last waits until the others keep to a list with it, so that the parts never add up to more than the
- * concurrency. Who is silent claims nothing, and is not waited for.
+ * concurrency. A silent worker claims nothing, and the others do not wait for it.
  */
 export class Membership {
   readonly #options: MembershipOptions;

@@ -30,7 +30,7 @@ export interface CallOrigin {
   readonly sentAt?: string | undefined;
   /** When it was made, by the client's clock. Default: its timestamp. */
   readonly originalTimestamp?: string | undefined;
-  /** What kind of client sent it, such as `web` or `server`, if it says so. */
+  /** The kind of client that sent it, such as `web` or `server`, if it says so. */
   readonly channel?: string | undefined;
 }
 
@@ -100,7 +100,7 @@ export function buildMessage(call: RecordedCall, included?: IncludedFields): Bui
   return { type, messageId, identity, event, body: serialize(type, message) };
 }
 
-/** @throws CallError when nobody is named */
+/** @throws CallError when no user is named */
 function identityOf({ type, userId, anonymousId }: RecordedCall): string {
   const identity = userId ?? anonymousId;
   if (identity !== undefined) return identity;

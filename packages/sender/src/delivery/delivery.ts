@@ -19,7 +19,7 @@ export type EndState = Exclude<DeliveryState, "pending">;
 /** Every state that a delivery does not leave. */
 export const END_STATES: readonly EndState[] = ["delivered", "failed", "expired"];
 
-/** What identifies a delivery: one message on its way to one destination. */
+/** The identity of a delivery: one message on its way to one destination. */
 export interface DeliveryInfo {
   /** Unique in its store. */
   readonly id: string;

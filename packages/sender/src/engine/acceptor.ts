@@ -7,7 +7,7 @@ import type { EventHub } from "./event-hub.ts";
 import type { MinuteCounts } from "./minute-counts.ts";
 import type { Waiters } from "./waiters.ts";
 
-/** What an acceptor works with. */
+/** The parts that an acceptor uses. */
 export interface AcceptorParts {
   readonly store: DeliveryStore;
   readonly clock: Clock;

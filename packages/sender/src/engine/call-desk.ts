@@ -15,7 +15,7 @@ import type {
 } from "./sender.ts";
 import type { Waiters } from "./waiters.ts";
 
-/** What a desk works with. */
+/** The parts that a desk uses. */
 interface DeskParts {
   readonly intake: CallIntake;
   readonly store: DeliveryStore;

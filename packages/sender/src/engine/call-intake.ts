@@ -50,7 +50,7 @@ type OriginatedCall = RecordedCall & Pick<JudgedCall, "origin" | "key">;
 /** The longest key by which repeats of a call are known. */
 const MAX_KEY_CHARACTERS = 1_024;
 
-/** What this destination is called in a call's `integrations` (spec 1). Case matters. */
+/** The name of this destination in a call's `integrations` (spec 1). Case matters. */
 const OWN_NAME = "Webhooks";
 
 /** Turns calls into messages and deliveries: which source, which destinations, which ids. Stores nothing. */

@@ -2,7 +2,7 @@ import type { DeliveryStore } from "../store/delivery-store.ts";
 import type { Transport } from "../transport/transport.ts";
 import type { Engine } from "./engine.ts";
 
-/** What a sender closes. */
+/** The parts that a sender closes. */
 interface ClosingParts {
   readonly engine: Engine;
   readonly transport: Transport;

@@ -6,7 +6,7 @@ import type { DeliveryStore } from "../store/delivery-store.ts";
 import type { DeliveryPage, SkippedPage } from "./pages.ts";
 import { checkDeliveryFilter, checkSkippedFilter } from "./check-options.ts";
 
-/** What a reader works with. */
+/** The parts that a reader uses. */
 interface ReaderParts {
   readonly store: DeliveryStore;
   /** How a delivery is shown. */

@@ -1,7 +1,7 @@
 import { isSlow } from "../explain/texts.ts";
 import type { Attempt, AttemptOutcome } from "../delivery/attempt.ts";
 
-/** What is known of one endpoint since the sender was created. */
+/** The counts of one endpoint since the sender was created. */
 export interface EndpointStats {
   /** `<source>/<destination>`. */
   readonly destination: string;

@@ -23,7 +23,7 @@ import type { RandomSource } from "./random-source.ts";
 import { type EndpointRecorder, isNearMiss } from "./endpoint-recorder.ts";
 import type { MinuteCounts } from "./minute-counts.ts";
 
-/** What an engine is made of. */
+/** The parts of an engine. */
 export interface EngineParts {
   readonly store: DeliveryStore;
   readonly clock: Clock;

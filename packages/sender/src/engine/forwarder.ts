@@ -42,7 +42,7 @@ import type { SenderEvents } from "./sender-events.ts";
 import { collectStats, type SenderStats } from "./stats.ts";
 import type { Waiters } from "./waiters.ts";
 
-/** What a forwarder is made of, besides the parts of its engine. */
+/** The parts of a forwarder, besides the parts of its engine. */
 export interface ForwarderParts extends EngineParts {
   readonly engine: Engine;
   readonly intake: CallIntake;

@@ -116,7 +116,7 @@ export class ProfileSyncer {
     owner: TraitOwner,
     findChanges: FindChanges,
   ): Promise<ProfileSync> {
-    // What reaches nobody is not known by anybody: the first sync with a destination sends it all.
+    // A change without a destination is not remembered: the first sync with a destination sends everything.
     if (source.enabled.length === 0) {
       return { changed: [], removed: [], deliveries: [], skipped: "no_destination" };
     }

@@ -8,7 +8,7 @@ import type { Acceptor } from "./acceptor.ts";
 import type { ResendAll, ResendOptions } from "./resend-options.ts";
 import { checkBulkFilter, checkResendOptions } from "./check-options.ts";
 
-/** What a recovery works with. */
+/** The parts that a recovery uses. */
 interface RecoveryParts {
   readonly store: DeliveryStore;
   readonly acceptor: Acceptor;

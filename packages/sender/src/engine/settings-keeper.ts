@@ -146,7 +146,7 @@ function isValid({ sources }: SenderSettings): boolean {
   }
 }
 
-/** Nobody hears an event of a sender that is just being created. */
+/** A sender that is just being created has no listeners. */
 function warnOfReplaced(before: Shared, { sources }: Shared): void {
   const next = new Map(sources.map((source) => [source.name, JSON.stringify(source)]));
   const namesOf = (matches: (name: string, text: string) => boolean): string =>

@@ -27,7 +27,7 @@ export interface SenderStats {
   }[];
   /** Each endpoint since the sender was created. */
   readonly endpoints: readonly EndpointStats[];
-  /** What this sender did in each of the last sixty minutes, oldest first, the running one included. */
+  /** The counts of each of the last sixty minutes, oldest first, the current one included. */
   readonly minutes: readonly MinuteStats[];
 }
 

@@ -124,7 +124,7 @@ export class Waiters {
     const end = new Promise<void>((wake, fail) => {
       waiter = { wake, fail };
     });
-    // The sender may close while the store is asked, when nobody listens to this promise yet.
+    // The sender may close while the store is asked, when this promise has no listener yet.
     end.catch(() => {});
     const waiters = this.#byDelivery.get(id) ?? new Set();
     this.#byDelivery.set(id, waiters.add(waiter));

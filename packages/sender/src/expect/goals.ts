@@ -4,7 +4,7 @@ import type { EndState } from "../delivery/delivery.ts";
 import type { ExpectedAttempt, ExpectedDelivery } from "./expect.ts";
 import { matches } from "./matches.ts";
 
-/** What an expectation waits for. */
+/** The goal of an expectation. */
 export interface Goal<R> {
   /** Completes "expected a message to ...". */
   readonly text: string;

@@ -12,7 +12,7 @@ import type { SenderInstrument } from "../transport/instrument.ts";
 import type { AttemptRequest, AttemptResult } from "../transport/transport.ts";
 
 const SCOPE = "@countersign/sender";
-/** What OpenTelemetry advises for durations of HTTP requests, in seconds. The service waits 5 s. */
+/** The buckets that OpenTelemetry advises for durations of HTTP requests, in seconds. The service waits 5 s. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 4, 5];
 
 /**
@@ -67,7 +67,7 @@ export function otel(options: OtelOptions = {}): SenderInstrument {
   };
 }
 
-/** What attempts are grouped by: few different values. */
+/** The attributes by which attempts are grouped: few different values. */
 function placeOf({ url, delivery }: AttemptRequest): Attributes {
   const { hostname, port, protocol } = new URL(url);
   return {
@@ -81,7 +81,7 @@ function placeOf({ url, delivery }: AttemptRequest): Attributes {
   };
 }
 
-/** What is known of this attempt alone. Never a header or the body. */
+/** The attributes of this attempt alone. Never a header or the body. */
 function detailsOf({ url, body, delivery, fault }: AttemptRequest): Attributes {
   const { origin, pathname } = new URL(url);
   return {

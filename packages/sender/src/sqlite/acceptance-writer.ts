@@ -77,7 +77,7 @@ export class AcceptanceWriter {
   }
 }
 
-/** What the table would say of a delivery that was just stored. */
+/** The row that the table has of a delivery that was just stored. */
 function firstRoundOf({ id, destination }: NewDelivery, message: NewMessage): DueDelivery {
   const { messageId, type, source, identity, event, acceptedAt, body } = message;
   const delivery = { id, messageId, type, source, destination, identity, event, acceptedAt };

@@ -10,7 +10,7 @@ const NEVER_LOST = new AbortController().signal;
 /** How long a lane waits before it tries a store again that failed. */
 const RECOVERY_MS = 1_000;
 
-/** What a lane needs of its store. */
+/** The parts of its store that a lane uses. */
 export interface LaneOptions {
   readonly destination: string;
   readonly concurrency: number;
@@ -169,7 +169,8 @@ export class Lane implements Consumer {
       failed: (error) => {
         this.#options.failed(error);
         done();
-        // What is given up when the lane stops is delivered again after a restart: at least once.
+        // Deliveries that are abandoned when the lane stops are delivered again after a restart: at least
+        // once.
         if (!this.#stopped) this.#settleLater(row, settlement);
         queueMicrotask(finish);
       },

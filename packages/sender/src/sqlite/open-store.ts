@@ -26,7 +26,7 @@ import { SettlementTable } from "./settlement-table.ts";
 import { isRepeatedId } from "./sqlite-error.ts";
 import { type Write, WriteQueue } from "./write-queue.ts";
 
-/** What an open store works with. */
+/** The parts that an open store uses. */
 export interface OpenStoreOptions {
   readonly path: string;
   readonly keepForMs: number;

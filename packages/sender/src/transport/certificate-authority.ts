@@ -5,8 +5,8 @@ import { TransportError } from "./transport-error.ts";
 const CERTIFICATE_BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/gu;
 
 /**
- * Refuses what cannot serve as an endpoint's `ca`. Node itself takes any text and then trusts nobody, which would
- * show only when deliveries fail.
+ * Refuses what cannot serve as an endpoint's `ca`. Node itself accepts any text and then trusts no
+ * certificate, which would show only when deliveries fail.
  *
  * @param ca One or several texts in PEM, each holding one or several certificates.
  * @throws TypeError when a text contains no certificate, or one that cannot be read.

@@ -7,7 +7,7 @@ import { ref, type Operation } from "./operation.ts";
 
 const TEXT = { type: "string" } as const;
 
-/** Deliveries, what went nowhere, and the live stream. */
+/** Deliveries, calls without a delivery, and the live stream. */
 export const deliveryOperations: readonly Operation[] = [
   {
     method: "GET",

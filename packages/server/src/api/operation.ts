@@ -35,7 +35,7 @@ export interface ServerInfo {
   readonly version: string;
   /** ISO 8601. */
   readonly startedAt: string;
-  /** Whether it sends what it accepts. */
+  /** Whether it delivers the calls that it accepts. */
   readonly delivers: boolean;
   /** Where deliveries are kept. */
   readonly kept: "disk" | "memory" | "shared";

@@ -19,7 +19,7 @@ interface ResendBody {
   readonly fault?: Fault;
 }
 
-/** What undoes a bad deploy: sending again, trying now, and clearing. */
+/** Recovery after a bad deploy: sending again, trying now, and clearing. */
 export const recoveryOperations: readonly Operation[] = [
   {
     method: "POST",

@@ -6,7 +6,7 @@ import { iso, roundedMs } from "../shapes/times.ts";
 import { Problem } from "./problem.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
 
-/** How the server and its endpoints are. */
+/** The state of the server and its endpoints. */
 export const statusOperations: readonly Operation[] = [
   {
     method: "GET",

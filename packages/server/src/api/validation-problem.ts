@@ -26,7 +26,7 @@ interface SchemaError {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** More mistakes than this help nobody, and a hostile body can have millions. */
+/** More mistakes than this do not help, and a hostile body can have millions. */
 const MAX_ERRORS = 50;
 
 /** Keywords that only say that one of their branches failed: the branches say why. */

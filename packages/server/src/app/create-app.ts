@@ -16,7 +16,7 @@ import { answerWithProblems } from "../api/problem.ts";
 import { readiness } from "./readiness.ts";
 import { DEFAULT_SOURCE } from "./server-options.ts";
 
-/** What the routes use. */
+/** The parts that the routes use. */
 export interface AppOptions extends GuardOptions {
   readonly context: ApiContext;
   readonly metrics: Metrics;

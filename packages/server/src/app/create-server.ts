@@ -31,7 +31,8 @@ const DEFAULT_MAX_CONNECTIONS = 1_000;
 const LEDGER_SHARE = 0.0625;
 
 /**
- * Starts the server that published client libraries can talk to, and that forwards what they record as signed webhooks.
+ * Starts the server to which published client libraries send calls, and which forwards these calls as signed
+ * webhooks.
  *
  * @throws ServerOptionsError or SettingsError when an option is wrong.
  * @throws ServerError or StoreError when the port is taken, or the data directory cannot be used.

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { Problem } from "../api/problem.ts";
 import { isPageFile } from "../page/page-files.ts";
 
-/** Who may use everything but the ingestion API. */
+/** Who may use everything except the ingestion API. */
 export interface GuardOptions {
   /** Asked for, when given, as `Authorization: Bearer TOKEN`, or in the cookie that `/?token=TOKEN` sets. */
   readonly token?: string | undefined;
@@ -14,7 +14,7 @@ export interface GuardOptions {
 
 const OPEN_TO_ALL = new Set(["/healthz", "/readyz"]);
 
-/** Keeps others out. */
+/** Refuses other requests. */
 export interface Guard {
   /** A hook that refuses a request, or redirects it. */
   readonly check: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined>;

@@ -60,7 +60,7 @@ export function maxBytesOf({ maxBytes, data }: ServerOptions): number {
  */
 export function makeDirectory(path: string): void {
   try {
-    // What is kept there is about people.
+    // The files contain personal data.
     mkdirSync(path, { recursive: true, mode: 0o700 });
   } catch (error) {
     throw new ServerError(

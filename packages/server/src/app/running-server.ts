@@ -11,7 +11,7 @@ import type { CloseOptions, ControlAnswer, ControlMethod, CountersignServer } fr
 const CLOSE_OPTIONS: OptionNames<CloseOptions> = { deadlineMs: DEADLINE_MS_SYNONYMS };
 const DEFAULT_DEADLINE_MS = 10_000;
 
-/** What a running server consists of. */
+/** The parts of a running server. */
 interface Parts {
   readonly url: string;
   readonly app: FastifyInstance;

@@ -8,7 +8,7 @@ export interface ServerOptions {
   readonly to?: string | readonly string[] | undefined;
   /** With `to`: the key of the `X-Signature` header. Without one, messages are not signed. */
   readonly secret?: string | undefined;
-  /** With `to`: static headers of every request. Their values are credentials to us, and are never shown. */
+  /** With `to`: static headers of every request. Their values count as credentials, and are never shown. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** With `to`: certificate authorities to trust instead of the system's, in PEM: one text or a list. */
   readonly ca?: string | readonly string[] | undefined;
@@ -24,7 +24,7 @@ export interface ServerOptions {
   readonly port?: number | undefined;
   /** Speaks TLS with this certificate. Default: plain HTTP. */
   readonly tls?: TlsOptions | undefined;
-  /** Required for everything but the ingestion API, as a Bearer token. */
+  /** Required for everything except the ingestion API, as a Bearer token. */
   readonly token?: string | undefined;
   /** Host names that requests outside `/v1` may use, in addition to `localhost` and IP addresses. */
   readonly allowHosts?: readonly string[] | undefined;
@@ -35,15 +35,16 @@ export interface ServerOptions {
   /** Whether it also delivers; `false` if other processes on the same `store` do. Default: `true`. */
   readonly deliver?: boolean | undefined;
   /**
-   * Most bytes that deliveries may take, on disk or in memory; the ids of repeats may take another quarter of it. Finished
-   * deliveries make room for new ones. Beyond that, calls are answered 503. Default: 8 GiB with `data`, 256 MiB without.
+   * Most bytes that deliveries may take, on disk or in memory; the ids of repeats may take another quarter of
+   * it. Ended deliveries make room for new ones. Beyond that, calls are answered 503. Default: 8 GiB with
+   * `data`, 256 MiB without.
    */
   readonly maxBytes?: number | undefined;
   /** How long ended deliveries are kept. Default: `"7d"`. */
   readonly keepFor?: Duration | undefined;
   /** File to append each message to as it is sent, for `countersign replay`. */
   readonly record?: string | undefined;
-  /** Where time comes from. With a `virtualClock()`, `POST /api/clock` advances it. Default: `systemClock()`. */
+  /** The source of the time. With a `virtualClock()`, `POST /api/clock` advances it. Default: `systemClock()`. */
   readonly clock?: Clock | VirtualClock | undefined;
   /** When to try again. Default: the sender's policy, four hours. */
   readonly retry?: Partial<RetryPolicy> | undefined;

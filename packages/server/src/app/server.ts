@@ -5,18 +5,18 @@ import type { LiveEvent } from "../live/live-event.ts";
 export interface CountersignServer {
   /** Where it listens, such as `http://127.0.0.1:4010`: what clients take as their host. */
   readonly url: string;
-  /** The engine that forwards what it accepts. */
+  /** The engine that forwards the accepted calls. */
   readonly sender: Sender;
   /**
-   * Calls `listener` with everything that happens from now on. Returns what stops that.
+   * Calls `listener` with every event from now on. Returns a function that stops it.
    *
-   * @param after The id of an event: begins with what happened after it. `"start"`: begins with everything that is kept,
-   * about 10,000 events. When events are missing in between, the listener gets a `reset` in their place.
+   * @param after The id of an event: begins with the events after it. `"start"`: begins with all events that are kept,
+   *   about 10,000. When events are missing in between, the listener gets a `reset` in their place.
    */
   subscribe(listener: (event: LiveEvent) => void, after?: string): () => void;
   /**
-   * Performs an operation of the control API in this process: what it does and answers is the same as over HTTP, and
-   * no token is needed.
+   * Performs an operation of the control API in this process: the effect and the answer are the same as over
+   * HTTP, and no token is needed.
    *
    * @param path The path after `/api`, with its query, such as `/faults`.
    * @param body The JSON body, for operations that take one.
@@ -31,10 +31,10 @@ export interface CountersignServer {
 /** The methods of the control API's operations. */
 export type ControlMethod = "GET" | "POST" | "PUT" | "DELETE";
 
-/** What {@link CountersignServer.control} resolves to. */
+/** The result of {@link CountersignServer.control}. */
 export interface ControlAnswer {
   readonly status: number;
-  /** The JSON of the answer; a problem (RFC 9457) for a status from 400 on. `undefined` where there is none. */
+  /** The JSON of the answer; a problem (RFC 9457) for a status from 400 on. `undefined` if there is none. */
   readonly body: unknown;
 }
 

@@ -3,7 +3,7 @@ import { messageOf } from "../errors/server-error.ts";
 import { iso } from "../shapes/times.ts";
 import { withoutTexts } from "./without-texts.ts";
 
-/** What is known of the audits of one receiver, as the API shows it. */
+/** The state of the audits of one receiver, as the API shows it. */
 export interface CertificationJson {
   readonly id: string;
   readonly url: string;

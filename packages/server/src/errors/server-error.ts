@@ -1,4 +1,4 @@
-/** What can keep a server from starting. */
+/** Why a server cannot start. */
 export type ServerErrorCode =
   | "ERR_PORT_TAKEN"
   | "ERR_LISTEN"
@@ -18,7 +18,7 @@ export class ServerError extends Error {
   }
 }
 
-/** What an error says, whatever was thrown. */
+/** The message of an error, whatever was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,6 @@
 import { isObject, type CallType } from "@countersign/protocol";
 
-/** What published clients write differently from the documented format, with the same meaning. */
+/** Forms in which published clients deviate from the documented format, with the same meaning. */
 
 type Fields = Readonly<Record<string, unknown>>;
 

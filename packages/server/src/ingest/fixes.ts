@@ -1,6 +1,6 @@
 import type { RejectionReason } from "./rejection-reasons.ts";
 
-/** What to do about each reason for which a message was rejected. */
+/** The fix for each reason for which a message was rejected. */
 export const REJECTION_FIXES: Readonly<Record<RejectionReason, string>> = {
   no_write_key: "Send it as the user name of Basic authorization, or as `writeKey` in the body.",
   unknown_write_key:
@@ -23,7 +23,7 @@ export const REJECTION_FIXES: Readonly<Record<RejectionReason, string>> = {
   refused_by_sender: "The rejection's `detail` says why.",
 };
 
-/** What to do about each reason for which an accepted call went to no destination. */
+/** The fix for each reason for which an accepted call went to no destination. */
 export const SKIP_FIXES: Readonly<Record<"integrations" | "blocked_event" | "no_destination", string>> = {
   integrations: "Remove the `integrations` of the call, or turn webhooks on in them.",
   blocked_event: "Remove the event from `blockedEvents` to forward it.",

@@ -1,7 +1,7 @@
 import type { IngestedCall } from "./normalize-call.ts";
 import type { Rejection, Warning } from "./rejection-reasons.ts";
 
-/** What became of the calls of one request. */
+/** The results of the calls of one request. */
 export interface Acceptance {
   /** Calls stored now. */
   readonly accepted: number;
@@ -16,7 +16,7 @@ export class StoreFullError extends Error {
   override readonly name = "StoreFullError";
 }
 
-/** What the ingestion routes use. */
+/** The parts that the ingestion routes use. */
 export interface Ingest {
   /** The name of the source that a write key belongs to. */
   findSource(writeKey: string): string | undefined;
@@ -25,13 +25,13 @@ export interface Ingest {
    * Rejects when storing failed, with a {@link StoreFullError} if the store is full: the client is then asked to retry.
    */
   accept(source: string, calls: readonly IngestedCall[]): Promise<Acceptance>;
-  /** Keeps messages that were not accepted, for their maker to look at. */
+  /** Keeps messages that were not accepted, so that their author can look at them. */
   keepRejections(rejections: readonly Rejection[], source?: string): Promise<void>;
-  /** Shows what the maker of an accepted message should know. */
+  /** Shows a warning to the author of an accepted message. */
   keepWarnings(warnings: readonly Warning[], source: string): void;
   /** Counts a request that was refused as a whole, by its code. */
   countRefusal(code: string): void;
-  /** Seconds for which the client is to stay away: a rate limit injected as a fault. */
+  /** Seconds for which the client must wait: a rate limit injected as a fault. */
   rateLimit(): number | undefined;
   /** Receives unexpected exceptions; the client gets a 500 or 503 without details. */
   onError(error: unknown): void;

@@ -94,7 +94,7 @@ export async function interpretRequest(request: IngestRequest): Promise<Interpre
   });
 }
 
-/** What is known of a rejected message, besides itself. */
+/** The facts about a rejected message. */
 export interface RejectionFacts {
   /** More exact than the sentence of the reason. */
   readonly detail?: string | undefined;

@@ -27,9 +27,9 @@ export interface IngestedCall extends Omit<RecordedCall, "messageId" | keyof Obj
   readonly messageId?: string;
   /** For destinations that include it. */
   readonly origin?: CallOrigin;
-  /** What a repeat of this call is recognised by (ADR 19). Absent if the client gave the call no identity. */
+  /** The key by which a repeat of this call is recognised (ADR 19). Absent if the client gave the call no identity. */
   readonly key?: string;
-  /** What the ledger of an earlier version recognises it by. */
+  /** The key by which the ledger of an earlier version recognises it. */
   readonly formerKey?: string;
 }
 
@@ -64,7 +64,9 @@ export type Verdict<T> =
 
 type JsonRecord = Record<string, unknown>;
 
-/** The fields that a client records, and that its limit counts. Others, such as `writeKey` and `_metadata`, are for the wire. */
+/**
+ * The fields that a client records, and that its limit counts. Others, such as `writeKey` and `_metadata`, are for the wire.
+ */
 const RECORDED_FIELDS = ["type", "timestamp", ...TEXT_FIELDS, ...OBJECT_FIELDS] as const;
 
 class Rejected extends Error {

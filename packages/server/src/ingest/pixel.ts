@@ -4,7 +4,7 @@ import type { Refusal } from "./refusal.ts";
 /** One transparent dot. */
 const GIF = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64");
 
-/** What a pixel without a call is answered. */
+/** The answer to a pixel without a call. */
 export const NO_PIXEL_DATA: Refusal = {
   status: 400,
   code: "no_data",

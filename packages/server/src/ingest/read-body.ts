@@ -1,16 +1,19 @@
 import type { Readable } from "node:stream";
 import { tooLarge, type Refusal } from "./refusal.ts";
 
-/** Beyond the limit, this many times the limit is still read and dropped: many clients only listen once they have written. */
+/**
+ * Beyond the limit, this many times the limit is still read and dropped: many clients read a response only after they have
+ * written everything.
+ */
 const DRAIN_FACTOR = 10;
 
 /** A body may hold its bytes for this long before others may have them. */
 const GRACE_MS = 1_000;
 
-/** Somebody who holds bytes of the budget while the rest of a body is awaited. */
+/** A request that holds bytes of the budget while the rest of its body is awaited. */
 interface Holder {
   readonly since: number;
-  /** Gives up: the bytes go back to the budget. */
+  /** Drops the body: its bytes go back to the budget. */
   readonly dismiss: () => void;
 }
 

@@ -6,7 +6,7 @@ export interface Refusal {
   readonly status: 400 | 401 | 404 | 405 | 429 | 503;
   readonly code: string;
   readonly message: string;
-  /** What the sender of the request can do about it. */
+  /** What the client can do about it. */
   readonly detail: string;
 }
 

@@ -81,7 +81,7 @@ export class Ledger {
     });
   }
 
-  /** Writes what is left and closes the file. */
+  /** Writes the remaining data and closes the file. */
   close(): void {
     this.#flush();
     this.#db.close();

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 
-/** What every entry of the log carries. */
+/** The fields of every entry of the log. */
 export interface Stamp {
   /** `<run>-<n>`: n counts up by one within a run of the server. */
   readonly id: string;

@@ -10,7 +10,7 @@ const MAX_BUNDLED = 1_000;
 /** What is put together for one write. */
 const MAX_WRITE_CHARACTERS = 16_384;
 
-/** What a reader of the stream may ask for. */
+/** The options of a reader of the stream. */
 export interface StreamOptions {
   /** The id of the last event that it has. */
   readonly after?: string | undefined;

@@ -6,7 +6,7 @@ export type FaultRequest =
   | ({ readonly fault: Fault } & FaultScope)
   | { readonly fault: "rate_limit"; readonly seconds: number; readonly times?: number | undefined };
 
-/** What became of a fault. */
+/** The change of a fault. */
 export type FaultChange = "injected" | "struck" | "cancelled" | "used_up";
 
 /** The faults that were injected through the control API, and are not used up. */

@@ -5,7 +5,7 @@ import type { FaultJson } from "../shapes/fault-shapes.ts";
 import type { ResendJobJson } from "./resend-jobs.ts";
 import type { ResetReason, Stamp } from "./event-log.ts";
 
-/** What happened, in the shape that the control API, `serve --json` and listeners get. Times are ISO 8601. */
+/** An event, in the shape that the control API, `serve --json` and listeners get. Times are ISO 8601. */
 export type LiveEventBody =
   | { readonly event: "accepted"; readonly delivery: DeliveryJson }
   | { readonly event: "attempt"; readonly delivery: DeliveryJson; readonly attempt: AttemptEventJson }
@@ -55,20 +55,20 @@ export type LiveEventBody =
   | { readonly event: "store"; readonly state: StoreStateName; readonly reason?: string }
   | { readonly event: "store_error"; readonly message: string };
 
-/** How the store is: `unsafe` accepts nothing, because it could not keep it; `full` has no room for calls. */
+/** The state of the store: `unsafe` accepts nothing, because it could not keep it; `full` has no room for calls. */
 export type StoreStateName = "up" | "down" | "unsafe" | "full";
 
 /** One thing that happened on a server, or the news that events are missing. */
 export type LiveEvent = (LiveEventBody & Stamp) | ResetEvent;
 
-/** Tells a reader that it has missed events: what it has must be read anew. */
+/** Tells a reader that it has missed events: it must read everything again. */
 export interface ResetEvent extends Stamp {
   readonly event: "reset";
   readonly run: string;
   readonly reason: ResetReason;
 }
 
-/** Tells a new reader that it has missed nothing. */
+/** Tells a new reader that it has missed no events. */
 export interface HelloEvent extends Stamp {
   readonly event: "hello";
   readonly run: string;

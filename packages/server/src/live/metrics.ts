@@ -5,7 +5,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom
 /** Bounds of response times in seconds. The last one is the budget of the spec: five seconds. */
 const RESPONSE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 3, 4, 4.5, 4.9, 5];
 
-/** What the server counts, and how Prometheus reads it. */
+/** The counters of the server, and their form for Prometheus. */
 export interface Metrics {
   accepted(source: string, count: number): void;
   duplicates(source: string, count: number): void;

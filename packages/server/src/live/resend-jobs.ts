@@ -78,7 +78,7 @@ export class ResendJobs {
     return job.json;
   }
 
-  /** Stops a job; what it has sent stays sent. */
+  /** Stops a job; deliveries that it has already sent again remain. */
   cancel(id: string): ResendJobJson | undefined {
     const job = this.#jobs.get(id);
     if (!job) return undefined;

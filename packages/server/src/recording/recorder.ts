@@ -61,7 +61,7 @@ export function openRecorder({ file, now, onError }: RecordingOptions): Recorder
 function openForAppending(file: string): number {
   let descriptor: number | undefined;
   try {
-    // What is recorded is about people, and its headers may hold credentials.
+    // Recordings contain personal data, and their headers may contain credentials.
     descriptor = openSync(file, "a+", 0o600);
     // A device such as /dev/stdout keeps its mode.
     if (fstatSync(descriptor).isFile()) {

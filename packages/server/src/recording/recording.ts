@@ -4,7 +4,7 @@ export interface RecordedRequest {
   readonly at: string;
   /** Where it was sent. */
   readonly url: string;
-  /** Every header but the framing ones. */
+  /** Every header except the framing ones. */
   readonly headers: Readonly<Record<string, string>>;
   /** The exact bytes. */
   readonly body: Uint8Array;

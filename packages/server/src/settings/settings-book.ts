@@ -20,12 +20,13 @@ export class SettingsVersions {
   }
 }
 
-/** Who decides about a source: the flags and the config file, or the control API. */
+/** Where a source is managed: in the flags and the config file, or through the control API. */
 export type Manager = "config" | "api";
 
 /**
- * Knows which sources come from the flags or the config file, and keeps the others in a file. At every start the flags and the
- * config win for the sources that they name: the API can edit those until the restart.
+ * Knows which sources come from the flags or the config file, and keeps the others in a file. At every start
+ * the flags and the config take precedence for the sources that they name: the API can edit those until the
+ * restart.
  */
 export class SettingsBook {
   readonly #configured: ReadonlySet<string>;
@@ -45,7 +46,7 @@ export class SettingsBook {
     this.initial = [...configured, ...saved.filter(({ name }) => !this.#configured.has(name))];
   }
 
-  /** Who decides about a source. */
+  /** Where a source is managed. */
   managerOf(name: string): Manager {
     return this.#configured.has(name) ? "config" : "api";
   }

@@ -17,7 +17,7 @@ export function namedDestinations(source: SourceSettings): readonly NamedDestina
   }));
 }
 
-/** What is known of the deliveries of one destination. */
+/** The counts of the deliveries of one destination. */
 export type DestinationStats = SenderStats["destinations"][number];
 
 /** The source of a name. */

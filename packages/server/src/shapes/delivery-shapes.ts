@@ -12,7 +12,7 @@ import type {
 import { answerText } from "@countersign/sender/explain";
 import { iso, roundedMs } from "./times.ts";
 
-/** What identifies a delivery, as the API and its events show it. */
+/** The identity of a delivery, as the API and its events show it. */
 export interface DeliveryJson extends Omit<DeliveryInfo, "acceptedAt"> {
   /** ISO 8601. */
   readonly acceptedAt: string;
@@ -31,7 +31,7 @@ export interface SkippedJson {
   readonly reason: SkipReason;
 }
 
-/** A delivery in a list: how it stands, without what was sent and answered. */
+/** A delivery in a list: its state, without requests and answers. */
 export interface DeliverySummaryJson extends DeliveryJson {
   readonly state: DeliveryState;
   readonly dueAt?: string;
@@ -41,7 +41,7 @@ export interface DeliverySummaryJson extends DeliveryJson {
   readonly last?: AttemptSummaryJson;
 }
 
-/** How an attempt ended, without what was sent and answered. */
+/** How an attempt ended, without the request and the answer. */
 export interface AttemptSummaryJson {
   readonly round: number;
   readonly endpoint: string;
@@ -69,7 +69,7 @@ export interface AttemptEventJson extends AttemptSummaryJson {
 /** How much of an answer an event carries. The whole of it is in the delivery. */
 const EXCERPT_CHARACTERS = 1_024;
 
-/** What identifies a delivery, without what an object may carry besides. */
+/** The identity of a delivery, without other fields of the object. */
 export function deliveryJson(delivery: DeliveryInfo, resendOf?: string): DeliveryJson {
   const { id, messageId, type, event, source, destination, identity, acceptedAt } = delivery;
   return {
@@ -116,7 +116,7 @@ export function skippedJson(call: SenderEvents["skipped"]): SkippedJson {
   return { messageId, type, ...(event !== undefined && { event }), source, identity, reason };
 }
 
-/** An attempt without what was sent and answered. */
+/** An attempt without the request and the answer. */
 function attemptSummaryJson(attempt: Omit<Attempt, "response" | "cut">): AttemptSummaryJson {
   const { round, endpoint, startedAt, durationMs, outcome, status, code, message, fault } = attempt;
   return {
@@ -133,7 +133,7 @@ function attemptSummaryJson(attempt: Omit<Attempt, "response" | "cut">): Attempt
   };
 }
 
-/** An attempt with what was sent and answered. */
+/** An attempt with the request and the answer. */
 export interface AttemptJson extends AttemptSummaryJson {
   /** At most 16 KiB. */
   readonly response: string;
@@ -143,7 +143,7 @@ export interface AttemptJson extends AttemptSummaryJson {
   readonly responseHeaders?: Readonly<Record<string, string>>;
 }
 
-/** An attempt with what was sent and answered. */
+/** An attempt with the request and the answer. */
 export function attemptJson(attempt: Attempt): AttemptJson {
   const { response, cut, requestHeaders, responseHeaders } = attempt;
   return {

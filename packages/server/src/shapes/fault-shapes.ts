@@ -4,7 +4,7 @@ import type { Fault } from "@countersign/sender/faults";
 export interface FaultJson {
   readonly id: number;
   readonly fault: Fault | "rate_limit";
-  /** What it strikes; empty for any delivery. */
+  /** The deliveries that it affects; empty for any delivery. */
   readonly scope: {
     readonly endpoint?: string;
     readonly deliveryId?: string;
@@ -12,6 +12,6 @@ export interface FaultJson {
     /** Of a rate limit: the value of Retry-After. */
     readonly seconds?: number;
   };
-  /** How many more times it will strike. */
+  /** How many more times it will be injected. */
   readonly remaining: number | "unlimited";
 }

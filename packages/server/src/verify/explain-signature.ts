@@ -1,7 +1,7 @@
 import { verifySignature } from "@countersign/core";
 import { diagnose, type Diagnosis } from "@countersign/core/diagnose";
 
-/** What {@link explainSignature} looks at. */
+/** The input of {@link explainSignature}. */
 export interface ExplainInput {
   /** The exact bytes of the body. */
   readonly body: Uint8Array;

@@ -1,7 +1,7 @@
 import { ref, type Schema } from "../operation.ts";
 import { TEXT, COUNT, object } from "./parts.ts";
 
-/** What an operation that fails answers (RFC 9457). */
+/** The answer of an operation that fails (RFC 9457). */
 export const problemSchemas: Readonly<Record<string, Schema>> = {
   Problem: object(
     { type: TEXT, title: TEXT, status: COUNT, detail: TEXT, errors: { type: "array", items: ref("Issue") } },

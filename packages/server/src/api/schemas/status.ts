@@ -2,7 +2,7 @@ import { OUTCOMES } from "../delivery-filter.ts";
 import type { Schema } from "../operation.ts";
 import { TEXT, DATE_TIME, COUNT, NUMBER, TEXTS, object } from "./parts.ts";
 
-/** How the server and what it forwards to are doing. */
+/** The state of the server and of its endpoints. */
 export const statusSchemas: Readonly<Record<string, Schema>> = {
   Status: object({
     version: TEXT,
