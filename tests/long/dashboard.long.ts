@@ -31,7 +31,9 @@ async function forward(count: number, withPage: boolean): Promise<number> {
   const took = performance.now() - started;
   if (page) {
     const watched = await page.watch();
-    await vi.waitFor(async () => expect(await rowsInList(watched)).toBeGreaterThan(count), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await rowsInList(watched)).toBeGreaterThan(count), {
+      timeout: 10_000,
+    });
     await page.close();
   }
   await server.close({ deadlineMs: 1_000 });
