@@ -20,6 +20,11 @@ export function equalDigests(a: Uint8Array, b: Uint8Array): boolean {
   return difference === 0;
 }
 
+/** HMAC-SHA1 in hex digits. */
+export function signatureOf(secret: string, data: Uint8Array): string {
+  return toHex(hmac("sha1", secret, data));
+}
+
 /** Whether 40 hex digits are the HMAC-SHA1 of bytes, in time that does not depend on the digits. */
 export function isSignedWith(secret: string, data: Uint8Array, hex: string): boolean {
   return equalDigests(hmac("sha1", secret, data), fromHex(hex));

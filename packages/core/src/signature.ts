@@ -1,4 +1,4 @@
-import { fromUtf8, hmac, isSignedWith, toHex, toUtf8 } from "#platform";
+import { fromUtf8, isSignedWith, signatureOf, toUtf8 } from "#platform";
 import type { isCompactJson } from "./compact-json.ts";
 
 /** The value of an `X-Signature` header as frameworks give it: absent, one value, or several. */
@@ -60,7 +60,7 @@ export const MAX_REWRITTEN_BYTES: number = 131_072;
  */
 export function sign(body: string | Uint8Array, secret: string): string {
   checkSecret(secret);
-  return toHex(hmac("sha1", secret, bodyBytes(body)));
+  return signatureOf(secret, bodyBytes(body));
 }
 
 /**

@@ -23,16 +23,19 @@ export function timeOrderedIds(uint32: () => number): (now: number) => string {
       counter += 1;
     } else {
       last = time;
-      const digits = hex(time, 12);
-      head = `${digits.slice(0, 8)}-${digits.slice(8)}-7`;
+      const high = Math.floor(time / 0x10000);
+      head = `${hex16(high >>> 16)}${hex16(high)}-${hex16(time)}-`;
       counter = uint32() >>> (33 - COUNTER_BITS);
     }
-    const low = hex(uint32(), 8) + hex(uint32(), 8).slice(4);
-    return `${head}${hex(counter >>> 14, 3)}-${hex(0x8000 | (counter & 0x3fff), 4)}-${low}`;
+    const [first, second] = [uint32(), uint32()];
+    return `${head}${hex16(0x7000 | (counter >>> 14))}-${hex16(0x8000 | (counter & 0x3fff))}-${hex16(first >>> 16)}${hex16(first)}${hex16(second)}`;
   };
 }
 
-function hex(value: number, digits: number): string {
-  // Quicker than padStart: the digit above the ones wanted keeps the zeros.
-  return (value + 16 ** digits).toString(16).slice(1);
+/** Two hex digits of each byte: `toString(16)` takes longer than everything else that an id is made of. */
+const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
+/** The lowest 16 bits of a number, as four hex digits. */
+function hex16(value: number): string {
+  return `${HEX[(value >>> 8) & 0xff]}${HEX[value & 0xff]}`;
 }

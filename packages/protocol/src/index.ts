@@ -39,6 +39,7 @@ export {
   type OptionNames,
 } from "./options.ts";
 export {
+  assertSerializable,
   CALL_FIELDS,
   missingField,
   OBJECT_FIELDS,

@@ -1,8 +1,8 @@
-import { assertJson, tooDeep, tooLarge } from "./assert-json.ts";
+import { assertJson, mostJsonBytes, mostTextBytes, tooDeep, tooLarge } from "./assert-json.ts";
 import { ValidationError, type CallRule } from "./validation-error.ts";
 import type { CallType, RecordedCall } from "./calls.ts";
 import { describeKind, isObject, nestsDeeperThan } from "./json.ts";
-import { isMessageId, MAX_MESSAGE_ID_LENGTH, measureCall, utf8Bytes } from "./limits.ts";
+import { isMessageId, MAX_CALL_BYTES, MAX_MESSAGE_ID_LENGTH, measureCall, utf8Bytes } from "./limits.ts";
 import {
   EVENT_SYNONYMS,
   PROPERTIES_SYNONYMS,
@@ -129,6 +129,27 @@ export function serializeCall(call: RecordedCall): SerializedCall {
     if (writesItself && nestsDeeperThan(JSON.parse(json))) throw tooDeep();
     return { json, bytes };
   });
+}
+
+/** More than the names of all fields of a call take, with its type and its timestamp. */
+const FRAME_BYTES = 512;
+
+/**
+ * Checks a recorded call like {@link serializeCall}, and writes it only where it could be too large: most calls are far from it.
+ *
+ * @throws ValidationError `not_json`, `nested_too_deeply` or `message_too_large`.
+ */
+export function assertSerializable(call: RecordedCall): void {
+  const most = guarded(call.type, () => {
+    let bytes = FRAME_BYTES;
+    for (const field of TEXT_FIELDS) bytes += mostTextBytes(call[field] ?? "");
+    for (const field of OBJECT_FIELDS) {
+      const value = call[field];
+      if (value !== undefined) bytes += mostJsonBytes(value, field);
+    }
+    return bytes;
+  });
+  if (most > MAX_CALL_BYTES) serializeCall(call);
 }
 
 /** Runs code that reads the program's objects: a getter or a toJSON may throw, or return a value that JSON cannot represent. */

@@ -1,4 +1,5 @@
 import {
+  assertSerializable,
   CALL_TYPES,
   ValidationError,
   MAX_CALL_BYTES,
@@ -109,6 +110,39 @@ describe("recordCall", () => {
       },
     });
     expect(issueOf(() => recordCall("track", call, defaults))).toMatchObject({ rule: "not_json" });
+  });
+});
+
+describe("assertSerializable", () => {
+  const track = (properties: object): Parameters<typeof assertSerializable>[0] =>
+    recordCall("track", { userId: "u1", event: "E", properties }, defaults);
+
+  /** The rule that a check finds broken. */
+  const ruleOf = (check: () => unknown): string | undefined => {
+    try {
+      check();
+      return undefined;
+    } catch (error) {
+      return (error as ValidationError).rule;
+    }
+  };
+
+  it("refuses exactly what serializeCall refuses, however much of it is escaped", () => {
+    const text = fc.string({ unit: "binary", maxLength: 12_000 });
+    const near = fc.integer({ min: 5_000, max: 5_460 }).map((length) => "\u0001".repeat(length));
+    const many = fc.integer({ min: 900, max: 34_000 }).map((length) => Array.from({ length }, () => 1));
+    const value = fc.oneof(text, near, many, fc.jsonValue({ maxDepth: 5 }), fc.double(), fc.date());
+    fc.assert(
+      fc.property(fc.dictionary(fc.string({ maxLength: 9 }), value, { maxKeys: 4 }), (properties) => {
+        const call = track(properties);
+        expect(ruleOf(() => assertSerializable(call))).toBe(ruleOf(() => serializeCall(call)));
+      }),
+    );
+  });
+
+  it("writes what writes itself, to find out how large it is", () => {
+    const call = track({ a: { toJSON: () => "a".repeat(MAX_CALL_BYTES) } });
+    expect(issueOf(() => assertSerializable(call))).toMatchObject({ rule: "message_too_large" });
   });
 });
 

@@ -1,4 +1,5 @@
 import {
+  assertSerializable,
   type CallDefaults,
   ValidationError,
   type Calls,
@@ -151,7 +152,7 @@ function serialize(type: MessageType, message: unknown): Uint8Array {
 
 function assertFits(recorded: RecordedCall, { messageId, timestamp }: Calls[CallType]): void {
   try {
-    serializeCall(recorded);
+    assertSerializable(recorded);
   } catch (error) {
     if (!(error instanceof ValidationError) || error.rule !== "message_too_large") throw error;
     const given: Partial<RecordedCall> = {

@@ -43,7 +43,7 @@ export class Acceptor {
    * @throws StoreError `ERR_STORE_UNKNOWN` when it may have been stored, and the store does not say
    */
   async accept(acceptance: Acceptance): Promise<readonly AcceptedCall[]> {
-    const { repeats } = await this.working(this.#store(acceptance));
+    const { repeats } = await this.#store(acceptance);
     const accepted = acceptance.calls.map((call) => ({ call, deliveries: [] as string[], isRepeat: false }));
     for (const position of repeats) {
       const repeat = accepted[position];
@@ -62,10 +62,9 @@ export class Acceptor {
     const { store, minutes, events } = this.#parts;
     const { id, source, destination } = original;
     const isStored = async (): Promise<boolean> => (await store.find(next.id, source)) !== undefined;
-    const storing = sure(
-      () => store.repeat(id, next),
-      async () => (await isStored()) || store.repeat(id, next),
-    );
+    const storing = store
+      .repeat(id, next)
+      .catch((error: unknown) => surely(async () => (await isStored()) || store.repeat(id, next), error));
     if (!(await this.working(storing))) return false;
     minutes.add("accepted");
     const { messageId, type, identity, event } = next.message ?? original;
@@ -76,27 +75,41 @@ export class Acceptor {
 
   /** Neither the clock advances nor `idle` resolves while something is being stored. */
   async working<T>(storing: Promise<T>): Promise<T> {
-    const { clock, waiters } = this.#parts;
-    const release = clock.hold();
-    waiters.working();
+    const release = this.#work();
     try {
       return await storing;
     } finally {
-      release();
-      waiters.worked();
+      this.#worked(release);
     }
   }
 
-  #store(acceptance: Acceptance): Promise<Accepted> {
-    const { store } = this.#parts;
-    return sure(
-      () => store.accept(acceptance),
-      async () => {
-        const { repeats } = await store.accept(acceptance);
-        const known = await Promise.all(repeats.map((position) => this.#isOwn(acceptance, position)));
-        return { repeats: repeats.filter((_, index) => known[index] !== true) };
-      },
-    );
+  #work(): () => void {
+    const { clock, waiters } = this.#parts;
+    waiters.working();
+    return clock.hold();
+  }
+
+  #worked(release: () => void): void {
+    release();
+    this.#parts.waiters.worked();
+  }
+
+  async #store(acceptance: Acceptance): Promise<Accepted> {
+    const release = this.#work();
+    try {
+      return await this.#parts.store.accept(acceptance);
+    } catch (error) {
+      return await surely(() => this.#storeAgain(acceptance), error);
+    } finally {
+      this.#worked(release);
+    }
+  }
+
+  /** Stores what may have been stored: then it looks like a repeat of itself. */
+  async #storeAgain(acceptance: Acceptance): Promise<Accepted> {
+    const { repeats } = await this.#parts.store.accept(acceptance);
+    const known = await Promise.all(repeats.map((position) => this.#isOwn(acceptance, position)));
+    return { repeats: repeats.filter((_, index) => known[index] !== true) };
   }
 
   /** Whether what looks like a repeat is this very call, stored by an attempt whose answer was lost. */
@@ -127,17 +140,13 @@ export class Acceptor {
   }
 }
 
-/** Does something in the store; again, in another way, as long as it is not known whether it was done. */
-async function sure<T>(first: () => Promise<T>, again: () => Promise<T>): Promise<T> {
-  try {
-    return await first();
-  } catch (error) {
-    if (!(error instanceof StoreError) || error.code !== "ERR_STORE_UNKNOWN") throw error;
-    return surely(again, error);
-  }
-}
-
-async function surely<T>(again: () => Promise<T>, unknown: StoreError): Promise<T> {
+/**
+ * Does something in the store again that failed, as long as it is not known whether it was done.
+ *
+ * @throws what it failed with, when that is known
+ */
+async function surely<T>(again: () => Promise<T>, unknown: unknown): Promise<T> {
+  if (!(unknown instanceof StoreError) || unknown.code !== "ERR_STORE_UNKNOWN") throw unknown;
   for (const pauseMs of PAUSES_MS) {
     await pause(pauseMs);
     try {

@@ -1,7 +1,7 @@
 import { type Calls, type CallType, parseDuration } from "@countersign/protocol";
 import type { Delivery } from "../delivery/delivery.ts";
 import type { Acceptance, DeliveryStore } from "../store/delivery-store.ts";
-import type { Acceptor } from "./acceptor.ts";
+import type { AcceptedCall, Acceptor } from "./acceptor.ts";
 import type { CallIntake } from "./call-intake.ts";
 import { checkCallOptions, checkDeleteOptions } from "./check-options.ts";
 import { type ProfileSync, ProfileSyncer } from "./profile-sync.ts";
@@ -34,9 +34,9 @@ export class CallDesk {
   }
 
   async accept<T extends CallType>(type: T, call: Calls[T], options?: CallOptions): Promise<Receipt> {
-    const [receipt] = await this.#store(this.#parts.intake.take(type, call, options));
+    const accepted = await this.#parts.acceptor.accept(this.#parts.intake.take(type, call, options));
     // One call in, one out.
-    return receipt as Receipt;
+    return this.#receiptOf(accepted[0] as AcceptedCall);
   }
 
   async acceptAll(calls: readonly JudgedCall[], options: AcceptOptions = {}): Promise<readonly Receipt[]> {
@@ -73,10 +73,12 @@ export class CallDesk {
 
   async #store(acceptance: Acceptance): Promise<readonly Receipt[]> {
     const accepted = await this.#parts.acceptor.accept(acceptance);
-    return accepted.map(({ call: { messageId, source, skipped }, deliveries, isRepeat }) =>
-      isRepeat
-        ? { messageId, deliveries, repeat: true, settled: () => Promise.resolve([]) }
-        : this.receipt(source, { messageId, deliveries, skipped: skipped?.reason }),
-    );
+    return accepted.map((call) => this.#receiptOf(call));
+  }
+
+  #receiptOf({ call: { messageId, source, skipped }, deliveries, isRepeat }: AcceptedCall): Receipt {
+    return isRepeat
+      ? { messageId, deliveries, repeat: true, settled: () => Promise.resolve([]) }
+      : this.receipt(source, { messageId, deliveries, skipped: skipped?.reason });
   }
 }

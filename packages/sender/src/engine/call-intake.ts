@@ -78,7 +78,7 @@ export class CallIntake {
     calls.forEach(assertJudged);
     return this.#takeAll(
       source,
-      calls.map((call) => ({ ...call, messageId: call.messageId ?? this.newId() })),
+      calls.map((call) => (hasId(call) ? call : { ...call, messageId: this.newId() })),
     );
   }
 
@@ -230,6 +230,10 @@ const JUDGED_NAMES: OptionNames<JudgedCall> = {
   origin: true,
   key: true,
 };
+
+function hasId(call: JudgedCall): call is OriginatedCall {
+  return call.messageId !== undefined;
+}
 
 function assertJudged(call: unknown, position: number): void {
   const fields: Partial<JudgedCall> = typeof call === "object" && call !== null ? call : {};

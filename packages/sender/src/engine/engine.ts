@@ -139,10 +139,17 @@ export class Engine implements DeliveryHandler {
     destination: Destination,
     endpoint: EndpointSettings,
   ): Promise<readonly RoundAttempt[] | undefined> {
-    const { clock, events } = this.#parts;
+    const { clock, events, transport, timeoutMs } = this.#parts;
     const startedAt = clock.now();
+    const began = performance.now();
     const { delivery } = due;
-    const last = await this.#send(requestOf(due, destination, endpoint));
+    const request = requestOf(due, destination, endpoint);
+    let last: AttemptResult;
+    try {
+      last = assertResult(await transport.send(request, { timeoutMs, signal: this.#giveUp.signal }));
+    } catch (error) {
+      last = this.#resultOf(error, performance.now() - began);
+    }
     const results = last.earlier === undefined ? [last] : [...last.earlier, last];
     if (results.some(({ code }) => code === ABORTED_CODE)) return undefined;
     return results.map((result) => {
@@ -164,18 +171,9 @@ export class Engine implements DeliveryHandler {
     recorder.record(destination, attempt);
   }
 
-  /** An injected transport may reject, throw or resolve to anything. */
-  async #send(request: AttemptRequest): Promise<AttemptResult> {
-    const { transport, timeoutMs } = this.#parts;
-    const startedAt = performance.now();
-    try {
-      const result = await transport.send(request, { timeoutMs, signal: this.#giveUp.signal });
-      if (isObject(result) && "outcome" in result && "responseBody" in result) return result;
-      throw new TypeError("the result has no outcome or no responseBody");
-    } catch (error) {
-      const result = resultOfRejection(error, performance.now() - startedAt);
-      return this.#giveUp.signal.aborted ? { ...result, code: ABORTED_CODE } : result;
-    }
+  #resultOf(error: unknown, durationMs: number): AttemptResult {
+    const result = resultOfRejection(error, durationMs);
+    return this.#giveUp.signal.aborted ? { ...result, code: ABORTED_CODE } : result;
   }
 
   /** Starts or stops serving a destination, as the settings want it now. */
@@ -196,6 +194,12 @@ export class Engine implements DeliveryHandler {
       this.#serving.set(key, { concurrency: wanted.concurrency, consumer });
     }
   }
+}
+
+/** An injected transport may reject, throw or resolve to anything. */
+function assertResult(result: AttemptResult): AttemptResult {
+  if (isObject(result) && "outcome" in result && "responseBody" in result) return result;
+  throw new TypeError("the result has no outcome or no responseBody");
 }
 
 /** Whether an attempt may have been stored before attempts kept their headers, and hid credentials. */

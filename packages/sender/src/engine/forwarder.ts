@@ -53,6 +53,8 @@ export interface ForwarderParts extends EngineParts {
 
 const DEFAULT_CLOSE_MS = 10_000;
 
+const CLOSED = "The sender is closed. Create a new one; a store on disk continues where this one stopped.";
+
 /** The sender: takes calls in, and gives everything else to the part that knows about it. */
 export class Forwarder implements Sender {
   readonly #parts: ForwarderParts;
@@ -252,15 +254,13 @@ export class Forwarder implements Sender {
     }
   }
 
-  async #forward<T extends CallType>(type: T, call: Calls[T], options?: CallOptions): Promise<Receipt> {
-    this.#assertOpen();
-    return this.#desk.accept(type, call, options);
+  #forward<T extends CallType>(type: T, call: Calls[T], options?: CallOptions): Promise<Receipt> {
+    return this.#closing === undefined
+      ? this.#desk.accept(type, call, options)
+      : Promise.reject(new SenderClosedError(CLOSED));
   }
 
   #assertOpen(): void {
-    if (this.#closing === undefined) return;
-    throw new SenderClosedError(
-      "The sender is closed. Create a new one; a store on disk continues where this one stopped.",
-    );
+    if (this.#closing !== undefined) throw new SenderClosedError(CLOSED);
   }
 }

@@ -1,4 +1,4 @@
-import type { DueDelivery } from "../delivery/delivery.ts";
+import type { DeliveryProgress, DueDelivery } from "../delivery/delivery.ts";
 import type { Acceptance, Accepted, NewDelivery, NewMessage } from "../store/delivery-store.ts";
 import type { CallTable } from "./call-table.ts";
 import type { DeliveryTable, DueRow } from "./delivery-table.ts";
@@ -27,16 +27,16 @@ export class AcceptanceWriter {
   }
 
   /** A transaction begins. An earlier one may have failed. */
-  readonly begin = (): void => {
+  begin(): void {
     this.#usage.clear();
     this.#table.begin();
-  };
+  }
 
   /** The transaction is about to be committed. */
-  readonly finish = (): void => {
+  finish(): void {
     this.#table.write();
     this.#profiles.addUsage(this.#usage);
-  };
+  }
 
   write(acceptance: Acceptance): WrittenAcceptance {
     const { messages, deliveries, traits } = acceptance;
@@ -64,12 +64,10 @@ export class AcceptanceWriter {
 
   /** Returns the positions of those that are repeats. */
   #writeCalls({ calls, uniqueForMs }: Acceptance): readonly number[] {
-    const repeats: number[] = [];
+    const repeats = uniqueForMs === undefined ? [] : this.#calls.repeats(calls, uniqueForMs);
+    const left = new Set(repeats);
     for (const [position, call] of calls.entries()) {
-      if (uniqueForMs !== undefined && !this.#calls.isNew(call, uniqueForMs)) {
-        repeats.push(position);
-        continue;
-      }
+      if (left.has(position)) continue;
       if (call.counted) this.#usage.set(call.source, (this.#usage.get(call.source) ?? 0) + 1);
       if (call.skipped !== undefined) this.#calls.addSkipped(call, call.skipped);
     }
@@ -77,9 +75,11 @@ export class AcceptanceWriter {
   }
 }
 
+const NO_PROGRESS: DeliveryProgress = Object.freeze({});
+
 /** The row that the table has of a delivery that was just stored. */
 function firstRoundOf({ id, destination }: NewDelivery, message: NewMessage): DueDelivery {
   const { messageId, type, source, identity, event, acceptedAt, body } = message;
   const delivery = { id, messageId, type, source, destination, identity, event, acceptedAt };
-  return { delivery, rounds: 0, dueAt: acceptedAt, progress: {}, body };
+  return { delivery, rounds: 0, dueAt: acceptedAt, progress: NO_PROGRESS, body };
 }

@@ -4,7 +4,9 @@ import { parseCursor } from "../delivery/cursor.ts";
 import { limitOf } from "../delivery/delivery-filter.ts";
 import type { SkippedCall, SkippedFilter, SkipReason } from "../delivery/skipped-call.ts";
 import type { NewCall } from "../store/delivery-store.ts";
+import { BulkWrite } from "./bulk-write.ts";
 import { Conditions, prefixEnd } from "./conditions.ts";
+import { lastOf } from "./last-of.ts";
 import { type StoredText, textOf, wholeTexts } from "./whole-text.ts";
 
 type Statement = Database.Statement;
@@ -29,7 +31,9 @@ interface SkippedRow {
 /** What is kept of calls besides their messages: the keys by which repeats are known, and the calls that were skipped. */
 export class CallTable {
   readonly #db: Database.Database;
-  readonly #addKey: Statement;
+  readonly #addKeys: BulkWrite;
+  /** One process owns the file, so it knows which positions are free. */
+  #lastKey: number;
   readonly #keyAt: Statement;
   readonly #forgetKey: Statement;
   readonly #addSkipped: Statement;
@@ -39,10 +43,13 @@ export class CallTable {
 
   constructor(db: Database.Database) {
     this.#db = db;
-    this.#addKey = db.prepare(
-      "INSERT INTO call_key (source, key, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+    this.#addKeys = new BulkWrite(
+      db,
+      "(?1, ?2, ?3, ?4)",
+      (rows) => `INSERT INTO call_key (seq, source, key, at) ${rows} ON CONFLICT DO NOTHING`,
     );
-    this.#keyAt = db.prepare("SELECT at FROM call_key WHERE source = ? AND key = ?");
+    this.#lastKey = lastOf(db, "call_key");
+    this.#keyAt = db.prepare("SELECT seq, at FROM call_key WHERE source = ? AND key = ?");
     this.#forgetKey = db.prepare("DELETE FROM call_key WHERE source = ? AND key = ?");
     this.#addSkipped = db.prepare("INSERT INTO skipped_call VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
     this.#trimSkipped = db.prepare(
@@ -52,17 +59,38 @@ export class CallTable {
   }
 
   /**
-   * Remembers the key of a call, if it has one; returns false if its source had the key within this time: the call is a
-   * repeat.
+   * Remembers the keys of calls that have one; returns the positions of those whose source had the key within this time:
+   * the repeats.
    */
-  isNew({ source, key, acceptedAt }: NewCall, uniqueForMs: number): boolean {
-    if (key === undefined || this.#addKey.run([source, key, acceptedAt]).changes > 0) return true;
-    const known = this.#keyAt.get([source, key]) as { readonly at: number };
-    if (known.at > acceptedAt - uniqueForMs) return false;
+  repeats(calls: readonly NewCall[], uniqueForMs: number): readonly number[] {
+    // A transaction that failed left what it gathered.
+    this.#addKeys.clear();
+    const first = this.#lastKey + 1;
+    let added = 0;
+    for (const { source, key, acceptedAt } of calls) {
+      this.#lastKey += 1;
+      if (key === undefined) continue;
+      added += 1;
+      this.#addKeys.add(this.#lastKey, source, key, acceptedAt);
+    }
+    // Most have no repeat among them.
+    if (this.#addKeys.write() === added) return [];
+    return [...calls.keys()].filter((position) =>
+      this.#isRepeat(calls[position] as NewCall, first + position, uniqueForMs),
+    );
+  }
+
+  /** Whether a call is a repeat whose key was added at a position, if no other call had it. */
+  #isRepeat({ source, key, acceptedAt }: NewCall, seq: number, uniqueForMs: number): boolean {
+    if (key === undefined) return false;
+    const known = this.#keyAt.get([source, key]) as { readonly seq: number; readonly at: number };
+    if (known.seq === seq) return false;
+    if (known.at > acceptedAt - uniqueForMs) return true;
     // Added anew, so that keys are in the order of their times.
     this.#forgetKey.run([source, key]);
-    this.#addKey.run([source, key, acceptedAt]);
-    return true;
+    this.#addKeys.add(seq, source, key, acceptedAt);
+    this.#addKeys.write();
+    return false;
   }
 
   addSkipped(call: NewCall, { id, reason }: NonNullable<NewCall["skipped"]>): void {

@@ -1,8 +1,9 @@
 import type Database from "libsql";
 import type { DeliveryProgress, DueDelivery } from "../delivery/delivery.ts";
 import type { NewDelivery, NewMessage, NewMessageContent } from "../store/delivery-store.ts";
-import { BulkInsert } from "./bulk-insert.ts";
+import { BulkWrite } from "./bulk-write.ts";
 import { type DeliveryRow, dueDeliveryOf, SELECT_DELIVERIES } from "./delivery-rows.ts";
+import { lastOf } from "./last-of.ts";
 
 type Statement = Database.Statement;
 
@@ -28,8 +29,8 @@ export interface Repetition {
 
 /** The statements that accepting and claiming run: prepared once. */
 export class DeliveryTable {
-  readonly #messages: BulkInsert;
-  readonly #deliveries: BulkInsert;
+  readonly #messages: BulkWrite;
+  readonly #deliveries: BulkWrite;
   /** One process owns the file, so it knows which positions are free. */
   #lastMessage: number;
   #lastDelivery: number;
@@ -43,16 +44,16 @@ export class DeliveryTable {
 
   constructor(db: Database.Database) {
     // A delivery has the other columns; older versions had them here.
-    this.#messages = new BulkInsert(
+    this.#messages = new BulkWrite(
       db,
-      "INSERT INTO message (seq, message_id, type, source, identity, body)",
       "(?1, '', '', '', '', ?2)",
+      (rows) => `INSERT INTO message (seq, message_id, type, source, identity, body) ${rows}`,
     );
-    this.#deliveries = new BulkInsert(
+    this.#deliveries = new BulkWrite(
       db,
-      `INSERT INTO delivery (seq, id, message, destination, state, accepted_at, due_at,
-         message_id, type, source, identity, event, is_shared)`,
       "(?1, ?2, ?3, ?4, 'pending', ?5, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+      (rows) => `INSERT INTO delivery (seq, id, message, destination, state, accepted_at, due_at,
+         message_id, type, source, identity, event, is_shared) ${rows}`,
     );
     this.#lastMessage = lastOf(db, "message");
     this.#lastDelivery = lastOf(db, "delivery");
@@ -174,10 +175,4 @@ export class DeliveryTable {
     const endpoints = Object.entries(progress).map(([url, { rejected }]) => [url, { rejected }]);
     this.#hasten.run([dueAt, JSON.stringify(Object.fromEntries(endpoints)), seq]);
   }
-}
-
-/** The position of a table's last row. */
-function lastOf(db: Database.Database, table: string): number {
-  const row = db.prepare(`SELECT max(seq) AS seq FROM ${table}`).get([]) as { readonly seq: number | null };
-  return row.seq ?? 0;
 }

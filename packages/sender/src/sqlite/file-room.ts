@@ -20,6 +20,7 @@ export class FileRoom {
   readonly #path: string;
   readonly #maxPages: number;
   readonly #used: Database.Statement;
+  #left: RoomLeft = "ample";
 
   constructor(db: Database.Database, path: string, maxBytes: number) {
     const maxPages = Math.floor(maxBytes / PAGE_BYTES);
@@ -31,17 +32,15 @@ export class FileRoom {
       .raw();
   }
 
-  left(): RoomLeft {
-    const row: unknown = this.#used.get([]);
-    const share = Array.isArray(row) ? Number(row[0]) / this.#maxPages : 0;
-    if (share <= SHARE_OF_CALLS) return "ample";
-    return share <= SHARE_OF_LOG ? "short" : "none";
+  /** How much there was when it was last made. */
+  get left(): RoomLeft {
+    return this.#left;
   }
 
   /** Has what ended first removed until there is room or nothing more to remove; returns what deliveries were removed. */
   make(retention: Retention): readonly DeliveryCount[] {
     const removed: DeliveryCount[] = [];
-    while (this.left() !== "ample") {
+    while (this.#measure() !== "ample") {
       const few = retention.removeOldest();
       if (few === undefined) break;
       removed.push(...few);
@@ -49,9 +48,16 @@ export class FileRoom {
     return removed;
   }
 
-  /** @throws StoreError when calls have filled their part */
+  #measure(): RoomLeft {
+    const row: unknown = this.#used.get([]);
+    const share = Array.isArray(row) ? Number(row[0]) / this.#maxPages : 0;
+    this.#left = share <= SHARE_OF_CALLS ? "ample" : share <= SHARE_OF_LOG ? "short" : "none";
+    return this.#left;
+  }
+
+  /** @throws StoreError when calls had filled their part when room was last made */
   assertRoom(): void {
-    if (this.left() === "ample") return;
+    if (this.#left === "ample") return;
     throw new StoreError(
       "ERR_STORE_FULL",
       `The store ${this.#path} is full of pending deliveries. Wait until some have ended, or raise maxBytes.`,

@@ -51,6 +51,9 @@ export class OpenStore {
   readonly #retention: Retention;
   /** Undefined: the file may grow without limit. */
   readonly #room: FileRoom | undefined;
+  /** What the present transaction has removed to make room, and whether it stores calls. */
+  #removed: readonly DeliveryCount[] = [];
+  #storesCalls = false;
   readonly #writes: WriteQueue;
   readonly #lanes: Lanes;
 
@@ -69,8 +72,9 @@ export class OpenStore {
     const { path, maxBytes, context } = options;
     this.#room = maxBytes === undefined ? undefined : new FileRoom(db, path, maxBytes);
     this.#writes = new WriteQueue(db, path, {
-      begin: this.#writer.begin,
-      finish: this.#writer.finish,
+      begin: this.#begin,
+      finish: this.#finish,
+      committed: this.#committed,
       flushed: this.#flushed,
       stateChanged: context.stateChanged,
     });
@@ -78,21 +82,19 @@ export class OpenStore {
   }
 
   accept(acceptance: Acceptance): Promise<Accepted> {
-    let removed: readonly DeliveryCount[] = [];
     let written: WrittenAcceptance = NOTHING_WRITTEN;
     if (acceptance.uniqueForMs !== undefined) this.#retention.keepKeysFor(acceptance.uniqueForMs);
     return new Promise((resolve, reject) => {
       this.#writes.add({
         run: () => {
+          this.#storesCalls = true;
           written = this.#writer.write(acceptance);
-          if (this.#room !== undefined) removed = this.#fit(this.#room);
         },
         committed: () => {
           for (const row of written.stored) {
             this.#counter.added(row.due.delivery);
             this.#lanes.offer(row);
           }
-          if (removed.length > 0) this.#counter.forget(removed);
           resolve(written);
         },
         failed(error) {
@@ -193,17 +195,33 @@ export class OpenStore {
     this.#options.unlock();
   }
 
+  readonly #begin = (): void => {
+    this.#storesCalls = false;
+    this.#writer.begin();
+    this.#settlements.begin();
+    this.#removed = this.#room?.make(this.#retention) ?? [];
+  };
+
+  /** @throws StoreError when calls were stored that do not fit, whatever is removed */
+  readonly #finish = (): void => {
+    this.#writer.finish();
+    this.#settlements.write();
+    if (this.#room === undefined || !this.#storesCalls) return;
+    // How large the file is can be told when it has them.
+    this.#removed = [...this.#removed, ...this.#room.make(this.#retention)];
+    this.#room.assertRoom();
+  };
+
+  readonly #committed = (): void => {
+    if (this.#removed.length > 0) this.#counter.forget(this.#removed);
+  };
+
   readonly #settle: LaneOptions["settle"] = ({ seq, due }, settlement, outcome) => {
     const { destination, id } = due.delivery;
     const { isLast, committed, failed } = outcome;
-    let removed: readonly DeliveryCount[] = [];
     const write: Write = {
-      run: () => {
-        if (this.#room !== undefined) removed = this.#room.make(this.#retention);
-        this.#settlements.settle(seq, due, settlement, this.#room?.left() ?? "ample");
-      },
+      run: () => this.#settlements.settle(seq, due, settlement, this.#room?.left ?? "ample"),
       committed: () => {
-        if (removed.length > 0) this.#counter.forget(removed);
         if (settlement.state === "pending") {
           this.#lanes.stir(destination, settlement.dueAt);
           committed();
@@ -231,15 +249,6 @@ export class OpenStore {
         failed: reject,
       });
     });
-  }
-
-  /** @throws StoreError when what was written does not fit, whatever is removed */
-  #fit(room: FileRoom): readonly DeliveryCount[] {
-    // How large the file is can be told when it has it.
-    this.#table.write();
-    const removed = room.make(this.#retention);
-    room.assertRoom();
-    return removed;
   }
 
   readonly #flushed = (): void => {

@@ -25,6 +25,8 @@ export interface TransactionHooks {
   readonly begin: () => void;
   /** Runs last inside of the transaction. */
   readonly finish: () => void;
+  /** Runs once it was committed, before what its writes have to be told. */
+  readonly committed: () => void;
   /** Runs once everything of a turn was committed, or failed. */
   readonly flushed: () => void;
   /** Runs when the database can no longer be written, or can be written again. */
@@ -122,6 +124,7 @@ export class WriteQueue {
       this.#isDown = false;
       this.#hooks.stateChanged({ state: "up" });
     }
+    this.#hooks.committed();
     for (const write of group) write.committed();
   }
 

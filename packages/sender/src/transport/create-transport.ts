@@ -55,10 +55,10 @@ export function createTransport(options: TransportOptions = {}): Transport {
   });
   let closed = false;
   return {
-    async send(request, limits) {
+    send(request, limits) {
       if (closed) {
         const error = new TransportError("ERR_CLOSED", "the transport has been closed");
-        return { ...outcomeOfError(error), responseBody: new Uint8Array(), durationMs: 0 };
+        return Promise.resolve({ ...outcomeOfError(error), responseBody: new Uint8Array(), durationMs: 0 });
       }
       return request.writeBody === undefined
         ? exchange(agents.of(request.ca), request, request, limits)

@@ -86,6 +86,24 @@ interface Answer {
   readonly durationMs: number;
 }
 
+/**
+ * The exchanges that each signal gives up. It has one listener for all of them: with one for each, it would look through all
+ * the others whenever one is added.
+ */
+const givenUpBy = new WeakMap<AbortSignal, Set<Exchange>>();
+
+function exchangesOf(signal: AbortSignal): Set<Exchange> {
+  const known = givenUpBy.get(signal);
+  if (known !== undefined) return known;
+  const exchanges = new Set<Exchange>();
+  const giveUp = (): void => {
+    for (const exchange of exchanges) exchange.giveUp();
+  };
+  signal.addEventListener("abort", giveUp, { once: true });
+  givenUpBy.set(signal, exchanges);
+  return exchanges;
+}
+
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #startedAt = performance.now();
   readonly #request: AttemptRequest;
@@ -106,11 +124,9 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#options = options;
     this.#settle = settle;
     this.#timer = setTimeout(this.#onTimeout, Math.min(options.timeoutMs, MAX_TIMER_MS));
-    if (options.signal?.aborted === true) {
-      this.#onAbort();
-    } else {
-      options.signal?.addEventListener("abort", this.#onAbort, { once: true });
-    }
+    if (options.signal === undefined) return;
+    if (options.signal.aborted) this.giveUp();
+    else exchangesOf(options.signal).add(this);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -164,10 +180,11 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#drop();
   };
 
-  readonly #onAbort = (): void => {
+  /** Ends it without an answer. */
+  giveUp(): void {
     this.#end(new TransportError("ERR_ABORTED", "the attempt was cancelled"));
     this.#drop();
-  };
+  }
 
   #drop(): void {
     this.#controller?.abort(new TransportError("ERR_ABORTED", "the attempt has ended"));
@@ -180,16 +197,17 @@ class Exchange implements Dispatcher.DispatchHandler {
     }
     this.ended = true;
     clearTimeout(this.#timer);
-    this.#options.signal?.removeEventListener("abort", this.#onAbort);
-    const chunks = this.#chunks;
-    this.#settle({
-      ...(this.#answer === undefined
-        ? { ...failureOf(error), durationMs: this.#elapsed() }
-        : resultOf(this.#answer)),
-      responseBody: chunks.length === 0 ? NOTHING : new Uint8Array(Buffer.concat(chunks)),
-      requestHeaders: this.#isSent ? keptHeaders(this.#request.headers) : undefined,
-      cut: this.#isCut ? true : undefined,
-    });
+    const { signal } = this.#options;
+    if (signal !== undefined) givenUpBy.get(signal)?.delete(this);
+    const responseBody =
+      this.#chunks.length === 0 ? NOTHING : new Uint8Array(Buffer.concat(this.#chunks));
+    const requestHeaders = this.#isSent ? keptHeaders(this.#request.headers) : undefined;
+    const ours = { responseBody, requestHeaders, cut: this.#isCut ? (true as const) : undefined };
+    this.#settle(
+      this.#answer === undefined
+        ? { ...failureOf(error), durationMs: this.#elapsed(), ...ours }
+        : resultOf(this.#answer, ours),
+    );
     this.#chunks = [];
   }
 
@@ -202,7 +220,14 @@ function failureOf(error: unknown): Failure {
   return outcomeOfError(error ?? new Error("the response ended before its headers"));
 }
 
-function resultOf({ status, headers, durationMs }: Answer): Omit<AttemptResult, "responseBody"> {
+/** What is known of an exchange whether it has an answer or not. */
+type OurSide = Pick<AttemptResult, "responseBody" | "requestHeaders" | "cut">;
+
+// Field by field: a copy of `ours` with `...` takes longer than all of this.
+function resultOf(
+  { status, headers, durationMs }: Answer,
+  { responseBody, requestHeaders, cut }: OurSide,
+): AttemptResult {
   const location = status >= 300 && status < 400 ? firstOf(headers.location) : undefined;
   const retryAfter = firstOf(headers["retry-after"]);
   return {
@@ -212,7 +237,10 @@ function resultOf({ status, headers, durationMs }: Answer): Omit<AttemptResult, 
     durationMs,
     retryAfter,
     date: retryAfter === undefined ? undefined : firstOf(headers.date),
+    responseBody,
+    requestHeaders,
     responseHeaders: keptHeaders(headers),
+    cut,
   };
 }
 

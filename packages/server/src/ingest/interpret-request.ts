@@ -21,6 +21,7 @@ import {
   type Warning,
 } from "./rejection-reasons.ts";
 import { takeTurns } from "./take-turns.ts";
+import { readTimestamp } from "./timestamps.ts";
 
 /**
  * What a batch may come to once its context and integrations are merged into each of its messages: 8 MiB. Without a limit,
@@ -89,7 +90,7 @@ export async function interpretRequest(request: IngestRequest): Promise<Interpre
     receivedAt,
     ip,
     // Older clients call the time of sending `timestamp`.
-    sentAt: body["sentAt"] ?? body["timestamp"],
+    sentAt: readTimestamp(body["sentAt"] ?? body["timestamp"]),
     shared: shared.value,
   });
 }
@@ -154,7 +155,8 @@ async function judgeBatch(
     if (verdict.ok) calls.push(verdict.value);
     else rejections.push(rejection(verdict.reason, message, { detail: verdict.detail, index }));
     if (warnings.length < MAX_WARNINGS) warnings.push(...own);
-    await turn();
+    const pause = turn();
+    if (pause !== undefined) await pause;
   }
   return { ok: true, calls, rejections, warnings };
 }

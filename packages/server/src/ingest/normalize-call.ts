@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import {
   CALL_FIELDS,
   CALL_TYPES,
@@ -19,7 +19,7 @@ import type { CallOrigin } from "@countersign/sender";
 import { readOrigin } from "./call-origin.ts";
 import { readGivenTime, readObject, readTraits, withDocumentedAll } from "./client-habits.ts";
 import { REJECTION_REASONS, type RejectionReason } from "./rejection-reasons.ts";
-import { correctClockSkew, readTimestamp } from "./timestamps.ts";
+import { type ClientTimes, correctClockSkew, readTimestamp } from "./timestamps.ts";
 
 /** A call that passed every check, ready to be forwarded. Absent fields are absent, never null. */
 export interface IngestedCall extends Omit<RecordedCall, "messageId" | keyof Objects>, Readonly<Objects> {
@@ -47,8 +47,8 @@ export interface CallSurroundings {
   readonly type?: CallType | undefined;
   /** When the request came in, in milliseconds since 1970. */
   readonly receivedAt: number;
-  /** The `sentAt` of the batch; a message's own takes precedence. */
-  readonly sentAt?: unknown;
+  /** The `sentAt` of the batch, in milliseconds since 1970, if it can be read; a message's own takes precedence. */
+  readonly sentAt?: number | undefined;
   /** The address of the client's connection. */
   readonly ip?: string | undefined;
   /** What the batch says for all of its messages. */
@@ -113,12 +113,14 @@ function toCall(message: unknown, surroundings: CallSurroundings): IngestedCall 
   const text = readTexts(type, recorded);
   const missing = missingField(type, text);
   if (missing) throw new Rejected(missing.rule);
+  const objects = readObjects(type, recorded, surroundings);
+  const times = readTimes(message, surroundings);
   return {
     type,
     ...text,
-    ...readObjects(type, recorded, surroundings),
-    timestamp: readCallTime(message, surroundings),
-    origin: readOrigin(message, surroundings),
+    ...objects,
+    timestamp: readCallTime(times),
+    origin: readOrigin(message, times),
     ...keysOf(type, text.messageId, surroundings.fallbackKey, recorded),
   };
 }
@@ -132,9 +134,9 @@ function keysOf(
 ): Pick<IngestedCall, "key" | "formerKey"> {
   if (messageId === undefined && place === undefined) return {};
   const identity = messageId === undefined ? ["place", place] : ["id", messageId];
-  const hash = createHash("sha256").update(JSON.stringify([...identity, type, repeatContent(recorded)]));
+  // Several times as fast as an object of createHash(), which the garbage collector has to finalize.
   return {
-    key: hash.digest("base64url"),
+    key: hash("sha256", JSON.stringify([...identity, type, repeatContent(recorded)]), "base64url"),
     formerKey: messageId === undefined ? (place ?? "") : formerKeyOf(messageId),
   };
 }
@@ -219,15 +221,20 @@ function readObjects(type: CallType, fields: JsonRecord, { shared, ip }: CallSur
   return objects;
 }
 
-function readCallTime(message: JsonRecord, { receivedAt, sentAt }: CallSurroundings): string {
+/** The times of a message. */
+function readTimes(message: JsonRecord, { receivedAt, sentAt }: CallSurroundings): ClientTimes {
   const given = readGivenTime(message) ?? "";
   const originalTimestamp = readTimestamp(given);
   // A call with an unreadable time is reported to its maker, not dated today.
   if (given !== "" && originalTimestamp === undefined) throw new Rejected("invalid_timestamp");
-  const corrected = correctClockSkew({
+  const ownSentAt = message["sentAt"] ?? undefined;
+  return {
     receivedAt,
-    sentAt: readTimestamp(message["sentAt"] ?? sentAt),
+    sentAt: ownSentAt === undefined ? sentAt : readTimestamp(ownSentAt),
     originalTimestamp,
-  });
-  return formatTimestamp(corrected);
+  };
+}
+
+function readCallTime(times: ClientTimes): string {
+  return formatTimestamp(correctClockSkew(times));
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { iso } from "../shapes/times.ts";
 
 /** The fields of every entry of the log. */
 export interface Stamp {
@@ -56,30 +57,31 @@ export class EventLog<Entry extends object> {
   /**
    * Adds an entry.
    *
+   * @param make Makes the entry for its first reader: most have none.
+   * @param at When it happened, in milliseconds since 1970.
    * @param characters About how much text it contains.
    */
-  add(entry: Entry, at: string, characters: number): Entry & Stamp {
+  add(make: () => Entry, at: number, characters: number): void {
     this.#last += 1;
-    const stamped = { id: this.idOf(this.#last), at, ...entry };
     const size = characters + ENTRY_CHARACTERS;
-    this.#entries[this.#slot(this.#last)] = { entry: stamped, size };
+    this.#entries[this.#slot(this.#last)] = { make, at, size };
     this.#characters += size;
     while (this.#isFull()) this.#drop();
     for (const listener of this.#listeners) listener();
-    return stamped;
   }
 
   /** The entry of a number; undefined when it is no longer kept. */
   at(position: number): (Entry & Stamp) | undefined {
-    return position < this.#first || position > this.#last
-      ? undefined
-      : this.#entries[this.#slot(position)]?.entry;
+    if (position < this.#first || position > this.#last) return undefined;
+    const kept = this.#entries[this.#slot(position)];
+    return kept && (kept.entry ??= { id: this.idOf(position), at: iso(kept.at), ...kept.make() });
   }
 
   /** The JSON of the entry of a number, made once for all readers. */
   textAt(position: number): string | undefined {
-    const kept = this.at(position) && this.#entries[this.#slot(position)];
-    return kept && (kept.text ??= JSON.stringify(kept.entry));
+    const entry = this.at(position);
+    const kept = this.#entries[this.#slot(position)];
+    return entry && kept && (kept.text ??= JSON.stringify(entry));
   }
 
   /** Whether the entries after a position are all kept. */
@@ -125,7 +127,9 @@ export class EventLog<Entry extends object> {
 }
 
 interface Kept<Entry> {
-  readonly entry: Entry & Stamp;
+  readonly make: () => Entry;
+  readonly at: number;
   readonly size: number;
+  entry?: Entry & Stamp;
   text?: string;
 }

@@ -24,15 +24,19 @@ export class LiveEvents {
     this.#now = now;
     this.#onError = onError;
     sender.on("accepted", ({ delivery, resendOf }) =>
-      this.tell({ event: "accepted", delivery: deliveryJson(delivery, resendOf) }),
+      this.#add(() => ({ event: "accepted", delivery: deliveryJson(delivery, resendOf) })),
     );
     sender.on("attempt", ({ delivery, attempt }) =>
-      this.tell({ event: "attempt", delivery: deliveryJson(delivery), attempt: attemptEventJson(attempt) }),
+      this.#add(
+        () => ({ event: "attempt", delivery: deliveryJson(delivery), attempt: attemptEventJson(attempt) }),
+        attempt.response.length + (attempt.message?.length ?? 0) + delivery.identity.length,
+      ),
     );
     for (const state of ["delivered", "failed", "expired"] as const) {
-      sender.on(state, ({ delivery }) =>
-        this.tell({ event: state, delivery: deliveryJson(delivery), state, endedAt: iso(now()) }),
-      );
+      sender.on(state, ({ delivery }) => {
+        const endedAt = now();
+        this.#add(() => ({ event: state, delivery: deliveryJson(delivery), state, endedAt: iso(endedAt) }));
+      });
     }
     sender.on("retrying", ({ delivery, dueAt, delayMs }) =>
       this.tell({
@@ -64,7 +68,11 @@ export class LiveEvents {
 
   /** Adds an event to the sequence. */
   tell(event: LiveEventBody): void {
-    this.log.add(event, iso(this.#now()), charactersOf(event));
+    this.#add(() => event, charactersOf(event));
+  }
+
+  #add(make: () => LiveEventBody, characters = 0): void {
+    this.log.add(make, this.#now(), characters);
   }
 
   /**
@@ -114,10 +122,6 @@ export class LiveEvents {
 /** About how much text of an event comes from outside. */
 function charactersOf(event: LiveEventBody): number {
   switch (event.event) {
-    case "attempt":
-      return (
-        event.attempt.response.length + (event.attempt.message?.length ?? 0) + event.delivery.identity.length
-      );
     case "failing":
     case "recovered":
       return event.last.response.length;
