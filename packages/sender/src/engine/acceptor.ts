@@ -75,33 +75,29 @@ export class Acceptor {
 
   /** Neither the clock advances nor `idle` resolves while something is being stored. */
   async working<T>(storing: Promise<T>): Promise<T> {
-    const release = this.#work();
+    const { clock, waiters } = this.#parts;
+    const release = clock.hold();
+    waiters.working();
     try {
       return await storing;
     } finally {
-      this.#worked(release);
+      release();
+      waiters.worked();
     }
   }
 
-  #work(): () => void {
-    const { clock, waiters } = this.#parts;
-    waiters.working();
-    return clock.hold();
-  }
-
-  #worked(release: () => void): void {
-    release();
-    this.#parts.waiters.worked();
-  }
-
+  /** The same as {@link working}, with a promise less for each call. */
   async #store(acceptance: Acceptance): Promise<Accepted> {
-    const release = this.#work();
+    const { store, clock, waiters } = this.#parts;
+    const release = clock.hold();
+    waiters.working();
     try {
-      return await this.#parts.store.accept(acceptance);
+      return await store.accept(acceptance);
     } catch (error) {
       return await surely(() => this.#storeAgain(acceptance), error);
     } finally {
-      this.#worked(release);
+      release();
+      waiters.worked();
     }
   }
 

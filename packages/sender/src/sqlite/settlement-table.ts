@@ -35,7 +35,9 @@ export class SettlementTable {
     this.#endFirst = new BulkWrite(
       db,
       "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-      (rows) => `UPDATE delivery SET state = 'delivered', ended_at = ended.column2, due_at = NULL, rounds = 1, attempts = 1,
+      (
+        rows,
+      ) => `UPDATE delivery SET state = 'delivered', ended_at = ended.column2, due_at = NULL, rounds = 1, attempts = 1,
          round = 1, outcome = 'success', endpoint = ended.column3, started_at = ended.column4,
          duration_ms = ended.column5, status = ended.column6, response = ended.column7,
          request_headers = ended.column8, response_headers = ended.column9

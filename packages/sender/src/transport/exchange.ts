@@ -86,24 +86,6 @@ interface Answer {
   readonly durationMs: number;
 }
 
-/**
- * The exchanges that each signal gives up. It has one listener for all of them: with one for each, it would look through all
- * the others whenever one is added.
- */
-const givenUpBy = new WeakMap<AbortSignal, Set<Exchange>>();
-
-function exchangesOf(signal: AbortSignal): Set<Exchange> {
-  const known = givenUpBy.get(signal);
-  if (known !== undefined) return known;
-  const exchanges = new Set<Exchange>();
-  const giveUp = (): void => {
-    for (const exchange of exchanges) exchange.giveUp();
-  };
-  signal.addEventListener("abort", giveUp, { once: true });
-  givenUpBy.set(signal, exchanges);
-  return exchanges;
-}
-
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #startedAt = performance.now();
   readonly #request: AttemptRequest;
@@ -124,9 +106,11 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#options = options;
     this.#settle = settle;
     this.#timer = setTimeout(this.#onTimeout, Math.min(options.timeoutMs, MAX_TIMER_MS));
-    if (options.signal === undefined) return;
-    if (options.signal.aborted) this.giveUp();
-    else exchangesOf(options.signal).add(this);
+    if (options.signal?.aborted === true) {
+      this.#onAbort();
+    } else {
+      options.signal?.addEventListener("abort", this.#onAbort, { once: true });
+    }
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -180,11 +164,10 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#drop();
   };
 
-  /** Ends it without an answer. */
-  giveUp(): void {
+  readonly #onAbort = (): void => {
     this.#end(new TransportError("ERR_ABORTED", "the attempt was cancelled"));
     this.#drop();
-  }
+  };
 
   #drop(): void {
     this.#controller?.abort(new TransportError("ERR_ABORTED", "the attempt has ended"));
@@ -197,10 +180,8 @@ class Exchange implements Dispatcher.DispatchHandler {
     }
     this.ended = true;
     clearTimeout(this.#timer);
-    const { signal } = this.#options;
-    if (signal !== undefined) givenUpBy.get(signal)?.delete(this);
-    const responseBody =
-      this.#chunks.length === 0 ? NOTHING : new Uint8Array(Buffer.concat(this.#chunks));
+    this.#options.signal?.removeEventListener("abort", this.#onAbort);
+    const responseBody = this.#chunks.length === 0 ? NOTHING : new Uint8Array(Buffer.concat(this.#chunks));
     const requestHeaders = this.#isSent ? keptHeaders(this.#request.headers) : undefined;
     const ours = { responseBody, requestHeaders, cut: this.#isCut ? (true as const) : undefined };
     this.#settle(
