@@ -64,6 +64,29 @@ describe("a call whose key the source had within uniqueFor", () => {
     expect(await accept("shop")).toBeUndefined();
   });
 
+  it("is told from the others of a long list: those that are new, known too long ago, or in it twice", async () => {
+    const clock = virtualClock();
+    const sender = await openSender({ clock, url: (await startReceiver()).url });
+    const repeatsOf = async (keys: readonly (string | undefined)[]) => {
+      const receipts = await sender.accept(
+        keys.map((key) => call(key)),
+        { uniqueFor: "1h" },
+      );
+      return receipts.flatMap(({ repeat }, position) => (repeat === true ? [position] : []));
+    };
+    expect(await repeatsOf(["old", "older"])).toEqual([]);
+    await clock.advance("1h");
+    expect(await repeatsOf(["recent"])).toEqual([]);
+    const fresh = Array.from({ length: 40 }, (_, index) => `new-${index}`);
+    const list = [...fresh, "old", undefined, "recent", "old", undefined, "new-7", "older"];
+    expect(await repeatsOf(list)).toEqual([42, 43, 45]);
+    // All of them are known now, by the time of this list.
+    await clock.advance("59m");
+    expect(await repeatsOf(["old", "older", ...fresh])).toHaveLength(42);
+    await clock.advance("1m");
+    expect(await repeatsOf(["old", "recent", "older"])).toEqual([]);
+  });
+
   it("is known after a restart, because its key is stored with it", async () => {
     const path = `${temporaryFolder()}/deliveries.db`;
     const { url } = await startReceiver();
