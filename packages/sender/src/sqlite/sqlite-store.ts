@@ -45,10 +45,6 @@ interface OpenedDatabase {
 }
 
 const MEMORY_PATH = ":memory:";
-/** How long the log grows until it is written into the database (16 MiB): who calls meanwhile waits for both flushes. */
-const CHECKPOINT_PAGES = 4_000;
-/** Keys of repeats and identities are at random places of their indexes: with SQLite's 2 MB, most are read from the file. */
-const CACHE_KIB = 16_384;
 const DEFAULT_KEEP_FOR: Duration = "7d";
 /** Smaller than this, the schema itself does not fit. */
 const LEAST_BYTES = 262_144;
@@ -140,7 +136,6 @@ function openDatabase(path: string): OpenedDatabase {
     if (path !== MEMORY_PATH) makePrivate(fileOf(path));
     // FULL: a commit is on the disk when it returns, so that neither a kill nor a power cut undoes it.
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY");
-    db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA cache_size = -${CACHE_KIB}`);
     // libsql checks them otherwise, and reads all deliveries for each message that is removed.
     db.exec("PRAGMA foreign_keys = OFF");
     return { db, unlock, ...migrate(db) };
