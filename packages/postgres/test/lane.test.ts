@@ -153,7 +153,7 @@ describe("a lane that is left", () => {
     let isLeft = false;
     const left = lane.stop().then(() => (isLeft = true));
     lane.forget(one);
-    await Promise.resolve();
+    await new Promise((resolve) => setImmediate(resolve));
     expect(isLeft).toBe(false);
     lane.reserved = 0;
     lane.checkEmpty();

@@ -168,6 +168,44 @@ describe.skipIf(server === undefined)(
       for (const one of release) one();
     });
 
+    it("a search reads few of many deliveries: each column that it looks at has an index", async () => {
+      const schema = newSchema();
+      const store = await openStore({ url, schema });
+      const handler = instantHandler(systemClock());
+      store.consume("shop/crm", 10, handler);
+      const [first] = deliveriesOf("d", 1);
+      if (first === undefined) return;
+      await store.accept(acceptanceOf([first]));
+      await until("one has ended", () => handler.ended.length === 1);
+      const client = new pg.Client({ connectionString: url });
+      await client.connect();
+      onTestFinished(() => client.end());
+      const names = namesOf(schema);
+      const columns =
+        "source, destination, message, message_day, type, event, accepted_at, day, state, ended_at, log";
+      await client.query(
+        `INSERT INTO ${names.table("ended")} (id, message_id, identity, ${columns})
+         SELECT 'old-' || n, 'm' || n, 'user-' || n, ${columns} FROM ${names.table("ended")}, generate_series(1, 20000) AS n`,
+      );
+      await client.query(`ANALYZE ${names.table("ended")}`);
+      const read = async (): Promise<{ readonly scans: number; readonly rows: number }> => {
+        const { rows } = await client.query<{ scans: number; rows: number }>(
+          `SELECT (SELECT sum(idx_scan) FROM pg_stat_user_indexes WHERE schemaname = $1 AND relname LIKE 'ended%')::int AS scans,
+             (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE schemaname = $1 AND relname LIKE 'ended%')::int
+               + (SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE schemaname = $1 AND relname LIKE 'ended%')::int AS rows`,
+          [schema],
+        );
+        return rows[0] ?? { scans: 0, rows: 0 };
+      };
+      // What was read to store them is reported by now, or soon.
+      await client.query("SELECT pg_stat_force_next_flush()").catch(() => {});
+      const before = await read();
+      for (const q of ["old-77", "m77", "user-77", "nothing"])
+        expect(await store.list({ q })).toHaveLength(q === "nothing" ? 0 : 1);
+      await until("it is reported", async () => (await read()).scans >= before.scans + 12);
+      expect((await read()).rows - before.rows).toBeLessThan(1_000);
+    });
+
     it("plans that were made while there was nothing use the indexes that a million need", async () => {
       const schema = newSchema();
       // It makes the tables.

@@ -20,7 +20,7 @@ const COLUMNS = {
   endpoint: "last_endpoint",
 } as const satisfies Partial<Record<keyof DeliveryFilter, string>>;
 
-/** All sources that have deliveries, when none are named. */
+/** Sources that have deliveries, when nobody says which: the only index of ids leads with the source. */
 export const SOURCES = "SELECT DISTINCT source FROM $.tally WHERE day = -1";
 
 /** Gathers the values that a text of SQL refers to. */
@@ -52,7 +52,7 @@ export function conditionsOf(filter: DeliveryFilter, values: Values): Conditions
   }
   return {
     all: [...all, ...timesOf(filter, values)],
-    any: searchOf(filter.q, ["id", "message_id", "identity"], values),
+    any: searchOf(filter.q, [`source IN (${SOURCES}) AND id`, "message_id", "identity"], values),
   };
 }
 
@@ -98,7 +98,7 @@ function searchOf(q: string | undefined, exact: readonly string[], values: Value
   if (q === undefined) return [];
   const text = values.add(encodeText(q));
   return [
-    ...exact.map((column) => `${column} = ${text}`),
+    ...exact.map((column) => `(${column} = ${text})`),
     ...beginsWith("event", encodeText(q), text, values),
   ];
 }
