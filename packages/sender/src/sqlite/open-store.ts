@@ -198,14 +198,12 @@ export class OpenStore {
   readonly #begin = (): void => {
     this.#storesCalls = false;
     this.#writer.begin();
-    this.#settlements.begin();
     this.#removed = this.#room?.make(this.#retention) ?? [];
   };
 
   /** @throws StoreError when calls were stored that do not fit, whatever is removed */
   readonly #finish = (): void => {
     this.#writer.finish();
-    this.#settlements.write();
     if (this.#room === undefined || !this.#storesCalls) return;
     // How large the file is can be told when it has them.
     this.#removed = [...this.#removed, ...this.#room.make(this.#retention)];

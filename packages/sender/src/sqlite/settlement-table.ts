@@ -1,7 +1,6 @@
 import type Database from "libsql";
 import type { Attempt } from "../delivery/attempt.ts";
 import type { DueDelivery, Settlement } from "../delivery/delivery.ts";
-import { BulkWrite } from "./bulk-write.ts";
 import type { RoomLeft } from "./file-room.ts";
 
 type Statement = Database.Statement;
@@ -18,7 +17,7 @@ const NO_ATTEMPT: readonly null[] = ATTEMPT_COLUMNS.split(",").map(() => null);
 
 /** The statements that record what became of a delivery in a round: prepared once. */
 export class SettlementTable {
-  readonly #endFirst: BulkWrite;
+  readonly #endFirst: Statement;
   readonly #end: Statement;
   readonly #endAttempted: Statement;
   readonly #postpone: Statement;
@@ -32,16 +31,10 @@ export class SettlementTable {
     const postpone = "due_at = ?, rounds = ?, progress = ?";
     const attempted = `attempts = attempts + ?, ${SET_ATTEMPT}`;
     // Most deliveries end so. A value costs to bind as much as to store.
-    this.#endFirst = new BulkWrite(
-      db,
-      "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-      (
-        rows,
-      ) => `UPDATE delivery SET state = 'delivered', ended_at = ended.column2, due_at = NULL, rounds = 1, attempts = 1,
-         round = 1, outcome = 'success', endpoint = ended.column3, started_at = ended.column4,
-         duration_ms = ended.column5, status = ended.column6, response = ended.column7,
-         request_headers = ended.column8, response_headers = ended.column9
-         FROM (${rows}) AS ended WHERE delivery.seq = ended.column1`,
+    this.#endFirst = db.prepare(
+      `UPDATE delivery SET state = 'delivered', ended_at = ?, due_at = NULL, rounds = 1, attempts = 1,
+         round = 1, outcome = 'success', endpoint = ?, started_at = ?, duration_ms = ?, status = ?, response = ?,
+         request_headers = ?, response_headers = ? WHERE seq = ?`,
     );
     this.#end = db.prepare(`UPDATE delivery SET ${end} WHERE seq = ?`);
     this.#endAttempted = db.prepare(`UPDATE delivery SET ${end}, ${attempted} WHERE seq = ?`);
@@ -57,18 +50,8 @@ export class SettlementTable {
     this.#deleteAttempts = db.prepare("DELETE FROM attempt WHERE delivery = ?");
   }
 
-  /** A transaction begins; what an earlier one gathered failed with it. */
-  begin(): void {
-    this.#endFirst.clear();
-  }
-
-  /** Writes what was gathered: the transaction is about to be committed. */
-  write(): void {
-    this.#endFirst.write();
-  }
-
   /**
-   * Records the result of a round; of a delivery that was delivered at once, with `write()`. Without room, the attempts of this delivery are dropped: its result matters more than
+   * Records the result of a round. Without room, the attempts of this delivery are dropped: its result matters more than
    * its log.
    */
   settle(seq: number, due: DueDelivery, settlement: Settlement, room: RoomLeft): void {
@@ -101,9 +84,8 @@ export class SettlementTable {
 
   #endAtFirst(seq: number, endedAt: number, attempt: Attempt): void {
     const { endpoint, startedAt, durationMs, status = null, response } = attempt;
-    const sent = headersText(attempt.requestHeaders);
-    const received = headersText(attempt.responseHeaders);
-    this.#endFirst.add(seq, endedAt, endpoint, startedAt, durationMs, status, response, sent, received);
+    const headers = [headersText(attempt.requestHeaders), headersText(attempt.responseHeaders)];
+    this.#endFirst.run([endedAt, endpoint, startedAt, durationMs, status, response, ...headers, seq]);
   }
 }
 
