@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { chromium, type Page } from "playwright-core";
+import { onTestFinished } from "vitest";
 import { chromiumPath, FLAGS } from "./browser.ts";
 
 /** A page that no test watches. */
@@ -31,6 +32,13 @@ export async function openUnwatched(url: string): Promise<UnwatchedPage> {
   ];
   const child = spawn(chromiumPath ?? "", args, { stdio: ["ignore", "ignore", "pipe"] });
   const ended = once(child, "exit");
+  const close = async (): Promise<void> => {
+    child.kill("SIGKILL");
+    await ended;
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  };
+  // Also where the page does not open.
+  onTestFinished(close);
   const address = await debuggerOf(child.stderr);
   const connect = async (): Promise<Page> => {
     const [context] = (await chromium.connectOverCDP(address)).contexts();
@@ -41,14 +49,7 @@ export async function openUnwatched(url: string): Promise<UnwatchedPage> {
   await page.getByRole("row").nth(3).waitFor();
   // Leaves the browser and its page as they are.
   await page.context().browser()?.close();
-  return {
-    watch: connect,
-    async close() {
-      child.kill("SIGKILL");
-      await ended;
-      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
-    },
-  };
+  return { watch: connect, close };
 }
 
 /** The address at which the browser is driven, which it prints when it has started. */
