@@ -106,11 +106,11 @@ const received = sampleMessages.track;
 /** What each example shows besides. */
 const besides: Readonly<Record<string, { title: string; check: (example: Example) => Promise<void> }>> = {
   express: {
-    title: "refuses a message that was tampered with",
+    title: "rejects a message that was tampered with",
     async check({ origin, lines }) {
       const tampered = mutations.tampered(signedRequest(received, SECRET));
       expect((await post(`${origin}/webhooks`, tampered)).status).toBe(401);
-      await vi.waitFor(() => expect(lines.at(-1)).toMatch(/^refused {3}ERR_SIGNATURE_MISMATCH: /));
+      await vi.waitFor(() => expect(lines.at(-1)).toMatch(/^rejected {2}ERR_SIGNATURE_MISMATCH: /));
       expect(lines.slice(0, -1)).toEqual(printed["express"]);
     },
   },

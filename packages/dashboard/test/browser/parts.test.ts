@@ -182,11 +182,14 @@ const PARTS: readonly Part[] = [
       await alarm.waitFor({ state: "detached" });
       await hand.choose(page.getByLabel("How often"), "until cancelled");
       await press(button(page, "503"));
+      const lasting = page.getByRole("region", { name: "Active faults" }).getByText("until cancelled");
+      await lasting.waitFor();
       await track("Ordered");
       await page.getByText(/The next retry is in/).waitFor();
       await press(button(page, "To the next retry"));
       await vi.waitFor(async () => expect(await page.getByText(/^503/).count()).toBeGreaterThan(0));
       await press(button(page, /^Cancel/), page.getByRole("region", { name: "Active faults" }));
+      await lasting.waitFor({ state: "detached" });
       await press(button(page, "+ 4 h"));
       await page.getByText("Nothing waits for a retry.").waitFor();
       expect(receiver.accepted.some((body) => body.includes('"Ordered"'))).toBe(true);
