@@ -1,5 +1,5 @@
 // An ingestion service that every client library takes for its own: it reads a batch to its end, counts its events and
-// answers 200. GET /count answers how many there were. Sends its URL.
+// answers 200. GET /count answers how many there were; GET /close also closes the connections that wait. Sends its URL.
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -18,6 +18,10 @@ async function countEvents(request: IncomingMessage): Promise<void> {
 
 const server = createServer((request, response) => {
   if (request.method === "GET") {
+    if (request.url === "/close") {
+      response.setHeader("connection", "close");
+      server.closeIdleConnections();
+    }
     response.end(String(events));
     return;
   }
