@@ -1,11 +1,11 @@
 import { postgresStore } from "@countersign/postgres";
 import { systemClock } from "@countersign/protocol";
-import type { Settlement } from "@countersign/sender/store";
 import pg from "pg";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
+import { delivering } from "./support/delivering.ts";
 import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
-import { happened, until } from "./support/until.ts";
+import { until } from "./support/until.ts";
 
 const server = await startPostgres();
 const url = server?.url ?? "postgres://127.0.0.1";
@@ -25,15 +25,7 @@ describe.skipIf(server === undefined)(
       const store = postgresStore({ pool, schema });
       await store.open(quietContext(systemClock()));
       onTestFinished(() => store.close());
-      const ended = new Set<string>();
-      const handler = {
-        deliver: async (): Promise<Settlement> => ({ state: "delivered", endedAt: Date.now(), attempts: [] }),
-        settled: ({ delivery }: { delivery: { id: string } }) => {
-          ended.add(delivery.id);
-          happened();
-        },
-        lost: () => {},
-      };
+      const { handler, ended } = delivering();
       return { pool, store, handler, ended };
     }
 

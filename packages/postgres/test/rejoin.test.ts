@@ -1,13 +1,13 @@
 import { postgresStore } from "@countersign/postgres";
 import { systemClock } from "@countersign/protocol";
-import type { Settlement } from "@countersign/sender/store";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
 import { namesOf } from "../dist/schema/names.js";
 import { removeSql } from "../dist/workers/worker-statements.js";
+import { delivering } from "./support/delivering.ts";
 import { startProxy } from "./support/proxy.ts";
 import { ask, connectTo, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
-import { happened, until } from "./support/until.ts";
+import { until } from "./support/until.ts";
 
 const server = await startPostgres();
 const url = server?.url ?? "postgres://127.0.0.1";
@@ -24,15 +24,7 @@ describe.skipIf(server === undefined)(
       const store = postgresStore({ url: proxy.url(url), schema });
       await store.open(quietContext(systemClock()));
       onTestFinished(() => store.close());
-      const ended = new Set<string>();
-      const handler = {
-        deliver: async (): Promise<Settlement> => ({ state: "delivered", endedAt: Date.now(), attempts: [] }),
-        settled: ({ delivery }: { delivery: { id: string } }) => {
-          ended.add(delivery.id);
-          happened();
-        },
-        lost: () => {},
-      };
+      const { handler, ended } = delivering();
       const accept = (id: string, source: string) =>
         store.accept(acceptanceOf([{ id, destination: `${source}/crm`, acceptedAt: Date.now() }]));
       for (const source of ["shop", "news"]) store.consume(`${source}/crm`, 10, handler);

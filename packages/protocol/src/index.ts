@@ -28,16 +28,7 @@ export {
   measureCall,
   utf8Bytes,
 } from "./limits.ts";
-export {
-  checkFunction,
-  checkOptionNames,
-  checkPort,
-  nameHint,
-  nearestName,
-  unknownNames,
-  type OptionHints,
-  type OptionNames,
-} from "./options.ts";
+export * from "./options.ts";
 export {
   assertSerializable,
   CALL_FIELDS,
@@ -50,35 +41,6 @@ export {
   type MissingField,
   type SerializedCall,
 } from "./record-call.ts";
-export {
-  DATA_SYNONYMS,
-  DEADLINE_MS_SYNONYMS,
-  DELIVER_SYNONYMS,
-  ENDPOINT_SYNONYMS,
-  EVENT_SYNONYMS,
-  EVENTS_SYNONYMS,
-  HEADERS_SYNONYMS,
-  HOST_SYNONYMS,
-  KEEP_FOR_SYNONYMS,
-  LEASE_SYNONYMS,
-  MAX_BYTES_SYNONYMS,
-  ON_REJECTED_SYNONYMS,
-  PROPERTIES_SYNONYMS,
-  RETRY_SYNONYMS,
-  SECRET_SYNONYMS,
-  SOURCES_SYNONYMS,
-  STORE_SYNONYMS,
-  TIMEOUT_SYNONYMS,
-  TO_SYNONYMS,
-  TOKEN_SYNONYMS,
-  TRANSPORT_SYNONYMS,
-  TTL_SYNONYMS,
-  URL_SYNONYMS,
-  USER_ID_SYNONYMS,
-  WRITE_KEY_SYNONYMS,
-  synonymOf,
-  type OptionSynonyms,
-} from "./option-synonyms.ts";
 export { repeatContent } from "./repeat-content.ts";
 export { parseRetryAfter } from "./retry-after.ts";
 export { systemClock, type SystemClockOptions } from "./system-clock.ts";
