@@ -1,5 +1,5 @@
 import { createServer, type Socket } from "node:net";
-import { certify, createProbe } from "@countersign/certify";
+import { audits, certify, createProbe } from "@countersign/certify";
 import { describe, expect, it } from "vitest";
 import { listen, SECRET } from "./support/listen.ts";
 
@@ -60,6 +60,26 @@ it("keeps 64 KiB of an answer without end, and goes on to the next", async () =>
   expect(answer).toMatchObject({ status: 200, body: "x".repeat(64 * 1024) });
   // What the network's buffers hold, and no more: read for a second, it would be hundreds of megabytes.
   expect(sent).toBeLessThan(32 * 1024 * 1024);
+});
+
+it("asks again for an answer that a reset may have overtaken", async () => {
+  let connections = 0;
+  const receiver = await listen(
+    createServer((socket) => {
+      connections += 1;
+      const isLast = connections === 3;
+      socket.on("error", () => undefined);
+      socket.once("data", () => {
+        if (isLast) socket.end("HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n");
+        else socket.resetAndDestroy();
+      });
+    }),
+  );
+  const probe = createProbe({ url: receiver.url, secret: SECRET });
+  const failure = await audits.find(({ id }) => id === "answers-413-to-oversize")?.run(probe);
+  await receiver.close();
+  expect(failure).toBeUndefined();
+  expect(connections).toBe(3);
 });
 
 function flood(socket: Socket, start: string, piece: string): void {

@@ -1,6 +1,7 @@
 import http from "node:http";
 import https from "node:https";
 import net from "node:net";
+import { setImmediate as turn } from "node:timers/promises";
 import tls from "node:tls";
 
 /** As much of an answer as is kept: enough for any error page, while no endless body can fill the memory. */
@@ -207,6 +208,8 @@ async function pump(
   // With an Expect header, Node has sent the head by now.
   if (awaitContinue) await Promise.race([stopped, continued(request)]);
   for await (const piece of body instanceof Uint8Array ? [body] : body) {
+    // An answer that has arrived is read first: to write to a connection that the receiver has closed would lose it.
+    await turn();
     if (over.aborted) return;
     if (piece.length > 0 && (await Promise.race([stopped, written(request, piece)])) !== true) return;
     sending.bytesTaken += piece.length;
@@ -221,10 +224,7 @@ async function pump(
 /** Whether the piece has left this process. */
 function written(request: http.ClientRequest, piece: Uint8Array): Promise<boolean> {
   return new Promise((resolve) => {
-    request.write(piece, (error) => {
-      // One turn of the event loop, in which an answer that has arrived is seen before the next piece goes out.
-      setImmediate(resolve, error == null);
-    });
+    request.write(piece, (error) => resolve(error == null));
   });
 }
 
