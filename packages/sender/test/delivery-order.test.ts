@@ -9,6 +9,8 @@ const DESTINATION = "shop/webhooks";
 interface Serving {
   /** Stores a delivery for each id, due at `dueAt`. */
   readonly accept: (ids: readonly string[], dueAt?: number) => Promise<void>;
+  /** The ids of what was handed over with the very body that was accepted, so not read back from the table. */
+  readonly fromMemory: () => readonly string[];
   /** What was handed over, in order. */
   readonly handedOver: DueDelivery[];
   /** Ids of what was handed over, in order. */
@@ -19,6 +21,7 @@ interface Serving {
 
 function serve(store: DeliveryStore, clock: VirtualClock, concurrency: number): Serving {
   const handedOver: DueDelivery[] = [];
+  const accepted = new Set<Uint8Array>();
   const rounds = new Map<string, (settlement: Settlement) => void>();
   store.consume(DESTINATION, concurrency, {
     deliver: (due) => {
@@ -30,8 +33,11 @@ function serve(store: DeliveryStore, clock: VirtualClock, concurrency: number): 
   });
   return {
     async accept(ids, acceptedAt = clock.now()) {
-      await store.accept(acceptanceOf(ids.map((id) => ({ id, destination: DESTINATION, acceptedAt }))));
+      const acceptance = acceptanceOf(ids.map((id) => ({ id, destination: DESTINATION, acceptedAt })));
+      for (const { body } of acceptance.messages) accepted.add(body);
+      await store.accept(acceptance);
     },
+    fromMemory: () => handedOver.filter(({ body }) => accepted.has(body)).map(({ delivery }) => delivery.id),
     handedOver,
     ids: () => handedOver.map(({ delivery }) => delivery.id),
     settle: (id, settlement) => rounds.get(id)?.(settlement),
@@ -44,7 +50,9 @@ async function openStore(clock: VirtualClock): Promise<DeliveryStore> {
   return store;
 }
 
-async function startServing(concurrency: number): Promise<Serving & { readonly clock: VirtualClock }> {
+async function startServing(
+  concurrency: number,
+): Promise<Serving & { readonly clock: VirtualClock; readonly store: DeliveryStore }> {
   const clock = virtualClock();
   const store = await openStore(clock);
   const serving = serve(store, clock, concurrency);
@@ -54,7 +62,7 @@ async function startServing(concurrency: number): Promise<Serving & { readonly c
     for (const id of serving.ids()) serving.settle(id, delivered);
     await closing;
   });
-  return { ...serving, clock };
+  return { ...serving, clock, store };
 }
 
 const endedAt = (clock: VirtualClock): Settlement => ({
@@ -88,6 +96,34 @@ it("a delivery that is due again at once is sent before a call made later", asyn
   await expect.poll(ids).toEqual(["first", "first"]);
   settle("first", endedAt(clock));
   await expect.poll(ids).toEqual(["first", "first", "second"]);
+});
+
+it("calls are not read back while a delivery waits for its retry", async () => {
+  const { accept, settle, ids, fromMemory, clock } = await startServing(1);
+  await accept(["fails", "waits"]);
+  const dueAt = clock.now() + 60_000;
+  settle("fails", { state: "pending", dueAt, rounds: 1, progress: {}, attempts: [] });
+  await expect.poll(ids).toEqual(["fails", "waits"]);
+  await accept(["third"]);
+  settle("waits", endedAt(clock));
+  await expect.poll(ids).toEqual(["fails", "waits", "third"]);
+  expect(fromMemory()).toEqual(["fails", "waits", "third"]);
+});
+
+it("calls are not read back after a delivery that fell due while every place was taken", async () => {
+  const { store, accept, settle, ids, fromMemory, clock } = await startServing(1);
+  await accept(["sent"]);
+  settle("sent", endedAt(clock));
+  await accept(["busy"]);
+  await expect.poll(ids).toEqual(["sent", "busy"]);
+  await store.repeat("sent", { id: "again", acceptedAt: clock.now() });
+  await accept(["third", "fourth"]);
+  const waiting = ["busy", "again", "third", "fourth"];
+  for (const [index, id] of waiting.entries()) {
+    await expect.poll(ids).toEqual(["sent", ...waiting.slice(0, index + 1)]);
+    settle(id, endedAt(clock));
+  }
+  expect(fromMemory()).toEqual(["sent", "busy", "third", "fourth"]);
 });
 
 it("a delivery that is not due yet waits, though there is room", async () => {

@@ -433,6 +433,27 @@ describe("what is kept", () => {
     expect(rowsOf(path, "SELECT count(*) AS n FROM message")).toEqual([{ n: 1 }]);
   });
 
+  it("finished deliveries are removed a few at a time, so that calls do not wait for it", async () => {
+    const receiver = await startReceiver();
+    const clock = virtualClock();
+    const store = sqliteStore({ path: join(temporaryFolder(), "deliveries.db"), keepFor: "1h" });
+    const sender = await openSender({ url: receiver.url, clock, store });
+    for (let index = 0; index < 1_000; index += 1) void sender.track({ userId: "u1", event: "ends" });
+    await sender.idle();
+    await clock.advance("2h");
+    const left: number[] = [];
+    // Of the later ones, the last two are not outdated.
+    while ((left.at(-1) ?? 1_000) > 2) {
+      await sender.track({ userId: "u1", event: "later" });
+      await sender.idle();
+      const [destination] = (await sender.stats()).destinations;
+      left.push(destination?.delivered ?? 0);
+      await clock.advance("1h");
+    }
+    const steps = left.map((count, index) => (left[index - 1] ?? 1_000) - count);
+    expect(Math.max(...steps)).toBeLessThanOrEqual(250);
+  });
+
   it("the file stays as it is when old messages make room for new ones", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const receiver = await startReceiver();

@@ -10,6 +10,9 @@ const NEVER_LOST = new AbortController().signal;
 /** How long a lane waits before it tries a store again that failed. */
 const RECOVERY_MS = 1_000;
 
+/** How many deliveries at least may wait in memory that were read from the table. */
+const LEAST_AHEAD = 10;
+
 /** The parts of its store that a lane uses. */
 export interface LaneOptions {
   readonly destination: string;
@@ -79,6 +82,11 @@ export class Lane implements Consumer {
 
   /** The table has something due at a time, or due later, that this lane does not know of. */
   stir(dueAt: number): void {
+    // Nothing has to be looked up before then.
+    if (this.#isDrained && dueAt > this.#options.clock.now()) {
+      if ((this.#wake?.at ?? Number.POSITIVE_INFINITY) > dueAt) this.#wakeAt(dueAt);
+      return;
+    }
     this.#isDrained = false;
     if (this.#lastAt() >= dueAt) this.#forgetAhead();
   }
@@ -99,8 +107,7 @@ export class Lane implements Consumer {
       memory.give(row);
       void this.#run(row);
     }
-    // A full lane pumps again when a delivery settles.
-    if (!this.#isDrained && !this.#stopped && this.#room() > 0) this.#read();
+    if (!this.#isDrained && !this.#stopped && this.#canRead()) this.#read();
   }
 
   async stop(): Promise<void> {
@@ -111,17 +118,27 @@ export class Lane implements Consumer {
     if (this.#claimed.size > 0) await new Promise<void>((resolve) => this.#whenEmpty.push(resolve));
   }
 
+  /**
+   * Whether there is room for more, or few wait. A full lane reads ahead, too: what is accepted while something that is due is
+   * only in the table has to be read from the table as well.
+   */
+  #canRead(): boolean {
+    return this.#room() > 0 || (this.#ahead.length < this.#mostAhead && !this.#options.memory.isFull);
+  }
+
   /** Reads what fits, and as much again, so that the table is not asked for each. */
   #read(): void {
-    const { destination, concurrency, table, clock, memory } = this.#options;
+    const { destination, table, clock, memory } = this.#options;
     try {
       const now = clock.now();
       const room = this.#room();
-      const rows = table.due(destination, now, room + concurrency, this.#claimed);
+      const known = [...this.#claimed, ...this.#ahead.map(({ seq }) => seq)];
+      const limit = room + this.#mostAhead;
+      const rows = table.due(destination, now, limit, known);
       const waiting = rows.slice(room);
       const remembered = waiting.findIndex((row) => !memory.take(row));
-      this.#ahead = remembered === -1 ? waiting : waiting.slice(0, remembered);
-      this.#isDrained = remembered === -1 && rows.length < room + concurrency;
+      this.#ahead.push(...(remembered === -1 ? waiting : waiting.slice(0, remembered)));
+      this.#isDrained = remembered === -1 && rows.length < limit;
       if (this.#isDrained) this.#wakeAt(table.nextDueAt(destination, now));
       for (const row of rows.slice(0, room)) void this.#run(row);
     } catch (error) {
@@ -188,6 +205,10 @@ export class Lane implements Consumer {
     };
     const task = clock.schedule(clock.now() + RECOVERY_MS, resume);
     this.#pauses.add(resume);
+  }
+
+  get #mostAhead(): number {
+    return Math.max(this.#options.concurrency, LEAST_AHEAD);
   }
 
   #room(): number {

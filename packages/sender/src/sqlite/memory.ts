@@ -11,9 +11,14 @@ export class Memory {
     this.#left = bytes;
   }
 
+  /** Whether it has room for nothing more. */
+  get isFull(): boolean {
+    return this.#left <= 0;
+  }
+
   /** Whether there is room for a delivery; it is taken then. */
   take({ due }: DueRow): boolean {
-    if (this.#left <= 0) return false;
+    if (this.isFull) return false;
     this.#left -= due.body.length + OVERHEAD_BYTES;
     return true;
   }

@@ -54,6 +54,8 @@ export class OpenStore {
   /** What the present transaction has removed to make room, and whether it stores calls. */
   #removed: readonly DeliveryCount[] = [];
   #storesCalls = false;
+  /** How many deliveries were stored since outdated ones were removed. */
+  #stored = 0;
   readonly #writes: WriteQueue;
   readonly #lanes: Lanes;
 
@@ -91,6 +93,7 @@ export class OpenStore {
           written = this.#writer.write(acceptance);
         },
         committed: () => {
+          this.#stored += written.stored.length;
           for (const row of written.stored) {
             this.#counter.added(row.due.delivery);
             this.#lanes.offer(row);
@@ -251,8 +254,12 @@ export class OpenStore {
 
   readonly #flushed = (): void => {
     this.#lanes.pump();
+    const now = this.#options.context.clock.now();
+    if (!this.#retention.isDue(now)) return;
+    const stored = this.#stored;
+    this.#stored = 0;
     try {
-      this.#counter.forget(this.#retention.sweep(this.#options.context.clock.now()));
+      this.#counter.forget(this.#writes.unflushed(() => this.#retention.sweep(now, stored)));
     } catch (error) {
       this.#options.context.failed(error instanceof Error ? error : new Error(String(error)));
     }

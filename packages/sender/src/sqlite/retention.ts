@@ -1,18 +1,21 @@
 import type Database from "libsql";
 import type { DeliveryCount } from "./delivery-counter.ts";
 
-/** Deliveries removed at a time, so that removing never holds up sending for long. */
-const SWEEP_SIZE = 500;
+/** Deliveries removed at a time, so that removing never holds up sending for long; more only if more are stored. */
+const SWEEP_SIZE = 200;
 
 /** The same of what is small. */
-const SMALL_SWEEP_SIZE = 2_000;
+const SMALL_SWEEP_SIZE = 1_000;
 
 /** The same, when it is done to make room. */
 const FEW_AT_A_TIME = 20;
 const FEW_SMALL_AT_A_TIME = 200;
 
-/** How often to look for something to remove. */
-const SWEEP_INTERVAL_MS = 60_000;
+/** How often to look for something to remove: often, so that it is little at a time. */
+const SWEEP_INTERVAL_MS = 25;
+
+/** How long to wait after a failure. */
+const RECOVERY_MS = 60_000;
 
 type Statement = Database.Statement;
 
@@ -77,22 +80,29 @@ export class Retention {
     this.#keepKeysForMs = Math.max(this.#keepKeysForMs, ms);
   }
 
-  /** Removes some of what is outdated, if it is time to; returns what deliveries it removed. */
-  sweep(now: number): readonly DeliveryCount[] {
-    if (now < this.#nextSweepAt) return [];
+  /** Whether it is time to look for something outdated. */
+  isDue(now: number): boolean {
+    return now >= this.#nextSweepAt;
+  }
+
+  /**
+   * Removes some of what is outdated; returns what deliveries it removed.
+   *
+   * @param stored how many deliveries were stored since the last time; it can remove more than that, so that the file does not
+   *   grow
+   */
+  sweep(now: number, stored: number): readonly DeliveryCount[] {
     this.#db.exec("BEGIN IMMEDIATE");
     try {
-      const removed = this.#remove(now - this.#keepForMs, SWEEP_SIZE);
-      const keys = this.#sweepKeys(now);
-      const skipped = this.#forgetSkipped.run([now - this.#keepForMs, SMALL_SWEEP_SIZE]).changes;
+      const removed = this.#remove(now - this.#keepForMs, Math.max(SWEEP_SIZE, 2 * stored));
+      this.#sweepKeys(now);
+      this.#forgetSkipped.run([now - this.#keepForMs, SMALL_SWEEP_SIZE]);
       this.#db.exec("COMMIT");
-      // A full sweep leaves more to remove, with the next commit.
-      const isFull = totalOf(removed) >= SWEEP_SIZE || Math.max(keys, skipped) >= SMALL_SWEEP_SIZE;
-      if (!isFull) this.#nextSweepAt = now + Math.min(SWEEP_INTERVAL_MS, this.#keepForMs);
+      this.#nextSweepAt = now + SWEEP_INTERVAL_MS;
       return removed;
     } catch (error) {
       if (this.#db.inTransaction) this.#db.exec("ROLLBACK");
-      this.#nextSweepAt = now + SWEEP_INTERVAL_MS;
+      this.#nextSweepAt = now + RECOVERY_MS;
       throw error;
     }
   }
@@ -119,9 +129,9 @@ export class Retention {
     return this.#removeChosen();
   }
 
-  #sweepKeys(now: number): number {
-    if (this.#keepKeysForMs === 0) return 0;
-    return this.#forgetKeys.run([now - this.#keepKeysForMs, SMALL_SWEEP_SIZE]).changes;
+  #sweepKeys(now: number): void {
+    if (this.#keepKeysForMs === 0) return;
+    this.#forgetKeys.run([now - this.#keepKeysForMs, SMALL_SWEEP_SIZE]);
   }
 
   #remove(endedBefore: number, limit: number): readonly DeliveryCount[] {

@@ -99,6 +99,12 @@ export class WriteQueue {
     this.#hooks.flushed();
   };
 
+  /** Runs a transaction of its own that is not flushed to disk: a power cut may undo it. */
+  unflushed<T>(transaction: () => T): T {
+    this.#setFlushing(false);
+    return transaction();
+  }
+
   #commit(group: readonly Write[], isFlushed: boolean): void {
     try {
       this.#setFlushing(isFlushed);
