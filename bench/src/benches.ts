@@ -14,6 +14,7 @@ import { postgresMillion } from "./benches/postgres-million.ts";
 import { postgresSteady } from "./benches/postgres-steady.ts";
 import { sender } from "./benches/sender.ts";
 import { size } from "./benches/size.ts";
+import { slowDisk } from "./benches/slow-disk.ts";
 import { soak } from "./benches/soak.ts";
 import { transport } from "./benches/transport.ts";
 import { verify } from "./benches/verify.ts";
@@ -28,6 +29,7 @@ export const benches: readonly Bench[] = [
   postgres,
   postgresSteady,
   latency,
+  slowDisk,
   backlog,
   capacity,
   ingestion,

@@ -49,7 +49,7 @@ const FIGURES: readonly Figure[] = [
 ];
 
 function startRecorder(library: string, url: string): Promise<Child> {
-  return startChild("recorder", [library, url], ["--expose-gc"]);
+  return startChild("recorder", [library, url], { nodeOptions: ["--expose-gc"] });
 }
 
 /** The libraries as contenders. Memory is measured in a new process each time: an old one has garbage of its own. */

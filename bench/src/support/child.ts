@@ -11,6 +11,14 @@ export interface Child {
   stop(): Promise<void>;
 }
 
+/** How a script is run. */
+interface HowToRun {
+  /** Options of Node. */
+  readonly nodeOptions?: readonly string[];
+  /** A command and its arguments, after which the one that runs the script stands. */
+  readonly through?: readonly string[];
+}
+
 /**
  * Starts a script of `src/children`, and waits for its first message.
  *
@@ -20,10 +28,11 @@ export interface Child {
 export async function startChild(
   name: string,
   args: readonly string[] = [],
-  nodeOptions: readonly string[] = [],
+  { nodeOptions = [], through = [] }: HowToRun = {},
 ): Promise<Child> {
   const script = fileURLToPath(new URL(`../children/${name}.js`, import.meta.url));
-  const child = fork(script, args, { execArgv: [...nodeOptions], serialization: "advanced" });
+  const [execPath = process.execPath, ...execArgv] = [...through, process.execPath, ...nodeOptions];
+  const child = fork(script, args, { execPath, execArgv, serialization: "advanced" });
   const ready = await nextMessage(child, name);
   return {
     ready,

@@ -1,0 +1,10 @@
+// A sender with a file store, in a process of its own: forwarder.js URL FILE MESSAGES. Answers each message with how many
+// messages a second it accepted, stored and delivered.
+import { forwarding, openSender } from "../support/forwarders.ts";
+
+const [url = "", path = "", messages = ""] = process.argv.slice(2);
+const sender = await openSender({ urls: [url], path });
+const { measure } = forwarding("sender", sender, Number(messages));
+
+process.on("message", async () => process.send?.(await measure()));
+process.send?.("ready");
