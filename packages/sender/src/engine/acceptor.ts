@@ -37,13 +37,28 @@ export class Acceptor {
   }
 
   /**
-   * Stores all of it but the repeats, or nothing.
+   * Stores all of it but the repeats, or nothing. Meanwhile the clock does not advance, nor does `idle` resolve.
    *
    * @returns the result of each call, in their order
    * @throws StoreError `ERR_STORE_UNKNOWN` when it may have been stored, and the store does not say
    */
   async accept(acceptance: Acceptance): Promise<readonly AcceptedCall[]> {
-    const { repeats } = await this.#store(acceptance);
+    const { store, clock, waiters } = this.#parts;
+    const release = clock.hold();
+    waiters.working();
+    let stored: Accepted;
+    try {
+      stored = await store.accept(acceptance);
+    } catch (error) {
+      stored = await surely(() => this.#storeAgain(acceptance), error);
+    } finally {
+      release();
+      waiters.worked();
+    }
+    return this.#accepted(acceptance, stored.repeats);
+  }
+
+  #accepted(acceptance: Acceptance, repeats: readonly number[]): readonly AcceptedCall[] {
     const accepted = acceptance.calls.map((call) => ({ call, deliveries: [] as string[], isRepeat: false }));
     for (const position of repeats) {
       const repeat = accepted[position];
@@ -80,21 +95,6 @@ export class Acceptor {
     waiters.working();
     try {
       return await storing;
-    } finally {
-      release();
-      waiters.worked();
-    }
-  }
-
-  /** The same as {@link working}, with a promise less for each call. */
-  async #store(acceptance: Acceptance): Promise<Accepted> {
-    const { store, clock, waiters } = this.#parts;
-    const release = clock.hold();
-    waiters.working();
-    try {
-      return await store.accept(acceptance);
-    } catch (error) {
-      return await surely(() => this.#storeAgain(acceptance), error);
     } finally {
       release();
       waiters.worked();

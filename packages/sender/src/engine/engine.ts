@@ -103,9 +103,8 @@ export class Engine implements DeliveryHandler {
     if (heldBackMs > 0) return { ...interruptRound(due, [], policy), dueAt: now + heldBackMs };
     const attempts = called.map((endpoint) => this.#attempt(due, destination, endpoint));
     const results = attempts.length === 1 ? [await attempts[0]] : await Promise.all(attempts);
-    const tried = results.flatMap((result) => result ?? []);
-    const wasGivenUp = results.includes(undefined);
-    if (wasGivenUp && !tried.some(({ attempt }) => attempt.outcome === "success")) {
+    const tried = results.length === 1 ? (results[0] ?? []) : results.flatMap((result) => result ?? []);
+    if (results.includes(undefined) && !tried.some(({ attempt }) => attempt.outcome === "success")) {
       return interruptRound(due, tried, policy);
     }
     // An endpoint that was added meanwhile may accept what the others have rejected.
@@ -213,10 +212,13 @@ function requestOf(
   { secret }: Destination,
   { url, headers, ca }: EndpointSettings,
 ): AttemptRequest {
-  const own = { "User-Agent": USER_AGENT, "Content-Type": "application/json" };
-  if (secret === undefined) return { url, headers: { ...own, ...headers }, body, ca, delivery };
-  const signed = { ...own, "X-Signature": sign(body, secret) };
-  const all = headers === undefined ? signed : { ...signed, ...headers };
+  if (secret === undefined) {
+    const own = { "User-Agent": USER_AGENT, "Content-Type": "application/json" };
+    return { url, headers: { ...own, ...headers }, body, ca, delivery };
+  }
+  const signature = sign(body, secret);
+  const own = { "User-Agent": USER_AGENT, "Content-Type": "application/json", "X-Signature": signature };
+  const all = headers === undefined ? own : { ...own, ...headers };
   return { url, headers: all, body, ca, delivery, sign: (bytes) => sign(bytes, secret) };
 }
 
@@ -243,7 +245,21 @@ function notBeforeOf({ retryAfter, date }: AttemptResult, now: number): number |
 function attemptOf(result: AttemptResult, round: number, endpoint: string, startedAt: number): Attempt {
   const { durationMs, outcome, status, code, message, responseBody, fault } = result;
   const { requestHeaders, responseHeaders, cut } = result;
-  const response = responseBody.length === 0 ? "" : Buffer.from(responseBody).toString();
-  const answer = { durationMs, outcome, status, code, message, response, fault };
-  return { round, endpoint, startedAt, ...answer, requestHeaders, responseHeaders, cut };
+  const { buffer, byteOffset, length } = responseBody;
+  const response = length === 0 ? "" : Buffer.from(buffer, byteOffset, length).toString();
+  return {
+    round,
+    endpoint,
+    startedAt,
+    durationMs,
+    outcome,
+    status,
+    code,
+    message,
+    response,
+    fault,
+    requestHeaders,
+    responseHeaders,
+    cut,
+  };
 }

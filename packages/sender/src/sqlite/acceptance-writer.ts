@@ -1,5 +1,5 @@
 import type { DeliveryProgress, DueDelivery } from "../delivery/delivery.ts";
-import type { Acceptance, Accepted, NewDelivery, NewMessage } from "../store/delivery-store.ts";
+import type { Acceptance, Accepted, NewCall, NewDelivery, NewMessage } from "../store/delivery-store.ts";
 import type { CallTable } from "./call-table.ts";
 import type { DeliveryTable, DueRow } from "./delivery-table.ts";
 import type { ProfileTable } from "./profile-table.ts";
@@ -11,6 +11,9 @@ export interface WrittenAcceptance extends Accepted {
 }
 
 export const NOTHING_WRITTEN: WrittenAcceptance = { repeats: [], stored: [] };
+
+const NO_POSITIONS: readonly number[] = [];
+const NONE: ReadonlySet<number> = new Set();
 
 /** Writes what calls add to the store, inside of a transaction. */
 export class AcceptanceWriter {
@@ -39,9 +42,10 @@ export class AcceptanceWriter {
   }
 
   write(acceptance: Acceptance): WrittenAcceptance {
-    const { messages, deliveries, traits } = acceptance;
-    const repeats = this.#writeCalls(acceptance);
-    const left = new Set(repeats);
+    const { calls, messages, deliveries, traits, uniqueForMs } = acceptance;
+    const repeats = uniqueForMs === undefined ? NO_POSITIONS : this.#calls.repeats(calls, uniqueForMs);
+    const left = repeats.length === 0 ? NONE : new Set(repeats);
+    this.#writeCalls(calls, left);
     // How many deliveries each message has.
     const sharing = messages.map(() => 0);
     for (const { message } of deliveries) sharing[message] = (sharing[message] ?? 0) + 1;
@@ -62,16 +66,13 @@ export class AcceptanceWriter {
     return { repeats, stored };
   }
 
-  /** Returns the positions of those that are repeats. */
-  #writeCalls({ calls, uniqueForMs }: Acceptance): readonly number[] {
-    const repeats = uniqueForMs === undefined ? [] : this.#calls.repeats(calls, uniqueForMs);
-    const left = new Set(repeats);
+  /** @param left Positions of the calls that are left out. */
+  #writeCalls(calls: readonly NewCall[], left: ReadonlySet<number>): void {
     for (const [position, call] of calls.entries()) {
       if (left.has(position)) continue;
       if (call.counted) this.#usage.set(call.source, (this.#usage.get(call.source) ?? 0) + 1);
       if (call.skipped !== undefined) this.#calls.addSkipped(call, call.skipped);
     }
-    return repeats;
   }
 }
 

@@ -3,6 +3,8 @@ import type { Consumer, DeliveryHandler } from "../store/delivery-store.ts";
 import type { Settlement } from "../delivery/delivery.ts";
 import type { DeliveryTable, DueRow } from "./delivery-table.ts";
 import type { Memory } from "./memory.ts";
+import { type Settlements, SettlementWrite } from "./settlement-table.ts";
+import type { WriteQueue } from "./write-queue.ts";
 
 /** One process owns the file: no claim is ever lost. */
 const NEVER_LOST = new AbortController().signal;
@@ -24,16 +26,11 @@ export interface LaneOptions {
   readonly memory: Memory;
   /** Has `free` called in the next turn of the event loop, when the connection of a delivery that has ended is free. */
   readonly freeSoon: () => void;
-  /** Stores a settlement: calls `committed`, then `stir` if it is due again, then `pump`; or `failed`. */
-  readonly settle: (row: DueRow, settlement: Settlement, outcome: SettleOutcome) => void;
-  readonly failed: (error: Error) => void;
-}
-
-/** What is called when a settlement is stored, or could not be. */
-interface SettleOutcome {
-  /** The lane has stopped. */
-  readonly isLast: boolean;
-  readonly committed: () => void;
+  readonly writes: Pick<WriteQueue, "addSettlement">;
+  readonly settlements: Settlements;
+  /** Lanes whose `finish` is called when everything of the turn is committed, and what is due next is claimed. */
+  readonly finishing: Set<Lane>;
+  readonly ended: (id: string) => void;
   readonly failed: (error: Error) => void;
 }
 
@@ -56,6 +53,8 @@ export class Lane implements Consumer {
   /** Whether everything that is due is claimed or in memory: nothing has to be looked up. */
   #isDrained = false;
   readonly #pauses = new Set<() => void>();
+  /** Of settlements that were committed in this turn, or failed. */
+  #releases: (() => void)[] = [];
   #whenEmpty: (() => void)[] = [];
 
   constructor(options: LaneOptions) {
@@ -161,37 +160,44 @@ export class Lane implements Consumer {
     this.#settle(row, settlement, !hasEnded, release);
   }
 
+  #settle(row: DueRow, settlement: Settlement, hasPlace: boolean, release: () => void): void {
+    const { writes, settlements } = this.#options;
+    const write = new SettlementWrite(settlements, this, row, settlement, hasPlace, release);
+    writes.addSettlement(write, this.#stopped);
+  }
+
+  /** A settlement was stored. */
+  settled(write: SettlementWrite): void {
+    const { handler, ended } = this.#options;
+    const { row, settlement } = write;
+    this.#done(write);
+    handler.settled(row.due, settlement);
+    if (settlement.state !== "pending") ended(row.due.delivery.id);
+  }
+
   /**
    * A settlement that cannot be stored is stored later: to deliver again instead would repeat the message for as long
    * as the disk is full. Until then it keeps a place, so that a store in trouble is given no more work.
    */
-  #settle(row: DueRow, settlement: Settlement, hasPlace: boolean, release: () => void): void {
-    const { seq, due } = row;
-    const done = (): void => {
-      this.#claimed.delete(seq);
-      if (hasPlace) this.#taken -= 1;
-    };
-    // After the whole commit: a virtual clock may move on only when the lane waits for what is due next.
-    const finish = (): void => {
-      release();
-      if (this.#claimed.size === 0) for (const resolve of this.#whenEmpty.splice(0)) resolve();
-    };
-    this.#options.settle(row, settlement, {
-      isLast: this.#stopped,
-      committed: () => {
-        done();
-        this.#options.handler.settled(due, settlement);
-        queueMicrotask(finish);
-      },
-      failed: (error) => {
-        this.#options.failed(error);
-        done();
-        // Deliveries that are abandoned when the lane stops are delivered again after a restart: at least
-        // once.
-        if (!this.#stopped) this.#settleLater(row, settlement);
-        queueMicrotask(finish);
-      },
-    });
+  unsettled(write: SettlementWrite, error: Error): void {
+    this.#options.failed(error);
+    this.#done(write);
+    // Deliveries that are abandoned when the lane stops are delivered again after a restart: at least once.
+    if (!this.#stopped) this.#settleLater(write.row, write.settlement);
+  }
+
+  /** A virtual clock may move on only now, when everything is committed and the lane waits for what is due next. */
+  finish(): void {
+    for (const release of this.#releases) release();
+    this.#releases = [];
+    if (this.#claimed.size === 0) for (const resolve of this.#whenEmpty.splice(0)) resolve();
+  }
+
+  #done({ row, hasPlace, release }: SettlementWrite): void {
+    this.#claimed.delete(row.seq);
+    if (hasPlace) this.#taken -= 1;
+    this.#releases.push(release);
+    this.#options.finishing.add(this);
   }
 
   #settleLater(row: DueRow, settlement: Settlement): void {

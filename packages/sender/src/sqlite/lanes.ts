@@ -7,9 +7,9 @@ import { Memory } from "./memory.ts";
 const MEMORY_BYTES = 16 * 1024 * 1024;
 
 /** What the lanes of a store have in common. */
-type Shared = Pick<LaneOptions, "settle"> & {
+type Shared = Pick<LaneOptions, "writes" | "settlements"> & {
   readonly table: DeliveryTable;
-  readonly context: Pick<StoreContext, "clock" | "failed">;
+  readonly context: Pick<StoreContext, "clock" | "ended" | "failed">;
 };
 
 /** A lane for each destination that is served, and when each has something to do. */
@@ -21,6 +21,8 @@ export class Lanes {
   readonly #stirred = new Set<string>();
   /** Lanes where a delivery has ended, whose connection is free in the next turn. */
   readonly #freeing = new Set<Lane>();
+  /** Lanes of which a settlement was stored in this turn, or could not be. */
+  readonly #finishing = new Set<Lane>();
   #turn: NodeJS.Immediate | undefined;
 
   constructor(shared: Shared) {
@@ -28,12 +30,11 @@ export class Lanes {
   }
 
   consume(destination: string, concurrency: number, handler: DeliveryHandler): Consumer {
-    const { table, context, settle } = this.#shared;
-    const { clock, failed } = context;
+    const { context, ...shared } = this.#shared;
+    const { clock, ended, failed } = context;
     const freeSoon = (): void => this.#freeSoon(lane);
-    const memory = this.#memory;
-    const common = { table, clock, failed, settle, memory, freeSoon };
-    const lane: Lane = new Lane({ destination, concurrency, handler, ...common });
+    const common = { ...shared, clock, ended, failed, memory: this.#memory, finishing: this.#finishing };
+    const lane: Lane = new Lane({ destination, concurrency, handler, freeSoon, ...common });
     this.#lanes.set(destination, lane);
     lane.pump();
     return {
@@ -67,10 +68,12 @@ export class Lanes {
     return this.#lanes.get(destination)?.isClaimed(seq) === true;
   }
 
-  /** Has everything claimed that is due and has room. */
+  /** Everything of a turn is committed: has everything claimed that is due and has room. */
   pump(): void {
     for (const destination of this.#stirred) this.#lanes.get(destination)?.pump();
     this.#stirred.clear();
+    for (const lane of this.#finishing) lane.finish();
+    this.#finishing.clear();
   }
 
   /** Resolves when nothing is being delivered any more. */

@@ -18,13 +18,12 @@ import { DeliveryLog } from "./delivery-log.ts";
 import { DeliverySearch } from "./delivery-search.ts";
 import { DeliveryTable, type Repetition } from "./delivery-table.ts";
 import { FileRoom } from "./file-room.ts";
-import type { LaneOptions } from "./lane.ts";
 import { Lanes } from "./lanes.ts";
 import { ProfileTable } from "./profile-table.ts";
 import { Retention, totalOf } from "./retention.ts";
-import { SettlementTable } from "./settlement-table.ts";
+import { type Settlements, SettlementTable } from "./settlement-table.ts";
 import { isRepeatedId } from "./sqlite-error.ts";
-import { type Write, WriteQueue } from "./write-queue.ts";
+import { WriteQueue } from "./write-queue.ts";
 
 /** The parts that an open store uses. */
 export interface OpenStoreOptions {
@@ -80,7 +79,8 @@ export class OpenStore {
       flushed: this.#flushed,
       stateChanged: context.stateChanged,
     });
-    this.#lanes = new Lanes({ table: this.#table, context, settle: this.#settle });
+    const settlements = { write: this.#writeSettlement, committed: this.#settled };
+    this.#lanes = new Lanes({ table: this.#table, context, writes: this.#writes, settlements });
   }
 
   accept(acceptance: Acceptance): Promise<Accepted> {
@@ -217,25 +217,16 @@ export class OpenStore {
     if (this.#removed.length > 0) this.#counter.forget(this.#removed);
   };
 
-  readonly #settle: LaneOptions["settle"] = ({ seq, due }, settlement, outcome) => {
-    const { destination, id } = due.delivery;
-    const { isLast, committed, failed } = outcome;
-    const write: Write = {
-      run: () => this.#settlements.settle(seq, due, settlement, this.#room?.left ?? "ample"),
-      committed: () => {
-        if (settlement.state === "pending") {
-          this.#lanes.stir(destination, settlement.dueAt);
-          committed();
-          return;
-        }
-        this.#lanes.settled(destination);
-        this.#counter.ended(due.delivery, settlement.state);
-        committed();
-        this.#options.context.ended(id);
-      },
-      failed,
-    };
-    this.#writes.addSettlement(write, isLast);
+  readonly #writeSettlement: Settlements["write"] = ({ seq, due }, settlement) =>
+    this.#settlements.settle(seq, due, settlement, this.#room?.left ?? "ample");
+
+  readonly #settled: Settlements["committed"] = ({ due: { delivery } }, settlement) => {
+    if (settlement.state === "pending") {
+      this.#lanes.stir(delivery.destination, settlement.dueAt);
+    } else {
+      this.#lanes.settled(delivery.destination);
+      this.#counter.ended(delivery, settlement.state);
+    }
   };
 
   /** Resolves when something is written and committed, and rejects with a StoreError when it is not. */

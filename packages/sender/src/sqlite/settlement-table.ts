@@ -1,7 +1,9 @@
 import type Database from "libsql";
 import type { Attempt } from "../delivery/attempt.ts";
 import type { DueDelivery, Settlement } from "../delivery/delivery.ts";
+import type { DueRow } from "./delivery-table.ts";
 import type { RoomLeft } from "./file-room.ts";
+import type { Write } from "./write-queue.ts";
 
 type Statement = Database.Statement;
 
@@ -122,4 +124,59 @@ function valuesOf(attempt: Attempt): readonly (string | number | null)[] {
 
 function headersText(headers: Readonly<Record<string, string>> | undefined): string | null {
   return headers === undefined ? null : JSON.stringify(headers);
+}
+
+/** Where settlements are stored. */
+export interface Settlements {
+  /** Writes one, inside of a transaction. */
+  readonly write: (row: DueRow, settlement: Settlement) => void;
+  /** One was committed. */
+  readonly committed: (row: DueRow, settlement: Settlement) => void;
+}
+
+/** Whoever settles. */
+interface Settler {
+  settled(write: SettlementWrite): void;
+  unsettled(write: SettlementWrite, error: Error): void;
+}
+
+/** A settlement until it is stored. There is one of each delivery: an object takes less memory than its functions would. */
+export class SettlementWrite implements Write {
+  readonly row: DueRow;
+  readonly settlement: Settlement;
+  /** Whether the delivery keeps its place until then. */
+  readonly hasPlace: boolean;
+  /** Lets the clock go on. */
+  readonly release: () => void;
+  readonly #settlements: Settlements;
+  readonly #settler: Settler;
+
+  constructor(
+    settlements: Settlements,
+    settler: Settler,
+    row: DueRow,
+    settlement: Settlement,
+    hasPlace: boolean,
+    release: () => void,
+  ) {
+    this.#settlements = settlements;
+    this.#settler = settler;
+    this.row = row;
+    this.settlement = settlement;
+    this.hasPlace = hasPlace;
+    this.release = release;
+  }
+
+  run(): void {
+    this.#settlements.write(this.row, this.settlement);
+  }
+
+  committed(): void {
+    this.#settlements.committed(this.row, this.settlement);
+    this.#settler.settled(this);
+  }
+
+  failed(error: Error): void {
+    this.#settler.unsettled(this, error);
+  }
 }

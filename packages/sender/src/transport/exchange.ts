@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import { keptHeaders } from "./kept-headers.ts";
-import { outcomeOfError, outcomeOfStatus, type Failure } from "./classify.ts";
+import { outcomeOfError, outcomeOfStatus } from "./classify.ts";
 import { TransportError } from "./transport-error.ts";
 import type { AttemptRequest, AttemptResult, SendOptions } from "./transport.ts";
 
@@ -92,7 +92,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #options: SendOptions;
   readonly #settle: (result: AttemptResult) => void;
   readonly #timer: NodeJS.Timeout;
-  #chunks: Uint8Array[] = [];
+  #chunks: Uint8Array[] | undefined;
   #size = 0;
   #isSent = false;
   #isCut = false;
@@ -107,9 +107,9 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#settle = settle;
     this.#timer = setTimeout(this.#onTimeout, Math.min(options.timeoutMs, MAX_TIMER_MS));
     if (options.signal?.aborted === true) {
-      this.#onAbort();
+      this.handleEvent();
     } else {
-      options.signal?.addEventListener("abort", this.#onAbort, { once: true });
+      options.signal?.addEventListener("abort", this);
     }
   }
 
@@ -142,7 +142,8 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
     const room = MAX_RESPONSE_BODY_BYTES - this.#size;
-    this.#chunks.push(chunk.subarray(0, room));
+    this.#chunks ??= [];
+    this.#chunks.push(chunk.length > room ? chunk.subarray(0, room) : chunk);
     this.#size += Math.min(chunk.length, room);
     if (chunk.length > room) {
       this.#isCut = true;
@@ -164,10 +165,11 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#drop();
   };
 
-  readonly #onAbort = (): void => {
+  /** The attempt is cancelled by its signal. */
+  handleEvent(): void {
     this.#end(new TransportError("ERR_ABORTED", "the attempt was cancelled"));
     this.#drop();
-  };
+  }
 
   #drop(): void {
     this.#controller?.abort(new TransportError("ERR_ABORTED", "the attempt has ended"));
@@ -180,17 +182,39 @@ class Exchange implements Dispatcher.DispatchHandler {
     }
     this.ended = true;
     clearTimeout(this.#timer);
-    this.#options.signal?.removeEventListener("abort", this.#onAbort);
-    const chunks = this.#chunks;
-    this.#settle({
-      ...(this.#answer === undefined
-        ? { ...failureOf(error), durationMs: this.#elapsed() }
-        : resultOf(this.#answer)),
-      responseBody: chunks.length === 0 ? NOTHING : new Uint8Array(Buffer.concat(chunks)),
-      requestHeaders: this.#isSent ? keptHeaders(this.#request.headers) : undefined,
+    this.#options.signal?.removeEventListener("abort", this);
+    this.#settle(this.#answer === undefined ? this.#failure(error) : this.#response(this.#answer));
+    this.#chunks = undefined;
+  }
+
+  #response({ status, headers, durationMs }: Answer): AttemptResult {
+    const retryAfter = firstOf(headers["retry-after"]);
+    return {
+      outcome: outcomeOfStatus(status),
+      status,
+      message: status >= 300 && status < 400 ? redirectMessage(status, firstOf(headers.location)) : undefined,
+      durationMs,
+      retryAfter,
+      date: retryAfter === undefined ? undefined : firstOf(headers.date),
+      responseHeaders: keptHeaders(headers),
+      responseBody: this.#chunks === undefined ? NOTHING : bytesOf(this.#chunks),
+      requestHeaders: keptHeaders(this.#request.headers),
       cut: this.#isCut ? true : undefined,
-    });
-    this.#chunks = [];
+    };
+  }
+
+  #failure(error: unknown): AttemptResult {
+    const { outcome, code, message } = outcomeOfError(
+      error ?? new Error("the response ended before its headers"),
+    );
+    return {
+      outcome,
+      code,
+      message,
+      durationMs: this.#elapsed(),
+      responseBody: NOTHING,
+      requestHeaders: this.#isSent ? keptHeaders(this.#request.headers) : undefined,
+    };
   }
 
   #elapsed(): number {
@@ -198,22 +222,10 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-function failureOf(error: unknown): Failure {
-  return outcomeOfError(error ?? new Error("the response ended before its headers"));
-}
-
-function resultOf({ status, headers, durationMs }: Answer): Omit<AttemptResult, "responseBody"> {
-  const location = status >= 300 && status < 400 ? firstOf(headers.location) : undefined;
-  const retryAfter = firstOf(headers["retry-after"]);
-  return {
-    outcome: outcomeOfStatus(status),
-    status,
-    message: location === undefined ? undefined : redirectMessage(status, location),
-    durationMs,
-    retryAfter,
-    date: retryAfter === undefined ? undefined : firstOf(headers.date),
-    responseHeaders: keptHeaders(headers),
-  };
+/** The bytes of a response, apart from the larger buffers that they were received in. */
+function bytesOf(chunks: readonly Uint8Array[]): Uint8Array {
+  const [first] = chunks;
+  return new Uint8Array(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));
 }
 
 /** A header that was sent several times is a list, though its type does not say so. */
@@ -221,7 +233,8 @@ function firstOf(header: string | readonly string[] | undefined): string | undef
   return typeof header === "object" ? header[0] : header;
 }
 
-function redirectMessage(status: number, location: string): string {
+function redirectMessage(status: number, location: string | undefined): string | undefined {
+  if (location === undefined) return undefined;
   const shown = location.length > 200 ? `${location.slice(0, 200)}...` : location;
   return `answered ${status} to ${shown}; redirects are not followed`;
 }
