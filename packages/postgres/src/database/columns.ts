@@ -12,7 +12,7 @@ export class Columns {
 
   /** Adds a row: a value for each column, in their order. */
   add(row: readonly Element[]): void {
-    for (const [index, column] of this.#columns.entries()) column.push(row[index] ?? null);
+    this.#columns.forEach((column, index) => column.push(row[index] ?? null));
   }
 
   /**

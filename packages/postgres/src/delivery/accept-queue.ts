@@ -1,4 +1,11 @@
-import type { Acceptance, Accepted, DueDelivery, NewDelivery, NewMessage } from "@countersign/sender/store";
+import type {
+  Acceptance,
+  Accepted,
+  DeliveryProgress,
+  DueDelivery,
+  NewDelivery,
+  NewMessage,
+} from "@countersign/sender/store";
 import type { Connections, Statement } from "../database/connections.ts";
 import { isConflict, isUnknown, sqlStateOf, storeErrorOf } from "../database/postgres-error.ts";
 import { decodeText } from "../database/text.ts";
@@ -98,9 +105,9 @@ export class AcceptQueue {
   async #tryToStore(source: string, group: readonly Waiting[]): Promise<void> {
     const { connections, partitions, claims, dispatcher } = this.#options;
     const membership = this.#options.membership();
-    const days = new Set(
-      group.flatMap(({ acceptance }) => acceptance.messages.map(({ acceptedAt }) => dayOf(acceptedAt))),
-    );
+    const days = new Set<number>();
+    for (const { acceptance } of group)
+      for (const { acceptedAt } of acceptance.messages) days.add(dayOf(acceptedAt));
     if (!partitions.has(days)) await partitions.ensure(days);
     const offers = this.#offersOf(group, membership);
     const entries = group.map(({ acceptance, ownRepeats }): AcceptEntry => ({
@@ -122,7 +129,7 @@ export class AcceptQueue {
       const row = await (offers.size > 0 ? claims.during(query) : query());
       const missing = new Set((row?.missing ?? []).map(decodeText));
       const isClaimed = row?.alive === true && !signal.aborted;
-      const taken = new Map([...offers].filter(([id]) => isClaimed && !missing.has(id)));
+      const taken = isClaimed ? without(offers, missing) : new Map<string, Offer>();
       for (const { lane, due } of taken.values()) dispatcher.run(lane, due, worker, claim);
       this.#answer(source, group, new Set((row?.repeats ?? []).map(decodeText)), missing, taken);
     } catch (error) {
@@ -179,36 +186,47 @@ export class AcceptQueue {
   }
 }
 
-/** What goes with the next command: of the same key or the same message there is at most one. */
+/** The offers but those of deliveries that were not stored, which are next to none. */
+function without(
+  offers: ReadonlyMap<string, Offer>,
+  missing: ReadonlySet<string>,
+): ReadonlyMap<string, Offer> {
+  return missing.size === 0 ? offers : new Map([...offers].filter(([id]) => !missing.has(id)));
+}
+
+/** What goes with the next command: of the same key or the same delivery there is at most one. */
 function nextGroup(queue: Waiting[]): readonly Waiting[] {
   const group: Waiting[] = [];
-  const taken = new Set<string>();
+  const [ids, keys] = [new Set<string>(), new Set<string>()];
   let [calls, bytes] = [0, 0];
   for (let next = queue[0]; next !== undefined; next = queue[0]) {
-    const marks = marksOf(next);
+    const { deliveries } = next.acceptance;
+    const unique = keysOf(next);
     calls += next.acceptance.calls.length + next.acceptance.deliveries.length;
     bytes += next.acceptance.messages.reduce((sum, { body }) => sum + body.length, 0);
     const isFull = calls > CALLS_AT_ONCE * 2 || bytes > BYTES_AT_ONCE;
-    if (group.length > 0 && (isFull || marks.some((mark) => taken.has(mark)))) break;
-    for (const mark of marks) taken.add(mark);
+    const isTaken = deliveries.some(({ id }) => ids.has(id)) || unique.some((key) => keys.has(key));
+    if (group.length > 0 && (isFull || isTaken)) break;
+    for (const { id } of deliveries) ids.add(id);
+    for (const key of unique) keys.add(key);
     group.push(next);
     queue.shift();
   }
   return group;
 }
 
-function marksOf({ acceptance, ownRepeats }: Waiting): readonly string[] {
-  const { calls, deliveries, uniqueForMs } = acceptance;
-  const keys = calls.flatMap(({ key }, position) =>
-    key === undefined || uniqueForMs === undefined || ownRepeats.has(position) ? [] : [`key ${key}`],
-  );
-  return [...keys, ...deliveries.map(({ id }) => `id ${id}`)];
+/** The keys by which repeats of these calls are known. */
+function keysOf({ acceptance: { calls, uniqueForMs }, ownRepeats }: Waiting): readonly string[] {
+  if (uniqueForMs === undefined) return [];
+  return calls.flatMap(({ key }, position) => (key === undefined || ownRepeats.has(position) ? [] : [key]));
 }
+
+const NONE: ReadonlySet<number> = new Set();
 
 /** Calls that repeat an earlier one of the same acceptance. */
 function ownRepeatsOf({ calls, uniqueForMs }: Acceptance): ReadonlySet<number> {
+  if (uniqueForMs === undefined) return NONE;
   const repeats = new Set<number>();
-  if (uniqueForMs === undefined) return repeats;
   const keys = new Set<string>();
   calls.forEach(({ key }, position) => {
     if (key === undefined) return;
@@ -228,14 +246,11 @@ function repeatsOf(
   );
 }
 
+const NO_PROGRESS: DeliveryProgress = Object.freeze({});
+
 /** The row that the table has of a delivery that was just stored. */
 function firstRoundOf({ id, destination }: NewDelivery, message: NewMessage): DueDelivery {
-  const { body, call: _, ...info } = message;
-  return {
-    delivery: { id, ...info, destination },
-    rounds: 0,
-    dueAt: message.acceptedAt,
-    progress: {},
-    body,
-  };
+  const { messageId, type, source, identity, event, acceptedAt, body } = message;
+  const delivery = { id, messageId, type, source, destination, identity, event, acceptedAt };
+  return { delivery, rounds: 0, dueAt: acceptedAt, progress: NO_PROGRESS, body };
 }

@@ -65,6 +65,7 @@ export class Claimer {
       const room = lane.room(this.#options.shareOf(lane));
       if (room > 0) open.push({ lane, room, stirs: lane.stirs });
     }
+    if (open.length === 0) return open;
     const first = open.length > LANES_AT_ONCE ? this.#turn % open.length : 0;
     const wanted = [...open.slice(first), ...open.slice(0, first)].slice(0, LANES_AT_ONCE);
     this.#turn = first + wanted.length;

@@ -190,7 +190,7 @@ export class Dispatcher {
     lane.took(performance.now() - startedAt);
     lane.delivering -= 1;
     this.#startWaiting(lane);
-    await this.#finish(handOver, settlement, release);
+    void this.#finish(handOver, settlement, release);
   }
 
   async #finish(handOver: HandOver, settlement: Settlement, release: () => void): Promise<void> {

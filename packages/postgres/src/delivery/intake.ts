@@ -4,7 +4,7 @@ import { dayOf } from "../schema/names.ts";
 import { acceptSql, acceptValues } from "../tables/accept-statement.ts";
 import { changeTrait } from "../tables/trait-table.ts";
 import { AcceptQueue, type AcceptQueueOptions } from "./accept-queue.ts";
-import { splitBySource } from "./split-by-source.ts";
+import { type SourcePart, splitBySource } from "./split-by-source.ts";
 
 /** The parts of the store that an intake uses. */
 export interface IntakeOptions extends AcceptQueueOptions {
@@ -22,12 +22,17 @@ export class Intake {
     this.#queue = new AcceptQueue(options);
   }
 
-  async accept(acceptance: Acceptance): Promise<Accepted> {
+  accept(acceptance: Acceptance): Promise<Accepted> {
     if (acceptance.traits !== undefined) return this.#acceptWithTraits(acceptance);
-    const parts = splitBySource(acceptance);
-    const [only] = parts;
-    if (only === undefined) return { repeats: [] };
-    if (parts.length === 1) return this.#queue.add(only.source, only.acceptance);
+    const { calls } = acceptance;
+    const [first] = calls;
+    if (first === undefined) return Promise.resolve({ repeats: [] });
+    if (calls.every(({ source }) => source === first.source))
+      return this.#queue.add(first.source, acceptance);
+    return this.#acceptParts(splitBySource(acceptance));
+  }
+
+  async #acceptParts(parts: readonly SourcePart[]): Promise<Accepted> {
     const results = await Promise.allSettled(
       parts.map((part) => this.#queue.add(part.source, part.acceptance)),
     );

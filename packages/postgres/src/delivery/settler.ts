@@ -85,8 +85,7 @@ export class Settler {
     while (queue.length > 0) {
       const group = queue.splice(0, AT_ONCE);
       await this.#storeUntilStored(source, group);
-      if (queue.length < ENOUGH && !this.#isClosing)
-        await pause(Number(process.env["SETTLE_REST"] ?? PAUSE_MS));
+      if (queue.length < ENOUGH && !this.#isClosing) await pause(PAUSE_MS);
     }
     this.#running.delete(source);
     this.#queues.delete(source);

@@ -18,11 +18,6 @@ interface Part {
 /** An acceptance by source, since no transaction spans two: they may be kept on different machines. */
 export function splitBySource(acceptance: Acceptance): readonly SourcePart[] {
   const sources = new Set(acceptance.calls.map(({ source }) => source));
-  const [only] = sources;
-  if (only === undefined) return [];
-  if (sources.size === 1) {
-    return [{ source: only, acceptance, calls: acceptance.calls.map((_, position) => position) }];
-  }
   return [...sources].map((source) => partOf(source, acceptance));
 }
 

@@ -130,16 +130,20 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
     }
   }
 
-  const underWay = new Set<Promise<unknown>>();
-  /** What the driver throws becomes a rejection with a StoreError. What was begun may end before the store closes. */
-  const attempt = <T>(action: () => Promise<T>): Promise<T> => {
-    const running = attempted(action);
-    const ended = running.then(
-      () => void underWay.delete(ended),
-      () => void underWay.delete(ended),
-    );
-    underWay.add(ended);
-    return running;
+  const underWay = new UnderWay();
+  /**
+   * What the driver throws becomes a rejection with a StoreError; a TypeError, as about a cursor, stays one. What was begun may
+   * end before the store closes.
+   */
+  const attempt = async <T>(action: () => Promise<T>): Promise<T> => {
+    underWay.begin();
+    try {
+      return await action();
+    } catch (error) {
+      throw error instanceof TypeError ? error : storeErrorOf(error);
+    } finally {
+      underWay.end();
+    }
   };
 
   return {
@@ -159,19 +163,30 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
       attempt(() => readTrait(connected(), names, { source, trait, destinations })),
     settings,
     async close() {
-      closing ??= Promise.all(underWay).then(() => opened?.close());
+      closing ??= underWay.ended().then(() => opened?.close());
       isClosed = true;
       await closing;
     },
   };
 }
 
-/** A TypeError, as about a cursor, stays one. */
-async function attempted<T>(action: () => Promise<T>): Promise<T> {
-  try {
-    return await action();
-  } catch (error) {
-    throw error instanceof TypeError ? error : storeErrorOf(error);
+/** Counts what is under way. */
+class UnderWay {
+  #count = 0;
+  #waiting: (() => void)[] = [];
+
+  begin(): void {
+    this.#count += 1;
+  }
+
+  end(): void {
+    this.#count -= 1;
+    if (this.#count === 0) for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  /** Resolves when nothing is. */
+  async ended(): Promise<void> {
+    if (this.#count > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 }
 

@@ -1,6 +1,6 @@
-import type { Acceptance, NewCall, NewMessage } from "@countersign/sender/store";
+import type { Acceptance, NewCall } from "@countersign/sender/store";
 import { Columns } from "../database/columns.ts";
-import type { Element, ElementType } from "../database/binary-array.ts";
+import type { ElementType } from "../database/binary-array.ts";
 import { encodeOptional, encodeText } from "../database/text.ts";
 import { dayOf, inSchema, type Names } from "../schema/names.ts";
 
@@ -138,7 +138,7 @@ class AcceptColumns {
     const firstOf = idsOfMessages(acceptance);
     const byCall = firstByCall(acceptance, firstOf);
     const references = calls.map((call, position) =>
-      this.#call(call, byCall.get(position), ownRepeats.has(position)),
+      this.#call(call, byCall[position], ownRepeats.has(position)),
     );
     messages.forEach((message, position) => {
       const id = firstOf[position];
@@ -154,7 +154,11 @@ class AcceptColumns {
         encodeText(id),
         firstOf[position] ?? null,
         encodeText(destination),
-        ...infoOf(message),
+        encodeText(message.messageId),
+        message.type,
+        encodeText(message.identity),
+        encodeOptional(message.event),
+        message.acceptedAt,
         claims.has(id),
       ]);
     }
@@ -172,7 +176,9 @@ class AcceptColumns {
     if (isOwnRepeat) return { key, ref };
     if (key !== null) this.#keys.add([key, ref ?? `call ${call.messageId}`, call.acceptedAt]);
     if (call.skipped !== undefined) {
-      this.#skipped.add([encodeText(call.skipped.id), key, ...infoOf(call), call.skipped.reason]);
+      const { messageId, type, identity, event, acceptedAt, skipped } = call;
+      const about = [encodeText(messageId), type, encodeText(identity), encodeOptional(event), acceptedAt];
+      this.#skipped.add([encodeText(skipped.id), key, ...about, skipped.reason]);
     }
     if (call.counted) this.#counted.add([ref, key]);
     return { key, ref };
@@ -187,18 +193,12 @@ function idsOfMessages({ messages, deliveries }: Acceptance): readonly (string |
 }
 
 function firstByCall(
-  { messages }: Acceptance,
+  { calls, messages }: Acceptance,
   ids: readonly (string | undefined)[],
-): ReadonlyMap<number, string> {
-  const first = new Map<number, string>();
+): readonly (string | undefined)[] {
+  const first: (string | undefined)[] = calls.map(() => undefined);
   messages.forEach(({ call }, position) => {
-    const id = ids[position];
-    if (id !== undefined && !first.has(call)) first.set(call, id);
+    first[call] ??= ids[position];
   });
   return first;
-}
-
-function infoOf(of: NewCall | NewMessage): readonly Element[] {
-  const { messageId, type, identity, event, acceptedAt } = of;
-  return [encodeText(messageId), type, encodeText(identity), encodeOptional(event), acceptedAt];
 }

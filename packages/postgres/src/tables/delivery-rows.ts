@@ -1,4 +1,4 @@
-import type { Attempt } from "@countersign/sender";
+import type { Attempt, AttemptSummary } from "@countersign/sender";
 import type {
   Delivery,
   DeliveryProgress,
@@ -104,13 +104,24 @@ export function roundColumnsOf({ attempts }: Settlement): RoundColumns {
   const log = JSON.stringify(attempts);
   if (last === undefined)
     return { attempts: 0, last: null, outcome: null, status: null, endpoint: null, log };
-  const { response: _, requestHeaders: __, responseHeaders: ___, cut: ____, ...summary } = last;
+  const { round, endpoint, startedAt, durationMs, outcome, status, code, message, fault } = last;
+  const summary: AttemptSummary = {
+    round,
+    endpoint,
+    startedAt,
+    durationMs,
+    outcome,
+    status,
+    code,
+    message,
+    fault,
+  };
   return {
     attempts: attempts.length,
     last: JSON.stringify(summary),
-    outcome: last.outcome,
-    status: last.status ?? null,
-    endpoint: last.endpoint.replaceAll("\0", ""),
+    outcome,
+    status: status ?? null,
+    endpoint: endpoint.replaceAll("\0", ""),
     log,
   };
 }

@@ -8,10 +8,13 @@ const SILENT_MS = 2_500;
 export class WorkerList {
   readonly #own: string;
   readonly #rows: readonly HeartbeatRow[];
+  /** Ids of those that have a part: asked for with each delivery. */
+  readonly #delivering: readonly string[];
 
   constructor(own: string, rows: readonly HeartbeatRow[] = []) {
     this.#own = own;
     this.#rows = rows;
+    this.#delivering = rows.filter((row) => row.delivers && this.#isLive(row)).map(({ id }) => id);
   }
 
   /** Whether other processes have the store open. */
@@ -21,8 +24,7 @@ export class WorkerList {
 
   /** This worker's part of a destination's concurrency. */
   share(concurrency: number, key: string): number {
-    const delivering = this.#rows.flatMap((row) => (row.delivers && this.#isLive(row) ? [row.id] : []));
-    return shareOf(concurrency, key, this.#own, delivering);
+    return shareOf(concurrency, key, this.#own, this.#delivering);
   }
 
   /** Whether nobody still has to leave a part of the concurrency to this worker, which came with version `joined`. */
@@ -35,7 +37,7 @@ export class WorkerList {
 
   /** Who has a part: two lists of the same text divide the same. */
   get parts(): string {
-    return this.#rows.flatMap((row) => (row.delivers && this.#isLive(row) ? [row.id] : [])).join(" ");
+    return this.#delivering.join(" ");
   }
 
   #isLive({ id, silent_ms: silentMs }: HeartbeatRow): boolean {
