@@ -5,6 +5,7 @@ import {
   MAX_BATCH_MESSAGES,
   type CallType,
 } from "@countersign/protocol";
+import { beginningOf } from "./beginning-of.ts";
 import {
   normalizeCall,
   readSharedFields,
@@ -114,8 +115,8 @@ export function rejection(reason: RejectionReason, message: unknown, facts: Reje
     reason,
     detail: facts.detail ?? REJECTION_REASONS[reason],
     ...(facts.index !== undefined && { index: facts.index }),
-    ...(typeof type === "string" && { type: type.slice(0, 100) }),
-    ...(typeof messageId === "string" && { messageId: messageId.slice(0, 100) }),
+    ...(typeof type === "string" && { type: beginningOf(type, 100) }),
+    ...(typeof messageId === "string" && { messageId: beginningOf(messageId, 100) }),
     message,
   };
 }

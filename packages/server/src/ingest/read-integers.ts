@@ -1,4 +1,5 @@
 import { isObject, MAX_NESTING, OBJECT_FIELDS, TEXT_FIELDS } from "@countersign/protocol";
+import { beginningOf } from "./beginning-of.ts";
 import { takeTurns } from "./take-turns.ts";
 
 /**
@@ -194,7 +195,7 @@ class Unmarking {
     if (paths.length >= MAX_PATHS) return;
     const keys: string[] = [];
     for (let at: Path | undefined = { key, within }; at !== undefined; at = at.within) keys.push(at.key);
-    paths.push(keys.toReversed().join(".").slice(0, MAX_PATH_LENGTH));
+    paths.push(beginningOf(keys.toReversed().join("."), MAX_PATH_LENGTH));
     this.unsafeIntegers.set(index, paths);
   }
 }

@@ -1,4 +1,4 @@
-import type { Sender } from "@countersign/sender";
+import type { Attempt, DeliveryInfo, Sender } from "@countersign/sender";
 import type { Rejection, Warning } from "../ingest/rejection-reasons.ts";
 import { attemptEventJson, deliveryJson, skippedJson } from "../shapes/delivery-shapes.ts";
 import { iso, roundedMs } from "../shapes/times.ts";
@@ -24,18 +24,24 @@ export class LiveEvents {
     this.#now = now;
     this.#onError = onError;
     sender.on("accepted", ({ delivery, resendOf }) =>
-      this.#add(() => ({ event: "accepted", delivery: deliveryJson(delivery, resendOf) })),
+      this.#add(
+        () => ({ event: "accepted", delivery: deliveryJson(delivery, resendOf) }),
+        charactersOfCall(delivery),
+      ),
     );
     sender.on("attempt", ({ delivery, attempt }) =>
       this.#add(
         () => ({ event: "attempt", delivery: deliveryJson(delivery), attempt: attemptEventJson(attempt) }),
-        attempt.response.length + (attempt.message?.length ?? 0) + delivery.identity.length,
+        charactersOfCall(delivery) + charactersOfAttempt(attempt),
       ),
     );
     for (const state of ["delivered", "failed", "expired"] as const) {
       sender.on(state, ({ delivery }) => {
         const endedAt = now();
-        this.#add(() => ({ event: state, delivery: deliveryJson(delivery), state, endedAt: iso(endedAt) }));
+        this.#add(
+          () => ({ event: state, delivery: deliveryJson(delivery), state, endedAt: iso(endedAt) }),
+          charactersOfCall(delivery),
+        );
       });
     }
     sender.on("retrying", ({ delivery, dueAt, delayMs }) =>
@@ -71,7 +77,7 @@ export class LiveEvents {
     this.#add(() => event, charactersOf(event));
   }
 
-  #add(make: () => LiveEventBody, characters = 0): void {
+  #add(make: () => LiveEventBody, characters: number): void {
     this.log.add(make, this.#now(), characters);
   }
 
@@ -122,6 +128,10 @@ export class LiveEvents {
 /** About how much text of an event comes from outside. */
 function charactersOf(event: LiveEventBody): number {
   switch (event.event) {
+    case "retrying":
+      return charactersOfCall(event.delivery);
+    case "skipped":
+      return charactersOfCall(event.call);
     case "failing":
     case "recovered":
       return event.last.response.length;
@@ -134,6 +144,15 @@ function charactersOf(event: LiveEventBody): number {
     default:
       return 0;
   }
+}
+
+/** The names in a call are as long as its client likes: up to 32 KB. */
+function charactersOfCall({ event = "", identity }: Pick<DeliveryInfo, "event" | "identity">): number {
+  return event.length + identity.length;
+}
+
+function charactersOfAttempt({ response, message = "", responseHeaders = {} }: Attempt): number {
+  return response.length + message.length + charactersIn(responseHeaders);
 }
 
 function charactersIn(texts: object): number {

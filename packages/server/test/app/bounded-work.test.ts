@@ -2,6 +2,8 @@ import { statSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
+import { getHeapStatistics, setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { gzipSync } from "node:zlib";
 import { virtualClock, type VirtualClock } from "@countersign/protocol";
 import { createServer, type CountersignServer, type ServerOptions } from "@countersign/server";
@@ -24,6 +26,47 @@ function sizeIn(data: string): number {
     .map((file) => statSync(join(data, file), { throwIfNoEntry: false })?.size ?? 0)
     .reduce((sum, size) => sum + size, 0);
 }
+
+/** Bytes that are still reachable. */
+function heapInUse(): number {
+  setFlagsFromString("--expose-gc");
+  (runInNewContext("gc") as () => void)();
+  return getHeapStatistics().used_heap_size;
+}
+
+describe("what is kept of a message is all of it that stays in memory", () => {
+  const LONG = 400_000;
+
+  it.each<[string, (n: number) => object]>([
+    ["a type", (n) => ({ ...MINIMAL, type: `${n}${"x".repeat(LONG)}` })],
+    ["a messageId", (n) => ({ ...MINIMAL, messageId: `${n}${"x".repeat(LONG)}` })],
+    [
+      "a name, ten times",
+      (n) => {
+        const numbers = Object.fromEntries(many(10, (index) => [String(index), "UNSAFE"]));
+        return { ...MINIMAL, properties: { [`${n}${"x".repeat(30_000)}`]: numbers } };
+      },
+    ],
+  ])("of %s that is too long", async (_, message) => {
+    const server = closing(await createServer({ to: "http://127.0.0.1:9/", port: 0 }));
+    const send100 = async (): Promise<void> => {
+      for (let n = 100; n < 200; n += 1) {
+        const text = JSON.stringify({ writeKey: "any", batch: [message(n)] });
+        const answer = await fetch(`${server.url}/v1/batch`, {
+          method: "POST",
+          headers: { "content-encoding": "gzip" },
+          body: gzipSync(text.replaceAll('"UNSAFE"', "9007199254740993")),
+        });
+        expect(answer.status).toBe(200);
+      }
+    };
+    await send100();
+    const before = heapInUse();
+    await send100();
+    // A hundred of them are 40 MB, and 30 MB of names.
+    expect(heapInUse() - before).toBeLessThan(10_000_000);
+  });
+});
 
 describe("a small request cannot make much work", () => {
   it.each([

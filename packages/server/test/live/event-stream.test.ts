@@ -35,6 +35,45 @@ async function reject(count: number): Promise<void> {
 
 const numberOf = (id: string): number => Number(id.split("-")[1]);
 
+describe("the log of events", () => {
+  it.each([
+    ["delivered", {}, undefined],
+    ["retrying", {}, "http://127.0.0.1:9/"],
+    ["skipped", { integrations: { All: false } }, undefined],
+  ])(
+    "does not grow with the names in calls: %s",
+    async (kind, more, unreachable) => {
+      if (unreachable !== undefined) server = closing(await createServer({ to: unreachable, port: 0 }));
+      for (let batches = 0; batches < 24; batches += 1) {
+        const batch = Array.from({ length: 15 }, () => {
+          return { type: "track", userId: "u".repeat(16_000), event: "e".repeat(16_000), ...more };
+        });
+        const answer = await send(`${server.url}/v1/batch`, {
+          method: "POST",
+          body: { writeKey: "any", batch },
+        });
+        expect(answer.status).toBe(200);
+      }
+      if (unreachable === undefined) await server.sender.idle();
+      else await vi.waitFor(() => expect(kept("retrying")).toBeGreaterThan(0));
+      // 360 calls of 32 KB are more than the log keeps.
+      expect(kept(kind)).toBeGreaterThan(0);
+      expect(kept()).toBeLessThan(9 * 1_024 * 1_024);
+    },
+    30_000,
+  );
+
+  /** The characters of all events that are kept, or of those of one kind. */
+  function kept(kind?: string): number {
+    let characters = 0;
+    const stop = server.subscribe((event) => {
+      if (kind === undefined || event.event === kind) characters += JSON.stringify(event).length;
+    }, "start");
+    stop();
+    return characters;
+  }
+});
+
 describe("the event stream", () => {
   it("tells every reader of attempts, ends and rejections, in the shape of the API", async () => {
     const readers = [await readEvents(server.url), await readEvents(server.url)];
