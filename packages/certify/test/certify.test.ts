@@ -177,6 +177,32 @@ describe("certify", () => {
     ]);
   });
 
+  it.each([
+    ["in upper case", (digest: string) => ({ body: digest.toUpperCase() }), /body: \[masked\]$/],
+    ["as the reason phrase", (reason: string) => ({ reason }), /^401 \[masked\] after \d+ ms, no body$/],
+  ])("shows no digest that the receiver has written %s", async (_, told, received) => {
+    const receiver = await listen(
+      createServer((request, response) => {
+        request.toArray().then(
+          (chunks: Buffer[]) => {
+            const { reason, body } = {
+              reason: "No",
+              body: "",
+              ...told(probe.sign(Buffer.concat(chunks).toString())),
+            };
+            response.writeHead(401, reason).end(body);
+          },
+          () => response.destroy(),
+        );
+      }),
+    );
+    const probe = createProbe({ url: receiver.url, secret: SECRET });
+    const exchange = await probe.send({ what: "an unsigned body", body: "{}", signature: null });
+    await receiver.close();
+    expect(probe.leak).toBe(exchange);
+    expect(exchange.received).toMatch(received);
+  });
+
   it("finds the digest of a body written again", async () => {
     const receiver = await handWrittenReceiver({
       reply: () => ({ status: 401, body: probe.sign('{"a":1}') }),

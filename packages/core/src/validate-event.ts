@@ -80,6 +80,10 @@ async function validate(
 
 // The caller sees this text, and one bad value in a long array is as telling as all of them.
 const MAX_ISSUES = 5;
+const MAX_ISSUE_LENGTH = 200;
+
+// Names of properties are in this text, which apps log: a line break in one would begin another line of the log.
+const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
 function describeAll(issues: readonly StandardSchemaV1.Issue[]): string {
   const more = issues.length > MAX_ISSUES ? `; and ${issues.length - MAX_ISSUES} more` : "";
@@ -88,5 +92,7 @@ function describeAll(issues: readonly StandardSchemaV1.Issue[]): string {
 
 function describe(issue: StandardSchemaV1.Issue): string {
   const path = (issue.path ?? []).map((part) => String(typeof part === "object" ? part.key : part));
-  return [["properties", ...path].join("."), issue.message].join(": ");
+  const text = [["properties", ...path].join("."), issue.message].join(": ");
+  const shown = text.length > MAX_ISSUE_LENGTH ? `${text.slice(0, MAX_ISSUE_LENGTH)}…` : text;
+  return shown.replaceAll(UNPRINTABLE, "\uFFFD");
 }

@@ -170,6 +170,23 @@ describe("a refusal", () => {
   });
 });
 
+describe("a name in the properties of an authentic message", () => {
+  const events = defineEvents({ "Order Completed": z.record(z.string(), z.number()) });
+  const receiver = createReceiver({ secret: SECRET, events });
+
+  it.each([
+    ["begins no line of its own in a log", "a\n401 forged"],
+    ["turns no text around", "a\u202Egpj"],
+    ["does not make the response long", "a".repeat(100_000)],
+  ])("%s", async (_title, name) => {
+    const received = await receiver.receive(webhookRequest({ message: order({ [name]: "no number" }) }));
+    const { message } = (received as { readonly error: Error }).error;
+    expect(message).toMatch(/^Event "Order Completed" does not match its schema: properties\.a/);
+    expect(message.length).toBeLessThan(400);
+    expect(message).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
+  });
+});
+
 describe("defineEvents", () => {
   it.each([
     ["nothing", undefined, "takes an object from event name to the schema"],

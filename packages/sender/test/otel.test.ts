@@ -77,6 +77,23 @@ it("a span tells a failure, and holds no query, no header and no body", async ()
   expect(JSON.stringify(span?.attributes)).not.toMatch(/hidden|Private|u1/);
 });
 
+it("a redirect does not bring the endpoint's query or a header into a span", async () => {
+  const sender = await createTestSender({
+    target: ({ url, headers }, response) => {
+      response.writeHead(301, { location: `/moved${url}&echo=${headers.authorization}` }).end();
+    },
+    path: "/hooks?token=hidden",
+    secret: "dev",
+    headers: { Authorization: "Bearer hidden" },
+    instrument: otel({ tracerProvider, meterProvider }),
+  });
+  onTestFinished(() => sender.close());
+  await (await sender.track({ userId: "u1", event: "Moved" })).settled();
+  const [span] = spans.getFinishedSpans();
+  expect(span?.attributes).toMatchObject({ "error.type": "301", "countersign.outcome": "rejected" });
+  expect(JSON.stringify([span?.attributes, span?.status, span?.events])).not.toContain("hidden");
+});
+
 it("attempts are counted, and their durations measured in seconds", async () => {
   const { sender } = await open(204);
   await (await sender.track({ userId: "u1", event: "Measured" })).settled();

@@ -14,14 +14,20 @@ export function describeDelivery(url: URL, delivery: Delivery): string {
   return `${method} ${url.pathname} with ${what} (${details})`;
 }
 
-/** An answer in one line, or that there was none. Everything listed in `hidden` is masked. */
+/** An answer in one line, or that there was none. Everything listed in `hidden` is masked, in upper and lower case. */
 export function describeOutcome({ answer, error, durationMs }: Outcome, hidden: readonly string[]): string {
   if (answer === undefined) return `no answer: ${error}`;
-  const text = hidden.reduce((masked, secret) => masked.replaceAll(secret, "[masked]"), answer.body);
-  const line = text.replaceAll(/[\p{C}\s]+/gu, " ").trim();
+  const line = masked(answer.body, hidden)
+    .replaceAll(/[\p{C}\s]+/gu, " ")
+    .trim();
   const body = line.length > MAX_BODY_SHOWN ? `${line.slice(0, MAX_BODY_SHOWN)}...` : line;
-  const status = `${answer.status} ${answer.reason}`.trim();
+  const status = `${answer.status} ${masked(answer.reason, hidden)}`.trim();
   return `${status} after ${Math.round(durationMs)} ms, ${body === "" ? "no body" : `body: ${body}`}`;
+}
+
+function masked(text: string, hidden: readonly string[]): string {
+  const any = hidden.map((secret) => secret.replaceAll(/[^\w\s]/g, String.raw`\$&`)).join("|");
+  return text.replaceAll(new RegExp(any, "gi"), "[masked]");
 }
 
 function describeSignature(signature: Delivery["signature"]): string {

@@ -107,7 +107,9 @@ function outcomeOf({ outcome, status, code }: AttemptResult): Attributes {
 function end(span: Span, outcome: Attributes, result?: AttemptResult): void {
   span.setAttributes(outcome);
   if (result !== undefined) span.setAttribute("countersign.outcome", result.outcome);
+  // What a message says of a response is the endpoint's own text: a redirect often repeats the query.
+  const message = result?.status === undefined ? result?.message : undefined;
   if ("error.type" in outcome)
-    span.setStatus({ code: SpanStatusCode.ERROR, ...(result?.message && { message: result.message }) });
+    span.setStatus({ code: SpanStatusCode.ERROR, ...(message !== undefined && { message }) });
   span.end();
 }
