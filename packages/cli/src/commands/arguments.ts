@@ -2,9 +2,14 @@ import { parseDuration, type Duration } from "@countersign/protocol";
 import { InvalidArgumentError } from "commander";
 import { UsageError } from "../errors/usage-error.ts";
 
-/** An `http:` or `https:` URL. */
+/** An `http:` or `https:` URL. The error about a password in it does not repeat it. */
 export function urlArgument(value: string): string {
-  const protocol = URL.canParse(value) ? new URL(value).protocol : undefined;
+  const { protocol, username, password } = URL.canParse(value) ? new URL(value) : {};
+  if (username || password) {
+    throw new UsageError(
+      "The URL contains a user name or a password. Leave them out, and pass them with --header 'Authorization: ...'.",
+    );
+  }
   if (protocol === "http:" || protocol === "https:") return value;
   throw new InvalidArgumentError("Pass a full URL, such as http://localhost:3000/webhooks.");
 }

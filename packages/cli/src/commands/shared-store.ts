@@ -1,17 +1,23 @@
 import type { Duration } from "@countersign/protocol";
 import type { DeliveryStore } from "@countersign/sender/store";
-import { InvalidArgumentError, Option } from "commander";
+import { Option } from "commander";
+import { UsageError } from "../errors/usage-error.ts";
 
 /** `--store`, the database that several processes share. */
 export function storeOption(about: string): Option {
   return new Option("--store <url>", about).env("COUNTERSIGN_STORE").argParser(storeArgument);
 }
 
-/** The URL of a PostgreSQL database. */
+/** The URL of a PostgreSQL database. The errors do not repeat it: it may contain a password. */
 function storeArgument(value: string): string {
-  if (/^postgres(?:ql)?:\/\/./u.test(value)) return value;
-  throw new InvalidArgumentError(
-    "Pass the URL of a PostgreSQL database, such as postgres://user:password@127.0.0.1:5432/countersign.",
+  if (!/^postgres(?:ql)?:\/\/./u.test(value)) {
+    throw new UsageError(
+      "--store, or COUNTERSIGN_STORE, is not the URL of a PostgreSQL database. Pass one such as postgres://user:password@127.0.0.1:5432/countersign.",
+    );
+  }
+  if (URL.canParse(value)) return value;
+  throw new UsageError(
+    "--store, or COUNTERSIGN_STORE, is not a valid URL. In a password, write characters such as / # ? and @ percent-encoded: %2F %23 %3F %40.",
   );
 }
 

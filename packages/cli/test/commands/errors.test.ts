@@ -109,6 +109,36 @@ describe("arguments", () => {
   });
 });
 
+describe("a password in a URL is not repeated", () => {
+  const WITH_PASSWORD = "http://user:pa55word@127.0.0.1:9/webhooks";
+
+  it.each([
+    ["serve", ["serve", "--to", WITH_PASSWORD]],
+    ["send", ["send", "track", "--to", WITH_PASSWORD]],
+    ["certify", ["certify", WITH_PASSWORD, "--secret", "s"]],
+    ["replay", ["replay", "traffic.jsonl", "--to", WITH_PASSWORD]],
+    ["listen", ["listen", "--forward", WITH_PASSWORD]],
+    ["import", ["import", "calls.jsonl", "--server", WITH_PASSWORD]],
+  ])("%s says how to send it", async (_name, args) => {
+    await expectUsageError(
+      args,
+      "The URL contains a user name or a password. Leave them out, and pass them with --header 'Authorization: ...'.",
+    );
+  });
+
+  it.each([
+    ["another database", "mysql://user:pa55word@127.0.0.1/db", /is not the URL of a PostgreSQL database/],
+    ["a slash in it", "postgres://user:pa55word/x@127.0.0.1/db", /is not a valid URL.*percent-encoded/],
+  ])("%s", async (_title, url, message) => {
+    await expectUsageError(["work", "--store", url], message);
+    const env = { COUNTERSIGN_STORE: url };
+    const { code, stderr } = await runCommand(["work"], { env });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(message);
+    expect(stderr).not.toContain("pa55word");
+  });
+});
+
 describe("an option that other tools have", () => {
   it.each([
     ["serve", "--url", "--to"],

@@ -41,7 +41,7 @@ describe.skipIf(database === undefined)(
 
     it.each([
       [["serve", "--no-deliver", "--to", "http://127.0.0.1:1/"], "--no-deliver needs --store"],
-      [["work", "--store", "mysql://127.0.0.1/db"], "Pass the URL of a PostgreSQL database"],
+      [["work", "--store", "mysql://127.0.0.1/db"], "is not the URL of a PostgreSQL database"],
       [["work"], "--store"],
       [
         ["serve", "--store", "postgres://127.0.0.1/db", "--data", "x", "--to", "http://127.0.0.1:1/"],
