@@ -79,13 +79,18 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function search(query: Query): string {
+/** The parameters as a URL has them. */
+export function parametersOf(query: Query): URLSearchParams {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     for (const item of [value].flat()) if (item !== undefined) parameters.append(name, String(item));
   }
-  const text = parameters.toString();
-  return text === "" ? "" : `?${text}`;
+  return parameters;
+}
+
+function search(query: Query): string {
+  const text = parametersOf(query).toString();
+  return text && `?${text}`;
 }
 
 function problemOf(status: number, text: string): ApiError {

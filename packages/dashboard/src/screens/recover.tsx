@@ -1,7 +1,7 @@
 import { signal } from "../signals/signals.ts";
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { call, get, post, type Query } from "../data/api.ts";
+import { call, get, parametersOf, post, type Query } from "../data/api.ts";
 import { clock, endpoints, onEvent, serverNow } from "../data/app-state.ts";
 import type { DeliveryPage, ResendJob } from "../shapes/types.ts";
 import { Failure } from "../parts/failure.tsx";
@@ -11,6 +11,7 @@ import { useAction, useLive } from "../parts/hooks.ts";
 import { Mark } from "../parts/mark.tsx";
 import { hrefOf } from "../route/route.ts";
 import { count, plural } from "../words/format.ts";
+import { reasonsOf, type Reason } from "./reasons.ts";
 
 /** The last resend of many; it continues while other screens are shown. */
 const job = signal<ResendJob | undefined>(undefined);
@@ -18,15 +19,6 @@ const job = signal<ResendJob | undefined>(undefined);
 const HOUR_MS = 3_600_000;
 const SAMPLE = 1_000;
 const AGAIN_MS = 1_000;
-
-/** One reason for which deliveries failed. */
-interface Reason {
-  readonly key: string;
-  readonly destination: string;
-  readonly words: string;
-  readonly filter: Readonly<Record<string, string>>;
-  readonly number: number;
-}
 
 /** Undoes an outage or a bad release: resends what has failed. */
 export function Recover(): JSX.Element {
@@ -74,11 +66,11 @@ export function Recover(): JSX.Element {
       {reasons.length > 0 && (
         <Card title="By reason">
           <ul class="rows-list">
-            {reasons.map(({ key, words, number, filter: own, destination: name }) => (
-              <li key={key}>
+            {reasons.map(({ words, number, filter: own, destination: name }) => (
+              <li key={name + words}>
                 <Mark tone="bad" word={words} />
                 <span>{name}</span>
-                <a href={hrefOf("deliveries", { state: "failed", destination: name, ...own })}>
+                <a href={hrefOf("deliveries", parametersOf({ ...filter, destination: name, ...own }))}>
                   {number === SAMPLE ? `${count(number)} or more` : count(number)}
                   <span class="visually-hidden"> deliveries: {words}</span>
                 </a>
@@ -187,20 +179,6 @@ function useFailed(filter: Query): readonly [number | undefined, readonly Reason
     [JSON.stringify(filter)],
   );
   return found;
-}
-
-function reasonsOf({ deliveries }: DeliveryPage): readonly Reason[] {
-  const reasons = new Map<string, Reason>();
-  for (const { destination, last } of deliveries) {
-    if (!last) continue;
-    const words = last.answer;
-    const key = `${destination} ${words}`;
-    const filter: Readonly<Record<string, string>> =
-      last.status === undefined ? { outcome: last.outcome } : { status: String(last.status) };
-    const number = (reasons.get(key)?.number ?? 0) + 1;
-    reasons.set(key, { key, destination, words, filter, number });
-  }
-  return [...reasons.values()].toSorted((a, b) => b.number - a.number);
 }
 
 /** A time as the browser's field wants it. */

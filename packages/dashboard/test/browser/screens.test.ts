@@ -247,6 +247,14 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     receiver.mode = "verifies";
     const page = await openPage(`${server.url}/#/recover`);
     await page.getByText("43 deliveries").waitFor();
+    const [, query = ""] =
+      (await page.getByRole("link", { name: /422/ }).getAttribute("href"))?.split("?") ?? [];
+    const shown = new URLSearchParams(query);
+    expect([shown.getAll("state"), shown.getAll("status"), shown.has("since")]).toEqual([
+      ["failed", "expired"],
+      ["422"],
+      true,
+    ]);
     await page.getByRole("button", { name: /^Resend these.*422/ }).click();
     await page.getByText("3 of 3 resent").waitFor();
     await page.getByRole("button", { name: "Resend all" }).focus();

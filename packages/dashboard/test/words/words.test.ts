@@ -119,4 +119,28 @@ describe("text of others", () => {
     expect(text).toContain("enabled: false");
     expect(text).not.toContain("(hidden)");
   });
+
+  it("gives no endpoint the credentials of another one in the config file that is copied", () => {
+    const headers = { Authorization: "(hidden)" };
+    const destination = {
+      endpoints: [
+        { url: "http://a/", headers },
+        { url: "http://b/", headers },
+      ],
+      signed: true,
+      enabled: true,
+    };
+    const source = (name: string) => ({
+      name,
+      writeKey: "(hidden)",
+      destinations: [{ ...destination, name: "webhooks" }],
+      blockedEvents: [],
+      countFiltered: false,
+      managedBy: "api" as const,
+    });
+    const text = configFile([source("магазин"), source("склад")]);
+    const variables = text.match(/process\.env\.\w+/g) ?? [];
+    expect(variables).toHaveLength(8);
+    expect(new Set(variables).size).toBe(8);
+  });
 });

@@ -59,7 +59,8 @@ function curl(
     ...(signature !== undefined && { "X-Signature": signature }),
   };
   const headerArguments = Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`);
-  return ["curl", ...headerArguments, "--data-raw", quoted(body), quoted(url)].join(" ");
+  // Without -g, curl takes the brackets of a query for a range of URLs.
+  return ["curl -g", ...headerArguments, "--data-raw", quoted(body), quoted(url)].join(" ");
 }
 
 /** For a POSIX shell: nothing is special inside single quotes but the quote itself. */

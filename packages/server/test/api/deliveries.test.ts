@@ -129,7 +129,7 @@ describe("one delivery", () => {
     await call("PUT", "/sources/default/destinations/webhooks", {
       endpoints: [
         { url: receiver.url, headers: { Authorization: "Bearer canary-token" } },
-        { url: other.url },
+        { url: `${other.url}?filter[a]={b}` },
       ],
     });
     await call("POST", "/faults", { fault: "bad_signature", endpoint: receiver.url });
@@ -148,11 +148,17 @@ describe("one delivery", () => {
       detail.history.find(({ endpoint }) => endpoint === url)?.requestHeaders ?? {};
     const signatureOf = (headers: Record<string, string>) =>
       Object.entries(headers).find(([name]) => name.toLowerCase() === "x-signature")?.[1];
-    expect(signatureOf(sent(other.url))).toBe(detail.signature);
+    const second = detail.curls[1];
+    expect(signatureOf(sent(second?.endpoint ?? ""))).toBe(detail.signature);
     expect(signatureOf(sent(receiver.url))).toMatch(/^[0-9a-f]{40}$/);
     expect(signatureOf(sent(receiver.url))).not.toBe(detail.signature);
-    expect(detail.curls.map(({ endpoint }) => endpoint)).toEqual([receiver.url, other.url]);
-    expect(detail.curls[1]?.curl).toContain(
+    expect(detail.curls.map(({ endpoint }) => endpoint)).toEqual([
+      receiver.url,
+      `${other.url}?filter[a]={b}`,
+    ]);
+    // With -g, curl takes brackets for what they are.
+    expect(second?.curl).toMatch(/^curl -g /);
+    expect(second?.curl).toContain(
       `-H 'X-Signature: ${detail.signature}' --data-raw '${detail.body.replaceAll("'", "'\\''")}'`,
     );
     expect(detail.history[0]?.responseHeaders).toMatchObject({ "x-powered-by": "Express" });

@@ -24,7 +24,7 @@ export function Welcome(): JSX.Element {
   return (
     <div class="welcome">
       <h2>No deliveries yet</h2>
-      <p>Each call that a client sends here appears in this list, with every attempt to deliver it.</p>
+      <p>Each call that a client sends here appears in this list, with every attempt.</p>
       <ol class="steps">
         {steps.map(([title, code]) => (
           <li key={title}>

@@ -3,31 +3,44 @@ import { literal } from "../../words/format.ts";
 
 const HIDDEN = "(hidden)";
 
-/** The settings as `countersign.config.ts`. Secrets, which the server does not tell, are read from the environment. */
+/** An environment variable for a value that is hidden, named by where the value stands. */
+type Variable = (...parts: readonly string[]) => string;
+
+/**
+ * The settings as `countersign.config.ts`. Secrets, which the server does not tell, are read from the environment, each from a
+ * variable of its own: an endpoint must not get the credentials of another one.
+ */
 export function configFile(sources: readonly Source[]): string {
+  const variable = createVariables();
   return `import { defineConfig } from "countersign";
 
 export default defineConfig({
-  sources: ${indent(list(sources.map(sourceText)))},
+  sources: ${indent(list(sources.map((source) => sourceText(source, variable))))},
 });
 `;
 }
 
-function sourceText({ name, writeKey, destinations, blockedEvents, countFiltered }: Source): string {
+function sourceText(
+  { name, writeKey, destinations, blockedEvents, countFiltered }: Source,
+  variable: Variable,
+): string {
   return object([
     ["name", literal(name)],
     ["writeKey", writeKey === HIDDEN ? variable(name, "write_key") : literal(writeKey)],
-    ["destinations", list(destinations.map((destination) => destinationText(name, destination)))],
+    ["destinations", list(destinations.map((destination) => destinationText(name, destination, variable)))],
     ["blockedEvents", blockedEvents.length > 0 && list(blockedEvents.map(literal))],
     ["countFiltered", countFiltered && "true"],
   ]);
 }
 
-function destinationText(source: string, destination: Destination): string {
+function destinationText(source: string, destination: Destination, variable: Variable): string {
   const { name, endpoints, signed, enabled, includeFields = [], concurrency } = destination;
   return object([
     ["name", literal(name)],
-    ["endpoints", list(endpoints.map((endpoint) => endpointText(`${source}_${name}`, endpoint)))],
+    [
+      "endpoints",
+      list(endpoints.map((endpoint) => endpointText(endpoint, (header) => variable(source, name, header)))),
+    ],
     ["secret", signed && variable(source, name, "secret")],
     ["enabled", !enabled && "false"],
     ["includeFields", includeFields.length > 0 && list(includeFields.map(literal))],
@@ -35,9 +48,12 @@ function destinationText(source: string, destination: Destination): string {
   ]);
 }
 
-function endpointText(prefix: string, { url, headers = {}, ca }: EndpointSettings): string {
+function endpointText(
+  { url, headers = {}, ca }: EndpointSettings,
+  variableOf: (header: string) => string,
+): string {
   const entries = Object.entries(headers).map(
-    ([name, value]) => [literal(name), value === HIDDEN ? variable(prefix, name) : literal(value)] as const,
+    ([name, value]) => [literal(name), value === HIDDEN ? variableOf(name) : literal(value)] as const,
   );
   return object([
     ["url", literal(url)],
@@ -59,10 +75,16 @@ function indent(block: string): string {
   return block.replaceAll("\n", "\n  ");
 }
 
-function variable(...parts: readonly string[]): string {
-  return `process.env.${parts
-    .join("_")
-    .toUpperCase()
-    .replaceAll(/[^A-Z0-9]+/g, "_")
-    .replace(/^(?=\d)/, "_")}`;
+function createVariables(): Variable {
+  const taken = new Set<string>();
+  return (...parts) => {
+    const name = parts
+      .join("_")
+      .toUpperCase()
+      .replaceAll(/^(?=\d)|[^A-Z0-9]+/g, "_");
+    let unique = name;
+    while (taken.has(unique)) unique += "_2";
+    taken.add(unique);
+    return `process.env.${unique}`;
+  };
 }
