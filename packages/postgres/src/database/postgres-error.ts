@@ -70,6 +70,19 @@ const KNOWN: Readonly<Record<string, Known>> = {
   },
 };
 
+/** What keeps the driver from a connection for as long as the URL is as it is, by its message and code, and what to do. */
+const LASTING: readonly (readonly [pattern: RegExp, text: string])[] = [
+  [/password must be a/, "The database asks for a password, and the URL has none."],
+  [
+    /does not support SSL/,
+    "The database does not offer TLS, and the URL asks for it. Leave out sslmode and ssl, or write sslmode=disable.",
+  ],
+  [
+    /\b(?:ERR_TLS_\w+|CERT_\w+|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_\w+)$/,
+    "The certificate of the database is not trusted. Add sslrootcert=FILE to the URL, with the certificate of its authority.",
+  ],
+];
+
 /** Codes with which the server ends the connection, so that the fate of the command is not known. */
 const ENDS_CONNECTION: ReadonlySet<string> = new Set(["57P01", "57P02", "57P05", "08006", "08003"]);
 
@@ -100,12 +113,29 @@ export function isConflict(error: unknown): boolean {
   return state === "40P01" || state === "40001" || state === "23505";
 }
 
+/** Whether a row has no partition: another process has removed the day, which this one believed to be there. */
+export function isWithoutPartition(error: unknown): boolean {
+  return sqlStateOf(error) === "23514";
+}
+
+/** Whether it is the fault of what a command carries: on its own, something else may succeed. */
+export function isOfContent(error: unknown): boolean {
+  return error instanceof TypeError || /^(?:22|23|54)/.test(sqlStateOf(error) ?? "");
+}
+
 /** Whether it may pass by itself. */
 export function mayPass(error: unknown): boolean {
   const state = sqlStateOf(error);
   if (state !== undefined)
     return KNOWN[state]?.passes === true || state.startsWith("08") || state.startsWith("53");
-  return error instanceof NotReachedError || error instanceof NoAnswerError;
+  if (error instanceof NotReachedError) return adviceOn(error) === undefined;
+  return error instanceof NoAnswerError;
+}
+
+/** What to do about a connection that cannot be made, if trying again changes nothing. */
+function adviceOn({ message, cause }: NotReachedError): string | undefined {
+  const code = cause instanceof Error && "code" in cause ? cause.code : "";
+  return LASTING.find(([pattern]) => pattern.test(`${message} ${String(code)}`.trimEnd()))?.[1];
 }
 
 /** Any error as a StoreError that says what to do. The URL contains a password, so it is never in it. */
@@ -122,6 +152,8 @@ export function storeErrorOf(error: unknown): StoreError {
   const message = error instanceof Error ? error.message : String(error);
   if (known !== undefined) return new StoreError(known.code, `${known.text} (${message})`, error);
   if (error instanceof NotReachedError) {
+    const advice = adviceOn(error);
+    if (advice !== undefined) return new StoreError("ERR_STORE_OPEN", `${advice} (${message})`, error);
     return new StoreError("ERR_STORE_FAILED", `The database cannot be reached: ${message}.`, error);
   }
   return new StoreError("ERR_STORE_FAILED", `The database failed: ${message}.`, error);

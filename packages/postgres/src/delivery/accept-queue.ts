@@ -89,7 +89,8 @@ export class AcceptQueue {
         await this.#tryToStore(source, group);
         return;
       } catch (error) {
-        if (isConflict(error) && attempt < TRIES) continue;
+        const isInTheWay = isConflict(error) || this.#options.partitions.isMissing(error);
+        if (isInTheWay && attempt < TRIES) continue;
         // One that cannot be stored must not fail the rest.
         const isOfOne = error instanceof TypeError || sqlStateOf(error) !== undefined;
         if (group.length > 1 && isOfOne && !isUnknown(error)) {

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Clock } from "@countersign/protocol";
 import type { Settlement } from "@countersign/sender/store";
 import type { Connections, Statement } from "../database/connections.ts";
-import { isConflict, storeErrorOf } from "../database/postgres-error.ts";
+import { isConflict, isOfContent, storeErrorOf } from "../database/postgres-error.ts";
 import { decodeText, encodeText } from "../database/text.ts";
 import type { DayPartitions } from "../schema/day-partitions.ts";
 import { keptStatement, type Names } from "../schema/names.ts";
@@ -65,12 +65,16 @@ export class Settler {
   settle(handOver: HandOver, settlement: Settlement): Promise<boolean> {
     const { id, source, acceptedAt } = handOver.due.delivery;
     const now = Math.floor(this.#options.clock.now());
-    return new Promise((done) => {
-      const queue = this.#queues.get(source) ?? [];
-      this.#queues.set(source, queue);
-      queue.push({ id, claim: handOver.claim, settlement, acceptedAt, now, handOver, done });
-      if (!this.#running.has(source)) this.#running.set(source, this.#run(source, queue));
-    });
+    return new Promise((done) =>
+      this.#add(source, { id, claim: handOver.claim, settlement, acceptedAt, now, handOver, done }),
+    );
+  }
+
+  #add(source: string, waiting: Waiting): void {
+    const queue = this.#queues.get(source) ?? [];
+    this.#queues.set(source, queue);
+    queue.push(waiting);
+    if (!this.#running.has(source)) this.#running.set(source, this.#run(source, queue));
   }
 
   /** Stores what is waiting; what cannot be stored by now is left to another worker. */
@@ -95,21 +99,33 @@ export class Settler {
     const workers = new Set(group.map(({ handOver }) => handOver.worker));
     for (const worker of workers) {
       const entries = group.filter(({ handOver }) => handOver.worker === worker);
-      for (
-        let retryMs = SHORTEST_RETRY_MS;
-        !(await this.#tryToStore(source, worker, entries));
-        retryMs *= 2
-      ) {
+      for (let retryMs = SHORTEST_RETRY_MS; ; retryMs *= 2) {
+        const error = await this.#tryToStore(source, worker, entries);
+        if (error === undefined) break;
         if (this.#isClosing) {
           for (const { done } of entries) done(false);
           return;
+        }
+        if (isOfContent(error) && !this.#options.partitions.isMissing(error)) {
+          await this.#storeApart(source, worker, entries);
+          break;
         }
         await pause(Math.min(retryMs, LONGEST_RETRY_MS));
       }
     }
   }
 
-  async #tryToStore(source: string, worker: string, entries: readonly Waiting[]): Promise<boolean> {
+  /** One that the database does not take must not keep the others: it is tried again later, behind them. */
+  async #storeApart(source: string, worker: string, entries: readonly Waiting[]): Promise<void> {
+    for (const entry of entries) {
+      if (entries.length > 1 && (await this.#tryToStore(source, worker, [entry])) === undefined) continue;
+      if (this.#isClosing) entry.done(false);
+      else setTimeout(() => this.#add(source, entry), LONGEST_RETRY_MS);
+    }
+  }
+
+  /** Resolves to why it failed, if it did. */
+  async #tryToStore(source: string, worker: string, entries: readonly Waiting[]): Promise<unknown> {
     const { connections, partitions, failed } = this.#options;
     try {
       const days = daysOf(entries);
@@ -121,10 +137,10 @@ export class Settler {
       const others = entries.filter(({ id }) => refused.has(id));
       const before = others.length === 0 ? refused : await this.#storedBefore(source, worker, others);
       for (const { id, done } of entries) done(!refused.has(id) || before.has(id));
-      return true;
+      return undefined;
     } catch (error) {
       if (!isConflict(error)) failed(storeErrorOf(error));
-      return false;
+      return error;
     }
   }
 

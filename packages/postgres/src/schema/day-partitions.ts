@@ -1,4 +1,5 @@
 import type { Connections } from "../database/connections.ts";
+import { isWithoutPartition } from "../database/postgres-error.ts";
 import { DAILY_TABLES, dayOf, inSchema, type Names, startOfDay } from "./names.ts";
 
 /** Days for which partitions are made ahead. */
@@ -34,6 +35,14 @@ export class DayPartitions {
   /** Makes what is missing for rows of these days. */
   async ensure(days: Iterable<number>): Promise<void> {
     await Promise.all([...days].map((day) => this.#ensure(day)));
+  }
+
+  /** Whether a command failed since a partition is missing. It is then made again before the next command. */
+  isMissing(error: unknown): boolean {
+    if (!isWithoutPartition(error)) return false;
+    this.#made.clear();
+    this.#ready.clear();
+    return true;
   }
 
   /** Makes the partitions of today and of the days to come. */
@@ -105,8 +114,8 @@ export class DayPartitions {
 
   /** Messages of a day are needed for as long as a delivery of that day is pending. */
   async #dropUnused(days: readonly number[]): Promise<void> {
-    const text = inSchema(this.#names, OLDEST);
-    const [row] = await this.#connections.query<{ at: number | null }>("control", { name: "oldest", text });
+    const statement = { name: "", text: inSchema(this.#names, OLDEST) };
+    const [row] = await this.#connections.query<{ at: number | null }>("control", statement);
     const unused = days.filter((day) => row?.at == null || row.at >= startOfDay(day + 1));
     await this.#drop("message", unused);
     await this.#drop("attempt", unused);

@@ -1,3 +1,5 @@
+import { beginningOf, KNOWN_TRAIT_KEY } from "./names.ts";
+
 /** One step from a version of the schema to the next. Released ones are never edited. */
 export interface Migration {
   readonly sql: string;
@@ -60,7 +62,7 @@ CREATE INDEX delivery_claimed ON $.delivery (worker) WHERE worker IS NOT NULL;
 CREATE INDEX delivery_accepted ON $.delivery (accepted_at, id) WHERE worker IS NULL;
 CREATE INDEX delivery_destination ON $.delivery (destination, accepted_at, id) WHERE worker IS NULL;
 CREATE INDEX delivery_message ON $.delivery (message_id) WHERE worker IS NULL;
-CREATE INDEX delivery_identity ON $.delivery (identity, accepted_at, id) WHERE worker IS NULL;
+CREATE INDEX delivery_identity ON $.delivery (${beginningOf("identity")}, accepted_at, id) WHERE worker IS NULL;
 
 CREATE TABLE $.ended (${INFO},
   day integer NOT NULL,
@@ -72,11 +74,11 @@ CREATE TABLE $.ended (${INFO},
 CREATE INDEX ended_accepted ON $.ended (accepted_at, id);
 CREATE INDEX ended_destination ON $.ended (destination, accepted_at, id);
 CREATE INDEX ended_message ON $.ended (message_id);
-CREATE INDEX ended_identity ON $.ended (identity, accepted_at, id);
-CREATE INDEX ended_event ON $.ended (event, accepted_at, id) WHERE event IS NOT NULL;
+CREATE INDEX ended_identity ON $.ended (${beginningOf("identity")}, accepted_at, id);
+CREATE INDEX ended_event ON $.ended (${beginningOf("event")}, accepted_at, id) WHERE event IS NOT NULL;
 CREATE INDEX ended_type ON $.ended (type, accepted_at, id);
 CREATE INDEX ended_status ON $.ended (last_status, accepted_at, id);
-CREATE INDEX ended_endpoint ON $.ended (last_endpoint, accepted_at, id);
+CREATE INDEX ended_endpoint ON $.ended (${beginningOf("last_endpoint")}, accepted_at, id);
 CREATE INDEX ended_lost ON $.ended (state, accepted_at, id) WHERE state <> 'delivered';
 CREATE INDEX ended_outcome ON $.ended (last_outcome, accepted_at, id) WHERE last_outcome <> 'success';
 
@@ -144,9 +146,9 @@ CREATE TABLE $.known_trait (
   trait ${TEXT} NOT NULL,
   destination ${TEXT} NOT NULL,
   user_id ${TEXT} NOT NULL,
-  value text NOT NULL,
-  PRIMARY KEY (source, trait, destination, user_id)
+  value text NOT NULL
 );
+CREATE UNIQUE INDEX known_trait_key ON $.known_trait (${KNOWN_TRAIT_KEY});
 
 CREATE TABLE $.settings (id integer PRIMARY KEY, version bigint NOT NULL, text text NOT NULL);
 

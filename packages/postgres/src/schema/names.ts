@@ -33,6 +33,23 @@ export function namesOf(schema: string): Names {
   };
 }
 
+/** An entry of an index has room for 2,704 bytes: for so many characters, and the other columns. */
+const INDEXED_CHARACTERS = 400;
+
+/** What an index has of a text that may be longer than its room, as SQL. */
+export function beginningOf(column: string): string {
+  return `left(${column}, ${INDEXED_CHARACTERS})`;
+}
+
+/** The same of a value that is compared with it. The database counts code points. */
+export function beginningOfText(text: string): string {
+  if (text.length <= INDEXED_CHARACTERS) return text;
+  return Array.from(text).slice(0, INDEXED_CHARACTERS).join("");
+}
+
+/** What identifies a row of `known_trait`: a user's id has any length. */
+export const KNOWN_TRAIT_KEY: string = `source, trait, destination, ${beginningOf("user_id")}, hashtextextended(user_id, 0)`;
+
 /** Writes `$.name` of a text of SQL as that table of the schema. */
 export function inSchema({ table }: Names, sql: string): string {
   return sql.replaceAll(/\$\.([a-z_]+)/g, (_, name: string) => table(name));

@@ -6,6 +6,7 @@ import {
   valuesOf,
 } from "@countersign/sender/store";
 import { encodeText } from "../database/text.ts";
+import { beginningOf, beginningOfText } from "../schema/names.ts";
 
 /** Which column each field of a filter is compared with. */
 const COLUMNS = {
@@ -19,6 +20,9 @@ const COLUMNS = {
   status: "last_status",
   endpoint: "last_endpoint",
 } as const satisfies Partial<Record<keyof DeliveryFilter, string>>;
+
+/** Columns with texts of any length, of which indexes have the beginning. */
+const INDEXED_BY_BEGINNING: ReadonlySet<string> = new Set(["identity", "event", "last_endpoint"]);
 
 /** Sources that have deliveries, when nobody says which: the only index of ids leads with the source. */
 export const SOURCES = "SELECT DISTINCT source FROM $.tally WHERE day = -1";
@@ -48,7 +52,7 @@ export function conditionsOf(filter: DeliveryFilter, values: Values): Conditions
   for (const field of Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]) {
     const wanted = filter[field];
     if (wanted !== undefined)
-      all.push(isAny(COLUMNS[field], wanted, field === "status" ? "int" : "text", values));
+      all.push(isAny(COLUMNS[field], wanted, field === "status" ? "bigint" : "text", values));
   }
   return {
     all: [...all, ...timesOf(filter, values)],
@@ -71,42 +75,63 @@ export function skippedConditionsOf(filter: SkippedFilter, values: Values): Cond
 
 function timesOf({ since, until, after }: DeliveryFilter | SkippedFilter, values: Values): readonly string[] {
   const times: string[] = [];
-  if (since !== undefined) times.push(`accepted_at >= ${values.add(Math.ceil(since))}`);
-  if (until !== undefined) times.push(`accepted_at < ${values.add(Math.ceil(until))}`);
+  if (since !== undefined) times.push(`accepted_at >= ${values.add(timeOf(since))}`);
+  if (until !== undefined) times.push(`accepted_at < ${values.add(timeOf(until))}`);
   if (after !== undefined) {
     const cursor = parseCursor(after);
     times.push(
-      `(accepted_at, id) < (${values.add(cursor.acceptedAt)}, ${values.add(encodeText(cursor.id))})`,
+      `(accepted_at, id) < (${values.add(timeOf(cursor.acceptedAt))}, ${values.add(encodeText(cursor.id))})`,
     );
   }
   return times;
 }
 
+/** A time as the database can hold it: whatever is further away is as good as that. */
+function timeOf(ms: number): number {
+  return Math.min(Math.max(Math.ceil(ms), Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
+}
+
 function isAny(
   column: string,
   wanted: OneOrMore<string | number>,
-  type: "int" | "text",
+  type: "bigint" | "text",
   values: Values,
 ): string {
   const given = valuesOf(wanted).map((value) => (typeof value === "string" ? encodeText(value) : value));
-  if (given.length === 1) return `${column} = ${values.add(given[0])}`;
-  return `${column} = ANY (${values.add(given)}::${type}[])`;
+  const isOneOf = (compared: string, of: readonly (string | number)[]): string =>
+    of.length === 1
+      ? `${compared} = ${values.add(of[0])}::${type}`
+      : `${compared} = ANY (${values.add(of)}::${type}[])`;
+  const exact = isOneOf(column, given);
+  if (!INDEXED_BY_BEGINNING.has(column)) return exact;
+  const beginnings = given.map((value) => beginningOfText(String(value)));
+  return `${isOneOf(beginningOf(column), beginnings)} AND ${exact}`;
 }
 
 /** Exact on ids and the user, by its beginning on the event. */
 function searchOf(q: string | undefined, exact: readonly string[], values: Values): readonly string[] {
   if (q === undefined) return [];
-  const text = values.add(encodeText(q));
+  const [encoded, text] = [encodeText(q), values.add(encodeText(q))];
+  const beginning = values.add(beginningOfText(encoded));
   return [
-    ...exact.map((column) => `(${column} = ${text})`),
-    ...beginsWith("event", encodeText(q), text, values),
+    ...exact.map((column) =>
+      INDEXED_BY_BEGINNING.has(column)
+        ? `(${beginningOf(column)} = ${beginning} AND ${column} = ${text})`
+        : `(${column} = ${text})`,
+    ),
+    ...beginsWith(encoded, values),
   ];
 }
 
 /** The last code point: texts that begin with a text come before the text with this behind it. */
 const LAST = "\u{10FFFF}";
 
-function beginsWith(column: string, q: string, text: string, values: Values): readonly string[] {
-  if (q === "") return [`${column} IS NOT NULL`];
-  return [`(${column} >= ${text} AND ${column} < ${values.add(q + LAST.repeat(4))})`];
+/** Whether the name of an event begins with a text. */
+function beginsWith(q: string, values: Values): readonly string[] {
+  if (q === "") return ["event IS NOT NULL"];
+  const within = (column: string, from: string): string =>
+    `${column} >= ${values.add(from)} AND ${column} < ${values.add(from + LAST.repeat(4))}`;
+  const indexed = within(beginningOf("event"), beginningOfText(q));
+  // Of a text that is not longer than that, the beginning says everything.
+  return [beginningOfText(q) === q ? `(${indexed})` : `(${indexed} AND ${within("event", q)})`];
 }

@@ -1,7 +1,7 @@
 import { type KnownTrait, StoreError, type TraitChanges } from "@countersign/sender/store";
 import type { Connections, Run } from "../database/connections.ts";
 import { decodeText, encodeText } from "../database/text.ts";
-import { inSchema, type Names } from "../schema/names.ts";
+import { beginningOf, beginningOfText, inSchema, KNOWN_TRAIT_KEY, type Names } from "../schema/names.ts";
 
 /** The version of a trait that no sync has claimed. */
 const UNCLAIMED = "0";
@@ -47,8 +47,9 @@ const CLAIM = `INSERT INTO $.trait_owner (source, trait, kind, name, version) VA
 const RENEW = `UPDATE $.trait_owner SET version = version + 1 WHERE source = $1 AND trait = $2 AND version = $3 RETURNING version`;
 const SET = `INSERT INTO $.known_trait (source, trait, destination, user_id, value)
   SELECT $1, $2, $3, u.user_id, u.value FROM unnest($4::text[], $5::text[]) AS u (user_id, value)
-  ON CONFLICT (source, trait, destination, user_id) DO UPDATE SET value = excluded.value`;
-const FORGET = `DELETE FROM $.known_trait WHERE source = $1 AND trait = $2 AND destination = $3 AND user_id = ANY ($4::text[])`;
+  ON CONFLICT (${KNOWN_TRAIT_KEY}) DO UPDATE SET value = excluded.value`;
+const FORGET = `DELETE FROM $.known_trait WHERE source = $1 AND trait = $2 AND destination = $3
+  AND ${beginningOf("user_id")} = ANY ($5::text[]) AND user_id = ANY ($4::text[])`;
 
 /** @throws StoreError `ERR_STORE_CHANGED` when another sync was faster */
 export async function changeTrait(run: Run, names: Names, changes: TraitChanges): Promise<void> {
@@ -70,6 +71,7 @@ export async function changeTrait(run: Run, names: Names, changes: TraitChanges)
     const at = [...key, encodeText(destination)];
     const columns = [set.map(([user]) => encodeText(user)), set.map(([, value]) => encodeText(value))];
     if (set.length > 0) await run(inSchema(names, SET), [...at, ...columns]);
-    if (forgotten.length > 0) await run(inSchema(names, FORGET), [...at, forgotten]);
+    if (forgotten.length > 0)
+      await run(inSchema(names, FORGET), [...at, forgotten, forgotten.map(beginningOfText)]);
   }
 }

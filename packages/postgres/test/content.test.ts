@@ -1,0 +1,137 @@
+import { randomBytes } from "node:crypto";
+import { postgresStore } from "@countersign/postgres";
+import { systemClock } from "@countersign/protocol";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
+import { dayOf } from "../src/schema/names.ts";
+import { delivering } from "./support/delivering.ts";
+import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { until } from "./support/until.ts";
+
+const server = await startPostgres({ fsync: "off" });
+const url = server?.url ?? "postgres://127.0.0.1";
+
+describe.skipIf(server === undefined)(
+  `what a message contains (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
+  () => {
+    afterAll(() => server?.stop());
+
+    async function openStore() {
+      const schema = newSchema();
+      const store = postgresStore({ url, schema });
+      const failures: string[] = [];
+      const failed = ({ message }: Error): void => void failures.push(message);
+      await store.open({ ...quietContext(systemClock()), failed });
+      onTestFinished(() => store.close());
+      const { handler, ended } = delivering();
+      const accept = (...ids: string[]) =>
+        store.accept(
+          acceptanceOf(ids.map((id) => ({ id, destination: "shop/crm", acceptedAt: Date.now() }))),
+        );
+      return { schema, store, failures, handler, ended, accept };
+    }
+
+    it("may be a user id and the name of an event of 10 KB, which no index has room for", async () => {
+      const { store, handler, ended } = await openStore();
+      // Random: a text that repeats itself is compressed.
+      const [identity, event] = [
+        randomBytes(5_000).toString("hex"),
+        `${randomBytes(5_000).toString("hex")}é`,
+      ];
+      const other = `${identity.slice(0, -1)}x`;
+      const destination = "shop/crm";
+      const acceptedAt = Date.now();
+      await store.accept(acceptanceOf([{ id: "d1", destination, acceptedAt, identity, event }]));
+      await store.accept(acceptanceOf([{ id: "d2", destination, acceptedAt, identity: other, event: "b" }]));
+      const found = async (filter: Parameters<typeof store.list>[0]): Promise<readonly string[]> =>
+        (await store.list(filter)).map(({ id }) => id);
+      const expectFound = async (): Promise<void> => {
+        expect(await found({ identity })).toEqual(["d1"]);
+        expect(await found({ identity: [identity, other] })).toEqual(["d2", "d1"]);
+        expect(await found({ event })).toEqual(["d1"]);
+        expect(await found({ q: identity })).toEqual(["d1"]);
+        expect(await found({ q: event.slice(0, 9_000) })).toEqual(["d1"]);
+        expect(await found({ q: event.slice(0, 3) })).toEqual(["d1"]);
+        expect(await found({ q: `${event.slice(0, 9_000)}!` })).toEqual([]);
+      };
+      await expectFound();
+      store.consume(destination, 10, handler);
+      await until("both are delivered", () => ended.size === 2);
+      await expectFound();
+    });
+
+    it("may be a trait of a user with such an id", async () => {
+      const { store } = await openStore();
+      const user = randomBytes(5_000).toString("hex");
+      const other = `${user.slice(0, -1)}x`;
+      const change = (version: string, values: readonly (readonly [string, string | null])[]) =>
+        store.accept({
+          ...acceptanceOf([]),
+          traits: {
+            source: "shop",
+            trait: "plan",
+            owner: { kind: "audience", name: "Plan" },
+            version,
+            values: new Map([["shop/crm", new Map(values)]]),
+          },
+        });
+      const known = async () =>
+        (await store.traits("shop", "plan", ["shop/crm"])).values.get("shop/crm") ?? new Map();
+      await change("0", [
+        [user, "1"],
+        [other, "2"],
+      ]);
+      await change("1", [[user, "3"]]);
+      expect(await known()).toEqual(
+        new Map([
+          [user, "3"],
+          [other, "2"],
+        ]),
+      );
+      await change("2", [[user, null]]);
+      expect(await known()).toEqual(new Map([[other, "2"]]));
+    });
+
+    it("is searched by numbers and times of any size", async () => {
+      const { store, accept } = await openStore();
+      await accept("d1");
+      const huge = 99_999_999_999;
+      expect(await store.list({ status: huge })).toEqual([]);
+      expect(await store.list({ status: [200, huge] })).toEqual([]);
+      expect(await store.list({ after: "99999999999999999999.x" })).toHaveLength(1);
+      expect(await store.count({ since: Number.NEGATIVE_INFINITY, until: 1e300 })).toBe(1);
+    });
+
+    it("keeps nothing else from being settled, when the database does not take it", async () => {
+      const { schema, store, failures, handler, ended, accept } = await openStore();
+      await ask(
+        url,
+        `CREATE FUNCTION ${schema}.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'too long' USING ERRCODE = '54000'; END $$;
+         CREATE TRIGGER refuse BEFORE INSERT ON ${schema}.ended FOR EACH ROW WHEN (NEW.id = 'bad') EXECUTE FUNCTION ${schema}.refuse()`,
+      );
+      const others = Array.from({ length: 20 }, (_, index) => `good-${index}`);
+      await accept("bad", ...others);
+      store.consume("shop/crm", 50, handler);
+      await until("the others are settled", () => others.every((id) => ended.has(id)));
+      expect(failures.join()).toContain("too long");
+      await accept("later");
+      await until("one that came later is settled", () => ended.has("later"));
+      expect(ended.has("bad")).toBe(false);
+      await ask(url, `DROP TRIGGER refuse ON ${schema}.ended`);
+      await until("it is settled as soon as the database takes it", () => ended.has("bad"));
+    });
+
+    it("is accepted and settled although another process has removed the day that it falls on", async () => {
+      const { schema, store, handler, ended, accept } = await openStore();
+      store.consume("shop/crm", 50, handler);
+      await accept("before");
+      await until("the first is delivered", () => ended.has("before"));
+      const days = [dayOf(Date.now()), dayOf(Date.now()) + 1];
+      const parts = days.flatMap((day) => ["message", "ended"].map((table) => `${schema}.${table}_${day}`));
+      await ask(url, `DROP TABLE ${parts.join(", ")}`);
+      await accept("after");
+      await until("the next is delivered", () => ended.has("after"));
+      expect(await ask(url, `SELECT id FROM ${schema}.ended`)).toEqual([{ id: "after" }]);
+    });
+  },
+);
