@@ -26,7 +26,11 @@ export function sharedDedupe(steps: SharedDedupeSteps, leaseMs: number): DedupeS
   return {
     async claim(key) {
       const token = crypto.randomUUID();
-      const claim = await steps.claim(key, token);
+      const claim = await steps.claim(key, token).catch((error: unknown) => {
+        // It may be taken all the same, and every repeat would then wait until the lease is over.
+        steps.release(key, token).catch(() => {});
+        throw error;
+      });
       if (claim === "new") claims.add(key, token);
       return claim;
     },

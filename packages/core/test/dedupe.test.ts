@@ -1,4 +1,5 @@
 import { memoryDedupe, type Claim, type DedupeStore, type MemoryDedupeOptions } from "@countersign/core";
+import { sharedDedupe } from "@countersign/core/shared-dedupe";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { testDedupeStore } from "./support/dedupe-contract.ts";
@@ -15,6 +16,28 @@ function storeAt(options: MemoryDedupeOptions = {}): { store: DedupeStore; advan
 testDedupeStore("memoryDedupe", () => {
   const { store, advance } = storeAt();
   return { store, passLease: () => advance(60_000), passTtl: () => advance(5 * HOUR) };
+});
+
+describe("sharedDedupe", () => {
+  it("releases a claim that failed, since it may have been taken: a repeat would wait until the lease is over", async () => {
+    const holders = new Map<string, string>();
+    const store = sharedDedupe(
+      {
+        async claim(key, token) {
+          holders.set(key, token);
+          throw new Error("no answer");
+        },
+        commit: async () => {},
+        async release(key, token) {
+          if (holders.get(key) === token) holders.delete(key);
+          throw new Error("no answer to this, either");
+        },
+      },
+      60_000,
+    );
+    await expect(store.claim("a")).rejects.toThrow("no answer");
+    expect(holders.size).toBe(0);
+  });
 });
 
 describe("memoryDedupe", () => {

@@ -1,11 +1,12 @@
+import { StoreError } from "@countersign/sender/store";
 import pg from "pg";
 import { Gate } from "./gate.ts";
 import { breaksConnection, NoAnswerError, NotReachedError, sqlStateOf } from "./postgres-error.ts";
-import type { PostgresClient, PostgresPool, PostgresQuery } from "./postgres-pool.ts";
+import { hearErrors, type PostgresClient, type PostgresPool, type PostgresQuery } from "./postgres-pool.ts";
 import { within } from "./within.ts";
 
 /** A command without an answer after this time drops its connection, in milliseconds. */
-const ANSWER_MS = 5_000;
+export const ANSWER_MS = 5_000;
 
 /** What a command is for: reads, which may be slow, leave connections to the others. */
 export type Purpose = "work" | "read" | "control";
@@ -84,6 +85,7 @@ export class Connections {
       try {
         return await this.#send<Row>(client, text, values, this.#keepsPrepared && isKept ? name : undefined);
       } catch (error) {
+        if (purpose === "read" && error instanceof NoAnswerError) throw tooSlow(error);
         if (!["26000", "42P05"].includes(sqlStateOf(error) ?? "")) throw error;
         this.#keepsPrepared = false;
         return this.#send<Row>(client, text, values, undefined);
@@ -131,7 +133,7 @@ export class Connections {
         client.release();
         return result;
       } catch (error) {
-        if (error instanceof NoAnswerError) drop(client);
+        if (isNoAnswer(error)) drop(client);
         client.release(breaksConnection(error));
         throw error;
       }
@@ -155,8 +157,20 @@ export class Connections {
   }
 }
 
+function isNoAnswer(error: unknown): boolean {
+  return (
+    error instanceof NoAnswerError || (error instanceof StoreError && error.cause instanceof NoAnswerError)
+  );
+}
+
 function notAnswered(): Error {
   return new NoAnswerError("no answer within 5 s");
+}
+
+/** Nothing was to be stored, so what became of it is not in question. */
+function tooSlow(cause: NoAnswerError): StoreError {
+  const text = `The database did not answer: ${cause.message}. Ask for less, such as a shorter time, or ask again.`;
+  return new StoreError("ERR_STORE_FAILED", text, cause);
 }
 
 function notReached(): Error {
@@ -182,22 +196,13 @@ async function connected(pool: PostgresPool): Promise<PostgresClient> {
   const connecting = pool.connect();
   try {
     const client = await within(ANSWER_MS + 1_000, connecting, notReached);
-    watch(client);
+    hearErrors(client);
     return client;
   } catch (error) {
     connecting.then((client) => client.release(true)).catch(() => {});
     if (error instanceof NotReachedError || sqlStateOf(error) !== undefined) throw error;
     throw new NotReachedError(messageOf(error), { cause: error });
   }
-}
-
-const watched = new WeakSet<PostgresClient>();
-
-/** An error of a connection also fails the command that it runs; unheard, it would end the process. */
-function watch(client: PostgresClient): void {
-  if (watched.has(client)) return;
-  watched.add(client);
-  client.on("error", () => {});
 }
 
 /** Ends a connection at once, whatever it waits for. */

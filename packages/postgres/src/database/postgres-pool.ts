@@ -21,3 +21,12 @@ export interface PostgresQuery {
 export interface PostgresPool {
   connect(): Promise<PostgresClient>;
 }
+
+const heard = new WeakSet<PostgresClient>();
+
+/** A connection that breaks also fails the command that it runs; its error, unheard, would end the process. */
+export function hearErrors(client: PostgresClient): void {
+  if (heard.has(client)) return;
+  heard.add(client);
+  client.on("error", () => {});
+}

@@ -10,7 +10,8 @@ import {
   type Duration,
   type OptionNames,
 } from "@countersign/protocol";
-import type { PostgresPool } from "../database/postgres-pool.ts";
+import { hearErrors, type PostgresClient, type PostgresPool } from "../database/postgres-pool.ts";
+import { within } from "../database/within.ts";
 
 /** Options of {@link postgresDedupe}. */
 export interface PostgresDedupeOptions {
@@ -63,6 +64,7 @@ const DONE = "done";
  * import pg from "pg";
  *
  * const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
+ * pool.on("error", (error) => console.warn(error.message));
  * app.post("/webhooks", verifyWebhook({ secret, dedupe: postgresDedupe(pool) }), handler);
  * ```
  */
@@ -152,32 +154,31 @@ async function query(
   values: readonly unknown[],
   timeoutMs: number,
 ): Promise<readonly unknown[]> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let client: PostgresClient | undefined;
   let isLate = false;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      isLate = true;
-      reject(
-        new Error(
-          `postgresDedupe: PostgreSQL did not answer within ${timeoutMs} ms. Check that it is running.`,
-        ),
-      );
-    }, timeoutMs);
-  });
   const run = async (): Promise<readonly unknown[]> => {
-    const client = await pool.connect();
+    const connected = await pool.connect();
+    hearErrors(connected);
+    if (isLate) {
+      connected.release();
+      return [];
+    }
+    client = connected;
     try {
-      return (await client.query({ text, values: [...values] })).rows;
+      return (await connected.query({ text, values: [...values] })).rows;
     } finally {
-      // What answers too late is not to be trusted with the next command.
-      client.release(isLate);
+      // One that was late has been dropped already.
+      if (!isLate) connected.release();
     }
   };
-  try {
-    return await Promise.race([run(), late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return within(timeoutMs, run(), () => {
+    isLate = true;
+    // Its answer may never come, and until then the pool would be short of this connection.
+    client?.release(true);
+    return new Error(
+      `postgresDedupe: PostgreSQL did not answer within ${timeoutMs} ms. Check that it is running.`,
+    );
+  });
 }
 
 function milliseconds(name: keyof PostgresDedupeOptions, value: Duration): number {

@@ -1,0 +1,56 @@
+import { postgresDedupe } from "@countersign/postgres/dedupe";
+import type { Duration } from "@countersign/protocol";
+import pg from "pg";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { startProxy } from "./support/proxy.ts";
+import { newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { until } from "./support/until.ts";
+
+const server = await startPostgres({ fsync: "off" });
+const url = server?.url ?? "postgres://127.0.0.1";
+
+describe.skipIf(server === undefined)(
+  `dedupe over connections that fail (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
+  () => {
+    afterAll(() => server?.stop());
+
+    /** A store on one connection through a proxy, which has created its table. */
+    async function openStore(timeout: Duration) {
+      const proxy = await startProxy(Number(new URL(url).port));
+      const pool = new pg.Pool({ connectionString: proxy.url(url), max: 1 });
+      pool.on("error", () => {});
+      onTestFinished(() => pool.end());
+      const table = newSchema();
+      const store = postgresDedupe(pool, { table, timeout, lease: "10m" });
+      await store.claim("first");
+      const elsewhere = new pg.Pool({ connectionString: url, max: 1 });
+      onTestFinished(() => elsewhere.end());
+      return { proxy, store, other: postgresDedupe(elsewhere, { table }) };
+    }
+
+    it("fails a claim whose connection breaks, and does not end the process", async () => {
+      const { proxy, store } = await openStore("20s");
+      proxy.cutBeforeAnswer(["broken"], 1);
+      await expect(store.claim("broken")).rejects.toThrow("terminated");
+      expect(await store.claim("next")).toBe("new");
+    });
+
+    it("does not leave the pool short of a connection that never answers", async () => {
+      const { proxy, store } = await openStore("1s");
+      const held = proxy.holdAnswer(["silent"]);
+      await expect(store.claim("silent")).rejects.toThrow("did not answer within 1000 ms");
+      expect(held.isHeld()).toBe(true);
+      await until("another claim gets a connection", async () => {
+        const claim = await Promise.resolve(store.claim("next")).catch(() => undefined);
+        return claim !== undefined;
+      });
+    });
+
+    it("gives back a claim whose answer was lost, so that a repeat need not wait for the lease", async () => {
+      const { proxy, store, other } = await openStore("20s");
+      proxy.cutBeforeAnswer(["lost"], 1);
+      await expect(store.claim("lost")).rejects.toThrow("terminated");
+      await until("a repeat is handled", async () => (await other.claim("lost")) === "new");
+    });
+  },
+);
