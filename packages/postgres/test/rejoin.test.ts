@@ -3,7 +3,7 @@ import { systemClock } from "@countersign/protocol";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
 import { namesOf } from "../dist/schema/names.js";
-import { removeSql } from "../dist/workers/worker-statements.js";
+import { releaseOrphansSql, removeSql } from "../dist/workers/worker-statements.js";
 import { delivering } from "./support/delivering.ts";
 import { startProxy } from "./support/proxy.ts";
 import { ask, connectTo, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
@@ -53,6 +53,8 @@ describe.skipIf(server === undefined)(
       const client = await connectTo(url);
       onTestFinished(() => client.end());
       await client.query(removeSql(namesOf(schema)), [before, null]);
+      // As a process does that takes over: a command may have been under way.
+      await client.query(releaseOrphansSql(namesOf(schema)));
       await until("it has joined again", async () => {
         const [now] = await workers();
         return now !== undefined && now !== before;

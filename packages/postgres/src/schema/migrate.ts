@@ -3,6 +3,9 @@ import type { Connections, Run } from "../database/connections.ts";
 import { MIGRATIONS, type Migration } from "./migrations.ts";
 import { inSchema, type Names } from "./names.ts";
 
+/** What the statements need. */
+const OLDEST_SERVER = 140_000;
+
 /** Two processes that start at once must not both create the tables. */
 const LOCK = 4_353_444_401;
 
@@ -19,6 +22,7 @@ export function migrate(
   steps: readonly Migration[] = MIGRATIONS,
 ): Promise<{ readonly generation: number }> {
   return connections.transaction("control", async (run) => {
+    await assertServer(run);
     await run("SELECT pg_advisory_xact_lock($1)", [LOCK]);
     await run(`CREATE SCHEMA IF NOT EXISTS ${names.schema}`);
     await run(
@@ -36,6 +40,22 @@ export function migrate(
     await put(run, names, "opened", generation + 1);
     return { generation };
   });
+}
+
+async function assertServer(run: Run): Promise<void> {
+  const [server] = await run<{ version: number; encoding: string }>(
+    "SELECT current_setting('server_version_num')::int AS version, getdatabaseencoding() AS encoding",
+  );
+  const { version = OLDEST_SERVER, encoding = "UTF8" } = server ?? {};
+  if (version < OLDEST_SERVER) {
+    const text = `The server has the version ${version} (server_version_num). PostgreSQL 14 or later is needed.`;
+    throw new StoreError("ERR_STORE_OPEN", text);
+  }
+  if (["UTF8", "SQL_ASCII"].includes(encoding)) return;
+  throw new StoreError(
+    "ERR_STORE_OPEN",
+    `The encoding of the database is ${encoding}, which cannot hold every text. Use a database that was created with ENCODING 'UTF8' TEMPLATE template0.`,
+  );
 }
 
 function assertKnown(version: number, worksWith: number, known: number): void {

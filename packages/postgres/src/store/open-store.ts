@@ -37,6 +37,10 @@ const [PEEK_MS, PEEK_WITHOUT_NOTICES_MS] = [10_000, 1_000];
 const DEAF =
   "Notifications do not arrive, as behind a pooler in transaction mode. The store asks once a second instead, so that deliveries may start a second late. Connect directly, or through a pooler in session mode.";
 
+/** For operators: calls are accepted, and nothing is sent. */
+const NOBODY =
+  "No process delivers the calls that are accepted here. Run countersign work on this store, or a server without --no-deliver.";
+
 /** The parts that an open store uses. */
 export interface OpenStoreOptions {
   readonly connections: Connections;
@@ -63,6 +67,8 @@ export class OpenStore {
   readonly #claims = new Claims();
   readonly #workers: WorkerTable;
   #peekedAt = Number.NEGATIVE_INFINITY;
+  /** Since when something waits for a process that delivers, and there is none, by `performance.now()`. */
+  #leftAt: number | undefined;
   #isClosed = false;
 
   constructor(options: OpenStoreOptions) {
@@ -91,7 +97,10 @@ export class OpenStore {
       dispatcher: this.dispatcher,
       claims: this.#claims,
       membership,
-      unclaimed: (source, destinations) => this.#tellStirred(destinations.map((one) => [source, one])),
+      unclaimed: (source, destinations) => {
+        this.#leftAt ??= performance.now();
+        this.#tellStirred(destinations.map((one) => [source, one]));
+      },
       stored: (due) => this.#tellStored(due),
       stirred: (source, destination) => this.#stirred(source, destination),
     });
@@ -188,10 +197,17 @@ export class OpenStore {
       lost: () => this.#claims.lose(),
       changed: () => this.dispatcher.stirAll(),
       beaten: this.#beaten,
-      remark: () => (this.bulletin.isDeaf ? DEAF : undefined),
+      remark: () => this.#remark(),
       stateChanged: context.stateChanged,
       tellList: () => this.bulletin.tell({ list: true }),
     });
+  }
+
+  #remark(): string | undefined {
+    if (this.membership.isDelivering) this.#leftAt = undefined;
+    const isLeft = performance.now() - (this.#leftAt ?? Number.POSITIVE_INFINITY) > this.#options.leaseMs;
+    if (isLeft) return NOBODY;
+    return this.bulletin.isDeaf ? DEAF : undefined;
   }
 
   #stirred(source: string, destination: string): void {
@@ -240,6 +256,7 @@ export class OpenStore {
     const every = this.bulletin.hears ? PEEK_MS : PEEK_WITHOUT_NOTICES_MS;
     if (performance.now() - this.#peekedAt < every) return;
     this.#peekedAt = performance.now();
+    void this.bulletin.check();
     this.dispatcher.peek().catch((error: unknown) => this.#options.context.failed(storeErrorOf(error)));
     if (!this.bulletin.hears && this.membership.hasOthers) this.#options.context.missed();
   };

@@ -1,6 +1,5 @@
 import {
   checkOptionNames,
-  checkPort,
   parseDuration,
   LEASE_SYNONYMS,
   URL_SYNONYMS,
@@ -19,6 +18,7 @@ import { listSkipped } from "../tables/skipped-log.ts";
 import { readCounts, readUsage } from "../tables/tallies.ts";
 import { readTrait } from "../tables/trait-table.ts";
 import { OpenStore } from "./open-store.ts";
+import { parseWhere } from "./parse-where.ts";
 
 /** Where and how a {@link postgresStore} keeps deliveries. */
 export interface PostgresStoreOptions {
@@ -80,6 +80,7 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
   let connections: Connections | undefined;
   let opened: OpenStore | undefined;
   let isClosed = false;
+  let opening: Promise<unknown> | undefined;
   let closing: Promise<void> | undefined;
 
   const store = (): OpenStore => {
@@ -114,20 +115,29 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
     }
   }
 
-  async function open(context: StoreContext): Promise<{ readonly generation: number }> {
-    if (opened !== undefined || isClosed) {
-      throw new StoreError("ERR_STORE_CLOSED", "A store can be opened only once. Create a new one.");
-    }
+  async function openInTime(context: StoreContext): Promise<{ readonly generation: number }> {
     const until = performance.now() + openWithinMs;
     for (;;) {
       try {
         return await openOnce(context);
       } catch (error) {
-        if (!(mayPass(error) || isConflict(error)) || performance.now() >= until) throw storeErrorOf(error);
+        const isOver = isClosed || performance.now() >= until;
+        if (isOver || !(mayPass(error) || isConflict(error))) throw storeErrorOf(error);
         context.stateChanged({ state: "down", reason: storeErrorOf(error).message });
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }
+  }
+
+  async function open(context: StoreContext): Promise<{ readonly generation: number }> {
+    if (opened !== undefined || isClosed) {
+      throw new StoreError("ERR_STORE_CLOSED", "A store can be opened only once. Create a new one.");
+    }
+    const trying = openInTime(context);
+    opening = trying.catch(() => {});
+    const result = await trying;
+    if (isClosed) throw new StoreError("ERR_STORE_CLOSED", "The store was closed while it was being opened.");
+    return result;
   }
 
   const underWay = new UnderWay();
@@ -163,8 +173,8 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
       attempt(() => readTrait(connected(), names, { source, trait, destinations })),
     settings,
     async close() {
-      closing ??= underWay.ended().then(() => opened?.close());
       isClosed = true;
+      closing ??= Promise.all([opening, underWay.ended()]).then(() => opened?.close());
       await closing;
     },
   };
@@ -188,26 +198,6 @@ class UnderWay {
   async ended(): Promise<void> {
     if (this.#count > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
-}
-
-function parseWhere({ url, pool }: PostgresStoreOptions): {
-  readonly url?: string;
-  readonly pool?: PostgresPool;
-} {
-  if ((url === undefined) === (pool === undefined)) {
-    throw new TypeError("postgresStore() needs either { url } or { pool }.");
-  }
-  if (pool !== undefined) {
-    checkPort("postgresStore({ pool })", pool, ["connect"]);
-    return { pool };
-  }
-  const isUrl = typeof url === "string" && /^postgres(?:ql)?:\/\//u.test(url);
-  if (!isUrl) {
-    throw new TypeError(
-      "postgresStore({ url }) must be the URL of a database, such as postgres://user:password@127.0.0.1:5432/countersign.",
-    );
-  }
-  return { url };
 }
 
 /** A name that needs no care in tools: it is part of names of channels, too, which have 63 characters. */

@@ -1,6 +1,8 @@
 import type { RemoteEvent, Settlement } from "@countersign/sender/store";
-import type { Connections } from "../database/connections.ts";
+import { ANSWER_MS, type Connections } from "../database/connections.ts";
+import { NoAnswerError } from "../database/postgres-error.ts";
 import type { PostgresClient } from "../database/postgres-pool.ts";
+import { within } from "../database/within.ts";
 import type { Names } from "../schema/names.ts";
 
 /** The notice of one process to the others. */
@@ -88,7 +90,7 @@ export class Bulletin {
       client.on("end", again);
       client.on("notification", ({ payload = "" }) => this.#read(payload));
       this.#client = client;
-      await client.query({ text: `LISTEN "${names.channel.replaceAll('"', '""')}"` });
+      await this.#ask(client, `LISTEN "${names.channel.replaceAll('"', '""')}"`);
       if (this.#isClosed) {
         client.release(true);
         return;
@@ -98,6 +100,16 @@ export class Bulletin {
     } catch {
       this.#broke(this.#client);
     }
+  }
+
+  /**
+   * Asks for a sign of life: a connection whose other end is gone without a word would stay open for hours, and no notice would
+   * arrive.
+   */
+  async check(): Promise<void> {
+    const client = this.#client;
+    if (client === undefined || !this.#hears) return;
+    await this.#ask(client, "SELECT 1").catch(() => this.#broke(client));
   }
 
   tell(news: News): void {
@@ -181,6 +193,10 @@ export class Bulletin {
     await connections.query("control", { name: "notify", text: NOTIFY }, [names.channel, payload]);
   }
 
+  #ask(client: PostgresClient, text: string): Promise<unknown> {
+    return within(ANSWER_MS, client.query({ text }), () => new NoAnswerError("no answer within 5 s"));
+  }
+
   async #sendProbe(): Promise<void> {
     const probe = `${this.#from} ${performance.now()}`;
     this.#probe = probe;
@@ -191,20 +207,22 @@ export class Bulletin {
     await this.#notify({ from: this.#from, probe });
   }
 
+  /** Anybody who may connect to the database may notify: what is no notice of a store is as good as none. */
   #read(payload: string): void {
-    let notice: Notice;
     try {
-      notice = JSON.parse(payload) as Notice;
+      const notice = JSON.parse(payload) as Notice | null;
+      if (notice?.from === this.#from) this.#readOwn(notice);
+      else if (typeof notice?.from === "string") this.#options.told(notice);
     } catch {
-      return;
+      this.#options.missed();
     }
-    if (notice.from !== this.#from) {
-      this.#options.told(notice);
-    } else if (notice.probe === this.#probe) {
-      this.#probe = undefined;
-      this.#hears = true;
-      this.#isDeaf = false;
-    }
+  }
+
+  #readOwn({ probe }: Notice): void {
+    if (probe === undefined || probe !== this.#probe) return;
+    this.#probe = undefined;
+    this.#hears = true;
+    this.#isDeaf = false;
   }
 
   #broke(client: PostgresClient | undefined): void {

@@ -93,6 +93,11 @@ export class Membership {
     return this.#list.hasOthers;
   }
 
+  /** Whether any process that has the store open delivers. */
+  get isDelivering(): boolean {
+    return this.#list.isDelivering;
+  }
+
   /** Why nothing may be accepted; undefined when it may. */
   get unsafe(): string | undefined {
     return this.#unsafe;

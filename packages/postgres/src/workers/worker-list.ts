@@ -22,6 +22,11 @@ export class WorkerList {
     return this.#rows.length > 1;
   }
 
+  /** Whether any process delivers. */
+  get isDelivering(): boolean {
+    return this.#rows.some((row) => row.delivers && !row.is_over);
+  }
+
   /** This worker's part of a destination's concurrency. */
   share(concurrency: number, key: string): number {
     return shareOf(concurrency, key, this.#own, this.#delivering);

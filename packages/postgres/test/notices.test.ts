@@ -1,0 +1,74 @@
+import { onTestFinished, afterAll, describe, expect, it } from "vitest";
+import { Connections } from "../src/database/connections.ts";
+import { namesOf } from "../src/schema/names.ts";
+import { Bulletin, type News } from "../src/workers/bulletin.ts";
+import { startProxy } from "./support/proxy.ts";
+import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { happened, until } from "./support/until.ts";
+
+const server = await startPostgres({ fsync: "off" });
+const url = server?.url ?? "postgres://127.0.0.1";
+
+describe.skipIf(server === undefined)(
+  `notices of other processes (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
+  () => {
+    afterAll(() => server?.stop());
+
+    /** One that listens by way of a proxy, and what it was told. */
+    async function listening() {
+      const proxy = await startProxy(Number(new URL(url).port));
+      const names = namesOf(newSchema());
+      const connections = new Connections({ url: proxy.url(url) });
+      const heard: News[] = [];
+      const counts = { missed: 0 };
+      const bulletin = new Bulletin(
+        {
+          connections,
+          names,
+          hasOthers: () => true,
+          told: (news) => {
+            heard.push(news);
+            happened();
+          },
+          missed: () => {
+            counts.missed += 1;
+            happened();
+          },
+        },
+        "me",
+      );
+      onTestFinished(() => {
+        bulletin.close();
+        return connections.close();
+      });
+      await bulletin.listen();
+      await until("its own notice arrives", () => bulletin.hears);
+      const notify = (payload: string): Promise<unknown> =>
+        ask(url, `SELECT pg_notify('${names.channel}', '${payload}')`);
+      return { proxy, bulletin, heard, counts, notify };
+    }
+
+    it("end no process when anybody sends what is no notice", async () => {
+      const { heard, notify } = await listening();
+      for (const payload of ["null", "5", "[]", "{", "", '{"from":5}', '{"probe":"x"}'])
+        await notify(payload);
+      await notify('{"from":"other","ended":["d1"]}');
+      await until("the next one is told", () => heard.length > 0);
+      expect(heard).toEqual([{ from: "other", ended: ["d1"] }]);
+    });
+
+    it("are heard again when their connection is open and dead", async () => {
+      const { proxy, bulletin, heard, counts, notify } = await listening();
+      const { missed } = counts;
+      proxy.stall();
+      const checked = bulletin.check();
+      await until("it has noticed", () => !bulletin.hears);
+      await checked;
+      proxy.resume();
+      await until("it listens again", () => bulletin.hears);
+      expect(counts.missed).toBeGreaterThan(missed);
+      await notify('{"from":"other","ended":["d2"]}');
+      await until("a notice is told", () => heard.length > 0);
+    });
+  },
+);

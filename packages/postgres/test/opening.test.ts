@@ -1,0 +1,108 @@
+import { postgresStore } from "@countersign/postgres";
+import { systemClock } from "@countersign/protocol";
+import pg from "pg";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { quietContext } from "../../sender/test/support/acceptances.ts";
+import { Connections } from "../src/database/connections.ts";
+import { DayPartitions } from "../src/schema/day-partitions.ts";
+import { migrate } from "../src/schema/migrate.ts";
+import { namesOf } from "../src/schema/names.ts";
+import { freePort } from "./support/postgres-programs.ts";
+import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+
+const server = await startPostgres({ fsync: "off" });
+const url = server?.url ?? "postgres://127.0.0.1";
+
+/** Opens a store that cannot be opened. */
+async function refusalOf(where: string): Promise<unknown> {
+  const store = postgresStore({ url: where, schema: newSchema(), openWithin: "1h" });
+  return store.open(quietContext(systemClock())).catch((error: unknown) => error);
+}
+
+describe("a URL that cannot be read", () => {
+  it.each([
+    ["postgres://user:sec#ret@127.0.0.1/db"],
+    ["postgres://user:1#2secret@127.0.0.1/db"],
+    ["postgres://user:1/2secret@127.0.0.1/db"],
+    ["postgres://user:1?2secret@127.0.0.1/db"],
+    ["postgres://user:sec/ret@127.0.0.1/db"],
+    ["postgres://user:secret%ff@127.0.0.1/db"],
+    ["postgres://user:secret@127.0.0.1:port/db"],
+    ["postgres://user:secret@127.0.0.1/db?sslrootcert=/no/such/file"],
+  ])("is refused at once, without the password: %s", (where) => {
+    let error: unknown;
+    try {
+      postgresStore({ url: where });
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(error).toBeInstanceOf(TypeError);
+    expect((error as Error).message).toContain("postgresStore({ url }) cannot be read");
+    expect((error as Error).message).not.toMatch(/sec|ret@/);
+  });
+
+  it.each([
+    ["postgres://user:p%40ss%2Fword@127.0.0.1/db"],
+    ["postgresql://[::1]:5432/db"],
+    ["postgres://user:password@/db?host=/run/postgresql"],
+    ["postgres:///db?host=/run/postgresql&user=a@b"],
+    ["postgres://%2Frun%2Fpostgresql/db"],
+    ["postgres://127.0.0.1?application_name=x"],
+  ])("is not one of these: %s", (where) => {
+    expect(() => postgresStore({ url: where })).not.toThrow();
+  });
+});
+
+describe("a store that is closed while it is opened", () => {
+  it("stops trying", async () => {
+    const store = postgresStore({ url: `postgres://127.0.0.1:${await freePort()}/db`, openWithin: "1h" });
+    const opening = store.open(quietContext(systemClock())).catch((error: unknown) => error);
+    await store.close();
+    expect(await opening).toMatchObject({ name: "StoreError" });
+  });
+});
+
+describe.skipIf(server === undefined)(
+  `opening (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
+  () => {
+    afterAll(() => server?.stop());
+
+    it("does not try again for what the URL lacks, and says what it is", async () => {
+      const withoutPassword = url.replace(/:[^:@]+@/u, "@");
+      expect(await refusalOf(withoutPassword)).toMatchObject({
+        code: "ERR_STORE_OPEN",
+        message: expect.stringContaining("asks for a password, and the URL has none"),
+      });
+      expect(await refusalOf(`${url}?sslmode=verify-full`)).toMatchObject({
+        code: "ERR_STORE_OPEN",
+        message: expect.stringContaining("does not offer TLS"),
+      });
+    });
+
+    it("refuses a database whose encoding cannot hold every text", async () => {
+      await ask(url, "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'");
+      const refusal = await refusalOf(Object.assign(new URL(url), { pathname: "/latin" }).href);
+      expect(refusal).toMatchObject({
+        code: "ERR_STORE_OPEN",
+        message: expect.stringContaining("The encoding of the database is LATIN1"),
+      });
+    });
+
+    it("lets two schemas share a pool, also when old days are removed", async () => {
+      const pool = new pg.Pool({ connectionString: url, max: 1 });
+      onTestFinished(() => pool.end());
+      const connections = new Connections({ pool });
+      for (const names of [namesOf(newSchema()), namesOf(newSchema())]) {
+        await migrate(connections, names);
+        const partitions = new DayPartitions(connections, names);
+        await partitions.ensure([1]);
+        await partitions.removeBefore(Date.now(), 0);
+        const [row] = await ask<{ name: string | null }>(
+          url,
+          `SELECT to_regclass('${names.table("message_1")}')::text AS name`,
+        );
+        expect(row?.name).toBeNull();
+      }
+    });
+  },
+);
