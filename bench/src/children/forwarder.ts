@@ -6,5 +6,6 @@ const [url = "", path = "", messages = ""] = process.argv.slice(2);
 const sender = await openSender({ urls: [url], path });
 const { measure } = forwarding("sender", sender, Number(messages));
 
-process.on("message", async () => process.send?.(await measure()));
+process.on("disconnect", () => process.exit());
+process.on("message", () => void Promise.resolve(measure()).then((rate) => process.send?.(rate)));
 process.send?.("ready");

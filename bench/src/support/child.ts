@@ -44,6 +44,8 @@ export async function startChild(
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return;
       const exited = once(child, "exit");
+      // A command that the script runs through may pass on no signal.
+      if (child.connected) child.disconnect();
       child.kill();
       await exited;
     },
