@@ -2,6 +2,7 @@ import { createSender, shardedStore, sqliteStore, StoreError } from "@countersig
 import type { DeliveryStore, SharedSettings } from "@countersign/sender/store";
 import { virtualClock } from "@countersign/sender/testing";
 import { describe, expect, it, vi } from "vitest";
+import { quietContext } from "./support/acceptances.ts";
 import { changedStore } from "./support/changed-store.ts";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
@@ -40,6 +41,30 @@ function leavingStore(store: DeliveryStore): {
   }));
   return { store: changed, link };
 }
+
+describe("a store that is closed while one of its stores is being opened", () => {
+  it("closes that one, too", async () => {
+    let closed = 0;
+    let open: (() => void) | undefined;
+    const slow = changedStore(sqliteStore(), (real) => ({
+      async open(context) {
+        await new Promise<void>((resolve) => (open = resolve));
+        return real.open(context);
+      },
+      async close() {
+        closed += 1;
+        open?.();
+        await real.close();
+      },
+    }));
+    const store = byLetter(sqliteStore(), slow);
+    const opening = store.open(quietContext(virtualClock()));
+    await vi.waitFor(() => expect(open).toBeDefined());
+    await store.close();
+    await opening.catch(() => {});
+    expect(closed).toBe(1);
+  });
+});
 
 describe("two stores by source", () => {
   it("hold each what belongs to them, and look like one", async () => {

@@ -5,7 +5,7 @@ import { virtualClock, type Duration } from "@countersign/protocol";
 
 import { loadConfig } from "../config/load-config.ts";
 import { reachOf, type Reach, type ReceiverFlags } from "./receiver-options.ts";
-import { openSharedStore, placeOf } from "./shared-store.ts";
+import { openSharedStore, placeOf, unlessStopped } from "./shared-store.ts";
 import { openTls, type TlsFlags } from "../tls/serve-tls.ts";
 import { untilToldToStop } from "../terminal/signals.ts";
 import { printable, type Terminal } from "../terminal/terminal.ts";
@@ -61,19 +61,26 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
   const place = flags.store === undefined ? flags : withoutData;
   const options = merged(place, reach, loaded?.config ?? {});
   checkStoreFlags(flags);
-  const store = flags.store === undefined ? undefined : await openSharedStore(flags.store, flags.keepFor);
+  const complain = (message: string): void => terminal.complain(`countersign: ${printable(message)}`);
+  const { store: url, keepFor } = flags;
+  const store = url === undefined ? undefined : await openSharedStore(url, keepFor, complain);
   const tls = await openTls(flags, options.data, terminal.cwd);
   const quitting = new AbortController();
   const stop = untilToldToStop(once(quitting.signal, "abort").then(() => "q"));
-  const server = await createServer({
+  const opening = createServer({
     ...options,
     ...(store && { store, deliver: flags.deliver }),
     ...(tls && { tls: tls.tls }),
     processMetrics: true,
-    onError: (error) => terminal.complain(`countersign: ${printable(messageOf(error))}`),
+    onError: (error) => complain(messageOf(error)),
   }).catch((error: unknown) => {
     throw inWordsOfFlags(error, options.data);
   });
+  const server = await unlessStopped(opening, store, stop);
+  if (server === undefined) {
+    await tls?.dispose?.();
+    return 0;
+  }
   const watch = await watchServer(server, options, flags, terminal);
   const keys = flags.json !== true && hasKeys(terminal);
   const shown = flags.store === undefined ? options : { ...options, data: placeOf(flags.store) };

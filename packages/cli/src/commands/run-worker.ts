@@ -3,7 +3,7 @@ import { createSender, type Sender } from "@countersign/sender";
 import { messageOf } from "../errors/usage-error.ts";
 import { untilToldToStop } from "../terminal/signals.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
-import { openSharedStore, placeOf } from "./shared-store.ts";
+import { openSharedStore, placeOf, unlessStopped } from "./shared-store.ts";
 
 /** The options of `countersign work`, as commander reads them. */
 export interface WorkFlags {
@@ -23,13 +23,16 @@ export async function work(flags: WorkFlags, terminal: Terminal): Promise<number
   const report: Report = (event, sentence, fields = {}) =>
     terminal.print(json ? jsonLine({ event, ...fields }) : printable(sentence));
   const stop = untilToldToStop();
-  const store = await openSharedStore(url, keepFor);
-  const sender = await createSender({ sources: "shared", store, blockPrivateNetworks });
+  const complain = (message: string): void => terminal.complain(`countersign: ${printable(message)}`);
+  const store = await openSharedStore(url, keepFor, complain);
+  const opening = createSender({ sources: "shared", store, blockPrivateNetworks });
+  const sender = await unlessStopped(opening, store, stop);
+  if (sender === undefined) return 0;
   tell(sender, report);
   const sources = sender.settings.sources.map(({ name }) => name);
   const what = sources.length === 0 ? "no sources yet; a server adds them" : `sources ${sources.join(", ")}`;
   report("working", `Works on the store ${placeOf(url)}: ${what}`, { store: placeOf(url), sources });
-  sender.on("storeError", ({ error }) => terminal.complain(`countersign: ${printable(messageOf(error))}`));
+  sender.on("storeError", ({ error }) => complain(messageOf(error)));
   const reason = await stop;
   terminal.complain(
     `countersign: ${reason}: waiting for running attempts, for at most ${drain / 1_000} s. A second signal exits at once.`,

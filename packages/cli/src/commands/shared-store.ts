@@ -1,7 +1,7 @@
 import type { Duration } from "@countersign/protocol";
 import type { DeliveryStore } from "@countersign/sender/store";
 import { Option } from "commander";
-import { UsageError } from "../errors/usage-error.ts";
+import { messageOf, UsageError } from "../errors/usage-error.ts";
 
 /** `--store`, the database that several processes share. */
 export function storeOption(about: string): Option {
@@ -10,25 +10,79 @@ export function storeOption(about: string): Option {
 
 /** The URL of a PostgreSQL database. The errors do not repeat it: it may contain a password. */
 function storeArgument(value: string): string {
-  if (!/^postgres(?:ql)?:\/\/./u.test(value)) {
-    throw new UsageError(
-      "--store, or COUNTERSIGN_STORE, is not the URL of a PostgreSQL database. Pass one such as postgres://user:password@127.0.0.1:5432/countersign.",
-    );
-  }
-  if (URL.canParse(value)) return value;
+  if (/^postgres(?:ql)?:\/\/./u.test(value)) return value;
   throw new UsageError(
-    "--store, or COUNTERSIGN_STORE, is not a valid URL. In a password, write characters such as / # ? and @ percent-encoded: %2F %23 %3F %40.",
+    "--store, or COUNTERSIGN_STORE, is not the URL of a PostgreSQL database. Pass one such as postgres://user:password@127.0.0.1:5432/countersign.",
   );
 }
 
-/** The store of a database. The driver is loaded only where it is used. */
-export async function openSharedStore(url: string, keep?: Duration): Promise<DeliveryStore> {
+/**
+ * The store of a database. The driver is loaded only where it is used.
+ *
+ * @param complain Is told why the database cannot be opened yet, each reason once.
+ * @throws UsageError when the URL cannot be read
+ */
+export async function openSharedStore(
+  url: string,
+  keep: Duration | undefined,
+  complain: (message: string) => void,
+): Promise<DeliveryStore> {
   const { postgresStore } = await import("@countersign/postgres");
-  return postgresStore({ url, keep });
+  const store = storeOf(() => postgresStore({ url, keep }));
+  return {
+    ...store,
+    async open(context) {
+      let told: string | undefined;
+      let isOpen = false;
+      const opened = await store.open({
+        ...context,
+        stateChanged(state) {
+          if (!isOpen && state.state === "down" && state.reason !== told) {
+            told = state.reason;
+            complain(`Waits for the store ${placeOf(url)}, for a minute at most. ${told ?? ""}`);
+          }
+          context.stateChanged(state);
+        },
+      });
+      isOpen = true;
+      return opened;
+    },
+  };
+}
+
+/** The library speaks of its options, which the caller of the command has not written. */
+function storeOf(make: () => DeliveryStore): DeliveryStore {
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new UsageError(
+      messageOf(error).replace("postgresStore({ url })", "--store, or COUNTERSIGN_STORE,"),
+    );
+  }
+}
+
+/** What was being opened with a store, once it is; undefined when the command was told to stop before, and the store is closed. */
+export async function unlessStopped<T>(
+  opening: Promise<T>,
+  store: DeliveryStore | undefined,
+  stop: Promise<unknown>,
+): Promise<T | undefined> {
+  if (store === undefined) return opening;
+  const first = await Promise.race([
+    opening.then(
+      () => "open",
+      () => "failed",
+    ),
+    stop.then(() => "stopped"),
+  ]);
+  if (first !== "stopped") return opening;
+  await store.close();
+  return opening.catch(() => undefined);
 }
 
 /** Where a store is, without the user and the password. */
 export function placeOf(url: string): string {
-  const { host, pathname } = new URL(url);
-  return `${host}${pathname}`;
+  const [place = ""] = url.split("?");
+  return place.replace(/^\w+:\/\/(?:.*@)?/su, "");
 }

@@ -1,9 +1,55 @@
 import { afterAll, describe, expect, it, vi } from "vitest";
+import { freePort } from "../../../postgres/test/support/postgres-programs.ts";
 import { NO_POSTGRES, startPostgres } from "../../../postgres/test/support/start-postgres.ts";
 import { send } from "../../../server/test/support/http.ts";
 import { startReceiver } from "../../../server/test/support/receiver.ts";
 import { closing } from "../../../server/test/support/resources.ts";
 import { runCommand, startCommand, startServe } from "../support/command.ts";
+
+describe("--store of a database that is away", () => {
+  it.each([["serve"], ["work"]])(
+    "has %s say what it waits for, and stop when it is told to",
+    async (name) => {
+      const away = `postgres://user:a-password@127.0.0.1:${await freePort()}/db`;
+      const to = name === "serve" ? ["--to", "http://127.0.0.1:1/", "--port", "0"] : [];
+      const command = startCommand([name, "--store", away, ...to]);
+      await command.printed(/Waits for the store 127\.0\.0\.1:\d+\/db.*ECONNREFUSED/);
+      command.process.kill("SIGTERM");
+      expect(await command.ended).toBe(0);
+      expect(command.stdout() + command.stderr()).not.toContain("a-password");
+    },
+  );
+
+  it("has serve answer 503 meanwhile, so that clients keep their calls and health checks see a live process", async () => {
+    const port = await freePort();
+    const away = `postgres://127.0.0.1:${await freePort()}/db`;
+    const command = startCommand([
+      "serve",
+      "--store",
+      away,
+      "--to",
+      "http://127.0.0.1:1/",
+      "--port",
+      `${port}`,
+    ]);
+    await command.printed(/Waits for the store/);
+    const server = `http://127.0.0.1:${port}`;
+    const ready = await send(`${server}/readyz`);
+    expect([ready.status, ready.json()]).toMatchObject([503, { status: "down" }]);
+    const alive = await send(`${server}/healthz`);
+    expect([alive.status, alive.json()]).toEqual([200, { status: "ok" }]);
+    const body = { writeKey: "any", userId: "u1", event: "Signed Up" };
+    const call = await send(`${server}/v1/track`, { method: "POST", body });
+    expect([call.status, call.json()]).toMatchObject([503, { success: false, code: "unavailable" }]);
+  });
+
+  it("refuses a URL that cannot be read in words of the option, without the password", async () => {
+    const { code, stderr } = await runCommand(["work", "--store", "postgres://user:pass#word@127.0.0.1/db"]);
+    expect(stderr).toMatch(/^countersign: --store, or COUNTERSIGN_STORE, cannot be read: .*# as %23/);
+    expect(stderr).not.toContain("pass#");
+    expect(code).toBe(2);
+  });
+});
 
 const database = await startPostgres({ fsync: "off" });
 

@@ -19,6 +19,7 @@ export class Shard {
   readonly #waiting = new Set<() => void>();
   #openError: unknown;
   #isOpen = false;
+  #isOpening = false;
   #isClosed = false;
   #reopening: NodeJS.Timeout | undefined;
   #counts: ReadonlyMap<string, DeliveryCounts> = new Map();
@@ -45,7 +46,8 @@ export class Shard {
   }
 
   async open(context: StoreContext): Promise<number> {
-    const { generation } = await this.#store.open(context);
+    this.#isOpening = true;
+    const { generation } = await this.#store.open(context).finally(() => (this.#isOpening = false));
     this.#isOpen = true;
     for (const start of this.#waiting) start();
     this.#waiting.clear();
@@ -106,8 +108,8 @@ export class Shard {
     this.#isClosed = true;
     clearTimeout(this.#reopening);
     this.#waiting.clear();
-    const wasOpen = this.#isOpen;
+    const isToClose = this.#isOpen || this.#isOpening;
     this.#isOpen = false;
-    if (wasOpen) await this.#store.close();
+    if (isToClose) await this.#store.close();
   }
 }

@@ -208,8 +208,10 @@ class ShardedStore implements DeliveryStore {
   /** Up as long as any is: calls of other sources can be accepted. */
   #stateOfAll(): StoreState {
     const troubled = this.#shards.filter(({ state }) => state.state !== "up");
-    if (troubled.length === 0) return { state: "up" };
-    const lines = troubled.map(
+    // One that is up may have something to say, too.
+    const said = this.#shards.filter((shard) => troubled.includes(shard) || shard.state.reason !== undefined);
+    if (said.length === 0) return { state: "up" };
+    const lines = said.map(
       ({ name, state }) => `${name} is ${state.state}: ${state.reason ?? "no reason given"}`,
     );
     const reason = lines.join(" ");

@@ -1,5 +1,5 @@
 import { systemClock, type Clock, type VirtualClock } from "@countersign/protocol";
-import { DEFAULT_RETRY_POLICY } from "@countersign/sender";
+import { DEFAULT_RETRY_POLICY, type Sender } from "@countersign/sender";
 import { join } from "node:path";
 import type { ServerInfo } from "../api/operation.ts";
 import { Certifications } from "../certify/certifications.ts";
@@ -15,6 +15,7 @@ import { StoreRoom } from "../live/store-room.ts";
 import { WarningList } from "../live/warning-list.ts";
 import { SettingsBook, SettingsVersions } from "../settings/settings-book.ts";
 import { iso } from "../shapes/times.ts";
+import { answerMeanwhile } from "./answer-meanwhile.ts";
 import { checkServerOptions } from "./check-server-options.ts";
 import { createApp } from "./create-app.ts";
 import { listen } from "./listen.ts";
@@ -51,7 +52,10 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
   const book = new SettingsBook(configured, data === undefined ? undefined : join(data, "settings.json"));
   if (book.initial.length === 0) throw new ServerOptionsError(NOWHERE);
   const transport = openTransport(options, clock);
-  const sender = await openSender(options, book.initial, clock, transport);
+  const open = (): Promise<Sender> => openSender(options, book.initial, clock, transport);
+  // Who chooses no port cannot ask before it is known.
+  const isAwaited = options.store !== undefined && port !== 0;
+  const sender = isAwaited ? await answerMeanwhile({ host, port, tls: options.tls }, open) : await open();
   const undo: (() => unknown)[] = [() => sender.close()];
   try {
     const ledger = new Ledger(

@@ -13,21 +13,26 @@ export async function listen(
   try {
     await app.listen({ host, port });
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code === "EADDRINUSE") {
-      throw new ServerError(
-        "ERR_PORT_TAKEN",
-        `Port ${port} on ${host} is already in use. Stop the process that listens there, or choose another port with --port.`,
-        error,
-      );
-    }
-    throw new ServerError(
-      "ERR_LISTEN",
-      `Cannot listen on ${host} port ${port}: ${messageOf(error)}. Choose another address with --host and --port.`,
+    throw listenError(error, host, port);
+  }
+  return urlOf(app, host, scheme);
+}
+
+/** Why an address cannot be listened on, and what to do. */
+export function listenError(error: unknown, host: string, port: number): ServerError {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "EADDRINUSE") {
+    return new ServerError(
+      "ERR_PORT_TAKEN",
+      `Port ${port} on ${host} is already in use. Stop the process that listens there, or choose another port with --port.`,
       error,
     );
   }
-  return urlOf(app, host, scheme);
+  return new ServerError(
+    "ERR_LISTEN",
+    `Cannot listen on ${host} port ${port}: ${messageOf(error)}. Choose another address with --host and --port.`,
+    error,
+  );
 }
 
 function urlOf(app: FastifyInstance, host: string, scheme: "http" | "https"): string {
