@@ -19,6 +19,9 @@ import { publicPackages } from "./public-packages.mjs";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const BESIDE_THE_BUILD = ["README.md", "CHANGELOG.md", "LICENSE"];
 
+/** Functions of another package that become part of this one, because each package and each file costs a cold start. */
+const INLINED = { "@countersign/core": ["@countersign/protocol/json", "@countersign/protocol/options"] };
+
 /**
  * Writes a package as it is published. It must have been built.
  *
@@ -29,12 +32,13 @@ export async function writePublishable(folder, target) {
   const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   mkdirSync(target, { recursive: true });
   copyRest(folder, target, manifest);
+  const inlined = INLINED[manifest.name] ?? [];
   const entries = codeFilesOf(manifest).map((file) => [basename(file, ".js"), join(folder, file)]);
   const bundle = await rolldown({
     input: Object.fromEntries(entries),
     platform: "node",
     // Other packages, Node's own modules, and names whose file is chosen where the code runs.
-    external: (id) => !id.startsWith(".") && !isAbsolute(id),
+    external: (id) => !id.startsWith(".") && !isAbsolute(id) && !inlined.includes(id),
     // No entry point gets an export more; with the file names below, none needs one.
     preserveEntrySignatures: "allow-extension",
     treeshake: { moduleSideEffects: false },
@@ -86,9 +90,8 @@ export async function installPublishable(target) {
 
 /**
  * Names the file of a module that several entry points load at once, or that one of them shares with what it imports on
- * demand. Each file takes longer to find than to read, so entry points that need the same of others (packages, and Node) share
- * all that they have in common in one file. No entry point loads a package that it does not need, nor exports more than it
- * should.
+ * demand. Each file takes longer to find than to read, so all that needs the same of others (packages, and Node) is in one
+ * file. No entry point loads a package that it does not need, nor exports more than it should.
  *
  * @param {readonly string[]} entries
  */
@@ -97,15 +100,14 @@ function sharedByEntries(entries) {
   return (id, context) => {
     reached ??= entries.map((entry) => modulesBelow(entry, context));
     if (entries.includes(id)) return null;
-    const users = reached.filter(({ atOnce }) => atOnce.has(id));
-    const isShared =
-      users.length > 1 || (users.length === 1 && reached.some(({ onDemand }) => onDemand.has(id)));
-    return isShared ? `shared-${[...new Set(users.map(({ needs }) => needs))].toSorted().join("-")}` : null;
+    const users = reached.filter(({ atOnce }) => atOnce.has(id)).length;
+    const isShared = users > 1 || (users === 1 && reached.some(({ onDemand }) => onDemand.has(id)));
+    return isShared ? `shared-${modulesBelow(id, context).needs}` : null;
   };
 }
 
-/** The modules that an entry point loads at once, all that it may import later, and what it needs of others at once. */
-function modulesBelow(entry, context) {
+/** The modules that a module loads at once, itself included, all that it may import later, and what it needs of others at once. */
+function modulesBelow(module, context) {
   const [atOnce, onDemand, others] = [new Set(), new Set(), new Set()];
   const visit = (id, found) => {
     if (found.has(id)) return;
@@ -118,7 +120,7 @@ function modulesBelow(entry, context) {
     }
     for (const imported of dynamicallyImportedIds) if (isAbsolute(imported)) visit(imported, onDemand);
   };
-  visit(entry, atOnce);
+  visit(module, atOnce);
   return { atOnce, onDemand, needs: [...others].toSorted().join("+") };
 }
 

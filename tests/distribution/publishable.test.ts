@@ -99,7 +99,7 @@ describe("what is published", () => {
 
   it("is few files, and the code for failures is loaded on demand", async () => {
     const loaded = (await loadedBy("@countersign/express")).filter((url) => url.startsWith("file:"));
-    expect(loaded.length).toBeLessThanOrEqual(12);
+    expect(loaded.length).toBeLessThanOrEqual(5);
     expect(loaded.join("\n")).not.toMatch(/explain|parsed-body/);
   });
 
