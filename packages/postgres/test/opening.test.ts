@@ -88,6 +88,21 @@ describe.skipIf(server === undefined)(
       });
     });
 
+    it("needs no privilege to create schemas where the schema exists", async () => {
+      const schema = newSchema();
+      await ask(
+        url,
+        `CREATE ROLE ${schema} LOGIN PASSWORD 'a'; CREATE SCHEMA ${schema} AUTHORIZATION ${schema};
+         REVOKE CREATE ON DATABASE postgres FROM PUBLIC`,
+      );
+      const store = postgresStore({
+        url: Object.assign(new URL(url), { username: schema, password: "a" }).href,
+        schema,
+      });
+      expect(await store.open(quietContext(systemClock()))).toEqual({ generation: 0 });
+      await store.close();
+    });
+
     it("lets two schemas share a pool, also when old days are removed", async () => {
       const pool = new pg.Pool({ connectionString: url, max: 1 });
       onTestFinished(() => pool.end());

@@ -24,7 +24,11 @@ export function migrate(
   return connections.transaction("control", async (run) => {
     await assertServer(run);
     await run("SELECT pg_advisory_xact_lock($1)", [LOCK]);
-    await run(`CREATE SCHEMA IF NOT EXISTS ${names.schema}`);
+    // The server asks for the privilege to create a schema also where IF NOT EXISTS would find it.
+    const [found] = await run<{ there: boolean }>("SELECT to_regnamespace($1) IS NOT NULL AS there", [
+      names.schema,
+    ]);
+    if (found?.there !== true) await run(`CREATE SCHEMA IF NOT EXISTS ${names.schema}`);
     await run(
       inSchema(names, "CREATE TABLE IF NOT EXISTS $.meta (key text PRIMARY KEY, value bigint NOT NULL)"),
     );

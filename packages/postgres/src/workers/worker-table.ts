@@ -95,7 +95,7 @@ export class VirtualConflict extends StoreError {
   constructor(other: WorkerRow) {
     super(
       "ERR_STORE_LOCKED",
-      "A virtual clock needs the schema for one process alone, and another process has it open. Close that one, or use another schema.",
+      "A virtual clock needs the schema for one process alone, and another process has it open. Close that one, or use another database or schema.",
     );
     this.other = other;
   }
