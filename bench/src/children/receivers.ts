@@ -64,6 +64,17 @@ const frameworks: Readonly<Record<string, Readonly<Record<string, Start>>>> = {
       app.post("/", express.json(), (_req, res) => void res.status(204).end());
       return createServer(app);
     },
+    byHand() {
+      const app = express();
+      app.post("/", (req, res) => {
+        const chunks: Buffer[] = [];
+        req.on("data", (chunk: Buffer) => chunks.push(chunk));
+        req.on("end", () => {
+          res.status(checkByHand(Buffer.concat(chunks), req.headers["x-signature"])).end();
+        });
+      });
+      return createServer(app);
+    },
   },
   fastify: {
     async countersign() {
