@@ -7,7 +7,9 @@ export type ElementType = keyof typeof TYPES;
 /** A value of such a column. */
 export type Element = string | number | boolean | Uint8Array | null;
 
+/** Of an array, and of one without elements. */
 const HEADER_BYTES = 20;
+const EMPTY_BYTES = 12;
 /** Room for so many bytes of each element at first. */
 const USUAL_BYTES = 48;
 
@@ -18,16 +20,44 @@ const USUAL_BYTES = 48;
  * @throws TypeError when a value is not of the type
  */
 export function binaryArray(type: ElementType, values: readonly Element[]): Buffer {
-  const writer = new Writer(HEADER_BYTES + values.length * (4 + USUAL_BYTES));
-  writer.int32(values.length === 0 ? 0 : 1);
-  writer.int32(values.includes(null) ? 1 : 0);
-  writer.int32(TYPES[type]);
-  if (values.length === 0) return writer.bytes();
-  writer.int32(values.length);
-  // The first has the number 1.
-  writer.int32(1);
-  for (const value of values) writeElement(writer, type, value);
-  return writer.bytes();
+  const array = new BinaryArray(type, values.length);
+  for (const value of values) array.add(value);
+  return array.bytes();
+}
+
+/** A {@link binaryArray} to which elements are added one by one. */
+export class BinaryArray {
+  readonly #type: ElementType;
+  readonly #writer: Writer;
+  #count = 0;
+  #hasNull = false;
+
+  /** @param expected How many elements there will be, roughly. */
+  constructor(type: ElementType, expected: number) {
+    this.#type = type;
+    this.#writer = new Writer(HEADER_BYTES + expected * (4 + USUAL_BYTES));
+    this.#writer.skip(HEADER_BYTES);
+  }
+
+  /** @throws TypeError when it is not of the type */
+  add(value: Element): void {
+    this.#count += 1;
+    if (value === null) this.#hasNull = true;
+    writeElement(this.#writer, this.#type, value);
+  }
+
+  /** The array with what was added until now. */
+  bytes(): Buffer {
+    const bytes = this.#writer.bytes();
+    bytes.writeInt32BE(this.#count === 0 ? 0 : 1, 0);
+    bytes.writeInt32BE(this.#hasNull ? 1 : 0, 4);
+    bytes.writeInt32BE(TYPES[this.#type], 8);
+    if (this.#count === 0) return bytes.subarray(0, EMPTY_BYTES);
+    bytes.writeInt32BE(this.#count, 12);
+    // The first has the number 1.
+    bytes.writeInt32BE(1, 16);
+    return bytes;
+  }
 }
 
 function writeElement(writer: Writer, type: ElementType, value: Element): void {
@@ -48,6 +78,12 @@ class Writer {
 
   constructor(bytes: number) {
     this.#buffer = Buffer.allocUnsafe(bytes);
+  }
+
+  /** Leaves so many bytes to be written later. */
+  skip(bytes: number): void {
+    this.#reserve(bytes);
+    this.#length += bytes;
   }
 
   int32(value: number): void {

@@ -1,26 +1,38 @@
-import { binaryArray, type Element, type ElementType } from "./binary-array.ts";
+import { BinaryArray, binaryArray, type Element, type ElementType } from "./binary-array.ts";
 
 /** Rows that go to the database as an array of each column, for `unnest`. */
 export class Columns {
   readonly #types: readonly ElementType[];
-  readonly #columns: readonly Element[][];
+  readonly #expected: number;
+  /** Undefined as long as there is no row. */
+  #arrays: readonly BinaryArray[] | undefined;
 
-  constructor(types: readonly ElementType[]) {
+  /** @param expected How many rows there will be, roughly. */
+  constructor(types: readonly ElementType[], expected: number) {
     this.#types = types;
-    this.#columns = types.map(() => []);
-  }
-
-  /** Adds a row: a value for each column, in their order. */
-  add(row: readonly Element[]): void {
-    this.#columns.forEach((column, index) => column.push(row[index] ?? null));
+    this.#expected = expected;
   }
 
   /**
-   * The arrays, as values of a command.
+   * Adds a row: a value for each column, in their order.
    *
    * @throws TypeError when a value is not of its column's type
    */
+  add(row: readonly Element[]): void {
+    this.#arrays ??= this.#types.map((type) => new BinaryArray(type, this.#expected));
+    this.#arrays.forEach((array, index) => array.add(row[index] ?? null));
+  }
+
+  /** The arrays, as values of a command. */
   values(): readonly Buffer[] {
-    return this.#columns.map((column, index) => binaryArray(this.#types[index] ?? "text", column));
+    return this.#arrays?.map((array) => array.bytes()) ?? this.#types.map((type) => EMPTY[type]);
   }
 }
+
+const EMPTY: Readonly<Record<ElementType, Buffer>> = {
+  bool: binaryArray("bool", []),
+  bytea: binaryArray("bytea", []),
+  bigint: binaryArray("bigint", []),
+  integer: binaryArray("integer", []),
+  text: binaryArray("text", []),
+};

@@ -3,14 +3,18 @@
  *
  * @param late Makes the error otherwise. It is made only then: the stack of an error costs as much as sending a command.
  */
-export async function within<T>(ms: number, promise: Promise<T>, late: () => Error): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const end = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(late()), ms);
+export function within<T>(ms: number, promise: Promise<T>, late: () => Error): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(late()), ms);
+    promise.then(
+      (value) => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
   });
-  try {
-    return await Promise.race([promise, end]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

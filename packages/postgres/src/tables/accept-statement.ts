@@ -108,7 +108,7 @@ export function acceptValues(
   claimant: Claimant,
   uniqueForMs: number | undefined,
 ): unknown[] {
-  const columns = new AcceptColumns(uniqueForMs !== undefined);
+  const columns = new AcceptColumns(uniqueForMs !== undefined, entries.length);
   for (const entry of entries) columns.add(entry);
   const { worker, epoch, claim } = claimant;
   return [encodeText(source), worker, epoch, claim, uniqueForMs ?? 0, ...columns.values()];
@@ -123,14 +123,20 @@ interface CallReference {
 /** Gathers the columns of several acceptances. */
 class AcceptColumns {
   readonly #isUnique: boolean;
-  readonly #keys = new Columns(TYPES.seen);
-  readonly #messages = new Columns(TYPES.messages);
-  readonly #deliveries = new Columns(TYPES.deliveries);
-  readonly #skipped = new Columns(TYPES.skipped);
-  readonly #counted = new Columns(TYPES.counted);
+  readonly #keys: Columns;
+  readonly #messages: Columns;
+  readonly #deliveries: Columns;
+  readonly #skipped: Columns;
+  readonly #counted: Columns;
 
-  constructor(isUnique: boolean) {
+  /** @param acceptances How many will be added. */
+  constructor(isUnique: boolean, acceptances: number) {
     this.#isUnique = isUnique;
+    this.#keys = new Columns(TYPES.seen, acceptances);
+    this.#messages = new Columns(TYPES.messages, acceptances);
+    this.#deliveries = new Columns(TYPES.deliveries, acceptances);
+    this.#skipped = new Columns(TYPES.skipped, acceptances);
+    this.#counted = new Columns(TYPES.counted, acceptances);
   }
 
   add({ acceptance, ownRepeats, claims }: AcceptEntry): void {

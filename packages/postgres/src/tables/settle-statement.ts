@@ -85,7 +85,7 @@ export function settleSql(names: Names, carries: boolean): string {
 
 /** The values of {@link settleSql}. */
 export function settleValues(source: string, worker: string, entries: readonly SettleEntry[]): unknown[] {
-  const columns = new Columns([...STANDS, ...ROUND]);
+  const columns = new Columns([...STANDS, ...ROUND], entries.length);
   for (const entry of entries) columns.add(rowOf(entry));
   return [encodeText(source), worker, ...columns.values()];
 }
@@ -107,17 +107,14 @@ function dayOfEntry({ settlement, now }: SettleEntry): number {
 function rowOf(entry: SettleEntry): readonly Element[] {
   const { id, claim, settlement, now } = entry;
   const { attempts, last, outcome, status, endpoint, log } = roundColumnsOf(settlement);
-  const stands =
-    settlement.state === "pending"
-      ? [settlement.dueAt, now, settlement.rounds, encodeText(JSON.stringify(settlement.progress))]
-      : [null, settlement.endedAt, 0, "{}"];
-  const round = [attempts, last, outcome, status, endpoint, log];
-  return [encodeText(id), claim, settlement.state, ...stands.map(whole), ...round, dayOfEntry(entry)];
-}
-
-/** A clock may tell fractions of a millisecond. */
-function whole(value: number | string | null): number | string | null {
-  return typeof value === "number" ? Math.round(value) : value;
+  const day = dayOfEntry(entry);
+  const round = [attempts, last, outcome, status, endpoint, log, day] as const;
+  // A clock may tell fractions of a millisecond.
+  if (settlement.state !== "pending")
+    return [encodeText(id), claim, settlement.state, null, Math.round(settlement.endedAt), 0, "{}", ...round];
+  const progress = encodeText(JSON.stringify(settlement.progress));
+  const dueAt = Math.round(settlement.dueAt);
+  return [encodeText(id), claim, "pending", dueAt, Math.round(now), settlement.rounds, progress, ...round];
 }
 
 /** How each of these claims was settled, if it was: to find out after an answer was lost. */

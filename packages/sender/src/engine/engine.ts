@@ -150,16 +150,20 @@ export class Engine implements DeliveryHandler {
       last = this.#resultOf(error, performance.now() - began);
     }
     const results = last.earlier === undefined ? [last] : [...last.earlier, last];
-    if (results.some(({ code }) => code === ABORTED_CODE)) return undefined;
-    return results.map((result) => {
+    for (const { code } of results) if (code === ABORTED_CODE) return undefined;
+    const tried: RoundAttempt[] = [];
+    for (const result of results) {
       const whole = attemptOf(result, due.rounds + 1, endpoint.url, startedAt);
       const attempt = withoutCredentials(whole, destination.credentials);
       events.emit("attempt", { delivery, attempt });
       this.#count(destination.key, attempt);
-      return result.retryAfter === undefined
-        ? { attempt }
-        : { attempt, notBefore: notBeforeOf(result, clock.now()) };
-    });
+      const { retryAfter } = result;
+      tried.push({
+        attempt,
+        notBefore: retryAfter === undefined ? undefined : notBeforeOf(result, clock.now()),
+      });
+    }
+    return tried;
   }
 
   #count(destination: string, attempt: Attempt): void {

@@ -24,6 +24,7 @@ export class Agents {
   readonly #options: ConnectorOptions;
   /** The least recently used one comes first. */
   readonly #byAuthorities = new Map<string, Agent>();
+  #latest: string | undefined;
   readonly #live = new Set<Agent>();
 
   constructor(options: ConnectorOptions) {
@@ -34,9 +35,12 @@ export class Agents {
   of(ca: Authorities): Agent {
     const key = ca === undefined ? "" : [ca].flat().join("\n");
     const agent = this.#byAuthorities.get(key) ?? this.#open(createConnector(this.#options, trustFor(ca)));
-    this.#byAuthorities.delete(key);
-    this.#byAuthorities.set(key, agent);
-    this.#forgetOldest();
+    if (key !== this.#latest) {
+      this.#byAuthorities.delete(key);
+      this.#byAuthorities.set(key, agent);
+      this.#latest = key;
+      this.#forgetOldest();
+    }
     return agent;
   }
 

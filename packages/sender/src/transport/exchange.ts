@@ -106,11 +106,8 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#options = options;
     this.#settle = settle;
     this.#timer = setTimeout(this.#onTimeout, Math.min(options.timeoutMs, MAX_TIMER_MS));
-    if (options.signal?.aborted === true) {
-      this.handleEvent();
-    } else {
-      options.signal?.addEventListener("abort", this);
-    }
+    if (options.signal?.aborted === true) this.handleEvent();
+    else options.signal?.addEventListener("abort", this);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
