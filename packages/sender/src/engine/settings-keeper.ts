@@ -73,11 +73,11 @@ export class SettingsKeeper {
 
   /** Looks for settings that other processes have changed. */
   readonly refresh = (): void => {
-    this.#read().catch((error: unknown) =>
-      this.#failed(
-        new Error("The shared settings cannot be followed; the last ones stay in force.", { cause: error }),
-      ),
-    );
+    this.#read().catch((error: unknown) => {
+      const why = error instanceof Error ? error.message : String(error);
+      const text = `The shared settings cannot be followed; the last ones stay in force. ${why}`;
+      this.#failed(new Error(text, { cause: error }));
+    });
   };
 
   /**
