@@ -11,7 +11,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { basename, dirname, isAbsolute, join } from "node:path";
+import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import { publicPackages } from "./public-packages.mjs";
@@ -49,6 +49,9 @@ export async function writePublishable(folder, target) {
     dir: join(target, "dist"),
     format: "esm",
     sourcemap: true,
+    // As in the package, wherever this is run: users see these paths in their stack traces.
+    sourcemapPathTransform: (source, map) =>
+      relative(join(folder, "dist"), join(dirname(map), source)).replaceAll("\\", "/"),
     // Modules that look for files of their package stand in dist, and so does what they are bundled into.
     chunkFileNames: ({ name }) => `${name.startsWith("shared") ? "shared" : "[name]"}-[hash].js`,
     codeSplitting: {

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -66,6 +66,17 @@ describe("what is published", () => {
     expect(await inApp("imported.mjs", imported(names))).toEqual(expected);
     const required = `console.log(JSON.stringify(${names}.map((name) => (${keysOf})(require(name)))));`;
     expect(await inApp("required.cjs", required)).toEqual(expected);
+  });
+
+  it("shows no path of the machine that built it: stack traces lead to the sources of the package", () => {
+    const maps = publicPackages().flatMap(({ manifest }) => {
+      const dist = join(folder, "node_modules", manifest.name, "dist");
+      const names = readdirSync(dist).filter((name) => name.endsWith(".js.map"));
+      return names.map((name) => JSON.parse(readFileSync(join(dist, name), "utf8")) as { sources: string[] });
+    });
+    expect(maps.length).toBeGreaterThan(publicPackages().length);
+    const sources = maps.flatMap((map) => map.sources);
+    expect(sources.filter((source) => !/^\.\.\/src\/[\w/.-]+\.tsx?$/.test(source))).toEqual([]);
   });
 
   it("has one WebhookError, whichever entry point throws it", async () => {

@@ -22,6 +22,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
       { text: "Duplicate deliveries", link: "/guides/idempotency" },
       { text: "Proxies and body parsers", link: "/guides/proxies" },
       { text: "Test a receiver", link: "/guides/testing" },
+      { text: "See why a delivery failed", link: "/guides/page" },
       { text: "Check it in CI", link: "/guides/ci" },
       { text: "Run it in a container", link: "/guides/docker" },
       { text: "On Windows", link: "/guides/windows" },

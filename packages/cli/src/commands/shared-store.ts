@@ -10,6 +10,13 @@ export function storeOption(about: string): Option {
 
 /** The URL of a PostgreSQL database. The errors do not repeat it: it may contain a password. */
 function storeArgument(value: string): string {
+  const { hash = "", pathname = "" } = URL.canParse(value) ? new URL(value) : {};
+  // The rest of a password after a character that is not encoded, with the host: nothing of it must be taken for a host.
+  if (hash !== "" || pathname.includes("@")) {
+    throw new UsageError(
+      "--store, or COUNTERSIGN_STORE, has an @ or a # after the host. In the password, write special characters as percent codes, such as %2F for / and %40 for @.",
+    );
+  }
   if (/^postgres(?:ql)?:\/\/./u.test(value)) return value;
   throw new UsageError(
     "--store, or COUNTERSIGN_STORE, is not the URL of a PostgreSQL database. Pass one such as postgres://user:password@127.0.0.1:5432/countersign.",

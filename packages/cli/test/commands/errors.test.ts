@@ -133,6 +133,8 @@ describe("a password in a URL is not repeated", () => {
       "postgres://user:pa55word/x@127.0.0.1/db",
       /cannot be read: Invalid URL.*percent codes/,
     ],
+    ["an @ and a slash in it", "postgres://user:p@pa55word/x@127.0.0.1/db", /after the host.*percent codes/],
+    ["an @ and a # in it", "postgres://user:p@pa55word#x@127.0.0.1/db", /after the host.*percent codes/],
   ])("%s", async (_title, url, message) => {
     await expectUsageError(["work", "--store", url], message);
     const env = { COUNTERSIGN_STORE: url };
