@@ -35,8 +35,40 @@ describe.skipIf(server === undefined)(
       }
       const workers = async (): Promise<readonly string[]> =>
         (await ask<{ id: string }>(url, `SELECT id FROM ${schema}.worker`)).map(({ id }) => id);
-      return { proxy, schema, accept, ended, workers };
+      return { store, proxy, schema, accept, ended, workers };
     }
+
+    it("is none whose answer was lost: it keeps what is under way in a lane that it no longer serves, so that nobody repeats it", async () => {
+      const { store, proxy, schema, accept } = await openStore();
+      let finish = (): void => {};
+      const held = new Promise<void>((resolve) => (finish = resolve));
+      let isUnderWay = false;
+      const consumer = store.consume("shop/slow", 10, {
+        async deliver() {
+          isUnderWay = true;
+          await held;
+          return { state: "delivered", endedAt: Date.now(), attempts: [] };
+        },
+        settled: () => {},
+        lost: () => {},
+      });
+      await store.accept(acceptanceOf([{ id: "slow", destination: "shop/slow", acceptedAt: Date.now() }]));
+      await until("its attempt is under way", () => isUnderWay);
+      const stopped = consumer.stop();
+      proxy.cutBeforeAnswer(["lost-answer"], 1);
+      await accept("lost-answer", "news").catch(() => {});
+      await until("a new epoch has begun", async () => {
+        const [row] = await ask<{ epoch: number }>(url, `SELECT epoch::int FROM ${schema}.worker`);
+        return row?.epoch === 2;
+      });
+      const [row] = await ask<{ worker: string | null }>(
+        url,
+        `SELECT worker FROM ${schema}.delivery WHERE id = 'slow'`,
+      );
+      expect(row?.worker).not.toBeNull();
+      finish();
+      await stopped;
+    });
 
     it("while it waits to begin a new epoch, delivers on as a new worker, in that one's first epoch", async () => {
       const { proxy, schema, accept, ended, workers } = await openStore();

@@ -28,6 +28,8 @@ export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #claimer: Claimer;
   readonly #lanes = new Map<string, Lane>();
+  /** Lanes that take nothing more, and have something under way. */
+  readonly #leaving = new Set<Lane>();
   readonly #memory = { bytes: 0 };
 
   constructor(options: DispatcherOptions) {
@@ -72,8 +74,10 @@ export class Dispatcher {
 
   async #stop(lane: Lane): Promise<void> {
     lane.isStopped = true;
+    this.#leaving.add(lane);
     for (const waiting of lane.takeWaiting()) void this.#giveBack(waiting);
     await lane.stop();
+    this.#leaving.delete(lane);
   }
 
   lane(destination: string): Lane | undefined {
@@ -91,7 +95,8 @@ export class Dispatcher {
   }
 
   claimed(): readonly string[] {
-    return [...this.#lanes.values()].flatMap(({ inFlight }) => [...inFlight.keys()].map(encodeText));
+    const lanes = new Set([...this.#lanes.values(), ...this.#leaving]);
+    return [...lanes].flatMap(({ inFlight }) => [...inFlight.keys()].map(encodeText));
   }
 
   /** Something was stored for these destinations by another process. */
