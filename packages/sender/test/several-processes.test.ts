@@ -189,7 +189,7 @@ describe("what other processes do", () => {
           deliver: async (due) => {
             const settlement = await handler.deliver(due, gone);
             settlements.push(settlement.state);
-            return { state: "failed", endedAt: 1, attempts: settlement.attempts };
+            return { state: "failed", endedAt: Date.now(), attempts: settlement.attempts };
           },
           settled: () => {},
           lost: () => {},
