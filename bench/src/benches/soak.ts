@@ -6,12 +6,13 @@ import { alternate, type Contender, valuesOf } from "../harness/contest.ts";
 import type { Row } from "../harness/row.ts";
 import { median, quantile } from "../harness/statistics.ts";
 import { startChild, withChildren } from "../support/child.ts";
-import { trackMany, trackOrder } from "../support/calls.ts";
+import { trackOrder } from "../support/calls.ts";
 import { openSender, perSecond } from "../support/forwarders.ts";
 import { SteadyLoad } from "../support/steady-load.ts";
 import { withTemporaryFolder } from "../support/temporary-folder.ts";
 
 const MINUTES = 10;
+const CALLS_UNDER_WAY = 100;
 const FAILURE_SHARE = 0.05;
 const MEGABYTE = 1_000_000;
 /** How much more the last minutes may show than those after the first. */
@@ -37,27 +38,39 @@ async function measureMinute(load: SteadyLoad, path: string): Promise<Minute> {
   };
 }
 
-/** Half of the calls a second of which the sender makes the first attempt as fast as they come; retries wait, and do not count. */
+/**
+ * Half of the calls a second that the sender can take for long: so many single calls are under way at any time, each until its
+ * first attempt was made. Retries wait, and do not count. A burst of calls made at once is several times as fast, since one
+ * commit has hundreds of them.
+ */
 async function halfOfMaximum(sender: Sender): Promise<number> {
-  const measured = await alternate([firstAttempts(sender, 10_000)], { rounds: 3 });
+  const measured = await alternate([underWay(sender, 20_000)], { rounds: 3 });
   return Math.round(median(valuesOf(measured, "sender")) / 2);
 }
 
-function firstAttempts(sender: Sender, calls: number): Contender {
+function underWay(sender: Sender, calls: number): Contender {
   const measure = async (): Promise<number> => {
-    const rate = await perSecond(calls, () => {
-      const attempted = new Promise<void>((resolve) => {
-        let left = calls;
-        const onAttempt = ({ attempt: { round } }: SenderEvents["attempt"]): void => {
-          if (round === 1) left -= 1;
-          if (left > 0) return;
-          sender.off("attempt", onAttempt);
-          resolve();
-        };
-        sender.on("attempt", onAttempt);
-      });
-      return Promise.all([attempted, trackMany(calls, (index) => trackOrder(sender, index))]);
-    });
+    const rate = await perSecond(
+      calls,
+      () =>
+        new Promise<void>((resolve, reject) => {
+          let [made, attempted] = [0, 0];
+          const call = (): void => {
+            made += 1;
+            trackOrder(sender, made).catch(reject);
+          };
+          const onAttempt = ({ attempt: { round } }: SenderEvents["attempt"]): void => {
+            if (round > 1) return;
+            attempted += 1;
+            if (made < calls) call();
+            if (attempted < calls) return;
+            sender.off("attempt", onAttempt);
+            resolve();
+          };
+          sender.on("attempt", onAttempt);
+          for (let count = 0; count < CALLS_UNDER_WAY; count += 1) call();
+        }),
+    );
     await sender.idle();
     return rate;
   };
