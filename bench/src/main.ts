@@ -11,5 +11,5 @@ process.exitCode = await runBenches(process.argv.slice(2), {
   benches,
   print: (line) => process.stdout.write(`${line}\n`),
   report: (line) => process.stderr.write(`${line}\n`),
-  keep: (name, result) => page.write(name, result, order),
+  keep: (name, result, stolenCores) => page.write(name, { ...result, stolenCores }, order),
 });

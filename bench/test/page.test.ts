@@ -41,12 +41,13 @@ it("writing one bench replaces its rows and leaves those of others", async () =>
   const row = (what: string) => ({ what, against: "peer", unit: "µs", ours: 1 });
   await page.write("verify", { rows: [row("first")] }, ["express", "verify"]);
   await page.write("express", { rows: [row("adapter")], charts: [chart] }, ["express", "verify"]);
-  await page.write("verify", { rows: [row("second")] }, ["express", "verify"]);
+  await page.write("verify", { rows: [row("second")], stolenCores: 0.125 }, ["express", "verify"]);
   const text = await readFile(join(folder, "performance.md"), "utf8");
   expect(text).not.toContain("first");
   expect(text.indexOf("adapter")).toBeLessThan(text.indexOf("second"));
   expect(text).toMatch(/^# Speed\n/);
   expect(text).toMatch(/Measured \d{4}-\d\d-\d\d: .* cores? of .*, Node \d+/);
+  expect(text).toContain("\nCores that the host of the machine took meanwhile: 0.13 (verify).\n");
   expect(text).toMatch(/\nEnd\.\n$/);
   expect(text).toContain("\n![Time & <size>](performance/size.svg)\n");
   await expect(readFile(join(folder, "performance/size.svg"), "utf8")).resolves.toBe(drawChart(chart));

@@ -23,7 +23,8 @@ async function run(args: readonly string[], benches: readonly Bench[]) {
     benches,
     print: (line) => printed.push(line),
     report: (line) => reported.push(line),
-    keep: (name) => Promise.resolve(void kept.push(name)),
+    keep: (name, _, stolenCores) => Promise.resolve(void kept.push(`${name} ${stolenCores}`)),
+    watchStolen: () => () => 0.25,
   });
   return { code, printed: printed.join("\n"), reported: reported.join("\n"), kept };
 }
@@ -68,7 +69,7 @@ describe("the command", () => {
     const curve = benchOf("curve", 1, { kind: "curve" });
     expect((await run([], [good, curve])).printed).not.toContain("curve");
     expect((await run(["curve"], [good, curve])).printed).toContain("curve");
-    expect((await run(["--write"], [good, curve, soak])).kept).toEqual(["good", "curve"]);
+    expect((await run(["--write"], [good, curve, soak])).kept).toEqual(["good 0.25", "curve 0.25"]);
   });
 
   it("leaves the soak out unless it is named", async () => {
@@ -94,6 +95,12 @@ describe("the command", () => {
 
   it("keeps results with --write only", async () => {
     expect((await run([], [good])).kept).toEqual([]);
-    expect((await run(["--write"], [good, bad])).kept).toEqual(["good", "bad"]);
+    expect((await run(["--write"], [good, bad])).kept).toEqual(["good 0.25", "bad 0.25"]);
+  });
+
+  it("says what the host took while a bench ran, so that a slow machine is not taken for slow code", async () => {
+    const { reported, printed } = await run(["good", "--json"], [good]);
+    expect(reported).toContain("meanwhile, the host of this machine took 0.25 of its cores");
+    expect(JSON.parse(printed)).toMatchObject({ rows: [{ bench: "good", stolenCores: 0.25 }] });
   });
 });

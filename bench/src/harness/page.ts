@@ -4,12 +4,14 @@ import { join } from "node:path";
 import { drawChart } from "./line-chart.ts";
 import type { BenchResult } from "./bench.ts";
 import type { Row } from "./row.ts";
-import { markdownTable } from "./table.ts";
+import { formatNumber, markdownTable } from "./table.ts";
 
 /** What one bench found, when, and on what machine. */
 interface Measured {
   readonly date: string;
   readonly machine: string;
+  /** How many of the machine's cores its host took meanwhile. */
+  readonly stolenCores?: number | undefined;
   readonly rows: readonly Row[];
   /** The charts it drew. */
   readonly charts?: readonly { readonly name: string; readonly title: string }[];
@@ -49,7 +51,18 @@ function renderTable(results: Results, order: readonly string[]): string {
   const measured = [...origins].map(([origin, names]) =>
     origins.size === 1 ? `Measured ${origin}.` : `- ${names.join(", ")}: measured ${origin}`,
   );
-  return `${markdownTable(rows)}\n\n${measured.join("\n")}`;
+  return [markdownTable(rows), measured.join("\n"), ...renderStolen(results, known)].join("\n\n");
+}
+
+/** What was measured while the host took a part of the machine is slower than it would be. */
+function renderStolen(results: Results, known: readonly string[]): string[] {
+  const stolen = known.flatMap((name) => {
+    const cores = results[name]?.stolenCores;
+    return cores === undefined ? [] : [`${formatNumber(cores)} (${name})`];
+  });
+  return stolen.length === 0
+    ? []
+    : [`Cores that the host of the machine took meanwhile: ${stolen.join(", ")}.`];
 }
 
 /**
@@ -86,10 +99,15 @@ export class PerformancePage {
   }
 
   /** Replaces what is known of a bench, and draws the page and its charts again. */
-  async write(name: string, { rows, charts = [] }: BenchResult, order: readonly string[]): Promise<void> {
+  async write(
+    name: string,
+    { rows, charts = [], stolenCores }: BenchResult & Pick<Measured, "stolenCores">,
+    order: readonly string[],
+  ): Promise<void> {
     const date = new Date().toISOString().slice(0, 10);
     const drawn = charts.map(({ name, title }) => ({ name, title }));
-    const measured = { date, machine: describeMachine(), rows, ...(drawn.length > 0 && { charts: drawn }) };
+    const about = { date, machine: describeMachine(), ...(stolenCores !== undefined && { stolenCores }) };
+    const measured = { ...about, rows, ...(drawn.length > 0 && { charts: drawn }) };
     const results: Results = { ...(await this.read()), [name]: measured };
     await mkdir(this.#folder, { recursive: true });
     for (const chart of charts) await writeFile(join(this.#folder, `${chart.name}.svg`), drawChart(chart));

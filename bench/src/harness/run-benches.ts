@@ -2,7 +2,8 @@ import { parseArgs } from "node:util";
 import type { Bench, BenchContext, BenchResult } from "./bench.ts";
 import { textChart, type Chart } from "./line-chart.ts";
 import { verdictOf, type Row } from "./row.ts";
-import { textTable } from "./table.ts";
+import { watchStolenCores } from "./stolen-time.ts";
+import { formatNumber, textTable } from "./table.ts";
 
 /** What the command stands on. */
 export interface RunEnvironment {
@@ -12,7 +13,9 @@ export interface RunEnvironment {
   /** Takes a line that tells of progress or of a mistake. */
   readonly report: (line: string) => void;
   /** Keeps the result of a bench, with `--write`. */
-  readonly keep: (name: string, result: BenchResult) => Promise<void>;
+  readonly keep: (name: string, result: BenchResult, stolenCores: number | undefined) => Promise<void>;
+  /** As {@link watchStolenCores}, which is the default. */
+  readonly watchStolen?: () => () => number | undefined;
 }
 
 const USAGE = `Usage: pnpm bench [NAME...] [--check] [--json] [--write] [--rounds N] [--list]
@@ -51,7 +54,7 @@ interface Command {
  * @returns The exit code: 0; 1 when `--check` found a row that misses its target; 2 for wrong arguments.
  */
 export async function runBenches(args: readonly string[], environment: RunEnvironment): Promise<number> {
-  const { benches, print, report, keep } = environment;
+  const { benches, print, report, keep, watchStolen = watchStolenCores } = environment;
   let command: Command;
   try {
     command = parseCommand(args, benches);
@@ -67,14 +70,18 @@ export async function runBenches(args: readonly string[], environment: RunEnviro
     rounds: (usual) => command.rounds ?? usual,
     progress: (what) => report(`... ${what}`),
   };
-  const rows: (Row & { readonly bench: string })[] = [];
+  const rows: (Row & { readonly bench: string; readonly stolenCores?: number | undefined })[] = [];
   const charts: Chart[] = [];
   for (const bench of command.chosen) {
     report(`${bench.name}: ${bench.about}`);
+    const stolen = watchStolen();
     const result = await bench.run(context);
-    rows.push(...result.rows.map((row) => ({ bench: bench.name, ...row })));
+    const stolenCores = stolen();
+    if (stolenCores !== undefined)
+      report(`... meanwhile, the host of this machine took ${formatNumber(stolenCores)} of its cores`);
+    rows.push(...result.rows.map((row) => ({ bench: bench.name, stolenCores, ...row })));
     charts.push(...(result.charts ?? []));
-    if (command.write) await keep(bench.name, result);
+    if (command.write) await keep(bench.name, result, stolenCores);
   }
   if (command.json) {
     print(JSON.stringify({ rows: rows.map((row) => ({ ...row, verdict: verdictOf(row) })), charts }));
