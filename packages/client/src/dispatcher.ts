@@ -1,5 +1,6 @@
 import type { Clock } from "@countersign/protocol";
 import { noAnswer, readAnswer, type Answer, type TryLater } from "./answer.ts";
+import { elapsed } from "./elapsed.ts";
 import { createEnvelope, type Envelope } from "./envelope.ts";
 import type { Log } from "./log.ts";
 import type { Messages } from "./messages.ts";
@@ -45,8 +46,10 @@ function createBatch(messages: Messages, envelope: Envelope, mayBeStored = false
 
 /** One place among the requests in flight: a batch, and what a bisection made of it. */
 interface Slot {
+  /** The last one is next. There is none when the slot is abandoned. */
   readonly todo: Batch[];
-  readonly abort: AbortController;
+  /** Ends what it waits for: an answer, or the time of a retry. */
+  interrupt: () => void;
 }
 
 /**
@@ -72,7 +75,7 @@ export class Dispatcher {
 
   /** Sends a batch. Resolves when all its messages are settled, and never rejects. */
   async dispatch(messages: Messages, envelope: Envelope): Promise<void> {
-    const slot: Slot = { todo: [createBatch(messages, envelope)], abort: new AbortController() };
+    const slot: Slot = { todo: [createBatch(messages, envelope)], interrupt: () => {} };
     this.#slots.add(slot);
     try {
       for (let batch = slot.todo.at(-1); batch; batch = slot.todo.at(-1)) await this.#step(slot, batch);
@@ -88,7 +91,7 @@ export class Dispatcher {
   abandon(reason: DropReason, detail: string): void {
     for (const slot of this.#slots) {
       this.#giveUp(slot, reason, detail);
-      slot.abort.abort();
+      slot.interrupt();
     }
   }
 
@@ -101,27 +104,27 @@ export class Dispatcher {
   /** One attempt at the batch on top, and what follows from it. */
   async #step(slot: Slot, batch: Batch): Promise<void> {
     const { clock, settle, log } = this.#options;
-    await this.#wait(batch, slot.abort.signal);
-    if (slot.abort.signal.aborted) return;
+    await this.#wait(slot, batch);
+    if (slot.todo.length === 0) return;
 
     const before = batch.mayBeStored;
     // Until there is an answer. Whoever abandons the slot meanwhile reads it.
     batch.mayBeStored = true;
     batch.attempts += 1;
     const since = clock.now();
-    const answer = await this.#attempt(batch, slot.abort.signal);
-    if (slot.abort.signal.aborted) return;
+    const answer = await this.#attempt(slot, batch);
+    if (slot.todo.length === 0) return;
     batch.spent += elapsed(since, clock.now());
     batch.mayBeStored = before;
 
     if (answer.kind === "try-later") return this.#tryLater(slot, batch, answer);
-    slot.todo.pop();
-    if (answer.kind === "accepted") return settle(batch.messages, { status: "delivered" });
-    if (answer.divisible && batch.messages.length > 1) {
+    if (answer.kind === "refused" && answer.divisible && batch.messages.length > 1) {
       log?.(`splitting a batch of ${batch.messages.length}`);
-      slot.todo.push(...this.#bisect(batch));
+      slot.todo.splice(-1, 1, ...this.#bisect(batch));
       return;
     }
+    slot.todo.pop();
+    if (answer.kind === "accepted") return settle(batch.messages, { status: "delivered" });
     const { reason, statusCode, detail } = answer;
     settle(batch.messages, {
       status: "rejected",
@@ -157,11 +160,10 @@ export class Dispatcher {
     });
   }
 
-  async #attempt(batch: Batch, abandoned: AbortSignal): Promise<Answer> {
+  async #attempt(slot: Slot, batch: Batch): Promise<Answer> {
     const { endpoint: url, headers, requestTimeout, transport, clock, log, sanitize } = this.#options;
     const abort = new AbortController();
-    const giveUp = (): void => abort.abort(new Error("the client was closed"));
-    abandoned.addEventListener("abort", giveUp);
+    slot.interrupt = () => abort.abort(new Error("the client was closed"));
     const timer = clock.schedule(clock.now() + requestTimeout, () => {
       abort.abort(new Error(`nothing within ${requestTimeout} ms`));
     });
@@ -184,19 +186,24 @@ export class Dispatcher {
       return answer;
     } finally {
       timer.cancel();
-      abandoned.removeEventListener("abort", giveUp);
     }
   }
 
   /** Waits until the batch may be sent. */
-  async #wait(batch: Batch, abandoned: AbortSignal): Promise<void> {
+  async #wait(slot: Slot, batch: Batch): Promise<void> {
     const { clock } = this.#options;
     const since = clock.now();
     const until = (): number => Math.max(this.#pausedUntil, batch.notBefore);
     // A pause can become longer meanwhile.
-    for (let at = until(); at > clock.now() && !abandoned.aborted; at = until()) {
-      await this.#sleep(at, abandoned);
-      if (abandoned.aborted) return;
+    for (let at = until(); at > clock.now(); at = until()) {
+      await new Promise<void>((resolve) => {
+        const timer = clock.schedule(at, resolve);
+        slot.interrupt = () => {
+          timer.cancel();
+          resolve();
+        };
+      });
+      if (slot.todo.length === 0) return;
       // It is over, also if the clock was set back and shows an earlier time.
       if (this.#pausedUntil <= at) this.#pausedUntil = 0;
       batch.notBefore = 0;
@@ -213,24 +220,6 @@ export class Dispatcher {
       release();
     }
   }
-
-  #sleep(until: number, abandoned: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        timer.cancel();
-        abandoned.removeEventListener("abort", wake);
-        resolve();
-      };
-      const timer = clock.schedule(until, wake);
-      abandoned.addEventListener("abort", wake);
-    });
-  }
-}
-
-/** Milliseconds that passed; none if the clock was set back meanwhile. */
-function elapsed(since: number, now: number): number {
-  return Math.max(0, now - since);
 }
 
 function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {

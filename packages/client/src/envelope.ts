@@ -1,4 +1,4 @@
-import { utf8Bytes } from "@countersign/protocol";
+import { formatTimestamp } from "@countersign/protocol";
 import type { Messages } from "./messages.ts";
 import { VERSION } from "./version.ts";
 
@@ -16,11 +16,14 @@ const LIBRARY = JSON.stringify({ library: { name: "@countersign/client", version
 /** The envelope of a batch with this id. */
 export function createEnvelope(batchId: string): Envelope {
   const head = '{"batch":[';
-  const tail = `],"context":${LIBRARY},"messageId":${JSON.stringify(batchId)},"sentAt":"`;
+  const tail = (sentAt: number): Uint8Array =>
+    encoder.encode(
+      `],"context":${LIBRARY},"messageId":${JSON.stringify(batchId)},"sentAt":"${formatTimestamp(sentAt)}"}`,
+    );
   return {
-    bytes: utf8Bytes(head + tail) + '0000-00-00T00:00:00.000Z"}'.length,
+    bytes: head.length + tail(0).length,
     write(messages, sentAt) {
-      const end = encoder.encode(`${tail}${new Date(sentAt).toISOString()}"}`);
+      const end = tail(sentAt);
       const body = new Uint8Array(head.length + messages.bytes - 1 + end.length);
       encoder.encodeInto(head, body);
       // The first byte of what follows takes the place of the comma after the last message.

@@ -8,15 +8,10 @@ const BLOCK_MESSAGES = 1_024;
 /** Bytes of memory that a message takes in addition to its JSON: its share of what a block has besides. */
 export const MESSAGE_OVERHEAD = 16;
 
-/** Who awaits a message. */
-interface Awaiting {
-  accept(accepted: boolean): void;
-  settle(outcome: Outcome): void;
-}
-
 /** Where a block is written until it is full. */
 interface Draft {
   readonly bytes: Uint8Array;
+  /** Where the first message begins, which is 0, and where each ends. */
   readonly ends: Uint16Array;
 }
 
@@ -36,145 +31,146 @@ const decoder = new TextDecoder();
 export class MessageBlock {
   /** The number of its first message; the others follow. */
   readonly first: number;
-  #draft: Draft | undefined = spare ?? {
-    bytes: new Uint8Array(BLOCK_BYTES),
-    ends: new Uint16Array(BLOCK_MESSAGES),
-  };
-  #bytes: Uint8Array = this.#draft?.bytes ?? NOTHING;
-  /** Where each message ends in a request body. */
-  #ends: Uint16Array = this.#draft?.ends ?? new Uint16Array(0);
-  /** Where each message ends in the packed bytes, and what unpacks them. */
-  #packedEnds: Uint16Array | undefined;
+  /** The number after its last message. */
+  end: number;
+  /** Where it is written, until it is full or over. */
+  #draft: Draft | undefined;
+  #bytes: Uint8Array;
+  /** Where messages end in a request body, as in a draft, and where in `#bytes`. */
+  #ends: Uint16Array;
+  #places: Uint16Array;
+  /** What unpacks the bytes, if they are packed. */
   #unpack: Packing["unpack"] | undefined;
-  #length = 0;
-  #ended = 0;
-  #accepted = 0;
+  /** How many messages have been freed. */
+  #freed = 0;
+  #isKept = false;
+  /** The queue has accepted the messages before this one. */
+  #accepted: number;
   readonly #outcomes: Outcome[] = [];
-  /** Who awaits which message. */
-  #awaited: Map<number, Awaiting> | undefined;
+  /** What to call when a message is accepted or has ended. */
+  #listeners: Map<number, (() => void)[]> | undefined;
 
   constructor(first: number) {
-    this.first = first;
+    this.first = this.end = this.#accepted = first;
+    this.#draft = spare ?? {
+      bytes: new Uint8Array(BLOCK_BYTES),
+      ends: new Uint16Array(BLOCK_MESSAGES + 1),
+    };
     spare = undefined;
-  }
-
-  /** The number after its last message. */
-  get end(): number {
-    return this.first + this.#length;
+    this.#bytes = this.#draft.bytes;
+    this.#ends = this.#places = this.#draft.ends;
   }
 
   /** Adds a message, unless the block is full or over. */
   append(json: string): boolean {
-    if (this.#draft === undefined || this.#length === BLOCK_MESSAGES) return false;
-    const start = this.#endOf(this.#length - 1);
+    const index = this.end - this.first;
+    if (this.#draft === undefined || index === BLOCK_MESSAGES) return false;
+    const start = this.#ends[index] as number;
     const { read, written } = encoder.encodeInto(json, this.#bytes.subarray(start));
     const end = start + written;
     if (read < json.length || end === BLOCK_BYTES) return false;
     this.#bytes[end] = 0x2c;
-    this.#ends[this.#length] = end + 1;
-    this.#length += 1;
+    this.#ends[index + 1] = end + 1;
+    this.end += 1;
     return true;
+  }
+
+  /** Removes the message that was added last. */
+  removeLast(): void {
+    this.end -= 1;
   }
 
   /** Packs what was written, which ends the writing. */
   pack({ pack, unpack }: Packing): void {
     if (this.#draft === undefined) return;
-    this.#ends = this.#ends.slice(0, this.#length);
-    this.#packedEnds = this.#ends.slice();
-    this.#bytes = pack(this.#bytes.subarray(0, this.#endOf(this.#length - 1)), this.#packedEnds);
+    const places = this.#ends.slice(0, this.end - this.first + 1);
+    const packed = pack(this.#bytes.subarray(0, places.at(-1)), places.subarray(1));
+    this.#finish(packed, places);
     this.#unpack = unpack;
-    this.#giveDraftBack();
   }
 
-  /** Bytes of a message in a request body, with its comma. */
-  bytesOf(number: number): number {
-    const index = number - this.first;
-    return this.#endOf(index) - this.#endOf(index - 1);
+  /** Bytes of the messages from one to before another in a request body, with a comma after each. */
+  bytesOf(from: number, to: number): number {
+    return this.#between(this.#ends, from, to);
   }
 
-  /** Bytes of memory that a message takes. */
-  memoryOf(number: number): number {
-    const index = number - this.first;
-    return this.#placeOf(index) - this.#placeOf(index - 1) + MESSAGE_OVERHEAD;
+  /** Bytes of memory that they take. */
+  memoryOf(from: number, to: number): number {
+    return this.#between(this.#places, from, to) + (to - from) * MESSAGE_OVERHEAD;
   }
 
-  /** What gives the JSON of a message, also after the bytes are freed. */
-  reader(): (number: number) => string {
-    const { first } = this;
-    // A draft will be written over.
-    const bytes = this.#draft ? this.#bytes.slice(0, this.#endOf(this.#length - 1)) : this.#bytes;
-    const ends = this.#draft ? this.#ends.slice(0, this.#length) : this.#ends;
-    const places = this.#packedEnds ?? ends;
-    const unpack = this.#unpack;
-    return (number) => {
-      const [before, at] = [number - first - 1, number - first];
-      const [start, end] = [places[before] ?? 0, places[at] as number];
-      if (!unpack) return decoder.decode(bytes.subarray(start, end - 1));
-      const json = new Uint8Array((ends[at] as number) - (ends[before] ?? 0));
-      unpack(bytes, start, end, json, 0);
-      return decoder.decode(json.subarray(0, -1));
-    };
-  }
-
-  /** Writes messages into a request body, and returns where they end in it. */
+  /** Writes them into a request body, and returns where they end in it. */
   write(from: number, to: number, target: Uint8Array, at: number): number {
-    const start = this.#placeOf(from - this.first - 1);
-    const end = this.#placeOf(to - this.first - 1);
+    const start = this.#places[from - this.first] as number;
+    const end = this.#places[to - this.first] as number;
     if (this.#unpack) return this.#unpack(this.#bytes, start, end, target, at);
     target.set(this.#bytes.subarray(start, end), at);
     return at + end - start;
   }
 
+  /** The JSON of a message, unless the bytes are freed. */
+  read(number: number): string {
+    const json = new Uint8Array(this.bytesOf(number, number + 1));
+    this.write(number, number + 1, json, 0);
+    return decoder.decode(json.subarray(0, -1));
+  }
+
   /** Notes that the queue has accepted the messages before this one. */
   accept(to: number): void {
-    const accepted = this.#accepted;
-    this.#accepted = to - this.first;
-    for (let index = accepted; this.#awaited && index < this.#accepted; index += 1) {
-      this.#awaited.get(index)?.accept(true);
-    }
+    const from = this.#accepted;
+    this.#accepted = to;
+    this.#tell(from, to);
   }
 
   /** Notes how messages ended. */
   settle(from: number, to: number, outcome: Outcome): void {
-    for (let index = from - this.first; index < to - this.first; index += 1) {
-      this.#outcomes[index] = outcome;
-      this.#awaited?.get(index)?.settle(outcome);
-    }
+    for (let number = from; number < to; number += 1) this.#outcomes[number - this.first] = outcome;
+    this.#tell(from, to);
   }
 
-  /** Frees the bytes, if so many messages that are no longer needed were the last ones. */
-  free(count: number): void {
-    this.#ended += count;
-    if (this.#ended < this.#length) return;
-    this.#bytes = NOTHING;
-    this.#awaited = undefined;
-    this.#giveDraftBack();
+  /** Frees so many messages, unless they are kept to be read. The bytes are freed with the last message. */
+  free(count: number, isKept: boolean): void {
+    this.#freed += count;
+    this.#isKept ||= isKept;
+    if (this.#freed < this.end - this.first) return;
+    if (!this.#isKept) this.#finish(NOTHING);
+    else if (this.#draft) this.#finish(this.#bytes.slice(0, this.bytesOf(this.first, this.end)));
   }
 
+  /** How a message ended, or `undefined` while it has not. */
   outcomeOf(number: number): Outcome | undefined {
     return this.#outcomes[number - this.first];
   }
 
   /** Whether the queue has accepted a message. */
   hasAccepted(number: number): boolean {
-    return number - this.first < this.#accepted;
+    return number < this.#accepted;
   }
 
-  /** Tells who awaits a message when it is accepted, and when it ends. */
-  await(number: number, awaiting: Awaiting): void {
-    (this.#awaited ??= new Map()).set(number - this.first, awaiting);
+  /** Calls back once, when a message is accepted or has ended. */
+  once(number: number, listener: () => void): void {
+    this.#listeners ??= new Map();
+    this.#listeners.set(number, [...(this.#listeners.get(number) ?? []), listener]);
   }
 
-  #giveDraftBack(): void {
-    if (this.#draft) spare = this.#draft;
+  /** Ends the writing: the next block gets the draft. */
+  #finish(bytes: Uint8Array, places?: Uint16Array): void {
+    spare = this.#draft ?? spare;
     this.#draft = undefined;
+    this.#bytes = bytes;
+    this.#ends = this.#ends.slice(0, this.end - this.first + 1);
+    this.#places = places ?? this.#ends;
   }
 
-  #endOf(index: number): number {
-    return index < 0 ? 0 : (this.#ends[index] as number);
+  #tell(from: number, to: number): void {
+    for (let number = from; this.#listeners && number < to; number += 1) {
+      const listeners = this.#listeners.get(number) ?? [];
+      this.#listeners.delete(number);
+      for (const listener of listeners) listener();
+    }
   }
 
-  #placeOf(index: number): number {
-    return index < 0 ? 0 : ((this.#packedEnds ?? this.#ends)[index] as number);
+  #between(ends: Uint16Array, from: number, to: number): number {
+    return (ends[to - this.first] as number) - (ends[from - this.first] as number);
   }
 }

@@ -1,9 +1,8 @@
 import { MAX_BATCH_BYTES, MAX_BATCH_MESSAGES } from "@countersign/protocol";
-import { MESSAGE_OVERHEAD, MessageBlock } from "./message-block.ts";
+import { MessageBlock } from "./message-block.ts";
 import { Messages, type Span } from "./messages.ts";
 import { withPacking, type Packing } from "./packing.ts";
-import type { PendingReceipt } from "./receipt.ts";
-import type { SerializedCall } from "./serialize.ts";
+import { PendingReceipt, type Receipt } from "./receipt.ts";
 
 /** What to do with a call when the queue is full. */
 export type WhenFull = "drop-newest" | "drop-oldest" | "wait";
@@ -82,21 +81,20 @@ export class MessageQueue {
    *
    * @returns What the policy had to drop for it: none, the oldest ones, or `undefined` for the message itself.
    */
-  offer(call: SerializedCall, receipt: PendingReceipt): Messages | undefined {
-    if (this.#admitted === this.#next && this.#fits(memoryOf(call))) {
-      this.#store(call, receipt);
-      this.#admit();
-      return NONE;
-    }
+  offer(json: string): Messages | undefined {
+    this.#store(json);
+    this.#admitLine();
+    if (this.#admitted === this.#next) return NONE;
+    const replaced = this.#makeRoom();
+    if (replaced === undefined) this.#removeLast();
     // Nothing is gained by letting the interval pass while calls find no room.
     this.flush(true);
-    const { whenFull, maxQueueSize, maxQueueBytes } = this.#options;
-    if (whenFull === "drop-oldest") return this.#replaceOldest(call, receipt);
-    const waits = whenFull === "wait" && this.#next - this.#admitted < maxQueueSize;
-    if (!waits || this.#lineMemory + memoryOf(call) > maxQueueBytes) return undefined;
-    this.#lineMemory += this.#store(call, receipt);
-    this.#due = this.#next;
-    return NONE;
+    return replaced;
+  }
+
+  /** The receipt of the message that was taken in last. */
+  receiptOfLast(messageId: string): Receipt {
+    return new PendingReceipt(messageId, this.#blocks.at(-1) as MessageBlock, this.#next - 1);
   }
 
   /** Makes everything taken in so far due. */
@@ -108,20 +106,15 @@ export class MessageQueue {
   /** Takes due messages from the front, as many as fit. */
   take(maxMessages: number, maxBytes: number): Messages {
     // Every message brings a comma, except the first.
-    let bytes = -1;
-    return this.#takeWhile(Math.min(this.ready, maxMessages), (block, number) => {
-      bytes += block.bytesOf(number);
-      return bytes <= maxBytes;
-    });
+    return this.#take(this.#taken + Math.min(maxMessages, this.ready), maxBytes + 1);
   }
 
   /** Removes everything, due or not, waiting in line or not, to be dropped: it no longer counts towards the bounds. */
   takeAll(): Messages {
     this.flush();
-    const queued = this.#takeWhile(this.#admitted - this.#taken, () => true);
-    this.#held -= queued.length;
-    this.#heldMemory -= queued.memory;
-    const waiting = this.#takeWhile(this.#next - this.#taken, () => true);
+    const queued = this.#take(this.#admitted);
+    this.#forget(queued);
+    const waiting = this.#take(this.#next);
     // The next message must not look as if the line before it had been admitted.
     this.#blocks = [];
     this.#admitted = this.#next;
@@ -133,14 +126,13 @@ export class MessageQueue {
 
   /** Makes the room of messages that ended available, first to those who wait for it. */
   release(messages: Messages): void {
+    this.#forget(messages);
+    this.#admitLine();
+  }
+
+  #forget(messages: Messages): void {
     this.#held -= messages.length;
     this.#heldMemory -= messages.memory;
-    while (this.#admitted < this.#next) {
-      const memory = this.#blockOf(this.#admitted).memoryOf(this.#admitted);
-      if (!this.#fits(memory)) return;
-      this.#lineMemory -= memory;
-      this.#admit();
-    }
   }
 
   #fits(memory: number): boolean {
@@ -148,22 +140,8 @@ export class MessageQueue {
     return this.#held < maxQueueSize && this.#heldMemory + memory <= maxQueueBytes;
   }
 
-  /** Lets the message that is next into the queue. */
-  #admit(): void {
-    const block = this.#blockOf(this.#admitted);
-    const memory = block.memoryOf(this.#admitted);
-    this.#held += 1;
-    this.#heldMemory += memory;
-    this.#queuedMemory += memory;
-    this.#queuedBytes += block.bytesOf(this.#admitted);
-    this.#admitted += 1;
-    block.accept(this.#admitted);
-    // As many bytes as a request may have are worth a request, however few messages they are.
-    if (this.undue >= this.#options.flushAt || this.fillsRequest) this.flush();
-  }
-
-  /** Keeps a message, and returns the bytes of memory that it takes. */
-  #store({ json }: SerializedCall, receipt: PendingReceipt): number {
+  /** Puts a message at the end of the line. */
+  #store(json: string): void {
     let block = this.#blocks.at(-1);
     if (!block?.append(json)) {
       // First, so that the next block can be written where this one was.
@@ -172,9 +150,58 @@ export class MessageQueue {
       block.append(json);
       this.#blocks.push(block);
     }
-    receipt.place(block, this.#next);
+    this.#lineMemory += block.memoryOf(this.#next, this.#next + 1);
     this.#next += 1;
-    return block.memoryOf(this.#next - 1);
+  }
+
+  /** Takes back what {@link MessageQueue.#store} did. */
+  #removeLast(): void {
+    const block = this.#blocks.at(-1) as MessageBlock;
+    this.#next -= 1;
+    this.#lineMemory -= block.memoryOf(this.#next, this.#next + 1);
+    block.removeLast();
+  }
+
+  /** Lets the line into the queue, as far as there is room. */
+  #admitLine(): void {
+    while (this.#admitted < this.#next) {
+      const number = this.#admitted;
+      // The last block that begins before it, which almost always is the last of all.
+      const block = this.#blocks.findLast(({ first }) => first <= number) as MessageBlock;
+      const memory = block.memoryOf(number, number + 1);
+      if (!this.#fits(memory)) return;
+      this.#lineMemory -= memory;
+      this.#held += 1;
+      this.#heldMemory += memory;
+      this.#queuedMemory += memory;
+      this.#queuedBytes += block.bytesOf(number, number + 1);
+      this.#admitted += 1;
+      block.accept(this.#admitted);
+      // As many bytes as a request may have are worth a request, however few messages they are.
+      if (this.undue >= this.#options.flushAt || this.fillsRequest) this.flush();
+    }
+  }
+
+  /** Does what the policy says when the last message finds no room; returns what `offer` does. */
+  #makeRoom(): Messages | undefined {
+    const { whenFull, maxQueueSize, maxQueueBytes } = this.#options;
+    if (whenFull === "drop-newest") return undefined;
+    if (whenFull === "wait") {
+      const line = this.#next - this.#admitted;
+      return line <= maxQueueSize && this.#lineMemory <= maxQueueBytes ? NONE : undefined;
+    }
+    // What is on its way cannot be taken back: if all the room is theirs, the newest has to go.
+    const onTheirWay = this.#held - (this.#admitted - this.#taken);
+    const memoryOnTheirWay = this.#heldMemory - this.#queuedMemory;
+    if (onTheirWay >= maxQueueSize || memoryOnTheirWay + this.#lineMemory > maxQueueBytes) return undefined;
+    const spans: Span[] = [];
+    while (this.#admitted < this.#next) {
+      const oldest = this.#take(this.#taken + 1);
+      this.#forget(oldest);
+      spans.push(...oldest.spans);
+      this.#admitLine();
+    }
+    return new Messages(spans);
   }
 
   /** Packs the messages that wait longest, or a full block if its messages wait for the interval. */
@@ -187,7 +214,7 @@ export class MessageQueue {
   #pack(block: MessageBlock, packing: Packing): void {
     const count = (sign: 1 | -1): void => {
       for (let number = block.first; number < block.end; number += 1) {
-        const memory = sign * block.memoryOf(number);
+        const memory = sign * block.memoryOf(number, number + 1);
         if (number >= this.#admitted) this.#lineMemory += memory;
         else if (block.outcomeOf(number) === undefined) this.#heldMemory += memory;
         if (number >= this.#taken && number < this.#admitted) this.#queuedMemory += memory;
@@ -198,52 +225,25 @@ export class MessageQueue {
     count(1);
   }
 
-  #replaceOldest(call: SerializedCall, receipt: PendingReceipt): Messages | undefined {
-    const { maxQueueSize, maxQueueBytes } = this.#options;
-    // What is on its way cannot be taken back: if all the room is theirs, the newest has to go.
-    const onTheirWay = this.#held - (this.#admitted - this.#taken);
-    const memoryOnTheirWay = this.#heldMemory - this.#queuedMemory;
-    if (onTheirWay >= maxQueueSize || memoryOnTheirWay + memoryOf(call) > maxQueueBytes) return undefined;
-    const memory = this.#store(call, receipt);
-    this.#lineMemory += memory;
+  /** Removes messages from the front: those before a number, as many as fit. */
+  #take(end: number, maxBytes = Number.POSITIVE_INFINITY): Messages {
     const spans: Span[] = [];
-    while (!this.#fits(memory)) {
-      const oldest = this.#takeWhile(Math.min(1, this.#admitted - this.#taken), () => true);
-      if (oldest.length === 0) break;
-      this.#held -= 1;
-      this.#heldMemory -= oldest.memory;
-      spans.push(...oldest.spans);
-    }
-    this.#lineMemory -= memory;
-    this.#admit();
-    return new Messages(spans);
-  }
-
-  #takeWhile(most: number, fits: (block: MessageBlock, number: number) => boolean): Messages {
-    const spans: Span[] = [];
-    const end = this.#taken + most;
-    for (let block = this.#blocks[0]; block && this.#taken < end; block = this.#blocks[0]) {
+    let room = maxBytes;
+    while (this.#taken < end) {
+      const block = this.#blocks[0] as MessageBlock;
       const from = this.#taken;
       const last = Math.min(end, block.end);
-      while (this.#taken < last && fits(block, this.#taken)) this.#taken += 1;
-      if (from < this.#taken) spans.push({ block, from, to: this.#taken });
-      if (this.#taken < last) break;
-      if (this.#blocks.length > 1 && this.#taken === block.end) this.#blocks.shift();
-      else if (from === last) break;
+      while (this.#taken < last && block.bytesOf(from, this.#taken + 1) <= room) this.#taken += 1;
+      const to = this.#taken;
+      if (from < to) spans.push({ block, from, to });
+      if (to < last) break;
+      room -= block.bytesOf(from, to);
+      // The last one is still written.
+      if (to === block.end && this.#blocks.length > 1) this.#blocks.shift();
     }
     const taken = new Messages(spans);
     this.#queuedMemory -= taken.memory;
     this.#queuedBytes -= taken.bytes;
     return taken;
   }
-
-  /** The block of a message that is not taken. */
-  #blockOf(number: number): MessageBlock {
-    return this.#blocks.findLast(({ first }) => first <= number) as MessageBlock;
-  }
-}
-
-/** Bytes of memory that a call takes at most: once packed, it takes fewer. */
-function memoryOf({ bytes }: SerializedCall): number {
-  return bytes + 1 + MESSAGE_OVERHEAD;
 }

@@ -14,17 +14,17 @@ export class Messages {
 
   constructor(spans: readonly Span[]) {
     this.spans = spans;
-    this.length = spans.reduce((sum, { from, to }) => sum + to - from, 0);
+    this.length = this.#sum(({ from, to }) => to - from);
   }
 
   /** Bytes of all of them in a request body, with a comma after each. */
   get bytes(): number {
-    return this.#sum((block, number) => block.bytesOf(number));
+    return this.#sum(({ block, from, to }) => block.bytesOf(from, to));
   }
 
   /** Bytes of memory that they take. */
   get memory(): number {
-    return this.#sum((block, number) => block.memoryOf(number));
+    return this.#sum(({ block, from, to }) => block.memoryOf(from, to));
   }
 
   /** Writes them into a request body, with a comma after each, and returns where they end in it. */
@@ -45,11 +45,7 @@ export class Messages {
     return [new Messages(halves[0]), new Messages(halves[1])];
   }
 
-  #sum(measure: (block: MessageBlock, number: number) => number): number {
-    let sum = 0;
-    for (const { block, from, to } of this.spans) {
-      for (let number = from; number < to; number += 1) sum += measure(block, number);
-    }
-    return sum;
+  #sum(measure: (span: Span) => number): number {
+    return this.spans.reduce((sum, span) => sum + measure(span), 0);
   }
 }

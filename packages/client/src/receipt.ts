@@ -1,4 +1,3 @@
-import type { MessageBlock } from "./message-block.ts";
 import type { Outcome } from "./outcome.ts";
 
 /**
@@ -26,11 +25,16 @@ export interface Receipt extends PromiseLike<Outcome> {
   readonly accepted: Promise<boolean>;
 }
 
-type Listener<Value> = (value: Value) => void;
+/** What knows how a message fares: its block, or the reason for which it is in none. */
+export interface Fate {
+  outcomeOf(number: number): Outcome | undefined;
+  hasAccepted(number: number): boolean;
+  once(number: number, listener: () => void): void;
+}
 
-interface Listeners {
-  readonly accepted: Listener<boolean>[];
-  readonly outcome: Listener<Outcome>[];
+/** The fate of a message that ended before it was in a block. */
+export function endedAs(outcome: Outcome): Fate {
+  return { outcomeOf: () => outcome, hasAccepted: () => false, once: () => {} };
 }
 
 /**
@@ -39,23 +43,24 @@ interface Listeners {
  */
 export class PendingReceipt implements Receipt {
   readonly messageId: string;
-  #block: MessageBlock | undefined;
-  #number = 0;
-  #outcome: Outcome | undefined;
-  #listeners: Listeners | undefined;
+  readonly #fate: Fate;
+  readonly #number: number;
 
-  constructor(messageId: string) {
+  constructor(messageId: string, fate: Fate, number: number) {
     this.messageId = messageId;
+    this.#fate = fate;
+    this.#number = number;
   }
 
   get outcome(): Outcome | undefined {
-    return this.#outcome ?? this.#block?.outcomeOf(this.#number);
+    return this.#fate.outcomeOf(this.#number);
   }
 
   get accepted(): Promise<boolean> {
-    if (this.#block?.hasAccepted(this.#number)) return Promise.resolve(true);
-    if (this.outcome) return Promise.resolve(false);
-    return new Promise((resolve) => this.#listen().accepted.push(resolve));
+    return this.#when(() => {
+      if (this.#fate.hasAccepted(this.#number)) return true;
+      return this.outcome ? false : undefined;
+    });
   }
 
   // Being awaitable without being a Promise is the point: nothing can reject, and no linter asks to handle it.
@@ -64,31 +69,18 @@ export class PendingReceipt implements Receipt {
     onFulfilled?: ((outcome: Outcome) => Fulfilled | PromiseLike<Fulfilled>) | null,
     onRejected?: ((reason: unknown) => Failed | PromiseLike<Failed>) | null,
   ): Promise<Fulfilled | Failed> {
-    const { outcome } = this;
-    const settled = outcome
-      ? Promise.resolve(outcome)
-      : new Promise<Outcome>((resolve) => this.#listen().outcome.push(resolve));
-    return settled.then(onFulfilled, onRejected);
+    return this.#when(() => this.outcome).then(onFulfilled, onRejected);
   }
 
-  /** Says where its message is. */
-  place(block: MessageBlock, number: number): void {
-    this.#block = block;
-    this.#number = number;
-  }
-
-  accept(accepted: boolean): void {
-    for (const listener of this.#listeners?.accepted.splice(0) ?? []) listener(accepted);
-  }
-
-  settle(outcome: Outcome): void {
-    this.#outcome = outcome;
-    this.accept(false);
-    for (const listener of this.#listeners?.outcome.splice(0) ?? []) listener(outcome);
-  }
-
-  #listen(): Listeners {
-    this.#block?.await(this.#number, this);
-    return (this.#listeners ??= { accepted: [], outcome: [] });
+  /** Resolves with what is read, as soon as there is something. */
+  #when<Value>(read: () => Value | undefined): Promise<Value> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        const value = read();
+        if (value === undefined) this.#fate.once(this.#number, look);
+        else resolve(value);
+      };
+      look();
+    });
   }
 }

@@ -1,6 +1,7 @@
 import { MAX_BATCH_BYTES, MAX_BATCH_MESSAGES, type ScheduledTask } from "@countersign/protocol";
 import { applyBeforeSend } from "./before-send.ts";
 import { Dispatcher } from "./dispatcher.ts";
+import { elapsed } from "./elapsed.ts";
 import { createEnvelope } from "./envelope.ts";
 import { enroll, keepAlive, type Exiting } from "./exit.ts";
 import { MessageQueue } from "./message-queue.ts";
@@ -13,7 +14,7 @@ import {
   type Outcome,
   type Undelivered,
 } from "./outcome.ts";
-import { PendingReceipt, type Receipt } from "./receipt.ts";
+import { endedAs, PendingReceipt, type Receipt } from "./receipt.ts";
 import type { SerializedCall } from "./serialize.ts";
 import type { Settings } from "./settings.ts";
 import { undelivered } from "./undelivered.ts";
@@ -61,18 +62,11 @@ export class Recorder implements Exiting {
     const { log, flushAt } = this.#settings;
     const screened = this.#screen(recorded);
     // A call that is dropped here keeps the form in which it was recorded.
-    const end = "status" in screened ? screened : undefined;
-    const call = "status" in screened ? recorded : screened;
-    const receipt = new PendingReceipt(call.messageId);
-    if (end) {
-      this.#refuse(call, receipt, end);
-      return receipt;
-    }
-    log?.(`buffer (${this.#queue.undue}/${flushAt}) ${call.json}`);
-    const replaced = this.#queue.offer(call, receipt);
+    if ("status" in screened) return this.#refuse(recorded, screened);
+    log?.(`buffer (${this.#queue.undue}/${flushAt}) ${screened.json}`);
+    const replaced = this.#queue.offer(screened.json);
     if (this.#queue.undue === 0) log?.(`exceeded ${flushAt} messages – flushing`);
-    if (replaced) this.#admit(replaced);
-    else this.#refuse(call, receipt, QUEUE_FULL);
+    const receipt = replaced ? this.#admit(screened.messageId, replaced) : this.#refuse(screened, QUEUE_FULL);
     this.#proceed();
     return receipt;
   }
@@ -150,9 +144,8 @@ export class Recorder implements Exiting {
     const { clock, flushAfter } = this.#settings;
     if (this.#queue.ready > 0) this.#schedulePump();
     if (this.#queue.undue === 0 || this.#timer !== undefined) return;
-    const elapsed = clock.now() - this.#lastFlush;
-    // An interval in which nothing was queued is over, too. A clock that was set back starts a new one.
-    const wait = elapsed >= 0 ? flushAfter - (elapsed % flushAfter) : flushAfter;
+    // An interval in which nothing was queued is over, too.
+    const wait = flushAfter - (elapsed(this.#lastFlush, clock.now()) % flushAfter);
     this.#timer = this.#after(wait, () => {
       this.#settings.log?.(`interval reached – flushing ${this.#queue.undue}`);
       this.#flushNow();
@@ -174,23 +167,31 @@ export class Recorder implements Exiting {
     this.#timer = undefined;
   }
 
-  /**
-   * A call makes no request itself: the request starts when the caller's code has run (spec 4.2). Shortly after another it
-   * waits for more messages, since a request costs as much as some hundred of them.
-   */
+  /** A call makes no request itself: the request starts when the caller's code has run (spec 4.2). */
   #schedulePump(): void {
-    const { flushAt, clock } = this.#settings;
     if (this.#pumpScheduled) return;
-    if (flushAt > 1 && this.#queue.first >= this.#urgent && !this.#queue.fillsRequest) {
-      const elapsed = clock.now() - this.#lastRequest;
-      // A clock that was set back starts a new time.
-      const wait = elapsed >= 0 ? GATHERING - elapsed : GATHERING;
-      if (wait > 0) this.#gathering ??= this.#after(wait, () => this.#pump());
-      if (this.#gathering) return;
-    }
+    if (!this.#isTime) return this.#gather();
     this.#pumpScheduled = true;
     queueMicrotask(() => {
       this.#pumpScheduled = false;
+      this.#pump();
+    });
+  }
+
+  /**
+   * Whether what is due may be sent. Shortly after another request it waits for more messages, since a request costs as much as
+   * some hundred of them.
+   */
+  get #isTime(): boolean {
+    const { flushAt, clock } = this.#settings;
+    if (flushAt === 1 || this.#queue.first < this.#urgent || this.#queue.fillsRequest) return true;
+    return this.#gathering === undefined && elapsed(this.#lastRequest, clock.now()) >= GATHERING;
+  }
+
+  #gather(): void {
+    const { clock } = this.#settings;
+    this.#gathering ??= this.#after(GATHERING - elapsed(this.#lastRequest, clock.now()), () => {
+      this.#urgent = this.#queue.first + this.#queue.ready;
       this.#pump();
     });
   }
@@ -201,6 +202,7 @@ export class Recorder implements Exiting {
     this.#gathering = undefined;
     try {
       while (this.#queue.ready > 0 && this.#dispatcher.active < maxInFlight) {
+        if (!this.#isTime) return this.#gather();
         const envelope = createEnvelope(ids());
         const messages = this.#queue.take(
           flushAt === 1 ? 1 : MAX_BATCH_MESSAGES,
@@ -229,18 +231,19 @@ export class Recorder implements Exiting {
   }
 
   /** A message was taken in; those it replaced have ended. */
-  #admit(replaced: Messages): void {
+  #admit(messageId: string, replaced: Messages): Receipt {
+    const receipt = this.#queue.receiptOfLast(messageId);
     this.#pending += 1;
     if (this.#pending === 1) enroll("busy", this, true);
     if (replaced.length > 0) this.#settle(replaced, QUEUE_FULL);
+    return receipt;
   }
 
   /** A call ends that was never queued. */
-  #refuse(call: SerializedCall, receipt: PendingReceipt, outcome: Dropped): void {
-    receipt.settle(outcome);
+  #refuse({ messageId, type, json }: SerializedCall, outcome: Dropped): Receipt {
     this.#ended.dropped += 1;
-    const { messageId, type, json } = call;
     this.#hookOf(outcome)?.({ messageId, type, json, outcome });
+    return new PendingReceipt(messageId, endedAs(outcome), 0);
   }
 
   #settle(messages: Messages, outcome: Outcome): void {
@@ -250,12 +253,11 @@ export class Recorder implements Exiting {
     const hook = this.#hookOf(outcome);
     for (const { block, from, to } of messages.spans) {
       if (hook) {
-        const read = block.reader();
         for (let number = from; number < to; number += 1)
-          hook(undelivered(read, number, outcome as Undelivered["outcome"]));
+          hook(undelivered(block, number, outcome as Undelivered["outcome"]));
       }
       this.#waiters.ended(from, to);
-      block.free(to - from);
+      block.free(to - from, hook !== undefined);
     }
     if (this.#pending === 0) enroll("busy", this, false);
   }

@@ -5,8 +5,6 @@ export interface SerializedCall {
   readonly type: CallType;
   readonly messageId: string;
   readonly json: string;
-  /** UTF-8 size of `json`. */
-  readonly bytes: number;
 }
 
 /**
@@ -16,6 +14,5 @@ export interface SerializedCall {
  */
 export function serialize(type: CallType, call: unknown, defaults: CallDefaults): SerializedCall {
   const recorded = recordCall(type, call, defaults);
-  const { json, bytes } = serializeCall(recorded);
-  return { type, messageId: recorded.messageId, json, bytes };
+  return { type, messageId: recorded.messageId, json: serializeCall(recorded).json };
 }

@@ -1,4 +1,5 @@
 import type { CallType } from "@countersign/protocol";
+import type { MessageBlock } from "./message-block.ts";
 import type { Undelivered } from "./outcome.ts";
 
 /**
@@ -6,21 +7,21 @@ import type { Undelivered } from "./outcome.ts";
  * a copy has them all.
  */
 export function undelivered<Outcome extends Undelivered["outcome"]>(
-  read: (number: number) => string,
+  block: MessageBlock,
   number: number,
   outcome: Outcome,
 ): Undelivered<Outcome> {
-  let json: string | undefined;
-  const text = (): string => (json ??= read(number));
+  const fields = () =>
+    JSON.parse(block.read(number)) as { readonly messageId: string; readonly type: CallType };
   return {
     get messageId() {
-      return (JSON.parse(text()) as Undelivered).messageId;
+      return fields().messageId;
     },
     get type() {
-      return (JSON.parse(text()) as { readonly type: CallType }).type;
+      return fields().type;
     },
     get json() {
-      return text();
+      return block.read(number);
     },
     outcome,
   };

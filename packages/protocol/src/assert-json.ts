@@ -30,43 +30,55 @@ export function mostTextBytes({ length }: string): number {
  * This costs less than writing it.
  */
 export function mostJsonBytes(value: object, field: string): number {
-  const path: string[] = [field];
+  /** The names that lead to a value, as many as it is deep; what follows is left from another one. */
+  const path: (string | number)[] = [field];
   let nodes = 0;
   let bytes = 0;
 
-  const check = (value: unknown): void => {
+  const check = (value: unknown, depth: number): void => {
     nodes += 1;
     // Every value takes at least one byte and its comma.
     if (nodes > MAX_CALL_BYTES) throw tooLarge(field);
-    bytes += typeof value === "string" ? mostTextBytes(value) : MOST_SCALAR_BYTES;
-    if (typeof value === "bigint") bytes = UNKNOWN;
-    if (typeof value !== "object" || value === null) return checkScalar(value, path);
+    if (typeof value === "string") {
+      bytes += mostTextBytes(value);
+      return;
+    }
+    bytes += MOST_SCALAR_BYTES;
+    if (typeof value === "object" && value !== null) return checkObject(value, depth);
+    if (typeof value === "function" || typeof value === "symbol") {
+      throw unfit(path, depth, `a ${typeof value}`, "Leave it out.");
+    }
+    if (typeof value !== "bigint") return;
+    // An application may teach BigInt to be JSON.
+    if (!("toJSON" in BigInt.prototype)) throw unfit(path, depth, "a BigInt", "Pass a number or a string.");
+    bytes = UNKNOWN;
+  };
+  const checkObject = (value: object, depth: number): void => {
     if (value instanceof Date) return;
     if (typeof (value as { toJSON?: unknown }).toJSON === "function") {
       bytes = UNKNOWN;
       return;
     }
     if (value instanceof Map || value instanceof Set) {
-      throw unfit(path, "a Map or a Set", "Pass an object or an array.");
+      throw unfit(path, depth, "a Map or a Set", "Pass an object or an array.");
     }
-    if (path.length >= MAX_NESTING) throw tooDeep(field);
+    if (depth >= MAX_NESTING) throw tooDeep(field);
     if (Array.isArray(value)) {
-      for (let index = 0; index < value.length; index += 1) descend(String(index), value[index]);
+      for (let index = 0; index < value.length; index += 1) {
+        path[depth] = index;
+        check(value[index], depth + 1);
+      }
       return;
     }
     for (const key of Object.keys(value)) {
       const item: unknown = value[key as keyof typeof value];
       if (item === undefined) continue;
       bytes += mostTextBytes(key);
-      descend(key, item);
+      path[depth] = key;
+      check(item, depth + 1);
     }
   };
-  const descend = (key: string, value: unknown): void => {
-    path.push(key);
-    check(value);
-    path.pop();
-  };
-  check(value);
+  check(value, 1);
   return bytes;
 }
 
@@ -90,18 +102,13 @@ export function tooDeep(field?: string): ValidationError {
   );
 }
 
-function checkScalar(value: unknown, path: readonly string[]): void {
-  if (typeof value === "function" || typeof value === "symbol") {
-    throw unfit(path, `a ${typeof value}`, "Leave it out.");
-  }
-  // An application may teach BigInt to be JSON.
-  if (typeof value === "bigint" && !("toJSON" in BigInt.prototype)) {
-    throw unfit(path, "a BigInt", "Pass a number or a string.");
-  }
-}
-
-function unfit(path: readonly string[], what: string, advice: string): ValidationError {
-  const field = path.join(".");
+function unfit(
+  path: readonly (string | number)[],
+  depth: number,
+  what: string,
+  advice: string,
+): ValidationError {
+  const field = path.slice(0, depth).join(".");
   return new ValidationError(
     "not_json",
     field,

@@ -29,6 +29,12 @@ export function measureCall(json: string): number | undefined {
   return read === json.length ? written : undefined;
 }
 
+/** Whether the JSON of a call is within {@link MAX_CALL_BYTES}. */
+export function fitsCall(json: string): boolean {
+  // No code unit takes more than three bytes, so most calls need not be encoded.
+  return json.length * 3 <= MAX_CALL_BYTES || measureCall(json) !== undefined;
+}
+
 /** Whether a text can be a `messageId`: 1 to {@link MAX_MESSAGE_ID_LENGTH} characters. */
 export function isMessageId(text: string): boolean {
   return text.length > 0 && text.length <= MAX_MESSAGE_ID_LENGTH;

@@ -2,7 +2,7 @@ import { assertJson, mostJsonBytes, mostTextBytes, tooDeep, tooLarge } from "./a
 import { ValidationError, type CallRule } from "./validation-error.ts";
 import type { CallType, RecordedCall } from "./calls.ts";
 import { describeKind, isObject, nestsDeeperThan } from "./json.ts";
-import { isMessageId, MAX_CALL_BYTES, MAX_MESSAGE_ID_LENGTH, measureCall, utf8Bytes } from "./limits.ts";
+import { fitsCall, isMessageId, MAX_CALL_BYTES, MAX_MESSAGE_ID_LENGTH, utf8Bytes } from "./limits.ts";
 import {
   EVENT_SYNONYMS,
   PROPERTIES_SYNONYMS,
@@ -115,8 +115,21 @@ export interface SerializedCall {
   readonly bytes: number;
 }
 
+/** Measured when it is asked for: most who serialise a call do not need its size. */
+class MeasuredCall implements SerializedCall {
+  readonly json: string;
+
+  constructor(json: string) {
+    this.json = json;
+  }
+
+  get bytes(): number {
+    return utf8Bytes(this.json);
+  }
+}
+
 /**
- * Writes a recorded call as JSON and measures it: this is what the limit of 32 KiB counts (spec 8).
+ * Writes a recorded call as JSON: its size is what the limit of 32 KiB counts (spec 8).
  *
  * @throws ValidationError `not_json`, `nested_too_deeply` or `message_too_large`.
  */
@@ -124,10 +137,9 @@ export function serializeCall(call: RecordedCall): SerializedCall {
   return guarded(call.type, () => {
     const writesItself = assertFields(call);
     const json = JSON.stringify(call);
-    const bytes = measureCall(json);
-    if (bytes === undefined) throw tooLarge(undefined, utf8Bytes(json));
+    if (!fitsCall(json)) throw tooLarge(undefined, utf8Bytes(json));
     if (writesItself && nestsDeeperThan(JSON.parse(json))) throw tooDeep();
-    return { json, bytes };
+    return new MeasuredCall(json);
   });
 }
 
@@ -260,7 +272,8 @@ function propertiesOf(type: CallType, call: Fields): object | undefined {
 
 function integrationsOf(call: Fields): object | undefined {
   const integrations = object(call, "integrations");
-  for (const [name, value] of Object.entries(integrations ?? {})) {
+  if (integrations === undefined) return undefined;
+  for (const [name, value] of Object.entries(integrations)) {
     if (typeof value === "boolean" || typeof value === "object" || value === undefined) continue;
     throw invalid(`integrations.${name}`, "true, false or an object", value);
   }
