@@ -31,7 +31,7 @@ export function isTimestamp(milliseconds: number): boolean {
   return milliseconds >= EARLIEST && milliseconds <= LATEST;
 }
 
-let lastTime = Number.NaN;
+let lastSecond = Number.NaN;
 let lastText = "";
 
 /**
@@ -41,12 +41,14 @@ let lastText = "";
  * @throws RangeError if they are not a time.
  */
 export function formatTimestamp(milliseconds: number): string {
-  // Calls come many a millisecond, and writing the time is a tenth of the work of one.
-  if (milliseconds !== lastTime) {
-    lastText = new Date(milliseconds).toISOString();
-    lastTime = milliseconds;
+  // Many are written in a second, and writing a whole one is a tenth of the work of a call.
+  const time = Math.trunc(milliseconds);
+  const second = Math.floor(time / 1_000);
+  if (second !== lastSecond) {
+    lastText = new Date(time).toISOString().slice(0, -"000Z".length);
+    lastSecond = second;
   }
-  return lastText;
+  return `${lastText}${String(time - second * 1_000).padStart(3, "0")}Z`;
 }
 
 function parseIso(text: string): number {

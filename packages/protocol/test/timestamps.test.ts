@@ -47,6 +47,18 @@ describe("parseTimestamp", () => {
     expect(parseTimestamp(value)).toBeUndefined();
   });
 
+  it("writes the time as Date does, whatever was written before", () => {
+    const nearby = fc.double({ min: -5_000, max: 5_000, noNaN: true });
+    const any = fc.double({ min: -8_640_000_000_000_000, max: 8_640_000_000_000_000, noNaN: true });
+    fc.assert(
+      fc.property(fc.array(fc.oneof(nearby, any)), (times) => {
+        for (const time of times) expect(formatTimestamp(time)).toBe(new Date(time).toISOString());
+      }),
+    );
+    expect(() => formatTimestamp(Number.NaN)).toThrow(RangeError);
+    expect(() => formatTimestamp(8_640_000_000_000_001)).toThrow(RangeError);
+  });
+
   it("returns what formatTimestamp wrote, for every time of four-digit years", () => {
     const times = fc.integer({ min: -62_167_219_200_000, max: 253_402_300_799_999 });
     fc.assert(

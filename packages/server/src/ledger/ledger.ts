@@ -3,6 +3,7 @@ import Database from "libsql";
 import type { Rejection } from "../ingest/rejection-reasons.ts";
 import { messageOf, ServerError } from "../errors/server-error.ts";
 import { type SeenKey, SeenTable } from "./seen-table.ts";
+import { iso } from "../shapes/times.ts";
 
 /** A rejected message as it is kept. */
 export interface KeptRejection extends Omit<Rejection, "message"> {
@@ -73,7 +74,7 @@ export class Ledger {
       const { id, at, source, rejection, message } = row as RejectionRow;
       return {
         id,
-        receivedAt: new Date(at).toISOString(),
+        receivedAt: iso(at),
         ...(source !== null && { source }),
         ...(JSON.parse(rejection) as Omit<Rejection, "message">),
         message,

@@ -72,16 +72,18 @@ export class EventLog<Entry extends object> {
 
   /** The entry of a number; undefined when it is no longer kept. */
   at(position: number): (Entry & Stamp) | undefined {
-    if (position < this.#first || position > this.#last) return undefined;
-    const kept = this.#entries[this.#slot(position)];
-    return kept && (kept.entry ??= { id: this.idOf(position), at: iso(kept.at), ...kept.make() });
+    const kept = this.#kept(position);
+    return kept && (kept.entry ??= this.#make(position, kept));
   }
 
-  /** The JSON of the entry of a number, made once for all readers. */
+  /** The JSON of the entry of a number, made once for all readers; undefined when it is no longer kept. */
   textAt(position: number): string | undefined {
-    const entry = this.at(position);
-    const kept = this.#entries[this.#slot(position)];
-    return entry && kept && (kept.text ??= JSON.stringify(entry));
+    const kept = this.#kept(position);
+    if (!kept) return undefined;
+    kept.text ??= JSON.stringify(kept.entry ?? this.#make(position, kept));
+    // Thousands of entries would be in memory twice.
+    kept.entry = undefined;
+    return kept.text;
   }
 
   /** Whether the entries after a position are all kept. */
@@ -109,6 +111,15 @@ export class EventLog<Entry extends object> {
     return () => this.#listeners.delete(listener);
   }
 
+  #kept(position: number): Kept<Entry> | undefined {
+    if (position < this.#first || position > this.#last) return undefined;
+    return this.#entries[this.#slot(position)];
+  }
+
+  #make(position: number, { at, make }: Kept<Entry>): Entry & Stamp {
+    return { id: this.idOf(position), at: iso(at), ...make() };
+  }
+
   #isFull(): boolean {
     if (this.#first === this.#last) return false;
     return this.#last - this.#first >= this.#maxKept || this.#characters > MAX_KEPT_CHARACTERS;
@@ -130,6 +141,6 @@ interface Kept<Entry> {
   readonly make: () => Entry;
   readonly at: number;
   readonly size: number;
-  entry?: Entry & Stamp;
+  entry?: (Entry & Stamp) | undefined;
   text?: string;
 }

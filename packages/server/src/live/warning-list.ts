@@ -1,4 +1,5 @@
 import type { Warning } from "../ingest/rejection-reasons.ts";
+import { iso } from "../shapes/times.ts";
 
 /** A warning as it is kept. */
 export interface KeptWarning extends Warning {
@@ -15,7 +16,7 @@ export class WarningList {
 
   /** Keeps warnings; the oldest beyond a thousand go. */
   keep(warnings: readonly Warning[], source: string, now: number): void {
-    const receivedAt = new Date(now).toISOString();
+    const receivedAt = iso(now);
     this.#warnings.push(...warnings.map((warning) => ({ receivedAt, source, ...warning })));
     if (this.#warnings.length > MAX_WARNINGS) this.#warnings.splice(0, this.#warnings.length - MAX_WARNINGS);
   }

@@ -2,6 +2,7 @@ import { closeSync, fchmodSync, fstatSync, openSync, readSync, writeSync } from 
 import { messageOf, ServerError } from "../errors/server-error.ts";
 import { digestOf, recordedBefore } from "./recorded-before.ts";
 import { formatRecordedRequest, type RecordedRequest } from "./recording.ts";
+import { iso } from "../shapes/times.ts";
 
 /** This many messages are recognised as already recorded. A retry arrives long before so many others. */
 const REMEMBERED = 100_000;
@@ -42,7 +43,7 @@ export function openRecorder({ file, now, onError }: RecordingOptions): Recorder
       recorded.add(digest);
       const [oldest = ""] = recorded;
       if (recorded.size > REMEMBERED) recorded.delete(oldest);
-      const at = new Date(now()).toISOString();
+      const at = iso(now());
       try {
         // One short write, so that a kill leaves whole lines.
         writeSync(descriptor, formatRecordedRequest({ at, url, headers, body }));

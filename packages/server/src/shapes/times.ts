@@ -1,7 +1,5 @@
 /** A time as the API writes it: ISO 8601 in UTC. */
-export function iso(time: number): string {
-  return new Date(time).toISOString();
-}
+export { formatTimestamp as iso } from "@countersign/protocol";
 
 /** A duration as the API writes it: milliseconds with one decimal. */
 export function roundedMs(durationMs: number): number {
