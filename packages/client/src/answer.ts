@@ -29,52 +29,62 @@ export interface TryLater {
   /** Whether the service asked, with a 429, to wait. That is a rate limit, not a failure of the batch. */
   readonly paced: boolean;
   /** Milliseconds the service asked to wait. */
-  readonly retryAfter: number | undefined;
+  readonly retryAfter: number;
   readonly detail: string;
 }
 
-const ACCEPTED: Accepted = { kind: "accepted" };
+const SEE_ANSWER = "See what it says about the message.";
+const CHECK_KEY = "Check the write key.";
+const CHECK_ENDPOINT = "Check `endpoint`.";
+
+/** What a status means that says what is wrong, and what to do about it. */
+const REFUSALS: Readonly<Record<number, readonly [reason: RejectionReason, advice: string]>> = {
+  400: ["bad-request", SEE_ANSWER],
+  401: ["unauthorized", CHECK_KEY],
+  403: ["unauthorized", CHECK_KEY],
+  413: ["too-large", "Send a smaller message."],
+};
 
 /**
  * Reads an answer. Only a success that looks like the service's own counts: a proxy's or a captive portal's page with
  * status 200 does not prove that the service has anything.
  *
  * @param now - Milliseconds since 1970, for a Retry-After that is a date.
- * @param sanitize - Makes what the endpoint said fit for a log.
+ * @param quote - Makes what the endpoint said fit for a log, and short.
  */
 export function readAnswer(
-  response: TransportResponse,
+  { status, headers, body }: TransportResponse,
   now: number,
-  sanitize: (text: string) => string,
+  quote: (text: string) => string,
 ): Answer {
-  const { status, headers, body } = response;
-  const said = sanitize(body.trim()).slice(0, 200);
-  const detail = `The endpoint answered ${status}${said ? `: ${said}` : ""}`;
-  const refused = (reason: RejectionReason, advice: string, divisible = false): Refused => {
-    return { kind: "refused", reason, statusCode: status, divisible, detail: `${detail}. ${advice}` };
+  const said = quote(body.trim());
+  const detail = `The endpoint answered ${status}${said && `: ${said}`}.`;
+  const refused = (reason: RejectionReason, advice: string): Refused => {
+    const divisible = status === 400 || status === 413;
+    return { kind: "refused", reason, statusCode: status, divisible, detail: `${detail} ${advice}` };
   };
 
-  const later = (advice = ""): TryLater => {
-    const retryAfter = parseRetryAfter(headers.get("retry-after"), now, headers.get("date"));
-    // 408 and 429 are refusals. A 5xx can come from a proxy in front of a service that did store.
-    return tryLater(`${detail}.${advice}`, status !== 408 && status !== 429, status, retryAfter);
-  };
-
-  if (status >= 200 && status < 300) {
-    const verdict = successOf(body);
-    if (verdict === true) return ACCEPTED;
-    if (verdict === false) return refused("refused", "See what it says about the message.");
-    return later(" That is not the service's answer. Check `endpoint`.");
+  const isSuccess = status >= 200 && status < 300;
+  const verdict = isSuccess ? successOf(body) : undefined;
+  if (verdict === true) return { kind: "accepted" };
+  if (verdict === false) return refused("refused", SEE_ANSWER);
+  if (isSuccess || status === 408 || status === 429 || status >= 500) {
+    const retryAfter = parseRetryAfter(headers.get("retry-after"), now, headers.get("date")) ?? 0;
+    return {
+      kind: "try-later",
+      // 408 and 429 are refusals. A 5xx can come from a proxy in front of a service that did store.
+      mayBeStored: status !== 408 && status !== 429,
+      pausesAll: status === 429 || status === 503,
+      paced: status === 429 && retryAfter > 0,
+      retryAfter,
+      detail: isSuccess ? `${detail} That is not the service's answer. ${CHECK_ENDPOINT}` : detail,
+    };
   }
-  if (status === 408 || status === 429 || status >= 500) return later();
-  if (status === 400) return refused("bad-request", "See what it says about the message.", true);
-  if (status === 413) return refused("too-large", "Send a smaller message.", true);
-  if (status === 401 || status === 403) return refused("unauthorized", "Check the write key.");
   if (status >= 300 && status < 400) {
-    const location = sanitize(headers.get("location") ?? "").slice(0, 200);
-    return refused("redirected", location ? `Set \`endpoint\` to ${location}.` : "Check `endpoint`.");
+    const location = quote(headers.get("location") ?? "");
+    return refused("redirected", location ? `Set \`endpoint\` to ${location}.` : CHECK_ENDPOINT);
   }
-  return refused("refused", "Check `endpoint`.");
+  return refused(...(REFUSALS[status] ?? ["refused", CHECK_ENDPOINT]));
 }
 
 /** The answer of an endpoint that gave none. */
@@ -82,13 +92,14 @@ export function noAnswer(error: unknown, sanitize: (text: string) => string): Tr
   const { message, code } = rootOf(error);
   // These say that no connection came about. After anything else the request may have arrived.
   const unsent = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"].includes(code);
-  return tryLater(`The endpoint did not answer: ${sanitize(message)}. Check \`endpoint\`.`, !unsent);
-}
-
-function tryLater(detail: string, mayBeStored: boolean, status?: number, retryAfter?: number): TryLater {
-  const pausesAll = status === 429 || status === 503;
-  const paced = status === 429 && retryAfter !== undefined && retryAfter > 0;
-  return { kind: "try-later", mayBeStored, pausesAll, paced, retryAfter, detail };
+  return {
+    kind: "try-later",
+    mayBeStored: !unsent,
+    pausesAll: false,
+    paced: false,
+    retryAfter: 0,
+    detail: `The endpoint did not answer: ${sanitize(message)}. ${CHECK_ENDPOINT}`,
+  };
 }
 
 /** True: the service's success. False: it says itself that it failed. Undefined: a web page, not a service. */

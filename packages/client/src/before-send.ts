@@ -1,7 +1,7 @@
-import type { CallDefaults } from "@countersign/protocol";
 import type { BeforeSend, Message } from "./message.ts";
 import { dropped, type Dropped } from "./outcome.ts";
 import { serialize, type SerializedCall } from "./serialize.ts";
+import type { Settings } from "./settings.ts";
 
 /**
  * Shows a call to the application's `beforeSend`, and checks and serialises again what that returns.
@@ -11,7 +11,7 @@ import { serialize, type SerializedCall } from "./serialize.ts";
 export function applyBeforeSend(
   beforeSend: BeforeSend,
   call: SerializedCall,
-  defaults: CallDefaults,
+  { defaults, sanitize }: Settings,
 ): SerializedCall | Dropped {
   try {
     // A copy: what the hook changes must not reach the objects of the caller.
@@ -20,12 +20,13 @@ export function applyBeforeSend(
     // No caller is left to handle the rejection of a promise.
     if (returned instanceof Promise) returned.catch(() => {});
     const { type, ...fields } = Object(returned) as { readonly type?: unknown };
-    if (type !== call.type) {
-      const rule = "beforeSend must return the message with its type (not a promise), or null to drop it.";
-      return dropped("internal-error", rule);
-    }
-    return serialize(call.type, fields, { ...defaults, messageId: () => call.messageId });
+    if (type === call.type)
+      return serialize(call.type, fields, { ...defaults, messageId: () => call.messageId });
+    return dropped(
+      "internal-error",
+      "beforeSend must return the message with its type (not a promise), or null to drop it.",
+    );
   } catch (error) {
-    return dropped("internal-error", `beforeSend failed: ${String(error)}`);
+    return dropped("internal-error", sanitize(`beforeSend failed: ${String(error)}`));
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "@countersign/protocol";
 import { noAnswer, readAnswer, type Answer, type TryLater } from "./answer.ts";
 import { elapsed } from "./elapsed.ts";
-import { createEnvelope, type Envelope } from "./envelope.ts";
+import { requestBody } from "./envelope.ts";
 import type { Log } from "./log.ts";
 import type { Messages } from "./messages.ts";
 import { dropped, type DropReason, type Outcome } from "./outcome.ts";
@@ -27,8 +27,8 @@ export interface DispatcherOptions {
 }
 
 interface Batch {
+  readonly id: string;
   readonly messages: Messages;
-  readonly envelope: Envelope;
   attempts: number;
   /** Attempts that failed, without those that a 429 answered with a Retry-After. */
   failures: number;
@@ -38,18 +38,21 @@ interface Batch {
   notBefore: number;
   /** An attempt went out and got no clear answer. */
   mayBeStored: boolean;
-}
-
-function createBatch(messages: Messages, envelope: Envelope, mayBeStored = false): Batch {
-  return { messages, envelope, attempts: 0, failures: 0, spent: 0, notBefore: 0, mayBeStored };
-}
-
-/** One place among the requests in flight: a batch, and what a bisection made of it. */
-interface Slot {
-  /** The last one is next. There is none when the slot is abandoned. */
-  readonly todo: Batch[];
   /** Ends what it waits for: an answer, or the time of a retry. */
   interrupt: () => void;
+}
+
+function createBatch(id: string, messages: Messages, mayBeStored = false): Batch {
+  return {
+    id,
+    messages,
+    attempts: 0,
+    failures: 0,
+    spent: 0,
+    notBefore: 0,
+    mayBeStored,
+    interrupt: () => {},
+  };
 }
 
 /**
@@ -58,7 +61,9 @@ interface Slot {
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #slots = new Set<Slot>();
+  /** Batches that have not ended. */
+  readonly #batches = new Set<Batch>();
+  #active = 0;
   /** Nothing is sent before this time. */
   #pausedUntil = 0;
   /** The service asked, with a 429, for no request before this time. */
@@ -68,107 +73,106 @@ export class Dispatcher {
     this.#options = options;
   }
 
-  /** Batches in flight, including those that wait for a retry. */
+  /** Batches in flight, including those that wait for a retry. The parts of one that was split count as one. */
   get active(): number {
-    return this.#slots.size;
+    return this.#active;
   }
 
   /** Sends a batch. Resolves when all its messages are settled, and never rejects. */
-  async dispatch(messages: Messages, envelope: Envelope): Promise<void> {
-    const slot: Slot = { todo: [createBatch(messages, envelope)], interrupt: () => {} };
-    this.#slots.add(slot);
+  async dispatch(id: string, messages: Messages): Promise<void> {
+    this.#active += 1;
     try {
-      for (let batch = slot.todo.at(-1); batch; batch = slot.todo.at(-1)) await this.#step(slot, batch);
-    } catch (error) {
-      const detail = this.#options.sanitize(`Something injected into the client threw: ${String(error)}.`);
-      this.#giveUp(slot, "internal-error", detail);
+      await this.#send([createBatch(id, messages)]);
     } finally {
-      this.#slots.delete(slot);
+      this.#active -= 1;
     }
   }
 
   /** Aborts everything in flight. */
   abandon(reason: DropReason, detail: string): void {
-    for (const slot of this.#slots) {
-      this.#giveUp(slot, reason, detail);
-      slot.interrupt();
+    for (const batch of this.#batches) {
+      this.#drop(batch, reason, detail);
+      batch.interrupt();
     }
   }
 
-  #giveUp(slot: Slot, reason: DropReason, detail: string): void {
-    for (const { messages, mayBeStored } of slot.todo.splice(0)) {
-      this.#options.settle(messages, dropped(reason, detail, mayBeStored));
+  #end(batch: Batch, outcome: Outcome): void {
+    if (this.#batches.delete(batch)) this.#options.settle(batch.messages, outcome);
+  }
+
+  #drop(batch: Batch, reason: DropReason, detail: string): void {
+    this.#end(batch, dropped(reason, detail, batch.mayBeStored));
+  }
+
+  /** Sends batches, one after the other. */
+  async #send(batches: readonly Batch[]): Promise<void> {
+    for (const batch of batches) this.#batches.add(batch);
+    for (const batch of batches) {
+      try {
+        while (this.#batches.has(batch)) await this.#step(batch);
+      } catch (error) {
+        const detail = `Something injected into the client threw: ${String(error)}.`;
+        this.#drop(batch, "internal-error", this.#options.sanitize(detail));
+      }
     }
   }
 
-  /** One attempt at the batch on top, and what follows from it. */
-  async #step(slot: Slot, batch: Batch): Promise<void> {
-    const { clock, settle, log } = this.#options;
-    await this.#wait(slot, batch);
-    if (slot.todo.length === 0) return;
+  /** One attempt at a batch, and what follows from it. */
+  async #step(batch: Batch): Promise<void> {
+    const { clock } = this.#options;
+    await this.#wait(batch);
+    if (!this.#batches.has(batch)) return;
 
-    const before = batch.mayBeStored;
-    // Until there is an answer. Whoever abandons the slot meanwhile reads it.
+    const { mayBeStored } = batch;
+    // Until there is an answer. Whoever abandons the batch meanwhile reads it.
     batch.mayBeStored = true;
     batch.attempts += 1;
     const since = clock.now();
-    const answer = await this.#attempt(slot, batch);
-    if (slot.todo.length === 0) return;
+    const answer = await this.#attempt(batch);
+    if (!this.#batches.has(batch)) return;
     batch.spent += elapsed(since, clock.now());
-    batch.mayBeStored = before;
+    batch.mayBeStored = mayBeStored;
 
-    if (answer.kind === "try-later") return this.#tryLater(slot, batch, answer);
-    if (answer.kind === "refused" && answer.divisible && batch.messages.length > 1) {
-      log?.(`splitting a batch of ${batch.messages.length}`);
-      slot.todo.splice(-1, 1, ...this.#bisect(batch));
-      return;
-    }
-    slot.todo.pop();
-    if (answer.kind === "accepted") return settle(batch.messages, { status: "delivered" });
+    if (answer.kind === "accepted") return this.#end(batch, { status: "delivered" });
+    if (answer.kind === "try-later") return this.#tryLater(batch, answer);
+    if (answer.divisible && batch.messages.length > 1) return this.#split(batch);
     const { reason, statusCode, detail } = answer;
-    settle(batch.messages, {
-      status: "rejected",
-      reason,
-      statusCode,
-      detail,
-      mayBeStored: batch.mayBeStored,
-    });
+    this.#end(batch, { status: "rejected", reason, statusCode, detail, mayBeStored });
   }
 
-  #tryLater(slot: Slot, batch: Batch, answer: TryLater): void {
-    const { clock, retry, random, settle } = this.#options;
+  #tryLater(batch: Batch, answer: TryLater): void {
+    const { clock, retry, random } = this.#options;
     batch.mayBeStored ||= answer.mayBeStored;
     if (!answer.paced) batch.failures += 1;
     const delay = retryDelay(batch, answer, retry, random());
     // The others must wait even when this batch is dropped.
-    const until = clock.now() + (delay ?? Math.min(answer.retryAfter ?? 0, retry.maxRetryAfter));
+    const until = clock.now() + (delay ?? Math.min(answer.retryAfter, retry.maxRetryAfter));
     if (answer.pausesAll) this.#pausedUntil = Math.max(this.#pausedUntil, until);
     if (answer.paced) this.#pacedUntil = Math.max(this.#pacedUntil, until);
     batch.notBefore = until;
     if (delay !== undefined) return;
-
-    slot.todo.pop();
     const detail = `Gave up after ${batch.attempts} attempts and retry.giveUpAfter (${retry.giveUpAfter} ms). ${answer.detail}`;
-    settle(batch.messages, dropped("retries-exhausted", detail, batch.mayBeStored));
+    this.#drop(batch, "retries-exhausted", detail);
   }
 
-  /** The second half first: the batch on top is next. */
-  #bisect({ messages, mayBeStored }: Batch): Batch[] {
-    const [first, second] = messages.halves();
-    return [second, first].map((half) => {
-      return createBatch(half, createEnvelope(this.#options.ids()), mayBeStored);
-    });
+  #split(batch: Batch): Promise<void> {
+    const { log, ids } = this.#options;
+    log?.(`splitting a batch of ${batch.messages.length}`);
+    const halves = batch.messages.halves().map((half) => createBatch(ids(), half, batch.mayBeStored));
+    this.#batches.delete(batch);
+    return this.#send(halves);
   }
 
-  async #attempt(slot: Slot, batch: Batch): Promise<Answer> {
+  async #attempt(batch: Batch): Promise<Answer> {
     const { endpoint: url, headers, requestTimeout, transport, clock, log, sanitize } = this.#options;
     const abort = new AbortController();
-    slot.interrupt = () => abort.abort(new Error("the client was closed"));
+    batch.interrupt = () => abort.abort(new Error("the client was closed"));
     const timer = clock.schedule(clock.now() + requestTimeout, () => {
       abort.abort(new Error(`nothing within ${requestTimeout} ms`));
     });
+    const quote = (text: string): string => sanitize(text).slice(0, 200);
     try {
-      const plain = batch.envelope.write(batch.messages, clock.now());
+      const plain = requestBody(batch.id, batch.messages, clock.now());
       const body = this.#options.gzip ? await this.#zip(plain) : plain;
       // As the published clients send it: absent from a first attempt.
       const count = batch.attempts > 1 ? { "X-Retry-Count": String(batch.attempts - 1) } : undefined;
@@ -177,9 +181,9 @@ export class Dispatcher {
         transport.send({ url, headers: { ...headers, ...count }, body, signal: abort.signal }),
         abort.signal,
       );
-      const said = response.status < 300 ? "" : ` – ${sanitize(response.body).slice(0, 200)}`;
-      log?.(`response ${response.status}${said}`);
-      return readAnswer(response, clock.now(), sanitize);
+      const { status } = response;
+      log?.(`response ${status}${status < 300 ? "" : ` – ${quote(response.body)}`}`);
+      return readAnswer(response, clock.now(), quote);
     } catch (error) {
       const answer = noAnswer(error, sanitize);
       log?.(`error sending request: ${answer.detail}`);
@@ -190,7 +194,7 @@ export class Dispatcher {
   }
 
   /** Waits until the batch may be sent. */
-  async #wait(slot: Slot, batch: Batch): Promise<void> {
+  async #wait(batch: Batch): Promise<void> {
     const { clock } = this.#options;
     const since = clock.now();
     const until = (): number => Math.max(this.#pausedUntil, batch.notBefore);
@@ -198,12 +202,12 @@ export class Dispatcher {
     for (let at = until(); at > clock.now(); at = until()) {
       await new Promise<void>((resolve) => {
         const timer = clock.schedule(at, resolve);
-        slot.interrupt = () => {
+        batch.interrupt = () => {
           timer.cancel();
           resolve();
         };
       });
-      if (slot.todo.length === 0) return;
+      if (!this.#batches.has(batch)) return;
       // It is over, also if the clock was set back and shows an earlier time.
       if (this.#pausedUntil <= at) this.#pausedUntil = 0;
       batch.notBefore = 0;

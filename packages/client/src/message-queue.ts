@@ -1,6 +1,6 @@
 import { MAX_BATCH_BYTES, MAX_BATCH_MESSAGES } from "@countersign/protocol";
 import { MessageBlock } from "./message-block.ts";
-import { Messages, type Span } from "./messages.ts";
+import { Messages } from "./messages.ts";
 import { withPacking, type Packing } from "./packing.ts";
 import { PendingReceipt, type Receipt } from "./receipt.ts";
 
@@ -18,7 +18,7 @@ export interface MessageQueueOptions {
 /** So many full blocks of messages that are due are not packed, two requests: most are sent before it would have paid. */
 const UNPACKED_BLOCKS = 16;
 
-const NONE = new Messages([]);
+export const NO_MESSAGES: Messages = new Messages([], 0, 0);
 
 /**
  * The messages that have not ended. The bounds hold for all of them, also for those that were taken to be sent, until
@@ -29,7 +29,7 @@ const NONE = new Messages([]);
  */
 export class MessageQueue {
   readonly #options: MessageQueueOptions;
-  readonly #onFlush: (isFull: boolean) => void;
+  readonly #onFlush: (isUrgent: boolean) => void;
   /** What holds the messages that are not taken. New ones go into the last. */
   #blocks: MessageBlock[] = [];
   #taken = 0;
@@ -37,16 +37,17 @@ export class MessageQueue {
   #next = 0;
   /** The messages before this one are due. */
   #due = 0;
-  #held = 0;
-  /** Bytes of memory of what is held, of that what is not taken, and of the line. */
-  #heldMemory = 0;
+  /** How many messages are on their way. */
+  #sent = 0;
+  /** Bytes of memory of what is on its way, in the queue and in line. */
+  #sentMemory = 0;
   #queuedMemory = 0;
   #lineMemory = 0;
-  /** Bytes of what is not taken, in a request body. */
+  /** Bytes of what is in the queue, in a request body. */
   #queuedBytes = 0;
 
-  /** @param onFlush - Called when everything has become due, by a call of `flush` or by reaching a bound; `isFull` if a call found no room. */
-  constructor(options: MessageQueueOptions, onFlush: (isFull: boolean) => void) {
+  /** @param onFlush - Called when everything has become due, because of a call of `flush` or because a bound is reached. */
+  constructor(options: MessageQueueOptions, onFlush: (isUrgent: boolean) => void) {
     this.#options = options;
     this.#onFlush = onFlush;
   }
@@ -84,7 +85,7 @@ export class MessageQueue {
   offer(json: string): Messages | undefined {
     this.#store(json);
     this.#admitLine();
-    if (this.#admitted === this.#next) return NONE;
+    if (this.#admitted === this.#next) return NO_MESSAGES;
     const replaced = this.#makeRoom();
     if (replaced === undefined) this.#removeLast();
     // Nothing is gained by letting the interval pass while calls find no room.
@@ -97,47 +98,46 @@ export class MessageQueue {
     return new PendingReceipt(messageId, this.#blocks.at(-1) as MessageBlock, this.#next - 1);
   }
 
-  /** Makes everything taken in so far due. */
-  flush(isFull = false): void {
+  /** Makes everything taken in so far due, to be sent at once if it is urgent. */
+  flush(isUrgent = false): void {
     this.#due = this.#next;
-    this.#onFlush(isFull);
+    this.#onFlush(isUrgent);
   }
 
-  /** Takes due messages from the front, as many as fit. */
+  /** Takes due messages from the front to be sent, as many as fit. */
   take(maxMessages: number, maxBytes: number): Messages {
-    // Every message brings a comma, except the first.
-    return this.#take(this.#taken + Math.min(maxMessages, this.ready), maxBytes + 1);
+    const taken = this.#take(this.#taken + Math.min(maxMessages, this.ready), maxBytes);
+    this.#sent += taken.length;
+    this.#sentMemory += taken.memory;
+    return taken;
   }
 
   /** Removes everything, due or not, waiting in line or not, to be dropped: it no longer counts towards the bounds. */
   takeAll(): Messages {
     this.flush();
-    const queued = this.#take(this.#admitted);
-    this.#forget(queued);
-    const waiting = this.#take(this.#next);
+    const all = this.#take(this.#next);
     // The next message must not look as if the line before it had been admitted.
     this.#blocks = [];
     this.#admitted = this.#next;
     this.#lineMemory = 0;
     this.#queuedMemory = 0;
     this.#queuedBytes = 0;
-    return new Messages([...queued.spans, ...waiting.spans]);
+    return all;
   }
 
-  /** Makes the room of messages that ended available, first to those who wait for it. */
+  /** Makes the room of messages that were sent available, first to those who wait for it. */
   release(messages: Messages): void {
-    this.#forget(messages);
+    this.#sent -= messages.length;
+    this.#sentMemory -= messages.memory;
     this.#admitLine();
-  }
-
-  #forget(messages: Messages): void {
-    this.#held -= messages.length;
-    this.#heldMemory -= messages.memory;
   }
 
   #fits(memory: number): boolean {
     const { maxQueueSize, maxQueueBytes } = this.#options;
-    return this.#held < maxQueueSize && this.#heldMemory + memory <= maxQueueBytes;
+    return (
+      this.#sent + this.#admitted - this.#taken < maxQueueSize &&
+      this.#sentMemory + this.#queuedMemory + memory <= maxQueueBytes
+    );
   }
 
   /** Puts a message at the end of the line. */
@@ -171,8 +171,6 @@ export class MessageQueue {
       const memory = block.memoryOf(number, number + 1);
       if (!this.#fits(memory)) return;
       this.#lineMemory -= memory;
-      this.#held += 1;
-      this.#heldMemory += memory;
       this.#queuedMemory += memory;
       this.#queuedBytes += block.bytesOf(number, number + 1);
       this.#admitted += 1;
@@ -188,20 +186,17 @@ export class MessageQueue {
     if (whenFull === "drop-newest") return undefined;
     if (whenFull === "wait") {
       const line = this.#next - this.#admitted;
-      return line <= maxQueueSize && this.#lineMemory <= maxQueueBytes ? NONE : undefined;
+      return line <= maxQueueSize && this.#lineMemory <= maxQueueBytes ? NO_MESSAGES : undefined;
     }
     // What is on its way cannot be taken back: if all the room is theirs, the newest has to go.
-    const onTheirWay = this.#held - (this.#admitted - this.#taken);
-    const memoryOnTheirWay = this.#heldMemory - this.#queuedMemory;
-    if (onTheirWay >= maxQueueSize || memoryOnTheirWay + this.#lineMemory > maxQueueBytes) return undefined;
-    const spans: Span[] = [];
+    if (this.#sent >= maxQueueSize || this.#sentMemory + this.#lineMemory > maxQueueBytes) return undefined;
+    const blocks = new Set<MessageBlock>();
+    const oldest = this.#taken;
     while (this.#admitted < this.#next) {
-      const oldest = this.#take(this.#taken + 1);
-      this.#forget(oldest);
-      spans.push(...oldest.spans);
+      for (const { block } of this.#take(this.#taken + 1).spans) blocks.add(block);
       this.#admitLine();
     }
-    return new Messages(spans);
+    return new Messages([...blocks], oldest, this.#taken);
   }
 
   /** Packs the messages that wait longest, or a full block if its messages wait for the interval. */
@@ -210,15 +205,13 @@ export class MessageQueue {
     if (waiting) withPacking((packing) => this.#pack(waiting, packing));
   }
 
-  /** Packs a full block: what that saves is room again. */
+  /** Packs a full block that is not on its way: what that saves is room again. */
   #pack(block: MessageBlock, packing: Packing): void {
+    if (block.first < this.#taken) return;
+    const admitted = Math.min(Math.max(this.#admitted, block.first), block.end);
     const count = (sign: 1 | -1): void => {
-      for (let number = block.first; number < block.end; number += 1) {
-        const memory = sign * block.memoryOf(number, number + 1);
-        if (number >= this.#admitted) this.#lineMemory += memory;
-        else if (block.outcomeOf(number) === undefined) this.#heldMemory += memory;
-        if (number >= this.#taken && number < this.#admitted) this.#queuedMemory += memory;
-      }
+      this.#queuedMemory += sign * block.memoryOf(block.first, admitted);
+      this.#lineMemory += sign * block.memoryOf(admitted, block.end);
     };
     count(-1);
     block.pack(packing);
@@ -227,21 +220,21 @@ export class MessageQueue {
 
   /** Removes messages from the front: those before a number, as many as fit. */
   #take(end: number, maxBytes = Number.POSITIVE_INFINITY): Messages {
-    const spans: Span[] = [];
-    let room = maxBytes;
+    const blocks: MessageBlock[] = [];
+    const from = this.#taken;
+    let bytes = 0;
     while (this.#taken < end) {
       const block = this.#blocks[0] as MessageBlock;
-      const from = this.#taken;
-      const last = Math.min(end, block.end);
-      while (this.#taken < last && block.bytesOf(from, this.#taken + 1) <= room) this.#taken += 1;
-      const to = this.#taken;
-      if (from < to) spans.push({ block, from, to });
-      if (to < last) break;
-      room -= block.bytesOf(from, to);
-      // The last one is still written.
-      if (to === block.end && this.#blocks.length > 1) this.#blocks.shift();
+      if (this.#taken === block.end) {
+        this.#blocks.shift();
+        continue;
+      }
+      bytes += block.bytesOf(this.#taken, this.#taken + 1);
+      if (bytes > maxBytes) break;
+      if (blocks.at(-1) !== block) blocks.push(block);
+      this.#taken += 1;
     }
-    const taken = new Messages(spans);
+    const taken = new Messages(blocks, from, this.#taken);
     this.#queuedMemory -= taken.memory;
     this.#queuedBytes -= taken.bytes;
     return taken;

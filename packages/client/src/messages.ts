@@ -7,14 +7,29 @@ export interface Span {
   readonly to: number;
 }
 
-/** Messages in the order of their calls, in the blocks that hold them. */
+/** Messages with consecutive numbers, in the blocks that hold them. */
 export class Messages {
-  readonly spans: readonly Span[];
-  readonly length: number;
+  readonly #blocks: readonly MessageBlock[];
+  readonly #from: number;
+  readonly #to: number;
 
-  constructor(spans: readonly Span[]) {
-    this.spans = spans;
-    this.length = this.#sum(({ from, to }) => to - from);
+  constructor(blocks: readonly MessageBlock[], from: number, to: number) {
+    this.#blocks = blocks;
+    this.#from = from;
+    this.#to = to;
+  }
+
+  get length(): number {
+    return this.#to - this.#from;
+  }
+
+  /** Which of them are in which block. */
+  get spans(): readonly Span[] {
+    return this.#blocks.map((block) => ({
+      block,
+      from: Math.max(this.#from, block.first),
+      to: Math.min(this.#to, block.end),
+    }));
   }
 
   /** Bytes of all of them in a request body, with a comma after each. */
@@ -33,16 +48,14 @@ export class Messages {
   }
 
   /** The first half and the second half. */
-  halves(): [Messages, Messages] {
-    const halves: [Span[], Span[]] = [[], []];
-    let left = Math.ceil(this.length / 2);
-    for (const { block, from, to } of this.spans) {
-      const middle = Math.min(to, from + left);
-      if (from < middle) halves[0].push({ block, from, to: middle });
-      if (middle < to) halves[1].push({ block, from: middle, to });
-      left -= middle - from;
-    }
-    return [new Messages(halves[0]), new Messages(halves[1])];
+  halves(): Messages[] {
+    const middle = Math.ceil((this.#from + this.#to) / 2);
+    return [this.#part(this.#from, middle), this.#part(middle, this.#to)];
+  }
+
+  #part(from: number, to: number): Messages {
+    const blocks = this.#blocks.filter((block) => block.first < to && from < block.end);
+    return new Messages(blocks, from, to);
   }
 
   #sum(measure: (span: Span) => number): number {

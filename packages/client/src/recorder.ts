@@ -2,9 +2,9 @@ import { MAX_BATCH_BYTES, MAX_BATCH_MESSAGES, type ScheduledTask } from "@counte
 import { applyBeforeSend } from "./before-send.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { elapsed } from "./elapsed.ts";
-import { createEnvelope } from "./envelope.ts";
+import { requestBody } from "./envelope.ts";
 import { enroll, keepAlive, type Exiting } from "./exit.ts";
-import { MessageQueue } from "./message-queue.ts";
+import { MessageQueue, NO_MESSAGES } from "./message-queue.ts";
 import type { Messages } from "./messages.ts";
 import {
   dropped,
@@ -40,11 +40,10 @@ export class Recorder implements Exiting {
   /** The messages before this one wait for no others. */
   #urgent = 0;
   #closing: Promise<Counts> | undefined;
-  #draining: Promise<void> | undefined;
 
   constructor(settings: Settings) {
     this.#settings = settings;
-    this.#queue = new MessageQueue(settings, (isFull) => this.#flushed(isFull));
+    this.#queue = new MessageQueue(settings, (isUrgent) => this.#flushed(isUrgent));
     this.#dispatcher = new Dispatcher({
       ...settings,
       settle: (messages, outcome) => this.#settleHeld(messages, outcome),
@@ -76,11 +75,10 @@ export class Recorder implements Exiting {
     const release = keepAlive();
     let timer: ScheduledTask | undefined;
     try {
-      const ended = this.#waiters.wait(this.#queue.next, this.#pending);
-      const late = new Promise<void>((resolve) => {
+      await new Promise<void>((resolve) => {
+        this.#waiters.wait(this.#queue.next, this.#pending, resolve);
         if (deadline !== undefined) timer = this.#after(deadline, resolve);
       });
-      await Promise.race([ended, late]);
     } finally {
       timer?.cancel();
       release();
@@ -88,14 +86,8 @@ export class Recorder implements Exiting {
     return this.counts;
   }
 
-  close(deadline?: number): Promise<Counts> {
-    const { log } = this.#settings;
-    if (!this.#closing) {
-      log?.("exit requested – draining msgs");
-      log?.(`exit requested – flushing ${this.#queue.undue}`);
-      // Set before the flush starts: a hook that records during it must find the client closed.
-      this.#closing = Promise.resolve().then(() => this.#finish());
-    }
+  async close(deadline?: number): Promise<Counts> {
+    this.#closing ??= this.#finish();
     if (deadline === undefined) return this.#closing;
     const timer = this.#after(deadline, () => {
       this.#abandon("deadline", "The deadline of close() was over.");
@@ -103,23 +95,7 @@ export class Recorder implements Exiting {
     return this.#closing.finally(() => timer.cancel());
   }
 
-  drain(): Promise<void> {
-    this.#draining ??= this.#drain().finally(() => (this.#draining = undefined));
-    return this.#draining;
-  }
-
-  hasten(): Promise<Counts> {
-    return this.flush(this.#settings.exitTimeout);
-  }
-
-  async #finish(): Promise<Counts> {
-    await this.flush();
-    enroll("signals", this, false);
-    this.#settings.log?.("exit");
-    return this.counts;
-  }
-
-  async #drain(): Promise<void> {
+  async drain(): Promise<void> {
     const { exitTimeout } = this.#settings;
     const timer = this.#after(exitTimeout, () => {
       this.#abandon("deadline", `The process ended, and exitTimeout (${exitTimeout} ms) was over.`);
@@ -129,14 +105,28 @@ export class Recorder implements Exiting {
     timer.cancel();
   }
 
+  hasten(): Promise<Counts> {
+    return this.flush(this.#settings.exitTimeout);
+  }
+
+  async #finish(): Promise<Counts> {
+    const { log } = this.#settings;
+    log?.("exit requested – draining msgs");
+    log?.(`exit requested – flushing ${this.#queue.undue}`);
+    // Not yet: a hook that records during the flush must find the client closed.
+    await undefined;
+    await this.flush();
+    enroll("signals", this, false);
+    log?.("exit");
+    return this.counts;
+  }
+
   /** The call as it is to be sent, or why it will not be. */
   #screen(call: SerializedCall): SerializedCall | Dropped {
-    const { disable, beforeSend, defaults, sanitize } = this.#settings;
+    const { disable, beforeSend } = this.#settings;
     if (this.#closing) return CLOSED;
     if (disable) return DISABLED;
-    if (!beforeSend) return call;
-    const screened = applyBeforeSend(beforeSend, call, defaults);
-    return "status" in screened ? { ...screened, detail: sanitize(screened.detail) } : screened;
+    return beforeSend ? applyBeforeSend(beforeSend, call, this.#settings) : call;
   }
 
   /** Flushes at once if enough is queued, else when the interval has passed. */
@@ -153,15 +143,14 @@ export class Recorder implements Exiting {
   }
 
   #flushNow(): void {
-    this.#urgent = this.#queue.next;
-    this.#queue.flush();
+    this.#queue.flush(true);
     this.#pump();
   }
 
   /** The interval counts from the last flush. */
-  #flushed(isFull: boolean): void {
+  #flushed(isUrgent: boolean): void {
     const { clock } = this.#settings;
-    if (isFull) this.#urgent = this.#queue.next;
+    if (isUrgent) this.#urgent = this.#queue.next;
     this.#lastFlush = clock.now();
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -203,13 +192,13 @@ export class Recorder implements Exiting {
     try {
       while (this.#queue.ready > 0 && this.#dispatcher.active < maxInFlight) {
         if (!this.#isTime) return this.#gather();
-        const envelope = createEnvelope(ids());
+        const id = ids();
         const messages = this.#queue.take(
           flushAt === 1 ? 1 : MAX_BATCH_MESSAGES,
-          MAX_BATCH_BYTES - envelope.bytes,
+          MAX_BATCH_BYTES - requestBody(id, NO_MESSAGES, 0).length,
         );
         this.#lastRequest = clock.now();
-        void this.#dispatcher.dispatch(messages, envelope).then(() => this.#proceed());
+        void this.#dispatcher.dispatch(id, messages).then(() => this.#proceed());
       }
     } catch (error) {
       // There is no caller to notify: this runs by itself.
@@ -264,12 +253,12 @@ export class Recorder implements Exiting {
 
   /** Tells the application of a message that ended so, if it is to be told. */
   #hookOf(outcome: Outcome): ((told: Undelivered) => void) | undefined {
-    const { onDrop, onReject, log } = this.#settings;
     // The application asked for these drops itself.
     if (outcome.status === "delivered" || ["disabled", "before-send"].includes(outcome.reason))
       return undefined;
     const name = outcome.status === "dropped" ? "onDrop" : "onReject";
-    const hook = (name === "onDrop" ? onDrop : onReject) as ((told: Undelivered) => void) | undefined;
+    const { [name]: given, log } = this.#settings;
+    const hook = given as ((told: Undelivered) => void) | undefined;
     return (
       hook &&
       ((told) => {

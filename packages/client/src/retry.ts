@@ -43,7 +43,7 @@ export function retryDelay(
 ): number | undefined {
   const { giveUpAfter, minDelay, maxDelay, maxRetryAfter } = policy;
   if (spent >= giveUpAfter) return undefined;
-  const asked = Math.min(answer.retryAfter ?? 0, maxRetryAfter);
+  const asked = Math.min(answer.retryAfter, maxRetryAfter);
   if (answer.paced) return Math.max(asked, minDelay);
   const bound = Math.min(maxDelay, minDelay * 2 ** failures);
   const delay = minDelay + random * (bound - minDelay);

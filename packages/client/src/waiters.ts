@@ -11,13 +11,11 @@ export class Waiters {
 
   /**
    * @param below - The number that the next message will have.
-   * @param pending - How many messages have not ended; all their numbers are below.
+   * @param remaining - How many messages have not ended; all their numbers are below.
    */
-  wait(below: number, pending: number): Promise<void> {
-    if (pending === 0) return Promise.resolve();
-    return new Promise((done) => {
-      this.#waiters.add({ below, remaining: pending, done });
-    });
+  wait(below: number, remaining: number, done: () => void): void {
+    if (remaining === 0) done();
+    else this.#waiters.add({ below, remaining, done });
   }
 
   /** Tells that the messages from one number to before another have ended. */
