@@ -61,9 +61,10 @@ function createBatch(id: string, messages: Messages, mayBeStored = false): Batch
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
+  /** Batches in flight, including those that wait for a retry. The parts of one that was split count as one. */
+  active = 0;
   /** Batches that have not ended. */
   readonly #batches = new Set<Batch>();
-  #active = 0;
   /** Nothing is sent before this time. */
   #pausedUntil = 0;
   /** The service asked, with a 429, for no request before this time. */
@@ -73,18 +74,13 @@ export class Dispatcher {
     this.#options = options;
   }
 
-  /** Batches in flight, including those that wait for a retry. The parts of one that was split count as one. */
-  get active(): number {
-    return this.#active;
-  }
-
   /** Sends a batch. Resolves when all its messages are settled, and never rejects. */
   async dispatch(id: string, messages: Messages): Promise<void> {
-    this.#active += 1;
+    this.active += 1;
     try {
       await this.#send([createBatch(id, messages)]);
     } finally {
-      this.#active -= 1;
+      this.active -= 1;
     }
   }
 

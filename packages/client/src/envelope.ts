@@ -21,18 +21,22 @@ export function requestBody(id: string, messages: Messages, sentAt: number): Uin
   return body;
 }
 
+/** A text in UTF-8, in Base64. */
+export function base64(text: string): string {
+  return btoa(String.fromCharCode(...encoder.encode(text)));
+}
+
 /** The request headers that stay the same for the life of a client. */
 export function createHeaders(
   writeKey: string,
   gzip: boolean,
   extra: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const credentials = String.fromCharCode(...encoder.encode(`${writeKey}:`));
   return {
     ...extra,
     "User-Agent": `countersign-client/${VERSION}`,
     "Content-Type": "application/json",
-    Authorization: `Basic ${btoa(credentials)}`,
+    Authorization: `Basic ${base64(`${writeKey}:`)}`,
     ...(gzip ? { "Content-Encoding": "gzip" } : {}),
   };
 }

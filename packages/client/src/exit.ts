@@ -55,37 +55,32 @@ export function enroll(name: keyof Registry, client: Exiting, member: boolean): 
 function createRegistry(): Registry {
   const busy = new Set<Exiting>();
   const signals = new Set<Exiting>();
-  const listener = (signal: string): (() => void) => {
-    return createListener(signal, () => [...new Set([...signals, ...busy])]);
-  };
-  return {
-    // Emitted when the event loop is empty, and again when what it started is done.
-    busy: { clients: busy, listeners: { beforeExit: () => void drainAll([...busy]) } },
-    signals: { clients: signals, listeners: { SIGTERM: listener("SIGTERM"), SIGINT: listener("SIGINT") } },
-  };
-}
-
-function createListener(signal: string, clients: () => readonly Exiting[]): () => void {
-  // It is only called by a process that sends signals.
-  const process = host.process as Process;
   let received = false;
-  const end = (): void => {
-    received = false;
-    process.off(signal, listener);
-    process.kill(process.pid, signal);
-  };
-  const listener = (): void => {
+  const onSignal = (signal: keyof typeof listeners): void => {
+    // Only a process sends signals.
+    const process = host.process as Process;
+    const clients = [...new Set([...signals, ...busy])];
     // An application that listens too ends the process itself, when it has done what it has to do.
     if (process.listenerCount(signal) > 1) {
-      for (const client of clients()) void client.hasten();
+      for (const client of clients) void client.hasten();
       return;
     }
+    const end = (): void => {
+      received = false;
+      process.off(signal, listeners[signal]);
+      process.kill(process.pid, signal);
+    };
     // Somebody insists.
     if (received) return end();
     received = true;
-    void drainAll(clients()).then(end);
+    void drainAll(clients).then(end);
   };
-  return listener;
+  const listeners = { SIGTERM: () => onSignal("SIGTERM"), SIGINT: () => onSignal("SIGINT") };
+  return {
+    // Emitted when the event loop is empty, and again when what it started is done.
+    busy: { clients: busy, listeners: { beforeExit: () => void drainAll([...busy]) } },
+    signals: { clients: signals, listeners },
+  };
 }
 
 function drainAll(clients: readonly Exiting[]): Promise<unknown> {

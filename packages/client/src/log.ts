@@ -1,3 +1,5 @@
+import { base64 } from "./envelope.ts";
+
 /** Takes one line of the log. */
 export type Log = (line: string) => void;
 
@@ -17,12 +19,11 @@ const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
  *
  * Apply it before cutting a text: the rest of a key that was cut is not recognised.
  */
-export function createSanitize(writeKey: string, authorization: string): (text: string) => string {
-  const sent = authorization.slice("Basic ".length);
+export function createSanitize(writeKey: string): (text: string) => string {
   const forms = [
-    sent,
-    // Without the colon: what the last characters encode differs.
-    btoa(atob(sent).slice(0, -1)),
+    // As it is sent, and without the colon: what the last characters encode differs.
+    base64(`${writeKey}:`),
+    base64(writeKey),
     writeKey,
     String(new URLSearchParams([["", writeKey]])).slice(1),
   ];

@@ -52,14 +52,14 @@ export class MessageQueue {
     this.#onFlush = onFlush;
   }
 
+  /** The number of the message that is taken next. */
+  get taken(): number {
+    return this.#taken;
+  }
+
   /** The number that the next message will have. */
   get next(): number {
     return this.#next;
-  }
-
-  /** The number of the message that is taken next. */
-  get first(): number {
-    return this.#taken;
   }
 
   /** Messages queued since the last flush. */

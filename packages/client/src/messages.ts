@@ -25,11 +25,13 @@ export class Messages {
 
   /** Which of them are in which block. */
   get spans(): readonly Span[] {
-    return this.#blocks.map((block) => ({
-      block,
-      from: Math.max(this.#from, block.first),
-      to: Math.min(this.#to, block.end),
-    }));
+    return this.#blocks
+      .map((block) => ({
+        block,
+        from: Math.max(this.#from, block.first),
+        to: Math.min(this.#to, block.end),
+      }))
+      .filter(({ from, to }) => from < to);
   }
 
   /** Bytes of all of them in a request body, with a comma after each. */
@@ -50,12 +52,7 @@ export class Messages {
   /** The first half and the second half. */
   halves(): Messages[] {
     const middle = Math.ceil((this.#from + this.#to) / 2);
-    return [this.#part(this.#from, middle), this.#part(middle, this.#to)];
-  }
-
-  #part(from: number, to: number): Messages {
-    const blocks = this.#blocks.filter((block) => block.first < to && from < block.end);
-    return new Messages(blocks, from, to);
+    return [new Messages(this.#blocks, this.#from, middle), new Messages(this.#blocks, middle, this.#to)];
   }
 
   #sum(measure: (span: Span) => number): number {

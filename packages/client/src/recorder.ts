@@ -114,7 +114,7 @@ export class Recorder implements Exiting {
     log?.("exit requested – draining msgs");
     log?.(`exit requested – flushing ${this.#queue.undue}`);
     // Not yet: a hook that records during the flush must find the client closed.
-    await undefined;
+    await Promise.resolve();
     await this.flush();
     enroll("signals", this, false);
     log?.("exit");
@@ -159,7 +159,6 @@ export class Recorder implements Exiting {
   /** A call makes no request itself: the request starts when the caller's code has run (spec 4.2). */
   #schedulePump(): void {
     if (this.#pumpScheduled) return;
-    if (!this.#isTime) return this.#gather();
     this.#pumpScheduled = true;
     queueMicrotask(() => {
       this.#pumpScheduled = false;
@@ -167,31 +166,23 @@ export class Recorder implements Exiting {
     });
   }
 
-  /**
-   * Whether what is due may be sent. Shortly after another request it waits for more messages, since a request costs as much as
-   * some hundred of them.
-   */
-  get #isTime(): boolean {
-    const { flushAt, clock } = this.#settings;
-    if (flushAt === 1 || this.#queue.first < this.#urgent || this.#queue.fillsRequest) return true;
-    return this.#gathering === undefined && elapsed(this.#lastRequest, clock.now()) >= GATHERING;
-  }
-
-  #gather(): void {
-    const { clock } = this.#settings;
-    this.#gathering ??= this.#after(GATHERING - elapsed(this.#lastRequest, clock.now()), () => {
-      this.#urgent = this.#queue.first + this.#queue.ready;
-      this.#pump();
-    });
-  }
-
+  /** Starts requests. Shortly after another one it waits for more messages, since a request costs as much as some hundred of them. */
   #pump(): void {
     const { clock, ids, flushAt, maxInFlight } = this.#settings;
-    this.#gathering?.cancel();
-    this.#gathering = undefined;
     try {
       while (this.#queue.ready > 0 && this.#dispatcher.active < maxInFlight) {
-        if (!this.#isTime) return this.#gather();
+        const isTime = flushAt === 1 || this.#queue.taken < this.#urgent || this.#queue.fillsRequest;
+        const wait = isTime ? 0 : GATHERING - elapsed(this.#lastRequest, clock.now());
+        if (wait > 0) {
+          this.#gathering ??= this.#after(wait, () => {
+            this.#gathering = undefined;
+            this.#urgent = this.#queue.taken + this.#queue.ready;
+            this.#pump();
+          });
+          return;
+        }
+        this.#gathering?.cancel();
+        this.#gathering = undefined;
         const id = ids();
         const messages = this.#queue.take(
           flushAt === 1 ? 1 : MAX_BATCH_MESSAGES,

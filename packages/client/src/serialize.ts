@@ -1,4 +1,4 @@
-import { recordCall, serializeCall, type CallDefaults, type CallType } from "@countersign/protocol";
+import { recordCall, writeCall, type CallDefaults, type CallType } from "@countersign/protocol";
 
 /** A call as it will be sent. Nothing the caller does to their objects afterwards can change it. */
 export interface SerializedCall {
@@ -14,5 +14,5 @@ export interface SerializedCall {
  */
 export function serialize(type: CallType, call: unknown, defaults: CallDefaults): SerializedCall {
   const recorded = recordCall(type, call, defaults);
-  return { type, messageId: recorded.messageId, json: serializeCall(recorded).json };
+  return { type, messageId: recorded.messageId, json: writeCall(recorded) };
 }

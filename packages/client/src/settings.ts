@@ -52,11 +52,12 @@ const LARGEST_CALL = MAX_CALL_BYTES + 1 + MESSAGE_OVERHEAD;
 const LONGEST_DELAY = 2_147_483_647;
 
 const boolean = choice("true or false", false, true);
+const batchSize = integer(undefined, 1, MAX_BATCH_MESSAGES);
 
 const checks: Checks<AnalyticsOptions> = {
   endpoint: endpointUrl,
-  flushAt: integer(undefined, 1, MAX_BATCH_MESSAGES),
-  size: integer(undefined, 1, MAX_BATCH_MESSAGES),
+  flushAt: batchSize,
+  size: batchSize,
   flushAfter: milliseconds(5_000, 1),
   maxQueueSize: integer(10_000, 1),
   maxQueueBytes: integer(16_777_216, LARGEST_CALL),
@@ -135,7 +136,7 @@ export function createSettings(writeKey: unknown, options: AnalyticsOptions): Se
     throw new TypeError("'gzip' needs a runtime with CompressionStream.");
   }
   const headers = createHeaders(writeKey, gzip, settings.headers ?? {});
-  const sanitize = createSanitize(writeKey, headers["Authorization"] ?? "");
+  const sanitize = createSanitize(writeKey);
   const defaults: CallDefaults = { messageId: ids, now: () => clock.now() };
   return { ...settings, flushAt, headers, sanitize, defaults, log: createLog(settings.log, sanitize) };
 }
@@ -161,7 +162,7 @@ function endpointUrl(endpoint: unknown = "https://api.segment.io", what: string)
   if (url.username || url.password) throw new TypeError(`${what} must not have a user name or password.`);
   // With or without the version, and with a path below it as it is.
   if (!/\/v1\/+[^/]/.test(url.pathname)) {
-    url.pathname = `${url.pathname.replace(/^\/+/, "/").replace(/(\/v1)?\/*$/, "")}/v1/batch`;
+    url.pathname = `${url.pathname.replaceAll(/^\/+(?=\/)|(\/v1)?\/*$/g, "")}/v1/batch`;
   }
   return url.href;
 }
@@ -174,20 +175,13 @@ function retryPolicy(retry: unknown = {}): unknown {
   );
 }
 
-const OWN_HEADERS = new Set([
-  "user-agent",
-  "content-type",
-  "authorization",
-  "content-encoding",
-  "content-length",
-  "x-retry-count",
-]);
+const OWN_HEADERS = /^(?:user-agent|authorization|content-(?:type|encoding|length)|x-retry-count)$/;
 
 function extraHeaders(headers: unknown = {}, what: string): Record<string, string> {
   try {
     // Refuses what is not legal in HTTP.
     const checked = [...new Headers(headers as Record<string, string>)];
-    return Object.fromEntries(checked.filter(([name]) => !OWN_HEADERS.has(name)));
+    return Object.fromEntries(checked.filter(([name]) => !OWN_HEADERS.test(name)));
   } catch {
     // Without the values, nor the cause that quotes them: they may be credentials.
     const names = Object.keys(Object(headers)).join(", ");

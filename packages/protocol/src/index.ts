@@ -37,6 +37,7 @@ export {
   recordCall,
   serializeCall,
   TEXT_FIELDS,
+  writeCall,
   type CallDefaults,
   type MissingField,
   type SerializedCall,

@@ -14,25 +14,20 @@ export const MAX_MESSAGE_ID_LENGTH = 99;
 export const MAX_NESTING = 500;
 
 const encoder = new TextEncoder();
-const scratch = new Uint8Array(MAX_CALL_BYTES);
+let scratch: Uint8Array | undefined;
 
 /** The UTF-8 size of a text, in bytes. */
 export function utf8Bytes(text: string): number {
-  return measureCall(text) ?? encoder.encode(text).length;
+  return encoder.encode(text).length;
 }
 
 /** The UTF-8 size of the JSON of a call in bytes, or `undefined` if it is over {@link MAX_CALL_BYTES}. Allocates nothing. */
 export function measureCall(json: string): number | undefined {
   // Never fewer bytes than code units, so a longer text need not be encoded at all.
   if (json.length > MAX_CALL_BYTES) return undefined;
+  scratch ??= new Uint8Array(MAX_CALL_BYTES);
   const { read, written } = encoder.encodeInto(json, scratch);
   return read === json.length ? written : undefined;
-}
-
-/** Whether the JSON of a call is within {@link MAX_CALL_BYTES}. */
-export function fitsCall(json: string): boolean {
-  // No code unit takes more than three bytes, so most calls need not be encoded.
-  return json.length * 3 <= MAX_CALL_BYTES || measureCall(json) !== undefined;
 }
 
 /** Whether a text can be a `messageId`: 1 to {@link MAX_MESSAGE_ID_LENGTH} characters. */

@@ -2,7 +2,7 @@ import { assertJson, mostJsonBytes, mostTextBytes, tooDeep, tooLarge } from "./a
 import { ValidationError, type CallRule } from "./validation-error.ts";
 import type { CallType, RecordedCall } from "./calls.ts";
 import { describeKind, isObject, nestsDeeperThan } from "./json.ts";
-import { fitsCall, isMessageId, MAX_CALL_BYTES, MAX_MESSAGE_ID_LENGTH, utf8Bytes } from "./limits.ts";
+import { isMessageId, MAX_CALL_BYTES, MAX_MESSAGE_ID_LENGTH, utf8Bytes } from "./limits.ts";
 import {
   EVENT_SYNONYMS,
   PROPERTIES_SYNONYMS,
@@ -115,39 +115,39 @@ export interface SerializedCall {
   readonly bytes: number;
 }
 
-/** Measured when it is asked for: most who serialise a call do not need its size. */
-class MeasuredCall implements SerializedCall {
-  readonly json: string;
-
-  constructor(json: string) {
-    this.json = json;
-  }
-
-  get bytes(): number {
-    return utf8Bytes(this.json);
-  }
-}
-
 /**
  * Writes a recorded call as JSON: its size is what the limit of 32 KiB counts (spec 8).
  *
  * @throws ValidationError `not_json`, `nested_too_deeply` or `message_too_large`.
  */
-export function serializeCall(call: RecordedCall): SerializedCall {
+export function writeCall(call: RecordedCall): string {
   return guarded(call.type, () => {
     const writesItself = assertFields(call);
     const json = JSON.stringify(call);
-    if (!fitsCall(json)) throw tooLarge(undefined, utf8Bytes(json));
+    // No code unit takes more than three bytes, so most calls need not be measured.
+    if (json.length * 3 > MAX_CALL_BYTES && utf8Bytes(json) > MAX_CALL_BYTES) {
+      throw tooLarge(undefined, utf8Bytes(json));
+    }
     if (writesItself && nestsDeeperThan(JSON.parse(json))) throw tooDeep();
-    return new MeasuredCall(json);
+    return json;
   });
+}
+
+/**
+ * Writes a recorded call like {@link writeCall}, and measures it.
+ *
+ * @throws ValidationError `not_json`, `nested_too_deeply` or `message_too_large`.
+ */
+export function serializeCall(call: RecordedCall): SerializedCall {
+  const json = writeCall(call);
+  return { json, bytes: utf8Bytes(json) };
 }
 
 /** More than the names of all fields of a call take, with its type and its timestamp. */
 const FRAME_BYTES = 512;
 
 /**
- * Checks a recorded call like {@link serializeCall}, and writes it only where it could be too large: most calls are far from it.
+ * Checks a recorded call like {@link writeCall}, and writes it only where it could be too large: most calls are far from it.
  *
  * @throws ValidationError `not_json`, `nested_too_deeply` or `message_too_large`.
  */
@@ -161,7 +161,7 @@ export function assertSerializable(call: RecordedCall): void {
     }
     return bytes;
   });
-  if (most > MAX_CALL_BYTES) serializeCall(call);
+  if (most > MAX_CALL_BYTES) writeCall(call);
 }
 
 /** Runs code that reads the program's objects: a getter or a toJSON may throw, or return a value that JSON cannot represent. */

@@ -72,12 +72,10 @@ export function systemClock({ keepAlive = true }: SystemClockOptions = {}): Cloc
       read();
       return queue.add(at, task);
     },
-    hold: () => doNothing,
+    // Nothing waits for the end of the work.
+    hold: () => () => {},
   };
 }
-
-// Nothing waits for the end of the work.
-function doNothing(): void {}
 
 /** Node and Bun return an object from setTimeout; browsers, workerd and older Deno a number. */
 function unref(timer: unknown): void {
