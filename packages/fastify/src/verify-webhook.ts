@@ -68,10 +68,9 @@ const plugin: FastifyPluginAsync<VerifyWebhookOptions> = async (scope, given) =>
   scope.decorateRequest("webhook");
   // Fastify's own JSON parser would reject __proto__ and constructor keys, and send its own error responses.
   scope.removeAllContentTypeParsers();
-  // Fastify remembers which parser a type has, but not that it has none but this one.
-  scope.addContentTypeParser(["application/json", "*"], (request, _payload, done) =>
-    done(null, request.webhook?.message),
-  );
+  // Fastify remembers which pattern a type matches, but not that it matches none. An app's own parser of a type comes first.
+  for (const type of [/^application\/json/, "*"])
+    scope.addContentTypeParser(type, (request, _payload, done) => done(null, request.webhook?.message));
   // Before parsing, which every request reaches: also one without a body, or of a type that no parser takes.
   scope.addHook("preParsing", (request, reply, payload, done) => {
     if (request.is404) return done(null, payload);
