@@ -14,7 +14,7 @@ export function assertJson(value: object, field: string): boolean {
   return mostJsonBytes(value, field) === UNKNOWN;
 }
 
-/** How large the JSON is of what writes itself. */
+/** How large the JSON is of what writes itself, or is not looked at. */
 const UNKNOWN = Number.POSITIVE_INFINITY;
 
 /** What a value takes that is neither a text nor a list nor an object, such as a number or a date, with its comma. */
@@ -79,6 +79,31 @@ export function mostJsonBytes(value: object, field: string): number {
     }
   };
   check(value, 1);
+  return bytes;
+}
+
+/**
+ * How many bytes a parsed JSON value has at most as JSON, with a comma: less work than writing it. It stops where that is more than
+ * a call may have, and is `Infinity` where the value nests deeper than a call may.
+ *
+ * @param value - What `JSON.parse` returned, or a part of that.
+ * @param levels - How many levels of objects and arrays there may be.
+ */
+export function mostParsedBytes(value: unknown, levels: number = MAX_NESTING): number {
+  if (typeof value === "string") return mostTextBytes(value);
+  if (typeof value !== "object" || value === null) return MOST_SCALAR_BYTES;
+  if (levels === 0) return UNKNOWN;
+  let bytes = MOST_SCALAR_BYTES;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length && bytes <= MAX_CALL_BYTES; index += 1) {
+      bytes += mostParsedBytes(value[index], levels - 1);
+    }
+    return bytes;
+  }
+  for (const key in value) {
+    bytes += mostTextBytes(key) + mostParsedBytes(value[key as keyof typeof value], levels - 1);
+    if (bytes > MAX_CALL_BYTES) break;
+  }
   return bytes;
 }
 

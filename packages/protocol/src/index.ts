@@ -1,4 +1,4 @@
-export { assertJson } from "./assert-json.ts";
+export { assertJson, mostParsedBytes } from "./assert-json.ts";
 export {
   CALL_TYPES,
   type AliasCall,
@@ -42,7 +42,7 @@ export {
   type MissingField,
   type SerializedCall,
 } from "./record-call.ts";
-export { repeatContent } from "./repeat-content.ts";
+export { isSharedByRepeats, repeatContent } from "./repeat-content.ts";
 export { parseRetryAfter } from "./retry-after.ts";
 export { systemClock, type SystemClockOptions } from "./system-clock.ts";
 export { formatTimestamp, isTimestamp, parseTimestamp } from "./timestamps.ts";

@@ -12,6 +12,11 @@ const VARIABLE_FIELDS: ReadonlySet<string> = new Set([
   "originalTimestamp",
 ]);
 
+/** Whether a message and its repeats have the same in a field. A message that differs in it is another message. */
+export function isSharedByRepeats(field: string): boolean {
+  return !VARIABLE_FIELDS.has(field);
+}
+
 /**
  * The content that a message shares with its repeats, as JSON: everything except its times and its context. A message that
  * differs in it is another message, even if it has the same `messageId`.
@@ -21,7 +26,7 @@ const VARIABLE_FIELDS: ReadonlySet<string> = new Set([
  */
 export function repeatContent(message: object): string | undefined {
   try {
-    return JSON.stringify(Object.entries(message).filter(([name]) => !VARIABLE_FIELDS.has(name)));
+    return JSON.stringify(Object.entries(message).filter(([name]) => isSharedByRepeats(name)));
   } catch {
     return undefined;
   }

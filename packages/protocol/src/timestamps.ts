@@ -51,7 +51,15 @@ export function formatTimestamp(milliseconds: number): string {
   return `${lastText}${String(time - second * 1_000).padStart(3, "0")}Z`;
 }
 
+/** How many characters a time has as {@link formatTimestamp} writes it, which is how most clients write it. */
+const USUAL_LENGTH = 24;
+
 function parseIso(text: string): number {
+  if (text.length === USUAL_LENGTH) {
+    const time = Date.parse(text);
+    // Nothing else is written back as it was: no other form, and no day that does not exist.
+    if (!Number.isNaN(time) && formatTimestamp(time) === text) return time;
+  }
   const match = ISO_8601.exec(text);
   if (match === null) return Number.NaN;
   const [, date = "", hour = "00", minute = "00", second = "00", fraction = "", sign, ...offset] = match;

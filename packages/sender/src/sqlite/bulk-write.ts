@@ -3,8 +3,11 @@ import type Database from "libsql";
 type Statement = Database.Statement;
 type Value = string | number | Uint8Array | null;
 
-/** How many rows one statement writes. A statement takes as long to start as a row takes to write. */
-const SIZES: readonly number[] = [32, 8, 1];
+/**
+ * How many rows one statement writes. A statement takes as long to start as a row takes to write, and a client's batch is seldom
+ * a multiple of 32.
+ */
+const SIZES: readonly number[] = [32, 16, 8, 4, 2, 1];
 
 /** Gathers rows of values, and writes many of them with one statement. */
 export class BulkWrite {

@@ -19,7 +19,8 @@ export type RoomLeft = "ample" | "short" | "none";
 export class FileRoom {
   readonly #path: string;
   readonly #maxPages: number;
-  readonly #used: Database.Statement;
+  readonly #pages: Database.Statement;
+  readonly #freePages: Database.Statement;
   #left: RoomLeft = "ample";
 
   constructor(db: Database.Database, path: string, maxBytes: number) {
@@ -27,9 +28,9 @@ export class FileRoom {
     db.exec(`PRAGMA max_page_count = ${maxPages}`);
     this.#path = path;
     this.#maxPages = maxPages;
-    this.#used = db
-      .prepare("SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count")
-      .raw();
+    this.#pages = db.prepare("PRAGMA page_count").raw();
+    this.#freePages = db.prepare("PRAGMA freelist_count").raw();
+    this.#measure();
   }
 
   /** How much there was when it was last made. */
@@ -49,8 +50,7 @@ export class FileRoom {
   }
 
   #measure(): RoomLeft {
-    const row: unknown = this.#used.get([]);
-    const share = Array.isArray(row) ? Number(row[0]) / this.#maxPages : 0;
+    const share = (numberOf(this.#pages) - numberOf(this.#freePages)) / this.#maxPages;
     this.#left = share <= SHARE_OF_CALLS ? "ample" : share <= SHARE_OF_LOG ? "short" : "none";
     return this.#left;
   }
@@ -63,4 +63,9 @@ export class FileRoom {
       `The store ${this.#path} is full of pending deliveries. Wait until some have ended, or raise maxBytes.`,
     );
   }
+}
+
+function numberOf(pragma: Database.Statement): number {
+  const row: unknown = pragma.get([]);
+  return Array.isArray(row) ? Number(row[0]) : 0;
 }

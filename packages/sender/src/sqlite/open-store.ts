@@ -201,16 +201,18 @@ export class OpenStore {
   readonly #begin = (): void => {
     this.#storesCalls = false;
     this.#writer.begin();
-    this.#removed = this.#room?.make(this.#retention) ?? [];
+    // Otherwise there is as much as after the last one.
+    const isShort = this.#room !== undefined && this.#room.left !== "ample";
+    this.#removed = isShort ? this.#room.make(this.#retention) : [];
   };
 
   /** @throws StoreError when calls were stored that do not fit, whatever is removed */
   readonly #finish = (): void => {
     this.#writer.finish();
-    if (this.#room === undefined || !this.#storesCalls) return;
-    // How large the file is can be told when it has them.
+    if (this.#room === undefined) return;
+    // How large the file is can be told when it has everything.
     this.#removed = [...this.#removed, ...this.#room.make(this.#retention)];
-    this.#room.assertRoom();
+    if (this.#storesCalls) this.#room.assertRoom();
   };
 
   readonly #committed = (): void => {

@@ -60,8 +60,10 @@ export class Retention {
          AND NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.message = message.seq AND is_shared = 1)`,
       "DELETE FROM outdated",
     ].map((sql) => db.prepare(sql));
+    // No key is looked at unless the oldest is outdated: this runs often.
     this.#forgetKeys = db.prepare(
-      "DELETE FROM call_key WHERE seq IN (SELECT seq FROM call_key ORDER BY seq LIMIT ?2) AND at < ?1",
+      `DELETE FROM call_key WHERE at < ?1 AND seq IN (SELECT seq FROM call_key ORDER BY seq
+         LIMIT iif((SELECT at FROM call_key ORDER BY seq LIMIT 1) < ?1, ?2, 0))`,
     );
     this.#forgetSkipped = db.prepare(
       `DELETE FROM skipped_call WHERE (accepted_at, id) IN

@@ -64,8 +64,9 @@ export function createApp(options: AppOptions): FastifyInstance {
     },
   });
   limitConnections(app.server, maxConnections);
-  app.addHook("onRequest", async (_request, reply) => {
+  app.addHook("onRequest", (_request, reply, done) => {
     reply.header("x-content-type-options", "nosniff");
+    done();
   });
   answerWithProblems(app, onError);
   app.register(ingestRoutes, { prefix: "/v1", ingest: createIngest(options) });

@@ -11,7 +11,10 @@ const EXPOSED_HEADERS = "Retry-After, X-RateLimit-Reset";
  * such as `X-Retry-Count` on a retry or Rudder's `AnonymousId`. To be used for `/v1` only: nothing there reads a cookie.
  */
 export function openToBrowsers(scope: FastifyInstance): void {
-  scope.addHook("onRequest", async (request, reply) => allowOrigin(request, reply));
+  scope.addHook("onRequest", (request, reply, done) => {
+    allowOrigin(request, reply);
+    done();
+  });
   scope.options("/*", async (request, reply) => answerPreflight(request, reply));
 }
 

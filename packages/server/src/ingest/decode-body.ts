@@ -4,6 +4,7 @@ import { readIntegers, type ReadIntegers } from "./read-integers.ts";
 import { invalidJson, tooLarge, type Refusal } from "./refusal.ts";
 
 const inflate = promisify(gunzip);
+const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** The JSON of a request body, or the reason why it cannot be read. */
 export type DecodedBody =
@@ -26,7 +27,7 @@ export async function decodeBody(
   if (!Buffer.isBuffer(plain)) return { ok: false, refusal: plain };
   if (plain.length > maxBytes) return { ok: false, refusal: tooLarge(`The limit is ${maxBytes} bytes.`) };
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(plain);
+    const text = utf8.decode(plain);
     return { ok: true, ...(await readIntegers(text, JSON.parse(text))) };
   } catch (error) {
     const detail = error instanceof SyntaxError ? error.message : "The body is not valid UTF-8.";

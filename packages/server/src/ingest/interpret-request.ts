@@ -34,6 +34,7 @@ const MAX_EXPANDED_BYTES = 8_388_608;
 const MAX_WARNINGS = 100;
 
 const NO_INTEGERS: UnsafeIntegers = new Map();
+const NO_WARNINGS: readonly Warning[] = [];
 
 /** A request of the ingestion API, its body decoded. */
 export interface IngestRequest {
@@ -149,13 +150,16 @@ async function judgeBatch(
   const calls: IngestedCall[] = [];
   const rejections: Rejection[] = [];
   const warnings: Warning[] = [];
+  const hasId = typeof batchId === "string" && batchId !== "";
   const turn = takeTurns();
-  for (const [index, message] of messages.entries()) {
-    const fallbackKey = typeof batchId === "string" && batchId !== "" ? `${batchId}#${index}` : undefined;
-    const { verdict, warnings: own } = judge(request, message, { ...surroundings, fallbackKey }, index);
+  for (let index = 0; index < messages.length; index += 1) {
+    const message = messages[index];
+    const own = hasId ? { ...surroundings, fallbackKey: `${batchId}#${index}` } : surroundings;
+    const judgement = judge(request, message, own, index);
+    const { verdict } = judgement;
     if (verdict.ok) calls.push(verdict.value);
     else rejections.push(rejection(verdict.reason, message, { detail: verdict.detail, index }));
-    if (warnings.length < MAX_WARNINGS) warnings.push(...own);
+    if (warnings.length < MAX_WARNINGS) warnings.push(...judgement.warnings);
     const pause = turn();
     if (pause !== undefined) await pause;
   }
@@ -175,9 +179,10 @@ function judge(
   index?: number,
 ): Judgement {
   const verdict = normalizeCall(message, surroundings);
+  if (!verdict.ok || unsafeIntegers.size === 0) return { verdict, warnings: NO_WARNINGS };
   const shared = unsafeIntegers.get(undefined) ?? [];
   const own = index === undefined ? [] : (unsafeIntegers.get(index) ?? []);
-  if (!verdict.ok || shared.length + own.length === 0) return { verdict, warnings: [] };
+  if (shared.length + own.length === 0) return { verdict, warnings: NO_WARNINGS };
   const paths = [...shared, ...own];
   const detail = `\`${paths[0]}\` is an integer above 2^53 whose digits JavaScript does not keep. Send it as a string.`;
   if (strict) return { verdict: { ok: false, reason: "unsafe_integer", detail }, warnings: [] };

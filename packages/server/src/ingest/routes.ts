@@ -30,9 +30,10 @@ export async function ingestRoutes(scope: FastifyInstance, { ingest }: { ingest:
   const budget = new ByteBudget(MAX_BODY_BYTES_AT_ONCE);
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser("*", (_request, _payload, done) => done(null));
-  scope.addHook("onRequest", async (request) => {
+  scope.addHook("onRequest", (request, _reply, done) => {
     // The body is JSON whatever the header says, and Fastify would answer 415 to an invalid header.
     delete request.raw.headers["content-type"];
+    done();
   });
   openToBrowsers(scope);
   scope.setErrorHandler(async (error, _request, reply) => {
@@ -130,7 +131,7 @@ async function record(
   const read = await interpretRequest({ kind, body: value, receivedAt, ip, unsafeIntegers, strict });
   if (!read.ok) return refuse(exchange, read.refusal);
   const { refused } = await ingest.accept(source, read.calls);
-  ingest.keepWarnings(read.warnings, source);
+  if (read.warnings.length > 0) ingest.keepWarnings(read.warnings, source);
   return conclude(exchange, succeed, [...read.rejections, ...refused], source);
 }
 

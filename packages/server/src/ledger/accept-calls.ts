@@ -1,4 +1,4 @@
-import { CallError, StoreError, type Sender } from "@countersign/sender";
+import { CallError, StoreError, type JudgedCall, type Sender } from "@countersign/sender";
 import { messageOf } from "../errors/server-error.ts";
 import { StoreFullError, type Acceptance } from "../ingest/ingest.ts";
 import { rejection } from "../ingest/interpret-request.ts";
@@ -47,8 +47,7 @@ export function createAcceptCalls(
     const [first, ...others] = calls;
     if (!first) return NOTHING;
     try {
-      const judged = calls.map(({ formerKey: _, ...call }) => call);
-      const receipts = await sender.accept(judged, { source, uniqueFor: UNIQUE_FOR });
+      const receipts = await sender.accept(calls.map(judgedCallOf), { source, uniqueFor: UNIQUE_FOR });
       const duplicates = receipts.filter(({ repeat }) => repeat === true).length;
       return { accepted: calls.length - duplicates, duplicates, refused: [] };
     } catch (error) {
@@ -61,6 +60,28 @@ export function createAcceptCalls(
       return { ...NOTHING, refused: [refused] };
     }
   }
+}
+
+/** A call without its former key, which the sender does not know. `...` would take ten times as long. */
+function judgedCallOf(call: IngestedCall): JudgedCall {
+  return {
+    type: call.type,
+    messageId: call.messageId,
+    timestamp: call.timestamp,
+    userId: call.userId,
+    anonymousId: call.anonymousId,
+    event: call.event,
+    name: call.name,
+    category: call.category,
+    groupId: call.groupId,
+    previousId: call.previousId,
+    properties: call.properties,
+    traits: call.traits,
+    context: call.context,
+    integrations: call.integrations,
+    origin: call.origin,
+    key: call.key,
+  };
 }
 
 function sum(one: Acceptance, other: Acceptance): Acceptance {
