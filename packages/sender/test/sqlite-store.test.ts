@@ -322,6 +322,21 @@ describe("a store that is full", () => {
     await sender.close();
     expect(statSync(path).size).toBeLessThanOrEqual(1_000_000);
   });
+
+  it("makes room in a file that is over its limit when it is opened", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const receiver = await startReceiver();
+    const before = await openSender({ url: receiver.url, store: sqliteStore({ path }) });
+    for (let message = 0; message < 100; message += 1) await before.identify({ userId: "u1", traits });
+    await before.idle();
+    await before.close();
+    expect(statSync(path).size).toBeGreaterThan(1_500_000);
+
+    const sender = await openSender({ url: receiver.url, store: sqliteStore({ path, maxBytes: 1_000_000 }) });
+    const receipt = await sender.identify({ userId: "u2", traits });
+    expect(await receipt.settled()).toMatchObject([{ state: "delivered" }]);
+    expect(await sender.count({})).toBeLessThan(60);
+  });
 });
 
 describe("a store that fails for a while", () => {

@@ -17,7 +17,9 @@ async function accepted(reading: Promise<Interpretation>): Promise<Read> {
 
 /** The fields that a call has. How it came here is the same for all of these; the tests of client-meaning look at that. */
 function givenOf({ origin: _, ...call }: IngestedCall): IngestedCall {
-  return Object.fromEntries(Object.entries(call).filter(([, value]) => value !== undefined)) as unknown as IngestedCall;
+  return Object.fromEntries(
+    Object.entries(call).filter(([, value]) => value !== undefined),
+  ) as unknown as IngestedCall;
 }
 
 const batch = (body: object): Promise<Read> =>
