@@ -198,6 +198,16 @@ it("messages wait for others after the start of a request, for 50 ms at most, un
   expect(sizes()).toEqual([2, 4, 2_500]);
 });
 
+it("what is left when a request is full waits for others, too: a request costs as much as some hundred messages", async () => {
+  const { analytics, service, clock } = createBench({ flushAt: 2 });
+  for (let n = 0; n < 2_502; n += 1) analytics.track({ userId: USER_ID, event: "E" });
+  const sizes = (): number[] => service.requests.map((request) => request.batch.length);
+  await clock.advance(49);
+  expect(sizes()).toEqual([2_500]);
+  await clock.advance(1);
+  expect(sizes()).toEqual([2_500, 2]);
+});
+
 it("messages wait for others also if the service has answered, but not if they are flushed or find no room", async () => {
   const { analytics, service, clock } = createBench({ flushAt: 2, maxQueueSize: 5 });
   const record = async (count: number): Promise<void> => {

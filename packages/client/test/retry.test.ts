@@ -291,6 +291,19 @@ describe("a batch that is refused", () => {
     expect(await flushed).toEqual({ delivered: 14, failed: 2, dropped: 0, pending: 0 });
   });
 
+  it("is dropped if its halves get no id, and none of its messages stays without an outcome", async () => {
+    let broken = false;
+    const ids = (): string => {
+      if (broken) throw new Error("no ids");
+      return crypto.randomUUID();
+    };
+    const { analytics, service } = createBench({ ids });
+    service.replyAlways(() => ((broken = true), { status: 400 }));
+    const receipts = [1, 2].map(() => analytics.track({ userId: USER_ID, event: "E" }));
+    expect(await analytics.flush(60_000)).toEqual({ delivered: 0, failed: 0, dropped: 2, pending: 0 });
+    for (const { outcome } of receipts) expect(outcome).toMatchObject({ reason: "internal-error" });
+  });
+
   it("for the write key is not bisected", async () => {
     const { analytics, service } = createBench();
     service.replyAlways({ status: 401 });

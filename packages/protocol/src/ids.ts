@@ -32,8 +32,10 @@ export function timeOrderedIds(uint32: () => number): (now: number) => string {
   };
 }
 
-/** Two hex digits of each byte: `toString(16)` takes longer than everything else that an id is made of. */
-const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+/** Two hex digits of each byte: `toString(16)` takes longer than everything else that an id is made of. Bundles without ids leave the table out. */
+const HEX: readonly string[] = /* @__PURE__ */ Array.from({ length: 256 }, (_, byte) =>
+  byte.toString(16).padStart(2, "0"),
+);
 
 /** The lowest 16 bits of a number, as four hex digits. */
 function hex16(value: number): string {
