@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { keyOf } from "../../src/ingest/call-key.ts";
 
-const message = { type: "track", userId: "u", event: "E", properties: { price: 1 } };
-const keyOfId = (id: string): string => keyOf(message, "track", id, undefined) ?? "";
+const MESSAGE = { type: "track", userId: "u", event: "E", properties: { price: 1 } };
+const keyOfId = (id: string): string => keyOf(MESSAGE, "track", id, undefined) ?? "";
 
 describe("the key of a call", () => {
   it.each([
@@ -31,19 +31,19 @@ describe("the key of a call", () => {
     const keys = [
       keyOfId(`${long}a`),
       keyOfId(`${long}b`),
-      keyOf(message, "track", undefined, `${long}a`),
-      keyOf(message, "page", `${long}a`, undefined),
-      keyOf({ ...message, event: "F" }, "track", `${long}a`, undefined),
+      keyOf(MESSAGE, "track", undefined, `${long}a`),
+      keyOf(MESSAGE, "page", `${long}a`, undefined),
+      keyOf({ ...MESSAGE, event: "F" }, "track", `${long}a`, undefined),
       // The same values in other fields.
-      keyOf({ ...message, event: undefined, name: "E" }, "track", `${long}a`, undefined),
-      keyOf({ ...message, userId: undefined, anonymousId: "u" }, "track", `${long}a`, undefined),
+      keyOf({ ...MESSAGE, event: undefined, name: "E" }, "track", `${long}a`, undefined),
+      keyOf({ ...MESSAGE, userId: undefined, anonymousId: "u" }, "track", `${long}a`, undefined),
     ];
     expect(new Set(keys).size).toBe(keys.length);
   });
 
   it("is the same for what a client stamps again, and for null in place of nothing", () => {
     const again = {
-      ...message,
+      ...MESSAGE,
       timestamp: "now",
       sentAt: "now",
       context: {},
@@ -51,6 +51,6 @@ describe("the key of a call", () => {
       traits: null,
     };
     expect(keyOf(again, "track", "a", undefined)).toBe(keyOfId("a"));
-    expect(keyOf(message, "track", undefined, undefined)).toBeUndefined();
+    expect(keyOf(MESSAGE, "track", undefined, undefined)).toBeUndefined();
   });
 });
