@@ -1,4 +1,8 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { postgresStore } from "@countersign/postgres";
+import { createSender } from "@countersign/sender";
 import type { DeliveryHandler, DeliveryStore, StoreContext } from "@countersign/sender/store";
 import { systemClock, type Clock } from "@countersign/protocol";
 import pg from "pg";
@@ -91,6 +95,29 @@ describe.skipIf(server === undefined)(
       expect(commands("claim")).toBe(0);
       expect(commands("accept")).toBeLessThanOrEqual(10);
       expect(commands("settle")).toBeLessThanOrEqual(100);
+    });
+
+    it("a destination opens no more connections than it has places, since each is used again once it is free", async () => {
+      let connections = 0;
+      const receiver = createServer((request, response) => {
+        request.resume().once("end", () => response.end());
+      }).on("connection", () => (connections += 1));
+      receiver.listen(0, "127.0.0.1");
+      await once(receiver, "listening");
+      onTestFinished(() => void receiver.close().closeAllConnections());
+      const { port } = receiver.address() as AddressInfo;
+      const destinations = [{ endpoints: [{ url: `http://127.0.0.1:${port}/` }], concurrency: 5 }];
+      const sender = await createSender({
+        sources: [{ name: "shop", destinations }],
+        store: postgresStore({ url, schema: newSchema() }),
+      });
+      onTestFinished(() => sender.close());
+      await Promise.all(
+        Array.from({ length: 200 }, (_, index) => sender.track({ userId: `u${index}`, event: "Paid" })),
+      );
+      await sender.idle();
+      expect(connections).toBeGreaterThan(0);
+      expect(connections).toBeLessThanOrEqual(5);
     });
 
     it("what others have stored is claimed many at a time", async () => {

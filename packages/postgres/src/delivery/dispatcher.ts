@@ -31,6 +31,9 @@ export class Dispatcher {
   /** Lanes that take nothing more, and have something under way. */
   readonly #leaving = new Set<Lane>();
   readonly #memory = { bytes: 0 };
+  /** Lanes of deliveries that have ended in this turn, whose connections are free in the next one. */
+  readonly #freeing: Lane[] = [];
+  #turn: NodeJS.Immediate | undefined;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -193,10 +196,22 @@ export class Dispatcher {
     const startedAt = performance.now();
     const settlement = await lane.options.handler.deliver(due, signal);
     lane.took(performance.now() - startedAt);
-    lane.delivering -= 1;
-    this.#startWaiting(lane);
+    this.#freeSoon(lane);
     void this.#finish(handOver, settlement, release);
   }
+
+  /** Frees a place after whatever makes the connections free of all deliveries that end in this turn. */
+  #freeSoon(lane: Lane): void {
+    this.#freeing.push(lane);
+    clearImmediate(this.#turn);
+    this.#turn = setImmediate(this.#free);
+  }
+
+  readonly #free = (): void => {
+    const lanes = this.#freeing.splice(0);
+    for (const lane of lanes) lane.delivering -= 1;
+    for (const lane of new Set(lanes)) this.#startWaiting(lane);
+  };
 
   async #finish(handOver: HandOver, settlement: Settlement, release: () => void): Promise<void> {
     const { settler, settled } = this.#options;
