@@ -10,7 +10,7 @@ import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
 import { SETUP } from "../dist/database/connections.js";
 import { namesOf } from "../dist/schema/names.js";
-import { acceptSql } from "../dist/tables/accept-statement.js";
+import { acceptNewSql, acceptSql } from "../dist/tables/accept-statement.js";
 import { claimSql } from "../dist/tables/claim-statement.js";
 import { settleSql } from "../dist/tables/settle-statement.js";
 import { newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
@@ -250,6 +250,7 @@ describe.skipIf(server === undefined)(
         return rows.map((row) => row["QUERY PLAN"].trim()).join("\n");
       };
       const plans = {
+        acceptNew: await explain(acceptNewSql(names), 24),
         accept: await explain(acceptSql(names), 31),
         claim: await explain(claimSql(names), 7),
         settle: await explain(settleSql(names, false), 16),

@@ -11,11 +11,13 @@ import { isConflict, isUnknown, sqlStateOf, storeErrorOf } from "../database/pos
 import { decodeText } from "../database/text.ts";
 import type { DayPartitions } from "../schema/day-partitions.ts";
 import { dayOf, keptStatement, type Names } from "../schema/names.ts";
-import { type AcceptEntry, type AcceptRow, acceptSql, acceptValues } from "../tables/accept-statement.ts";
+import { acceptNewSql, type AcceptRow, acceptSql } from "../tables/accept-statement.ts";
+import { type AcceptEntry, acceptNewValues, acceptValues } from "../tables/accept-values.ts";
 import type { Membership } from "../workers/membership.ts";
 import type { Claims } from "./claims.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { Lane } from "./lane.ts";
+import { keysOf, ownRepeatsOf, repeatsOf } from "./repeats.ts";
 
 /** Stored with one command: so many calls, and bytes of bodies. */
 const CALLS_AT_ONCE = 500;
@@ -55,11 +57,14 @@ interface Offer {
 export class AcceptQueue {
   readonly #options: AcceptQueueOptions;
   readonly #statement: Statement;
+  /** For what is not stored yet, which is next to all. */
+  readonly #statementForNew: Statement;
   readonly #queues = new Map<string, Waiting[]>();
 
   constructor(options: AcceptQueueOptions) {
     this.#options = options;
     this.#statement = keptStatement("accept", options.names, acceptSql(options.names));
+    this.#statementForNew = keptStatement("accept_new", options.names, acceptNewSql(options.names));
   }
 
   /** Stores what one source accepts. */
@@ -86,7 +91,8 @@ export class AcceptQueue {
   async #store(source: string, group: readonly Waiting[]): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        await this.#tryToStore(source, group);
+        // What failed may be stored already, as after an answer that was lost.
+        await this.#tryToStore(source, group, attempt === 1);
         return;
       } catch (error) {
         const isInTheWay = isConflict(error) || this.#options.partitions.isMissing(error);
@@ -103,7 +109,7 @@ export class AcceptQueue {
     }
   }
 
-  async #tryToStore(source: string, group: readonly Waiting[]): Promise<void> {
+  async #tryToStore(source: string, group: readonly Waiting[], isFirst: boolean): Promise<void> {
     const { connections, partitions, claims, dispatcher } = this.#options;
     const membership = this.#options.membership();
     const days = new Set<number>();
@@ -117,14 +123,22 @@ export class AcceptQueue {
       claims: offers,
     }));
     const [worker, epoch, claim, signal] = [membership.id, membership.epoch, claims.next(), claims.signal];
+    const claimant = { worker, epoch, claim };
+    const uniqueForMs = group[0]?.acceptance.uniqueForMs;
     const query = async (): Promise<AcceptRow | undefined> => {
-      const values = acceptValues(
-        source,
-        entries,
-        { worker, epoch, claim },
-        group[0]?.acceptance.uniqueForMs,
-      );
-      return (await connections.query<AcceptRow>("work", this.#statement, values))[0];
+      const isNew = isFirst && uniqueForMs === undefined;
+      const rows = isNew
+        ? connections.query<AcceptRow>(
+            "work",
+            this.#statementForNew,
+            acceptNewValues(source, entries, claimant),
+          )
+        : connections.query<AcceptRow>(
+            "work",
+            this.#statement,
+            acceptValues(source, entries, claimant, uniqueForMs),
+          );
+      return (await rows)[0];
     };
     try {
       const row = await (offers.size > 0 ? claims.during(query) : query());
@@ -197,54 +211,21 @@ function without(
 
 /** What goes with the next command: of the same key or the same delivery there is at most one. */
 function nextGroup(queue: Waiting[]): readonly Waiting[] {
-  const group: Waiting[] = [];
   const [ids, keys] = [new Set<string>(), new Set<string>()];
-  let [calls, bytes] = [0, 0];
-  for (let next = queue[0]; next !== undefined; next = queue[0]) {
+  let [count, calls, bytes] = [0, 0, 0];
+  for (const next of queue) {
     const { deliveries } = next.acceptance;
-    const unique = keysOf(next);
+    const unique = keysOf(next.acceptance, next.ownRepeats);
     calls += next.acceptance.calls.length + next.acceptance.deliveries.length;
-    bytes += next.acceptance.messages.reduce((sum, { body }) => sum + body.length, 0);
+    for (const { body } of next.acceptance.messages) bytes += body.length;
     const isFull = calls > CALLS_AT_ONCE * 2 || bytes > BYTES_AT_ONCE;
     const isTaken = deliveries.some(({ id }) => ids.has(id)) || unique.some((key) => keys.has(key));
-    if (group.length > 0 && (isFull || isTaken)) break;
+    if (count > 0 && (isFull || isTaken)) break;
     for (const { id } of deliveries) ids.add(id);
     for (const key of unique) keys.add(key);
-    group.push(next);
-    queue.shift();
+    count += 1;
   }
-  return group;
-}
-
-/** The keys by which repeats of these calls are known. */
-function keysOf({ acceptance: { calls, uniqueForMs }, ownRepeats }: Waiting): readonly string[] {
-  if (uniqueForMs === undefined) return [];
-  return calls.flatMap(({ key }, position) => (key === undefined || ownRepeats.has(position) ? [] : [key]));
-}
-
-const NONE: ReadonlySet<number> = new Set();
-
-/** Calls that repeat an earlier one of the same acceptance. */
-function ownRepeatsOf({ calls, uniqueForMs }: Acceptance): ReadonlySet<number> {
-  if (uniqueForMs === undefined) return NONE;
-  const repeats = new Set<number>();
-  const keys = new Set<string>();
-  calls.forEach(({ key }, position) => {
-    if (key === undefined) return;
-    if (keys.has(key)) repeats.add(position);
-    keys.add(key);
-  });
-  return repeats;
-}
-
-function repeatsOf(
-  { calls }: Acceptance,
-  own: ReadonlySet<number>,
-  repeated: ReadonlySet<string>,
-): readonly number[] {
-  return calls.flatMap(({ key }, position) =>
-    own.has(position) || (key !== undefined && repeated.has(key)) ? [position] : [],
-  );
+  return queue.splice(0, count);
 }
 
 const NO_PROGRESS: DeliveryProgress = Object.freeze({});

@@ -1,7 +1,8 @@
 import { type Acceptance, type Accepted, StoreError } from "@countersign/sender/store";
 import { isUnknown, storeErrorOf } from "../database/postgres-error.ts";
 import { dayOf } from "../schema/names.ts";
-import { acceptSql, acceptValues } from "../tables/accept-statement.ts";
+import { acceptSql } from "../tables/accept-statement.ts";
+import { acceptValues } from "../tables/accept-values.ts";
 import { changeTrait } from "../tables/trait-table.ts";
 import { AcceptQueue, type AcceptQueueOptions } from "./accept-queue.ts";
 import { type SourcePart, splitBySource } from "./split-by-source.ts";
