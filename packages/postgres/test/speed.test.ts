@@ -104,7 +104,10 @@ describe.skipIf(server === undefined)(
       }).on("connection", () => (connections += 1));
       receiver.listen(0, "127.0.0.1");
       await once(receiver, "listening");
-      onTestFinished(() => void receiver.close().closeAllConnections());
+      onTestFinished(() => {
+        receiver.close();
+        receiver.closeAllConnections();
+      });
       const { port } = receiver.address() as AddressInfo;
       const destinations = [{ endpoints: [{ url: `http://127.0.0.1:${port}/` }], concurrency: 5 }];
       const sender = await createSender({

@@ -11,7 +11,13 @@ export type Element = string | number | boolean | Uint8Array | null;
 const HEADER_BYTES = 20;
 const EMPTY_BYTES = 12;
 /** Room for so many bytes of each element at first. */
-const USUAL_BYTES = 48;
+const USUAL_BYTES: Readonly<Record<ElementType, number>> = {
+  bool: 1,
+  bytea: 600,
+  bigint: 8,
+  integer: 4,
+  text: 40,
+};
 
 /**
  * An array of one dimension in PostgreSQL's binary format. As text, each element is quoted here and parsed there, and a body
@@ -35,7 +41,7 @@ export class BinaryArray {
   /** @param expected How many elements there will be, roughly. */
   constructor(type: ElementType, expected: number) {
     this.#type = type;
-    this.#writer = new Writer(HEADER_BYTES + expected * (4 + USUAL_BYTES));
+    this.#writer = new Writer(HEADER_BYTES + expected * (4 + USUAL_BYTES[type]));
     this.#writer.skip(HEADER_BYTES);
   }
 

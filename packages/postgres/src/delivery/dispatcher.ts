@@ -175,7 +175,13 @@ export class Dispatcher {
 
   /** What was claimed and not begun is due as before, for the worker that serves the destination next. */
   #giveBack(handOver: HandOver): Promise<void> {
-    return this.#finish(handOver, unchanged(handOver.due), this.#options.clock.hold());
+    const release = this.#options.clock.hold();
+    return new Promise((resolve) =>
+      this.#finish(handOver, unchanged(handOver.due), () => {
+        release();
+        resolve();
+      }),
+    );
   }
 
   #startWaiting(lane: Lane): void {
@@ -197,7 +203,7 @@ export class Dispatcher {
     const settlement = await lane.options.handler.deliver(due, signal);
     lane.took(performance.now() - startedAt);
     this.#freeSoon(lane);
-    void this.#finish(handOver, settlement, release);
+    this.#finish(handOver, settlement, release);
   }
 
   /** Frees a place after whatever makes the connections free of all deliveries that end in this turn. */
@@ -213,22 +219,26 @@ export class Dispatcher {
     for (const lane of new Set(lanes)) this.#startWaiting(lane);
   };
 
-  async #finish(handOver: HandOver, settlement: Settlement, release: () => void): Promise<void> {
-    const { settler, settled } = this.#options;
+  #finish(handOver: HandOver, settlement: Settlement, release: () => void): void {
+    this.#options.settler.settle(handOver, settlement, (isStored) => {
+      this.#finished(handOver, settlement, isStored);
+      release();
+    });
+  }
+
+  #finished(handOver: HandOver, settlement: Settlement, isStored: boolean): void {
     const { lane, due } = handOver;
     const { handler, source } = lane.options;
-    const isStored = await settler.settle(handOver, settlement);
     lane.forget(handOver);
     if (isStored) {
-      settled(handOver, settlement);
+      this.#options.settled(handOver, settlement);
       handler.settled(due, settlement);
       if (settlement.state === "pending") this.#postponed(lane, settlement.dueAt);
     } else {
       handler.lost(due, settlement);
       lane.stir();
     }
-    this.pump(source);
-    release();
+    if (!lane.isDrained) this.pump(source);
   }
 
   #postponed(lane: Lane, dueAt: number): void {

@@ -61,13 +61,11 @@ export class Settler {
     this.#carrying = keptStatement("carry", options.names, settleSql(options.names, true));
   }
 
-  /** Resolves to whether it was stored; false when the claim was lost. */
-  settle(handOver: HandOver, settlement: Settlement): Promise<boolean> {
+  /** @param done Is told once whether it was stored; false when the claim was lost. */
+  settle(handOver: HandOver, settlement: Settlement, done: (isStored: boolean) => void): void {
     const { id, source, acceptedAt } = handOver.due.delivery;
     const now = Math.floor(this.#options.clock.now());
-    return new Promise((done) =>
-      this.#add(source, { id, claim: handOver.claim, settlement, acceptedAt, now, handOver, done }),
-    );
+    this.#add(source, { id, claim: handOver.claim, settlement, acceptedAt, now, handOver, done });
   }
 
   #add(source: string, waiting: Waiting): void {
@@ -127,6 +125,7 @@ export class Settler {
   /** Resolves to why it failed, if it did. */
   async #tryToStore(source: string, worker: string, entries: readonly Waiting[]): Promise<unknown> {
     const { connections, partitions, failed } = this.#options;
+    let isStored: (entry: Waiting) => boolean;
     try {
       const days = daysOf(entries);
       if (!partitions.has(days)) await partitions.ensure(days);
@@ -136,12 +135,13 @@ export class Settler {
       const refused = new Set(rows.map(({ id }) => decodeText(id)));
       const others = entries.filter(({ id }) => refused.has(id));
       const before = others.length === 0 ? refused : await this.#storedBefore(source, worker, others);
-      for (const { id, done } of entries) done(!refused.has(id) || before.has(id));
-      return undefined;
+      isStored = ({ id }) => !refused.has(id) || before.has(id);
     } catch (error) {
       if (!isConflict(error)) failed(storeErrorOf(error));
       return error;
     }
+    for (const entry of entries) entry.done(isStored(entry));
+    return undefined;
   }
 
   /** Of settlements that were refused, those that an earlier command has stored whose answer was lost. */

@@ -1,5 +1,6 @@
 import type { ElementType } from "../database/binary-array.ts";
 import { inSchema, type Names } from "../schema/names.ts";
+import { type ColumnTypes, rowsOf } from "./rows-of.ts";
 
 /** What the statement answers: only what is out of the ordinary, since answers are read one character after another. */
 export interface AcceptRow {
@@ -10,9 +11,6 @@ export interface AcceptRow {
   /** Whether those that were to be claimed, and were stored, are claimed: the worker's epoch is not over. */
   readonly alive: boolean;
 }
-
-/** Columns by name. */
-type ColumnTypes = Readonly<Record<string, ElementType>>;
 
 /** Columns of what both statements take, in the order of their parameters. */
 export const GIVEN: Readonly<Record<"messages" | "deliveries" | "skipped", ColumnTypes>> = {
@@ -47,14 +45,6 @@ export const REPEATS: Readonly<Record<"keys" | "messages" | "skipped" | "counted
     skipped: ["text"],
     counted: ["text", "text"],
   };
-
-/** Arrays of parameters as rows. In a list of expressions, unlike in FROM, they are not gathered first. */
-function rowsOf(columns: ColumnTypes, first: number, more = ""): string {
-  const rows = Object.entries(columns).map(
-    ([name, type], index) => `unnest($${first + index}::${type}[]) AS ${name}`,
-  );
-  return `(SELECT ${rows.join(", ")}${more})`;
-}
 
 const ALIVE = `alive AS (SELECT id FROM $.worker WHERE id = $2 AND epoch = $3 FOR KEY SHARE)`;
 
