@@ -4,7 +4,6 @@ import type { Element } from "../database/binary-array.ts";
 import { encodeText } from "../database/text.ts";
 import { dayOf, inSchema, type Names } from "../schema/names.ts";
 import { roundColumnsOf } from "./delivery-rows.ts";
-import { type ColumnTypes, rowsOf } from "./rows-of.ts";
 
 /** A settlement of a delivery that was claimed. */
 export interface SettleEntry {
@@ -18,22 +17,12 @@ export interface SettleEntry {
   readonly now: number;
 }
 
-const GIVEN: ColumnTypes = {
-  id: "text",
-  claim: "bigint",
-  state: "text",
-  due_at: "bigint",
-  ended_at: "bigint",
-  rounds: "integer",
-  progress: "text",
-  attempts: "integer",
-  last: "text",
-  outcome: "text",
-  status: "integer",
-  endpoint: "text",
-  log: "text",
-  day: "integer",
-};
+const STANDS = ["text", "bigint", "text", "bigint", "bigint", "integer", "text"] as const;
+const ROUND = ["integer", "text", "text", "integer", "text", "text", "integer"] as const;
+
+const GIVEN = `unnest($3::text[], $4::bigint[], $5::text[], $6::bigint[], $7::bigint[], $8::int[], $9::text[], $10::int[],
+    $11::text[], $12::text[], $13::int[], $14::text[], $15::text[], $16::int[])
+  AS s (id, claim, state, due_at, ended_at, rounds, progress, attempts, last, outcome, status, endpoint, log, day)`;
 
 /** A body that is needed for longer than those of its day: it moves with the delivery that ends. */
 const CARRIED = `carried AS (
@@ -55,7 +44,7 @@ export function settleSql(names: Names, carries: boolean): string {
   return inSchema(
     names,
     `WITH s AS (
-      SELECT s.*, k.place FROM ${rowsOf(GIVEN, 3)} AS s CROSS JOIN LATERAL (
+      SELECT s.*, k.place FROM ${GIVEN} CROSS JOIN LATERAL (
         SELECT d.ctid AS place, d.worker, d.claim FROM $.delivery AS d WHERE d.source = $1 AND d.id = s.id FOR UPDATE) AS k
       WHERE (k.worker = $2) IS TRUE AND k.claim = s.claim),
     gone AS (
@@ -96,7 +85,7 @@ export function settleSql(names: Names, carries: boolean): string {
 
 /** The values of {@link settleSql}. */
 export function settleValues(source: string, worker: string, entries: readonly SettleEntry[]): unknown[] {
-  const columns = new Columns(Object.values(GIVEN), entries.length);
+  const columns = new Columns([...STANDS, ...ROUND], entries.length);
   for (const entry of entries) columns.add(rowOf(entry));
   return [encodeText(source), worker, ...columns.values()];
 }
