@@ -1,5 +1,6 @@
 import { CallError, sqliteStore, StoreError } from "@countersign/sender";
 import { virtualClock } from "@countersign/sender/testing";
+import Database from "libsql";
 import { describe, expect, it } from "vitest";
 import { changedStore } from "./support/changed-store.ts";
 import { openSender } from "./support/open-sender.ts";
@@ -96,6 +97,25 @@ describe("a call whose key the source had within uniqueFor", () => {
       expect(receipt?.repeat).toBe(expected);
       await sender.close();
     }
+  });
+
+  it("has its key removed from the file when the time has passed, and no other", async () => {
+    const path = `${temporaryFolder()}/deliveries.db`;
+    const clock = virtualClock();
+    const sender = await openSender({
+      url: (await startReceiver()).url,
+      clock,
+      store: sqliteStore({ path }),
+    });
+    await sender.accept([call("old"), call("old too")], { uniqueFor: "1h" });
+    await clock.advance("40m");
+    await sender.accept([call("young")], { uniqueFor: "1h" });
+    await clock.advance("40m");
+    await sender.accept([call("new")], { uniqueFor: "1h" });
+    await sender.close();
+    const file = new Database(path);
+    expect(file.prepare("SELECT key FROM call_key ORDER BY seq").pluck().all([])).toEqual(["young", "new"]);
+    file.close();
   });
 
   it("is never one without a key, and keys do not count without uniqueFor", async () => {
