@@ -42,7 +42,7 @@ const FIGURES: readonly Figure[] = [
     ask: "memory",
     what: "client, memory of a queued event",
     unit: "bytes",
-    rounds: 3,
+    rounds: 5,
     warmups: 0,
     target: atMost(0.2),
   },
