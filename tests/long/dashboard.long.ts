@@ -18,6 +18,9 @@ useBrowser();
 
 const MB = 1_048_576;
 
+/** Rounds in which forwarding is timed: a round is some seconds, and two of them can differ by a third. */
+const ROUNDS = 15;
+
 /** Deliveries each second until `count`, and how long it took until all had ended, in milliseconds. */
 async function forward(count: number, withPage: boolean): Promise<number> {
   const receiver = await startReceiver();
@@ -124,7 +127,7 @@ describe.skipIf(missing)(`the page under load${why}`, () => {
 
   it("slows the forwarding to no less than 0.85 of its speed", async () => {
     const ratios: number[] = [];
-    for (let round = 0; round < 5; round += 1) {
+    for (let round = 0; round < ROUNDS; round += 1) {
       const order = round % 2 === 0 ? [false, true] : [true, false];
       const times = new Map<boolean, number>();
       for (const withPage of order) times.set(withPage, await forward(10_000, withPage));
@@ -134,6 +137,6 @@ describe.skipIf(missing)(`the page under load${why}`, () => {
     process.stdout.write(
       `forwarding with the page: ${ratios.map((ratio) => ratio.toFixed(2)).join(", ")} of its speed\n`,
     );
-    expect(ratios[2]).toBeGreaterThanOrEqual(0.85);
+    expect(ratios[Math.floor(ROUNDS / 2)]).toBeGreaterThanOrEqual(0.85);
   });
 });

@@ -73,7 +73,11 @@ export class EventLog<Entry extends object> {
   /** The entry of a number; undefined when it is no longer kept. */
   at(position: number): (Entry & Stamp) | undefined {
     const kept = this.#kept(position);
-    return kept && (kept.entry ??= this.#make(position, kept));
+    if (!kept) return undefined;
+    const entry = kept.entry ?? this.#make(position, kept);
+    // For one reader, thousands of entries would be in memory for nothing.
+    if (this.#listeners.size > 1) kept.entry = entry;
+    return entry;
   }
 
   /** The JSON of the entry of a number, made once for all readers; undefined when it is no longer kept. */
