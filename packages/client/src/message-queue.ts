@@ -18,6 +18,7 @@ export interface MessageQueueOptions {
 /** So many full blocks of messages that are due are not packed, two requests: most are sent before it would have paid. */
 const UNPACKED_BLOCKS = 16;
 
+/** What a policy drops that drops none. */
 export const NO_MESSAGES: Messages = new Messages([], 0, 0);
 
 /**

@@ -127,18 +127,11 @@ export class AcceptQueue {
     const uniqueForMs = group[0]?.acceptance.uniqueForMs;
     const query = async (): Promise<AcceptRow | undefined> => {
       const isNew = isFirst && uniqueForMs === undefined;
-      const rows = isNew
-        ? connections.query<AcceptRow>(
-            "work",
-            this.#statementForNew,
-            acceptNewValues(source, entries, claimant),
-          )
-        : connections.query<AcceptRow>(
-            "work",
-            this.#statement,
-            acceptValues(source, entries, claimant, uniqueForMs),
-          );
-      return (await rows)[0];
+      const statement = isNew ? this.#statementForNew : this.#statement;
+      const values = isNew
+        ? acceptNewValues(source, entries, claimant)
+        : acceptValues(source, entries, claimant, uniqueForMs);
+      return (await connections.query<AcceptRow>("work", statement, values))[0];
     };
     try {
       const row = await (offers.size > 0 ? claims.during(query) : query());

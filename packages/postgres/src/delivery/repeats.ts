@@ -24,6 +24,7 @@ export function ownRepeatsOf({ calls, uniqueForMs }: Acceptance): ReadonlySet<nu
   return repeats;
 }
 
+/** Positions of the calls that are repeats: of an earlier one of the same acceptance, or of one that was stored before. */
 export function repeatsOf(
   { calls }: Acceptance,
   own: ReadonlySet<number>,

@@ -80,16 +80,6 @@ export class EventLog<Entry extends object> {
     return entry;
   }
 
-  /** The JSON of the entry of a number, made once for all readers; undefined when it is no longer kept. */
-  textAt(position: number): string | undefined {
-    const kept = this.#kept(position);
-    if (!kept) return undefined;
-    kept.text ??= JSON.stringify(kept.entry ?? this.#make(position, kept));
-    // Thousands of entries would be in memory twice.
-    kept.entry = undefined;
-    return kept.text;
-  }
-
   /** Whether the entries after a position are all kept. */
   keepsAfter(position: number): boolean {
     return position >= this.#first - 1;
@@ -146,5 +136,4 @@ interface Kept<Entry> {
   readonly at: number;
   readonly size: number;
   entry?: (Entry & Stamp) | undefined;
-  text?: string;
 }

@@ -139,7 +139,7 @@ class EventReader {
     while (this.#position < this.#log.last && messages.length < MAX_WRITE_CHARACTERS) {
       this.#position += 1;
       const event = this.#log.at(this.#position);
-      messages += `id: ${event?.id}\nevent: ${event?.event}\ndata: ${this.#log.textAt(this.#position)}\n\n`;
+      messages += `id: ${event?.id}\nevent: ${event?.event}\ndata: ${JSON.stringify(event)}\n\n`;
     }
     this.#write(messages);
   }
