@@ -1,7 +1,8 @@
 import { nearestName } from "@countersign/protocol";
 import { ATTEMPT_CODES } from "./attempt-codes.ts";
+import { CLIENT_CODES } from "./client-codes.ts";
 import type { CodePage, CodePages } from "./code-page.ts";
-import { CLIENT_CODES, REJECTION_CODES, REQUEST_CODES } from "./ingestion-codes.ts";
+import { REJECTION_CODES, REQUEST_CODES } from "./ingestion-codes.ts";
 import { DIAGNOSIS_CODES, RECEIVER_CODES, WARNING_CODES } from "./receiver-codes.ts";
 import {
   CALL_CODES,
