@@ -2,11 +2,11 @@ import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import type { Bench, BenchContext } from "../harness/bench.ts";
 import type { Row } from "../harness/row.ts";
-import { median, quantile } from "../harness/statistics.ts";
+import { quantile } from "../harness/statistics.ts";
 import { startChild, withChildren } from "../support/child.ts";
 import { openOnPostgres } from "../support/postgres-sender.ts";
 import { startPostgres } from "../support/postgres.ts";
-import { SteadyLoad } from "../support/steady-load.ts";
+import { SteadyLoad, steadyP99 } from "../support/steady-load.ts";
 import { withTemporaryFolder } from "../support/temporary-folder.ts";
 
 const PER_SECOND = 1_000;
@@ -34,21 +34,18 @@ async function latencies(
   { rounds, progress }: BenchContext,
 ): Promise<Row[]> {
   const sender = await openOnPostgres({ database, schema: "steady", endpoint });
-  const load = new SteadyLoad(sender, PER_SECOND);
-  const [accepted, delivered]: [number[], number[]] = [[], []];
-  for (let round = -1; round < rounds(3); round += 1) {
-    progress(`PostgreSQL store, ${SECONDS} s at ${PER_SECOND} calls a second`);
-    await load.run(round < 0 ? WARM_UP_SECONDS : SECONDS);
-    await sender.idle();
-    const taken = load.take();
-    if (round < 0) continue;
-    accepted.push(quantile(taken.accepted, 0.99));
-    delivered.push(quantile(taken.delivered, 0.99));
-  }
+  const { accepted, delivered } = await steadyP99({
+    sender,
+    perSecond: PER_SECOND,
+    warmUpSeconds: WARM_UP_SECONDS,
+    seconds: SECONDS,
+    rounds: rounds(3),
+    progress: () => progress(`PostgreSQL store, ${SECONDS} s at ${PER_SECOND} calls a second`),
+  });
   await sender.close();
   return [
-    bound("1,000/s, call to stored, p99", "ms", median(accepted), 10),
-    bound("1,000/s, call to delivery, p99", "ms", median(delivered), 30),
+    bound("1,000/s, call to stored, p99", "ms", accepted, 10),
+    bound("1,000/s, call to delivery, p99", "ms", delivered, 30),
   ];
 }
 

@@ -1,6 +1,42 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Sender, SenderEvents } from "@countersign/sender";
+import { median, quantile } from "../harness/statistics.ts";
+import { undisturbed } from "../harness/undisturbed.ts";
 import { trackOrder } from "./calls.ts";
+
+/** A load at a steady rate, in rounds. */
+interface Steady {
+  readonly sender: Sender;
+  readonly perSecond: number;
+  readonly warmUpSeconds: number;
+  readonly seconds: number;
+  readonly rounds: number;
+  /** A round begins. */
+  readonly progress: () => void;
+}
+
+/**
+ * The slowest 1 % of calls and of deliveries at a steady rate: in milliseconds, from the moment a call was due; the middle of
+ * rounds that the host of the machine has not disturbed.
+ */
+export async function steadyP99(
+  steady: Steady,
+): Promise<{ readonly accepted: number; readonly delivered: number }> {
+  const { sender, seconds } = steady;
+  const load = new SteadyLoad(sender, steady.perSecond);
+  const round = async (length: number): Promise<Latencies> => {
+    steady.progress();
+    await load.run(length);
+    await sender.idle();
+    return load.take();
+  };
+  await round(steady.warmUpSeconds);
+  const rounds = await undisturbed(steady.rounds, () => round(seconds));
+  load.close();
+  const p99 = (pick: (latencies: Latencies) => readonly number[]): number =>
+    median(rounds.map((latencies) => quantile(pick(latencies), 0.99)));
+  return { accepted: p99(({ accepted }) => accepted), delivered: p99(({ delivered }) => delivered) };
+}
 
 /** Milliseconds from the moment a call was due. */
 export interface Latencies {

@@ -27,8 +27,8 @@ function newLane(options: Partial<Pick<LaneOptions, "concurrency" | "hasOthers" 
 function claimed(lane: Lane, id: string, bytes = 10): HandOver {
   const due = { delivery: { id }, body: new Uint8Array(bytes) } as unknown as DueDelivery;
   const signal = new AbortController().signal;
-  const handOver = { lane, due, worker: "w1", claim: 1, signal, since: 0 };
-  lane.inFlight.set(id, handOver);
+  const handOver = { lane, due, worker: "w1", claim: 1, signal, since: 0, position: -1 };
+  lane.inFlight.add(handOver);
   return handOver;
 }
 
@@ -119,7 +119,7 @@ describe("how much a lane claims", () => {
     // What is being stored is taken all the same: it need not be read back.
     expect(lane.roomForNew(10)).toBeGreaterThan(1_000);
     while (lane.waiting > most / 4) lane.nextWaiting();
-    for (const id of [...lane.inFlight.keys()].slice(lane.waiting)) lane.inFlight.delete(id);
+    for (const handOver of lane.inFlight.items().slice(lane.waiting)) lane.inFlight.delete(handOver);
     expect(lane.room(10)).toBeGreaterThan(1_000);
   });
 
@@ -165,6 +165,6 @@ describe("a lane that is left", () => {
     const earlier = claimed(lane, "d1");
     const later = claimed(lane, "d1");
     lane.forget(earlier);
-    expect(lane.inFlight.get("d1")).toBe(later);
+    expect(lane.inFlight.items()).toEqual([later]);
   });
 });

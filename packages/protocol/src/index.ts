@@ -1,4 +1,5 @@
 export { assertJson, mostParsedBytes } from "./assert-json.ts";
+export { Bag, type BagItem } from "./bag.ts";
 export {
   CALL_TYPES,
   type AliasCall,

@@ -366,14 +366,21 @@ describe("giving up", () => {
     expect(endpoint.connections()).toBe(1);
   });
 
-  it("has no listener left when the attempt has ended", async () => {
+  it("has one listener for all attempts, so that the memory of one that ended is free, and none when all have ended", async () => {
     const endpoint = await httpEndpoint();
     const { signal } = new AbortController();
+    const over = transport();
 
-    const attempt = transport().send({ url: endpoint.url, headers: {}, body }, { timeoutMs: 5_000, signal });
+    const attempts = [1, 2, 3].map(() =>
+      over.send({ url: endpoint.url, headers: {}, body }, { timeoutMs: 5_000, signal }),
+    );
     expect(getEventListeners(signal, "abort")).toHaveLength(1);
-    await attempt;
+    await Promise.all(attempts);
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
 
+    const another = over.send({ url: endpoint.url, headers: {}, body }, { timeoutMs: 5_000, signal });
+    expect(getEventListeners(signal, "abort")).toHaveLength(1);
+    await another;
     expect(getEventListeners(signal, "abort")).toHaveLength(0);
   });
 });

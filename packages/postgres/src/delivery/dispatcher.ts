@@ -99,7 +99,9 @@ export class Dispatcher {
 
   claimed(): readonly string[] {
     const lanes = new Set([...this.#lanes.values(), ...this.#leaving]);
-    return [...lanes].flatMap(({ inFlight }) => [...inFlight.keys()].map(encodeText));
+    return [...lanes].flatMap(({ inFlight }) =>
+      inFlight.items().map(({ due }) => encodeText(due.delivery.id)),
+    );
   }
 
   /** Something was stored for these destinations by another process. */
@@ -154,8 +156,9 @@ export class Dispatcher {
       claim,
       signal: this.#options.claims.signal,
       since: performance.now(),
+      position: -1,
     };
-    lane.inFlight.set(due.delivery.id, handOver);
+    lane.inFlight.add(handOver);
     if (lane.isStopped) {
       void this.#giveBack(handOver);
       return;

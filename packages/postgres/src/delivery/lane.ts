@@ -1,8 +1,8 @@
-import type { Clock, ScheduledTask } from "@countersign/protocol";
+import { Bag, type BagItem, type Clock, type ScheduledTask } from "@countersign/protocol";
 import type { DeliveryHandler, DueDelivery } from "@countersign/sender/store";
 
 /** A delivery that was claimed and is not settled. */
-export interface HandOver {
+export interface HandOver extends BagItem {
   readonly lane: Lane;
   readonly due: DueDelivery;
   /** The worker that claimed it, and the number of the claim. */
@@ -46,8 +46,8 @@ const LOW_WATER = 0.5;
 /** One destination being served: what is under way, and what is known of what is due. */
 export class Lane {
   readonly options: LaneOptions;
-  /** Claimed and not settled, by id. */
-  readonly inFlight: Map<string, HandOver> = new Map();
+  /** Claimed and not settled. */
+  readonly inFlight: Bag<HandOver> = new Bag();
   /** Of them, those that wait for a place. */
   readonly #waiting: HandOver[] = [];
   /** Of them, those that are being delivered. */
@@ -184,8 +184,7 @@ export class Lane {
   }
 
   forget(handOver: HandOver): void {
-    const { id } = handOver.due.delivery;
-    if (this.inFlight.get(id) === handOver) this.inFlight.delete(id);
+    this.inFlight.delete(handOver);
     this.checkEmpty();
   }
 

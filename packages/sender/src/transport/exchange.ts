@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
+import { type Cancellable, type Cancellation, cancelWith } from "./cancellation.ts";
 import { keptHeaders } from "./kept-headers.ts";
 import { outcomeOfError, outcomeOfStatus } from "./classify.ts";
 import { TransportError } from "./transport-error.ts";
@@ -86,12 +87,13 @@ interface Answer {
   readonly durationMs: number;
 }
 
-class Exchange implements Dispatcher.DispatchHandler {
+class Exchange implements Dispatcher.DispatchHandler, Cancellable {
   readonly #startedAt = performance.now();
   readonly #request: AttemptRequest;
   readonly #options: SendOptions;
   readonly #settle: (result: AttemptResult) => void;
   readonly #timer: NodeJS.Timeout;
+  #cancellation: Cancellation | undefined;
   #chunks: Uint8Array[] | undefined;
   #size = 0;
   #isSent = false;
@@ -100,14 +102,16 @@ class Exchange implements Dispatcher.DispatchHandler {
   #answer: Answer | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   ended = false;
+  /** Among what its signal cancels. */
+  position = -1;
 
   constructor(request: AttemptRequest, options: SendOptions, settle: (result: AttemptResult) => void) {
     this.#request = request;
     this.#options = options;
     this.#settle = settle;
     this.#timer = setTimeout(this.#onTimeout, Math.min(options.timeoutMs, MAX_TIMER_MS));
-    if (options.signal?.aborted === true) this.handleEvent();
-    else options.signal?.addEventListener("abort", this);
+    if (options.signal?.aborted === true) this.cancel();
+    else if (options.signal !== undefined) this.#cancellation = cancelWith(options.signal, this);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -163,7 +167,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   };
 
   /** The attempt is cancelled by its signal. */
-  handleEvent(): void {
+  cancel(): void {
     this.#end(new TransportError("ERR_ABORTED", "the attempt was cancelled"));
     this.#drop();
   }
@@ -179,7 +183,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     }
     this.ended = true;
     clearTimeout(this.#timer);
-    this.#options.signal?.removeEventListener("abort", this);
+    this.#cancellation?.delete(this);
     this.#settle(this.#answer === undefined ? this.#failure(error) : this.#response(this.#answer));
     this.#chunks = undefined;
   }

@@ -1,0 +1,34 @@
+import { watchStolenCores } from "./stolen-time.ts";
+
+/** A round in which the host took more than this of the machine's cores is measured again. */
+const MOST_STOLEN_CORES = 0.02;
+
+/** How often, at most, for each round that is wanted. */
+const TRIES = 4;
+
+/**
+ * Measures rounds for a bound in milliseconds, which means nothing while the host of a virtual machine takes its cores.
+ * Measures until there are enough rounds that were left alone, or four times as many as are wanted.
+ *
+ * @param wanted - How many rounds are wanted.
+ * @param watch - Begins to watch what the host takes.
+ * @returns the rounds in which the host took least; in a system that does not tell, the first ones
+ */
+export async function undisturbed<T>(
+  wanted: number,
+  round: () => Promise<T>,
+  watch: typeof watchStolenCores = watchStolenCores,
+): Promise<readonly T[]> {
+  const made: { readonly stolen: number; readonly measured: T }[] = [];
+  let quiet = 0;
+  while (quiet < wanted && made.length < wanted * TRIES) {
+    const stolen = watch();
+    const measured = await round();
+    made.push({ measured, stolen: stolen() ?? 0 });
+    if ((made.at(-1)?.stolen ?? 0) <= MOST_STOLEN_CORES) quiet += 1;
+  }
+  return made
+    .toSorted((a, b) => a.stolen - b.stolen)
+    .slice(0, wanted)
+    .map(({ measured }) => measured);
+}
