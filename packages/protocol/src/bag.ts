@@ -13,12 +13,13 @@ export interface BagItem {
  *
  * @example
  * ```ts
- * const attempts = new Bag<Attempt>();
+ * const attempts = new Bag();
+ * const attempt = { url: "https://example.com/hook", position: -1 };
  * attempts.add(attempt);
  * attempts.delete(attempt);
  * ```
  */
-export class Bag<T extends BagItem> {
+export class Bag<T extends BagItem = BagItem> {
   readonly #items: T[] = [];
 
   /** How many items are in it. */
