@@ -6,8 +6,6 @@ import { openSender } from "../support/forwarders.ts";
 import { steadyP99 } from "../support/steady-load.ts";
 import { withTemporaryFolder } from "../support/temporary-folder.ts";
 
-const PER_SECOND = 1_000;
-const SECONDS = 8;
 const WARM_UP_SECONDS = 2;
 
 function rowOf(what: string, p99: number, most: number): Row {
@@ -23,19 +21,12 @@ function rowOf(what: string, p99: number, most: number): Row {
 export const latency: Bench = {
   name: "latency",
   about: "the slowest 1 % of calls and deliveries, at 1,000 calls a second into the file store",
-  run: ({ rounds, progress }) =>
+  run: (context) =>
     withChildren([startChild("sink")], async ({ ready }) =>
       withTemporaryFolder(async (folder) => {
         const path = join(folder, "latency.db");
         const sender = await openSender({ urls: [`http://127.0.0.1:${ready as number}/`], path });
-        const { accepted, delivered } = await steadyP99({
-          sender,
-          perSecond: PER_SECOND,
-          warmUpSeconds: WARM_UP_SECONDS,
-          seconds: SECONDS,
-          rounds: rounds(3),
-          progress: () => progress(`latency, ${SECONDS} s at ${PER_SECOND} calls a second`),
-        });
+        const { accepted, delivered } = await steadyP99(sender, "latency", WARM_UP_SECONDS, context);
         await sender.close();
         return { rows: [rowOf("call to delivery", delivered, 25), rowOf("call to stored", accepted, 10)] };
       }),

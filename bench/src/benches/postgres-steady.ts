@@ -9,7 +9,6 @@ import { startPostgres } from "../support/postgres.ts";
 import { SteadyLoad, steadyP99 } from "../support/steady-load.ts";
 import { withTemporaryFolder } from "../support/temporary-folder.ts";
 
-const PER_SECOND = 1_000;
 const SECONDS = 8;
 /** Node compiles what runs often, and the database keeps the plans of each connection: at first a call takes ten times as long. */
 const WARM_UP_SECONDS = 6;
@@ -28,20 +27,9 @@ function bound(what: string, unit: string, ours: number, most: number): Row {
 }
 
 /** The slowest 1 % of calls and deliveries at a steady rate. */
-async function latencies(
-  database: string,
-  endpoint: string,
-  { rounds, progress }: BenchContext,
-): Promise<Row[]> {
+async function latencies(database: string, endpoint: string, context: BenchContext): Promise<Row[]> {
   const sender = await openOnPostgres({ database, schema: "steady", endpoint });
-  const { accepted, delivered } = await steadyP99({
-    sender,
-    perSecond: PER_SECOND,
-    warmUpSeconds: WARM_UP_SECONDS,
-    seconds: SECONDS,
-    rounds: rounds(3),
-    progress: () => progress(`PostgreSQL store, ${SECONDS} s at ${PER_SECOND} calls a second`),
-  });
+  const { accepted, delivered } = await steadyP99(sender, "PostgreSQL store", WARM_UP_SECONDS, context);
   await sender.close();
   return [
     bound("1,000/s, call to stored, p99", "ms", accepted, 10),

@@ -16,6 +16,7 @@ export function inOwnProcess(bench: Bench, script: string = BENCH_SCRIPT): Bench
     ...bench,
     run: ({ rounds, progress }) =>
       new Promise((resolve, reject) => {
+        // Zero unless the command line says how many: the bench asks for its own number there.
         const asked = rounds(0);
         const args = asked === 0 ? [bench.name] : [bench.name, String(asked)];
         const child = fork(script, args, { serialization: "advanced" });
@@ -27,7 +28,12 @@ export function inOwnProcess(bench: Bench, script: string = BENCH_SCRIPT): Bench
         child.on("error", reject);
         child.on("exit", (code, signal) => {
           if (result !== undefined && code === 0) resolve(result);
-          else reject(new Error(`The bench ${bench.name} ended with ${code ?? signal} and no result.`));
+          else
+            reject(
+              new Error(
+                `The bench ${bench.name} ended with ${code ?? signal} and no result. What it wrote stands above.`,
+              ),
+            );
         });
       }),
   };

@@ -22,10 +22,11 @@ export async function undisturbed<T>(
   const made: { readonly stolen: number; readonly measured: T }[] = [];
   let quiet = 0;
   while (quiet < wanted && made.length < wanted * TRIES) {
-    const stolen = watch();
+    const taken = watch();
     const measured = await round();
-    made.push({ measured, stolen: stolen() ?? 0 });
-    if ((made.at(-1)?.stolen ?? 0) <= MOST_STOLEN_CORES) quiet += 1;
+    const stolen = taken() ?? 0;
+    made.push({ measured, stolen });
+    if (stolen <= MOST_STOLEN_CORES) quiet += 1;
   }
   return made
     .toSorted((a, b) => a.stolen - b.stolen)

@@ -1,40 +1,39 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Sender, SenderEvents } from "@countersign/sender";
+import type { BenchContext } from "../harness/bench.ts";
 import { median, quantile } from "../harness/statistics.ts";
 import { undisturbed } from "../harness/undisturbed.ts";
 import { trackOrder } from "./calls.ts";
 
-/** A load at a steady rate, in rounds. */
-interface Steady {
-  readonly sender: Sender;
-  readonly perSecond: number;
-  readonly warmUpSeconds: number;
-  readonly seconds: number;
-  readonly rounds: number;
-  /** A round begins. */
-  readonly progress: () => void;
-}
+const PER_SECOND = 1_000;
+const SECONDS = 8;
+const ROUNDS = 3;
 
 /**
- * The slowest 1 % of calls and of deliveries at a steady rate: in milliseconds, from the moment a call was due; the middle of
- * rounds that the host of the machine has not disturbed.
+ * The slowest 1 % of calls and of deliveries at 1,000 calls a second: in milliseconds, from the moment a call was due; the
+ * middle of rounds that the host of the machine has not disturbed.
+ *
+ * @param what - What is being measured, to say so.
+ * @param warmUpSeconds - How long a load runs before.
  */
 export async function steadyP99(
-  steady: Steady,
+  sender: Sender,
+  what: string,
+  warmUpSeconds: number,
+  { rounds, progress }: BenchContext,
 ): Promise<{ readonly accepted: number; readonly delivered: number }> {
-  const { sender, seconds } = steady;
-  const load = new SteadyLoad(sender, steady.perSecond);
-  const round = async (length: number): Promise<Latencies> => {
-    steady.progress();
-    await load.run(length);
+  const load = new SteadyLoad(sender, PER_SECOND);
+  const round = async (seconds: number): Promise<Latencies> => {
+    progress(`${what}, ${seconds} s at ${PER_SECOND} calls a second`);
+    await load.run(seconds);
     await sender.idle();
     return load.take();
   };
-  await round(steady.warmUpSeconds);
-  const rounds = await undisturbed(steady.rounds, () => round(seconds));
+  await round(warmUpSeconds);
+  const measured = await undisturbed(rounds(ROUNDS), () => round(SECONDS));
   load.close();
   const p99 = (pick: (latencies: Latencies) => readonly number[]): number =>
-    median(rounds.map((latencies) => quantile(pick(latencies), 0.99)));
+    median(measured.map((latencies) => quantile(pick(latencies), 0.99)));
   return { accepted: p99(({ accepted }) => accepted), delivered: p99(({ delivered }) => delivered) };
 }
 
