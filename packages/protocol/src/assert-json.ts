@@ -44,14 +44,16 @@ export function mostJsonBytes(value: object, field: string): number {
       return;
     }
     bytes += MOST_SCALAR_BYTES;
+    if (typeof value === "bigint") {
+      // An application may teach BigInt to be JSON.
+      if (!("toJSON" in BigInt.prototype)) throw unfit(path, depth, "a BigInt", "Pass a number or a string.");
+      bytes = UNKNOWN;
+      return;
+    }
     if (typeof value === "object" && value !== null) return checkObject(value, depth);
     if (typeof value === "function" || typeof value === "symbol") {
       throw unfit(path, depth, `a ${typeof value}`, "Leave it out.");
     }
-    if (typeof value !== "bigint") return;
-    // An application may teach BigInt to be JSON.
-    if (!("toJSON" in BigInt.prototype)) throw unfit(path, depth, "a BigInt", "Pass a number or a string.");
-    bytes = UNKNOWN;
   };
   const checkObject = (value: object, depth: number): void => {
     if (value instanceof Date) return;
@@ -120,11 +122,8 @@ export function tooLarge(field: string | undefined, bytes?: number): ValidationE
 /** The error for a call that nests too deeply. */
 export function tooDeep(field?: string): ValidationError {
   const what = field === undefined ? "The call" : `'${field}'`;
-  return new ValidationError(
-    "nested_too_deeply",
-    field,
-    `${what} is circular, or nests deeper than ${MAX_NESTING} levels.`,
-  );
+  const text = `${what} is circular, or the call nests deeper than ${MAX_NESTING} levels.`;
+  return new ValidationError("nested_too_deeply", field, text);
 }
 
 function unfit(

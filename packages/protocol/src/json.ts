@@ -13,6 +13,11 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Whether a value is a primitive in an object, such as `new Number(3)`, which JSON treats as the primitive. */
+export function isBoxed(value: object): boolean {
+  return [Number, String, Boolean, BigInt].some((box) => value instanceof box);
+}
+
 /**
  * Whether a parsed JSON value nests deeper than a limit. The value itself is the first level. It stops at the limit, so it is
  * safe for any input.

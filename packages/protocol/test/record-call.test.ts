@@ -234,3 +234,28 @@ describe("serializeCall", () => {
     );
   });
 });
+
+describe("an object field that writes itself is what it writes, so that client, server and sender read the same", () => {
+  const written = (value: unknown) => ({ userId: "u1", traits: { toJSON: () => value } });
+
+  it("an object is recorded, nothing is absent", () => {
+    expect(record("identify", written({ a: 1 }))).toMatchObject({ traits: { a: 1 } });
+    for (const nothing of [null, undefined, () => 1]) {
+      expect(record("identify", written(nothing))).not.toHaveProperty("traits");
+    }
+  });
+
+  it.each<[string, unknown]>([
+    ["a number", written(1)],
+    ["an array", written([1])],
+    ['"text"', written("text")],
+    ["a number", { userId: "u1", traits: Object(3) as unknown }],
+    ['"text"', { userId: "u1", traits: Object("text") as unknown }],
+  ])("%s is no object", (kind, call) => {
+    const issue = issueOf(() => record("identify", call));
+    expect([issue.rule, issue.message]).toEqual([
+      "invalid_field",
+      `'traits' must be an object, not ${kind}.`,
+    ]);
+  });
+});

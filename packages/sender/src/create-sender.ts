@@ -155,12 +155,16 @@ export function checkPorts(what: string, options: EngineOptions): void {
 export function openTransport(what: string, options: EngineOptions): Transport {
   const { transport, blockPrivateNetworks } = options;
   // No connection outlives the attempt it was made for.
-  const connectTimeoutMs = Math.min(Math.max(attemptTimeoutOf(what, options), 1), 3_600_000);
+  const connectTimeoutMs = Math.min(attemptTimeoutOf(what, options), 3_600_000);
   return transport ?? createTransport({ blockPrivateNetworks, connectTimeoutMs });
 }
 
 function attemptTimeoutOf(what: string, { attemptTimeout = DEFAULT_TIMEOUT }: EngineOptions): number {
-  return parseDuration(attemptTimeout, `${what}({ attemptTimeout })`);
+  const ms = parseDuration(attemptTimeout, `${what}({ attemptTimeout })`);
+  if (ms >= 1) return ms;
+  throw new TypeError(
+    `${what}({ attemptTimeout }) must be at least 1 ms: with 0, every attempt would time out.`,
+  );
 }
 
 /** The settings that the options describe; undefined when the store has them. */

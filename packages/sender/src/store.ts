@@ -1,3 +1,5 @@
+export { ATTEMPT_OUTCOMES } from "./delivery/attempt.ts";
+export { DELIVERY_STATES, MESSAGE_TYPES } from "./delivery/delivery.ts";
 export type {
   Delivery,
   DeliveryProgress,
@@ -7,16 +9,25 @@ export type {
   EndState,
   Settlement,
 } from "./delivery/delivery.ts";
+export { MAX_BYTES_IN_MEMORY } from "./sqlite/byte-limits.ts";
 export type { SqliteStoreOptions } from "./sqlite/sqlite-store.ts";
 export { type Cursor, cursorOf, isAfterCursor, newestFirst, parseCursor } from "./delivery/cursor.ts";
 export {
+  DEFAULT_LIMIT,
   type DeliveryFilter,
   limitOf,
+  MAX_LIMIT,
   matchesFilter,
   type OneOrMore,
   valuesOf,
 } from "./delivery/delivery-filter.ts";
-export type { SkippedCall, SkippedFilter, SkipReason } from "./delivery/skipped-call.ts";
+export { prefixEnd } from "./delivery/prefix-end.ts";
+export {
+  SKIP_REASONS,
+  type SkippedCall,
+  type SkippedFilter,
+  type SkipReason,
+} from "./delivery/skipped-call.ts";
 export type {
   Acceptance,
   Accepted,

@@ -5,9 +5,9 @@ import { expect, it } from "vitest";
 
 // It was once 41 files. Each function more costs every delivery time, and every reader a step. A file has one purpose: what
 // accepts, claims and settles in SQLite is in a file each. Cancelling has one, and five functions: they leave the garbage
-// collector a quarter of the work (docs/adr/0026).
-const MOST_FILES = 38;
-const MOST_FUNCTIONS = 186;
+// collector a quarter of the work. So has the room that is left, since memory has a limit like a file (docs/adr/0026).
+const MOST_FILES = 39;
+const MOST_FUNCTIONS = 191;
 
 it("a delivery passes through few files and functions, and none of them is about faults or tests", async () => {
   const child = fileURLToPath(new URL("support/child-path-of-a-delivery.mjs", import.meta.url));

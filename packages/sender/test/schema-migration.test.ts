@@ -34,7 +34,7 @@ async function oldFile(): Promise<OldFile> {
     url: ENDPOINT_URL,
     store: sqliteStore({ path }),
     transport: silentTransport(),
-    attemptTimeout: 0,
+    attemptTimeout: 1,
   });
   const receipt = await sender.track({ userId: "u1", event: "Before", properties: { total: 12 } });
   await sender.syncAudience("Big Spenders", ["u1"]);

@@ -188,6 +188,7 @@ describe("settings that are wrong", () => {
 
   it.each<[string, object]>([
     ["attemptTimeout", { attemptTimeout: "soon" }],
+    ["attemptTimeout of 0, which would end every attempt at once", { attemptTimeout: 0 }],
     ["retry", { retry: { windowMs: -1 } }],
     ["retry with an unknown field", { retry: { window: 1 } }],
     ["retry with too much jitter", { retry: { minJitter: 2 } }],
@@ -198,6 +199,7 @@ describe("settings that are wrong", () => {
   it.each<[string, () => unknown]>([
     ["keepFor", () => sqliteStore({ keepFor: -1 })],
     ["maxBytes", () => sqliteStore({ maxBytes: 1 })],
+    ["maxBytes beyond what memory can have", () => sqliteStore({ maxBytes: 2_000_000_000 })],
     ["a path that is a URL", () => sqliteStore({ path: "https://example.com/db" })],
     ["an empty path", () => sqliteStore({ path: "" })],
     ["the start of a clock", () => virtualClock("noon")],

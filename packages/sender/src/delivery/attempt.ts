@@ -12,6 +12,16 @@
  */
 export type AttemptOutcome = "success" | "server_error" | "timeout" | "network" | "rejected" | "tls";
 
+/** Every outcome of an attempt. */
+export const ATTEMPT_OUTCOMES: readonly AttemptOutcome[] = [
+  "success",
+  "server_error",
+  "timeout",
+  "network",
+  "rejected",
+  "tls",
+];
+
 /** One POST to one endpoint, as it is logged. */
 export interface Attempt {
   /** Which round of its delivery it belongs to, from 1. */

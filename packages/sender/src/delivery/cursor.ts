@@ -4,7 +4,7 @@ export interface Cursor {
   readonly id: string;
 }
 
-const CURSOR = /^(-?\d+)\.(.+)$/su;
+const CURSOR = /^(-?\d{1,16})\.([\w-]+)$/u;
 
 /** The cursor of an item of a list: the next page comes after it, whether or not the item is still kept then. */
 export function cursorOf({ acceptedAt, id }: Cursor): string {
@@ -16,7 +16,7 @@ export function parseCursor(text: string): Cursor {
   const [, acceptedAt, id] = CURSOR.exec(text) ?? [];
   if (acceptedAt !== undefined && id !== undefined) return { acceptedAt: Number(acceptedAt), id };
   throw new TypeError(
-    `after: ${JSON.stringify(text)} is not a cursor. Take \`next\` of the page before, or leave it out for the first page.`,
+    `after: ${JSON.stringify(text)} is not a cursor. Take \`next\` of the page before, or leave it out.`,
   );
 }
 

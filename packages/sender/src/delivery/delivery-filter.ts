@@ -54,8 +54,10 @@ export const COMPARED_FIELDS: readonly ComparedField[] = [
 
 export const LAST_ATTEMPT_FIELDS: readonly LastAttemptField[] = ["outcome", "status", "endpoint"];
 
-const DEFAULT_LIMIT = 100;
-const MAX_LIMIT = 1_000;
+/** How many a page lists unless told otherwise. */
+export const DEFAULT_LIMIT = 100;
+/** The most that one page can list. */
+export const MAX_LIMIT = 1_000;
 
 /** How many to list: the limit of a filter within its bounds, or the default. */
 export function limitOf({ limit = DEFAULT_LIMIT }: { readonly limit?: number | undefined }): number {

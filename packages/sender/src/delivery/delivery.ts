@@ -1,4 +1,5 @@
 import type { MessageType } from "@countersign/core";
+import { CALL_TYPES } from "@countersign/protocol";
 import type { Attempt, AttemptSummary } from "./attempt.ts";
 
 /**
@@ -18,6 +19,12 @@ export type EndState = Exclude<DeliveryState, "pending">;
 
 /** Every state that a delivery does not leave. */
 export const END_STATES: readonly EndState[] = ["delivered", "failed", "expired"];
+
+/** Every state of a delivery. */
+export const DELIVERY_STATES: readonly DeliveryState[] = ["pending", ...END_STATES];
+
+/** The type of every message that can be delivered. */
+export const MESSAGE_TYPES: readonly MessageType[] = [...CALL_TYPES, "delete"];
 
 /** The identity of a delivery: one message on its way to one destination. */
 export interface DeliveryInfo {

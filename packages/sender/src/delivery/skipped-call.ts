@@ -12,6 +12,9 @@ import type { OneOrMore } from "./delivery-filter.ts";
  */
 export type SkipReason = "integrations" | "blocked_event" | "no_destination";
 
+/** Every reason for which a message goes to no destination. */
+export const SKIP_REASONS: readonly SkipReason[] = ["integrations", "blocked_event", "no_destination"];
+
 /** An accepted call that went to no destination. */
 export interface SkippedCall {
   /** Unique in its store. */

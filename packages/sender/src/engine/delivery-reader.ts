@@ -4,7 +4,7 @@ import type { Delivery } from "../delivery/delivery.ts";
 import type { SkippedFilter } from "../delivery/skipped-call.ts";
 import type { DeliveryStore } from "../store/delivery-store.ts";
 import type { DeliveryPage, SkippedPage } from "./pages.ts";
-import { checkDeliveryFilter, checkSkippedFilter } from "./check-options.ts";
+import { checkDeliveryFilter, checkSkippedFilter } from "./check-filter.ts";
 
 /** The parts that a reader uses. */
 interface ReaderParts {
@@ -22,7 +22,7 @@ export class DeliveryReader {
   }
 
   async deliveries(filter: DeliveryFilter): Promise<readonly Delivery[]> {
-    checkDeliveryFilter("deliveries()", filter);
+    checkDeliveryFilter("deliveries", filter);
     const summaries = await this.#parts.store.list(filter);
     const deliveries = await Promise.all(summaries.map(({ id, source }) => this.delivery(id, source)));
     // What was removed between the two is no longer kept.
@@ -36,15 +36,15 @@ export class DeliveryReader {
   }
 
   async summaries(filter: DeliveryFilter): Promise<DeliveryPage> {
-    checkDeliveryFilter("summaries()", filter);
+    checkDeliveryFilter("summaries", filter);
     const { store } = this.#parts;
     const deliveries = await store.list(filter);
     const next = await nextPage(deliveries, filter, (after) => store.list({ ...filter, after, limit: 1 }));
     return { deliveries, next };
   }
 
-  count(filter: DeliveryFilter): Promise<number> {
-    checkDeliveryFilter("count()", filter);
+  async count(filter: DeliveryFilter): Promise<number> {
+    checkDeliveryFilter("count", filter);
     return this.#parts.store.count(filter);
   }
 

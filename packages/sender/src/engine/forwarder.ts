@@ -11,6 +11,7 @@ import {
 } from "@countersign/protocol";
 import type { DeliveryFilter } from "../delivery/delivery-filter.ts";
 import type { Delivery } from "../delivery/delivery.ts";
+import { keptSettings } from "../settings/kept-settings.ts";
 import { shownMasked } from "../settings/mask-settings.ts";
 import type { SkippedFilter } from "../delivery/skipped-call.ts";
 import { parseSettings, type Source } from "../settings/parse-settings.ts";
@@ -228,7 +229,7 @@ export class Forwarder implements Sender {
 
   readonly #apply = (settings: SenderSettings, sources: readonly Source[]): void => {
     const { intake, engine, waiters } = this.#parts;
-    this.#settings = shownMasked(structuredClone({ sources: settings.sources }));
+    this.#settings = shownMasked(keptSettings(settings));
     intake.sources = sources;
     engine.configure(sources);
     waiters.destinations = sources.flatMap(({ enabled }) => enabled);

@@ -1,12 +1,12 @@
-import type { MessageType } from "@countersign/core";
-import { CALL_TYPES, isObject } from "@countersign/protocol";
+import { isObject } from "@countersign/protocol";
 import { cursorOf } from "../delivery/cursor.ts";
 import { type DeliveryFilter, valuesOf } from "../delivery/delivery-filter.ts";
-import type { Delivery, DeliverySummary } from "../delivery/delivery.ts";
+import { type Delivery, type DeliverySummary, MESSAGE_TYPES } from "../delivery/delivery.ts";
 import type { DeliveryStore, NewMessageContent } from "../store/delivery-store.ts";
 import type { Acceptor } from "./acceptor.ts";
 import type { ResendAll, ResendOptions } from "./resend-options.ts";
-import { checkBulkFilter, checkResendOptions } from "./check-options.ts";
+import { checkBulkFilter } from "./check-filter.ts";
+import { checkResendOptions } from "./check-options.ts";
 
 /** The parts that a recovery uses. */
 interface RecoveryParts {
@@ -18,8 +18,6 @@ interface RecoveryParts {
 
 /** Deliveries sent again in one go, so that calls are accepted in between. */
 const PAGE = 100;
-
-const MESSAGE_TYPES: readonly MessageType[] = [...CALL_TYPES, "delete"];
 
 /** Deliveries removed in one go. */
 const REMOVED_AT_ONCE = 1_000;
@@ -53,7 +51,7 @@ export class Recovery {
 
   /** Sends each delivery again that matches and was accepted before now, once. */
   async resendAll({ filter, onProgress, signal }: ResendAll): Promise<{ readonly resent: number }> {
-    checkBulkFilter("resend({ filter })", filter);
+    checkBulkFilter("resend", filter);
     if (Object.values(filter).every((value) => value === undefined)) {
       throw new TypeError(
         'resend({ filter }) needs at least one field, such as { state: ["failed", "expired"] }: without any it would send everything again.',
@@ -80,7 +78,7 @@ export class Recovery {
 
   /** Removes ended deliveries that match and were accepted before now. */
   async clear(filter: DeliveryFilter): Promise<number> {
-    checkBulkFilter("clear()", filter);
+    checkBulkFilter("clear", filter);
     if (filter.state !== undefined && valuesOf<string>(filter.state).includes("pending")) {
       throw new TypeError("clear() removes deliveries that have ended; none of them is pending.");
     }

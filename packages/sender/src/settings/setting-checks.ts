@@ -39,8 +39,12 @@ export class SettingChecks {
     fallback: string | undefined,
   ): string {
     const name = value ?? fallback;
-    if (typeof name !== "string" || !/^[^/\p{Cc}]+$/u.test(name)) {
-      this.issue(path, where, "must be a non-empty string without slashes and control characters.");
+    if (typeof name !== "string" || !/^(?!\.{1,2}$)[^/\p{Cc}\p{Cs}]+$/u.test(name)) {
+      this.issue(
+        path,
+        where,
+        "must be a non-empty string without slashes and control characters, and neither . nor .., as a part of a URL.",
+      );
       return typeof name === "string" ? name : "";
     }
     if (taken.has(name))

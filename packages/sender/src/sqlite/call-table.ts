@@ -5,7 +5,7 @@ import { limitOf } from "../delivery/delivery-filter.ts";
 import type { SkippedCall, SkippedFilter, SkipReason } from "../delivery/skipped-call.ts";
 import type { NewCall } from "../store/delivery-store.ts";
 import { BulkWrite } from "./bulk-write.ts";
-import { Conditions, prefixEnd } from "./conditions.ts";
+import { Conditions } from "./conditions.ts";
 import { lastOf } from "./last-of.ts";
 import { type StoredText, textOf, wholeTexts } from "./whole-text.ts";
 
@@ -113,8 +113,10 @@ export class CallTable {
       const { acceptedAt, id } = parseCursor(after);
       conditions.add("(accepted_at, id) < (?, ?)", acceptedAt, id);
     }
-    if (q !== undefined)
-      conditions.add("(message_id = ? OR identity = ? OR (event >= ? AND event < ?))", q, q, q, prefixEnd(q));
+    if (q !== undefined) {
+      const begins = new Conditions().startsWith("event", q);
+      conditions.add(`(message_id = ? OR identity = ? OR (${begins.sql}))`, q, q, ...begins.values);
+    }
     const rows = this.#db
       .prepare(
         `SELECT *, ${SKIPPED_TEXTS} FROM skipped_call WHERE ${conditions.sql} ORDER BY accepted_at DESC, id DESC LIMIT ?`,

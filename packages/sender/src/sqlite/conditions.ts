@@ -1,4 +1,5 @@
 import { type OneOrMore, valuesOf } from "../delivery/delivery-filter.ts";
+import { prefixEnd } from "../delivery/prefix-end.ts";
 
 /** What SQLite binds. */
 export type Bound = string | number;
@@ -22,15 +23,26 @@ export class Conditions {
     return this;
   }
 
+  /** A text that starts so. */
+  startsWith(column: string, prefix: string): this {
+    const end = prefixEnd(prefix);
+    return end === undefined
+      ? this.add(`${column} >= ?`, prefix)
+      : this.add(`${column} >= ? AND ${column} < ?`, prefix, end);
+  }
+
   /** One of these values, or anything when none is given. The statement does not depend on how many there are. */
   any(column: string, wanted: OneOrMore<Bound> | undefined): this {
     if (wanted === undefined) return this;
     if (typeof wanted !== "object") return this.add(`${column} = ?`, wanted);
-    return this.add(`${column} IN (SELECT value FROM json_each(?))`, JSON.stringify(valuesOf(wanted)));
+    return this.add(`${column} IN (SELECT value FROM json_each(?))`, JSON.stringify(storedValuesOf(wanted)));
   }
 }
 
-/** The first text after all that start with a prefix, as SQLite compares them: byte by byte. */
-export function prefixEnd(prefix: string): string {
-  return `${prefix}\u{10FFFF}`;
+/** The values of which any matches, each once, as a column has them: JSON would keep a lone surrogate, where it has U+FFFD. */
+export function storedValuesOf(wanted: OneOrMore<Bound>): readonly Bound[] {
+  const values = valuesOf(wanted).map((value) =>
+    typeof value === "string" ? Buffer.from(value).toString() : value,
+  );
+  return [...new Set(values)];
 }

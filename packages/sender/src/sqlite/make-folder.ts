@@ -10,7 +10,7 @@ import { StoreError } from "../store/store-error.ts";
 export function makeFolderOf(path: string): void {
   const folder = dirname(path);
   try {
-    makeFolder(folder);
+    makePrivateFolder(folder);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new StoreError(
@@ -21,11 +21,18 @@ export function makeFolderOf(path: string): void {
   }
 }
 
-/** Not `mkdirSync` with `recursive`: where folders cannot be made, as in /proc, that of Node 20 never returns. */
-function makeFolder(path: string): void {
+/**
+ * Makes a folder that is not there yet, and those it is in, for their owner only. `mkdir` with `recursive` does not do:
+ * where folders cannot be made, as in /proc, that of Node 20 never returns.
+ *
+ * @throws Error of `mkdir` when it cannot be made
+ * @example
+ * makePrivateFolder("/var/lib/shop/deliveries");
+ */
+export function makePrivateFolder(path: string): void {
   if (isFolder(path)) return;
   const parent = dirname(path);
-  if (parent !== path) makeFolder(parent);
+  if (parent !== path) makePrivateFolder(parent);
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {

@@ -7,8 +7,9 @@ import {
   type OneOrMore,
   valuesOf,
 } from "../delivery/delivery-filter.ts";
-import { type Bound, Conditions, prefixEnd } from "./conditions.ts";
+import { type Bound, Conditions, storedValuesOf } from "./conditions.ts";
 import type { DeliveryCount } from "./delivery-counter.ts";
+import { type StoredText, textOf } from "./whole-text.ts";
 
 /** Deliveries that an index has next to each other, by time. */
 export interface Range {
@@ -77,11 +78,16 @@ export function planSearch(
   kinds: readonly DeliveryCount[],
 ): SearchPlan {
   const start = startOf(filter);
-  if (filter.q !== undefined) {
-    const ranges = rangesOfSearch(db, filter.q).map((range) => sinceOf(range, filter));
-    return { ranges, rest: restOf(filter, []), start, overlaps: true, size: undefined };
-  }
   const byKind = kinds.filter((kind) => isKindWanted(kind, filter));
+  const { q } = filter;
+  if (q !== undefined) {
+    const found = rangesOfSearch(db, q)?.map((range) => sinceOf(range, filter));
+    if (found !== undefined)
+      return { ranges: found, rest: restOf(filter, []), start, overlaps: true, size: undefined };
+    const ranges = byKind.map((kind) => sinceOf(rangeOfKind(kind), filter));
+    const rest = searched(restOf(filter, KIND_FIELDS), q);
+    return { ranges, rest, start, overlaps: false, size: undefined };
+  }
   const size = byKind.reduce((sum, { count }) => sum + count, 0);
   let best: SearchPlan = {
     ranges: byKind.map((kind) => sinceOf(rangeOfKind(kind), filter)),
@@ -95,9 +101,9 @@ export function planSearch(
     const wanted = filter[field];
     const indexed = INDEXED[field];
     if (wanted === undefined || indexed === undefined) continue;
-    const values: readonly Bound[] = valuesOf<Bound>(wanted);
+    const values = storedValuesOf(wanted);
     if (indexed.has !== undefined && !values.every(indexed.has)) continue;
-    const ranges = [...new Set(values)].map((value) => sinceOf(rangeOf(field, indexed.index, value), filter));
+    const ranges = values.map((value) => sinceOf(rangeOf(field, indexed.index, value), filter));
     const rows = ranges.reduce((sum, range) => sum + roughSizeOf(db, range), 0);
     if (rows >= fewest) continue;
     fewest = rows;
@@ -153,30 +159,41 @@ function isWanted(wanted: OneOrMore<string> | undefined, value: string): boolean
   return wanted === undefined || valuesOf(wanted).includes(value);
 }
 
-/** What `q` finds: an id, a messageId, an identity, or events whose name starts with it. */
-function rangesOfSearch(db: Database.Database, q: string): readonly Range[] {
+/** What `q` finds: an id, a messageId, an identity, or events whose name starts with it. `undefined`: too many names do. */
+function rangesOfSearch(db: Database.Database, q: string): readonly Range[] | undefined {
+  const names = eventsWith(db, q);
+  if (names === undefined) return undefined;
   const id: Range = { index: "delivery_by_id", conditions: new Conditions().add("d.id = ?", q) };
   const exact = (["messageId", "identity"] as const).map((field) =>
     rangeOf(field, INDEXED[field]?.index ?? "", q),
   );
-  const events = eventsWith(db, q).map((event) => rangeOf("event", "delivery_by_event", event));
-  return [id, ...exact, ...events];
+  return [id, ...exact, ...names.map((event) => rangeOf("event", "delivery_by_event", event))];
 }
 
-/** Names of events that start so, each found with one step in the index. */
-function eventsWith(db: Database.Database, prefix: string): readonly string[] {
-  const next = db
-    .prepare("SELECT min(event) FROM delivery WHERE event IS NOT NULL AND event >= ? AND event < ?")
-    .raw();
-  const end = prefixEnd(prefix);
+/** The same, asked of each row. */
+function searched(rest: Conditions, q: string): Conditions {
+  const begins = new Conditions().startsWith("d.event", q);
+  const sql = `(d.id = ? OR d.message_id = ? OR d.identity = ? OR (${begins.sql}))`;
+  return rest.add(sql, q, q, q, ...begins.values);
+}
+
+/** Names of events that start so, each found with one step in the index; `undefined` when there are more than are looked at. */
+function eventsWith(db: Database.Database, prefix: string): readonly string[] | undefined {
   const events: string[] = [];
-  for (let from = prefix; events.length < MOST_EVENTS;) {
-    const [event] = next.get([from, end]) as [string | null];
-    if (event === null) break;
-    events.push(event);
-    from = `${event}\u0001`;
+  for (let from = prefix; ;) {
+    const { sql, values } = new Conditions().startsWith("event", prefix).add("event >= ?", from);
+    // As bytes: libsql would end a text at its first NUL.
+    const row = db
+      .prepare(`SELECT CAST(min(event) AS BLOB) FROM delivery WHERE ${sql}`)
+      .raw()
+      .get([...values]);
+    const [event] = row as [StoredText | null];
+    if (event === null) return events;
+    if (events.length === MOST_EVENTS) return undefined;
+    events.push(textOf(event));
+    // The next text there is.
+    from = `${events.at(-1)}\0`;
   }
-  return events;
 }
 
 function roughSizeOf(db: Database.Database, { index, conditions }: Range): number {

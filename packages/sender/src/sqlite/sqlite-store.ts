@@ -10,6 +10,7 @@ import { resolve } from "node:path";
 import Database from "libsql";
 import type { DeliveryStore, StoreContext } from "../store/delivery-store.ts";
 import { StoreError } from "../store/store-error.ts";
+import { LEAST_BYTES, MAX_BYTES_IN_MEMORY } from "./byte-limits.ts";
 import { fileOf, lockFile } from "./file-lock.ts";
 import { makeFolderOf } from "./make-folder.ts";
 import { OpenStore } from "./open-store.ts";
@@ -27,7 +28,8 @@ export interface SqliteStoreOptions {
   /**
    * Largest size of the file in bytes, or of the memory. To make room, the oldest data is removed early: ended deliveries,
    * skipped calls, and the keys of repeats, so that a repeat may be delivered again. When pending deliveries fill four fifths
-   * of it, calls are refused with `ERR_STORE_FULL`, and fewer attempts are logged, until some have ended. Default: no limit.
+   * of it, calls are refused with `ERR_STORE_FULL`, and fewer attempts are logged, until some have ended. Default: no limit
+   * for a file, 1,000,000,000 in memory, which is the most there.
    */
   readonly maxBytes?: number | undefined;
 }
@@ -45,9 +47,12 @@ interface OpenedDatabase {
 }
 
 const MEMORY_PATH = ":memory:";
+/**
+ * A file in memory. In a database without one (`:memory:`), a commit after an index has been divided looks at all pages, so that
+ * each call would take longer the more is kept.
+ */
+const MEMORY_FILE = "file:countersign?vfs=memdb";
 const DEFAULT_KEEP_FOR: Duration = "7d";
-/** Smaller than this, the schema itself does not fit. */
-const LEAST_BYTES = 262_144;
 
 /**
  * Keeps deliveries in an SQLite file of its own (libsql; WAL, synchronous=FULL, group commit), for one sender at a time.
@@ -65,7 +70,7 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
   checkOptionNames("sqliteStore()", options, OPTION_NAMES);
   const path = parsePath(options.path ?? MEMORY_PATH);
   const keepForMs = parseDuration(options.keepFor ?? DEFAULT_KEEP_FOR, "sqliteStore({ keepFor })");
-  const maxBytes = parseMaxBytes(options.maxBytes);
+  const maxBytes = parseMaxBytes(options.maxBytes, path);
   let state: "new" | OpenStore | "closed" = "new";
 
   const opened = (): OpenStore => {
@@ -128,7 +133,7 @@ function openDatabase(path: string): OpenedDatabase {
   let db: Database.Database | undefined;
   try {
     if (path !== MEMORY_PATH) createPrivately(path);
-    db = new Database(path);
+    db = new Database(path === MEMORY_PATH ? MEMORY_FILE : path);
     db.exec("PRAGMA busy_timeout = 250");
     // First: the journal mode is written into the file, and another program may need the one it has.
     assertOurs(db, path);
@@ -156,7 +161,16 @@ function parsePath(path: string): string {
   return resolve(path);
 }
 
-function parseMaxBytes(maxBytes: number | undefined): number | undefined {
-  if (maxBytes === undefined || (Number.isInteger(maxBytes) && maxBytes >= LEAST_BYTES)) return maxBytes;
-  throw new TypeError(`sqliteStore({ maxBytes }) must be a whole number of bytes, at least ${LEAST_BYTES}.`);
+function parseMaxBytes(maxBytes: number | undefined, path: string): number | undefined {
+  const isInMemory = path === MEMORY_PATH;
+  if (maxBytes === undefined) return isInMemory ? MAX_BYTES_IN_MEMORY : undefined;
+  if (!Number.isInteger(maxBytes) || maxBytes < LEAST_BYTES)
+    throw new TypeError(
+      `sqliteStore({ maxBytes }) must be a whole number of bytes, at least ${LEAST_BYTES}.`,
+    );
+  if (isInMemory && maxBytes > MAX_BYTES_IN_MEMORY)
+    throw new TypeError(
+      `sqliteStore({ maxBytes }) must be at most ${MAX_BYTES_IN_MEMORY} in memory. A file can be larger: give its path.`,
+    );
+  return maxBytes;
 }

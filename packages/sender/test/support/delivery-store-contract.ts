@@ -633,6 +633,49 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
         }
       });
 
+      it("find every event whose name begins with a text, whatever comes behind it, and whatever stands next to it", async () => {
+        const endings = [
+          "",
+          "\0b",
+          "\u0001",
+          "\ud83d",
+          "\u{1F389}",
+          "\u{10FFFF}",
+          "\u{10FFFF}".repeat(6),
+          "z",
+        ];
+        const names = ["", "a", "\ud7ff", "\u{10FFFF}"].flatMap((start) => endings.map((end) => start + end));
+        const texts = { messageId: "m", identity: "u", type: "track" as const };
+        await accept(...names.map((event, index) => ({ ...texts, event, id: `d${index}` })));
+        const calls = names.map((event, index) => {
+          const skipped = { id: `s${index}`, reason: "integrations" as const };
+          return { ...texts, source: "shop", event, acceptedAt: now, counted: true, skipped };
+        });
+        await store.accept({ calls, messages: [], deliveries: [] });
+        const kept = (text: string): string => Buffer.from(text).toString();
+        for (const q of ["", "a", "a\0", "\ud7ff", "\u{10FFFF}", "\u{10FFFF}\u{10FFFF}", "a\ud83d", "none"]) {
+          const found = names.flatMap((name, index) =>
+            kept(name).startsWith(kept(q)) ? [String(index)] : [],
+          );
+          const ids = async (page: Promise<readonly { readonly id: string }[]>): Promise<readonly string[]> =>
+            (await page).map(({ id }) => id.slice(1)).toSorted((a, b) => Number(a) - Number(b));
+          expect([q, await ids(store.list({ q }))]).toEqual([q, found]);
+          expect([q, await store.count({ q })]).toEqual([q, found.length]);
+          expect([q, await ids(store.skipped({ q }))]).toEqual([q, found]);
+        }
+        const halves = names.filter((name) => name === "a\ud83d" || name === "\ud83d");
+        expect(await store.count({ event: halves })).toBe(2);
+      });
+
+      it("find events by the beginning of their names, however many names there are", async () => {
+        const ids = Array.from({ length: 600 }, (_, index) => `d${String(index).padStart(3, "0")}`);
+        await accept(...ids.map((id) => ({ id, type: "track" as const, event: `Event ${id}` })));
+        expect(await store.count({ q: "Event" })).toBe(600);
+        expect(await listed({ q: "Event", limit: 3 })).toEqual(["d599", "d598", "d597"]);
+        expect(await listed({ q: "Event d59", state: "pending", limit: 2 })).toEqual(["d599", "d598"]);
+        expect(await store.count({ q: "Event", state: "delivered" })).toBe(0);
+      });
+
       it("are read in pages, each after the cursor of the last", { timeout: 60_000 }, async () => {
         await acceptMany();
         for (const filter of [{}, { state: "delivered" }, { identity: "u3" }, { q: "Signed" }] as const) {
