@@ -14,6 +14,10 @@ it.each<[string, string]>([
   expect(() => postgresStore({ url: "postgres://127.0.0.1/x", [name]: "x" })).toThrow(says);
 });
 
+it.each(["999ms", "2d", "9999999999d"] as const)("postgresStore() refuses a lease of %s", (lease) => {
+  expect(() => postgresStore({ url: "postgres://127.0.0.1/x", lease })).toThrow('from "1s" to "1d"');
+});
+
 it.each<[string, string]>([
   ["tableName", "it is called table here"],
   ["expiresIn", "it is called ttl here, in milliseconds as a number"],

@@ -8,7 +8,7 @@ import { systemClock, type Clock } from "@countersign/protocol";
 import pg from "pg";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
-import { SETUP } from "../dist/database/connections.js";
+import { SETTINGS, setupSql } from "../dist/database/own-pool.js";
 import { namesOf } from "../dist/schema/names.js";
 import { acceptNewSql, acceptSql } from "../dist/tables/accept-statement.js";
 import { claimSql } from "../dist/tables/claim-statement.js";
@@ -243,7 +243,8 @@ describe.skipIf(server === undefined)(
       const client = new pg.Client({ connectionString: url });
       await client.connect();
       onTestFinished(() => client.end());
-      await client.query(SETUP);
+      const [process] = (await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid")).rows;
+      await client.query(setupSql(SETTINGS, process?.pid ?? null));
       const names = namesOf(schema);
       const explain = async (sql: string, values: number): Promise<string> => {
         await client.query(`PREPARE asked AS ${sql}`);

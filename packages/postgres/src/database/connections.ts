@@ -3,10 +3,8 @@ import pg from "pg";
 import { Gate } from "./gate.ts";
 import { breaksConnection, NoAnswerError, NotReachedError, sqlStateOf } from "./postgres-error.ts";
 import { hearErrors, type PostgresClient, type PostgresPool, type PostgresQuery } from "./postgres-pool.ts";
-import { within } from "./within.ts";
-
-/** A command without an answer after this time drops its connection, in milliseconds. */
-export const ANSWER_MS = 5_000;
+import { ownPool, READ_SETTINGS, SETTINGS } from "./own-pool.ts";
+import { ANSWER_MS, within } from "./within.ts";
 
 /** What a command is for: reads, which may be slow, leave connections to the others. */
 export type Purpose = "work" | "read" | "control";
@@ -36,31 +34,24 @@ const TYPES: NonNullable<PostgresQuery["types"]> = {
   getTypeParser: (oid) => (oid === INT8 ? Number : parserOf(oid, "text")),
 };
 
-/**
- * Compiling a plan takes longer than running these commands, and so does planning them. A plan that is kept must be as good
- * for a million pending deliveries as for the few that there were when it was made: for each that a command names, it asks
- * the index of the key.
- */
-export const SETUP = `SET jit = off; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
-  SET enable_mergejoin = off; SET enable_bitmapscan = off; SET enable_material = off; SET enable_sort = off; SET enable_memoize = off`;
-
-/** Filters over many deliveries are estimated to cost so much that the server compiles them, which takes longer than reading. */
-const READ_SETUP = "SET jit = off";
-
 /** The connections of one process: six at most, and one that listens. */
 export class Connections {
   readonly #pools: { readonly [P in Purpose]: PostgresPool };
   readonly #own: readonly pg.Pool[];
   readonly #gates: { readonly [P in Purpose]: Gate };
   readonly #url: string | undefined;
+  /** Whether connections have our settings: those of others' pools and poolers have their own. */
+  #isSet: boolean;
   /** Behind a pooler that gives each transaction another connection, nothing stays prepared. */
   #keepsPrepared = true;
 
   constructor(where: { readonly url?: string | undefined; readonly pool?: PostgresPool | undefined }) {
     this.#url = where.url;
+    this.#isSet = where.pool === undefined;
     if (where.pool === undefined) {
-      const reads = ownPool(where.url, AT_ONCE.read, READ_SETUP);
-      const works = ownPool(where.url, MAX_CONNECTIONS - AT_ONCE.read, SETUP);
+      const notSet = (): void => void (this.#isSet = false);
+      const reads = ownPool(where.url, AT_ONCE.read, { settings: READ_SETTINGS, notSet });
+      const works = ownPool(where.url, MAX_CONNECTIONS - AT_ONCE.read, { settings: SETTINGS, notSet });
       this.#own = [reads, works];
       this.#pools = { work: works, read: reads, control: works };
     } else {
@@ -80,7 +71,7 @@ export class Connections {
     { name, text, isForMany = false }: Statement,
     values: readonly unknown[] = [],
   ): Promise<readonly Row[]> {
-    const isKept = name !== "" && (!isForMany || this.#own.length > 0);
+    const isKept = name !== "" && (!isForMany || this.#isSet);
     return this.#with(purpose, async (client) => {
       try {
         return await this.#send<Row>(client, text, values, this.#keepsPrepared && isKept ? name : undefined);
@@ -113,7 +104,7 @@ export class Connections {
   /** A connection that stays open until it is released. */
   async dedicated(): Promise<PostgresClient> {
     if (this.#own.length === 0) return connected(this.#pools.control);
-    const pool = ownPool(this.#url, 1, undefined);
+    const pool = ownPool(this.#url, 1);
     const client = await connected(pool).catch((error: unknown) => {
       void pool.end();
       throw error;
@@ -175,21 +166,6 @@ function tooSlow(cause: NoAnswerError): StoreError {
 
 function notReached(): Error {
   return new NotReachedError("no connection within 6 s");
-}
-
-function ownPool(url: string | undefined, max: number, setup: string | undefined): pg.Pool {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max,
-    connectionTimeoutMillis: ANSWER_MS,
-    idleTimeoutMillis: 0,
-    keepAlive: true,
-    application_name: "countersign",
-  });
-  // A connection that breaks while it is unused is replaced by the next command.
-  pool.on("error", () => {});
-  if (setup !== undefined) pool.on("connect", (client) => void client.query(setup).catch(() => {}));
-  return pool;
 }
 
 async function connected(pool: PostgresPool): Promise<PostgresClient> {

@@ -1,3 +1,6 @@
+/** A command without an answer after this time drops its connection, in milliseconds. */
+export const ANSWER_MS = 5_000;
+
 /**
  * What a promise resolves to, if it does so in time.
  *

@@ -52,6 +52,7 @@ const OPTION_HINTS: OptionHints = {
 };
 
 const SHORTEST_LEASE_MS = 1_000;
+const LONGEST_LEASE_MS = 86_400_000;
 const RETRY_MS = 250;
 
 /**
@@ -210,6 +211,6 @@ function parseSchema(schema: string): string {
 
 function parseLease(lease: Duration): number {
   const ms = parseDuration(lease, "postgresStore({ lease })");
-  if (ms >= SHORTEST_LEASE_MS) return ms;
-  throw new TypeError('postgresStore({ lease }) must be at least "1s".');
+  if (ms >= SHORTEST_LEASE_MS && ms <= LONGEST_LEASE_MS) return ms;
+  throw new TypeError('postgresStore({ lease }) must be from "1s" to "1d".');
 }

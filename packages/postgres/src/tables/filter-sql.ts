@@ -2,6 +2,7 @@ import {
   type DeliveryFilter,
   type OneOrMore,
   parseCursor,
+  prefixEnd,
   type SkippedFilter,
   valuesOf,
 } from "@countersign/sender/store";
@@ -123,15 +124,15 @@ function searchOf(q: string | undefined, exact: readonly string[], values: Value
   ];
 }
 
-/** The last code point: texts that begin with a text come before the text with this behind it. */
-const LAST = "\u{10FFFF}";
-
 /** Whether the name of an event begins with a text. */
 function beginsWith(q: string, values: Values): readonly string[] {
-  if (q === "") return ["event IS NOT NULL"];
-  const within = (column: string, from: string): string =>
-    `${column} >= ${values.add(from)} AND ${column} < ${values.add(from + LAST.repeat(4))}`;
-  const indexed = within(beginningOf("event"), beginningOfText(q));
+  const indexed = within(beginningOf("event"), beginningOfText(q), values);
   // Of a text that is not longer than that, the beginning says everything.
-  return [beginningOfText(q) === q ? `(${indexed})` : `(${indexed} AND ${within("event", q)})`];
+  return [beginningOfText(q) === q ? `(${indexed})` : `(${indexed} AND ${within("event", q, values)})`];
+}
+
+function within(column: string, prefix: string, values: Values): string {
+  const end = prefixEnd(prefix);
+  const from = `${column} >= ${values.add(prefix)}`;
+  return end === undefined ? from : `${from} AND ${column} < ${values.add(end)}`;
 }

@@ -1,8 +1,8 @@
 import type { RemoteEvent, Settlement } from "@countersign/sender/store";
-import { ANSWER_MS, type Connections } from "../database/connections.ts";
+import type { Connections } from "../database/connections.ts";
 import { NoAnswerError } from "../database/postgres-error.ts";
 import type { PostgresClient } from "../database/postgres-pool.ts";
-import { within } from "../database/within.ts";
+import { ANSWER_MS, within } from "../database/within.ts";
 import type { Names } from "../schema/names.ts";
 
 /** The notice of one process to the others. */

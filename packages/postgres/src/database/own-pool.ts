@@ -1,0 +1,68 @@
+import pg from "pg";
+import { ANSWER_MS } from "./within.ts";
+
+/** What a connection is set to. */
+type Settings = Readonly<Record<string, string>>;
+
+/**
+ * Filters over many deliveries are estimated to cost so much that the server compiles them, which takes longer than reading.
+ * A command that nobody waits for any more ends on the server, too, soon after its connection was dropped.
+ */
+export const READ_SETTINGS: Settings = { jit: "off", statement_timeout: String(ANSWER_MS + 500) };
+
+/**
+ * Compiling a plan takes longer than running these commands, and so does planning them. A plan that is kept must be as good
+ * for a million pending deliveries as for the few that there were when it was made: for each that a command names, it asks
+ * the index of the key.
+ */
+export const SETTINGS: Settings = {
+  ...READ_SETTINGS,
+  plan_cache_mode: "force_generic_plan",
+  enable_seqscan: "off",
+  enable_hashjoin: "off",
+  enable_mergejoin: "off",
+  enable_bitmapscan: "off",
+  enable_material: "off",
+  enable_sort: "off",
+  enable_memoize: "off",
+};
+
+/**
+ * SQL that sets a connection, and answers one row. If another process than `pid` serves the connection, it sets nothing, and
+ * answers none: a pooler tells a number of its own, and would pass what is set on to other programs.
+ */
+export function setupSql(settings: Settings, pid: number | null): string {
+  const set = Object.entries(settings).map(([name, value]) => `set_config('${name}', '${value}', false)`);
+  return `SELECT ${set.join(", ")} WHERE pg_backend_pid() = ${pid ?? "NULL"}`;
+}
+
+/** How the connections of a pool are set. */
+interface Setup {
+  readonly settings: Settings;
+  /** One could not be set, as behind a pooler. */
+  readonly notSet: () => void;
+}
+
+/** A pool of connections that nobody else uses. */
+export function ownPool(url: string | undefined, max: number, setup?: Setup): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max,
+    connectionTimeoutMillis: ANSWER_MS,
+    idleTimeoutMillis: 0,
+    keepAlive: true,
+    application_name: "countersign",
+  });
+  // A connection that breaks while it is unused is replaced by the next command.
+  pool.on("error", () => {});
+  if (setup !== undefined) pool.on("connect", (client) => void setUp(client, setup).catch(() => {}));
+  return pool;
+}
+
+/** The driver has the number, and its types do not. */
+type WithProcess = pg.PoolClient & { readonly processID?: number | null };
+
+async function setUp(client: WithProcess, { settings, notSet }: Setup): Promise<void> {
+  const { rowCount } = await client.query(setupSql(settings, client.processID ?? null));
+  if (rowCount === 0) notSet();
+}

@@ -1,0 +1,103 @@
+import { postgresStore } from "@countersign/postgres";
+import { systemClock } from "@countersign/protocol";
+import pg from "pg";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
+import { Connections } from "../src/database/connections.ts";
+import { SETTINGS } from "../src/database/own-pool.ts";
+import { delivering } from "./support/delivering.ts";
+import { NO_PGBOUNCER, startPgbouncer } from "./support/start-pgbouncer.ts";
+import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { until } from "./support/until.ts";
+
+const server = await startPostgres({ fsync: "off" });
+const pooler = server === undefined ? undefined : await startPgbouncer(server.url);
+const MESSAGES = 50;
+/** Connections to the server that PgBouncer makes at most, and so the store uses some of them. */
+const POOLED = 10;
+const NAMES = Object.keys(SETTINGS);
+
+afterAll(async () => {
+  await pooler?.stop();
+  await server?.stop();
+});
+
+/** What other programs find set on connections at this place, on as many at once as a pooler has. */
+async function foundAt(url: string): Promise<readonly object[]> {
+  const clients = Array.from({ length: POOLED }, () => new pg.Client({ connectionString: url }));
+  const found: object[] = [];
+  for (const client of clients) {
+    await client.connect();
+    onTestFinished(() => client.end());
+    // A transaction keeps its connection to the server, so that the next one gets another.
+    await client.query("BEGIN");
+    const { rows } = await client.query<{ name: string; setting: string }>(
+      "SELECT name, setting FROM pg_settings WHERE name = ANY ($1)",
+      [NAMES],
+    );
+    found.push(Object.fromEntries(rows.map(({ name, setting }) => [name, setting])));
+  }
+  for (const client of clients) await client.query("COMMIT");
+  return found;
+}
+
+describe.skipIf(pooler === undefined)(
+  `a pooler in transaction mode (${server === undefined ? NO_POSTGRES : pooler === undefined ? NO_PGBOUNCER : "PgBouncer"})`,
+  () => {
+    it("passes none of the store's settings on to other programs", async () => {
+      const store = postgresStore({ url: pooler?.url, schema: newSchema() });
+      await store.open(quietContext(systemClock()));
+      onTestFinished(() => store.close());
+      const { handler, ended } = delivering();
+      store.consume("shop/crm", 50, handler);
+      const acceptedAt = Date.now();
+      await Promise.all(
+        Array.from({ length: MESSAGES }, (_, index) =>
+          store.accept(acceptanceOf([{ id: `d${index}`, destination: "shop/crm", acceptedAt }])),
+        ),
+      );
+      await until("all are delivered", () => ended.size === MESSAGES);
+      await store.list({});
+      const [unchanged] = await foundAt(server?.url ?? "");
+      expect(Object.keys(unchanged ?? {}).toSorted()).toEqual(NAMES.toSorted());
+      for (const found of await foundAt(pooler?.url ?? "")) expect(found).toEqual(unchanged);
+    });
+  },
+);
+
+describe.skipIf(server === undefined)(
+  `a connection to the server itself (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
+  () => {
+    function connect(): Connections {
+      const connections = new Connections({ url: server?.url ?? "" });
+      onTestFinished(() => connections.close());
+      return connections;
+    }
+
+    it("is set for what it is used for", async () => {
+      const connections = connect();
+      const settingsOf = async (purpose: "work" | "read"): Promise<readonly string[]> => {
+        const text = "SELECT name, setting FROM pg_settings WHERE name = ANY ($1) AND source = 'session'";
+        const rows = await connections.query<{ name: string; setting: string }>(purpose, { name: "", text }, [
+          NAMES,
+        ]);
+        return rows.map(({ name, setting }) => `${name} ${setting}`).toSorted();
+      };
+      expect(await settingsOf("work")).toEqual(
+        Object.entries(SETTINGS)
+          .map(([name, setting]) => `${name} ${setting}`)
+          .toSorted(),
+      );
+      expect(await settingsOf("read")).toEqual(["jit off", "statement_timeout 5500"]);
+    });
+
+    it("leaves no command running on the server that nobody waits for any more", async () => {
+      const connections = connect();
+      await expect(connections.query("read", { name: "", text: "SELECT pg_sleep(600)" })).rejects.toThrow(
+        "no answer within 5 s",
+      );
+      const sql = "SELECT pid FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT pg_sleep%'";
+      await until("it has ended", async () => (await ask(server?.url ?? "", sql)).length === 0);
+    });
+  },
+);
