@@ -1,6 +1,17 @@
 export { createServer } from "./app/create-server.ts";
+export {
+  createHealthServer,
+  type HealthServer,
+  type HealthServerOptions,
+} from "./app/create-health-server.ts";
 export type { CloseOptions, ControlAnswer, ControlMethod, CountersignServer } from "./app/server.ts";
-export { isOfKind, OPTION_KINDS, OPTION_SYNONYMS, type OptionKind } from "./app/check-server-options.ts";
+export {
+  isOfKind,
+  LEAST_BYTES,
+  OPTION_KINDS,
+  OPTION_SYNONYMS,
+  type OptionKind,
+} from "./app/check-server-options.ts";
 export { ServerOptionsError, type ServerOptions, type TlsOptions } from "./app/server-options.ts";
 export { ServerError, type ServerErrorCode } from "./errors/server-error.ts";
 export {

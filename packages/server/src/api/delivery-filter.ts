@@ -1,16 +1,19 @@
+import { parseTimestamp } from "@countersign/protocol";
 import type { DeliveryFilter, SkippedFilter } from "@countersign/sender";
-import { parseCursor } from "@countersign/sender/store";
+import {
+  ATTEMPT_OUTCOMES,
+  DEFAULT_LIMIT,
+  DELIVERY_STATES,
+  MAX_LIMIT,
+  MESSAGE_TYPES,
+  parseCursor,
+  SKIP_REASONS,
+} from "@countersign/sender/store";
 import { messageOf } from "../errors/server-error.ts";
 import type { Schema } from "./operation.ts";
 import { Problem } from "./problem.ts";
 
 const TEXT: Schema = { type: "string" };
-
-/** States, types and outcomes, as filters and answers name them. */
-export const STATES = ["pending", "delivered", "failed", "expired"] as const;
-export const TYPES = ["page", "screen", "identify", "track", "alias", "group", "delete"] as const;
-export const OUTCOMES = ["success", "server_error", "timeout", "network", "rejected", "tls"] as const;
-export const SKIP_REASONS = ["integrations", "blocked_event", "no_destination"] as const;
 
 type Schemas = Readonly<Record<string, Schema>>;
 
@@ -25,14 +28,14 @@ const TIMES: Schemas = {
 
 /** Which deliveries are meant. Every parameter given must match; of one that is repeated, any value. */
 export const FILTER_PARAMETERS: Schemas = {
-  state: list({ type: "string", enum: [...STATES] }),
+  state: list({ type: "string", enum: [...DELIVERY_STATES] }),
   source: list(TEXT),
   destination: list(TEXT, "`<source>/<destination>`."),
-  type: list({ type: "string", enum: [...TYPES] }),
+  type: list({ type: "string", enum: [...MESSAGE_TYPES] }),
   messageId: list(TEXT),
   identity: list(TEXT, "The `userId` or `anonymousId`."),
   event: list(TEXT, "Name of a track event."),
-  outcome: list({ type: "string", enum: [...OUTCOMES] }, "How the last attempt ended."),
+  outcome: list({ type: "string", enum: [...ATTEMPT_OUTCOMES] }, "How the last attempt ended."),
   status: list({ type: "integer" }, "Status of the response to the last attempt."),
   endpoint: list(TEXT, "URL of the last attempt."),
   q: {
@@ -46,7 +49,7 @@ export const FILTER_PARAMETERS: Schemas = {
 /** Which page of a list. */
 export const PAGE_PARAMETERS: Schemas = {
   after: { type: "string", description: "`next` of the previous page." },
-  limit: { type: "integer", minimum: 1, maximum: 1_000, default: 100 },
+  limit: { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
 };
 
 /** Which skipped calls are meant. */
@@ -83,8 +86,8 @@ export function filterOf({ since, until, ...others }: Given): DeliveryFilter & S
   if (typeof others["after"] === "string") checkCursor(others["after"]);
   return {
     ...others,
-    ...(typeof since === "string" && { since: Date.parse(since) }),
-    ...(typeof until === "string" && { until: Date.parse(until) }),
+    ...(typeof since === "string" && { since: parseTimestamp(since) }),
+    ...(typeof until === "string" && { until: parseTimestamp(until) }),
   };
 }
 

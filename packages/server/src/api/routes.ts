@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type { ApiContext, Operation, OperationInput, Schema } from "./operation.ts";
+import { Problem } from "./problem.ts";
 import { readQuery } from "./read-query.ts";
 import { openApiDocument, operations } from "./open-api.ts";
 
@@ -10,7 +11,26 @@ const MAX_BODY_BYTES = 262_144;
 export async function apiRoutes(scope: FastifyInstance, { context }: { context: ApiContext }): Promise<void> {
   const document = JSON.stringify(openApiDocument());
   scope.get("/openapi.json", async (_request, reply) => reply.type("application/json").send(document));
+  refuseOtherThanUtf8(scope);
   for (const operation of operations) addRoute(scope, context, operation);
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** What is not UTF-8 would be taken with other characters in its place, where `/v1` refuses it. */
+function refuseOtherThanUtf8(scope: FastifyInstance): void {
+  const parse = scope.getDefaultJsonParser("ignore", "ignore");
+  scope.removeContentTypeParser("application/json");
+  scope.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body: Buffer, done) => {
+    let text: string;
+    try {
+      text = utf8.decode(body);
+    } catch {
+      done(new Problem(400, "The body is not valid UTF-8."));
+      return;
+    }
+    void parse(request, text, done);
+  });
 }
 
 function checkedBody({ body = {}, checkedBody: checked = body, bodyIsOptional }: Operation): Schema {

@@ -17,7 +17,9 @@ import {
   TOKEN_SYNONYMS,
   type OptionSynonyms,
 } from "@countersign/protocol";
+import { MAX_BYTES_IN_MEMORY } from "@countersign/sender/store";
 import { checkTls } from "./check-tls.ts";
+import type { GuardOptions } from "./guard.ts";
 import { isLoopback, ServerOptionsError, type ServerOptions } from "./server-options.ts";
 
 /** The kinds of value that an option can have. */
@@ -75,7 +77,7 @@ export const OPTION_SYNONYMS: Readonly<Partial<Record<keyof typeof OPTION_KINDS,
 };
 
 /** Less than this holds no useful number of deliveries. */
-const LEAST_BYTES = 1_048_576;
+export const LEAST_BYTES = 1_048_576;
 
 /** Whether a value is of a kind. */
 export function isOfKind(value: unknown, kind: OptionKind): boolean {
@@ -120,13 +122,18 @@ export function checkServerOptions(options: ServerOptions): void {
       `\`maxBytes\` must be a whole number of bytes, at least ${LEAST_BYTES}, not ${maxBytes}.`,
     );
   }
+  if ((options.data ?? options.store) === undefined && maxBytes > MAX_BYTES_IN_MEMORY) {
+    throw new ServerOptionsError(
+      `\`maxBytes\` must be at most ${MAX_BYTES_IN_MEMORY} in memory, not ${maxBytes}. To keep more, give a directory with \`data\`.`,
+    );
+  }
   checked(() => parseDuration(keepFor, "`keepFor`"));
   if (!Number.isInteger(maxConnections) || maxConnections < 1) {
     throw new ServerOptionsError(
       `\`maxConnections\` must be a whole number, 1 or more, not ${maxConnections}.`,
     );
   }
-  checkToken(host, token);
+  checkReach({ host, token, allowHosts: options.allowHosts });
   if (options.tls !== undefined) checkTls(options.tls);
 }
 
@@ -137,6 +144,21 @@ function checked(check: () => void): void {
   } catch (error) {
     throw error instanceof TypeError ? new ServerOptionsError(error.message) : error;
   }
+}
+
+/** Checks who can reach a server, and by which names. */
+export function checkReach({ host, token, allowHosts = [] }: GuardOptions & { readonly host: string }): void {
+  checkToken(host, token);
+  checkAllowHosts(allowHosts);
+}
+
+/** Anything else than a name would never be found in a request, and all of them would be refused. */
+function checkAllowHosts(names: readonly string[]): void {
+  const wrong = names.find((name) => !/^[\w.-]+$/u.test(name));
+  if (wrong === undefined) return;
+  throw new ServerOptionsError(
+    `\`allowHosts\`, or --allow-host, has "${wrong}". Give the name of a host, such as hooks.example.com, without https://, a port or a path.`,
+  );
 }
 
 function checkToken(host: string, token: string | undefined): void {

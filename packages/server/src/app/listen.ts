@@ -1,3 +1,4 @@
+import { listeningUrl } from "@countersign/protocol";
 import type { FastifyInstance } from "fastify";
 import { messageOf, ServerError } from "../errors/server-error.ts";
 
@@ -15,7 +16,8 @@ export async function listen(
   } catch (error) {
     throw listenError(error, host, port);
   }
-  return urlOf(app, host, scheme);
+  const address = app.server.address();
+  return listeningUrl(scheme, host, typeof address === "object" && address !== null ? address.port : 0);
 }
 
 /** Why an address cannot be listened on, and what to do. */
@@ -33,10 +35,4 @@ export function listenError(error: unknown, host: string, port: number): ServerE
     `Cannot listen on ${host} port ${port}: ${messageOf(error)}. Choose another address with --host and --port.`,
     error,
   );
-}
-
-function urlOf(app: FastifyInstance, host: string, scheme: "http" | "https"): string {
-  const address = app.server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
-  return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

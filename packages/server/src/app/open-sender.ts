@@ -1,7 +1,13 @@
 import type { Clock } from "@countersign/protocol";
-import { createSender, createTransport, sqliteStore, type Sender, type Transport } from "@countersign/sender";
+import {
+  createSender,
+  createTransport,
+  makePrivateFolder,
+  sqliteStore,
+  type Sender,
+  type Transport,
+} from "@countersign/sender";
 import { faultyTransport, type FaultyTransport } from "@countersign/sender/faults";
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf, ServerError } from "../errors/server-error.ts";
 import { recordingTransport } from "../recording/recording-transport.ts";
@@ -9,8 +15,9 @@ import { ServerOptionsError, type ServerOptions } from "./server-options.ts";
 
 /** How long an endpoint may take to respond, in milliseconds (spec 7). */
 export const ATTEMPT_TIMEOUT_MS = 5_000;
-const MAX_BYTES_IN_MEMORY = 256 * 1_024 * 1_024;
-const MAX_BYTES_ON_DISK = 8 * 1_024 * 1_024 * 1_024;
+/** Unless `maxBytes` says otherwise. */
+const BYTES_IN_MEMORY = 256 * 1_024 * 1_024;
+const BYTES_ON_DISK = 8 * 1_024 * 1_024 * 1_024;
 
 /** What carries attempts: faults can be injected into it, and `record` writes down what it sends. */
 export function openTransport(options: ServerOptions, clock: Clock): FaultyTransport {
@@ -50,7 +57,7 @@ export async function openSender(
 
 /** How much the deliveries may take, in bytes. */
 export function maxBytesOf({ maxBytes, data }: ServerOptions): number {
-  return maxBytes ?? (data === undefined ? MAX_BYTES_IN_MEMORY : MAX_BYTES_ON_DISK);
+  return maxBytes ?? (data === undefined ? BYTES_IN_MEMORY : BYTES_ON_DISK);
 }
 
 /**
@@ -61,7 +68,7 @@ export function maxBytesOf({ maxBytes, data }: ServerOptions): number {
 export function makeDirectory(path: string): void {
   try {
     // The files contain personal data.
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makePrivateFolder(path);
   } catch (error) {
     throw new ServerError(
       "ERR_DATA_UNREADABLE",

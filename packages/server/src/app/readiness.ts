@@ -1,5 +1,5 @@
-import type { ApiContext } from "../api/operation.ts";
-import type { StoreStateJson } from "../live/store-room.ts";
+import type { Sender } from "@countersign/sender";
+import type { StoreRoom, StoreStateJson } from "../live/store-room.ts";
 import { destinationsWithoutSettings, withoutSettingsLine } from "../settings/settings-edit.ts";
 
 /** Whether a server can take calls, and what its operator should know. */
@@ -17,10 +17,17 @@ export interface Readiness {
   readonly delivers: boolean;
 }
 
+/** What is looked at. */
+export interface ReadinessParts {
+  readonly sender: Sender;
+  readonly room: StoreRoom;
+  readonly delivers: boolean;
+}
+
 /** Looks at the store, and at what waits in it. */
-export async function readiness({ sender, room, info }: ApiContext): Promise<Readiness> {
+export async function readiness({ sender, room, delivers }: ReadinessParts): Promise<Readiness> {
   const store = room.state();
-  const about = { store, delivers: info.delivers };
+  const about = { store, delivers };
   // A store that is down would only let the question wait.
   if (store.state === "down") return { ready: false, status: "down", ...problems(store), ...about };
   const waiting = (await destinationsWithoutSettings(sender)).map(

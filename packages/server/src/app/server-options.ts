@@ -37,7 +37,7 @@ export interface ServerOptions {
   /**
    * Most bytes that deliveries may take, on disk or in memory; the ids of repeats may take another quarter of
    * it. Ended deliveries make room for new ones. Beyond that, calls are answered 503. Default: 8 GiB with
-   * `data`, 256 MiB without.
+   * `data`, 256 MiB without, where 1,000,000,000 bytes are the most.
    */
   readonly maxBytes?: number | undefined;
   /** How long ended deliveries are kept. Default: `"7d"`. */

@@ -5,6 +5,8 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom
 /** Bounds of response times in seconds. The last one is the budget of the spec: five seconds. */
 const RESPONSE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 3, 4, 4.5, 4.9, 5];
 
+const ENDED = ["delivered", "failed", "expired"] as const;
+
 /** The counters of the server, and their form for Prometheus. */
 export interface Metrics {
   accepted(source: string, count: number): void;
@@ -81,7 +83,7 @@ function watchDeliveries(
       attempt.durationMs / 1_000,
     ),
   );
-  for (const state of ["delivered", "failed", "expired"] as const) {
+  for (const state of ENDED) {
     sender.on(state, ({ delivery }) => ended.inc({ destination: delivery.destination, state }));
   }
 }
@@ -97,7 +99,7 @@ function watchState({ sender, room, now }: MetricsParts, registers: Registry[]):
     new Gauge({
       name: `countersign_${name}`,
       help,
-      labelNames: ["destination"],
+      labelNames: ["destination", "state"],
       registers,
       async collect() {
         this.reset();
@@ -121,6 +123,12 @@ function watchState({ sender, room, now }: MetricsParts, registers: Registry[]):
       }
     },
   );
+  // The counters of attempts and ends are of one process. This is the store's own count, whichever process delivers.
+  gauge("deliveries_kept", "Ended deliveries that the store keeps, by state.", (kept, { destinations }) => {
+    for (const { destination, ...counts } of destinations) {
+      for (const state of ENDED) kept.set({ destination, state }, counts[state]);
+    }
+  });
   gauge(
     "failure_streak",
     "Attempts that failed in a row, of the endpoint of the destination that fails least.",
@@ -143,7 +151,7 @@ function watchState({ sender, room, now }: MetricsParts, registers: Registry[]):
   up.set(1);
 }
 
-type StateGauge = Gauge<"destination">;
+type StateGauge = Gauge<"destination" | "state">;
 
 /** Several that ask at the same time share an answer. */
 function onceAtATime<T>(ask: () => Promise<T>): () => Promise<T> {

@@ -49,7 +49,13 @@ export function openRecorder({ file, now, onError }: RecordingOptions): Recorder
         writeSync(descriptor, formatRecordedRequest({ at, url, headers, body }));
       } catch (error) {
         writable = false;
-        onError(error);
+        onError(
+          new ServerError(
+            "ERR_RECORD_FILE",
+            `Nothing more is recorded into ${file}: ${messageOf(error)}. Make room, or correct its permissions, and start again.`,
+            error,
+          ),
+        );
       }
     },
     close() {

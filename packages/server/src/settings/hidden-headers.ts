@@ -26,14 +26,22 @@ export function withKnownHeaders(
 ): KnownHeaders {
   const known: EndpointSettings[] = [];
   for (const [index, endpoint] of endpoints.entries()) {
-    const values = before.find(({ url }) => url === endpoint.url)?.headers ?? {};
+    const values = valuesByName(before.find(({ url }) => url === endpoint.url));
     const headers = Object.entries(endpoint.headers ?? {});
-    const unknown = headers.find(([name, value]) => value === HIDDEN && !Object.hasOwn(values, name));
+    const unknown = headers.find(([name, value]) => value === HIDDEN && !values.has(name.toLowerCase()));
     if (unknown) return { unknown: { index, header: unknown[0] } };
-    const full = headers.map(([name, value]) => [name, value === HIDDEN ? values[name] : value]);
+    const full = headers.map(([name, value]) => [
+      name,
+      value === HIDDEN ? values.get(name.toLowerCase()) : value,
+    ]);
     known.push(
       endpoint.headers === undefined ? endpoint : { ...endpoint, headers: Object.fromEntries(full) },
     );
   }
   return { known };
+}
+
+/** The values of static headers. Upper and lower case of a name are the same. */
+function valuesByName({ headers = {} }: Partial<EndpointSettings> = {}): ReadonlyMap<string, string> {
+  return new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }

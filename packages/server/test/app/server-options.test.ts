@@ -46,7 +46,16 @@ describe("createServer", () => {
     [{ port: "4010" }, "createServer({ port }) must be a number"],
     [{ data: 1 }, "createServer({ data }) must be a string"],
     [{ secret: ["dev"] }, "createServer({ secret }) must be a string"],
+    [
+      { maxBytes: 2_000_000_000 },
+      "`maxBytes` must be at most 1000000000 in memory, not 2000000000. To keep more, give a directory",
+    ],
     [{ maxConnections: 1.5 }, "`maxConnections` must be a whole number"],
+    [
+      { allowHosts: ["hooks.example.com", "https://hooks.example.com"] },
+      'has "https://hooks.example.com". Give the name',
+    ],
+    [{ allowHosts: ["hooks.example.com:8443"] }, "without https://, a port or a path"],
   ])(
     "says at creation that %j has the wrong shape, not in the middle of the work",
     async (options, words) => {

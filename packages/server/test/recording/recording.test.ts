@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { formatRecordedRequest, parseRecordedRequest } from "@countersign/server/recording";
 import * as fc from "fast-check";
@@ -40,6 +40,24 @@ describe("a recorder", () => {
     const whole = lines.filter((line) => line.endsWith("}"));
     return whole.map((line, index) => Buffer.from(parseRecordedRequest(line, index + 1).body).toString());
   }
+
+  it.runIf(existsSync("/dev/full"))(
+    "says once which file lost its disk, and that nothing more is recorded",
+    () => {
+      const errors: unknown[] = [];
+      const onError = (error: unknown): void => void errors.push(error);
+      const recorder = openRecorder({ file: "/dev/full", now: () => 0, onError });
+      for (const body of ["one", "two"])
+        recorder.record({ url: "http://127.0.0.1:9/", headers: {}, body: Buffer.from(body) });
+      recorder.close();
+      expect(errors).toMatchObject([
+        {
+          code: "ERR_RECORD_FILE",
+          message: expect.stringContaining("Nothing more is recorded into /dev/full: ENOSPC"),
+        },
+      ]);
+    },
+  );
 
   it("has a message once, though a restart lies between its first attempt and a retry", () => {
     const file = join(temporaryDirectory(), "recording.jsonl");

@@ -1,5 +1,6 @@
 import { FAULT_PATTERN, FAULTS } from "@countersign/sender/faults";
-import { FILTER_BODY, OUTCOMES, STATES, TYPES } from "../delivery-filter.ts";
+import { ATTEMPT_OUTCOMES, DELIVERY_STATES, MESSAGE_TYPES } from "@countersign/sender/store";
+import { FILTER_BODY } from "../delivery-filter.ts";
 import { ref, type Schema } from "../operation.ts";
 import { TEXT, DATE_TIME, COUNT, NUMBER, BASE64, HEADERS, object, CURSOR } from "./parts.ts";
 
@@ -13,7 +14,7 @@ const ATTEMPT_SUMMARY = {
   endpoint: TEXT,
   startedAt: DATE_TIME,
   durationMs: NUMBER,
-  outcome: { type: "string", enum: [...OUTCOMES] },
+  outcome: { type: "string", enum: [...ATTEMPT_OUTCOMES] },
   answer: {
     type: "string",
     description: "The answer in words: the status, or why there is none.",
@@ -29,12 +30,12 @@ const ABSENT_IN_ATTEMPT = ["status", "code", "message", "fault"];
 const DELIVERY_SUMMARY = {
   id: TEXT,
   messageId: TEXT,
-  type: { type: "string", enum: [...TYPES] },
+  type: { type: "string", enum: [...MESSAGE_TYPES] },
   event: TEXT,
   source: TEXT,
   destination: TEXT,
   identity: TEXT,
-  state: { type: "string", enum: [...STATES] },
+  state: { type: "string", enum: [...DELIVERY_STATES] },
   acceptedAt: DATE_TIME,
   dueAt: DATE_TIME,
   endedAt: DATE_TIME,

@@ -1,5 +1,5 @@
 import { REJECTION_REASONS } from "../../ingest/rejection-reasons.ts";
-import { SKIP_REASONS, TYPES } from "../delivery-filter.ts";
+import { MESSAGE_TYPES, SKIP_REASONS } from "@countersign/sender/store";
 import { ref, type Schema } from "../operation.ts";
 import { TEXT, DATE_TIME, COUNT, TEXTS, object, CURSOR } from "./parts.ts";
 
@@ -11,7 +11,7 @@ export const messageSchemas: Readonly<Record<string, Schema>> = {
     {
       id: TEXT,
       messageId: TEXT,
-      type: { type: "string", enum: [...TYPES] },
+      type: { type: "string", enum: [...MESSAGE_TYPES] },
       event: TEXT,
       source: TEXT,
       identity: TEXT,

@@ -1,4 +1,4 @@
-import { OUTCOMES } from "../delivery-filter.ts";
+import { ATTEMPT_OUTCOMES } from "@countersign/sender/store";
 import type { Schema } from "../operation.ts";
 import { TEXT, DATE_TIME, COUNT, NUMBER, TEXTS, object } from "./parts.ts";
 
@@ -46,7 +46,7 @@ export const statusSchemas: Readonly<Record<string, Schema>> = {
         {
           destination: TEXT,
           url: TEXT,
-          outcomes: object(Object.fromEntries(OUTCOMES.map((outcome) => [outcome, COUNT]))),
+          outcomes: object(Object.fromEntries(ATTEMPT_OUTCOMES.map((outcome) => [outcome, COUNT]))),
           failures: { ...COUNT, description: "How many of the last attempts failed in a row." },
           failingSince: DATE_TIME,
           responseTimes: object({

@@ -1,0 +1,82 @@
+import { createServer, type CountersignServer } from "@countersign/server";
+import { beforeEach, describe, expect, it } from "vitest";
+import { apiCaller } from "../support/api-caller.ts";
+import { closing } from "../support/resources.ts";
+
+const URL = "http://127.0.0.1:9/hooks";
+
+let server: CountersignServer;
+const { call } = apiCaller(() => server);
+
+describe("what the API says and takes is what the sender does", () => {
+  beforeEach(async () => {
+    const endpoints = [{ url: URL, headers: { "X-Team": "shop" } }];
+    // As a config file in JSON may have them. Null counts as absent.
+    const absent = { secret: null, concurrency: null, includeFields: null } as object;
+    const sources = [{ name: "shop", destinations: [{ endpoints, ...absent }] }];
+    server = closing(await createServer({ sources, port: 0 }));
+  });
+
+  it("a destination whose secret is null is not shown as signed", async () => {
+    const [source] = (await call("GET", "/sources")).json() as [{ readonly destinations: readonly object[] }];
+    expect(source.destinations[0]).toMatchObject({ signed: false });
+    expect(server.sender.settings.sources[0]?.destinations[0]).not.toHaveProperty("secret");
+  });
+
+  it("a hidden header is known again in any case of its name, which are the same header", async () => {
+    const endpoints = [{ url: URL, headers: { "x-team": "(hidden)" } }];
+    expect((await call("PUT", "/sources/shop/destinations/webhooks", { endpoints })).status).toBe(200);
+    expect(server.sender.settings.sources[0]?.destinations[0]?.endpoints[0]?.headers).toEqual({
+      "x-team": "shop",
+    });
+  });
+
+  it("a message with __proto__ or constructor among its properties is taken, and sent as it is", async () => {
+    const properties = '{"__proto__":{"isAdmin":true},"constructor":{"prototype":1}}';
+    const body = JSON.parse(
+      `{"type":"track","userId":"u1","event":"E","properties":${properties}}`,
+    ) as object;
+    const answer = await call("POST", "/messages", body);
+    expect(answer.status).toBe(201);
+    const { messageId } = answer.json() as { readonly messageId: string };
+    const [delivery] = await server.sender.deliveries({ messageId });
+    expect(Buffer.from(delivery?.body ?? []).toString()).toContain(`"properties":${properties}`);
+    expect(Object.hasOwn(Object.prototype, "isAdmin")).toBe(false);
+  });
+
+  it("a body that is not UTF-8 is refused, as under /v1, and not sent with other characters", async () => {
+    const body = Buffer.from('{"type":"track","userId":"\xff","event":"E"}', "latin1");
+    const headers = { "content-type": "application/json" };
+    const answer = await fetch(`${server.url}/api/messages`, { method: "POST", headers, body });
+    expect([answer.status, await answer.json()]).toEqual([
+      400,
+      expect.objectContaining({ detail: "The body is not valid UTF-8." }),
+    ]);
+    expect(await server.sender.count()).toBe(0);
+  });
+
+  it.each(["2026-06-30T23:59:60Z", "2026-02-30T00:00:00Z", "2026-01-31", "2026-01-31T24:00:00Z"])(
+    "a time that is none is refused as such, and is neither a failure of the server nor no filter: %s",
+    async (since) => {
+      for (const path of ["/deliveries", "/deliveries/count", "/skipped"]) {
+        const answer = await call("GET", `${path}?since=${since}`);
+        expect([path, answer.status, answer.json()]).toEqual([
+          path,
+          400,
+          expect.objectContaining({
+            errors: [{ parameter: "since", detail: "must be a date and time such as 2026-01-31T08:30:00Z." }],
+          }),
+        ]);
+      }
+      expect((await call("POST", "/deliveries/resend", { filter: { since } })).status).toBe(400);
+    },
+  );
+});
+
+it("names that no URL can carry are refused by the sender, so the API can change every source", async () => {
+  for (const name of [".", "..", "a\ud800", "a/b"]) {
+    await expect(createServer({ sources: [{ name, destinations: [] }], port: 0 })).rejects.toThrow(
+      "sources[0].name",
+    );
+  }
+});
