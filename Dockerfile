@@ -19,7 +19,7 @@ USER node
 WORKDIR /data
 VOLUME /data
 EXPOSE 4010
-# Of `serve`. /healthz needs no token.
+# Of `serve`, and of `work --port 4010`. /healthz needs no token.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s CMD ["node", "-e", "fetch('http://127.0.0.1:4010/healthz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["node", "/app/dist/bin.js"]
 CMD ["serve"]

@@ -1,13 +1,10 @@
 #!/usr/bin/env node
 import { run } from "./run.ts";
+import { survivesLostOutput } from "./terminal/output.ts";
+import { runsUntilToldToStop } from "./terminal/signals.ts";
 import { terminalOf } from "./terminal/terminal.ts";
 
-// A reader that stops reading, such as `| head`, does not cause an error.
-// On Windows, a pipe that was closed may be called EOF.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code === "EPIPE" || error.code === "EOF") process.exit(0);
-  throw error;
-});
+survivesLostOutput(process, runsUntilToldToStop);
 
 let isDone = false;
 // Node leaves, and calls it success, when nothing is left that could settle what is awaited.

@@ -1,9 +1,20 @@
 import { parseDuration, type Duration } from "@countersign/protocol";
+import { LEAST_BYTES } from "@countersign/server";
 import { InvalidArgumentError } from "commander";
 import { UsageError } from "../errors/usage-error.ts";
 
-/** An `http:` or `https:` URL. The error about a password in it does not repeat it. */
+/** The `http:` or `https:` URL of a receiver. */
 export function urlArgument(value: string): string {
+  return httpUrl(value, "http://localhost:3000/webhooks");
+}
+
+/** The `http:` or `https:` URL of a server that accepts calls. */
+export function serverArgument(value: string): string {
+  return httpUrl(value, "http://127.0.0.1:4010");
+}
+
+/** The error about a password in it does not repeat it. */
+function httpUrl(value: string, example: string): string {
   const { protocol, username, password } = URL.canParse(value) ? new URL(value) : {};
   if (username || password) {
     throw new UsageError(
@@ -11,7 +22,7 @@ export function urlArgument(value: string): string {
     );
   }
   if (protocol === "http:" || protocol === "https:") return value;
-  throw new InvalidArgumentError("Pass a full URL, such as http://localhost:3000/webhooks.");
+  throw new InvalidArgumentError(`Pass a full URL, such as ${example}.`);
 }
 
 /** One more URL of a repeated option. */
@@ -61,11 +72,22 @@ export function secondsArgument(value: string): number {
   throw new InvalidArgumentError("Pass a number of seconds, such as 10.");
 }
 
-/** Something that is not empty. */
-export function secretArgument(value: string): string {
-  if (value !== "") return value;
-  throw new InvalidArgumentError("It is empty. Pass the secret of the receiver, or leave the option out.");
+type TextArgument = (value: string) => string;
+
+/** Something that is not empty; `what` says in an error what to pass. */
+function notEmpty(what: string): TextArgument {
+  return (value) => {
+    if (value !== "") return value;
+    throw new InvalidArgumentError(`It is empty. Pass ${what}, or leave the option out.`);
+  };
 }
+
+/** A shared secret. */
+export const secretArgument: TextArgument = notEmpty("the secret of the receiver");
+/** The token of a server. */
+export const tokenArgument: TextArgument = notEmpty("a long random token");
+/** The write key of a source. */
+export const writeKeyArgument: TextArgument = notEmpty("the write key of the source");
 
 const UNIT_BYTES: Readonly<Record<string, number>> = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 };
 
@@ -73,8 +95,8 @@ const UNIT_BYTES: Readonly<Record<string, number>> = { B: 1, KB: 1e3, MB: 1e6, G
 export function bytesArgument(value: string): number {
   const [, number, unit = "B"] = /^(\d+)([KMGT]?B)?$/i.exec(value) ?? [];
   const bytes = Number(number) * (UNIT_BYTES[unit.toUpperCase()] ?? Number.NaN);
-  if (bytes >= 2e6 && Number.isSafeInteger(bytes)) return bytes;
-  throw new InvalidArgumentError("Pass a size of 2MB or more, such as 500MB or 20GB.");
+  if (bytes >= LEAST_BYTES && Number.isSafeInteger(bytes)) return bytes;
+  throw new InvalidArgumentError(`Pass a size of ${LEAST_BYTES} bytes or more, such as 500MB or 20GB.`);
 }
 
 /** A length of time with its unit. */

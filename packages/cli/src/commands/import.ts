@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { Command, Option } from "commander";
 import type { ImportReport } from "../import/import-calls.ts";
-import { secretArgument, urlArgument } from "./arguments.ts";
+import { writeKeyArgument, serverArgument } from "./arguments.ts";
 import { examples } from "./examples.ts";
 import { concurrencyOption, headerOption, reachOf, type ReceiverFlags } from "./receiver-options.ts";
 import { createProgress } from "../terminal/progress.ts";
@@ -25,13 +25,13 @@ export function importCommand(terminal: Terminal, exit: (code: number) => void):
     .argument("<file>", "the calls, JSON lines")
     .addOption(
       new Option("--server <url>", "the server that accepts the calls, such as that of countersign serve")
-        .argParser(urlArgument)
+        .argParser(serverArgument)
         .default("http://127.0.0.1:4010"),
     )
     .addOption(
       new Option("--write-key <key>", "the write key of the source")
         .env("COUNTERSIGN_WRITE_KEY")
-        .argParser(secretArgument)
+        .argParser(writeKeyArgument)
         .default("any"),
     )
     .option("--restart", "start at the first line, even if an earlier run has stored a position")

@@ -5,6 +5,7 @@ import { examples } from "./examples.ts";
 import { caOption, headerOption, reachOf, type ReceiverFlags } from "./receiver-options.ts";
 import { messageOf } from "../errors/usage-error.ts";
 import { untilToldToStop } from "../terminal/signals.ts";
+import { withoutRepeats } from "../terminal/without-repeats.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
 
 interface ListenFlags extends ReceiverFlags {
@@ -59,6 +60,7 @@ async function run(flags: ListenFlags, terminal: Terminal): Promise<number> {
   const reach = await reachOf(flags, terminal.cwd);
   const { listen } = await import("../listen/listen.ts");
   const stop = untilToldToStop();
+  const complain = withoutRepeats((text) => terminal.complain(`countersign: ${printable(text)}`));
   const listener = await listen({
     port,
     host,
@@ -70,7 +72,7 @@ async function run(flags: ListenFlags, terminal: Terminal): Promise<number> {
       if (json) terminal.print(jsonOf(heard));
       else for (const line of lines(heard, flags, terminal)) terminal.print(line);
     },
-    onError: (error) => terminal.complain(`countersign: ${printable(messageOf(error))}`),
+    onError: (error) => complain(messageOf(error)),
   });
   announce(listener.url, flags, terminal);
   const signal = await stop;

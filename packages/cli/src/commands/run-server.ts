@@ -9,6 +9,7 @@ import { openSharedStore, placeOf, unlessStopped } from "./shared-store.ts";
 import { openTls, type TlsFlags } from "../tls/serve-tls.ts";
 import { untilToldToStop } from "../terminal/signals.ts";
 import { printable, type Terminal } from "../terminal/terminal.ts";
+import { withoutRepeats } from "../terminal/without-repeats.ts";
 import { hasKeys, listenToKeys } from "../watch/keys.ts";
 import { pageUrlOf } from "../watch/start-lines.ts";
 import { watchServer, type WatchFlags } from "../watch/watch-server.ts";
@@ -62,6 +63,7 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
   const options = merged(place, reach, loaded?.config ?? {});
   checkStoreFlags(flags);
   const complain = (message: string): void => terminal.complain(`countersign: ${printable(message)}`);
+  const complainOnce = withoutRepeats(complain);
   const { store: url, keepFor } = flags;
   const store = url === undefined ? undefined : await openSharedStore(url, keepFor, complain);
   const tls = await openTls(flags, options.data, terminal.cwd);
@@ -72,7 +74,7 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
     ...(store && { store, deliver: flags.deliver }),
     ...(tls && { tls: tls.tls }),
     processMetrics: true,
-    onError: (error) => complain(messageOf(error)),
+    onError: (error) => complainOnce(messageOf(error)),
   }).catch((error: unknown) => {
     throw inWordsOfFlags(error, options.data);
   });
@@ -81,9 +83,10 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
     await tls?.dispose?.();
     return 0;
   }
-  const watch = await watchServer(server, options, flags, terminal);
-  const keys = flags.json !== true && hasKeys(terminal);
+  // Where deliveries are kept: so the start and the end say the same.
   const shown = flags.store === undefined ? options : { ...options, data: placeOf(flags.store) };
+  const watch = await watchServer(server, { ...shown, store }, flags, terminal);
+  const keys = flags.json !== true && hasKeys(terminal);
   await watch.start({ server, options: shown, configFile: loaded?.file, trust: tls?.trust, keys });
   const pageUrl = pageUrlOf(server.url, options.token);
   const { takeLastFailed } = watch;

@@ -1,8 +1,10 @@
 import type { Duration } from "@countersign/protocol";
 import { createSender, type Sender } from "@countersign/sender";
-import { messageOf } from "../errors/usage-error.ts";
+import type { HealthServer } from "@countersign/server";
+import { messageOf, UsageError } from "../errors/usage-error.ts";
 import { untilToldToStop } from "../terminal/signals.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
+import { withoutRepeats } from "../terminal/without-repeats.ts";
 import { openSharedStore, placeOf, unlessStopped } from "./shared-store.ts";
 
 /** The options of `countersign work`, as commander reads them. */
@@ -11,6 +13,10 @@ export interface WorkFlags {
   readonly keepFor?: Duration;
   readonly blockPrivateNetworks?: boolean;
   readonly drain: number;
+  readonly port?: number;
+  readonly host?: string;
+  readonly token?: string;
+  readonly allowHost?: readonly string[];
   readonly json?: boolean;
 }
 
@@ -19,26 +25,70 @@ type Report = (event: string, sentence: string, fields?: Readonly<Record<string,
 
 /** Delivers until it is asked to stop. Resolves to the exit code. */
 export async function work(flags: WorkFlags, terminal: Terminal): Promise<number> {
-  const { store: url, keepFor, blockPrivateNetworks, drain, json = false } = flags;
-  const report: Report = (event, sentence, fields = {}) =>
-    terminal.print(json ? jsonLine({ event, ...fields }) : printable(sentence));
+  const { store: url, keepFor, blockPrivateNetworks } = flags;
   const stop = untilToldToStop();
   const complain = (message: string): void => terminal.complain(`countersign: ${printable(message)}`);
   const store = await openSharedStore(url, keepFor, complain);
-  const opening = createSender({ sources: "shared", store, blockPrivateNetworks });
-  const sender = await unlessStopped(opening, store, stop);
-  if (sender === undefined) return 0;
-  tell(sender, report);
-  const sources = sender.settings.sources.map(({ name }) => name);
-  const what = sources.length === 0 ? "no sources yet; a server adds them" : `sources ${sources.join(", ")}`;
-  report("working", `Works on the store ${placeOf(url)}: ${what}`, { store: placeOf(url), sources });
-  sender.on("storeError", ({ error }) => complain(messageOf(error)));
+  const told = reporter(flags, terminal);
+  const health = await openHealth(flags, told);
+  try {
+    const opening = createSender({ sources: "shared", store, blockPrivateNetworks });
+    const sender = await unlessStopped(opening, store, stop);
+    if (sender === undefined) return 0;
+    health?.watch(sender);
+    tell(sender, told);
+    told("working", ...whereOf(sender, url));
+    const complainOnce = withoutRepeats(complain);
+    sender.on("storeError", ({ error }) => complainOnce(messageOf(error)));
+    await closeAfter(stop, sender, flags, terminal);
+    return 0;
+  } finally {
+    await health?.close();
+  }
+}
+
+/** Once it is told to stop, lets attempts finish. */
+async function closeAfter(
+  stop: Promise<string>,
+  sender: Sender,
+  { drain }: WorkFlags,
+  { complain }: Terminal,
+): Promise<void> {
   const reason = await stop;
-  terminal.complain(
+  complain(
     `countersign: ${reason}: waiting for running attempts, for at most ${drain / 1_000} s. A second signal exits at once.`,
   );
   await sender.close({ deadline: drain });
-  return 0;
+}
+
+/** What answers supervisors, if they have a port. It listens first: nothing is claimed by a process that cannot be asked. */
+async function openHealth(
+  { port, host, token, allowHost }: WorkFlags,
+  told: Report,
+): Promise<HealthServer | undefined> {
+  if (port !== undefined) {
+    const { createHealthServer } = await import("@countersign/server");
+    const health = await createHealthServer({ port, host, token, allowHosts: allowHost });
+    const { url } = health;
+    told("listening", `Answers ${url}/healthz, ${url}/readyz and ${url}/metrics`, { url });
+    return health;
+  }
+  // A token may be in the environment for another command.
+  const flag = host === undefined ? "--allow-host" : "--host";
+  if (host !== undefined || (allowHost ?? []).length > 0)
+    throw new UsageError(`${flag} is for --port, which is missing.`);
+  return undefined;
+}
+
+function reporter({ json = false }: WorkFlags, { print }: Terminal): Report {
+  return (event, sentence, fields = {}) => print(json ? jsonLine({ event, ...fields }) : printable(sentence));
+}
+
+/** Where it works, and for which sources. */
+function whereOf({ settings }: Sender, url: string): [sentence: string, fields: Record<string, unknown>] {
+  const [store, sources] = [placeOf(url), settings.sources.map(({ name }) => name)];
+  const what = sources.length === 0 ? "no sources yet; a server adds them" : `sources ${sources.join(", ")}`;
+  return [`Works on the store ${store}: ${what}`, { store, sources }];
 }
 
 /** What an operator of many processes wants to see of one: changes, not each delivery. */

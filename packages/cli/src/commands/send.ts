@@ -84,6 +84,8 @@ export function sendCommand(terminal: Terminal, exit: (code: number) => void): C
       if (type === undefined && flags.file === undefined) {
         command.error("error: missing required argument 'type'");
       }
+      if (flags.concurrency !== undefined && flags.file === undefined)
+        throw new UsageError("--concurrency is for the messages of --file. Without it, one message is sent.");
       exit(await send(type, flags, terminal));
     });
 }

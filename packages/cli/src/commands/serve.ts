@@ -8,7 +8,9 @@ import {
   repeatedArgument,
   secondsArgument,
   secretArgument,
+  tokenArgument,
   urlsArgument,
+  writeKeyArgument,
 } from "./arguments.ts";
 import { examples } from "./examples.ts";
 import { storeOption } from "./shared-store.ts";
@@ -36,7 +38,7 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
     .addOption(headerOption())
     .addOption(caOption())
     .addOption(concurrencyOption("how many messages may be in flight at once (default: 20)"))
-    .option("--write-key <key>", "accept only this write key (default: any)")
+    .option("--write-key <key>", "accept only this write key (default: any)", writeKeyArgument)
     .option("--config <file>", "read this config file, instead of searching for one")
     .addOption(
       new Option(
@@ -54,7 +56,7 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
     .addOption(
       new Option("--token <token>", "require this token everywhere except under /v1")
         .env("COUNTERSIGN_TOKEN")
-        .argParser(secretArgument),
+        .argParser(tokenArgument),
     )
     .option("--allow-host <name>", "also accept this host name outside /v1; repeatable", repeatedArgument)
     .addOption(

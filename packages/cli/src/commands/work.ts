@@ -1,5 +1,11 @@
 import { Command, Option } from "commander";
-import { durationArgument, secondsArgument } from "./arguments.ts";
+import {
+  durationArgument,
+  portArgument,
+  repeatedArgument,
+  secondsArgument,
+  tokenArgument,
+} from "./arguments.ts";
 import { examples } from "./examples.ts";
 import type { WorkFlags } from "./run-worker.ts";
 import { storeOption } from "./shared-store.ts";
@@ -10,7 +16,7 @@ export function workCommand(terminal: Terminal, exit: (code: number) => void): C
   return new Command("work")
     .summary("deliver the calls that servers on the same store accept")
     .description(
-      "Delivers the calls that the servers on a store accept, and listens on no port. Run it on as many machines as you like: they divide the concurrency of each destination among them. It follows the settings in the store.",
+      "Delivers the calls that the servers on a store accept. It listens on no port, unless you give one. Run it on as many machines as you like: they divide the concurrency of each destination among them. It follows the settings in the store.",
     )
     .addOption(storeOption("the PostgreSQL database that the servers use").makeOptionMandatory())
     .option(
@@ -23,6 +29,28 @@ export function workCommand(terminal: Terminal, exit: (code: number) => void): C
       new Option("--drain <seconds>", "how long attempts may take to finish after SIGTERM")
         .argParser(secondsArgument)
         .default(10_000, "10"),
+    )
+    .option(
+      "--port <number>",
+      "answer /healthz, /readyz and /metrics on this port, for supervisors and Prometheus",
+      portArgument,
+    )
+    .option(
+      "--host <address>",
+      "with --port: listen on this address (default: 127.0.0.1); an address that other machines can reach needs --token",
+    )
+    .addOption(
+      new Option(
+        "--token <token>",
+        "with --port: require this token for /metrics, and for details of /readyz",
+      )
+        .env("COUNTERSIGN_TOKEN")
+        .argParser(tokenArgument),
+    )
+    .option(
+      "--allow-host <name>",
+      "with --port: also accept this host name, such as that of a service; repeatable",
+      repeatedArgument,
     )
     .option("--json", "print JSON lines")
     .addHelpText("after", examples("work"))

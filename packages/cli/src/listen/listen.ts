@@ -5,6 +5,7 @@ import {
   checkOptionNames,
   HEADERS_SYNONYMS,
   HOST_SYNONYMS,
+  listeningUrl,
   SECRET_SYNONYMS,
   type OptionNames,
 } from "@countersign/protocol";
@@ -182,6 +183,5 @@ async function stop(server: Server, deadlineMs: number, release: () => Promise<v
 
 function addressOf(server: Server, host: string): string {
   const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  return listeningUrl("http", host, typeof address === "object" && address !== null ? address.port : 0);
 }

@@ -12,6 +12,13 @@ function stopSignals(platform: NodeJS.Platform): Readonly<Record<string, number>
   return platform === "win32" ? SIGNALS_OF_WINDOWS : SIGNALS;
 }
 
+let isRunning = false;
+
+/** Whether this command serves or works until a signal stops it. */
+export function runsUntilToldToStop(): boolean {
+  return isRunning;
+}
+
 /**
  * Resolves with the name of the first signal that asks the process to stop, or with what `asked` resolves to. The next
  * signal ends the process at once, as if it had not been caught: deliveries on disk that have not ended continue at the next start.
@@ -22,6 +29,7 @@ export function untilToldToStop(
   asked?: Promise<string>,
   platform: NodeJS.Platform = process.platform,
 ): Promise<string> {
+  isRunning = true;
   const codes = stopSignals(platform);
   const names = Object.keys(codes);
   const leave = (signal: string): never => process.exit(codes[signal]);

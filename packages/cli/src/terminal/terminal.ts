@@ -1,4 +1,5 @@
 import { createColors } from "picocolors";
+import { lineWriter } from "./output.ts";
 
 /** The input and output of a command. Only this module prints. */
 export interface Terminal {
@@ -24,8 +25,8 @@ export function terminalOf(host: NodeJS.Process): Terminal {
     cwd: host.cwd(),
     // A stream that is not a terminal has no isTTY property, and picocolors would then guess, for example by CI.
     colors: createColors("isTTY" in stdout && stdout.isTTY && !env["NO_COLOR"]),
-    print: (line) => void stdout.write(`${line}\n`),
-    complain: (line) => void stderr.write(`${line}\n`),
+    print: lineWriter(stdout, 1),
+    complain: lineWriter(stderr, 2),
   };
 }
 

@@ -1,7 +1,9 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { X509Certificate } from "node:crypto";
+import { makePrivateFolder } from "@countersign/sender";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { isEveryAddress } from "@countersign/protocol";
 import type { TlsOptions } from "@countersign/server";
 import { messageOf, UsageError } from "../errors/usage-error.ts";
 import { createSelfSigned, isUsable, type SelfSigned } from "./self-signed.ts";
@@ -68,10 +70,20 @@ async function openSelfSigned(hosts: readonly string[], data: string | undefined
     await writeFile(file, tls.cert);
     return { tls, trust: trustOf(file, tls), dispose: () => rm(directory, { recursive: true, force: true }) };
   }
-  await mkdir(data, { recursive: true, mode: 0o700 });
+  makeDataFolder(data);
   const file = join(data, CERT_FILE);
   const tls = (await readKept(data, hosts)) ?? (await make(data, hosts));
   return { tls, trust: trustOf(file, tls) };
+}
+
+function makeDataFolder(data: string): void {
+  try {
+    makePrivateFolder(data);
+  } catch (error) {
+    throw new UsageError(
+      `The data directory ${data} cannot be created: ${messageOf(error)}. Give --data another one.`,
+    );
+  }
 }
 
 function trustOf(file: string, { cert }: SelfSigned): NonNullable<ServeTls["trust"]> {
@@ -97,8 +109,7 @@ async function make(data: string, hosts: readonly string[]): Promise<SelfSigned>
 }
 
 function hostsOf(host: string | undefined): readonly string[] {
-  const wildcard = host === undefined || host === "0.0.0.0" || host === "::";
-  return wildcard ? LOCAL_HOSTS : [...new Set([...LOCAL_HOSTS, host])];
+  return host === undefined || isEveryAddress(host) ? LOCAL_HOSTS : [...new Set([...LOCAL_HOSTS, host])];
 }
 
 async function read(flag: string, file: string): Promise<string> {

@@ -33,6 +33,8 @@ export interface ReporterOptions {
   readonly onlyFailures?: boolean;
   /** Prints only forgeries that were accepted. */
   readonly quiet?: boolean;
+  /** Other processes may deliver what this one accepts, so their answers are not known here. */
+  readonly shared?: boolean;
 }
 
 /** Above this many lines a second, one line a second sums up those that are no failures. */
@@ -55,7 +57,11 @@ export class Reporter {
     this.#rate = new LineRate({ limit: MAX_LINES_A_SECOND, summarise: (counts) => this.#summary(counts) });
     this.#held = new HeldAttempts((held) => this.#attempts(held));
     this.#unanswered = new Unanswered((at, delivery) =>
-      this.#delivery("accepted", at, delivery, { text: "accepted, no answer yet", tone: "dim", gap: 2 }),
+      this.#delivery("accepted", at, delivery, {
+        text: options.shared === true ? "accepted" : "accepted, no answer yet",
+        tone: "dim",
+        gap: 2,
+      }),
     );
   }
 

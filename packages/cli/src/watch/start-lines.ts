@@ -1,3 +1,4 @@
+import { isEveryAddress } from "@countersign/protocol";
 import { noAnswer } from "@countersign/sender/explain";
 import {
   destinationsWithoutSettings,
@@ -65,12 +66,15 @@ export async function startLines(
     ...(configFile === undefined ? [] : [`Set up by   ${printable(configFile)}`]),
     ...timeLines(options, keys),
     `Clients     take ${url} as their host, and ${anyKey ? "any write key" : "the write key of a source"}`,
+    ...(isEveryAddress(options.host ?? "") ? [ELSEWHERE] : []),
     `Look at     ${page} for deliveries, ${url}/api/openapi.json for the control API`,
     ...(keys ? ["Keys        h + Enter shows them"] : []),
     `Try it      ${tryIt(url, sources, anyKey)}\n`,
     ...(trust ? trustLines(url, trust) : []),
   ];
 }
+
+const ELSEWHERE = "            on other machines, with the name or the address of this machine in it";
 
 function tryIt(url: string, [first]: readonly SourceSettings[], anyKey: boolean): string {
   // A given key must not appear in a log.

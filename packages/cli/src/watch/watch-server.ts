@@ -32,7 +32,7 @@ const COUNT_TRIES = 5;
 /** Prints what happens on a server until it ends: lines for a person, or JSON in the shape of the control API's events. */
 export async function watchServer(
   server: CountersignServer,
-  { data }: ServerOptions,
+  { data, store }: ServerOptions,
   { json = false, only, quiet = false }: WatchFlags,
   terminal: Terminal,
 ): Promise<Watch> {
@@ -55,6 +55,7 @@ export async function watchServer(
         retryWindowMs,
         onlyFailures,
         quiet,
+        shared: store !== undefined,
       });
   // From the first event on: deliveries of an earlier run go out as soon as the data directory is open.
   server.subscribe((event: LiveEvent) => {

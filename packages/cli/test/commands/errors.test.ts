@@ -50,6 +50,11 @@ describe("arguments", () => {
       "missing required argument 'type'. See countersign send --help for the options and an example.",
     ],
     [
+      "a number of messages at once, of one",
+      ["send", "track", "--to", TO, "--concurrency", "4"],
+      "--concurrency is for the messages of --file. Without it, one message is sent.",
+    ],
+    [
       "no receiver",
       ["send", "track"],
       "required option '--to <url>' not specified. See countersign send --help for the options and an example.",
@@ -75,6 +80,28 @@ describe("arguments", () => {
       "option '--secret <secret>' argument '' is invalid. It is empty. Pass the secret of the receiver, or leave the option out. See countersign send --help for the options and an example.",
     ],
     [
+      "an empty token",
+      ["serve", "--to", TO, "--token", ""],
+      "option '--token <token>' argument '' is invalid. It is empty. Pass a long random token, or leave the option out. See countersign serve --help for the options and an example.",
+    ],
+    [
+      "an empty write key",
+      ["serve", "--to", TO, "--write-key", ""],
+      "option '--write-key <key>' argument '' is invalid. It is empty. Pass the write key of the source, or leave the option out. See countersign serve --help for the options and an example.",
+    ],
+    [
+      "a server without a scheme",
+      ["import", "calls.jsonl", "--server", "127.0.0.1:4010"],
+      "option '--server <url>' argument '127.0.0.1:4010' is invalid. Pass a full URL, such as http://127.0.0.1:4010. See countersign import --help for the options and an example.",
+    ],
+    ...(process.platform === "linux"
+      ? [["--port", "0"], ["--tls-self-signed"]].map((flags): [string, string[], string] => [
+          `a data directory that cannot be made, with ${flags.join(" ")}`,
+          ["serve", "--to", TO, "--data", "/proc/nowhere/deep", ...flags],
+          "The data directory /proc/nowhere/deep cannot be created: ENOENT: no such file or directory, mkdir '/proc/nowhere'. Give --data another one.",
+        ])
+      : []),
+    [
       "no secret to certify with",
       ["certify", TO],
       "required option '--secret <secret>' not specified. See countersign certify --help for the options and an example.",
@@ -93,6 +120,16 @@ describe("arguments", () => {
       "a port out of range",
       ["serve", "--to", TO, "--port", "65536"],
       "option '--port <number>' argument '65536' is invalid. Pass a port from 0 to 65535; 0 means any free port. See countersign serve --help for the options and an example.",
+    ],
+    [
+      "a size that the server refuses too",
+      ["serve", "--to", TO, "--max-bytes", "1048575"],
+      "option '--max-bytes <size>' argument '1048575' is invalid. Pass a size of 1048576 bytes or more, such as 500MB or 20GB. See countersign serve --help for the options and an example.",
+    ],
+    [
+      "but not the smallest that it takes: the port is wrong here",
+      ["serve", "--to", TO, "--max-bytes", "1048576", "--port", "x"],
+      "option '--port <number>' argument 'x' is invalid. Pass a port from 0 to 65535; 0 means any free port. See countersign serve --help for the options and an example.",
     ],
     [
       "a count of nothing",

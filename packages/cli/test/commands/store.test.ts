@@ -43,6 +43,20 @@ describe("--store of a database that is away", () => {
     expect([call.status, call.json()]).toMatchObject([503, { success: false, code: "unavailable" }]);
   });
 
+  it("has work --port answer supervisors meanwhile, which find a live process that is not ready", async () => {
+    const port = await freePort();
+    const away = `postgres://127.0.0.1:${await freePort()}/db`;
+    const command = startCommand(["work", "--store", away, "--port", `${port}`]);
+    await command.printed(/Waits for the store/);
+    const worker = `http://127.0.0.1:${port}`;
+    expect((await send(`${worker}/healthz`)).status).toBe(200);
+    const ready = await send(`${worker}/readyz`);
+    expect([ready.status, ready.json()]).toMatchObject([503, { status: "down" }]);
+    expect((await send(`${worker}/metrics`)).status).toBe(503);
+    command.process.kill("SIGTERM");
+    expect(await command.ended).toBe(0);
+  });
+
   it("refuses a URL that cannot be read in words of the option, without the password", async () => {
     const { code, stderr } = await runCommand(["work", "--store", "postgres://user:pass#word@127.0.0.1/db"]);
     expect(stderr).toMatch(/^countersign: --store, or COUNTERSIGN_STORE, cannot be read: .*# as %23/);
@@ -61,7 +75,8 @@ describe.skipIf(database === undefined)(
 
     it("has one process accept and another deliver, which learns the settings from the store", async () => {
       const receiver = closing(await startReceiver("dev"));
-      const worker = startCommand(["work", "--store", url]);
+      const worker = startCommand(["work", "--store", url, "--port", "0"]);
+      const [, health = ""] = await worker.printed(/Answers (\S+)\/healthz/);
       await worker.printed(/Works on the store 127\.0\.0\.1:\d+\/postgres: no sources yet/);
       const server = await startServe([
         "--store",
@@ -77,6 +92,23 @@ describe.skipIf(database === undefined)(
       const response = await send(`${server.url}/v1/track`, { method: "POST", body: call });
       expect(response.status).toBe(200);
       await vi.waitFor(() => expect(receiver.webhooks).toHaveLength(1), { timeout: 20_000, interval: 20 });
+      // The worker knows the answer, and this server does not: it must not say that there is none.
+      await server.printed(/track "Signed Up" u1 {2}accepted$/m);
+      // What has ended is shown by any process. What ended here, and how long it took, is shown by the worker.
+      const kept = 'countersign_deliveries_kept{destination="default/webhooks",state="delivered"} 1';
+      const metrics = async (): Promise<string> => (await send(`${server.url}/metrics`)).text;
+      await expect.poll(metrics, { timeout: 20_000 }).toContain(kept);
+      const own = (await send(`${health}/metrics`)).text;
+      expect(own).toContain(
+        'countersign_deliveries_ended_total{destination="default/webhooks",state="delivered"} 1',
+      );
+      expect(own).toContain(
+        'countersign_response_seconds_count{destination="default/webhooks",outcome="success"} 1',
+      );
+      expect(own).toContain(kept);
+      const ready = await send(`${health}/readyz`);
+      expect([ready.status, ready.json()]).toMatchObject([200, { status: "ok", delivers: true }]);
+      expect((await send(`${health}/api/sources`)).status).toBe(404);
       for (const { process: child } of [server, worker]) child.kill("SIGTERM");
       expect(await server.ended).toBe(0);
       expect(await worker.ended).toBe(0);
@@ -85,10 +117,26 @@ describe.skipIf(database === undefined)(
       );
     });
 
+    it("does not say at the end that waiting deliveries are gone, which the store keeps", async () => {
+      const server = await startServe(["--store", url, "--no-deliver", "--to", "http://127.0.0.1:1/"]);
+      const call = { writeKey: "any", userId: "u1", event: "Waits" };
+      expect((await send(`${server.url}/v1/track`, { method: "POST", body: call })).status).toBe(200);
+      server.process.kill("SIGTERM");
+      expect(await server.ended).toBe(0);
+      expect(server.stdout()).toMatch(
+        /1 accepted, 0 delivered, 1 waiting \(kept in 127\.0\.0\.1:\d+\/postgres\)/,
+      );
+    });
+
     it.each([
       [["serve", "--no-deliver", "--to", "http://127.0.0.1:1/"], "--no-deliver needs --store"],
       [["work", "--store", "mysql://127.0.0.1/db"], "is not the URL of a PostgreSQL database"],
       [["work"], "--store"],
+      [["work", "--store", "postgres://127.0.0.1/db", "--host", "127.0.0.1"], "--host is for --port"],
+      [
+        ["work", "--store", "postgres://127.0.0.1/db", "--port", "0", "--host", "0.0.0.0"],
+        "so it needs a token",
+      ],
       [
         ["serve", "--store", "postgres://127.0.0.1/db", "--data", "x", "--to", "http://127.0.0.1:1/"],
         "--data",

@@ -46,6 +46,17 @@ describe.skipIf(isWindows)(`serve --tls-self-signed${noPosix}`, () => {
     expect(existsSync(trust)).toBe(false);
   });
 
+  it.each(["0.0.0.0", "::"])(
+    "prints a URL that a client on this machine can call, listening on every address (%s)",
+    async (host) => {
+      const args = ["--tls-self-signed", "--host", host, "--token", "s3cret"];
+      const { command, url, trust } = await startTls(args, temporaryDirectory());
+      expect(await post(url, trust)).toBe(200);
+      expect(command.stdout()).toContain("on other machines, with the name or the address of this machine");
+      await stop(command);
+    },
+  );
+
   it("keeps the certificate in --data, so that clients trust the next run too, and its key from others", async () => {
     const cwd = temporaryDirectory();
     const first = await startTls(["--tls-self-signed", "--data", "data"], cwd);

@@ -1,0 +1,71 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, existsSync, openSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { send } from "../../../server/test/support/http.ts";
+import { cleanUp, closing } from "../../../server/test/support/resources.ts";
+import { SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
+import { startServe } from "../support/command.ts";
+
+const bin = fileURLToPath(new URL("../../dist/bin.js", import.meta.url));
+const FULL = "/dev/full";
+
+async function record(url: string, event: string): Promise<number> {
+  const body = { writeKey: "any", userId: "u1", event };
+  return (await send(`${url}/v1/track`, { method: "POST", body })).status;
+}
+
+/** Runs a command whose standard output is a disk without room. */
+async function onFullDisk(args: readonly string[]): Promise<{ code: unknown; complaints: string }> {
+  const file = openSync(FULL, "w");
+  const child = spawn(process.execPath, [bin, ...args], { stdio: ["ignore", file, "pipe"] });
+  closeSync(file);
+  cleanUp(() => child.kill("SIGKILL"));
+  let complaints = "";
+  child.stderr?.on("data", (data: Buffer) => {
+    complaints += data.toString();
+    if (complaints.includes("continues") && !child.killed) child.kill("SIGTERM");
+  });
+  const [code] = await once(child, "close");
+  return { code, complaints };
+}
+
+describe("a server whose log has no reader any more", () => {
+  it("serves on, and finishes what runs when it is stopped", async () => {
+    const receiver = closing(await startReceiver());
+    const server = await startServe(["--to", receiver.url, "--secret", SECRET, "--json"]);
+    server.process.stdout.destroy();
+    for (const event of ["One", "Two", "Three"]) expect(await record(server.url, event)).toBe(200);
+    await expect.poll(() => receiver.webhooks.length, { timeout: 10_000 }).toBe(3);
+    expect(await record(server.url, "Four")).toBe(200);
+    await server.printed(/Standard output cannot be written: .*The command continues/);
+    server.process.kill("SIGTERM");
+    expect(await server.ended).toBe(0);
+    expect(receiver.webhooks.length).toBe(4);
+  });
+
+  it("drains also where nobody reads its complaints", async () => {
+    const receiver = closing(await startReceiver());
+    const server = await startServe(["--to", receiver.url, "--secret", SECRET]);
+    server.process.stderr.destroy();
+    expect(await record(server.url, "One")).toBe(200);
+    server.process.kill("SIGTERM");
+    expect(await server.ended).toBe(0);
+    expect(server.stdout()).toContain("1 accepted, 1 delivered");
+  });
+});
+
+describe.skipIf(!existsSync(FULL))("on a disk without room for its output", () => {
+  it("a server continues, and says so once", async () => {
+    const { code, complaints } = await onFullDisk(["serve", "--port", "0", "--to", "http://127.0.0.1:9/"]);
+    expect(code).toBe(0);
+    expect(complaints.match(/Standard output cannot be written: ENOSPC/g)).toHaveLength(1);
+  });
+
+  it("a command that only answers fails", async () => {
+    const { code, complaints } = await onFullDisk(["explain"]);
+    expect(code).toBe(2);
+    expect(complaints).toContain("Standard output cannot be written: ENOSPC");
+  });
+});
