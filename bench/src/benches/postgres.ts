@@ -8,23 +8,34 @@ import { startPostgres } from "../support/postgres.ts";
 import { startRedis } from "../support/redis.ts";
 import { withTemporaryFolder } from "../support/temporary-folder.ts";
 import { twoWorkers } from "./postgres-workers.ts";
-import { bullWorker, postWithUndici } from "./sender.ts";
+import { bullWorker, postWithFetch, postWithUndici } from "./sender.ts";
 
 const MESSAGES = 5_000;
 const ROUNDS = 5;
 const WHAT = "sender, PostgreSQL store";
 const BARE = "undici, nothing stored";
-const BULL = "BullMQ worker posting with undici";
+/** A worker with the HTTP client that our sender has, and one with the platform's own. */
+const BULL = ["BullMQ worker posting with undici", "BullMQ worker posting with fetch"] as const;
 const NO_POSTGRES = "no PostgreSQL server on this machine";
+const NO_REDIS = "no redis-server on this machine";
 
 async function measured(database: string, url: string, folder: string, rounds: number): Promise<Row[]> {
   const pool = openPool(url);
   const sender = await openOnPostgres({ database, endpoint: url });
   const redis = await startRedis(folder);
-  const worker = redis && bullWorker(BULL, redis.path, postWithUndici(pool));
+  const workers =
+    redis === undefined
+      ? []
+      : [
+          bullWorker(BULL[0], redis.path, postWithUndici(pool)),
+          bullWorker(BULL[1], redis.path, postWithFetch(url)),
+        ];
   try {
-    const contenders = [forwarding("postgres", sender, MESSAGES), bareLoop(BARE, pool, MESSAGES)];
-    if (worker !== undefined) contenders.push(worker.contender);
+    const contenders = [
+      forwarding("postgres", sender, MESSAGES),
+      bareLoop(BARE, pool, MESSAGES),
+      ...workers.map(({ contender }) => contender),
+    ];
     const figures = await alternate(contenders, { rounds, warmups: 2 });
     const row = (against: string, target: number): Row =>
       compare(figures, {
@@ -35,27 +46,20 @@ async function measured(database: string, url: string, folder: string, rounds: n
         theirs: against,
         target: atLeast(target),
       });
-    const bull: Row =
-      worker === undefined
-        ? {
-            what: WHAT,
-            against: BULL,
-            unit: "msg/s",
-            skipped: "no redis-server on this machine",
-            target: atLeast(1.8),
-          }
-        : row(BULL, 1.8);
-    return [row(BARE, 0.25), bull];
+    const bull = BULL.map((against): Row =>
+      redis === undefined ? skipped(against, 1.8, NO_REDIS) : row(against, 1.8),
+    );
+    return [row(BARE, 0.25), ...bull];
   } finally {
-    await worker?.close();
+    for (const { close } of workers) await close();
     await sender.close();
     await pool.close();
     await redis?.stop();
   }
 }
 
-function skipped(against: string, target: number): Row {
-  return { what: WHAT, against, unit: "msg/s", skipped: NO_POSTGRES, target: atLeast(target) };
+function skipped(against: string, target: number, why: string): Row {
+  return { what: WHAT, against, unit: "msg/s", skipped: why, target: atLeast(target) };
 }
 
 async function run(context: BenchContext): Promise<{ rows: Row[] }> {
@@ -63,7 +67,10 @@ async function run(context: BenchContext): Promise<{ rows: Row[] }> {
   return withChildren([startChild("sink")], async ({ ready }) =>
     withTemporaryFolder(async (folder) => {
       const server = await startPostgres(folder);
-      if (server === undefined) return { rows: [skipped(BARE, 0.25), skipped(BULL, 1.8)] };
+      if (server === undefined)
+        return {
+          rows: [skipped(BARE, 0.25, NO_POSTGRES), ...BULL.map((one) => skipped(one, 1.8, NO_POSTGRES))],
+        };
       try {
         progress("sender, PostgreSQL store, against a bare loop and BullMQ");
         const url = `http://127.0.0.1:${ready as number}/`;

@@ -61,7 +61,7 @@ export function postWithUndici(pool: Pool): Post {
   };
 }
 
-function postWithFetch(url: string): Post {
+export function postWithFetch(url: string): Post {
   return async (message) => {
     const response = await fetch(url, { method: "POST", ...signedPost(message) });
     await response.arrayBuffer();

@@ -1,13 +1,13 @@
 import { createSender, sqliteStore, type Sender, type Transport } from "@countersign/sender";
 import type { Contender } from "../harness/contest.ts";
 import { trackMany, trackOrder } from "./calls.ts";
-import { perSecond } from "./forwarders.ts";
+import { forwarding, perSecond } from "./forwarders.ts";
 import { instantTransport, silentTransport } from "./transports.ts";
 
 /** With as many under way at once, ten pending are enough to keep a sender busy. */
 const CONCURRENCY = 10;
 
-function openWith(path: string, transport: Transport): Promise<Sender> {
+function openWith(path: string | undefined, transport: Transport): Promise<Sender> {
   return createSender({
     sources: [
       {
@@ -64,4 +64,20 @@ export function turnOver(sender: Sender, pending: number, messages: number): Pro
       for (let missing = pending - left; missing > 0; missing -= 1) accept();
     }, reject);
   });
+}
+
+/**
+ * Messages a second of a sender in memory that keeps so many ended deliveries, and those of each round besides.
+ *
+ * @returns the contender, and what closes its sender
+ */
+export async function withKept(
+  name: string,
+  kept: number,
+  messages: number,
+): Promise<{ readonly contender: Contender; readonly close: () => Promise<void> }> {
+  const sender = await openWith(undefined, instantTransport());
+  await trackMany(kept, (index) => trackOrder(sender, index), 1_000);
+  await sender.idle();
+  return { contender: forwarding(name, sender, messages), close: () => sender.close({ deadline: 0 }) };
 }
