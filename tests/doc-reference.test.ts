@@ -67,7 +67,7 @@ describe("every endpoint of the server has its page", () => {
   });
 
   it("for what people and supervisors call: docs/cli.md and docs/control-api.md", () => {
-    const written = pathsOf("packages/server/src/app/create-app.ts");
+    const written = pathsOf("packages/server/src/app/health-routes.ts");
     expect(written).toEqual(expect.arrayContaining(["/metrics", "/healthz", "/readyz"]));
     const pages = read("docs/cli.md") + read("docs/control-api.md");
     for (const path of written) expect(pages).toContain(`\`${path}\``);

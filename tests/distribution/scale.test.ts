@@ -65,7 +65,9 @@ describe.skipIf(database === undefined)(
     it("delivers what two servers accept with three workers, one of which is killed", async () => {
       const receiver = run(commandOf("receiver").map((one) => (one === "3000" ? "0" : one)));
       const to = `http://127.0.0.1:${await receiver.port()}/webhooks`;
-      const workers = [1, 2, 3].map(() => run(commandOf("worker")));
+      const workers = [1, 2, 3].map(() =>
+        run(commandOf("worker").map((one) => (one === "4010" ? "0" : one))),
+      );
       const given = commandOf("server-1").map((one) => (one.startsWith("http://receiver") ? to : one));
       const servers = [1, 2].map(() => run([...given, "--port", "0"]));
       const ports = await Promise.all(servers.map((server) => server.port()));

@@ -199,7 +199,7 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     await bar.focus();
     await page.keyboard.press("Enter");
     const rows = page.getByRole("row").filter({ hasText: "Ordered" });
-    await vi.waitFor(async () => expect(await rows.count()).toBe(number));
+    await vi.waitFor(async () => expect(await rows.count()).toBe(number), { timeout: 10_000 });
     expect(page.url()).toContain("over=");
   });
 
