@@ -1,6 +1,10 @@
 // Prints "N passed, N failed" of a Vitest JSON report. A test that was skipped counts as failed: where this runs,
 // everything the tests want is there.
+// Before it stands a line for each test that failed: its file, its name, and what it said first.
 import { readFileSync } from "node:fs";
+import { relative } from "node:path";
+
+const firstLine = (text) => text.split("\n", 1)[0];
 
 const [file] = process.argv.slice(2);
 try {
@@ -14,8 +18,12 @@ try {
     ({ status, assertionResults }) =>
       status === "failed" && !assertionResults.some((test) => test.status === "failed"),
   );
-  for (const { fullName, status } of failed) console.log(`${status}: ${fullName}`);
-  for (const { name, message } of brokenFiles) console.log(`failed to run: ${name}: ${message}`);
+  for (const { file: path, fullName, status, failureMessages } of failed) {
+    const reason = firstLine(failureMessages?.[0] ?? "no reason given");
+    console.log(`${status}: ${relative(".", path)}: ${fullName}: ${reason}`);
+  }
+  for (const { name, message } of brokenFiles)
+    console.log(`failed to run: ${relative(".", name)}: ${firstLine(message)}`);
   console.log(`${passed.length} passed, ${failed.length + brokenFiles.length} failed`);
 } catch (error) {
   console.log(`Cannot read the test report: ${error.message}`);

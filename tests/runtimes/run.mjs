@@ -79,7 +79,7 @@ function print(rows) {
     process.stdout.write(`${cells.join("  ").trimEnd()}\n`);
   }
   for (const { runtime, failures } of rows) {
-    for (const failure of failures) process.stdout.write(`\n${runtime}: ${failure}\n`);
+    for (const failure of failures) process.stdout.write(`\nFAILED  ${runtime}: ${failure}\n`);
   }
 }
 
