@@ -5,13 +5,6 @@ export {
   type HealthServerOptions,
 } from "./app/create-health-server.ts";
 export type { CloseOptions, ControlAnswer, ControlMethod, CountersignServer } from "./app/server.ts";
-export {
-  isOfKind,
-  LEAST_BYTES,
-  OPTION_KINDS,
-  OPTION_SYNONYMS,
-  type OptionKind,
-} from "./app/check-server-options.ts";
 export { ServerOptionsError, type ServerOptions, type TlsOptions } from "./app/server-options.ts";
 export { ServerError, type ServerErrorCode } from "./errors/server-error.ts";
 export {
@@ -28,7 +21,6 @@ export type {
   SkippedJson,
 } from "./shapes/delivery-shapes.ts";
 export type { FaultJson } from "./shapes/fault-shapes.ts";
-export { REJECTION_FIXES, SKIP_FIXES } from "./ingest/fixes.ts";
 export {
   REJECTION_REASONS,
   type Rejection,

@@ -1,4 +1,4 @@
-import { REJECTION_FIXES } from "@countersign/server";
+import { REJECTION_FIXES } from "@countersign/server/explain";
 import type { CodePages } from "./code-page.ts";
 import { html, json, sh, ts } from "./example.ts";
 

@@ -1,4 +1,4 @@
-import { SKIP_FIXES } from "@countersign/server";
+import { SKIP_FIXES } from "@countersign/server/explain";
 import type { CodePages } from "./code-page.ts";
 import { sh, ts } from "./example.ts";
 

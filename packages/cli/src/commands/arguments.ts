@@ -1,5 +1,5 @@
 import { parseDuration, type Duration } from "@countersign/protocol";
-import { LEAST_BYTES } from "@countersign/server";
+import { LEAST_BYTES } from "@countersign/server/options";
 import { InvalidArgumentError } from "commander";
 import { UsageError } from "../errors/usage-error.ts";
 

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
 import { Command, Option } from "commander";
-import { explainSignature } from "@countersign/server/verify";
+import { explainSignature } from "@countersign/server/explain";
 import { secretArgument } from "./arguments.ts";
 import { examples } from "./examples.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";

@@ -1,5 +1,6 @@
 import { nameHint, quote, type OptionHints, type OptionNames } from "@countersign/protocol";
-import { isOfKind, OPTION_KINDS, OPTION_SYNONYMS, type ServerOptions } from "@countersign/server";
+import type { ServerOptions } from "@countersign/server";
+import { isOfKind, OPTION_KINDS, OPTION_SYNONYMS } from "@countersign/server/options";
 
 /** The settings of a config file. Paths are relative to the file. */
 export type Config = Pick<

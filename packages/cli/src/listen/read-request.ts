@@ -8,7 +8,7 @@ import {
   type WebhookResponse,
 } from "@countersign/core";
 import { toWebhookRequest } from "@countersign/core/node";
-import { explainSignature } from "@countersign/server/verify";
+import { explainSignature } from "@countersign/server/explain";
 
 /** What a request is. */
 export interface ReadRequest {

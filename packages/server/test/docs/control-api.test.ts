@@ -58,9 +58,7 @@ async function start(): Promise<{ server: CountersignServer; ids: Record<string,
   await server.sender.idle();
   receiver.answers.push(503);
   const pending = await record("Order Waits");
-  await expect
-    .poll(async () => (await server.sender.delivery(pending))?.attempts.length, { timeout: 5_000 })
-    .toBe(1);
+  await expect.poll(async () => (await server.sender.delivery(pending))?.attempts.length).toBe(1);
   return { server, ids: { DELIVERY: delivered, PENDING: pending } };
 }
 

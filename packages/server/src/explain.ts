@@ -1,1 +1,2 @@
 export { explainSignature, type Explanation, type ExplainInput } from "./verify/explain-signature.ts";
+export { REJECTION_FIXES, SKIP_FIXES } from "./ingest/fixes.ts";

@@ -1,0 +1,30 @@
+import { describe, expect, it } from "vitest";
+import { runCommand } from "../support/command.ts";
+
+const printLoaded = new URL("../support/print-loaded.mjs", import.meta.url).href;
+
+/** What only a process that listens, sends or stores needs: they take five times as long to load as all of the rest. */
+const HEAVY =
+  /\/node_modules\/(?:fastify|libsql|undici|pg|prom-client)\/|\/packages\/(?:server|sender)\/dist\/index\.js/;
+
+describe("a command that only prints", () => {
+  it.each([
+    [["--version"]],
+    [["--help"]],
+    [["serve", "--help"]],
+    [["explain", "ECONNREFUSED"]],
+    [["completion", "bash"]],
+    [["verify", "--secret", "dev", "--signature", "00", "package.json"]],
+  ])("loads neither the server nor the engine: %j", async (args) => {
+    const { stderr } = await runCommand(args, { env: { NODE_OPTIONS: `--import ${printLoaded}` } });
+    const loaded = [...stderr.matchAll(/^loads (\S+)$/gm)].map(([, url = ""]) => url);
+    expect(loaded).toContainEqual(expect.stringMatching(/\/packages\/cli\/dist\/program\.js$/));
+    expect(loaded.filter((url) => HEAVY.test(url))).toEqual([]);
+  });
+
+  it("is told apart from one that sends", async () => {
+    const args = ["send", "track", "--to", "http://127.0.0.1:1/"];
+    const { stderr } = await runCommand(args, { env: { NODE_OPTIONS: `--import ${printLoaded}` } });
+    expect(stderr).toMatch(HEAVY);
+  });
+});

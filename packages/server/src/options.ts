@@ -1,0 +1,1 @@
+export { isOfKind, LEAST_BYTES, OPTION_KINDS, OPTION_SYNONYMS, type OptionKind } from "./app/option-kinds.ts";
