@@ -1,6 +1,6 @@
-import { defineProject } from "vitest/config";
+import { testsOf } from "../vitest.shared.ts";
 
-export default defineProject({
+export default {
+  ...testsOf("tests", { include: ["**/*.test.ts"], testTimeout: 60_000 }),
   oxc: { decorator: { legacy: true } },
-  test: { name: "tests", include: ["**/*.test.ts"], testTimeout: 60_000 },
-});
+};

@@ -1,5 +1,3 @@
-import { defineProject } from "vitest/config";
+import { testsOf } from "../../vitest.shared.ts";
 
-export default defineProject({
-  test: { name: "client", include: ["test/**/*.test.ts"], testTimeout: 20_000 },
-});
+export default testsOf("client");

@@ -1,5 +1,3 @@
-import { defineProject } from "vitest/config";
+import { testsOf } from "../../vitest.shared.ts";
 
-export default defineProject({
-  test: { name: "dashboard", include: ["test/**/*.test.ts"], testTimeout: 30_000, hookTimeout: 30_000 },
-});
+export default testsOf("dashboard");

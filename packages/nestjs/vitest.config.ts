@@ -1,6 +1,3 @@
-import { defineProject } from "vitest/config";
+import { testsOf } from "../../vitest.shared.ts";
 
-export default defineProject({
-  oxc: { decorator: { legacy: true } },
-  test: { name: "nestjs", include: ["test/**/*.test.ts"], testTimeout: 20_000 },
-});
+export default { ...testsOf("nestjs"), oxc: { decorator: { legacy: true } } };

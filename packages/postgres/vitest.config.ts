@@ -1,5 +1,3 @@
-import { defineProject } from "vitest/config";
+import { testsOf } from "../../vitest.shared.ts";
 
-export default defineProject({
-  test: { name: "postgres", include: ["test/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 },
-});
+export default testsOf("postgres", { testTimeout: 60_000, hookTimeout: 60_000 });

@@ -1,10 +1,3 @@
-import { defineProject } from "vitest/config";
+import { testsOf } from "../../vitest.shared.ts";
 
-export default defineProject({
-  test: {
-    name: "sender",
-    include: ["test/**/*.test.ts"],
-    testTimeout: 20_000,
-    expect: { poll: { timeout: 10_000 } },
-  },
-});
+export default testsOf("sender");

@@ -101,7 +101,7 @@ describe.skipIf(isWindows)(`with flushOnSignals${noPosix}`, () => {
     async (name) => {
       const service = await startService();
       const child = start("signal", service.url, AN_HOUR);
-      await vi.waitFor(() => expect(child.output()).toBe("ready"), { timeout: 5_000 });
+      await vi.waitFor(() => expect(child.output()).toBe("ready"));
       child.process.kill(name);
       const { signal } = await child.ended();
       expect(signal).toBe(name);
@@ -117,7 +117,7 @@ describe.skipIf(isWindows)(`with flushOnSignals${noPosix}`, () => {
       response.writeHead(503, { "retry-after": "1" }).end();
     };
     const child = start("signal-shared", service.url);
-    await vi.waitFor(() => expect(child.output()).toBe("ready"), { timeout: 5_000 });
+    await vi.waitFor(() => expect(child.output()).toBe("ready"));
     child.process.kill("SIGTERM");
     const { code } = await child.ended();
     expect(code).toBe(7);
@@ -132,7 +132,7 @@ describe.skipIf(isWindows)(`with flushOnSignals${noPosix}`, () => {
     const { port } = hung.address() as AddressInfo;
     for (const signals of [1, 2]) {
       const child = start("signal", `http://127.0.0.1:${port}`, signals === 1 ? 500 : AN_HOUR);
-      await vi.waitFor(() => expect(child.output()).toBe("ready"), { timeout: 5_000 });
+      await vi.waitFor(() => expect(child.output()).toBe("ready"));
       const connected = once(hung, "connection");
       child.process.kill("SIGTERM");
       const since = Date.now();

@@ -13,7 +13,7 @@ it.skipIf(isWindows)(`a graceful shutdown delivers the events of 1,000 requests$
   onTestFinished(() => void child.kill("SIGKILL"));
   let output = "";
   child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  await vi.waitFor(() => expect(output).toMatch(/^\d+\n$/), { timeout: 5_000 });
+  await vi.waitFor(() => expect(output).toMatch(/^\d+\n$/));
   const port = output.trim();
 
   const agent = new Agent({ keepAlive: true, maxSockets: 50 });

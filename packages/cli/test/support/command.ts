@@ -44,7 +44,7 @@ export function startCommand(
     stderr: () => stderr,
     ended: once(child, "close").then(([code, signal]) => code ?? signal),
     async printed(pattern) {
-      await vi.waitFor(() => expect(stdout + stderr).toMatch(pattern), { timeout: 10_000, interval: 10 });
+      await vi.waitFor(() => expect(stdout + stderr).toMatch(pattern), { interval: 10 });
       const match = pattern.exec(stdout + stderr);
       if (!match) throw new Error("unreachable");
       return match;

@@ -47,7 +47,7 @@ export function startOnTerminal(
     type: (text) => void child.stdin.write(text),
     ended: once(child, "close").then(([code]) => code as number),
     async printed(pattern) {
-      await vi.waitFor(() => expect(shown()).toMatch(pattern), { timeout: 15_000, interval: 20 });
+      await vi.waitFor(() => expect(shown()).toMatch(pattern), { interval: 20 });
       const match = pattern.exec(shown());
       if (!match) throw new Error("unreachable");
       return match;

@@ -53,7 +53,7 @@ export async function expectFocus(target: Locator): Promise<void> {
       const { activeElement } = element.ownerDocument;
       return element === activeElement ? "" : `the focus is on ${activeElement?.outerHTML.slice(0, 200)}`;
     });
-  await vi.waitFor(async () => expect(await isFocused()).toBe(""), { timeout: 5_000 });
+  await vi.waitFor(async () => expect(await isFocused()).toBe(""));
 }
 
 function gridOf(page: Page): Locator {

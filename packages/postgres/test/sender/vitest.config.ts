@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { defineProject } from "vitest/config";
+import { testsOf } from "../../../../vitest.shared.ts";
 import { programs } from "../support/postgres-programs.ts";
 import { NO_POSTGRES } from "../support/start-postgres.ts";
 
@@ -32,15 +32,12 @@ const files = readdirSync(join(root, "test"))
   .filter((name) => readFileSync(join(root, "test", name), "utf8").includes("support/open-sender.ts"));
 
 // The tests of the sender on `postgresStore`: all of them with `pnpm test:postgres`.
-export default defineProject({
-  test: {
-    name: "sender-on-postgres",
-    root,
-    include: hasServer ? files.map((name) => `test/${name}`) : [],
-    globalSetup: join(here, "start-server.ts"),
-    env: { COUNTERSIGN_TEST_STORE: join(here, "../support/test-store.ts") },
-    // A store across a network takes round trips, and many files share one server.
-    testTimeout: 60_000,
-    expect: { poll: { timeout: 30_000 } },
-  },
+export default testsOf("sender-on-postgres", {
+  root,
+  include: hasServer ? files.map((name) => `test/${name}`) : [],
+  globalSetup: join(here, "start-server.ts"),
+  env: { COUNTERSIGN_TEST_STORE: join(here, "../support/test-store.ts") },
+  // A store across a network takes round trips, and many files share one server.
+  testTimeout: 60_000,
+  expect: { poll: { timeout: 30_000 } },
 });

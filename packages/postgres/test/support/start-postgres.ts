@@ -108,8 +108,13 @@ export async function startPostgres(
     logDisk: smallLogDisk === undefined ? undefined : `/proc/${started}/root${disk}`,
     signal(name) {
       const postmaster = pid();
-      if (postmaster !== undefined)
-        for (const one of [postmaster, ...childrenOf(postmaster)]) kill(one, name);
+      if (postmaster === undefined) return;
+      if (name === "SIGSTOP") {
+        kill(postmaster, name);
+        // Until it has stopped, it may make another child, which would answer.
+        while (isRunning(postmaster));
+      }
+      for (const one of [postmaster, ...childrenOf(postmaster)]) kill(one, name);
     },
     promote: async () => void (await ask(url, "SELECT pg_promote()")),
     stop: () => guard.end(),
@@ -153,8 +158,17 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
+function ps(...args: readonly string[]): string {
+  return spawnSync("ps", args).stdout.toString();
+}
+
+/** Whether it is there, and neither stopped nor ended. */
+function isRunning(pid: number): boolean {
+  return /^[^TZ]/.test(ps("-p", String(pid), "-o", "stat="));
+}
+
 function childrenOf(pid: number): readonly number[] {
-  const found = spawnSync("ps", ["--ppid", String(pid), "-o", "pid="]).stdout.toString();
+  const found = ps("--ppid", String(pid), "-o", "pid=");
   return found.split("\n").flatMap((line) => (line.trim() === "" ? [] : [Number(line)]));
 }
 

@@ -1,0 +1,8 @@
+import { vi } from "vitest";
+
+// Vitest has no setting for this. As `expect.poll` in vitest.shared.ts.
+const TIMEOUT = 15_000;
+
+const { waitFor } = vi;
+vi.waitFor = (callback, options) =>
+  waitFor(callback, typeof options === "number" ? options : { timeout: TIMEOUT, ...options });

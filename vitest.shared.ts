@@ -1,0 +1,23 @@
+import { fileURLToPath } from "node:url";
+import { defineProject, type UserWorkspaceConfig } from "vitest/config";
+
+/**
+ * How long tests wait, in milliseconds. A wait ends with its condition, so only a test that fails takes this long; a second, which
+ * Vitest takes for enough, is not long on a machine that has other work.
+ */
+const PATIENT = {
+  testTimeout: 30_000,
+  hookTimeout: 30_000,
+  expect: { poll: { timeout: 15_000 } },
+  setupFiles: [fileURLToPath(new URL("tests/support/patient-waits.ts", import.meta.url))],
+};
+
+/**
+ * The tests of a package: those in its `test` folder.
+ *
+ * @param name - The name of the project, before its files in Vitest's output.
+ * @param more - Settings of its own.
+ */
+export function testsOf(name: string, more: UserWorkspaceConfig["test"] = {}): UserWorkspaceConfig {
+  return defineProject({ test: { ...PATIENT, name, include: ["test/**/*.test.ts"], ...more } });
+}
