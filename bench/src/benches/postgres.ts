@@ -27,8 +27,8 @@ async function measured(database: string, url: string, folder: string, rounds: n
     redis === undefined
       ? []
       : [
-          bullWorker(BULL[0], redis.path, postWithUndici(pool)),
-          bullWorker(BULL[1], redis.path, postWithFetch(url)),
+          bullWorker(BULL[0], redis.port, postWithUndici(pool)),
+          bullWorker(BULL[1], redis.port, postWithFetch(url)),
         ];
   try {
     const contenders = [

@@ -20,11 +20,11 @@ type Post = (message: object) => Promise<void>;
 /** A queue and a worker as BullMQ's documentation shows them: a job a message, fifty at once. */
 export function bullWorker(
   name: string,
-  path: string,
+  port: number,
   post: Post,
 ): { contender: Contender; close: () => Promise<void> } {
   const queueName = randomUUID();
-  const connection = { path, maxRetriesPerRequest: null };
+  const connection = { host: "127.0.0.1", port, maxRetriesPerRequest: null };
   const queue = new Queue(queueName, { connection, defaultJobOptions: { removeOnComplete: true } });
   const worker = new Worker<object>(queueName, ({ data }) => post(data), {
     connection,
@@ -103,8 +103,8 @@ async function againstBullMq(url: string, folder: string, rounds: number): Promi
   const pool = openPool(url);
   const sender = await openSender({ urls: [url], path: join(folder, "beside-redis.db") });
   const workers = [
-    bullWorker(peers[0], redis.path, postWithUndici(pool)),
-    bullWorker(peers[1], redis.path, postWithFetch(url)),
+    bullWorker(peers[0], redis.port, postWithUndici(pool)),
+    bullWorker(peers[1], redis.port, postWithFetch(url)),
   ];
   try {
     const contenders = [forwarding("sender", sender, MESSAGES), ...workers.map(({ contender }) => contender)];

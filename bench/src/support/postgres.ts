@@ -3,6 +3,7 @@ import { chownSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { once } from "node:events";
 import { join } from "node:path";
 import pg from "pg";
+import { freePort } from "./free-port.ts";
 
 /** A PostgreSQL server of our own. */
 export interface PostgresServer {
@@ -28,8 +29,8 @@ function asServerUser(program: string, args: readonly string[]): [string, string
 }
 
 /**
- * Starts Debian's PostgreSQL in a folder, with its own defaults: every commit is synced to the disk before it is answered. Its
- * log is as that of a server that has run for a while.
+ * Starts Debian's PostgreSQL in a folder, with its own defaults: every commit is synced to the disk before it is answered. It
+ * is reached by TCP, as on another machine. Its log is as that of a server that has run for a while.
  *
  * @returns undefined when the machine has none
  */
@@ -52,11 +53,12 @@ export async function startPostgres(folder: string): Promise<PostgresServer | un
   ]);
   const made = spawnSync(initdb, args, { cwd: folder });
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr.toString()}`);
-  const settings = ["-c", "listen_addresses=", "-c", `unix_socket_directories=${data}`];
-  const [postgres, flags] = asServerUser(join(bin, "postgres"), ["-D", data, ...settings]);
+  const port = await freePort();
+  const where = ["-h", "127.0.0.1", "-p", `${port}`, "-k", data];
+  const [postgres, flags] = asServerUser(join(bin, "postgres"), ["-D", data, ...where]);
   const server = spawn(postgres, flags, { cwd: folder, stdio: "ignore" });
   const exited = once(server, "exit");
-  const url = `postgres://bench@localhost/postgres?host=${encodeURIComponent(data)}`;
+  const url = `postgres://bench@127.0.0.1:${port}/postgres`;
   await answered(url);
   await recycleLog(url);
   return {

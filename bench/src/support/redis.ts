@@ -1,24 +1,25 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { Redis } from "ioredis";
+import { freePort } from "./free-port.ts";
 
 /** A Redis server of our own. */
 export interface RedisServer {
-  /** Path of its Unix socket. */
-  readonly path: string;
+  /** On 127.0.0.1. */
+  readonly port: number;
   stop(): Promise<void>;
 }
 
 /**
  * Starts Debian's `redis-server` in a folder, with an append-only file synced every second, which is what its
- * documentation advises for a queue.
+ * documentation advises for a queue. It is reached by TCP, as on another machine.
  *
  * @returns undefined when the machine has none
  */
 export async function startRedis(folder: string): Promise<RedisServer | undefined> {
-  const path = join(folder, "redis.sock");
-  const args = ["--port", "0", "--unixsocket", path, "--dir", folder, "--save", "", "--appendonly", "yes"];
+  const port = await freePort();
+  const settings = { port, bind: "127.0.0.1", dir: folder, save: "", appendonly: "yes" };
+  const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const server = spawn("redis-server", args, { stdio: "ignore" });
   const exited = once(server, "exit");
   const hasStarted = await Promise.race([
@@ -33,9 +34,9 @@ export async function startRedis(folder: string): Promise<RedisServer | undefine
     await exited.catch(() => {});
     return undefined;
   }
-  await answered(path);
+  await answered(port);
   return {
-    path,
+    port,
     async stop() {
       server.kill();
       await exited;
@@ -44,8 +45,8 @@ export async function startRedis(folder: string): Promise<RedisServer | undefine
 }
 
 /** Connects until Redis answers. */
-async function answered(path: string): Promise<void> {
-  const redis = new Redis({ path, retryStrategy: () => 20, maxRetriesPerRequest: 500 });
+async function answered(port: number): Promise<void> {
+  const redis = new Redis({ host: "127.0.0.1", port, retryStrategy: () => 20, maxRetriesPerRequest: 500 });
   redis.on("error", () => {});
   await redis.ping();
   redis.disconnect();

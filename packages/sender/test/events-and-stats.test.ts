@@ -1,4 +1,4 @@
-import type { AttemptOutcome, SenderEvents } from "@countersign/sender";
+import type { AttemptOutcome, EndpointStats, SenderEvents, Transport } from "@countersign/sender";
 import { virtualClock } from "@countersign/sender/testing";
 import { createServer } from "node:net";
 import { once } from "node:events";
@@ -15,6 +15,28 @@ async function freePort(): Promise<number> {
   server.close();
   await once(server, "close");
   return port;
+}
+
+/** A transport whose responses take these times, in milliseconds. */
+function takes(durations: number[]): Transport {
+  return {
+    send: () =>
+      Promise.resolve({
+        outcome: "success",
+        status: 200,
+        durationMs: durations.shift() ?? 1,
+        responseBody: new Uint8Array(),
+      }),
+    close: () => Promise.resolve(),
+  };
+}
+
+/** The bounds of the bars that are not empty, and what is in them. */
+function bars({ bounds, counts }: EndpointStats["responseTimes"]): readonly (readonly [number, number])[] {
+  return bounds.flatMap((bound, index) => {
+    const count = counts[index] ?? 0;
+    return count > 0 ? [[bound, count] as const] : [];
+  });
 }
 
 describe("events", () => {
@@ -302,33 +324,31 @@ describe("stats", () => {
 
   it("counts a success after four fifths of the time as a near miss, in buckets that show how near", async () => {
     const durations = [3_900, 4_000, 4_001, 4_700, 4_950];
-    const sender = await openSender({
-      url: "http://127.0.0.1:9/",
-      transport: {
-        send: () =>
-          Promise.resolve({
-            outcome: "success",
-            status: 200,
-            durationMs: durations.shift() ?? 1,
-            responseBody: new Uint8Array(),
-          }),
-        close: () => Promise.resolve(),
-      },
-    });
+    const sender = await openSender({ url: "http://127.0.0.1:9/", transport: takes(durations) });
     for (let n = 0; n < 5; n += 1) await (await sender.track({ userId: "u1", event: "e" })).settled();
     const { endpoints, minutes } = await sender.stats();
-    const { bounds = [], counts = [], nearMisses } = endpoints[0]?.responseTimes ?? {};
-    const counted = bounds.flatMap((bound, index) =>
-      (counts[index] ?? 0) > 0 ? [[bound, counts[index]]] : [],
-    );
-    expect(counted).toEqual([
+    const [{ responseTimes }] = endpoints as [EndpointStats];
+    expect(bars(responseTimes)).toEqual([
       [4_000, 2],
       [4_500, 1],
       [4_900, 1],
       [5_000, 1],
     ]);
-    expect(nearMisses).toBe(3);
+    expect(responseTimes.nearMisses).toBe(3);
     expect(minutes.at(-1)?.nearMisses).toBe(3);
+  });
+
+  it("counts a response by the time that its attempt shows, in the same bar as a list of those attempts", async () => {
+    const sender = await openSender({ url: "http://127.0.0.1:9/", transport: takes([100.04, 100.06]) });
+    const shown: number[] = [];
+    sender.on("attempt", ({ attempt }) => shown.push(attempt.durationMs));
+    for (let n = 0; n < 2; n += 1) await (await sender.track({ userId: "u1", event: "e" })).settled();
+    expect(shown).toEqual([100, 100.1]);
+    const [{ responseTimes }] = (await sender.stats()).endpoints as [EndpointStats];
+    expect(bars(responseTimes)).toEqual([
+      [100, 1],
+      [250, 1],
+    ]);
   });
 
   it("by default, the last bucket ends at five seconds (spec 8)", async () => {

@@ -30,7 +30,7 @@ export interface Attempt {
   readonly endpoint: string;
   /** When it started, in milliseconds since 1970 by the sender's clock. */
   readonly startedAt: number;
-  /** Physical milliseconds to the response's headers, or to the failure. */
+  /** Physical milliseconds to the response's headers, or to the failure, to a tenth. */
   readonly durationMs: number;
   /** How it ended. */
   readonly outcome: AttemptOutcome;

@@ -247,7 +247,7 @@ function notBeforeOf({ retryAfter, date }: AttemptResult, now: number): number |
 }
 
 function attemptOf(result: AttemptResult, round: number, endpoint: string, startedAt: number): Attempt {
-  const { durationMs, outcome, status, code, message, responseBody, fault } = result;
+  const { outcome, status, code, message, responseBody, fault } = result;
   const { requestHeaders, responseHeaders, cut } = result;
   const { buffer, byteOffset, length } = responseBody;
   const response = length === 0 ? "" : Buffer.from(buffer, byteOffset, length).toString();
@@ -255,7 +255,8 @@ function attemptOf(result: AttemptResult, round: number, endpoint: string, start
     round,
     endpoint,
     startedAt,
-    durationMs,
+    // What is counted, filtered by and shown is the same number.
+    durationMs: Math.round(result.durationMs * 10) / 10,
     outcome,
     status,
     code,
