@@ -1,6 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import { CallError, SettingsError, StoreError } from "@countersign/sender";
 import type { FastifyInstance, FastifyReply } from "fastify";
+import type { AllowedMethods } from "./allowed-methods.ts";
 import { escaped, validationProblem, type ProblemIssue } from "./validation-problem.ts";
 
 /** An answer of the control API that is an error (RFC 9457). */
@@ -20,17 +21,35 @@ export class Problem extends Error {
   }
 }
 
-/** Makes every error of a scope an `application/problem+json`. */
-export function answerWithProblems(scope: FastifyInstance, onError: (error: unknown) => void): void {
+/**
+ * Makes every error of a scope an `application/problem+json`.
+ *
+ * @param allowedMethods Tells which methods a path takes, so that a wrong one is told apart from a wrong path.
+ */
+export function answerWithProblems(
+  scope: FastifyInstance,
+  onError: (error: unknown) => void,
+  allowedMethods: AllowedMethods,
+): void {
   scope.setErrorHandler(async (error, _request, reply) => {
     const problem = problemOf(error);
     if (problem.status >= 500) onError(error);
     if (problem.status === 503) reply.header("retry-after", "5");
     return sendProblem(reply, problem);
   });
-  scope.setNotFoundHandler(async (_request, reply) =>
-    sendProblem(reply, new Problem(404, "Path not found. The API is described at /api/openapi.json.")),
-  );
+  scope.setNotFoundHandler(async ({ method, url }, reply) => {
+    const allowed = allowedMethods(url);
+    if (allowed.length === 0)
+      return sendProblem(
+        reply,
+        new Problem(404, "Path not found. The API is described at /api/openapi.json."),
+      );
+    reply.header("allow", allowed.join(", "));
+    return sendProblem(
+      reply,
+      new Problem(405, `This path does not take ${method}. Use ${allowed.join(" or ")}.`),
+    );
+  });
 }
 
 /**

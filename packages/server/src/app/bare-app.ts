@@ -1,6 +1,7 @@
 import Fastify, { type FastifyInstance } from "fastify";
 import { isDateTime } from "../api/date-time.ts";
 import { answerWithProblems } from "../api/problem.ts";
+import { watchMethods } from "../api/allowed-methods.ts";
 import { answerBrokenRequest, answerMalformedUrl, isTlsHello, TLS_EXPECTED } from "./broken-request.ts";
 import { limitConnections } from "./connections.ts";
 import type { TlsOptions } from "./server-options.ts";
@@ -58,6 +59,6 @@ export function createBareApp({ maxConnections, tls, onError }: BareAppOptions):
     reply.header("x-content-type-options", "nosniff");
     done();
   });
-  answerWithProblems(app, onError);
+  answerWithProblems(app, onError, watchMethods(app));
   return app;
 }

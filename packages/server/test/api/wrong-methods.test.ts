@@ -1,0 +1,53 @@
+import { createHealthServer, createServer } from "@countersign/server";
+import { expect, it } from "vitest";
+import { send } from "../support/http.ts";
+import { closing } from "../support/resources.ts";
+
+const METHODS = ["DELETE", "GET", "OPTIONS", "PATCH", "POST", "PUT"];
+
+async function startServer(): Promise<string> {
+  return closing(await createServer({ to: "http://127.0.0.1:9/", port: 0 })).url;
+}
+
+it("each path of the API answers a method that it does not take with 405, and says which it takes", async () => {
+  const url = await startServer();
+  const { paths } = (await send(`${url}/api/openapi.json`)).json() as { paths: Record<string, object> };
+  /** Of all operations whose path this is: `resend` may be the id of a delivery. */
+  const methodsOf = (concrete: string): readonly string[] =>
+    Object.entries(paths).flatMap(([path, operations]) =>
+      new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(concrete)
+        ? Object.keys(operations).map((method) => method.toUpperCase())
+        : [],
+    );
+  let asked = 0;
+  for (const path of Object.keys(paths)) {
+    const concrete = path.replaceAll(/\{\w+\}/g, "any");
+    const taken = methodsOf(concrete);
+    for (const method of METHODS.filter((one) => !taken.includes(one))) {
+      const answer = await send(url + concrete, { method });
+      expect([concrete, method, answer.status]).toEqual([concrete, method, 405]);
+      expect(answer.headers.allow).toBe([...new Set(taken)].toSorted().join(", "));
+      expect(answer.json()).toMatchObject({ status: 405, title: "Method Not Allowed" });
+      asked += 1;
+    }
+  }
+  expect(asked).toBeGreaterThan(100);
+});
+
+it("so do the paths for supervisors, also of a worker, and the page", async () => {
+  const health = closing(await createHealthServer({ port: 0 }));
+  for (const url of [await startServer(), health.url])
+    for (const path of ["/healthz", "/readyz", "/metrics", "//healthz/?verbose"]) {
+      const answer = await send(url + path, { method: "POST" });
+      expect([answer.status, answer.headers.allow]).toEqual([405, "GET"]);
+      expect(answer.json()).toMatchObject({ detail: "This path does not take POST. Use GET." });
+    }
+  expect((await send(await startServer(), { method: "POST" })).status).toBe(405);
+});
+
+it("a path that is unknown is 404 with any method", async () => {
+  const url = await startServer();
+  for (const method of METHODS)
+    for (const path of ["/api", "/api/nowhere", "/api/sources/a/b/c/d", "/%68ealthz/x"])
+      expect([path, (await send(url + path, { method })).status]).toEqual([path, 404]);
+});
