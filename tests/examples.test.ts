@@ -1,13 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { certify, formatResult } from "@countersign/certify";
 import { mutations, sampleMessages, signedRequest } from "@countersign/core/testing";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { isWindows, noPosix } from "../packages/core/test/support/windows.ts";
 import { post } from "./support/post.ts";
+import { freePort } from "./support/free-port.ts";
 
 const SECRET = "the secret of the examples";
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -17,14 +16,6 @@ interface Example {
   /** What it has printed. */
   readonly lines: readonly string[];
   stop(): Promise<void>;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }
 
 /** Starts an example by its one command, and waits until it says that it listens. */

@@ -1,20 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { isWindows, noPosix } from "../packages/core/test/support/windows.ts";
 import { post } from "./support/post.ts";
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
+import { freePort } from "./support/free-port.ts";
 
 it.skipIf(isWindows)(`npm start runs and stops the server and the example receiver${noPosix}`, async () => {
   const port = await freePort();

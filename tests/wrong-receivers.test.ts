@@ -1,11 +1,10 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { certify, type Language } from "@countersign/certify";
 import { describe, expect, it, vi, type TestContext } from "vitest";
 import { startFront } from "./support/wrong-receivers/front.ts";
+import { freePort } from "./support/free-port.ts";
 
 const SECRET = "the secret of these receivers";
 const BIN = fileURLToPath(new URL("../packages/cli/dist/bin.js", import.meta.url));
@@ -63,20 +62,6 @@ const RUNTIMES: readonly Runtime[] = [
     decidedInFront: ["rejects-declared-oversize", "rejects-chunked-oversize"],
   },
 ];
-
-const taken = new Set<number>();
-
-/** A port that no other of the receivers, which run side by side, was given. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  if (taken.has(port)) return freePort();
-  taken.add(port);
-  return port;
-}
 
 /** Starts a receiver with a mistake, and waits until it answers. */
 async function start(

@@ -6,7 +6,8 @@ import { sampleMessages, signedRequest } from "@countersign/core/testing";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { post } from "../support/post.ts";
 import { createProject } from "./support/project.ts";
-import { cleanEnvironment, freePort, startServer, type Running } from "./support/run.ts";
+import { cleanEnvironment, startServer, type Running } from "./support/run.ts";
+import { freePort } from "../support/free-port.ts";
 
 const SECRET = "the secret of the examples";
 const examples = fileURLToPath(new URL("../../examples", import.meta.url));

@@ -5,7 +5,8 @@ import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { expectCertified } from "./support/certify-host.ts";
 import { commandsIn, readPage, type Block } from "./support/page.ts";
 import { createProject, MANAGERS, type Project } from "./support/project.ts";
-import { cleanEnvironment, freePort, runToStatus, startServer, type Running } from "./support/run.ts";
+import { cleanEnvironment, runToStatus, startServer, type Running } from "./support/run.ts";
+import { freePort } from "../support/free-port.ts";
 
 const README = readPage("README.md");
 const OF_THE_COMMAND = readPage("packages/cli/README.md");

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { expectCertified } from "./support/certify-host.ts";
 import { commandsIn, readPage } from "./support/page.ts";
 import { createProject, follow, MANAGERS, type Manager, type Project } from "./support/project.ts";
-import { freePort } from "./support/run.ts";
+import { freePort } from "../support/free-port.ts";
 
 const START = "docs/start/index.md";
 const PAGE = "docs/guides/testing.md";

@@ -7,7 +7,7 @@ import { Connections } from "../src/database/connections.ts";
 import { DayPartitions } from "../src/schema/day-partitions.ts";
 import { migrate } from "../src/schema/migrate.ts";
 import { namesOf } from "../src/schema/names.ts";
-import { freePort } from "./support/postgres-programs.ts";
+import { freePort } from "../../../tests/support/free-port.ts";
 import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 
 const server = await startPostgres({ fsync: "off" });

@@ -1,21 +1,9 @@
 import type { AttemptOutcome, EndpointStats, SenderEvents, Transport } from "@countersign/sender";
 import { virtualClock } from "@countersign/sender/testing";
-import { createServer } from "node:net";
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { describe, expect, expectTypeOf, onTestFinished, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
-
-/** A port that nobody listens on. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
+import { freePort } from "../../../tests/support/free-port.ts";
 
 /** A transport whose responses take these times, in milliseconds. */
 function takes(durations: number[]): Transport {

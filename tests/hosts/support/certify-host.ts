@@ -1,7 +1,8 @@
 import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { commandsIn, readPage, type Block } from "./page.ts";
 import { createProject, follow, MANAGERS, type Manager, type Project } from "./project.ts";
-import { cleanEnvironment, freePort, runToStatus, type Running } from "./run.ts";
+import { cleanEnvironment, runToStatus, type Running } from "./run.ts";
+import { freePort } from "../../support/free-port.ts";
 
 /** How a host is tried. */
 export interface Host {

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { freePort } from "../../../postgres/test/support/postgres-programs.ts";
+import { freePort } from "../../../../tests/support/free-port.ts";
 import { NO_POSTGRES, startPostgres } from "../../../postgres/test/support/start-postgres.ts";
 import { send } from "../../../server/test/support/http.ts";
 import { startReceiver } from "../../../server/test/support/receiver.ts";

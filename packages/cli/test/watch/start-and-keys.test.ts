@@ -1,7 +1,4 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { delimiter, join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
@@ -19,19 +16,10 @@ import {
 } from "../support/scripted-receiver.ts";
 import { send } from "../../../server/test/support/http.ts";
 import { closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
+import { freePort } from "../../../../tests/support/free-port.ts";
 
 const CTRL_C = "\u0003";
 const ESCAPE = "\u001B";
-
-/** A port of this machine on which nothing listens. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 async function receiverOf(): Promise<ScriptedReceiver> {
   return closing(await startScriptedReceiver());

@@ -1,7 +1,5 @@
 import { spawnSync } from "node:child_process";
 import { chownSync, existsSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
-import { once } from "node:events";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -94,12 +92,4 @@ function inOwnMounts(
 ): readonly [string, ...string[]] {
   const own = isRoot ? [] : ["--user", "--map-current-user", "--keep-caps"];
   return ["unshare", ...own, "--mount", "sh", "-c", script, folder, ...command];
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -2,7 +2,8 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { guardFolder } from "../../../core/test/support/guard.ts";
-import { asServerUser, freePort, serverFile, serverFolder } from "./postgres-programs.ts";
+import { freePort } from "../../../../tests/support/free-port.ts";
+import { asServerUser, serverFile, serverFolder } from "./postgres-programs.ts";
 import { answers } from "./start-postgres.ts";
 
 /** Why there is no pooler, for the title of what is skipped. */

@@ -2,10 +2,10 @@ import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
+import { freePort } from "../../../../tests/support/free-port.ts";
 import { guardFolder } from "../../../core/test/support/guard.ts";
 import {
   asServerUser,
-  freePort,
   programs,
   runProgram,
   serverFile,

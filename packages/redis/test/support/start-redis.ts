@@ -1,25 +1,16 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { guardFolder } from "../../../core/test/support/guard.ts";
+import { freePort } from "../../../../tests/support/free-port.ts";
 
 /** A Redis server of the test's own. */
 export interface TestRedis {
   readonly url: string;
   readonly process: ChildProcess;
   stop(): Promise<void>;
-}
-
-/** A port that nothing listens on at the moment. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /**
