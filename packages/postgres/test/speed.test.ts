@@ -6,9 +6,10 @@ import { createSender } from "@countersign/sender";
 import type { DeliveryHandler, DeliveryStore, StoreContext } from "@countersign/sender/store";
 import { systemClock, type Clock } from "@countersign/protocol";
 import pg from "pg";
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
 import { SETTINGS, setupSql } from "../dist/database/own-pool.js";
+import { Claimer } from "../dist/delivery/claimer.js";
 import { namesOf } from "../dist/schema/names.js";
 import { acceptNewSql, acceptSql } from "../dist/tables/accept-statement.js";
 import { claimSql } from "../dist/tables/claim-statement.js";
@@ -63,7 +64,10 @@ function instantHandler(clock: Clock): DeliveryHandler & { readonly ended: strin
   return {
     ended,
     deliver: async () => ({ state: "delivered", endedAt: Math.floor(clock.now()), attempts: [] }),
-    settled: ({ delivery }) => void ended.push(delivery.id),
+    settled: ({ delivery }, { state }) => {
+      // One that is given back, since it would wait for too long, is settled, too.
+      if (state !== "pending") ended.push(delivery.id);
+    },
     lost: () => {},
   };
 }
@@ -134,6 +138,21 @@ describe.skipIf(server === undefined)(
       store.consume("shop/crm", 50, handler);
       await until("all are delivered", () => handler.ended.length === 1_000);
       expect(counts.claim).toBeLessThanOrEqual(60);
+    });
+
+    it("a delivery that ends has the others looked at only if its destination has room for more", async () => {
+      const count = 20_000;
+      const schema = newSchema();
+      const ingest = await openStore({ url, schema });
+      // More than are claimed in advance: whenever one ends, more could be claimed.
+      await ingest.accept(acceptanceOf(deliveriesOf("d", count)));
+      const looks = vi.spyOn(Claimer.prototype, "pump");
+      onTestFinished(() => looks.mockRestore());
+      const store = await openStore({ url, schema });
+      const handler = instantHandler(systemClock());
+      store.consume("shop/crm", 50, handler);
+      await until("all are delivered", () => handler.ended.length === count);
+      expect(looks.mock.calls.length).toBeLessThan(count * 0.6);
     });
 
     it("a thousand destinations need no more connections than one, and an idle one no command", async () => {

@@ -241,7 +241,8 @@ export class Dispatcher {
       handler.lost(due, settlement);
       lane.stir();
     }
-    if (!lane.isDrained) this.pump(source);
+    // Only this lane has more room than before: the others need not be looked at if it claims nothing.
+    if (!lane.isDrained && lane.room(this.shareOf(lane)) > 0) this.pump(source);
   }
 
   #postponed(lane: Lane, dueAt: number): void {
