@@ -12,7 +12,7 @@ export function takeFocus(): boolean {
   return takes;
 }
 
-/** Puts the focus into the list, at the row that was opened. */
+/** Puts the focus into the list, at the row that was opened, when the list is drawn: on a telephone it was not to be seen. */
 export function focusList(): void {
-  document.querySelector<HTMLElement>("#delivery-grid")?.focus();
+  requestAnimationFrame(() => document.querySelector<HTMLElement>("#delivery-grid")?.focus());
 }

@@ -20,7 +20,7 @@ export function Budget(): JSX.Element {
       <h2>The budget</h2>
       <p class="lead">
         An endpoint has {duration(budget)} to answer. Later than that, the attempt has failed and is repeated.
-        A bar shows its deliveries.
+        Choose a bar to see its deliveries.
       </p>
       {found.length === 0 && <p class="empty">No attempts yet.</p>}
       {found.map((endpoint) => (

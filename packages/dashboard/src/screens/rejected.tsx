@@ -28,52 +28,59 @@ export function Rejected(): JSX.Element {
       <h2>Rejected and skipped</h2>
       <p class="lead">Calls that were rejected or sent to no destination, newest first.</p>
       <Failure text={error} />
-      <Card title="Rejected" about={rejections.length}>
-        {rejections.length === 0 && <p class="note">None: every call that arrived was accepted.</p>}
-        <ul class="entries">
-          {rejections.map(({ id, receivedAt, reason, detail, fix, type = "", source = "", message }) => (
-            <Entry
-              key={id}
-              at={receivedAt}
-              reason={reason}
-              detail={detail}
-              fix={fix}
-              about={`${type} ${source}`}
-            >
-              {message}
-            </Entry>
-          ))}
-        </ul>
-      </Card>
-      <Card title="Skipped" about={skipped.length}>
-        {skipped.length === 0 && <p class="note">None: every call that was accepted has a destination.</p>}
-        <ul class="entries">
-          {skipped.map(({ messageId, acceptedAt, reason, fix, type, event = "", source, identity = "" }) => (
-            <Entry
-              key={messageId + acceptedAt}
-              at={acceptedAt}
-              reason={reason}
-              fix={fix}
-              detail={`${type} ${event} for ${identity}`}
-              about={source}
-            />
-          ))}
-        </ul>
-      </Card>
-      <Card title="Accepted with a warning" about={warnings.length}>
-        <ul class="entries">
-          {warnings.map(({ receivedAt, reason, detail, source, type, paths, messageId = "" }) => (
-            <Entry
-              key={messageId + receivedAt}
-              at={receivedAt}
-              reason={reason}
-              detail={`${detail} ${paths.join(", ")}`}
-              about={`${type} ${source}`}
-            />
-          ))}
-        </ul>
-      </Card>
+      <Entries title="Rejected" none="None: every call that arrived was accepted.">
+        {rejections.map(({ id, receivedAt, reason, detail, fix, type = "", source = "", message }) => (
+          <Entry
+            key={id}
+            at={receivedAt}
+            reason={reason}
+            detail={detail}
+            fix={fix}
+            about={`${type} ${source}`}
+          >
+            {message}
+          </Entry>
+        ))}
+      </Entries>
+      <Entries title="Skipped" none="None: every call that was accepted has a destination.">
+        {skipped.map(({ messageId, acceptedAt, reason, fix, type, event = "", source, identity = "" }) => (
+          <Entry
+            key={messageId + acceptedAt}
+            at={acceptedAt}
+            reason={reason}
+            fix={fix}
+            detail={`${type} ${event} for ${identity}`}
+            about={source}
+          />
+        ))}
+      </Entries>
+      <Entries title="Accepted with a warning" none="None.">
+        {warnings.map(({ receivedAt, reason, detail, source, type, paths, messageId = "" }) => (
+          <Entry
+            key={messageId + receivedAt}
+            at={receivedAt}
+            reason={reason}
+            detail={`${detail} ${paths.join(", ")}`}
+            about={`${type} ${source}`}
+          />
+        ))}
+      </Entries>
     </div>
+  );
+}
+
+interface EntriesProps {
+  readonly title: string;
+  /** What an empty list says. */
+  readonly none: string;
+  readonly children: readonly JSX.Element[];
+}
+
+function Entries({ title, none, children }: EntriesProps): JSX.Element {
+  return (
+    <Card title={title} about={children.length}>
+      {children.length === 0 ? <p class="note">{none}</p> : <ul class="entries">{children}</ul>}
+    </Card>
   );
 }
 

@@ -48,15 +48,14 @@ export function FilterBar(): JSX.Element {
           onPick={(destination) => change({ destination })}
         />
       )}
-      <span class="grow" />
       <span class="count">
         {total !== undefined &&
           all !== undefined &&
           (total === all ? count(total) : `${count(total)} of ${count(all)}`)}
+        <button type="button" aria-pressed={paused.value} onClick={togglePause}>
+          {paused.value ? "Resume" : "Pause"} <kbd>p</kbd>
+        </button>
       </span>
-      <button type="button" aria-pressed={paused.value} onClick={togglePause}>
-        {paused.value ? "Resume" : "Pause"} <kbd>p</kbd>
-      </button>
       <Chips />
     </div>
   );

@@ -1,0 +1,86 @@
+import type { Locator, Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { missing, openPage, useBrowser, why } from "../support/browser.ts";
+import { expectFocus } from "../support/hands.ts";
+import { startSetting, type Setting } from "../support/setting.ts";
+
+useBrowser();
+
+const WIDTHS = [1920, 1440, 1280, 1024, 800, 375];
+
+/** A receiver took the forgery of the first, and refused that of the second. */
+const EVENTS = ["Taken", "Refused"] as const;
+
+/** A forgery that was accepted, and one that was rejected: the verdicts with the most words. */
+async function startWithForgeries(): Promise<Setting> {
+  const setting = await startSetting();
+  const { receiver, track, api } = setting;
+  for (const event of EVENTS) {
+    receiver.mode = event === "Taken" ? "gullible" : "verifies";
+    await api("POST", "/faults", { fault: "bad_signature", times: 1 });
+    await track(event);
+  }
+  return setting;
+}
+
+const rowOf = (page: Page, event: string): Locator => page.getByRole("row").filter({ hasText: event });
+
+const overflowOf = (element: Locator): Promise<number> =>
+  element.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+
+describe.skipIf(missing)(`where things stand${why}`, () => {
+  it("no word of a state is cut in the list", async () => {
+    const { server } = await startWithForgeries();
+    const page = await openPage(server.url);
+    for (const event of EVENTS) {
+      const word = rowOf(page, event).locator(".state .word");
+      for (const width of WIDTHS) {
+        await page.setViewportSize({ width, height: 800 });
+        expect([width, event, await overflowOf(word)]).toEqual([width, event, 0]);
+      }
+    }
+  });
+
+  it("an attempt is as wide as its list, whatever its verdict says", async () => {
+    const { server } = await startWithForgeries();
+    for (const event of EVENTS) {
+      const page = await openPage(server.url);
+      await rowOf(page, event).click();
+      const attempt = page.getByRole("button", { name: /^1 / });
+      await attempt.waitFor();
+      for (const width of WIDTHS) {
+        await page.setViewportSize({ width, height: 800 });
+        expect([width, event, await overflowOf(attempt)]).toEqual([width, event, 0]);
+      }
+    }
+  });
+
+  it("the navigation stays where it is when its longest entry is chosen", async () => {
+    const { server } = await startSetting();
+    const page = await openPage(server.url);
+    const last = page.getByRole("link", { name: "Settings" });
+    const before = await last.boundingBox();
+    await page.getByRole("link", { name: "Rejected & skipped" }).click();
+    await page.getByRole("heading", { name: "Rejected and skipped" }).waitFor();
+    expect(await last.boundingBox()).toEqual(before);
+  });
+
+  it("a telephone shows a delivery in place of the list, then the list where it was", async () => {
+    const { server, track } = await startSetting();
+    await track("Ordered", 40);
+    const page = await openPage(server.url, { width: 375, height: 700 });
+    const grid = page.locator("#delivery-grid");
+    await rowOf(page, "u40").waitFor();
+    await grid.evaluate((element) => element.scrollTo(0, 600));
+    const row = rowOf(page, "u25");
+    await row.click();
+    const title = page.getByRole("heading", { level: 2 });
+    await title.waitFor();
+    expect(await grid.isVisible()).toBe(false);
+    expect((await title.boundingBox())?.y).toBeLessThan(350);
+    await page.getByRole("button", { name: /^Close/ }).click();
+    await expectFocus(grid);
+    expect(await row.isVisible()).toBe(true);
+    expect(await grid.evaluate(({ scrollTop }) => scrollTop)).toBeGreaterThan(400);
+  });
+});
