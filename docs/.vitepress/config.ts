@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { defineConfig } from "vitepress";
 import { EARLY_SCRIPT } from "./theme/choices.ts";
 import { packageManagers } from "./build/package-managers.ts";
@@ -7,6 +8,9 @@ import { resolveFromHere } from "./build/resolve-from-here.ts";
 import { searchOptions } from "./build/search-options.ts";
 import { sidebar } from "./build/sidebar.ts";
 import { writeMarkdownPages } from "./build/write-markdown-pages.ts";
+
+/** The icon of the dashboard, within the pages: it needs no request. */
+const ICON = `data:image/svg+xml;base64,${readFileSync(new URL("../../packages/dashboard/public/icon.svg", import.meta.url)).toString("base64")}`;
 
 /** The whole site comes from the repository: the packages' READMEs appear at their place, and are not copied. */
 export default defineConfig({
@@ -27,9 +31,13 @@ export default defineConfig({
     "docs/:path*": ":path*",
     "packages/:name/README.md": "packages/:name/index.md",
   },
-  head: [["script", {}, EARLY_SCRIPT]],
+  head: [
+    ["script", {}, EARLY_SCRIPT],
+    ["link", { rel: "icon", href: ICON }],
+  ],
   markdown: { config: (md) => void md.use(repositoryLinks).use(packageManagers) },
   themeConfig: {
+    logo: { src: ICON, alt: "" },
     search: { provider: "local", options: searchOptions },
     nav: [
       { text: "Start", link: "/start/" },

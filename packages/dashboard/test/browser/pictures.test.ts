@@ -41,11 +41,11 @@ describe.skipIf(missing)(`the pictures of the README${why}`, () => {
     await api("POST", "/clock", { advance: "3h" });
     receiver.mode = "verifies";
     for (const event of ["Order Shipped", "Order Rated"]) await track(event);
-    const page = await openPage(server.url, { width: 1440, height: 900 });
+    const page = await openPage(server.url, { width: 1440, height: 860 });
     await page.getByRole("row").filter({ hasText: "Order Completed" }).click();
     await page.getByText(/^Waits for its/).waitFor();
     await page.getByRole("region", { name: "Body", exact: true }).getByText('"event": ').waitFor();
-    await page.mouse.move(5, 890);
+    await page.mouse.move(5, 850);
     await expectPicture(page, "deliveries");
   });
 
