@@ -6,6 +6,7 @@ import {
   serializeCall,
   TEXT_FIELDS,
   ValidationError,
+  type CallRule,
   type CallType,
 } from "@countersign/protocol";
 import type { JudgedCall } from "@countersign/sender";
@@ -116,7 +117,7 @@ function mistakesOf(message: Fields, now: () => number): readonly ProblemIssue[]
     const { rule, field, message: detail } = error;
     errors.push({ pointer: field === undefined ? "" : pointerTo(field, copy), detail, rule });
     if (field === undefined) return errors;
-    putRight(copy, field);
+    putRight(copy, field, rule);
   }
   return errors;
 }
@@ -168,9 +169,12 @@ function nextName(path: string, value: unknown): string {
   return names.find((name) => path === name || path.startsWith(`${name}.`)) ?? path.split(".", 1)[0] ?? path;
 }
 
-function putRight(message: Record<string, unknown>, field: string): void {
+/** A field that the type does not have goes, even if it is a text field of another type. */
+function putRight(message: Record<string, unknown>, field: string, rule: CallRule): void {
   const name = Object.hasOwn(message, field) ? field : (field.split(".", 1)[0] ?? field);
-  if (TEXT_FIELDS.some((text) => text === name) && !OBJECT_FIELDS.some((object) => object === name)) {
+  if (rule === "unknown_field") {
+    delete message[name];
+  } else if (TEXT_FIELDS.some((text) => text === name) && !OBJECT_FIELDS.some((object) => object === name)) {
     message[name] = "x";
   } else {
     delete message[name];

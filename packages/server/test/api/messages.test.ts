@@ -59,6 +59,29 @@ describe("messages", () => {
     expect(deletion.status).toBe(409);
   });
 
+  it.each<[string, object, readonly string[]]>([
+    [
+      "a track call",
+      { type: "track", userId: "u1", groupId: "g1", timestamp: "never" },
+      ["/groupId", "/event", "/timestamp"],
+    ],
+    [
+      "an identify call",
+      { type: "identify", name: "Ada", event: "E", traits: 5 },
+      ["/name", "/event", "/userId", "/traits"],
+    ],
+    [
+      "a deletion",
+      { type: "delete", messageId: "m1", timestamp: "never" },
+      ["/messageId", "/userId", "/timestamp"],
+    ],
+  ])("list a field of another type once, and the mistakes after it: %s", async (_what, message, pointers) => {
+    const { errors } = (await call("POST", "/messages?check", message)).json() as Checked;
+    expect(errors.map(({ pointer }) => pointer).toSorted()).toEqual([...pointers].toSorted());
+    const sent = await call("POST", "/messages", message);
+    expect([sent.status, sent.json()]).toMatchObject([422, { errors }]);
+  });
+
   it("are checked completely: every mistake has a pointer and its rule", async () => {
     const checked = async (message: object): Promise<Checked> =>
       (await call("POST", "/messages?check=true", message)).json() as Checked;
