@@ -113,4 +113,17 @@ describe("sources", () => {
       message: { userId: "u2", timestamp: "2025-05-05T05:05:05.000Z" },
     });
   });
+
+  it.each([null, undefined])(
+    "a delete whose timestamp is %s is dated now, as a call is",
+    async (timestamp) => {
+      const { sender, receiver } = await three();
+      // As a program in JavaScript passes it.
+      await sender.deleteUser("u1", { sources: ["app"], timestamp: timestamp as undefined });
+      await sender.idle();
+      expect(receiver.received.map(({ message }) => message)).toEqual([
+        { type: "delete", userId: "u1", timestamp: "2026-01-01T00:00:00.000Z" },
+      ]);
+    },
+  );
 });

@@ -123,7 +123,8 @@ export function buildDeleteMessage(
       { field: "userId" },
     );
   }
-  const time = timestamp === undefined ? defaults.now : parseTimestamp(timestamp);
+  // As in a call, null counts as absent.
+  const time = (timestamp ?? undefined) === undefined ? defaults.now : parseTimestamp(timestamp);
   if (time === undefined) {
     throw new CallError(
       "ERR_FIELD_INVALID",

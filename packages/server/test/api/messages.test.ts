@@ -82,6 +82,15 @@ describe("messages", () => {
     expect([sent.status, sent.json()]).toMatchObject([422, { errors }]);
   });
 
+  it.each(Object.entries(MESSAGES))(
+    "of the type %s are taken if a check calls them valid, with null for an absent time too",
+    async (type, fields) => {
+      const message = { type, ...fields, timestamp: null };
+      expect((await call("POST", "/messages?check", message)).json()).toEqual({ valid: true, errors: [] });
+      expect((await call("POST", "/messages", message)).status).toBe(201);
+    },
+  );
+
   it("are checked completely: every mistake has a pointer and its rule", async () => {
     const checked = async (message: object): Promise<Checked> =>
       (await call("POST", "/messages?check=true", message)).json() as Checked;
