@@ -65,6 +65,22 @@ describe.skipIf(missing)(`send${why}`, () => {
     await form.getByText("0 joined or changed, 1 left.").waitFor();
     await vi.waitFor(() => expect(receiver.accepted).toHaveLength(3));
   });
+
+  it("says why a sync of an audience sent nothing", async () => {
+    const { server, api } = await startSetting();
+    await api("PUT", "/sources/default/destinations/webhooks", {
+      endpoints: [{ url: "http://127.0.0.1:9/" }],
+      enabled: false,
+    });
+    const page = await openPage(`${server.url}/#/send`);
+    const form = page.getByRole("form", { name: "Sync an audience" });
+    await form.getByLabel(/^Name/).fill("vips");
+    await form.getByLabel(/^User ids/).fill("u1");
+    await form.getByRole("button", { name: "Sync" }).click();
+    await vi.waitFor(async () =>
+      expect(await form.getByRole("status").textContent()).toBe("Nothing was sent: no destination."),
+    );
+  });
 });
 
 describe.skipIf(missing)(`faults and time${why}`, () => {

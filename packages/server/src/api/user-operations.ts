@@ -71,6 +71,6 @@ function options(sender: Sender, source: string | undefined): CallOptions {
   return name === undefined ? {} : { source: name };
 }
 
-function syncJson({ changed, removed, deliveries }: SyncReceipt): object {
-  return { changed, removed, deliveries };
+function syncJson({ changed, removed, deliveries, skipped }: SyncReceipt): object {
+  return { changed, removed, deliveries, ...(skipped !== undefined && { skipped }) };
 }

@@ -210,6 +210,15 @@ describe("users", () => {
     expect(traits).toContainEqual(["c", { big_spenders: true }]);
   });
 
+  it("learn why a sync sent nothing, as a call does", async () => {
+    await call("PUT", "/sources/empty", {});
+    const nothing = { changed: [], removed: [], deliveries: [], skipped: "no_destination" };
+    const audience = await call("PUT", "/audiences/VIP", { userIds: ["a"], source: "empty" });
+    expect([audience.status, audience.json()]).toEqual([200, nothing]);
+    const trait = await call("PUT", "/computed-traits/Orders", { values: { a: 1 }, source: "empty" });
+    expect([trait.status, trait.json()]).toEqual([200, nothing]);
+  });
+
   it("get computed traits", async () => {
     await call("PUT", "/computed-traits/Orders", { values: { a: 1, b: 2 } });
     const second = await call("PUT", "/computed-traits/Orders", {

@@ -10,6 +10,7 @@ import { plural } from "../../words/format.ts";
 interface SyncReceipt {
   readonly changed: readonly string[];
   readonly removed: readonly string[];
+  readonly skipped?: string;
 }
 
 /** Syncs an audience: who joined and who left since the last time gets an identify message. */
@@ -48,12 +49,13 @@ export function Audience(): JSX.Element {
           Sync
         </button>
         <Failure text={error} />
-        {done && (
-          <span role="status">
-            {done.changed.length} joined or changed, {done.removed.length} left.
-          </span>
-        )}
+        {done && <span role="status">{resultOf(done)}</span>}
       </div>
     </form>
   );
+}
+
+function resultOf({ changed, removed, skipped }: SyncReceipt): string {
+  if (skipped !== undefined) return `Nothing was sent: ${skipped.replaceAll("_", " ")}.`;
+  return `${changed.length} joined or changed, ${removed.length} left.`;
 }

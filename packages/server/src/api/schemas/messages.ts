@@ -52,7 +52,7 @@ export const messageSchemas: Readonly<Record<string, Schema>> = {
   ),
   MessageCheck: object({ valid: { type: "boolean" }, errors: { type: "array", items: ref("Issue") } }),
   Receipt: object({ messageId: TEXT, deliveries: TEXTS, skipped: TEXT }, ["skipped"]),
-  SyncReceipt: object({ changed: TEXTS, removed: TEXTS, deliveries: TEXTS }),
+  SyncReceipt: object({ changed: TEXTS, removed: TEXTS, deliveries: TEXTS, skipped: TEXT }, ["skipped"]),
 };
 
 export const AUDIENCE_BODY: Schema = object({ userIds: TEXTS, source: TEXT }, ["source"]);
