@@ -1,6 +1,7 @@
 import { aliasIdentity } from "@countersign/core";
 import { sampleMessages } from "@countersign/core/testing";
-import type { MessageType } from "@countersign/sender";
+import { CALL_FIELDS } from "@countersign/protocol";
+import type { DestinationSettings, MessageType } from "@countersign/sender";
 
 /** The seven message types, in the order of their documentation. */
 export const MESSAGE_TYPES: readonly MessageType[] = [
@@ -13,18 +14,16 @@ export const MESSAGE_TYPES: readonly MessageType[] = [
   "delete",
 ];
 
-/** Fields that a call of each type may have, in addition to the common ones. */
-const ownFields: Readonly<Record<MessageType, readonly string[]>> = {
-  track: ["event", "properties"],
-  page: ["name", "category", "properties"],
-  screen: ["name", "category", "properties"],
-  identify: ["traits"],
-  group: ["groupId", "traits"],
-  alias: ["previousId"],
-  delete: [],
-};
+/** What a destination can include in its messages. */
+type Includable = NonNullable<DestinationSettings["includeFields"]>[number];
 
-const COMMON_FIELDS = ["userId", "anonymousId", "messageId", "timestamp", "context", "integrations"];
+/** What a message can say of its way here, as those of the service do. No call has it. */
+const ARRIVAL_FIELDS: Readonly<Record<Exclude<Includable, "integrations">, true>> = {
+  channel: true,
+  originalTimestamp: true,
+  sentAt: true,
+  receivedAt: true,
+};
 
 /** A call as free-form fields; the sender checks them. */
 export type SampleCall = Record<string, unknown>;
@@ -48,11 +47,14 @@ export function sampleCall(type: MessageType): SampleCall {
 }
 
 /**
- * The call that a message came from, so that a message from a log or a test can be sent: without `version` and `type`, and with
- * the identities of an alias as a call spells them.
+ * The call that a message came from, so that a message from a log or a test can be sent: without `version`, `type` and what says
+ * how it arrived, and with the identities of an alias as a call spells them.
  */
 export function callOfMessage(type: MessageType, message: Readonly<Record<string, unknown>>): SampleCall {
-  const { version: _, type: __, "Previous ID": previousId, "User ID": userId, ...fields } = message;
+  const { version: _, type: __, "Previous ID": previousId, "User ID": userId, ...others } = message;
+  const fields = Object.fromEntries(
+    Object.entries(others).filter(([name]) => !Object.hasOwn(ARRIVAL_FIELDS, name)),
+  );
   if (type !== "alias") return fields;
   return {
     ...(previousId !== undefined && { previousId }),
@@ -63,7 +65,7 @@ export function callOfMessage(type: MessageType, message: Readonly<Record<string
 
 /** The fields that can be set on a call of a type. */
 function fieldsOf(type: MessageType): readonly string[] {
-  return type === "delete" ? ["userId", "timestamp"] : [...ownFields[type], ...COMMON_FIELDS];
+  return type === "delete" ? ["userId", "timestamp"] : Object.keys(CALL_FIELDS[type]);
 }
 
 /** `path=value` cannot be followed. The message says why. */

@@ -398,7 +398,7 @@ describe("send", () => {
     [
       "an unknown field",
       ["--set", "proprties.plan=pro"],
-      "A track call has no field `proprties`. Its fields are event, properties, userId, anonymousId, messageId, timestamp, context, integrations.",
+      "A track call has no field `proprties`. Its fields are userId, anonymousId, integrations, context, timestamp, messageId, event, properties.",
     ],
     [
       "a path through a value",

@@ -56,6 +56,30 @@ describe("send --file", () => {
     }
   });
 
+  it("sends messages that say how they arrived", async () => {
+    const receiver = closing(await startReceiver());
+    const at = "2026-01-31T08:30:00.000Z";
+    const arrival = { channel: "web", originalTimestamp: at, sentAt: at, receivedAt: at };
+    const text = Object.values(sampleMessages)
+      .map((message) => `${JSON.stringify({ ...message, ...arrival })}\n`)
+      .join("");
+    const args = ["send", "--to", receiver.url, "--secret", SECRET, "--file", fileOf(text)];
+    const { code, stderr } = await runCommand(args);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(receiver.webhooks.map(({ type }) => type)).toEqual(Object.keys(sampleMessages));
+    // They are those of the new message, which its sender does not include.
+    for (const message of receiver.webhooks)
+      for (const name in arrival) expect(message).not.toHaveProperty(name);
+  });
+
+  it("sends the traits of a page as its properties", async () => {
+    const receiver = closing(await startReceiver());
+    const args = ["send", "page", "--to", receiver.url, "--secret", SECRET, "--set", "traits.plan=pro"];
+    const { code, stderr } = await runCommand(args);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(receiver.webhooks).toMatchObject([{ type: "page", properties: { plan: "pro" } }]);
+  });
+
   it("reads standard input, and applies --set and the type to every call", async () => {
     const receiver = closing(await startReceiver());
     const { code } = await runCommand(

@@ -1,3 +1,4 @@
+import { CALL_FIELDS, CALL_TYPES } from "@countersign/protocol";
 import { sampleCall, setField } from "countersign";
 import { describe, expect, it } from "vitest";
 
@@ -30,6 +31,13 @@ describe("setField", () => {
     expect(track(...assignments)).toEqual({ userId: "u", ...expected });
   });
 
+  it.each(CALL_TYPES)("sets every field that a call has: %s", (type) => {
+    const call = {};
+    const fields = Object.keys(CALL_FIELDS[type]);
+    for (const field of fields) setField(type, call, `${field}=x`);
+    expect(Object.keys(call)).toEqual(fields);
+  });
+
   it("sets __proto__ as the name that it is", () => {
     const call = track("properties.__proto__.polluted=1", "properties.constructor.prototype.polluted=1");
     expect(JSON.stringify(call)).toBe(
@@ -39,7 +47,7 @@ describe("setField", () => {
   });
 
   it.each([
-    ["identify", "event=x", "An identify call has no field `event`. Its fields are traits, userId,"],
+    ["identify", "event=x", "An identify call has no field `event`. Its fields are userId, anonymousId,"],
     ["delete", "traits.a=1", "A delete call has no field `traits`. Its fields are userId, timestamp."],
     ["track", "toString.x=1", "A track call has no field `toString`."],
     ["track", "=x", "`=x` is not PATH=VALUE."],
