@@ -1,3 +1,4 @@
+import type { SourceSettings } from "@countersign/sender";
 import type { FastifyInstance } from "fastify";
 import { StoreFullError, type Ingest } from "../ingest/ingest.ts";
 import { ingestRoutes } from "../ingest/routes.ts";
@@ -46,12 +47,14 @@ export function createApp(options: AppOptions): FastifyInstance {
 function createIngest({ context, metrics, anyKey, onError }: AppOptions): Ingest {
   const { sender, ledger, room, events, faults, warnings: kept, now } = context;
   const accept = createAcceptCalls(sender, ledger, now);
+  const ownerOf = (writeKey: string): SourceSettings | undefined =>
+    sender.settings.sources.find((source) => (source.writeKey ?? source.name) === writeKey);
   return {
     now,
     onError,
+    isWriteKey: (text) => ownerOf(text) !== undefined,
     findSource(writeKey) {
-      const { sources } = sender.settings;
-      const exact = sources.find((source) => (source.writeKey ?? source.name) === writeKey);
+      const exact = ownerOf(writeKey);
       return (exact ?? (anyKey ? sourceOf(sender.settings, DEFAULT_SOURCE) : undefined))?.name;
     },
     async accept(source, calls) {

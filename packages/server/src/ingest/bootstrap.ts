@@ -43,8 +43,12 @@ export function segmentSettings(request: FastifyRequest, writeKey: string, findS
 }
 
 /** What Rudder's libraries ask for at `GET {configUrl}/sourceConfig`, with the write key as user name of Basic authorization. */
-export function rudderSettings({ headers }: FastifyRequest, findSource: FindSource): Answer {
-  const writeKey = readWriteKey(headers.authorization, undefined);
+export function rudderSettings(
+  { headers }: FastifyRequest,
+  findSource: FindSource,
+  isWriteKey: (text: string) => boolean,
+): Answer {
+  const writeKey = readWriteKey(headers.authorization, undefined, isWriteKey);
   const source = writeKey === undefined ? undefined : findSource(writeKey);
   if (source === undefined) return unknownKey();
   const off = { enabled: false };

@@ -18,6 +18,8 @@ export class StoreFullError extends Error {
 
 /** The parts that the ingestion routes use. */
 export interface Ingest {
+  /** Whether a source has this write key as its own. */
+  readonly isWriteKey: (text: string) => boolean;
   /** The name of the source that a write key belongs to. */
   findSource(writeKey: string): string | undefined;
   /**

@@ -65,7 +65,7 @@ function addBrowserRoutes(
     return found.ok ? found.settings : answer(reply, found.refusal);
   });
   scope.get("/sourceConfig", async (request, reply) => {
-    const found = rudderSettings(request, findSource);
+    const found = rudderSettings(request, findSource, ingest.isWriteKey);
     return found.ok ? found.settings : answer(reply, found.refusal);
   });
   for (const kind of CALL_TYPES) {
@@ -145,7 +145,7 @@ function sendSuccess(reply: FastifyReply): FastifyReply {
 }
 
 function findSource(authorization: string | undefined, body: unknown, ingest: Ingest): string | Rejection {
-  const writeKey = readWriteKey(authorization, body);
+  const writeKey = readWriteKey(authorization, body, ingest.isWriteKey);
   if (writeKey === undefined) return rejection("no_write_key", body);
   return ingest.findSource(writeKey) ?? rejection("unknown_write_key", body);
 }

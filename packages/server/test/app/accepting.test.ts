@@ -104,6 +104,27 @@ describe("repeats", () => {
     expect(rejections).toMatchObject([{ reason: "unknown_write_key" }]);
   });
 
+  it.each(["with a default source", "without one"])(
+    "finds the source whose write key, or whose name, has a colon: %s",
+    async (title) => {
+      const receiver = closing(await startReceiver());
+      const destinations = [{ endpoints: [{ url: receiver.url }], secret: SECRET }];
+      const sources = [{ name: "eu:shop", destinations }];
+      const server = closing(
+        title === "without one"
+          ? await createServer({ sources, port: 0 })
+          : await createServer({ to: receiver.url, secret: SECRET, port: 0 }),
+      );
+      await server.control("PUT", "/sources/eu:shop", {});
+      const headers = { Authorization: `Basic ${Buffer.from("eu:shop:").toString("base64")}` };
+      const body = JSON.stringify({ userId: "u1", event: "Ordered" });
+      await fetch(`${server.url}/v1/track`, { method: "POST", headers, body });
+      const { calls } = await server.sender.skipped();
+      const { deliveries } = await server.sender.summaries();
+      expect([...calls, ...deliveries]).toMatchObject([{ source: "eu:shop" }]);
+    },
+  );
+
   it("remembers for 24 hours, not longer", async () => {
     const clock = virtualClock();
     const { server, receiver } = await start({ clock });

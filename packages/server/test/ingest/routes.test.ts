@@ -24,6 +24,7 @@ beforeEach(async () => {
   limit = undefined;
   failing = undefined;
   const ingest: Ingest = {
+    isWriteKey: (text) => text === "WK",
     findSource: (writeKey) => (writeKey === "WK" ? "site" : undefined),
     accept: async (_source, calls) => {
       if (failing) throw failing;

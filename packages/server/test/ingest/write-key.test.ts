@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readWriteKey } from "../../src/ingest/write-key.ts";
 
+const noKey = (): boolean => false;
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 describe("readWriteKey", () => {
@@ -15,7 +16,7 @@ describe("readWriteKey", () => {
     ["a broken header beside the body", "Basic ///!!", { writeKey: "WK123" }, "WK123"],
     ["an empty user name beside the body", `Basic ${base64(":secret")}`, { writeKey: "WK123" }, "WK123"],
   ])("reads %s", (_title, header, body, expected) => {
-    expect(readWriteKey(header, body)).toBe(expected);
+    expect(readWriteKey(header, body, noKey)).toBe(expected);
   });
 
   it.each([
@@ -29,6 +30,15 @@ describe("readWriteKey", () => {
     ["Basic", {}],
     ["Basic ", "text"],
   ])("finds none in %j and %j", (header, body) => {
-    expect(readWriteKey(header, body)).toBeUndefined();
+    expect(readWriteKey(header, body, noKey)).toBeUndefined();
+  });
+
+  it.each([
+    ["with a colon after it", "eu:shop:", "eu:shop"],
+    ["without one", "eu:shop", "eu:shop"],
+    ["with a password", "eu:shop:secret", "eu"],
+  ])("takes a source's key with a colon in it for that key: %s", (_title, credentials, expected) => {
+    const isKey = (text: string): boolean => text === "eu:shop";
+    expect(readWriteKey(`Basic ${base64(credentials)}`, {}, isKey)).toBe(expected);
   });
 });
