@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { CallError, sqliteStore, StoreError } from "@countersign/sender";
 import { virtualClock } from "@countersign/sender/testing";
 import Database from "libsql";
@@ -11,6 +12,10 @@ const TIMESTAMP = "2026-01-31T08:30:00.000Z";
 
 function call(key: string | undefined, event = "A") {
   return { type: "track", userId: "u1", event, timestamp: TIMESTAMP, key } as const;
+}
+
+function randomText(length: number): string {
+  return Array.from({ length }, () => String.fromCodePoint(randomInt(0x4e_00, 0x9f_a0))).join("");
 }
 
 describe("a call whose key the source had within uniqueFor", () => {
@@ -124,6 +129,23 @@ describe("a call whose key the source had within uniqueFor", () => {
     await sender.accept([call("k1"), call("k1")]);
     const [receipt] = await sender.accept([call("k1")], { uniqueFor: "24h" });
     expect(receipt?.repeat).toBeUndefined();
+  });
+
+  it.each([
+    ["lone surrogates", ["\uD800", "\uDBFF", "\uDFFF", "\uFFFD"]],
+    // In UTF-8 three times as many bytes, more than an index of PostgreSQL takes. At random: what repeats itself is compressed.
+    ["1,024 characters", ["a", "b"].map((end) => randomText(1_023) + end)],
+  ])("is known by its whole key, with %s too", async (_what, keys) => {
+    const sender = await openSender({ url: (await startReceiver()).url });
+    const accept = async (): Promise<readonly unknown[]> =>
+      (
+        await sender.accept(
+          keys.map((key) => call(key)),
+          { uniqueFor: "24h" },
+        )
+      ).map(({ repeat }) => repeat);
+    expect(await accept()).toEqual(keys.map(() => undefined));
+    expect(await accept()).toEqual(keys.map(() => true));
   });
 
   it("must have a key and a time that can be used", async () => {

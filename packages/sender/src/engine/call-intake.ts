@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import {
   CALL_TYPES,
   formatTimestamp,
@@ -49,6 +50,11 @@ type OriginatedCall = RecordedCall & Pick<JudgedCall, "origin" | "key">;
 
 /** The longest key by which repeats of a call are known. */
 const MAX_KEY_CHARACTERS = 1_024;
+
+/** A longer one is stored as its hash: the index of a database may have no room for it. */
+const MAX_STORED_KEY_CHARACTERS = 255;
+
+const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** The name of this destination in a call's `integrations` (spec 1). Case matters. */
 const OWN_NAME = "Webhooks";
@@ -147,12 +153,12 @@ export class CallIntake {
   #takeAll(source: Source, calls: readonly OriginatedCall[]): Intake {
     const intake = newIntake();
     for (const call of calls) {
-      const { event, integrations } = call;
+      const { event, integrations, key } = call;
       const isBlocked = event !== undefined && source.blockedEvents.has(event);
       const isOff = integrations !== undefined && !isSelected(integrations);
       const reason = isBlocked ? "blocked_event" : isOff ? "integrations" : undefined;
       const counted = !isBlocked || source.countFiltered;
-      this.#addCall(intake, source, call, { reason, counted, key: call.key });
+      this.#addCall(intake, source, call, { reason, counted, key: key && storedKey(key) });
     }
     return intake;
   }
@@ -209,6 +215,12 @@ function isSelected(integrations: object): boolean {
   // Besides true, clients send an object with a destination's options.
   if (setting === true || (typeof setting === "object" && setting !== null)) return true;
   return own.get("All") !== false;
+}
+
+/** A key as every store can keep it. In UTF-8, which stores use, all lone surrogates would be the same character. */
+function storedKey(key: string): string {
+  if (key.length <= MAX_STORED_KEY_CHARACTERS && !LONE_SURROGATE.test(key)) return key;
+  return `sha256.${hash("sha256", Buffer.from(key, "utf16le"), "base64url")}`;
 }
 
 /** A recorded call was judged before. This catches what was never one. */
