@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { AttemptOutcome, EndpointStats, SenderEvents, Transport } from "@countersign/sender";
 import { virtualClock } from "@countersign/sender/testing";
 import { describe, expect, expectTypeOf, onTestFinished, it } from "vitest";
@@ -28,6 +29,36 @@ function bars({ bounds, counts }: EndpointStats["responseTimes"]): readonly (rea
 }
 
 describe("events", () => {
+  it("what happens to a delivery does not happen in the context of another call", async () => {
+    const request = new AsyncLocalStorage<string>();
+    const seen: string[] = [];
+    const see = (what: string, userId: string | undefined): unknown =>
+      seen.push(`${what} of ${userId} in ${request.getStore() ?? "none"}`);
+    const transport: Transport = {
+      send({ delivery }) {
+        see("attempt", delivery?.identity);
+        return takes([]).send(undefined as never, undefined as never);
+      },
+      close: () => Promise.resolve(),
+    };
+    const sender = await openSender({ url: "https://hooks.example.com/", transport });
+    sender.on("accepted", ({ delivery }) => see("accepted", delivery.identity));
+    sender.on("delivered", ({ delivery }) => see("delivered", delivery.identity));
+    // Recorded in one turn, they are stored in one commit: in the context of the first.
+    const receipts = await Promise.all(
+      ["u1", "u2"].map((userId) => request.run(userId, () => sender.track({ userId, event: "Signed Up" }))),
+    );
+    await Promise.all(receipts.map((receipt) => receipt.settled()));
+    expect(seen.toSorted()).toEqual([
+      "accepted of u1 in u1",
+      "accepted of u2 in u2",
+      "attempt of u1 in none",
+      "attempt of u2 in none",
+      "delivered of u1 in none",
+      "delivered of u2 in none",
+    ]);
+  });
+
   it("each step of a delivery emits an event, in order, with what a listener needs", async () => {
     const answers = [503, 204];
     const receiver = await startReceiver(() => ({ status: answers.shift() ?? 500 }));

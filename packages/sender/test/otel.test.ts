@@ -2,7 +2,7 @@ import { otel } from "@countersign/sender/otel";
 import { createTestSender } from "@countersign/sender/testing";
 import { context, propagation, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
-import { W3CTraceContextPropagator } from "@opentelemetry/core";
+import { CompositePropagator, W3CBaggagePropagator, W3CTraceContextPropagator } from "@opentelemetry/core";
 import {
   AggregationTemporality,
   InMemoryMetricExporter,
@@ -66,6 +66,27 @@ it("each attempt is a client span by the conventions, and the receiver gets its 
   const { traceId = "", spanId = "" } = span?.spanContext() ?? {};
   expect(received).toEqual([`00-${traceId}-${spanId}-01`]);
   expect(delivery?.attempts[0]?.requestHeaders?.["traceparent"]).toBe(received[0]);
+});
+
+it("an attempt belongs to no request of the app, and the endpoint gets no request's baggage", async () => {
+  propagation.setGlobalPropagator(
+    new CompositePropagator({ propagators: [new W3CTraceContextPropagator(), new W3CBaggagePropagator()] }),
+  );
+  const tracer = tracerProvider.getTracer("app");
+  const { sender } = await open(204);
+  const record = async (userId: string): Promise<string> => {
+    const request = tracer.startSpan(`request of ${userId}`);
+    const baggage = propagation.createBaggage({ user: { value: userId } });
+    const here = trace.setSpan(propagation.setBaggage(context.active(), baggage), request);
+    const receipt = await context.with(here, () => sender.track({ userId, event: "Traced" }));
+    request.end();
+    const [delivery] = await receipt.settled();
+    return delivery?.attempts[0]?.requestHeaders?.["baggage"] ?? "none";
+  };
+  // Recorded in one turn, they are stored in one commit: in the context of the first.
+  expect(await Promise.all(["u1", "u2"].map(record))).toEqual(["none", "none"]);
+  const attempts = spans.getFinishedSpans().filter(({ kind }) => kind === SpanKind.CLIENT);
+  expect(attempts.map(({ parentSpanContext }) => parentSpanContext)).toEqual([undefined, undefined]);
 });
 
 it("a span tells a failure, and holds no query, no header and no body", async () => {

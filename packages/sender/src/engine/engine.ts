@@ -1,4 +1,5 @@
 import { isObject, type Clock, parseRetryAfter } from "@countersign/protocol";
+import { AsyncResource } from "node:async_hooks";
 import { setMaxListeners } from "node:events";
 import { sign } from "@countersign/core";
 import type { Attempt } from "../delivery/attempt.ts";
@@ -56,12 +57,21 @@ export class Engine implements DeliveryHandler {
   readonly #serving = new Map<string, Serving>();
   readonly #giveUp = new AbortController();
   readonly #leaving = new Map<string, Promise<void>>();
+  readonly #handler: DeliveryHandler;
   #destinations: ReadonlyMap<string, Destination> = new Map();
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
     // Every attempt in progress listens.
     setMaxListeners(0, this.#giveUp.signal);
+    // A store hands deliveries over in the context (AsyncLocalStorage) of the call that woke it, often another one. What an app
+    // keeps there for a request, such as its trace, would be logged, or sent to endpoints, with the messages of others.
+    const own = new AsyncResource("countersign.deliveries", { requireManualDestroy: true });
+    this.#handler = {
+      deliver: own.bind(this.deliver.bind(this)),
+      settled: own.bind(this.settled.bind(this)),
+      lost: own.bind(this.lost.bind(this)),
+    };
   }
 
   /** Serves the enabled destinations of these sources, and no others. */
@@ -193,7 +203,7 @@ export class Engine implements DeliveryHandler {
       this.#leaving.set(key, left);
     } else if (serving === undefined && isWanted && !this.#leaving.has(key)) {
       // Not before the last one has left, or what it still has in progress would be claimed twice.
-      const consumer = this.#parts.store.consume(key, wanted.concurrency, this);
+      const consumer = this.#parts.store.consume(key, wanted.concurrency, this.#handler);
       this.#serving.set(key, { concurrency: wanted.concurrency, consumer });
     }
   }

@@ -3,6 +3,7 @@ import {
   type Attributes,
   context,
   propagation,
+  ROOT_CONTEXT,
   type Span,
   SpanKind,
   SpanStatusCode,
@@ -45,11 +46,13 @@ export function otel(options: OtelOptions = {}): SenderInstrument {
   return {
     async attempt(request, send) {
       const place = placeOf(request);
-      const span = tracer.startSpan(`send ${request.delivery?.destination ?? "webhook"}`, {
-        kind: SpanKind.CLIENT,
-        attributes: { ...place, ...detailsOf(request) },
-      });
-      const inSpan = trace.setSpan(context.active(), span);
+      // A trace of its own: an attempt belongs to no request of the app, and the endpoint must not get a request's baggage.
+      const span = tracer.startSpan(
+        `send ${request.delivery?.destination ?? "webhook"}`,
+        { kind: SpanKind.CLIENT, attributes: { ...place, ...detailsOf(request) } },
+        ROOT_CONTEXT,
+      );
+      const inSpan = trace.setSpan(ROOT_CONTEXT, span);
       const headers = { ...request.headers };
       propagation.inject(inSpan, headers);
       try {
