@@ -114,7 +114,12 @@ describe("a store that cannot be used is refused with a clear error", () => {
   it("a folder in its place", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     mkdirSync(path);
-    expect(await refusal(path)).toMatchObject({ code: "ERR_STORE_OPEN" });
+    const error = await refusal(path);
+    expect(error).toMatchObject({ code: "ERR_STORE_OPEN" });
+    expect(String(error)).toContain(
+      `it is a folder. Name a file in it, such as ${join(path, "deliveries.db")}`,
+    );
+    expect(existsSync(`${path}-lock`)).toBe(false);
   });
 
   it("a file where its folder should be", async () => {

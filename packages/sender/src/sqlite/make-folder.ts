@@ -1,13 +1,21 @@
 import { mkdirSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { StoreError } from "../store/store-error.ts";
 
 /**
  * Makes the folder of a store's file, and those it is in, for their owner only.
  *
- * @throws StoreError `ERR_STORE_OPEN` when it cannot be made
+ * @throws StoreError `ERR_STORE_OPEN` when it cannot be made, or when the path is a folder itself
  */
 export function makeFolderOf(path: string): void {
+  if (isFolder(path)) {
+    // As --data takes it.
+    const file = join(path, "deliveries.db");
+    throw new StoreError(
+      "ERR_STORE_OPEN",
+      `The store ${path} cannot be opened: it is a folder. Name a file in it, such as ${file}.`,
+    );
+  }
   const folder = dirname(path);
   try {
     makePrivateFolder(folder);
