@@ -35,8 +35,9 @@ export interface EventDefinitions<Schemas extends EventSchemas = EventSchemas> {
 
 type InputOf<Schema extends StandardSchema> = NonNullable<Schema["~standard"]["types"]>["input"];
 
+/** Absent properties are checked as an empty object: they may be left out if the schema takes one. */
 type PropertiesOf<Input> =
-  Partial<Record<string, never>> extends Input
+  Record<string, never> extends Input
     ? { readonly properties?: Input | null }
     : { readonly properties: Input };
 

@@ -37,6 +37,32 @@ describe("at compile time", () => {
     service.assertCount(8);
   });
 
+  it("properties may be left out where the schema takes an empty object", async () => {
+    const service = memoryTransport();
+    const analytics = new Analytics("KEY", {
+      events: defineEvents({
+        "Logged In": z.object({ times: z.number() }).optional(),
+        "Logged Out": z.object({}),
+        Paused: z.strictObject({}).optional(),
+        Pinged: z.record(z.string(), z.unknown()),
+      }),
+      validateEvents: true,
+      transport: service,
+    });
+    analytics.track({ userId: USER_ID, event: "Logged Out" });
+    analytics.track({ userId: USER_ID, event: "Logged Out", properties: null });
+    analytics.track({ userId: USER_ID, event: "Paused" });
+    analytics.track({ userId: USER_ID, event: "Pinged" });
+    // @ts-expect-error It takes no properties.
+    expect(() => analytics.track({ userId: USER_ID, event: "Paused", properties: { a: 1 } })).toThrow(
+      ValidationError,
+    );
+    // @ts-expect-error An empty object does not match.
+    expect(() => analytics.track({ userId: USER_ID, event: "Logged In" })).toThrow(ValidationError);
+    await analytics.close();
+    service.assertCount(4);
+  });
+
   it("without events any event goes", () => {
     const analytics = new Analytics("KEY", options);
     interface Order {
