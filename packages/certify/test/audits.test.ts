@@ -1,5 +1,7 @@
 import { audits, certify, type Report } from "@countersign/certify";
-import { describe, expect, it } from "vitest";
+import { defineEvents } from "@countersign/core";
+import { sampleMessages } from "@countersign/core/testing";
+import { describe, expect, it, vi } from "vitest";
 import { coreReceiver } from "./support/core-receiver.ts";
 import { handWrittenReceiver } from "./support/hand-written-receiver.ts";
 import { SECRET, serve, type RunningReceiver } from "./support/listen.ts";
@@ -23,6 +25,17 @@ describe("a correct receiver", () => {
     expect(report.results.filter(({ outcome }) => outcome !== "passed")).toEqual([]);
     expect(report.passed).toBe(true);
     expect(report.results.map(({ id }) => id)).toEqual(audits.map(({ id }) => id));
+  });
+
+  it("with a schema for an event of its own, such as that of core's samples, passes every audit", async () => {
+    const { event } = sampleMessages.track;
+    const validate = vi.fn<() => { issues: { message: string }[] }>(() => ({
+      issues: [{ message: "not ours" }],
+    }));
+    const schema = { "~standard": { version: 1 as const, vendor: "test", validate } };
+    const receiver = coreReceiver({ events: defineEvents({ [event]: schema }) });
+    expect(notPassed(await certifyAndClose(await serve(receiver)))).toEqual([]);
+    expect(validate).not.toHaveBeenCalled();
   });
 
   it("written by hand passes every audit", async () => {

@@ -5,6 +5,9 @@ import { sampleMessages } from "@countersign/core/testing";
 /** The user that every audit speaks of, so that what a receiver stores of them is easy to find and to delete. */
 const AUDIT_USER = "countersign-certify";
 
+/** The event of every track message: one that no receiver has a schema for, which the audits' properties would not match. */
+const AUDIT_EVENT = AUDIT_USER;
+
 /**
  * A message that no audit has sent before: a receiver that answers repeats without processing them would otherwise
  * pass audits it never saw. A delete message has no `messageId`; there the user tells it apart.
@@ -16,6 +19,7 @@ export function freshMessage(
   const sample: Record<string, unknown> = { ...sampleMessages[type] };
   const unique = `${AUDIT_USER}-${randomUUID()}`;
   if (type === "delete") return { ...sample, userId: unique, ...fields };
+  if (type === "track") sample["event"] = AUDIT_EVENT;
   return { ...sample, messageId: unique, userId: AUDIT_USER, ...fields };
 }
 

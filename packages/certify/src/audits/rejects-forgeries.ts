@@ -152,7 +152,7 @@ function rejects(id: string, title: string, forgeries: Forgeries): Audit {
 }
 
 function tampered({ sign }: Probe): Delivery[] {
-  const message = freshMessage("track", { event: "Order Completed", properties: { total: 1 } });
+  const message = freshMessage("track", { properties: { total: 1 } });
   const signature = sign(JSON.stringify(message));
   const delivery = (what: string, body: string): Delivery => ({ what, body, signature });
   return [
