@@ -21,7 +21,7 @@ import { SettingsKeeper } from "./engine/settings-keeper.ts";
 import { StoreWatch } from "./engine/store-watch.ts";
 import { tellRemote } from "./engine/tell-events.ts";
 import { parseSettings } from "./settings/parse-settings.ts";
-import type { SenderSettings } from "./settings/settings.ts";
+import { secretOf, type SenderSettings } from "./settings/settings.ts";
 import type { DeliveryStore } from "./store/delivery-store.ts";
 import { sqliteStore } from "./sqlite/sqlite-store.ts";
 import { EndpointRecorder } from "./engine/endpoint-recorder.ts";
@@ -170,6 +170,7 @@ function attemptTimeoutOf(what: string, { attemptTimeout = DEFAULT_TIMEOUT }: En
 /** The settings that the options describe; undefined when the store has them. */
 function settingsOf(options: SenderOptions): SenderSettings | undefined {
   if ("sources" in options) return options.sources === "shared" ? undefined : { sources: options.sources };
-  const { url, headers, ca, secret } = options;
-  return { sources: [{ name: ONLY_SOURCE, destinations: [{ endpoints: [{ url, headers, ca }], secret }] }] };
+  const { url, headers, ca } = options;
+  const destination = { endpoints: [{ url, headers, ca }], ...secretOf(options) };
+  return { sources: [{ name: ONLY_SOURCE, destinations: [destination] }] };
 }

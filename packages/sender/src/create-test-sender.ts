@@ -18,6 +18,7 @@ import { createExpect } from "./expect/create-expect.ts";
 import type { Expect } from "./expect/expect.ts";
 import type { Fault, FaultScope, InjectedFault } from "./faults/fault.ts";
 import { type FaultyTransport, faultyTransport } from "./faults/faulty-transport.ts";
+import { secretOf } from "./settings/settings.ts";
 import { type OpenTarget, openTarget } from "./target/open-target.ts";
 import type { Target } from "./target/target.ts";
 
@@ -32,7 +33,7 @@ export interface TargetOptions extends EngineOptions {
   readonly path?: string | undefined;
   /** Headers sent with every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Key of the `X-Signature` header; without one, messages are not signed. */
+  /** Key of the `X-Signature` header. Left out, messages are not signed; `undefined` is refused. */
   readonly secret?: string | undefined;
 }
 
@@ -92,14 +93,14 @@ export async function createTestSender(options: TestSenderOptions): Promise<Test
   if (!("target" in options)) {
     return withTools(await openSender(WHAT, { ...options, clock, transport }), clock, transport);
   }
-  const { target, path = "/", headers, secret, ...rest } = options;
+  const { target, path = "/", headers, secret: _, ...rest } = options;
   if (options.blockPrivateNetworks === true) {
     throw new TypeError(`${WHAT}({ target }) delivers to this machine: leave blockPrivateNetworks out.`);
   }
   assertPath(path);
   const opened = await openTargets(target);
   const endpoints = opened.urls.map((url) => ({ url: new URL(path, url).href, headers }));
-  const sources = [{ name: ONLY_SOURCE, destinations: [{ endpoints, secret }] }];
+  const sources = [{ name: ONLY_SOURCE, destinations: [{ endpoints, ...secretOf(options) }] }];
   try {
     const sender = await openSender(WHAT, { ...rest, sources, clock, transport });
     return withTools(closingBoth(sender, opened), clock, transport);

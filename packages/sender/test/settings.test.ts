@@ -59,6 +59,11 @@ describe("settings that are wrong", () => {
       `${WHERE}: sources[0].destinations[0].secret must be a non-empty string`,
     ],
     [
+      "a secret from a variable that is not set",
+      destination({ secret: undefined }),
+      `${WHERE}: sources[0].destinations[0].secret is undefined: set the variable that it comes from, or leave it out`,
+    ],
+    [
       "a secret of white space",
       destination({ secret: " \t" }),
       `${WHERE}: sources[0].destinations[0].secret must not consist of white space`,
@@ -156,6 +161,11 @@ describe("settings that are wrong", () => {
       "blocked events of another kind",
       { sources: [{ name: "a", destinations: [], blockedEvents: "x" }] },
       'source "a": sources[0].blockedEvents must be a list of event names.',
+    ],
+    [
+      "the short form, with a variable that is not set",
+      { url: ENDPOINT_URL, secret: undefined },
+      'source "default", destination "webhooks": sources[0].destinations[0].secret is undefined',
     ],
     [
       "the short form, wrong",

@@ -188,6 +188,12 @@ describe("the path of a target", () => {
     );
   });
 
+  it("with a secret from a variable that is not set is refused: every message would be unsigned", async () => {
+    await expect(createTestSender({ target: () => {}, secret: undefined })).rejects.toThrow(
+      "sources[0].destinations[0].secret is undefined: set the variable that it comes from",
+    );
+  });
+
   it("may have a query, and what has to be escaped", async () => {
     const seen: (string | undefined)[] = [];
     const target: Target = (request, response) => {

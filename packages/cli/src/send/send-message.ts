@@ -69,7 +69,7 @@ export async function sendMessage({ type, call, ...target }: SendOptions): Promi
 export async function openSends({ to, secret, headers, ca }: SendTarget): Promise<Sends> {
   const sender = await createSender({
     url: to,
-    secret,
+    ...(secret !== undefined && { secret }),
     headers,
     ca,
     // A window without length: the first round is the last one.

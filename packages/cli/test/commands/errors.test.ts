@@ -374,6 +374,17 @@ describe("the config file", () => {
       /source "shop", destination "webhooks", endpoint 1: sources\[0\]\.destinations\[0\]\.endpoints\[0\]\.url must start with http/,
     ));
 
+  it.each([
+    "{ to: 'http://x/', secret: process.env.NOT_SET }",
+    "{ sources: [{ name: 'default', destinations: [{ endpoints: [{ url: 'http://x/' }], secret: process.env.NOT_SET }] }] }",
+  ])("with a secret from a variable that is not set, instead of sending unsigned: %s", (config) =>
+    expectConfigError(
+      "countersign.config.mjs",
+      `export default ${config};`,
+      /source "default", destination "webhooks": sources\[0\]\.destinations\[0\]\.secret is undefined: set the variable/,
+    ),
+  );
+
   it("with both `to` and `sources`", () =>
     expectConfigError(
       "countersign.config.json",

@@ -53,7 +53,10 @@ export interface EngineOptions {
 
 /** One source with one endpoint. */
 export interface SingleEndpointOptions extends EngineOptions, EndpointSettings {
-  /** Key of the `X-Signature` header; without one, messages are not signed. */
+  /**
+   * Key of the `X-Signature` header. Left out, messages are not signed. `undefined` is refused: mostly, a variable of the
+   * environment is not set.
+   */
   readonly secret?: string | undefined;
 }
 

@@ -152,7 +152,7 @@ class SettingsParser {
       this.checks.issue(`${path}.concurrency`, where, "must be a whole number, at least 1.");
     }
     const endpoints = this.#endpoints(item?.endpoints, `${path}.endpoints`, where);
-    const secret = this.#secret(item?.secret, `${path}.secret`, where);
+    const secret = this.#secret(item, `${path}.secret`, where);
     return {
       key: `${source}/${name}`,
       source,
@@ -165,8 +165,17 @@ class SettingsParser {
     };
   }
 
-  #secret(value: unknown, path: string, where: string): string | undefined {
-    if (value === undefined || value === null) return undefined;
+  #secret(item: Unchecked<DestinationSettings>, path: string, where: string): string | undefined {
+    const value: unknown = item?.secret;
+    if (value === null) return undefined;
+    if (value === undefined) {
+      // Mostly a variable of the environment that is not set. Unsigned messages would be rejected for good.
+      if (item && Object.hasOwn(item, "secret")) {
+        const advice = "set the variable that it comes from, or leave it out to send unsigned messages.";
+        this.checks.issue(path, where, `is undefined: ${advice}`);
+      }
+      return undefined;
+    }
     if (typeof value !== "string" || value === "") {
       this.checks.issue(path, where, "must be a non-empty string; leave it out to send unsigned messages.");
     } else if (value.trim() === "") {

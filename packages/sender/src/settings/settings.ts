@@ -25,7 +25,10 @@ export interface DestinationSettings {
   readonly name?: string | undefined;
   /** One to five. A message is delivered when one of them has accepted it. */
   readonly endpoints: readonly EndpointSettings[];
-  /** Key of the `X-Signature` header; without one, messages are not signed. */
+  /**
+   * Key of the `X-Signature` header. Left out, messages are not signed. `undefined` is refused: mostly, a variable of the
+   * environment is not set.
+   */
   readonly secret?: string | undefined;
   /** Whether messages are sent. If it is disabled, pending deliveries wait. Default: `true`. */
   readonly enabled?: boolean | undefined;
@@ -104,3 +107,8 @@ export const ENDPOINT_HINTS: OptionHints = {
   signingSecret: "its destination has it, as secret",
   webhookSecret: "its destination has it, as secret",
 };
+
+/** The secret as it was given, also if that is `undefined`: settings refuse it then. */
+export function secretOf(options: Pick<DestinationSettings, "secret">): Pick<DestinationSettings, "secret"> {
+  return Object.hasOwn(options, "secret") ? { secret: options.secret } : {};
+}

@@ -6,7 +6,7 @@ import type { DeliveryStore } from "@countersign/sender/store";
 export interface ServerOptions {
   /** One source whose messages go to this URL, or to one to five; any write key belongs to it. */
   readonly to?: string | readonly string[] | undefined;
-  /** With `to`: the key of the `X-Signature` header. Without one, messages are not signed. */
+  /** With `to`: the key of the `X-Signature` header. Left out, messages are not signed; `undefined` is refused. */
   readonly secret?: string | undefined;
   /** With `to`: static headers of every request. Their values count as credentials, and are never shown. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -96,7 +96,8 @@ export function sourcesOf(options: ServerOptions): readonly SourceSettings[] {
     throw new ServerOptionsError(`${given.join(", ")} ${verb} to \`to\`, which is missing.`);
   }
   const endpoints = [to].flat().map((url) => ({ url, headers, ca }));
-  const destination = { endpoints, ...(secret !== undefined && { secret }), concurrency };
+  // A secret that is undefined is passed on, too: the sender refuses it.
+  const destination = { endpoints, ...("secret" in options && { secret }), concurrency };
   return [{ name: DEFAULT_SOURCE, writeKey: writeKey ?? DEFAULT_SOURCE, destinations: [destination] }];
 }
 

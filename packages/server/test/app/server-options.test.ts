@@ -18,6 +18,7 @@ async function refusalOf(options: object): Promise<Error> {
 describe("createServer", () => {
   it.each([
     [{ sharedSecret: "dev" }, 'unknown option "sharedSecret": it is called secret here.'],
+    [{ secret: undefined }, "secret is undefined: set the variable that it comes from"],
     [{ secrt: "dev" }, 'unknown option "secrt"; did you mean "secret"?'],
     [{ Token: "t" }, 'unknown option "Token"; did you mean "token"?'],
     [{ stor: {} }, 'unknown option "stor"; did you mean "store"?'],
