@@ -90,9 +90,9 @@ describe("flush()", () => {
     expect(receipt.outcome).toEqual({ status: "delivered" });
   });
 
-  it.each([-1, Number.NaN, Infinity, "1000" as never])("refuses %s as a deadline", async (deadline) => {
+  it.each([-1, Number.NaN, Infinity, "1000", null, true])("refuses %s as a deadline", async (value) => {
     const { analytics } = createBench();
-    if (typeof deadline === "string") return;
+    const deadline = value as number;
     await expect(analytics.flush(deadline)).rejects.toThrow(TypeError);
     await expect(analytics.close(deadline)).rejects.toThrow(TypeError);
     expect(analytics.track({ userId: USER_ID, event: "E" }).outcome).toBeUndefined();
