@@ -94,6 +94,17 @@ describe("a store that cannot be used is refused with a clear error", () => {
     expect(await refusal(path)).toMatchObject({ code: "ERR_STORE_CORRUPT" });
   });
 
+  it("without one of its tables, for that reason each time it is tried", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    await (await createSender({ url: ENDPOINT_URL, store: sqliteStore({ path }) })).close();
+    rowsOf(path, "DROP TABLE skipped_call");
+    const why = "no such table: skipped_call";
+    expect([String(await refusal(path)), String(await refusal(path))]).toEqual([
+      expect.stringContaining(why),
+      expect.stringContaining(why),
+    ]);
+  });
+
   it("another program's", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     rowsOf(path, "CREATE TABLE diary (day TEXT)");

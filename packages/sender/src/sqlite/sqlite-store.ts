@@ -94,7 +94,14 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
     if (state !== "new")
       throw new StoreError("ERR_STORE_CLOSED", "A store can be opened only once. Create a new one.");
     const { db, unlock, generation } = openDatabase(path);
-    state = new OpenStore(db, { path, keepForMs, maxBytes, context, unlock });
+    try {
+      state = new OpenStore(db, { path, keepForMs, maxBytes, context, unlock });
+    } catch (error) {
+      // As when a table is missing. The lock would be taken for that of another sender.
+      db.close();
+      unlock();
+      throw error;
+    }
     context.stateChanged({ state: "up" });
     return { generation };
   };
