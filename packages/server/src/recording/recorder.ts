@@ -1,4 +1,4 @@
-import { closeSync, fchmodSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, fchmodSync, fstatSync, openSync, readSync, writeFileSync, writeSync } from "node:fs";
 import { messageOf, ServerError } from "../errors/server-error.ts";
 import { digestOf, recordedBefore } from "./recorded-before.ts";
 import { formatRecordedRequest, type RecordedRequest } from "./recording.ts";
@@ -45,8 +45,8 @@ export function openRecorder({ file, now, onError }: RecordingOptions): Recorder
       if (recorded.size > REMEMBERED) recorded.delete(oldest);
       const at = iso(now());
       try {
-        // One short write, so that a kill leaves whole lines.
-        writeSync(descriptor, formatRecordedRequest({ at, url, headers, body }));
+        // One short write, so that a kill leaves whole lines. One that ends early is continued, or throws.
+        writeFileSync(descriptor, formatRecordedRequest({ at, url, headers, body }));
       } catch (error) {
         writable = false;
         onError(

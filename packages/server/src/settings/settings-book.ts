@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { isObject } from "@countersign/protocol";
 import type { SenderSettings, SourceSettings } from "@countersign/sender";
@@ -117,7 +117,8 @@ function replaceFile(path: string, text: string): void {
   rmSync(next, { force: true });
   const descriptor = openSync(next, "wx", 0o600);
   try {
-    writeSync(descriptor, text);
+    // One write may end early, as on a disk that becomes full. This one writes the rest, or throws.
+    writeFileSync(descriptor, text);
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
