@@ -1,6 +1,7 @@
 import type { StoreRoom } from "./store-room.ts";
 import type { Sender, SenderStats } from "@countersign/sender";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { destinationOf } from "../settings/settings-edit.ts";
 
 /** Bounds of response times in seconds. The last one is the budget of the spec: five seconds. */
 const RESPONSE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 3, 4, 4.5, 4.9, 5];
@@ -134,7 +135,10 @@ function watchState({ sender, room, now }: MetricsParts, registers: Registry[]):
     "Attempts that failed in a row, of the endpoint of the destination that fails least.",
     (streak, { endpoints }) => {
       const least = new Map<string, number>();
-      for (const { destination, failures } of endpoints) {
+      for (const { destination, url, failures } of endpoints) {
+        // The counts of an endpoint remain when its destination has another one, or has gone.
+        const settings = destinationOf(sender.settings, destination);
+        if (!settings?.endpoints.some((endpoint) => endpoint.url === url)) continue;
         least.set(destination, Math.min(least.get(destination) ?? failures, failures));
       }
       for (const [destination, failures] of least) streak.set({ destination }, failures);
