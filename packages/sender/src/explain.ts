@@ -1,4 +1,4 @@
-export { adviceFor, type Advice } from "./explain/advice.ts";
+export { adviceFor, type Advice, type AdviceContext } from "./explain/advice.ts";
 export { answerLine, answerText } from "./explain/answer.ts";
 export type { AttemptFacts, ExplainContext } from "./explain/attempt-facts.ts";
 export { noAnswer, NO_ANSWER_CODES, type NoAnswer } from "./explain/no-answer-codes.ts";

@@ -95,6 +95,18 @@ describe("advice", () => {
     expect(adviceFor(attempt({ status: 401 }), { signed: false })?.text).toMatch(/without a signature/);
   });
 
+  it.each([
+    ["pending", { status: 404 }, /^The delivery is retried/],
+    ["delivered", { status: 503 }, /^The delivery counts as delivered/],
+    ["failed", { status: 503 }, /^There is no retry: resend/],
+    ["expired", { status: 503 }, /^There is no retry: resend/],
+  ] as const)(
+    "tells what happens to a delivery that is %s, whatever its last attempt was",
+    (state, facts, next) => {
+      expect(adviceFor(attempt(facts), { state })?.next).toMatch(next);
+    },
+  );
+
   it("is not given where nothing is wrong", () => {
     expect(adviceFor(attempt({ status: 204 }))).toBeUndefined();
     expect(adviceFor(attempt({ status: 401, fault: "bad_signature" }))).toBeUndefined();
@@ -209,6 +221,10 @@ describe("why", () => {
     [
       { state: "delivered", attempts: 3, last: attempt({ status: 200, durationMs: 4_210 }) },
       "The receiver answered 200 at the 3rd try, after 4.2 s of 5.",
+    ],
+    [
+      { state: "delivered", attempts: 2, last: attempt({ status: 503 }) },
+      "One endpoint accepted it; at another the receiver answered 503.",
     ],
     [
       { state: "delivered", attempts: 1, last: attempt({ status: 200, fault: "bad_signature" }) },

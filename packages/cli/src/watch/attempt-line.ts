@@ -121,12 +121,18 @@ export function answerOf(attempt: AttemptEventJson, context: ExplainContext): st
   return status !== undefined || isKnown || message === undefined ? undefined : printable(message);
 }
 
-/** What to do about an attempt, as text that is safe for a terminal. */
+/**
+ * What to do about an attempt, as text that is safe for a terminal.
+ *
+ * @param next What the delivery does next, where that is known.
+ */
 export function adviceOf(
   attempt: AttemptEventJson,
   context: ExplainContext,
+  next?: Next,
 ): { readonly kind: string; readonly text: string } | undefined {
-  const advice = adviceFor(attempt, context);
+  const state = next?.kind === "again" ? "pending" : next?.kind;
+  const advice = adviceFor(attempt, { ...context, state });
   return (
     advice && { kind: `${attempt.endpoint} ${advice.kind}`, text: printable(`${advice.text} ${advice.next}`) }
   );

@@ -116,23 +116,22 @@ export class Reporter {
 
   /** Lines of attempts that ended together; the last one says what comes next. */
   #attempts(held: readonly HeldAttempt[], next?: Next): void {
-    for (const [index, each] of held.entries())
-      this.#attempt(each, index === held.length - 1 ? next : undefined);
+    for (const [index, each] of held.entries()) this.#attempt(each, next, index === held.length - 1);
   }
 
-  #attempt({ at, delivery, attempt }: HeldAttempt, next?: Next): void {
+  #attempt({ at, delivery, attempt }: HeldAttempt, next: Next | undefined, isLast: boolean): void {
     const context = this.#options.contextOf(delivery.destination);
     const { kind } = verdictOf(attempt, context);
     const failed = isFailure({ id: "", at, event: "attempt", delivery, attempt }, context);
     const counted = kind === "refused_forgery" ? "forgeries rejected" : failed ? "failed" : "delivered";
     if (kind !== "accepted_forgery" && !this.#shows(failed, counted)) return;
     // A rejected forgery is not retried, as it should be.
-    const shown = kind === "refused_forgery" && next?.kind === "failed" ? undefined : next;
-    this.#line(attemptParts(at, delivery, attempt, context, shown));
+    const isExpected = kind === "refused_forgery" && next?.kind === "failed";
+    this.#line(attemptParts(at, delivery, attempt, context, isLast && !isExpected ? next : undefined));
     if (!failed) return;
     const answer = this.#rate.isOver && !isForgery(attempt.fault) ? undefined : answerOf(attempt, context);
     if (answer !== undefined) this.#line([{ text: INDENT + JSON.stringify(answer), tone: "dim" }]);
-    this.#advise(adviceOf(attempt, context));
+    this.#advise(adviceOf(attempt, context, next));
   }
 
   /** Gives advice once per endpoint and kind. */

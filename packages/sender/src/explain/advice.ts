@@ -2,6 +2,7 @@ import { hasStatusClass, type AttemptFacts, type ExplainContext } from "./attemp
 import { noAnswer } from "./no-answer-codes.ts";
 import { verdictOf } from "./verdict.ts";
 import { isForgery } from "./verdict-kind.ts";
+import type { DeliveryFacts } from "./why.ts";
 
 /** What to do about a failed attempt. */
 export interface Advice {
@@ -13,6 +14,15 @@ export interface Advice {
   readonly next: string;
 }
 
+/** Facts for {@link adviceFor} besides the attempt. */
+export interface AdviceContext extends ExplainContext {
+  /**
+   * The state of the delivery since the attempt. Default: what follows from the attempt, if no other endpoint has the message
+   * and the delivery has time left.
+   */
+  readonly state?: DeliveryFacts["state"] | undefined;
+}
+
 const RETRIED = "The delivery is retried for four hours.";
 const FINAL = "There is no retry: resend the delivery when this is corrected.";
 const SENT = "The delivery counts as delivered.";
@@ -22,6 +32,13 @@ const FRAGMENT =
   "The receiver accepted half of a message. Read the body to its Content-Length, and verify the signature before anything else.";
 const NOT_SIGNED =
   "The message was sent without a signature. Pass the secret of the receiver with --secret, or as the secret of the destination.";
+
+const NEXT: Readonly<Record<DeliveryFacts["state"], string>> = {
+  pending: RETRIED,
+  delivered: SENT,
+  failed: FINAL,
+  expired: FINAL,
+};
 
 /** After these outcomes there is no retry. */
 const FINAL_OUTCOMES: ReadonlySet<string> = new Set(["rejected", "tls"]);
@@ -55,13 +72,14 @@ const BY_STATUS: Readonly<Record<number, string>> = {
  * adviceFor({ endpoint, outcome: "rejected", status: 404, durationMs: 3 }); // { kind: "404", text: "No route handles this path. ...", next: "There is no retry: ..." }
  * ```
  */
-export function adviceFor(attempt: AttemptFacts, context: ExplainContext = {}): Advice | undefined {
+export function adviceFor(attempt: AttemptFacts, context: AdviceContext = {}): Advice | undefined {
   const { kind } = verdictOf(attempt, context);
   if (kind === "accepted_forgery") return forgeryAdvice(attempt);
   if (kind === "accepted_fragment") return { kind, text: FRAGMENT, next: SENT };
   if (kind !== "failed") return undefined;
   const advice = attempt.status === undefined ? noAnswerAdvice(attempt) : statusAdvice(attempt, context);
-  return { ...advice, next: FINAL_OUTCOMES.has(attempt.outcome) ? FINAL : RETRIED };
+  const { state = FINAL_OUTCOMES.has(attempt.outcome) ? "failed" : "pending" } = context;
+  return { ...advice, next: NEXT[state] };
 }
 
 function forgeryAdvice({ fault }: AttemptFacts): Advice {

@@ -39,8 +39,10 @@ export function whyOf({ state, attempts, last }: DeliveryFacts, context: WhyCont
   if (kind === "refused_forgery")
     return `The receiver rejected the forgery (${last.fault}) with ${last.status}.`;
   const round = last.round ?? attempts;
-  if (state === "delivered") return deliveredSentence(last, round, context.budgetMs ?? 5_000);
+  if (state === "delivered" && last.outcome === "success")
+    return deliveredSentence(last, round, context.budgetMs ?? 5_000);
   const what = `the receiver ${hasStatus(last) ? `answered ${last.status}` : answerText(last)}`;
+  if (state === "delivered") return `One endpoint accepted it; at another ${what}${injected(last)}.`;
   if (state === "pending") return `Waits for its ${ordinal(round + 1)} try: ${what}${injected(last)}.`;
   if (state === "expired")
     return `No endpoint accepted it in time; at the last try ${what}${injected(last)}.`;

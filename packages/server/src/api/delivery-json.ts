@@ -21,7 +21,7 @@ export function deliveryDetailJson(delivery: Delivery, settings: SenderSettings,
   const summary = { ...delivery, attempts: attempts.length, last };
   // Whether a destination that has gone was signed is not known.
   const context = { signed: destination === undefined || secret !== undefined, budgetMs };
-  const advice = last && adviceFor(last, context);
+  const advice = last && adviceFor(last, { ...context, state: delivery.state });
   return {
     ...summaryJson(summary),
     history: attempts.map(attemptJson),

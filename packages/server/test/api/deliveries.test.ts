@@ -165,6 +165,18 @@ describe("one delivery", () => {
     expect(answer.text).not.toContain("canary-token");
   });
 
+  it("that has expired is said to need a resend, not to be retried", async () => {
+    const clock = virtualClock("2026-01-01T00:00:00Z");
+    receiver.down = true;
+    server = closing(await createServer({ to: receiver.url, secret: SECRET, port: 0, clock }));
+    const { deliveries } = await server.sender.track({ userId: "u1", event: "Ordered" });
+    await clock.advance("5h");
+    expect((await call("GET", `/deliveries/${deliveries[0]}`)).json()).toMatchObject({
+      state: "expired",
+      advice: expect.stringMatching(/not available now\. There is no retry: resend/),
+    });
+  });
+
   it("that does not exist is 404", async () => {
     expect((await call("GET", "/deliveries/none")).json()).toMatchObject({ status: 404, title: "Not Found" });
   });
