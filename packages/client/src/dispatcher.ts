@@ -170,6 +170,8 @@ export class Dispatcher {
     try {
       const plain = requestBody(batch.id, batch.messages, clock.now());
       const body = this.#options.gzip ? await this.#zip(plain) : plain;
+      // It may have been dropped meanwhile, and not every transport looks at the signal first.
+      abort.signal.throwIfAborted();
       // As the published clients send it: absent from a first attempt.
       const count = batch.attempts > 1 ? { "X-Retry-Count": String(batch.attempts - 1) } : undefined;
       // A transport that does not heed its signal must not hold its place for ever.
@@ -224,7 +226,7 @@ export class Dispatcher {
 
 function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+    signal.addEventListener("abort", () => reject(signal.reason as Error));
     promise.then(resolve, reject);
   });
 }

@@ -129,6 +129,36 @@ describe("close()", () => {
     expect(clock.scheduled).toBe(0);
   });
 
+  it("does not send what it dropped while the body was still being compressed", async () => {
+    const timers = new Set<() => void>();
+    let zipping = (): void => {};
+    let zipped = (): void => {};
+    const began = new Promise<void>((resolve) => (zipping = resolve));
+    const ended = new Promise<void>((resolve) => (zipped = resolve));
+    const clock = {
+      now: () => 0,
+      schedule(_at: number, task: () => void) {
+        timers.add(task);
+        return { cancel: () => void timers.delete(task) };
+      },
+      hold: () => (zipping(), zipped),
+    };
+    let requests = 0;
+    // One that does not heed its signal.
+    const transport = { send: () => ((requests += 1), new Promise<never>(() => {})) };
+    const { analytics } = createBench({ clock, transport, gzip: true, flushAt: 1 });
+    const receipt = analytics.track({ userId: USER_ID, event: "E" });
+    await began;
+    const before = new Set(timers);
+    const closing = analytics.close(0);
+    for (const due of [...timers].filter((task) => !before.has(task))) due();
+    expect(await closing).toMatchObject({ dropped: 1, pending: 0 });
+    await ended;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(receipt.outcome).toMatchObject({ status: "dropped", reason: "deadline" });
+    expect(requests).toBe(0);
+  });
+
   it("drops what waits in line as well", async () => {
     const { analytics, service, clock } = createBench({ flushAt: 1, maxQueueSize: 2, whenFull: "wait" });
     service.replyAlways({ status: 500 });
