@@ -1,5 +1,10 @@
 import type Database from "libsql";
-import type { DeliveryInfo, DeliveryState, EndState } from "../delivery/delivery.ts";
+import {
+  DELIVERY_STATES,
+  type DeliveryInfo,
+  type DeliveryState,
+  type EndState,
+} from "../delivery/delivery.ts";
 import type { DeliveryCounts } from "../store/delivery-store.ts";
 
 /** Deliveries that are counted, and found, together. */
@@ -18,8 +23,6 @@ export interface DeliveryCount extends DeliveryKind {
 export type StateCounts = Omit<DeliveryCounts, "oldestPendingAt" | "nextDueAt">;
 
 type Tally = { -readonly [K in keyof StateCounts]: StateCounts[K] };
-
-const STATES: readonly DeliveryState[] = ["pending", "delivered", "failed", "expired"];
 
 /** Counts deliveries by destination, type and state: read from an index once, kept from then on. */
 export class DeliveryCounter {
@@ -53,7 +56,7 @@ export class DeliveryCounter {
   kinds(): readonly DeliveryCount[] {
     return [...this.#tallies].flatMap(([destination, byType]) =>
       [...byType].flatMap(([type, tally]) =>
-        STATES.filter((state) => tally[state] > 0).map((state) => ({
+        DELIVERY_STATES.filter((state) => tally[state] > 0).map((state) => ({
           destination,
           type,
           state,
@@ -67,7 +70,7 @@ export class DeliveryCounter {
     return new Map(
       [...this.#tallies].map(([destination, byType]) => {
         const sum = newTally();
-        for (const tally of byType.values()) for (const state of STATES) sum[state] += tally[state];
+        for (const tally of byType.values()) for (const state of DELIVERY_STATES) sum[state] += tally[state];
         return [destination, sum];
       }),
     );

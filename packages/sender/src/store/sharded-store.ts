@@ -1,6 +1,6 @@
 import { newestFirst } from "../delivery/cursor.ts";
 import { type DeliveryFilter, limitOf, type OneOrMore, valuesOf } from "../delivery/delivery-filter.ts";
-import type { Delivery, EndState } from "../delivery/delivery.ts";
+import { type Delivery, END_STATES } from "../delivery/delivery.ts";
 import type {
   Acceptance,
   Accepted,
@@ -12,8 +12,6 @@ import type {
 import { Shard } from "./shard.ts";
 import { splitAcceptance } from "./split-acceptance.ts";
 import { StoreError } from "./store-error.ts";
-
-const END_STATES: readonly EndState[] = ["delivered", "failed", "expired"];
 
 /**
  * One store made of several, each with its own sources. An unreachable store affects only its own sources.
