@@ -49,6 +49,7 @@ export type {
   SenderSettings,
   SourceSettings,
 } from "./settings/settings.ts";
+export { defaultDestinationName } from "./settings/destination-name.ts";
 export { endpointIssues } from "./settings/parse-endpoint.ts";
 export { maskSettings } from "./settings/mask-settings.ts";
 export { SettingsChangedError, SettingsError, type SettingsIssue } from "./settings/settings-error.ts";

@@ -1,4 +1,5 @@
 import { INCLUDABLE_FIELDS, type IncludableField } from "../calls/message.ts";
+import { defaultDestinationName } from "./destination-name.ts";
 import { type Credentials, credentialsOf } from "./hidden-credentials.ts";
 import { parseEndpoint } from "./parse-endpoint.ts";
 import { SettingChecks, type Unchecked } from "./setting-checks.ts";
@@ -136,14 +137,13 @@ class SettingsParser {
     index: number,
     names: Set<string>,
   ): Destination {
-    const fallback = index === 0 ? "webhooks" : `webhooks-${index + 1}`;
     const here = `source "${source}"`;
     const name = this.checks.name(
       item?.name,
       `${path}.name`,
       `${here}, destination ${index + 1}`,
       names,
-      fallback,
+      defaultDestinationName(index),
     );
     const where = `${here}, destination "${name}"`;
     this.checks.names(item, DESTINATION_NAMES, path, where, DESTINATION_HINTS);

@@ -1,9 +1,10 @@
-import type {
-  DestinationSettings,
-  Sender,
-  SenderSettings,
-  SenderStats,
-  SourceSettings,
+import {
+  defaultDestinationName,
+  type DestinationSettings,
+  type Sender,
+  type SenderSettings,
+  type SenderStats,
+  type SourceSettings,
 } from "@countersign/sender";
 
 /** A destination with the name it goes by. */
@@ -13,7 +14,7 @@ export type NamedDestination = DestinationSettings & { readonly name: string };
 export function namedDestinations(source: SourceSettings): readonly NamedDestination[] {
   return source.destinations.map((destination, index) => ({
     ...destination,
-    name: destination.name ?? (index === 0 ? "webhooks" : `webhooks-${index + 1}`),
+    name: destination.name ?? defaultDestinationName(index),
   }));
 }
 
