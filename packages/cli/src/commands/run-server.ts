@@ -1,12 +1,13 @@
 import { once } from "node:events";
 import { createServer, type ServerOptions } from "@countersign/server";
 import { StoreError } from "@countersign/sender";
+import type { DeliveryStore } from "@countersign/sender/store";
 import { virtualClock, type Duration } from "@countersign/protocol";
 
 import { loadConfig } from "../config/load-config.ts";
 import { reachOf, type Reach, type ReceiverFlags } from "./receiver-options.ts";
 import { openSharedStore, placeOf, unlessStopped } from "./shared-store.ts";
-import { openTls, type TlsFlags } from "../tls/serve-tls.ts";
+import { openTls, type ServeTls, type TlsFlags } from "../tls/serve-tls.ts";
 import { untilToldToStop } from "../terminal/signals.ts";
 import { printable, type Terminal } from "../terminal/terminal.ts";
 import { withoutRepeats } from "../terminal/without-repeats.ts";
@@ -63,10 +64,28 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
   const options = merged(place, reach, loaded?.config ?? {});
   checkStoreFlags(flags);
   const complain = (message: string): void => terminal.complain(`countersign: ${printable(message)}`);
-  const complainOnce = withoutRepeats(complain);
   const { store: url, keepFor } = flags;
   const store = url === undefined ? undefined : await openSharedStore(url, keepFor, complain);
   const tls = await openTls(flags, options.data, terminal.cwd);
+  try {
+    return await run({ flags, terminal, options, store, tls, configFile: loaded?.file });
+  } finally {
+    await tls?.dispose?.();
+  }
+}
+
+/** What a server is run with. */
+interface RunParts {
+  readonly flags: ServeFlags;
+  readonly terminal: Terminal;
+  readonly options: ServerOptions;
+  readonly store: DeliveryStore | undefined;
+  readonly tls: ServeTls | undefined;
+  readonly configFile: string | undefined;
+}
+
+async function run({ flags, terminal, options, store, tls, configFile }: RunParts): Promise<number> {
+  const complainOnce = withoutRepeats((message) => terminal.complain(`countersign: ${printable(message)}`));
   const quitting = new AbortController();
   const stop = untilToldToStop(once(quitting.signal, "abort").then(() => "q"));
   const opening = createServer({
@@ -79,15 +98,12 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
     throw inWordsOfFlags(error, options.data);
   });
   const server = await unlessStopped(opening, store, stop);
-  if (server === undefined) {
-    await tls?.dispose?.();
-    return 0;
-  }
+  if (server === undefined) return 0;
   // Where deliveries are kept: so the start and the end say the same.
   const shown = flags.store === undefined ? options : { ...options, data: placeOf(flags.store) };
   const watch = await watchServer(server, { ...shown, store }, flags, terminal);
   const keys = flags.json !== true && hasKeys(terminal);
-  await watch.start({ server, options: shown, configFile: loaded?.file, trust: tls?.trust, keys });
+  await watch.start({ server, options: shown, configFile, trust: tls?.trust, keys });
   const pageUrl = pageUrlOf(server.url, options.token);
   const { takeLastFailed } = watch;
   const stopKeys = keys
@@ -103,7 +119,6 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
   await watch.countWaiting();
   await server.close({ deadlineMs: flags.drain });
   watch.end();
-  await tls?.dispose?.();
   return 0;
 }
 

@@ -1,9 +1,10 @@
 import { once } from "node:events";
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { temporaryDirectory } from "../../../server/test/support/resources.ts";
 import { runCommand, startCommand, type RunningCommand } from "../support/command.ts";
@@ -44,6 +45,21 @@ describe.skipIf(isWindows)(`serve --tls-self-signed${noPosix}`, () => {
     expect(command.stdout()).toMatch(/SHA-256 (?:[0-9A-F]{2}:){31}/);
     await stop(command);
     expect(existsSync(trust)).toBe(false);
+  });
+
+  it("leaves no certificate behind when it cannot start", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    onTestFinished(() => void other.close());
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    const cwd = temporaryDirectory();
+    const args = ["serve", ...TO, "--tls-self-signed", "--port", String(port)];
+    const { code, stderr } = await runCommand(args, { cwd, env: { TMPDIR: cwd } });
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining(`Port ${port} on 127.0.0.1 is already in use`),
+    ]);
+    expect(readdirSync(cwd)).toEqual([]);
   });
 
   it.each(["0.0.0.0", "::"])(
