@@ -55,7 +55,11 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
   const open = (): Promise<Sender> => openSender(options, book.initial, clock, transport);
   // Who chooses no port cannot ask before it is known.
   const isAwaited = options.store !== undefined && port !== 0;
-  const sender = isAwaited ? await answerMeanwhile({ host, port, tls: options.tls }, open) : await open();
+  const opening = isAwaited ? answerMeanwhile({ host, port, tls: options.tls }, open) : open();
+  const sender = await opening.catch(async (error: unknown) => {
+    await transport.close();
+    throw error;
+  });
   const undo: (() => unknown)[] = [() => sender.close()];
   try {
     const ledger = new Ledger(

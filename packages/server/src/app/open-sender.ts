@@ -48,7 +48,6 @@ export async function openSender(
       attemptTimeout: ATTEMPT_TIMEOUT_MS,
     });
   } catch (error) {
-    await transport.close();
     // The sender's errors about options start like this. Any other TypeError is a bug in the server.
     const isOption = error instanceof TypeError && error.message.startsWith("createSender(");
     throw isOption ? new ServerOptionsError(error.message) : error;

@@ -1,8 +1,12 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import { createServer as createTcpServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
+import { sqliteStore } from "@countersign/sender";
+import { createServer } from "@countersign/server";
 import { formatRecordedRequest, parseRecordedRequest } from "@countersign/server/recording";
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { openRecorder } from "../../src/recording/recorder.ts";
 import { temporaryDirectory } from "../support/resources.ts";
 
@@ -82,4 +86,32 @@ describe("a recorder", () => {
     record(file, "first", "second", "third");
     expect(recordedIn(file)).toEqual(["first", "second", "third"]);
   });
+});
+
+const DESCRIPTORS = "/proc/self/fd";
+
+describe.runIf(existsSync(DESCRIPTORS))("a server that cannot start", () => {
+  it.each(["a store of its own", "a store that is injected"])(
+    "closes its recording, with %s",
+    async (title) => {
+      const other = createTcpServer().listen(0, "127.0.0.1");
+      onTestFinished(() => void other.close());
+      await once(other, "listening");
+      const { port } = other.address() as AddressInfo;
+      const record = join(temporaryDirectory(), "traffic.jsonl");
+      const store = title.endsWith("own") ? {} : { store: sqliteStore() };
+      const starting = createServer({ to: "http://127.0.0.1:9/", port, record, ...store });
+      await expect(starting).rejects.toMatchObject({ code: "ERR_PORT_TAKEN" });
+      expect(readdirSync(DESCRIPTORS).map(targetOf)).not.toContain(record);
+    },
+  );
+
+  /** What a descriptor leads to. The one that lists them has gone when it is looked at. */
+  function targetOf(descriptor: string): string | undefined {
+    try {
+      return readlinkSync(join(DESCRIPTORS, descriptor));
+    } catch {
+      return undefined;
+    }
+  }
 });
