@@ -1,8 +1,9 @@
 import { postgresStore } from "@countersign/postgres";
+import type { DeliveryStore } from "@countersign/sender/store";
 import { virtualClock } from "@countersign/sender/testing";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
-import { newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 
 const server = await startPostgres();
 const url = server?.url ?? "postgres://127.0.0.1";
@@ -11,6 +12,37 @@ describe.skipIf(server === undefined)(
   `repetitions that are asked for at once (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
   () => {
     afterAll(() => server?.stop());
+
+    it("of a call are recognised for the time that was asked for, by whichever process, after old keys were removed", async () => {
+      const schema = newSchema();
+      const [day, start] = [86_400_000, Date.parse("2026-03-01T12:00:00Z")];
+      const accept = async (at: number, ...keys: readonly string[]): Promise<DeliveryStore> => {
+        const store = postgresStore({ url, schema });
+        await store.open(quietContext(virtualClock(new Date(at))));
+        const deliveries = keys.map((key) => ({
+          id: `${key} ${at}`,
+          destination: "shop/crm",
+          acceptedAt: at,
+          key,
+        }));
+        await store.accept({ ...acceptanceOf(deliveries), uniqueForMs: 7 * day });
+        return store;
+      };
+      await (await accept(start, "of the first day")).close();
+      await (await accept(start + 5 * day, "of the sixth day")).close();
+
+      const store = postgresStore({ url, schema });
+      await store.open(quietContext(virtualClock(new Date(start + 8 * day))));
+      await expect.poll(() => ask(url, `SELECT key FROM ${schema}.seen`)).toHaveLength(1);
+      await store.close();
+      await (await accept(start + 8 * day, "of the sixth day", "of the first day")).close();
+      const ids = await ask<{ id: string }>(url, `SELECT id FROM ${schema}.delivery ORDER BY id`);
+      expect(ids.map(({ id }) => id)).toEqual([
+        `of the first day ${start}`,
+        `of the first day ${start + 8 * day}`,
+        `of the sixth day ${start + 5 * day}`,
+      ]);
+    });
 
     it("are each stored once and counted, of the right original; one that cannot be stored fails alone", async () => {
       const clock = virtualClock("2026-03-01T12:00:00Z");

@@ -7,8 +7,8 @@ import type { WorkerTable } from "../workers/worker-table.ts";
 /** How often something is looked for that is to be removed. */
 const INTERVAL_MS = 60_000;
 
-/** Keys of calls are forgotten after this time, which is longer than any that a server asks for. */
-const SEEN_FOR_MS = 172_800_000;
+/** How long keys of calls are kept, unless a process has asked for a longer time: longer than a server asks for. */
+const KEEP_KEYS_MS = 172_800_000;
 
 /** Removed at a time, so that nothing waits for long. */
 const FEW = 5_000;
@@ -28,7 +28,11 @@ export interface MaintenanceOptions {
 
 const TAKE_TURN = `INSERT INTO $.meta AS m VALUES ('swept', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value
   WHERE abs(excluded.value - m.value) >= $2 RETURNING value`;
-const FORGET_SEEN = `DELETE FROM $.seen WHERE (source, key) IN (SELECT source, key FROM $.seen WHERE at < $1 ORDER BY at LIMIT ${FEW})`;
+/** Whichever process removes them, the longest time counts that any has asked for. */
+const KEEP_KEYS = `INSERT INTO $.meta AS m VALUES ('keep_keys', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value
+  WHERE m.value < excluded.value`;
+const FORGET_SEEN = `DELETE FROM $.seen WHERE (source, key) IN (SELECT source, key FROM $.seen
+  WHERE at < $1::bigint - greatest($2::bigint, (SELECT value FROM $.meta WHERE key = 'keep_keys')) ORDER BY at LIMIT ${FEW})`;
 const FORGET_SKIPPED = `DELETE FROM $.skipped WHERE (source, id) IN (
   SELECT source, id FROM $.skipped WHERE accepted_at < $1
   UNION ALL (SELECT source, id FROM $.skipped ORDER BY accepted_at DESC, id DESC LIMIT ${FEW} OFFSET ${MOST_SKIPPED}))`;
@@ -38,9 +42,25 @@ export class Maintenance {
   readonly #options: MaintenanceOptions;
   #nextAt = Number.NEGATIVE_INFINITY;
   #isRunning = false;
+  #keepKeysMs = KEEP_KEYS_MS;
 
   constructor(options: MaintenanceOptions) {
     this.#options = options;
+  }
+
+  /** Keys of calls are asked for within this time. */
+  async keepKeysFor(ms: number): Promise<void> {
+    const before = this.#keepKeysMs;
+    if (ms <= before) return;
+    this.#keepKeysMs = ms;
+    const { connections, names } = this.#options;
+    try {
+      await connections.query("control", { name: "", text: inSchema(names, KEEP_KEYS) }, [Math.ceil(ms)]);
+    } catch (error) {
+      // The next call asks again.
+      this.#keepKeysMs = before;
+      throw error;
+    }
   }
 
   /** Does what is to be done, if it is time. */
@@ -55,8 +75,8 @@ export class Maintenance {
       if (!(await this.#isOurTurn(now))) return;
       await this.#options.workers.releaseOrphans();
       await partitions.removeBefore(now, keepMs);
-      await this.#delete("forget_seen", FORGET_SEEN, now - SEEN_FOR_MS);
-      await this.#delete("forget_skipped", FORGET_SKIPPED, now - keepMs);
+      await this.#delete("forget_seen", FORGET_SEEN, [now, KEEP_KEYS_MS]);
+      await this.#delete("forget_skipped", FORGET_SKIPPED, [now - keepMs]);
     } finally {
       this.#isRunning = false;
     }
@@ -68,9 +88,9 @@ export class Maintenance {
     return (await connections.query("control", statement, [now, INTERVAL_MS / 2])).length > 0;
   }
 
-  async #delete(name: string, sql: string, before: number): Promise<void> {
+  async #delete(name: string, sql: string, values: readonly number[]): Promise<void> {
     const { connections, names } = this.#options;
     const statement = { name: `${name}_${names.channel}`.slice(0, 60), text: inSchema(names, sql) };
-    await connections.query("read", statement, [before]);
+    await connections.query("read", statement, values);
   }
 }

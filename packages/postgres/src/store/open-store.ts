@@ -136,6 +136,8 @@ export class OpenStore {
 
   accept(acceptance: Acceptance): Promise<Accepted> {
     this.#assertSafe();
+    const { uniqueForMs = 0 } = acceptance;
+    this.#maintenance.keepKeysFor(uniqueForMs).catch(this.#failed);
     return this.#intake.accept(acceptance);
   }
 
@@ -249,15 +251,17 @@ export class OpenStore {
     this.#options.context.missed();
   };
 
+  readonly #failed = (error: unknown): void => this.#options.context.failed(storeErrorOf(error));
+
   readonly #beaten = ({ settings }: HeartbeatRow): void => {
     if (settings !== null) this.#options.settings.heard(settings);
-    this.#maintenance.run().catch(this.#options.context.failed);
+    this.#maintenance.run().catch(this.#failed);
     void this.dispatcher.giveBackLate().then((late) => this.#tellStirred(late.map(withSource)));
     const every = this.bulletin.hears ? PEEK_MS : PEEK_WITHOUT_NOTICES_MS;
     if (performance.now() - this.#peekedAt < every) return;
     this.#peekedAt = performance.now();
     void this.bulletin.check();
-    this.dispatcher.peek().catch((error: unknown) => this.#options.context.failed(storeErrorOf(error)));
+    this.dispatcher.peek().catch(this.#failed);
     if (!this.bulletin.hears && this.membership.hasOthers) this.#options.context.missed();
   };
 
