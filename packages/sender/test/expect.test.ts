@@ -1,9 +1,12 @@
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { promisify } from "node:util";
 import type { TrackMessage } from "@countersign/core";
 import { ExpectationError, virtualClock } from "@countersign/sender/testing";
-import { describe, expect, expectTypeOf, it } from "vitest";
+import { describe, expect, expectTypeOf, it, onTestFinished } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
@@ -48,6 +51,24 @@ describe("sender.expect()", () => {
       message: { type: "delete", userId: "u1" },
     });
     expect(() => sender.expect([{ type: "track" }] as unknown as typeof receipts)).toThrow("or several");
+  });
+
+  it("finds a delivery that was resent with bytes that are no message by its receipt, and the others as before", async () => {
+    const accepting = createServer((request, response) => {
+      request.resume().on("end", () => response.end());
+    }).listen(0, "127.0.0.1");
+    onTestFinished(() => void accepting.close());
+    await once(accepting, "listening");
+    const { port } = accepting.address() as AddressInfo;
+    const sender = await openSender({ url: `http://127.0.0.1:${port}/` });
+
+    const { deliveries } = await sender.track({ ...USER, event: "Order Completed" });
+    for (const body of ["{", "null"]) {
+      const again = await sender.resend(deliveries[0] ?? "", { body });
+      expect(await sender.expect(again).delivered()).toMatchObject({ id: again.deliveries[0] });
+    }
+    expect((await sender.expect({ event: "Order Completed" }).delivered()).id).toBe(deliveries[0]);
+    expect((await sender.expect(({ type }) => type === "track").delivered()).id).toBe(deliveries[0]);
   });
 
   it("waits for a delivery, and gives it with its message and attempts", async () => {

@@ -50,6 +50,7 @@ export interface ExpectOptions {
 
 /** A delivery that was expected, with its message. */
 export interface ExpectedDelivery<T extends MessageType = MessageType> extends Delivery {
+  /** `undefined` if it was resent with a body that is not a JSON object. Only its receipt finds such a delivery. */
   readonly message: MessageOfType<T>;
 }
 

@@ -1,4 +1,4 @@
-import type { Clock } from "@countersign/protocol";
+import { isObject, type Clock } from "@countersign/protocol";
 import type { WebhookMessage } from "@countersign/core";
 import type { DeliveryFilter } from "../delivery/delivery-filter.ts";
 import type { Delivery } from "../delivery/delivery.ts";
@@ -79,6 +79,7 @@ async function findMeant({ source, what, destination }: Search): Promise<readonl
   return listed
     .toReversed()
     .map(withMessage)
+    .filter(({ message }) => message !== undefined)
     .filter(({ message }) => (typeof what === "function" ? what(message) : matches(message, what)));
 }
 
@@ -92,8 +93,17 @@ function narrowing({ type, event, messageId }: MessagePattern): DeliveryFilter {
 }
 
 function withMessage(delivery: Delivery): ExpectedDelivery {
-  // The sender made this text from a message.
-  return { ...delivery, message: JSON.parse(Buffer.from(delivery.body).toString()) as WebhookMessage };
+  return { ...delivery, message: messageOf(delivery.body) as WebhookMessage };
+}
+
+/** The sender made this text from a message, unless it was told to resend other bytes. */
+function messageOf(body: Uint8Array): unknown {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(body).toString());
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 async function failure<R>(
