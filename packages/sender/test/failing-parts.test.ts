@@ -78,6 +78,30 @@ describe("a transport that breaks its contract gives an outcome, and the deliver
   });
 });
 
+it("a transport whose holdBack() throws gives an outcome, too, and no rejection that ends the process", async () => {
+  const clock = virtualClock();
+  const good: AttemptResult = {
+    outcome: "success",
+    status: 200,
+    durationMs: 1,
+    responseBody: new Uint8Array(),
+  };
+  const transport: Transport = {
+    ...brokenTransport(() => Promise.resolve(good)),
+    holdBack() {
+      throw new Error("broken");
+    },
+  };
+  const sender = await openSender({ url: ENDPOINT_URL, clock, transport });
+  const receipt = await sender.track(USER);
+  await clock.advance("1m");
+  const { attempts } = await sender.expect(receipt).delivered();
+  expect(attempts).toMatchObject([
+    { outcome: "network", code: "ERR_TRANSPORT", message: "the transport failed: broken" },
+    { outcome: "success" },
+  ]);
+});
+
 /** How long `close()` takes, in milliseconds. */
 async function closingTime(close: () => Promise<void>): Promise<{ ms: number; error: unknown }> {
   const startedAt = performance.now();

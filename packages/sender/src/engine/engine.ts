@@ -109,9 +109,14 @@ export class Engine implements DeliveryHandler {
     if (isOver(due, now, policy)) return { state: "expired", endedAt: now, attempts: [] };
 
     const called = endpointsOfRound(destination.endpoints, due.progress, now);
-    const heldBackMs = transport.holdBack === undefined ? 0 : holdBackMs(transport.holdBack, due, called);
-    if (heldBackMs > 0) return { ...interruptRound(due, [], policy), dueAt: now + heldBackMs };
-    const attempts = called.map((endpoint) => this.#attempt(due, destination, endpoint));
+    let broken: Broken | undefined;
+    try {
+      const heldBackMs = transport.holdBack === undefined ? 0 : holdBackMs(transport.holdBack, due, called);
+      if (heldBackMs > 0) return { ...interruptRound(due, [], policy), dueAt: now + heldBackMs };
+    } catch (error) {
+      broken = { error };
+    }
+    const attempts = called.map((endpoint) => this.#attempt(due, destination, endpoint, broken));
     const results = attempts.length === 1 ? [await attempts[0]] : await Promise.all(attempts);
     const tried = results.length === 1 ? (results[0] ?? []) : results.flatMap((result) => result ?? []);
     if (results.includes(undefined) && !tried.some(({ attempt }) => attempt.outcome === "success")) {
@@ -147,6 +152,7 @@ export class Engine implements DeliveryHandler {
     due: DueDelivery,
     destination: Destination,
     endpoint: EndpointSettings,
+    broken: Broken | undefined,
   ): Promise<readonly RoundAttempt[] | undefined> {
     const { clock, events, transport, timeoutMs } = this.#parts;
     const startedAt = clock.now();
@@ -155,7 +161,10 @@ export class Engine implements DeliveryHandler {
     const request = requestOf(due, destination, endpoint);
     let last: AttemptResult;
     try {
-      last = assertResult(await transport.send(request, { timeoutMs, signal: this.#giveUp.signal }));
+      last =
+        broken === undefined
+          ? assertResult(await transport.send(request, { timeoutMs, signal: this.#giveUp.signal }))
+          : this.#resultOf(broken.error, 0);
     } catch (error) {
       last = this.#resultOf(error, performance.now() - began);
     }
@@ -234,6 +243,11 @@ function requestOf(
   const own = { "User-Agent": USER_AGENT, "Content-Type": "application/json", "X-Signature": signature };
   const all = headers === undefined ? own : { ...own, ...headers };
   return { url, headers: all, body, ca, delivery, sign: (bytes) => sign(bytes, secret) };
+}
+
+/** What a transport threw before there was an attempt. */
+interface Broken {
+  readonly error: unknown;
 }
 
 /** For how long a transport holds back a delivery that it has not held back before. */
