@@ -31,15 +31,20 @@ export function deliveryDetailJson(delivery: Delivery, settings: SenderSettings,
     ...(signature !== undefined && { signature }),
     curls: endpoints.map(({ url, headers }) => ({
       endpoint: url,
-      curl: curl(url, headers, signature, text.body),
+      curl: curl(url, headers, signature, text),
     })),
     why: whyOf(summary, context),
     ...(advice && { advice: `${advice.text} ${advice.next}` }),
   };
 }
 
+interface BodyText {
+  readonly body: string;
+  readonly bodyBase64?: string;
+}
+
 /** The body as text, and in base64 where text would not preserve its bytes. */
-function textOf(bytes: Uint8Array): { readonly body: string; readonly bodyBase64?: string } {
+function textOf(bytes: Uint8Array): BodyText {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const body = buffer.toString("utf8");
   return Buffer.from(body, "utf8").equals(buffer)
@@ -51,7 +56,7 @@ function curl(
   url: string,
   own: Readonly<Record<string, string>> = {},
   signature: string | undefined,
-  body: string,
+  { body, bodyBase64 }: BodyText,
 ): string {
   const headers = {
     "Content-Type": "application/json",
@@ -60,7 +65,11 @@ function curl(
   };
   const headerArguments = Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`);
   // Without -g, curl takes the brackets of a query for a range of URLs.
-  return ["curl -g", ...headerArguments, "--data-raw", quoted(body), quoted(url)].join(" ");
+  if (bodyBase64 === undefined)
+    return ["curl -g", ...headerArguments, "--data-raw", quoted(body), quoted(url)].join(" ");
+  // The signature is of these bytes, which an argument cannot hold.
+  const command = ["curl -g", ...headerArguments, "--data-binary @-", quoted(url)].join(" ");
+  return `echo ${bodyBase64} | base64 -d | ${command}`;
 }
 
 /** For a POSIX shell: nothing is special inside single quotes but the quote itself. */

@@ -1,8 +1,11 @@
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
+import { promisify } from "node:util";
 import { createServer, type CountersignServer } from "@countersign/server";
 import { virtualClock } from "@countersign/sender/testing";
 import { beforeEach, describe, expect, it } from "vitest";
+import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { apiCaller } from "../support/api-caller.ts";
 import { send } from "../support/http.ts";
 import { portOf, SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
@@ -164,6 +167,28 @@ describe("one delivery", () => {
     expect(detail.history[0]?.responseHeaders).toMatchObject({ "x-powered-by": "Express" });
     expect(answer.text).not.toContain("canary-token");
   });
+
+  it.skipIf(isWindows)(
+    `whose bytes are not UTF-8 has a command that sends them as they are${noPosix}`,
+    async () => {
+      const received: Buffer[] = [];
+      const bytes = createHttpServer((request, response) => {
+        request.on("data", (chunk: Buffer) => received.push(chunk)).on("end", () => response.end());
+      });
+      await once(closing(bytes).listen(0, "127.0.0.1"), "listening");
+      const endpoints = [{ url: `http://127.0.0.1:${portOf(bytes)}/` }];
+      await call("PUT", "/sources/default/destinations/webhooks", { endpoints });
+      const body = Buffer.from([0x7b, 0xff, 0x7d]);
+      const again = await server.sender.resend(await record("Ordered"), { body });
+      await server.sender.idle();
+      const detail = (await call("GET", `/deliveries/${again.deliveries[0]}`)).json() as {
+        curls: { curl: string }[];
+      };
+      received.length = 0;
+      await promisify(execFile)("sh", ["-c", detail.curls[0]?.curl ?? ""]);
+      expect(Buffer.concat(received)).toEqual(body);
+    },
+  );
 
   it("that has expired is said to need a resend, not to be retried", async () => {
     const clock = virtualClock("2026-01-01T00:00:00Z");
