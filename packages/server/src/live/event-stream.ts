@@ -25,6 +25,7 @@ export class EventStreams {
   readonly #log: Log;
   readonly #now: () => number;
   readonly #open = new Set<ServerResponse>();
+  #isClosed = false;
 
   /** @param now The time, in milliseconds since 1970. */
   constructor(log: Log, now: () => number) {
@@ -41,20 +42,33 @@ export class EventStreams {
       "cache-control": "no-store",
       "x-accel-buffering": "no",
     });
+    const begin = (): void => this.#begin(stream, { after: lastEventId(request) ?? after, every });
+    // While an earlier response of its connection is unfinished, it has no socket, and is not told when the connection closes.
+    if (stream.socket === null) stream.once("socket", begin);
+    else begin();
+  }
+
+  /** Ends every stream, so that they do not hold up a shutdown. */
+  close(): void {
+    this.#isClosed = true;
+    for (const stream of this.#open) stream.end();
+  }
+
+  #begin(stream: ServerResponse, { after, every }: StreamOptions): void {
+    // The one before it on the connection has ended because of that.
+    if (this.#isClosed) {
+      stream.end();
+      return;
+    }
     stream.write("retry: 1000\n\n");
     const reader = new EventReader(this.#log, stream, { now: this.#now, every });
-    reader.start(lastEventId(request) ?? after);
+    reader.start(after);
     this.#open.add(stream);
     stream.on("error", () => stream.destroy());
     stream.once("close", () => {
       reader.stop();
       this.#open.delete(stream);
     });
-  }
-
-  /** Ends every stream, so that they do not hold up a shutdown. */
-  close(): void {
-    for (const stream of this.#open) stream.end();
   }
 }
 

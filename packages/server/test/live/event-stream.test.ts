@@ -268,6 +268,45 @@ describe("the event stream", () => {
     await vi.waitFor(() => expect(unsubscribed).toHaveBeenCalledTimes(1));
   });
 
+  /** Asks for all paths at once on one connection. */
+  function pipeline(url: string, paths: readonly string[]): Socket {
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    cleanUp(() => socket.destroy());
+    socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`).join(""));
+    return socket;
+  }
+
+  it("is followed only by who can be told: one behind another on its connection waits for it, and goes with it", async () => {
+    const log = new EventLog<LiveEventBody>();
+    let followed = 0;
+    vi.spyOn(log, "onAdded").mockImplementation(() => {
+      followed += 1;
+      return () => (followed -= 1);
+    });
+    const streams = new EventStreams(log, Date.now);
+    const app = Fastify();
+    app.get("/events", (request, reply) => streams.open(request, reply));
+    const heard = vi.fn<() => string>().mockReturnValue("heard");
+    app.get("/last", heard);
+    const url = await app.listen({ port: 0, host: "127.0.0.1" });
+    cleanUp(() => app.close());
+    const pipelined = pipeline(url, [...Array<string>(10).fill("/events"), "/last"]);
+    await vi.waitFor(() => expect(heard).toHaveBeenCalledOnce());
+    expect(followed).toBe(1);
+    pipelined.destroy();
+    await vi.waitFor(() => expect(followed).toBe(0));
+  });
+
+  it("ends when the server closes, also one behind another on its connection", async () => {
+    const pipelined = pipeline(server.url, ["/api/events", "/api/events"]);
+    let text = "";
+    pipelined.on("data", (data: Buffer) => (text += data.toString()));
+    const ended = once(pipelined, "close");
+    await vi.waitFor(() => expect(text).toContain("event: hello"));
+    await server.close({ deadlineMs: 60_000 });
+    await ended;
+  });
+
   it("ends when the server closes", async () => {
     const reader = await readEvents(server.url);
     // Long enough for the test to fail if the stream held the server open until then.
