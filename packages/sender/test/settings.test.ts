@@ -200,6 +200,7 @@ describe("settings that are wrong", () => {
     ["attemptTimeout", { attemptTimeout: "soon" }],
     ["attemptTimeout of 0, which would end every attempt at once", { attemptTimeout: 0 }],
     ["retry", { retry: { windowMs: -1 } }],
+    ["retry with a window whose end no Date can hold", { retry: { windowMs: Number.MAX_SAFE_INTEGER } }],
     ["retry with an unknown field", { retry: { window: 1 } }],
     ["retry with too much jitter", { retry: { minJitter: 2 } }],
   ])("an option that is wrong is a TypeError: %s", async (_name, option) => {

@@ -8,7 +8,10 @@ export interface RetryPolicy {
   readonly maxDelayMs: number;
   /** Each delay is multiplied by a random number between this and 1. Default: 0.5. */
   readonly minJitter: number;
-  /** How long after acceptance the last retry must have ended. Default: 14,400,000, four hours (spec 8). */
+  /**
+   * How long after acceptance the last retry must have ended. At most a hundred years. Default: 14,400,000, four hours
+   * (spec 8).
+   */
   readonly windowMs: number;
   /** How long before the end of the window the last retry starts, so that it ends inside. Default: 5,000, an attempt's time. */
   readonly lastRetryMarginMs: number;
@@ -22,6 +25,9 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
   windowMs: 14_400_000,
   lastRetryMarginMs: 5_000,
 };
+
+/** A hundred years. At the end of a longer window would be a time that no Date can hold, and so nothing could tell. */
+const LONGEST_WINDOW_MS = 3_155_760_000_000;
 
 /** The input of the decision. */
 export interface RetryInput {
@@ -71,6 +77,11 @@ export function parseRetryPolicy(what: string, policy: Partial<RetryPolicy> = {}
       throw new TypeError(`${what}({ retry: { ${name} } }) must be a number, at least 0.`);
     }
     parsed[name] = value;
+  }
+  if (parsed.windowMs > LONGEST_WINDOW_MS) {
+    throw new TypeError(
+      `${what}({ retry: { windowMs } }) must be at most ${LONGEST_WINDOW_MS}, a hundred years, not ${parsed.windowMs}.`,
+    );
   }
   if (parsed.minJitter > 1) throw new TypeError(`${what}({ retry: { minJitter } }) must be at most 1.`);
   return parsed;

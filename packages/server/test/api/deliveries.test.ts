@@ -4,7 +4,7 @@ import { createServer as createHttpServer } from "node:http";
 import { promisify } from "node:util";
 import { createServer, type CountersignServer } from "@countersign/server";
 import { virtualClock } from "@countersign/sender/testing";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { apiCaller } from "../support/api-caller.ts";
 import { send } from "../support/http.ts";
@@ -51,6 +51,24 @@ describe("the list of deliveries", () => {
     ]);
     expect(Object.keys(deliveries[0] ?? {})).not.toContain("body");
     expect(JSON.stringify(deliveries)).not.toContain('"response"');
+  });
+
+  it("tells the next attempt of the longest window, however late an endpoint wants it", async () => {
+    const late = createHttpServer((request, response) => {
+      request.resume().on("end", () => response.writeHead(503, { "retry-after": "9999999999999" }).end());
+    });
+    await once(closing(late).listen(0, "127.0.0.1"), "listening");
+    const retry = { windowMs: 3_155_760_000_000, lastRetryMarginMs: 0 };
+    server = closing(await createServer({ to: `http://127.0.0.1:${portOf(late)}/`, retry, port: 0 }));
+    const kinds: string[] = [];
+    server.subscribe(({ event }) => kinds.push(event));
+    await server.sender.track({ userId: "u1", event: "Ordered" });
+    await vi.waitFor(() => expect(kinds).toContain("retrying"));
+    const [waits] = (await page("")).deliveries as unknown as readonly Record<
+      "acceptedAt" | "dueAt",
+      string
+    >[];
+    expect(Date.parse(waits?.dueAt ?? "") - Date.parse(waits?.acceptedAt ?? "")).toBe(retry.windowMs);
   });
 
   it("stays small however much was answered", async () => {
