@@ -79,6 +79,8 @@ export async function certify(options: CertifyOptions): Promise<Report> {
   options.signal?.throwIfAborted();
   if (trouble !== undefined) throw new ReceiverUnreachableError(probe.url, trouble);
   const startedAt = new Date();
+  const started = performance.now();
   const results = await runAudits(selected, probe, { concurrency, deadlineMs, onResult });
-  return toReport(probe.url, startedAt, results);
+  const durationMs = Math.round(performance.now() - started);
+  return toReport(probe.url, { startedAt, durationMs }, results);
 }

@@ -35,7 +35,7 @@ class Run {
   readonly #selected: readonly Audit[];
   readonly #probe: Probe;
   readonly #options: RunOptions;
-  readonly #startedAt = Date.now();
+  readonly #startedAt = performance.now();
   /** Why the audits that are left are skipped. */
   #reason: string | undefined;
 
@@ -113,7 +113,7 @@ class Run {
   /** Ends the run when its time is over, or the receiver has answered late too often. */
   async #checkTime(): Promise<void> {
     const { deadlineMs } = this.#options;
-    if (Date.now() - this.#startedAt > deadlineMs) this.#reason ??= `${deadlineMs / 1000} s were over`;
+    if (performance.now() - this.#startedAt > deadlineMs) this.#reason ??= `${deadlineMs / 1000} s were over`;
     const [late] = this.#probe.late;
     if (this.#reason !== undefined || late === undefined || this.#probe.late.length < MAX_LATE) return;
     // Decided from what was seen, so that its result comes before the audits that are skipped because of it.

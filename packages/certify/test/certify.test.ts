@@ -244,6 +244,25 @@ describe("certify", () => {
     expect(onResult).not.toHaveBeenCalled();
   });
 
+  it.each([
+    ["forward", 3_600_000],
+    ["back", -3_600_000],
+  ])("measures its deadline and its duration by no clock that may be set: %s", async (_, by) => {
+    const receiver = await handWrittenReceiver();
+    const { now } = Date;
+    const clock = vi.spyOn(Date, "now");
+    const report = await certify({
+      url: receiver.url,
+      secret: SECRET,
+      only: ["accepts-page", "accepts-split-body"],
+      onResult: () => clock.mockImplementation(() => now() + by),
+    }).finally(() => clock.mockRestore());
+    await receiver.close();
+    expect(report.results).toMatchObject([{ outcome: "passed" }, { outcome: "passed" }]);
+    expect(report.durationMs).toBeGreaterThanOrEqual(0);
+    expect(report.durationMs).toBeLessThan(3_600_000);
+  });
+
   it("stops at its deadline, and reports the audits that it has not run", async () => {
     const receiver = await handWrittenReceiver();
     const report = await certify({

@@ -35,13 +35,17 @@ export interface Report {
   readonly results: readonly AuditResult[];
 }
 
-export function toReport(url: URL, startedAt: Date, results: readonly AuditResult[]): Report {
+export function toReport(
+  url: URL,
+  { startedAt, durationMs }: { readonly startedAt: Date; readonly durationMs: number },
+  results: readonly AuditResult[],
+): Report {
   const tally = { MUST: count(results, "MUST"), SHOULD: count(results, "SHOULD") };
   return {
     url: `${url.origin}${url.pathname}`,
     passed: tally.MUST.failed + tally.MUST.skipped === 0,
     startedAt: startedAt.toISOString(),
-    durationMs: Date.now() - startedAt.getTime(),
+    durationMs,
     tally,
     results,
   };
