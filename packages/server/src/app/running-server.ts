@@ -39,7 +39,7 @@ export function runningServer({
   let closing: Promise<void> | undefined;
 
   async function shutDown(deadlineMs: number): Promise<void> {
-    const until = Date.now() + deadlineMs;
+    const until = performance.now() + deadlineMs;
     const giveUp = setTimeout(() => app.server.closeAllConnections(), deadlineMs);
     streams.close();
     certifications.close();
@@ -47,7 +47,7 @@ export function runningServer({
     await app.close();
     clearTimeout(giveUp);
     try {
-      await sender.close({ deadline: Math.max(until - Date.now(), 0) });
+      await sender.close({ deadline: Math.max(until - performance.now(), 0) });
     } finally {
       ledger.close();
     }

@@ -1,12 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
 import { connect } from "node:net";
 import { fileURLToPath } from "node:url";
 import { CallError, sqliteStore } from "@countersign/sender";
 import { virtualClock } from "@countersign/sender/testing";
 import { createServer, type CountersignServer, type ServerOptions } from "@countersign/server";
 import { describe, expect, it, vi } from "vitest";
-import { startReceiver, SECRET, type Receiver } from "../support/receiver.ts";
+import { portOf, startReceiver, SECRET, type Receiver } from "../support/receiver.ts";
 import { cleanUp, closing, temporaryDirectory } from "../support/resources.ts";
 
 interface Answer {
@@ -250,6 +251,29 @@ describe("a server that closes", () => {
     child.stdout.on("data", (data: Buffer) => (output += data.toString()));
     const [code] = await once(child, "close");
     expect([code, output]).toEqual([0, "closed\n"]);
+  });
+
+  it("gives attempts in progress their time, though the clock of the machine is set forward", async () => {
+    let answer = (): void => {};
+    const slow = createHttpServer((request, response) => {
+      request.resume();
+      answer = () => void response.writeHead(204).end();
+    });
+    await once(closing(slow).listen(0, "127.0.0.1"), "listening");
+    const ended: unknown[] = [];
+    const server = closing(await createServer({ to: `http://127.0.0.1:${portOf(slow)}/`, port: 0 }));
+    server.sender.on("delivered", ({ delivery }) => ended.push(delivery.event));
+    const arrived = once(slow, "request");
+    await server.sender.track({ userId: "u", event: "Ordered" });
+    await arrived;
+    const now = Date.now() + 3_600_000;
+    const closed = server.close();
+    const clock = vi.spyOn(Date, "now").mockReturnValue(now);
+    cleanUp(() => clock.mockRestore());
+    await vi.waitFor(() => expect(fetch(`${server.url}/healthz`)).rejects.toThrow("fetch failed"));
+    answer();
+    await closed;
+    expect(ended).toEqual(["Ordered"]);
   });
 
   it("stores what arrives on an open connection, and answers it", async () => {
