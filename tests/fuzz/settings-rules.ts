@@ -45,6 +45,8 @@ function isDestination(destination: unknown): destination is Record<string, unkn
   const { name, endpoints, secret, enabled, concurrency } = destination;
   return (
     optional(name, isName) &&
+    // One that is given as undefined is a variable that is not set.
+    !(secret === undefined && "secret" in destination) &&
     optional(secret, (value) => typeof value === "string" && value.trim() !== "") &&
     optional(enabled, isFlag) &&
     optional(concurrency, (value) => Number.isInteger(value) && Number(value) >= 1) &&
