@@ -255,7 +255,8 @@ export class OpenStore {
 
   readonly #beaten = ({ settings }: HeartbeatRow): void => {
     if (settings !== null) this.#options.settings.heard(settings);
-    this.#maintenance.run().catch(this.#failed);
+    // By a clock that is wrong, everything may look as if it were outdated.
+    if (this.membership.unsafe === undefined) this.#maintenance.run().catch(this.#failed);
     void this.dispatcher.giveBackLate().then((late) => this.#tellStirred(late.map(withSource)));
     const every = this.bulletin.hears ? PEEK_MS : PEEK_WITHOUT_NOTICES_MS;
     if (performance.now() - this.#peekedAt < every) return;

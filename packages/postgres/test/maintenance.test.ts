@@ -1,0 +1,54 @@
+import { postgresStore } from "@countersign/postgres";
+import { type Clock, systemClock } from "@countersign/protocol";
+import type { StoreState } from "@countersign/sender/store";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
+import { delivering } from "./support/delivering.ts";
+import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { until } from "./support/until.ts";
+
+const DAY_MS = 86_400_000;
+
+const server = await startPostgres({ fsync: "off" });
+const url = server?.url ?? "postgres://127.0.0.1";
+
+describe.skipIf(server === undefined)(
+  `what was kept for long enough (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
+  () => {
+    afterAll(() => server?.stop());
+
+    /** A store, and the states that it tells. */
+    async function openStore(schema: string, clock: Clock = systemClock()) {
+      const store = postgresStore({ url, schema });
+      const states: StoreState[] = [];
+      await store.open({ ...quietContext(clock), stateChanged: (state) => void states.push(state) });
+      onTestFinished(() => store.close());
+      return { store, states };
+    }
+
+    it("is not what a process whose clock is a month ahead takes for it", async () => {
+      const schema = newSchema();
+      const { store } = await openStore(schema);
+      const { handler, ended } = delivering();
+      store.consume("shop/crm", 10, handler);
+      const call = { id: "d1", destination: "shop/crm", acceptedAt: Date.now(), key: "k1" };
+      const once = { ...acceptanceOf([call]), uniqueForMs: DAY_MS };
+      await store.accept(once);
+      await until("it is delivered", () => ended.size === 1);
+
+      const clock = systemClock();
+      const ahead: Clock = { ...clock, now: () => clock.now() + 30 * DAY_MS };
+      const { states } = await openStore(schema, ahead);
+      await until("it knows", () => states.some(({ state }) => state === "unsafe"));
+      const beats = async (): Promise<readonly { readonly at: string }[]> =>
+        ask(url, `SELECT beat_at::text AS at FROM ${schema}.worker ORDER BY joined DESC LIMIT 1`);
+      for (let beat = 0; beat < 3; beat += 1) {
+        const before = JSON.stringify(await beats());
+        await until("its heart beats", async () => JSON.stringify(await beats()) !== before);
+      }
+      expect(await store.list({})).toHaveLength(1);
+      const again = { ...acceptanceOf([{ ...call, id: "d2" }]), uniqueForMs: DAY_MS };
+      expect(await store.accept(again)).toEqual({ repeats: [0] });
+    });
+  },
+);
