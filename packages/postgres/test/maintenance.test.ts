@@ -50,5 +50,27 @@ describe.skipIf(server === undefined)(
       const again = { ...acceptanceOf([{ ...call, id: "d2" }]), uniqueForMs: DAY_MS };
       expect(await store.accept(again)).toEqual({ repeats: [0] });
     });
+
+    it("goes in one turn, however much it is: what comes faster than it goes would fill the disk", async () => {
+      const schema = newSchema();
+      const before = postgresStore({ url, schema });
+      await before.open(quietContext(systemClock()));
+      await before.close();
+      const skipped = "'m', 'track', 'u', NULL, 0, 'no_destination'";
+      await ask(
+        url,
+        `INSERT INTO ${schema}.seen SELECT 'shop', 'key ' || n, 'call', 0 FROM generate_series(1, 20000) AS n;
+         INSERT INTO ${schema}.skipped SELECT 'shop', 'id ' || n, ${skipped} FROM generate_series(1, 20000) AS n;
+         DELETE FROM ${schema}.meta WHERE key = 'swept'`,
+      );
+      await openStore(schema);
+      const left = async (): Promise<number | undefined> => {
+        const counts = `(SELECT count(*) FROM ${schema}.seen) + (SELECT count(*) FROM ${schema}.skipped)`;
+        return (await ask<{ count: number }>(url, `SELECT (${counts})::int AS count`))[0]?.count;
+      };
+      // Less than the time until the next turn.
+      await until("all are gone", async () => (await left()) === 0, 30_000);
+      expect(await left()).toBe(0);
+    });
   },
 );

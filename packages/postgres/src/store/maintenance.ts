@@ -10,7 +10,7 @@ const INTERVAL_MS = 60_000;
 /** How long keys of calls are kept, unless a process has asked for a longer time: longer than a server asks for. */
 const KEEP_KEYS_MS = 172_800_000;
 
-/** Removed at a time, so that nothing waits for long. */
+/** Removed with one command, so that nothing waits for long. */
 const FEW = 5_000;
 
 /** Skipped calls that are kept at most. */
@@ -34,7 +34,7 @@ const KEEP_KEYS = `INSERT INTO $.meta AS m VALUES ('keep_keys', $1) ON CONFLICT 
 const FORGET_SEEN = `DELETE FROM $.seen WHERE (source, key) IN (SELECT source, key FROM $.seen
   WHERE at < $1::bigint - greatest($2::bigint, (SELECT value FROM $.meta WHERE key = 'keep_keys')) ORDER BY at LIMIT ${FEW})`;
 const FORGET_SKIPPED = `DELETE FROM $.skipped WHERE (source, id) IN (
-  SELECT source, id FROM $.skipped WHERE accepted_at < $1
+  (SELECT source, id FROM $.skipped WHERE accepted_at < $1 ORDER BY accepted_at, id LIMIT ${FEW})
   UNION ALL (SELECT source, id FROM $.skipped ORDER BY accepted_at DESC, id DESC LIMIT ${FEW} OFFSET ${MOST_SKIPPED}))`;
 
 /** Removes what was kept for long enough. One process does it at a time. */
@@ -43,6 +43,7 @@ export class Maintenance {
   #nextAt = Number.NEGATIVE_INFINITY;
   #isRunning = false;
   #keepKeysMs = KEEP_KEYS_MS;
+  #isStopped = false;
 
   constructor(options: MaintenanceOptions) {
     this.#options = options;
@@ -82,15 +83,25 @@ export class Maintenance {
     }
   }
 
+  /** Begins no more commands for what is left. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
   async #isOurTurn(now: number): Promise<boolean> {
     const { connections, names } = this.#options;
     const statement = { name: "", text: inSchema(names, TAKE_TURN) };
     return (await connections.query("control", statement, [now, INTERVAL_MS / 2])).length > 0;
   }
 
+  /** Removes all that there is: more may come in the time until the next turn than one command removes. */
   async #delete(name: string, sql: string, values: readonly number[]): Promise<void> {
     const { connections, names } = this.#options;
-    const statement = { name: `${name}_${names.channel}`.slice(0, 60), text: inSchema(names, sql) };
-    await connections.query("read", statement, values);
+    const text = inSchema(names, `WITH gone AS (${sql} RETURNING true) SELECT count(*) AS count FROM gone`);
+    const statement = { name: `${name}_${names.channel}`.slice(0, 60), text };
+    for (let isDone = false; !isDone && !this.#isStopped;) {
+      const [gone] = await connections.query<{ count: number }>("read", statement, values);
+      isDone = (gone?.count ?? 0) < FEW;
+    }
   }
 }

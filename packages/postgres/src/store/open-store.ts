@@ -179,6 +179,7 @@ export class OpenStore {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#maintenance.stop();
     await this.dispatcher.close();
     await this.#settler.close();
     await this.membership.leave().catch(() => {});
