@@ -3,7 +3,7 @@ import type { Duration } from "@countersign/protocol";
 import pg from "pg";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { startProxy } from "./support/proxy.ts";
-import { newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 import { until } from "./support/until.ts";
 
 const server = await startPostgres({ fsync: "off" });
@@ -51,6 +51,25 @@ describe.skipIf(server === undefined)(
       proxy.cutBeforeAnswer(["lost"], 1);
       await expect(store.claim("lost")).rejects.toThrow("terminated");
       await until("a repeat is handled", async () => (await other.claim("lost")) === "new");
+    });
+
+    it("needs no privilege to create tables where its table exists, and creates one that was dropped", async () => {
+      const name = newSchema();
+      const columns = "key text PRIMARY KEY, holder text NOT NULL, until timestamptz NOT NULL";
+      await ask(
+        url,
+        `CREATE ROLE ${name} LOGIN PASSWORD 'a'; CREATE SCHEMA ${name}; CREATE TABLE ${name}.handled (${columns});
+         GRANT USAGE ON SCHEMA ${name} TO ${name}; GRANT SELECT, INSERT, UPDATE, DELETE ON ${name}.handled TO ${name}`,
+      );
+      const pool = new pg.Pool({
+        connectionString: Object.assign(new URL(url), { username: name, password: "a" }).href,
+      });
+      onTestFinished(() => pool.end());
+      const store = postgresDedupe(pool, { table: `${name}.handled` });
+      expect(await store.claim("a")).toBe("new");
+      await store.commit("a");
+      await ask(url, `GRANT CREATE ON SCHEMA ${name} TO ${name}; DROP TABLE ${name}.handled`);
+      expect(await store.claim("a")).toBe("new");
     });
   },
 );

@@ -47,6 +47,9 @@ const SWEEP_MS = 60_000;
 /** Removed at a time, so that no claim waits for long. */
 const FEW = 1_000;
 
+/** What PostgreSQL answers when a table does not exist, and when two create it at the same moment. */
+const [NO_TABLE, CREATED_MEANWHILE] = ["42P01", "23505"];
+
 /** The value of a row whose delivery was handled. The row of a claim has a token instead. */
 const DONE = "done";
 
@@ -76,17 +79,18 @@ export function postgresDedupe(pool: PostgresPool, options: PostgresDedupeOption
   const lease = milliseconds("lease", options.lease ?? "1m");
   const timeout = milliseconds("timeout", options.timeout ?? "2s");
   const sql = statementsFor(table);
-  let created: Promise<unknown> | undefined;
   let sweptAt = performance.now();
 
+  /** The table is created when it is missing, and not before: its user need not have the privilege to create tables. */
   async function ask(text: string, values: readonly unknown[]): Promise<readonly unknown[]> {
-    created ??= query(pool, sql.create, [], timeout).catch((error: unknown) => {
-      // Another receiver creates it at the same moment.
-      if (error instanceof Error && "code" in error && error.code === "23505") return;
-      created = undefined;
-      throw error;
+    try {
+      return await query(pool, text, values, timeout);
+    } catch (error) {
+      if (codeOf(error) !== NO_TABLE) throw error;
+    }
+    await query(pool, sql.create, [], timeout).catch((error: unknown) => {
+      if (codeOf(error) !== CREATED_MEANWHILE) throw error;
     });
-    await created;
     return query(pool, text, values, timeout);
   }
 
@@ -138,6 +142,11 @@ function statementsFor(table: string): Statements {
     release: `DELETE FROM ${table} WHERE key = $1 AND holder = $2`,
     sweep: `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE until < clock_timestamp() LIMIT ${FEW})`,
   };
+}
+
+/** The SQLSTATE of an error of the server. */
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
 }
 
 /** A row that another command has changed at the same moment is not seen: it is being handled. */
