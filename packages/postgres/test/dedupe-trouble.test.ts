@@ -1,7 +1,7 @@
 import { postgresDedupe } from "@countersign/postgres/dedupe";
 import type { Duration } from "@countersign/protocol";
 import pg from "pg";
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { startProxy } from "./support/proxy.ts";
 import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 import { until } from "./support/until.ts";
@@ -70,6 +70,28 @@ describe.skipIf(server === undefined)(
       await store.commit("a");
       await ask(url, `GRANT CREATE ON SCHEMA ${name} TO ${name}; DROP TABLE ${name}.handled`);
       expect(await store.claim("a")).toBe("new");
+    });
+
+    it("removes all that is over in one turn: what comes faster than it goes would fill the disk", async () => {
+      const table = newSchema();
+      const pool = new pg.Pool({ connectionString: url });
+      onTestFinished(() => pool.end());
+      const store = postgresDedupe(pool, { table });
+      await store.claim("first");
+      await ask(
+        url,
+        `INSERT INTO ${table} SELECT 'key ' || n, 'done', clock_timestamp() - interval '1 s' FROM generate_series(1, 5000) AS n`,
+      );
+      const now = performance.now() + 120_000;
+      const late = vi.spyOn(performance, "now").mockReturnValue(now);
+      await Promise.resolve(store.claim("second")).finally(() => late.mockRestore());
+      const left = async (): Promise<unknown> => ask(url, `SELECT count(*)::int AS count FROM ${table}`);
+      const claims = [{ count: 2 }];
+      await until(
+        "only claims are left",
+        async () => JSON.stringify(await left()) === JSON.stringify(claims),
+      );
+      expect(await left()).toEqual(claims);
     });
   },
 );

@@ -44,7 +44,7 @@ const OPTION_NAMES: OptionNames<PostgresDedupeOptions> = {
 /** How often rows that are over are removed, in milliseconds. */
 const SWEEP_MS = 60_000;
 
-/** Removed at a time, so that no claim waits for long. */
+/** Removed with one command, so that no claim waits for long. */
 const FEW = 1_000;
 
 /** What PostgreSQL answers when a table does not exist, and when two create it at the same moment. */
@@ -98,7 +98,14 @@ export function postgresDedupe(pool: PostgresPool, options: PostgresDedupeOption
   function sweep(): void {
     if (performance.now() - sweptAt < SWEEP_MS) return;
     sweptAt = performance.now();
-    ask(sql.sweep, []).catch(() => {});
+    removeAll().catch(() => {});
+  }
+
+  /** More may come in the time until the next sweep than one command removes. */
+  async function removeAll(): Promise<void> {
+    let removed: readonly unknown[];
+    do removed = await ask(sql.sweep, []);
+    while (removed.length === FEW);
   }
 
   return sharedDedupe(
@@ -140,7 +147,8 @@ function statementsFor(table: string): Statements {
     commit: `INSERT INTO ${table} (key, holder, until) VALUES ($1, '${DONE}', ${until("$2")})
       ON CONFLICT (key) DO UPDATE SET holder = excluded.holder, until = excluded.until`,
     release: `DELETE FROM ${table} WHERE key = $1 AND holder = $2`,
-    sweep: `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE until < clock_timestamp() LIMIT ${FEW})`,
+    sweep: `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE until < clock_timestamp() LIMIT ${FEW})
+      RETURNING true`,
   };
 }
 
