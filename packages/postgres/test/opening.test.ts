@@ -8,7 +8,7 @@ import { DayPartitions } from "../src/schema/day-partitions.ts";
 import { migrate } from "../src/schema/migrate.ts";
 import { namesOf } from "../src/schema/names.ts";
 import { freePort } from "../../../tests/support/free-port.ts";
-import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { ask, connectTo, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 
 const server = await startPostgres({ fsync: "off" });
 const url = server?.url ?? "postgres://127.0.0.1";
@@ -101,6 +101,27 @@ describe.skipIf(server === undefined)(
       });
       expect(await store.open(quietContext(systemClock()))).toEqual({ generation: 0 });
       await store.close();
+    });
+
+    it("makes the days to come while a backup reads the tables, which holds them until its end", async () => {
+      const names = namesOf(newSchema());
+      const connections = new Connections({ url });
+      onTestFinished(() => connections.close());
+      await migrate(connections, names);
+      const backup = await connectTo(url);
+      onTestFinished(() => backup.end());
+      // As pg_dump does.
+      const tables = ["message", "ended", "attempt"].map(names.table).join(", ");
+      await backup.query(`BEGIN; LOCK TABLE ${tables} IN ACCESS SHARE MODE`);
+      await new DayPartitions(connections, names).ensure([1]);
+      const kept = await ask<{ tables: number; indexes: number }>(
+        url,
+        `SELECT count(DISTINCT i.inhparent)::int AS tables, count(x.inhrelid)::int AS indexes FROM pg_inherits AS i
+           JOIN pg_index AS n ON n.indrelid = i.inhrelid JOIN pg_inherits AS x ON x.inhrelid = n.indexrelid
+         WHERE i.inhrelid::regclass::text LIKE '${names.schema.replaceAll('"', "")}.%'`,
+      );
+      // The keys of all, and the other indexes of what has ended: each belongs to that of the whole table.
+      expect(kept).toEqual([{ tables: 3, indexes: 13 }]);
     });
 
     it("lets two schemas share a pool, also when old days are removed", async () => {

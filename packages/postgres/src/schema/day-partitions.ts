@@ -81,7 +81,11 @@ export class DayPartitions {
       await run("SELECT pg_advisory_xact_lock(hashtext($1))", [`${this.#names.schema} ${day}`]);
       for (const table of DAILY_TABLES) {
         const [part, whole] = [this.#names.table(`${table}_${day}`), this.#names.table(table)];
-        await run(`CREATE TABLE IF NOT EXISTS ${part} PARTITION OF ${whole} FOR VALUES IN (${day})`);
+        const [found] = await run<{ there: boolean }>("SELECT to_regclass($1) IS NOT NULL AS there", [part]);
+        if (found?.there === true) continue;
+        // PARTITION OF would wait for whatever reads the table, as a backup does for hours, and all else would wait behind it.
+        await run(`CREATE TABLE ${part} (LIKE ${whole} INCLUDING DEFAULTS INCLUDING STORAGE)`);
+        await run(`ALTER TABLE ${whole} ATTACH PARTITION ${part} FOR VALUES IN (${day})`);
       }
     });
   }
