@@ -70,6 +70,36 @@ describe.skipIf(server === undefined)(
       await stopped;
     });
 
+    it("gives back what it claimed without knowing although its earlier attempt at that is still under way", async () => {
+      const { store, proxy, schema, workers } = await openStore();
+      const [before] = await workers();
+      let finish = (): void => {};
+      const held = new Promise<void>((resolve) => (finish = resolve));
+      let attempts = 0;
+      const ends: string[] = [];
+      store.consume("shop/slow", 10, {
+        async deliver() {
+          attempts += 1;
+          if (attempts === 1) await held;
+          return { state: "delivered", endedAt: Date.now(), attempts: [] };
+        },
+        settled: () => void ends.push("settled"),
+        lost: () => void ends.push("lost"),
+      });
+      await store.accept(acceptanceOf([{ id: "slow", destination: "shop/slow", acceptedAt: Date.now() }]));
+      await until("its first attempt is under way", () => attempts === 1);
+      // Another process takes its claims over, and the answer to its next claim is lost.
+      const cut = proxy.cutBeforeAnswer(['"shop/slow"'], 1);
+      const client = await connectTo(url);
+      onTestFinished(() => client.end());
+      await client.query(removeSql(namesOf(schema)), [before, null]);
+      await until("the answer is lost", () => cut() === 1);
+      await until("it is delivered by its new claim", () => ends.length === 1);
+      finish();
+      await until("the first attempt has ended", () => ends.length === 2);
+      expect(ends).toEqual(["settled", "lost"]);
+    });
+
     it("while it waits to begin a new epoch, delivers on as a new worker, in that one's first epoch", async () => {
       const { proxy, schema, accept, ended, workers } = await openStore();
       const [before] = await workers();

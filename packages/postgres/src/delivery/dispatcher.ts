@@ -5,6 +5,7 @@ import { decodeText, encodeText } from "../database/text.ts";
 import type { Names } from "../schema/names.ts";
 import { peekSql } from "../tables/claim-statement.ts";
 import type { Membership } from "../workers/membership.ts";
+import type { KnownClaim } from "../workers/worker-table.ts";
 import { Claimer } from "./claimer.ts";
 import type { Claims } from "./claims.ts";
 import { type HandOver, Lane } from "./lane.ts";
@@ -97,10 +98,11 @@ export class Dispatcher {
     return [...this.#lanes.values()].every((lane) => lane.delivering <= this.shareOf(lane));
   }
 
-  claimed(): readonly string[] {
+  /** The claims that are known: what was claimed again without knowing has another number. */
+  claimed(): readonly KnownClaim[] {
     const lanes = new Set([...this.#lanes.values(), ...this.#leaving]);
     return [...lanes].flatMap(({ inFlight }) =>
-      inFlight.items().map(({ due }) => encodeText(due.delivery.id)),
+      inFlight.items().map(({ due, claim }) => ({ id: encodeText(due.delivery.id), claim })),
     );
   }
 

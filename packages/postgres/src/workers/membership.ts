@@ -7,7 +7,7 @@ import { Heart } from "./heart.ts";
 import { Suspects } from "./suspects.ts";
 import { WorkerList } from "./worker-list.ts";
 import type { HeartbeatRow } from "./worker-statements.ts";
-import type { WorkerTable } from "./worker-table.ts";
+import type { KnownClaim, WorkerTable } from "./worker-table.ts";
 import { untilDone } from "./until-done.ts";
 
 /** How often a worker extends its lease, at most. */
@@ -24,8 +24,8 @@ export interface MembershipOptions {
   readonly isVirtual: boolean;
   /** Whether no lane has more under way than it will be allowed, by what `share` says of it. */
   readonly isWithinShares: () => boolean;
-  /** Ids of the deliveries that this process knows it has claimed. */
-  readonly claimed: () => readonly string[];
+  /** What this process knows it has claimed. */
+  readonly claimed: () => readonly KnownClaim[];
   /** Resolves when no command that claims is under way. */
   readonly quiet: () => Promise<void>;
   /** Its claims are lost: another worker has taken them over. */

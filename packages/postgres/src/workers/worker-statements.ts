@@ -85,7 +85,8 @@ export function releaseOrphansSql(names: Names): string {
 export function releaseOthersSql(names: Names): string {
   return inSchema(
     names,
-    "UPDATE $.delivery SET worker = NULL, claim = NULL WHERE worker = $1 AND NOT (id = ANY ($2::text[])) RETURNING source, destination",
+    `UPDATE $.delivery AS d SET worker = NULL, claim = NULL WHERE d.worker = $1
+       AND (d.id, d.claim) NOT IN (SELECT id, claim FROM unnest($2::text[], $3::bigint[]) AS known (id, claim))`,
   );
 }
 

@@ -22,6 +22,12 @@ export interface Joining {
   readonly isVirtual: boolean;
 }
 
+/** A claim that its worker knows of: the delivery as the database writes its id, and the number of the claim. */
+export interface KnownClaim {
+  readonly id: string;
+  readonly claim: number;
+}
+
 /** The list of workers in the database. Each change of who is in it gives it a new version. */
 export class WorkerTable {
   readonly #connections: Connections;
@@ -77,13 +83,15 @@ export class WorkerTable {
   }
 
   /** Begins a new epoch: late commands of the old one claim nothing, and what is not among `claimed` is released. */
-  renew(id: string, epoch: number, claimed: () => readonly string[]): Promise<void> {
+  renew(id: string, epoch: number, claimed: () => readonly KnownClaim[]): Promise<void> {
     return this.#connections.transaction("control", async (run) => {
       const [row] = await run<{ epoch: number }>(lockSql(this.#names), [id]);
       // It was taken over: the next heartbeat finds out.
       if (row === undefined) return;
       await run(`UPDATE ${this.#names.table("worker")} SET epoch = $2 WHERE id = $1`, [id, epoch]);
-      await run(releaseOthersSql(this.#names), [id, [...claimed()]]);
+      const known = claimed();
+      const [ids, claims] = [known.map((one) => one.id), known.map((one) => one.claim)];
+      await run(releaseOthersSql(this.#names), [id, ids, claims]);
     });
   }
 }
