@@ -88,7 +88,12 @@ describe.skipIf(server === undefined)(
           .map(([name, setting]) => `${name} ${setting}`)
           .toSorted(),
       );
-      expect(await settingsOf("read")).toEqual(["jit off", "statement_timeout 5500"]);
+      expect(await settingsOf("read")).toEqual([
+        "array_nulls on",
+        "default_transaction_isolation read committed",
+        "jit off",
+        "statement_timeout 5500",
+      ]);
     });
 
     it("leaves no command running on the server that nobody waits for any more", async () => {
@@ -98,6 +103,44 @@ describe.skipIf(server === undefined)(
       );
       const sql = "SELECT pid FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT pg_sleep%'";
       await until("it has ended", async () => (await ask(server?.url ?? "", sql)).length === 0);
+    });
+
+    it("has what commands need, whatever its role has been given", async () => {
+      const url = server?.url ?? "";
+      const schema = newSchema();
+      await ask(
+        url,
+        `CREATE ROLE ${schema} LOGIN PASSWORD 'a'; CREATE SCHEMA ${schema} AUTHORIZATION ${schema};
+         ALTER ROLE ${schema} SET default_transaction_isolation = 'serializable'; ALTER ROLE ${schema} SET array_nulls = off`,
+      );
+      const own = Object.assign(new URL(url), { username: schema, password: "a" }).href;
+      const failures: string[] = [];
+      const failed = ({ message }: Error): void => void failures.push(message);
+      const [one, other] = [postgresStore({ url: own, schema }), postgresStore({ url: own, schema })];
+      const { handler, ended } = delivering();
+      const bodies: string[] = [];
+      for (const store of [one, other]) {
+        await store.open({ ...quietContext(systemClock()), failed });
+        onTestFinished(() => store.close());
+        store.consume("shop/crm", 10, {
+          ...handler,
+          deliver: (due, signal) => {
+            bodies.push(Buffer.from(due.body).toString());
+            return handler.deliver(due, signal);
+          },
+        });
+      }
+      const ids = Array.from({ length: 200 }, (_, index) => `d${index}`);
+      const acceptedAt = Date.now();
+      await Promise.all(
+        ids.map((id, index) =>
+          (index % 2 === 0 ? one : other).accept(acceptanceOf([{ id, destination: "shop/crm", acceptedAt }])),
+        ),
+      );
+      await Promise.all(ids.map((id) => one.repeat(id, { id: `again-${id}`, acceptedAt: Date.now() })));
+      await until("all are delivered", () => ended.size === ids.length * 2);
+      expect(failures).toEqual([]);
+      expect(bodies).not.toContain("NULL");
     });
   },
 );

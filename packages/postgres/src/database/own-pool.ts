@@ -7,8 +7,16 @@ type Settings = Readonly<Record<string, string>>;
 /**
  * Filters over many deliveries are estimated to cost so much that the server compiles them, which takes longer than reading.
  * A command that nobody waits for any more ends on the server, too, soon after its connection was dropped.
+ *
+ * The last two are the server's own, which a role may have otherwise. Commands are written for transactions that see what others
+ * have committed meanwhile: in stricter ones they fail whenever two processes meet. And a NULL in an array is no text.
  */
-export const READ_SETTINGS: Settings = { jit: "off", statement_timeout: String(ANSWER_MS + 500) };
+export const READ_SETTINGS: Settings = {
+  jit: "off",
+  statement_timeout: String(ANSWER_MS + 500),
+  default_transaction_isolation: "read committed",
+  array_nulls: "on",
+};
 
 /**
  * Compiling a plan takes longer than running these commands, and so does planning them. A plan that is kept must be as good
