@@ -115,7 +115,7 @@ export class Dispatcher {
 
   /** One attempt at a batch, and what follows from it. */
   async #step(batch: Batch): Promise<void> {
-    const { clock } = this.#options;
+    const { clock, requestTimeout } = this.#options;
     await this.#wait(batch);
     if (!this.#batches.has(batch)) return;
 
@@ -126,7 +126,8 @@ export class Dispatcher {
     const since = clock.now();
     const answer = await this.#attempt(batch);
     if (!this.#batches.has(batch)) return;
-    batch.spent += elapsed(since, clock.now());
+    // It took no longer. The machine slept, or its clock was set, and in that time nothing failed.
+    batch.spent += Math.min(elapsed(since, clock.now()), requestTimeout);
     batch.mayBeStored = mayBeStored;
 
     if (answer.kind === "accepted") return this.#end(batch, { status: "delivered" });
@@ -194,10 +195,10 @@ export class Dispatcher {
   /** Waits until the batch may be sent. */
   async #wait(batch: Batch): Promise<void> {
     const { clock } = this.#options;
-    const since = clock.now();
     const until = (): number => Math.max(this.#pausedUntil, batch.notBefore);
     // A pause can become longer meanwhile.
     for (let at = until(); at > clock.now(); at = until()) {
+      const since = clock.now();
       await new Promise<void>((resolve) => {
         const timer = clock.schedule(at, resolve);
         batch.interrupt = () => {
@@ -206,12 +207,12 @@ export class Dispatcher {
         };
       });
       if (!this.#batches.has(batch)) return;
+      // Only a batch that has failed uses its time up, and not while the service asked it to wait.
+      if (batch.attempts > 0) batch.spent += elapsed(Math.max(since, this.#pacedUntil), at);
       // It is over, also if the clock was set back and shows an earlier time.
       if (this.#pausedUntil <= at) this.#pausedUntil = 0;
       batch.notBefore = 0;
     }
-    // Only a batch that has failed uses its time up, and not while the service asked it to wait.
-    if (batch.attempts > 0) batch.spent += elapsed(Math.max(since, this.#pacedUntil), clock.now());
   }
 
   async #zip(plain: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {

@@ -357,14 +357,35 @@ describe("mayBeStored", () => {
   });
 });
 
+function createOnMachine(): { service: ReturnType<typeof memoryTransport>; analytics: Analytics } {
+  // Setting the faked Date leaves the faked timers and performance.now() alone, as setting a machine's clock does.
+  vi.useFakeTimers({ toFake: ["Date", "performance", "setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const service = memoryTransport();
+  return { service, analytics: new Analytics("K", { transport: service, flushAt: 1, random: () => 1 }) };
+}
+
+describe("a machine that slept for two hours", () => {
+  const sleep = (): void => void vi.setSystemTime(Date.now() + 7_200_000);
+
+  it("has not tried in vain for so long: what failed once, or waits for a retry, is tried again", async () => {
+    const { service, analytics } = createOnMachine();
+    service.reply(() => {
+      sleep();
+      return new Error("other side closed");
+    }, new Error("connection refused"));
+    const receipt = analytics.track({ userId: USER_ID, event: "E" });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(receipt.outcome).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(service.requests).toHaveLength(2);
+    sleep();
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(receipt.outcome).toEqual({ status: "delivered" });
+  });
+});
+
 describe("a machine's clock that is set back an hour", () => {
-  function createOnMachine(): { service: ReturnType<typeof memoryTransport>; analytics: Analytics } {
-    // Setting the faked Date leaves the faked timers and performance.now() alone, as setting a machine's clock does.
-    vi.useFakeTimers({ toFake: ["Date", "performance", "setTimeout", "clearTimeout"] });
-    onTestFinished(() => void vi.useRealTimers());
-    const service = memoryTransport();
-    return { service, analytics: new Analytics("K", { transport: service, flushAt: 1, random: () => 1 }) };
-  }
   const setBack = (): void => void vi.setSystemTime(Date.now() - 3_600_000);
 
   it("does not make a request time out an hour later", async () => {
