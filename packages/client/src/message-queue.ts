@@ -46,6 +46,8 @@ export class MessageQueue {
   #lineMemory = 0;
   /** Bytes of what is in the queue, in a request body. */
   #queuedBytes = 0;
+  /** Whether no message is dropped for a new one, whatever the policy. */
+  keepsAll = false;
 
   /** @param onFlush - Called when everything has become due, because of a call of `flush` or because a bound is reached. */
   constructor(options: MessageQueueOptions, onFlush: (isUrgent: boolean) => void) {
@@ -190,7 +192,8 @@ export class MessageQueue {
       return line <= maxQueueSize && this.#lineMemory <= maxQueueBytes ? NO_MESSAGES : undefined;
     }
     // What is on its way cannot be taken back: if all the room is theirs, the newest has to go.
-    if (this.#sent >= maxQueueSize || this.#sentMemory + this.#lineMemory > maxQueueBytes) return undefined;
+    if (this.keepsAll || this.#sent >= maxQueueSize || this.#sentMemory + this.#lineMemory > maxQueueBytes)
+      return undefined;
     const blocks = new Set<MessageBlock>();
     const oldest = this.#taken;
     while (this.#admitted < this.#next) {

@@ -34,7 +34,10 @@ export interface AnalyticsOptions<Schemas extends EventSchemas = EventSchemas> {
    * receipt's `accepted` resolves when the queue accepts it. Default: `drop-newest`.
    */
   readonly whenFull?: WhenFull | undefined;
-  /** Called with each message that was dropped. Its errors are logged and ignored. */
+  /**
+   * Called with each message that was dropped. Its errors are logged and ignored. A call that a hook makes replaces no other,
+   * and if there is no room for that call, only its receipt says so: no hook is called.
+   */
   readonly onDrop?: ((undelivered: Undelivered<Dropped>) => void) | undefined;
   /** Called with each message that the service rejected. Its errors are logged and ignored. */
   readonly onReject?: ((undelivered: Undelivered<Rejected>) => void) | undefined;

@@ -244,8 +244,12 @@ export class Recorder implements Exiting {
 
   /** Tells the application of a message that ended so, if it is to be told. */
   #hookOf(outcome: Outcome): ((told: Undelivered) => void) | undefined {
-    // The application asked for these drops itself.
-    if (outcome.status === "delivered" || ["disabled", "before-send"].includes(outcome.reason))
+    // The application asked for these drops itself, or made the call in a hook, which is not told of that without end.
+    if (
+      this.#queue.keepsAll ||
+      outcome.status === "delivered" ||
+      ["disabled", "before-send"].includes(outcome.reason)
+    )
       return undefined;
     const name = outcome.status === "dropped" ? "onDrop" : "onReject";
     const { [name]: given, log } = this.#settings;
@@ -254,10 +258,14 @@ export class Recorder implements Exiting {
       hook &&
       ((told) => {
         try {
+          // While it runs, no other message is dropped for what it records.
+          this.#queue.keepsAll = true;
           hook(told);
         } catch (error) {
           // A hook that throws must not keep the other messages from their outcomes.
           log?.(`${name} threw: ${String(error)}`);
+        } finally {
+          this.#queue.keepsAll = false;
         }
       })
     );

@@ -164,6 +164,34 @@ it("a hook that throws keeps no other message from its outcome", async () => {
   expect(lines.filter((line) => line === "onReject threw: Error: boom")).toHaveLength(3);
 });
 
+it.each(["drop-newest", "drop-oldest", "wait"] as const)(
+  "what onDrop records when the queue is full is counted, and leads to no further drop that it is told of: %s",
+  async (whenFull) => {
+    let [recorded, told] = [0, 0];
+    const { analytics, service, clock } = createBench({
+      whenFull,
+      maxQueueSize: 10,
+      onDrop: () => {
+        told += 1;
+        recorded += 1;
+        analytics.track({ userId: USER_ID, event: "Event Dropped" });
+      },
+    });
+    service.replyAlways("hang");
+    for (let n = 0; n < 50; n += 1) {
+      recorded += 1;
+      analytics.track({ userId: USER_ID, event: "E" });
+    }
+    const closing = analytics.close(0);
+    await clock.advance(0);
+    const { dropped, ...others } = await closing;
+    expect({ ...others, dropped }).toEqual({ delivered: 0, failed: 0, pending: 0, dropped: recorded });
+    // Of each other call: of those that it recorded, only of what had been taken in.
+    expect(told).toBeGreaterThanOrEqual(50);
+    expect(told).toBeLessThanOrEqual(70);
+  },
+);
+
 it("requests in flight are capped, and what piles up goes out together", async () => {
   const { analytics, service, clock } = createBench({ maxInFlight: 2, flushAt: 2, requestTimeout: 60_000 });
   service.reply("hang", "hang");
