@@ -185,8 +185,8 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
 }
 
 function checkDeadline(deadline: number | undefined): number | undefined {
-  if (deadline === undefined) return deadline;
   // A text would be appended to the time, and `null` would be a deadline that is over.
-  if (typeof deadline === "number" && deadline >= 0 && deadline <= 2_147_483_647) return deadline;
+  const isTime = typeof deadline === "number" && deadline >= 0 && deadline <= 2_147_483_647;
+  if (isTime || deadline === undefined) return deadline;
   throw wrong("The deadline", "a number of milliseconds, such as 5000", deadline);
 }

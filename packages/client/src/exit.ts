@@ -4,6 +4,8 @@ export interface Exiting {
   drain(): Promise<unknown>;
   /** Sends the remaining messages, for at most `exitTimeout`, and drops none. */
   hasten(): Promise<unknown>;
+  /** Drops the remaining messages: there is no time left to send them. */
+  drop(): void;
 }
 
 /** The part of Node's `process` that is used; Bun and Deno have it too, workerd and browsers do not. */
@@ -77,8 +79,15 @@ function createRegistry(): Registry {
   };
   const listeners = { SIGTERM: () => onSignal("SIGTERM"), SIGINT: () => onSignal("SIGINT") };
   return {
-    // Emitted when the event loop is empty, and again when what it started is done.
-    busy: { clients: busy, listeners: { beforeExit: () => void drainAll([...busy]) } },
+    busy: {
+      clients: busy,
+      listeners: {
+        // Emitted when the event loop is empty, and again when what it started is done.
+        beforeExit: () => void drainAll([...busy]),
+        // Also after process.exit() and an uncaught exception, when nothing can be sent any more.
+        exit: () => busy.forEach((client) => client.drop()),
+      },
+    },
     signals: { clients: signals, listeners },
   };
 }

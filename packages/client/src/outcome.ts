@@ -21,6 +21,8 @@ export type DropReason =
   | "retries-exhausted"
   /** The deadline of `close()`, or of the flush at exit, came first. */
   | "deadline"
+  /** The process ended at once: by `process.exit()`, or an uncaught exception. */
+  | "exit"
   /** The call was made after `close()`. */
   | "closed"
   /** The client was created with `disable: true`. */

@@ -109,6 +109,10 @@ export class Recorder implements Exiting {
     return this.flush(this.#settings.exitTimeout);
   }
 
+  drop(): void {
+    this.#abandon("exit", "The process ended at once. Before process.exit(), await close().");
+  }
+
   async #finish(): Promise<Counts> {
     const { log } = this.#settings;
     log?.("exit requested – draining msgs");

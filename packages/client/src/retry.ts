@@ -4,7 +4,8 @@ import type { TryLater } from "./answer.ts";
 export interface RetryOptions {
   /**
    * Milliseconds after which a batch that keeps failing is dropped, counted from its first attempt. The time that a 429
-   * asks to wait in its Retry-After does not count, nor the time for which the machine slept. 0 sends a batch once. Default: 3,600,000, an hour.
+   * asks to wait in its Retry-After does not count, nor the time for which the machine slept. 0 sends a batch once.
+   * Default: 3,600,000, an hour.
    */
   readonly giveUpAfter?: number | undefined;
   /** Milliseconds of the shortest delay, at least 1. Default: 500. */

@@ -95,6 +95,30 @@ describe("a process that ends by itself", () => {
   });
 });
 
+describe("a process that ends at once", () => {
+  it.each([
+    ["process.exit()", "at-once-exit", 3],
+    ["process.exit(), with a request in flight", "at-once-in-flight", 3],
+    ["an uncaught exception", "at-once-throw", 1],
+  ])("passes what it could not send to onDrop: %s", async (_name, way, code) => {
+    const service = await startService();
+    service.answer = () => {};
+    const ended = await start(way, service.url).ended();
+    const dropped = ended.output.split("\n").filter((line) => line.startsWith("exit "));
+    expect({ code: ended.code, dropped }).toEqual({
+      code,
+      dropped: ["exit Event 0", "exit Event 1", "exit Event 2"],
+    });
+  });
+
+  it("passes nothing to onDrop that was delivered before", async () => {
+    const service = await startService();
+    const { code, output } = await start("at-once-in-flight", service.url).ended();
+    expect({ code, output }).toEqual({ code: 3, output: "" });
+    expect(service.messages).toHaveLength(3);
+  });
+});
+
 describe.skipIf(isWindows)(`with flushOnSignals${noPosix}`, () => {
   it.each(["SIGTERM", "SIGINT"] as const)(
     "%s delivers the three events, and ends as if unhandled, without waiting for a timer",
