@@ -22,10 +22,17 @@ export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket
   socket.end(head + body, () => socket.destroy());
 }
 
-/** Answers a path that cannot be decoded, which no route can be found for. */
+/** Answers a path that cannot be decoded, which no route can be found for: with a problem, and with the code for clients. */
 export function answerMalformedUrl(response: ServerResponse): void {
-  const body = JSON.stringify({ success: false, code: "malformed_url", message: "Malformed URL" });
-  response.writeHead(400, { "content-type": "application/json" }).end(body);
+  const body = {
+    title: "Bad Request",
+    status: 400,
+    detail: "In the path, a percent sign must begin the code of a character, such as %20.",
+    success: false,
+    code: "malformed_url",
+    message: "Malformed URL",
+  };
+  response.writeHead(400, { "content-type": "application/problem+json" }).end(JSON.stringify(body));
 }
 
 /** The message about a client that speaks TLS to a server that does not. */

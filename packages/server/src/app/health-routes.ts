@@ -13,17 +13,20 @@ export interface Health {
 
 /** `/healthz` and `/readyz` for supervisors, and `/metrics` for Prometheus. */
 export function healthRoutes(scope: FastifyInstance, { guard, metrics, readiness }: Health): void {
-  scope.get("/metrics", async (_request, reply) => {
+  scope.get("/metrics", HEAD_TOO, async (_request, reply) => {
     const known = metrics();
     if (known === undefined) throw new Problem(503, "The store is being opened. Ask again.");
     return reply.type(known.contentType).send(await known.render());
   });
-  scope.get("/healthz", async () => ({ status: "ok" }));
-  scope.get("/readyz", async (request, reply) => {
+  scope.get("/healthz", HEAD_TOO, async () => ({ status: "ok" }));
+  scope.get("/readyz", HEAD_TOO, async (request, reply) => {
     const { ready, status, ...details } = (await readiness()) ?? OPENING;
     // Names of destinations, and what the store says of its files, are not for everyone on the network.
     return reply.code(ready ? 200 : 503).send({ status, ...(guard.isTrusted(request) && details) });
   });
 }
+
+/** Monitors ask with HEAD, many by default. */
+const HEAD_TOO = { exposeHeadRoute: true };
 
 const OPENING = { ready: false, status: "down", problems: ["The store is being opened."] } as const;

@@ -46,7 +46,7 @@ export async function ingestRoutes(scope: FastifyInstance, { ingest }: { ingest:
   for (const [path, kind] of PATHS) {
     scope.post(path, async (request, reply) => handle({ request, reply, kind, ingest, budget }));
     scope.route({
-      method: ["GET", "PUT", "PATCH", "DELETE"],
+      method: ["GET", "HEAD", "PUT", "PATCH", "DELETE"],
       url: path,
       handler: async (_request, reply) => answer(reply.header("allow", "POST, OPTIONS"), METHOD_NOT_ALLOWED),
     });

@@ -21,7 +21,7 @@ const CONTENT_SECURITY_POLICY = [
 /** Adds the page at `/`, and the files that it loads. */
 export async function pageRoutes(scope: FastifyInstance): Promise<void> {
   for (const { path, type, content, hashed } of readPageFiles()) {
-    scope.get(path, async (_request, reply) =>
+    scope.get(path, { exposeHeadRoute: true }, async (_request, reply) =>
       reply
         .type(type)
         .header("content-security-policy", CONTENT_SECURITY_POLICY)

@@ -39,10 +39,27 @@ it("so do the paths for supervisors, also of a worker, and the page", async () =
   for (const url of [await startServer(), health.url])
     for (const path of ["/healthz", "/readyz", "/metrics", "//healthz/?verbose"]) {
       const answer = await send(url + path, { method: "POST" });
-      expect([answer.status, answer.headers.allow]).toEqual([405, "GET"]);
-      expect(answer.json()).toMatchObject({ detail: "This path does not take POST. Use GET." });
+      expect([answer.status, answer.headers.allow]).toEqual([405, "GET, HEAD"]);
+      expect(answer.json()).toMatchObject({ detail: "This path does not take POST. Use GET or HEAD." });
     }
   expect((await send(await startServer(), { method: "POST" })).status).toBe(405);
+});
+
+it("monitors may ask with HEAD: as GET answers, without the body", async () => {
+  const health = closing(await createHealthServer({ port: 0 }));
+  for (const url of [await startServer(), health.url])
+    for (const path of ["/healthz", "/readyz", "/metrics"]) {
+      const [head, get] = [await send(url + path, { method: "HEAD" }), await send(url + path)];
+      expect([path, head.status, head.text]).toEqual([path, get.status, ""]);
+      expect(head.headers["content-type"]).toBe(get.headers["content-type"]);
+    }
+  expect((await send(await startServer(), { method: "HEAD" })).status).toBe(200);
+});
+
+it("a path that cannot be decoded is a problem", async () => {
+  const answer = await send(`${await startServer()}/api/sources/%zz`);
+  expect([answer.status, answer.headers["content-type"]]).toEqual([400, "application/problem+json"]);
+  expect(answer.json()).toMatchObject({ title: "Bad Request", status: 400, detail: expect.stringContaining("percent sign") });
 });
 
 it("a path that is unknown is 404 with any method", async () => {
