@@ -50,6 +50,14 @@ export const CLIENT_CODES: CodePages = {
     fix: "Give close() more time.",
     ...ts("await analytics.close(30_000); // milliseconds"),
   },
+  exit: {
+    cause:
+      "The process ended at once, by process.exit() or an uncaught exception, before the message was sent.",
+    fix: "Wait for close() before process.exit(). Write what is dropped to a file, synchronously: countersign import sends it later.",
+    ...ts(
+      'new Analytics(writeKey, { onDrop: ({ json }) => appendFileSync("lost.jsonl", `${json}\\n`) });\nawait analytics.close();\nprocess.exit();',
+    ),
+  },
   closed: {
     cause: "The call was made after close().",
     fix: "Close the client after the last call.",

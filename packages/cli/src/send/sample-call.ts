@@ -68,6 +68,14 @@ function fieldsOf(type: MessageType): readonly string[] {
   return type === "delete" ? ["userId", "timestamp"] : Object.keys(CALL_FIELDS[type]);
 }
 
+/** @throws SetError when a call of the type has no such field. */
+export function assertField(type: MessageType, name: string): void {
+  if (fieldsOf(type).includes(name)) return;
+  throw new SetError(
+    `${/^[ai]/.test(type) ? "An" : "A"} ${type} call has no field \`${name}\`. Its fields are ${fieldsOf(type).join(", ")}.`,
+  );
+}
+
 /** `path=value` cannot be followed. The message says why. */
 export class SetError extends Error {
   override readonly name = "SetError";
@@ -93,11 +101,7 @@ export function setField(type: MessageType, call: SampleCall, assignment: string
   const names = path.split(/(?<!\\)\./).map((name) => name.replaceAll("\\.", "."));
   const [root = ""] = names;
   const last = names.pop() ?? "";
-  if (!fieldsOf(type).includes(root)) {
-    throw new SetError(
-      `${/^[ai]/.test(type) ? "An" : "A"} ${type} call has no field \`${root}\`. Its fields are ${fieldsOf(type).join(", ")}.`,
-    );
-  }
+  assertField(type, root);
   let at: SampleCall = call;
   for (const name of names) {
     const next = Object.hasOwn(at, name) ? at[name] : define(at, name, {});

@@ -6,7 +6,7 @@ import {
   type Receipt,
   type Sender,
 } from "@countersign/sender";
-import { SetError, type SampleCall } from "./sample-call.ts";
+import { assertField, SetError, type SampleCall } from "./sample-call.ts";
 
 /** Where messages go, and how. */
 export interface SendTarget {
@@ -95,8 +95,10 @@ export async function openSends({ to, secret, headers, ca }: SendTarget): Promis
 /** The sender checks every field at run time, so the casts claim nothing that is not checked. */
 async function record(sender: Sender, type: MessageType, call: SampleCall): Promise<Receipt> {
   if (type !== "delete") return (sender[type] as unknown as (call: SampleCall) => Promise<Receipt>)(call);
-  const { userId, timestamp } = call as { userId: string; timestamp?: string };
-  const [receipt] = await sender.deleteUser(userId, timestamp === undefined ? {} : { timestamp });
+  // The sender checks the names in the other calls.
+  for (const name of Object.keys(call)) assertField(type, name);
+  const { userId, ...options } = call as { userId: string };
+  const [receipt] = await sender.deleteUser(userId, options);
   if (!receipt) throw new Error("The deletion was accepted but caused no message.");
   return receipt;
 }

@@ -72,6 +72,15 @@ describe("send --file", () => {
       for (const name in arrival) expect(message).not.toHaveProperty(name);
   });
 
+  it("refuses a deletion with a field that it does not have, instead of dating it now", async () => {
+    const receiver = closing(await startReceiver());
+    const text = JSON.stringify({ type: "delete", userId: "u1", timestmp: "2026-01-31T08:30:00.000Z" });
+    const args = ["send", "--to", receiver.url, "--secret", SECRET, "--file", fileOf(text)];
+    const { code, stderr } = await runCommand(args);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("has no field `timestmp`")]);
+    expect(receiver.webhooks).toEqual([]);
+  });
+
   it("sends the traits of a page as its properties", async () => {
     const receiver = closing(await startReceiver());
     const args = ["send", "page", "--to", receiver.url, "--secret", SECRET, "--set", "traits.plan=pro"];

@@ -76,6 +76,11 @@ async function controlOf(
   path: string,
   body: unknown,
 ): Promise<ControlAnswer> {
+  if (/^\/+events\/*(?:\?|$)/.test(path)) {
+    const detail =
+      "control() waits for the end of an answer, and /events has none. Call subscribe() instead.";
+    return { status: 400, body: { title: "Bad Request", status: 400, detail } };
+  }
   const { statusCode, payload } = await app.inject({
     method,
     url: `/api${path}`,

@@ -18,7 +18,7 @@ export interface CountersignServer {
    * Performs an operation of the control API in this process: the effect and the answer are the same as over
    * HTTP, and no token is needed.
    *
-   * @param path The path after `/api`, with its query, such as `/faults`.
+   * @param path The path after `/api`, with its query, such as `/faults`. Not `/events`, which has no end: call `subscribe()`.
    * @param body The JSON body, for operations that take one.
    */
   control(method: ControlMethod, path: string, body?: unknown): Promise<ControlAnswer>;

@@ -59,7 +59,11 @@ it("monitors may ask with HEAD: as GET answers, without the body", async () => {
 it("a path that cannot be decoded is a problem", async () => {
   const answer = await send(`${await startServer()}/api/sources/%zz`);
   expect([answer.status, answer.headers["content-type"]]).toEqual([400, "application/problem+json"]);
-  expect(answer.json()).toMatchObject({ title: "Bad Request", status: 400, detail: expect.stringContaining("percent sign") });
+  expect(answer.json()).toMatchObject({
+    title: "Bad Request",
+    status: 400,
+    detail: expect.stringContaining("percent sign"),
+  });
 });
 
 it("a path that is unknown is 404 with any method", async () => {

@@ -23,4 +23,8 @@ it("control() answers a mistake as the API does: with a problem, and nothing is 
     body: { status: 409, detail: expect.stringContaining("--virtual-clock") },
   });
   expect(await server.control("GET", "/nowhere")).toMatchObject({ status: 404 });
+  expect(await server.control("GET", "/events?after=start")).toMatchObject({
+    status: 400,
+    body: { detail: expect.stringContaining("subscribe()") },
+  });
 });
