@@ -39,27 +39,27 @@ const FORGET_SKIPPED = `DELETE FROM $.skipped WHERE (source, id) IN (
 
 /** Removes what was kept for long enough. One process does it at a time. */
 export class Maintenance {
+  /** How long keys of calls are kept, as far as this process knows. */
+  keepKeysMs: number = KEEP_KEYS_MS;
   readonly #options: MaintenanceOptions;
   #nextAt = Number.NEGATIVE_INFINITY;
   #isRunning = false;
-  #keepKeysMs = KEEP_KEYS_MS;
   #isStopped = false;
 
   constructor(options: MaintenanceOptions) {
     this.#options = options;
   }
 
-  /** Keys of calls are asked for within this time. */
+  /** Keys of calls are asked for within this time, which is longer than they are kept. */
   async keepKeysFor(ms: number): Promise<void> {
-    const before = this.#keepKeysMs;
-    if (ms <= before) return;
-    this.#keepKeysMs = ms;
+    const before = this.keepKeysMs;
+    this.keepKeysMs = ms;
     const { connections, names } = this.#options;
     try {
       await connections.query("control", { name: "", text: inSchema(names, KEEP_KEYS) }, [Math.ceil(ms)]);
     } catch (error) {
       // The next call asks again.
-      this.#keepKeysMs = before;
+      this.keepKeysMs = before;
       throw error;
     }
   }

@@ -137,7 +137,8 @@ export class OpenStore {
   accept(acceptance: Acceptance): Promise<Accepted> {
     this.#assertSafe();
     const { uniqueForMs = 0 } = acceptance;
-    this.#maintenance.keepKeysFor(uniqueForMs).catch(this.#failed);
+    if (uniqueForMs > this.#maintenance.keepKeysMs)
+      this.#maintenance.keepKeysFor(uniqueForMs).catch(this.#failed);
     return this.#intake.accept(acceptance);
   }
 
