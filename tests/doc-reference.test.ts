@@ -74,6 +74,21 @@ describe("every endpoint of the server has its page", () => {
   });
 });
 
+it.each([
+  ["express", "express"],
+  ["koa", "koa"],
+  ["nestjs", "@nestjs/common"],
+])("the README of %s names the versions of %s that npm installs beside it", (name, framework) => {
+  const { peerDependencies, engines } = JSON.parse(read(`packages/${name}/package.json`)) as {
+    readonly peerDependencies: Readonly<Record<string, string>>;
+    readonly engines: { readonly node: string };
+  };
+  const [, versions = "", node] =
+    /^\w+ (\^.+), Node (.+?)\. ES module/m.exec(read(`packages/${name}/README.md`)) ?? [];
+  expect(versions.split(/, | or /).join(" || ")).toBe(peerDependencies[framework]);
+  expect(node?.replace(" or ", " || ")).toBe(engines.node);
+});
+
 it("every export has a place in the reference, under the name that users import", () => {
   const entries = documentsOfSurface().flatMap((text) =>
     [...text.matchAll(/^## (\S+): \d+ names$/gm)].map(([, name]) => name),
