@@ -181,7 +181,7 @@ export const FREE_NAMES: Readonly<Record<string, string | undefined>> = {
   errors: `
     import type { Analytics as Client, TrackCall } from "@countersign/client";
     import type { EventDefinitions, WebhookMessage } from "@countersign/core";
-    import type { DestinationSettings, Receipt, SenderSettings, SourceSettings } from "@countersign/sender";
+    import type { DestinationSettings, JudgedCall, Receipt, SenderSettings, SourceSettings } from "@countersign/sender";
     import type { DeliveryStore } from "@countersign/sender/store";
     import type { TestSender, VirtualClock } from "@countersign/sender/testing";
     import type expressModule from "express";
@@ -217,6 +217,7 @@ export const FREE_NAMES: Readonly<Record<string, string | undefined>> = {
       const messageId: string;
       const user: { readonly id: number };
       const call: TrackCall;
+      const calls: readonly JudgedCall[];
       const analytics: Client;
       const sender: TestSender;
       const clock: VirtualClock;

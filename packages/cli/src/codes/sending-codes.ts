@@ -131,8 +131,8 @@ export const STORE_CODES: CodePages = {
   ERR_STORE_UNKNOWN: {
     cause:
       "The connection to the store broke while it stored a call. It is not known whether the call is stored.",
-    fix: "Record the call again with the same messageId: if it was stored, it is recognised as a repeat.",
-    ...ts('sender.track({ messageId, userId: "u1", event: "Order Completed" });'),
+    fix: "Accept the same calls again with `accept()`, with their keys and `uniqueFor`: what was stored is left out. A call without a key may be delivered twice. With the same `messageId`, receivers recognise the repeat.",
+    ...ts('await sender.accept(calls, { uniqueFor: "24h" }); // each call has its key'),
   },
   ERR_STORE_CHANGED: {
     cause: "Another process changed the same settings or traits first.",

@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { runInNewContext } from "node:vm";
 import { audits } from "@countersign/certify";
+import { createSender } from "@countersign/sender";
 import { NO_ANSWER_CODES } from "@countersign/sender/explain";
 import { REJECTION_REASONS } from "@countersign/server";
 import { CODE_GROUPS, findCode } from "countersign/codes";
@@ -106,6 +108,23 @@ describe("a page", () => {
     const explained = [...examples.matchAll(/countersign explain ([A-Z_]+)/g)].map(([, code = ""]) => code);
     expect(explained.length).toBeGreaterThan(0);
     expect(explained.filter((code) => findCode(code) === undefined)).toEqual([]);
+  });
+
+  it("of ERR_STORE_UNKNOWN has an example that delivers a call once, also when it was stored before", async () => {
+    const sender = await createSender({ url: "http://127.0.0.1:9/", deliver: false });
+    const timestamp = new Date().toISOString();
+    const call = { type: "track", userId: "u1", event: "Order Completed", timestamp } as const;
+    const calls = [{ ...call, messageId: "m1", key: "track m1" }];
+    const run = runInNewContext(
+      `async (sender, calls) => { ${findCode("ERR_STORE_UNKNOWN")?.example}\n}`,
+    ) as (...names: readonly unknown[]) => Promise<void>;
+    try {
+      await run(sender, calls);
+      await run(sender, calls);
+      expect(await sender.deliveries({})).toHaveLength(1);
+    } finally {
+      await sender.close();
+    }
   });
 
   it("names commands and options that exist", async () => {
