@@ -135,9 +135,10 @@ export const STORE_CODES: CodePages = {
     ...ts('await sender.accept(calls, { uniqueFor: "24h" }); // each call has its key'),
   },
   ERR_STORE_CHANGED: {
-    cause: "Another process changed the same settings or traits first.",
-    fix: "Read them again, apply your change to them, and store that.",
-    ...ts("const settings = sender.settings; // read again, then update"),
+    cause:
+      "Another process synced the same audience or computed trait at the same time, or the connection broke while a sync was stored.",
+    fix: "Sync again: only what differs from what is stored is sent.",
+    ...ts('await sender.syncAudience("Big Spender", ["u1"]);'),
   },
 };
 
