@@ -47,8 +47,10 @@ export const CLIENT_CODES: CodePages = {
   },
   deadline: {
     cause: "The deadline of close(), or of the flush at exit, came before the message was sent.",
-    fix: "Give close() more time.",
-    ...ts("await analytics.close(30_000); // milliseconds"),
+    fix: "Give close() more time, or raise `exitTimeout` if the process ends without close().",
+    ...ts(
+      "const analytics = new Analytics(writeKey, { exitTimeout: 30_000 });\nawait analytics.close(30_000); // milliseconds",
+    ),
   },
   exit: {
     cause:
