@@ -174,7 +174,7 @@ export const REQUEST_CODES: CodePages = {
     ),
   },
   malformed_url: {
-    cause: "The path has a percent sign that is not followed by two hex digits.",
+    cause: "The path has a percent sign that does not begin the code of a character in UTF-8.",
     fix: "Encode the path.",
     ...ts('await fetch(`${endpoint}/v1/${encodeURIComponent(callType)}`, { method: "POST", body });'),
   },
