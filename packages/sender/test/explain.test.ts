@@ -134,6 +134,13 @@ describe("advice", () => {
     for (const fault of FAULTS) expect(verdictOf(attempt({ fault })).text).not.toBe("");
   });
 
+  it("blames no option for an address that is blocked without it", () => {
+    const text = adviceFor(attempt({ outcome: "rejected", code: "ERR_ADDRESS_BLOCKED" }))?.text;
+    expect(text).toMatch(
+      /^The host is a link-local address or the metadata service of a cloud, which are never called/,
+    );
+  });
+
   it("has words for every code that the transport makes", () => {
     const codes = {
       ERR_ABORTED: true,

@@ -107,8 +107,9 @@ export const NO_ANSWER_CODES: Readonly<Record<string, NoAnswer>> = {
   ERR_UNKNOWN: UNKNOWN,
   ERR_ADDRESS_BLOCKED: {
     words: "has an address that may not be called",
-    cause: "Private networks are blocked, and the host resolves to an address in one.",
-    fix: "Use a public address, or allow private networks (serve without --block-private-networks).",
+    cause:
+      "The host is a link-local address or the metadata service of a cloud, which are never called, or it is in a private network, and those are blocked.",
+    fix: "Use another address. A private network is called without `blockPrivateNetworks` (--block-private-networks).",
   },
   ERR_INVALID_CA: {
     words: "has a certificate authority that cannot be read",
