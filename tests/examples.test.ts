@@ -176,3 +176,27 @@ describe.skipIf(isWindows).each(examples)(`examples/$name, which $title${noPosix
     expect(others.map((result) => formatResult(result))).toEqual([]);
   });
 });
+
+/** An app as the runtime of Workers calls it. What it throws, the runtime answers with 500. */
+interface Worker {
+  fetch(request: Request, env: object): Response | Promise<Response>;
+}
+
+describe("a Worker without its secret does not lose messages by a 401, which is final", () => {
+  const request = (): Request => new Request("http://localhost/webhooks", signedRequest(received, SECRET));
+
+  it("in examples/workers", async () => {
+    const file = `${root}examples/workers/src/worker.ts`;
+    const { default: worker } = (await import(file)) as { readonly default: Worker };
+    await expect(worker.fetch(request(), {})).rejects.toThrow("WEBHOOK_SECRET is not set");
+  });
+
+  it("in examples/hono", async () => {
+    const file = `${root}examples/hono/src/app.ts`;
+    const { createApp } = (await import(file)) as { readonly createApp: (log: () => void) => Worker };
+    const logged = vi.spyOn(console, "error").mockReturnValue();
+    expect((await createApp(() => {}).fetch(request(), {})).status).toBe(500);
+    expect(logged).toHaveBeenCalledWith(expect.objectContaining({ message: "WEBHOOK_SECRET is not set" }));
+    logged.mockRestore();
+  });
+});

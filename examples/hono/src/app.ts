@@ -4,7 +4,7 @@ import { Hono } from "hono";
 /** What the app is started with: `env` in a Worker, the environment elsewhere. */
 export interface Settings {
   /** The secret of `/webhooks`. */
-  readonly WEBHOOK_SECRET: string;
+  readonly WEBHOOK_SECRET?: string | undefined;
   /** The secrets of `/tenants/:tenant/webhooks`, as JSON: `{"acme":"a secret"}`. */
   readonly TENANT_SECRETS?: string | undefined;
 }
@@ -43,6 +43,10 @@ export function createApp(log: (line: string) => void): Hono<{ Bindings: Setting
 
 function secretOf({ settings, tenant }: WebhookContext): string | undefined {
   const { WEBHOOK_SECRET, TENANT_SECRETS = "{}" } = settings;
-  if (tenant === undefined) return WEBHOOK_SECRET;
+  if (tenant === undefined) {
+    // Answered 500, so that the sender sends the message again. A 401 would be final.
+    if (!WEBHOOK_SECRET) throw new Error("WEBHOOK_SECRET is not set");
+    return WEBHOOK_SECRET;
+  }
   return new Map<string, string>(Object.entries(JSON.parse(TENANT_SECRETS))).get(tenant);
 }

@@ -2,12 +2,16 @@ import { webhookHandler } from "@countersign/fetch";
 
 /** The bindings of the Worker. */
 export interface Env {
-  readonly WEBHOOK_SECRET: string;
+  readonly WEBHOOK_SECRET?: string;
 }
 
 const receive = webhookHandler(
   {
-    secret: (_request, env: Env) => env.WEBHOOK_SECRET,
+    secret(_request, env: Env) {
+      // Answered 500, so that the sender sends the message again. A 401 would be final.
+      if (!env.WEBHOOK_SECRET) throw new Error("WEBHOOK_SECRET is not set");
+      return env.WEBHOOK_SECRET;
+    },
     onRejected: ({ code, hint }) => console.warn(`refused ${code}: ${hint}`),
   },
   async ({ message }) => {
