@@ -6,7 +6,6 @@ certifyHost("Google Cloud Functions", {
   // The platform reads the whole body before the function runs, and parses it.
   failing: ["rejects-declared-oversize", "rejects-chunked-oversize", "answers-413-to-oversize"],
   async start(project, port) {
-    await project.run("npm install --save-dev @types/express");
     await project.compile();
     return project.start(
       `npx functions-framework --source=src/index.js --target=receive --port=${port}`,
