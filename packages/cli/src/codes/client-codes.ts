@@ -57,7 +57,7 @@ export const CLIENT_CODES: CodePages = {
       "The process ended at once, by process.exit() or an uncaught exception, before the message was sent.",
     fix: "Wait for close() before process.exit(). Write what is dropped to a file, synchronously: countersign import sends it later.",
     ...ts(
-      'import { appendFileSync } from "node:fs";\n\nnew Analytics(writeKey, { onDrop: ({ json }) => appendFileSync("lost.jsonl", `${json}\\n`) });\nawait analytics.close();\nprocess.exit();',
+      'import { appendFileSync } from "node:fs";\n\nconst analytics = new Analytics(writeKey, {\n  onDrop: ({ json }) => appendFileSync("lost.jsonl", `${json}\\n`),\n});\nanalytics.track(call);\nawait analytics.close();\nprocess.exit();',
     ),
   },
   closed: {
