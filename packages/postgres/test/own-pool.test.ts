@@ -1,11 +1,12 @@
-import { postgresStore } from "@countersign/postgres";
+import { type PostgresClient, postgresStore } from "@countersign/postgres";
 import { systemClock } from "@countersign/protocol";
 import pg from "pg";
+import type { DeliveryProgress, DueDelivery, Settlement } from "@countersign/sender/store";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
 import { delivering } from "./support/delivering.ts";
 import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
-import { until } from "./support/until.ts";
+import { happened, until } from "./support/until.ts";
 
 const server = await startPostgres();
 const url = server?.url ?? "postgres://127.0.0.1";
@@ -40,6 +41,61 @@ describe.skipIf(server === undefined)(
       }
       return names;
     }
+
+    it("hastens a delivery that is sent meanwhile, and does not forget that an endpoint has rejected it", async () => {
+      const pool = new pg.Pool({ connectionString: url, max: CONNECTIONS });
+      onTestFinished(() => pool.end());
+      let isRead = false;
+      const connect = async (): Promise<PostgresClient> => {
+        const client: PostgresClient = await pool.connect();
+        return {
+          on: client.on.bind(client),
+          release: (error) => client.release(error),
+          async query(asked) {
+            const answer = await client.query(asked);
+            if (isRead || !asked.text.startsWith("SELECT source, progress")) return answer;
+            // A whole round takes place after the delivery was read, and before it is changed.
+            isRead = true;
+            expect(await store.hasten("d1", "shop")).toBe(true);
+            await until("the second round has ended", () => settled.length === 2);
+            return answer;
+          },
+        };
+      };
+      const store = postgresStore({ pool: { connect }, schema: newSchema() });
+      await store.open(quietContext(systemClock()));
+      onTestFinished(() => store.close());
+      const [acceptedAt, rejecting] = [Date.now(), "https://example.com/rejecting"];
+      const given: DueDelivery[] = [];
+      const settled: string[] = [];
+      const round = (rounds: number, progress: DeliveryProgress): Settlement => ({
+        state: "pending",
+        dueAt: acceptedAt + 3_600_000,
+        rounds,
+        progress,
+        attempts: [],
+      });
+      store.consume("shop/crm", 1, {
+        deliver: async (due) => {
+          given.push(due);
+          happened();
+          if (given.length === 1) return round(1, {});
+          if (given.length === 2) return round(2, { [rejecting]: { rejected: true } });
+          return { state: "delivered", endedAt: Date.now(), attempts: [] };
+        },
+        settled: (_, { state }) => {
+          settled.push(state);
+          happened();
+        },
+        lost: () => {},
+      });
+      await store.accept(acceptanceOf([{ id: "d1", destination: "shop/crm", acceptedAt }]));
+      await until("the first round has ended", () => settled.length === 1);
+
+      expect(await store.hasten("d1", "shop")).toBe(true);
+      await until("it is delivered", () => settled.includes("delivered"));
+      expect(given.at(-1)?.progress).toEqual({ [rejecting]: { rejected: true } });
+    });
 
     it("keeps no plan of a command for many deliveries: one from an empty table would be used for a full one", async () => {
       const schema = newSchema();

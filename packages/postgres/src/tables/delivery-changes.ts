@@ -58,16 +58,15 @@ export class DeliveryChanges {
   /** Makes a waiting delivery due now; resolves to its destination, undefined when it is not waiting. */
   async hasten(id: string, source: string | undefined, now: number): Promise<string | undefined> {
     const values = [encodeText(id), source === undefined ? null : encodeText(source)];
-    const [row] = await this.#query<{ source: string; progress: string }>(WAITING, values);
-    if (row === undefined) return undefined;
-    const progress = encodeText(JSON.stringify(withoutDelays(JSON.parse(row.progress) as DeliveryProgress)));
-    const [hastened] = await this.#query<{ destination: string }>(HASTEN, [
-      row.source,
-      values[0],
-      now,
-      progress,
-    ]);
-    return hastened === undefined ? undefined : decodeText(hastened.destination);
+    for (;;) {
+      const [row] = await this.#query<{ source: string; progress: string }>(WAITING, values);
+      if (row === undefined) return undefined;
+      const progress = withoutDelays(JSON.parse(row.progress) as DeliveryProgress);
+      const text = encodeText(JSON.stringify(progress));
+      const given = [row.source, values[0], now, text, row.progress];
+      const [hastened] = await this.#query<{ destination: string }>(HASTEN, given);
+      if (hastened !== undefined) return decodeText(hastened.destination);
+    }
   }
 
   /** Removes these ended deliveries with all that belongs to them; returns how many there were. */
@@ -98,8 +97,9 @@ const WAITING = `SELECT source, progress FROM $.delivery
   WHERE source IN (SELECT $2::text WHERE $2::text IS NOT NULL UNION ALL ${SOURCES} AND $2::text IS NULL)
     AND id = $1 AND worker IS NULL`;
 
+/** Only what was read is replaced: a round that has ended since may say that an endpoint rejected, which must not be lost. */
 const HASTEN = `UPDATE $.delivery SET due_at = $3::bigint, progress = $4
-  WHERE source = $1 AND id = $2 AND worker IS NULL RETURNING destination`;
+  WHERE source = $1 AND id = $2 AND worker IS NULL AND progress = $5 RETURNING destination`;
 
 /** The values of one copy, in the order of the columns of `asked`. */
 function rowOf({ id, next: { id: nextId, acceptedAt, message } }: Repetition): readonly unknown[] {
