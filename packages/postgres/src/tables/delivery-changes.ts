@@ -2,6 +2,7 @@ import type { DeliveryProgress, NewMessageContent } from "@countersign/sender/st
 import type { Connections } from "../database/connections.ts";
 import { decodeText, encodeOptional, encodeText } from "../database/text.ts";
 import { dayOf, inSchema, type Names } from "../schema/names.ts";
+import { progressOf } from "./delivery-rows.ts";
 import { SOURCES } from "./filter-sql.ts";
 
 /** A delivery that repeats another. */
@@ -61,8 +62,7 @@ export class DeliveryChanges {
     for (;;) {
       const [row] = await this.#query<{ source: string; progress: string }>(WAITING, values);
       if (row === undefined) return undefined;
-      const progress = withoutDelays(JSON.parse(row.progress) as DeliveryProgress);
-      const text = encodeText(JSON.stringify(progress));
+      const text = encodeText(JSON.stringify(withoutDelays(progressOf(row))));
       const given = [row.source, values[0], now, text, row.progress];
       const [hastened] = await this.#query<{ destination: string }>(HASTEN, given);
       if (hastened !== undefined) return decodeText(hastened.destination);

@@ -45,9 +45,13 @@ export interface FullRow extends SummaryRow {
 }
 
 export function dueDeliveryOf(row: ClaimedRow): DueDelivery {
-  const { due_at: dueAt, rounds, progress, body } = row;
-  // Written by `settle`, from a DeliveryProgress.
-  return { delivery: infoOf(row), rounds, dueAt, progress: JSON.parse(progress) as DeliveryProgress, body };
+  const { due_at: dueAt, rounds, body } = row;
+  return { delivery: infoOf(row), rounds, dueAt, progress: progressOf(row), body };
+}
+
+/** What is known of the endpoints: written by `settle`, from a DeliveryProgress. */
+export function progressOf({ progress }: { readonly progress: string }): DeliveryProgress {
+  return JSON.parse(decodeText(progress)) as DeliveryProgress;
 }
 
 export function summaryOf(row: SummaryRow): DeliverySummary {

@@ -316,7 +316,12 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
         await accept({ id: "d1" });
         rounds.serve(store, SHOP);
         await rounds.toBe("d1");
-        const progress = { [ENDPOINT]: { rejected: true as const }, "https://b/": { notBefore: now + 9 } };
+        // A URL is kept as it was given, and a store must not change a text.
+        const progress = {
+          [ENDPOINT]: { rejected: true as const },
+          "https://b/\uF8FF": { rejected: true as const },
+          "https://c/": { notBefore: now + 9 },
+        };
         await rounds.end("d1", {
           state: "pending",
           dueAt: now + 5_000,
