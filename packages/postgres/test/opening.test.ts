@@ -7,6 +7,8 @@ import { Connections } from "../src/database/connections.ts";
 import { DayPartitions } from "../src/schema/day-partitions.ts";
 import { migrate } from "../src/schema/migrate.ts";
 import { namesOf } from "../src/schema/names.ts";
+import { DeliveryLog } from "../src/tables/delivery-log.ts";
+import { readCounts } from "../src/tables/tallies.ts";
 import { freePort } from "../../../tests/support/free-port.ts";
 import { ask, connectTo, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 
@@ -138,6 +140,19 @@ describe.skipIf(server === undefined)(
           `SELECT to_regclass('${names.table("message_1")}')::text AS name`,
         );
         expect(row?.name).toBeNull();
+      }
+    });
+
+    it("lets two schemas share a pool, also where their names begin alike", async () => {
+      const pool = new pg.Pool({ connectionString: url, max: 1 });
+      onTestFinished(() => pool.end());
+      const connections = new Connections({ pool });
+      const begin = newSchema().padEnd(39, "_");
+      for (const names of [namesOf(`${begin}1`), namesOf(`${begin}2`)]) {
+        await migrate(connections, names);
+        const log = new DeliveryLog(connections, names);
+        for (const source of [undefined, "shop"]) expect(await log.find("d1", source)).toBeUndefined();
+        expect(await readCounts(connections, names)).toEqual(new Map());
       }
     });
   },

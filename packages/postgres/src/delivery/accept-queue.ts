@@ -7,10 +7,11 @@ import type {
   NewMessage,
 } from "@countersign/sender/store";
 import type { Connections, Statement } from "../database/connections.ts";
+import { keptForMany } from "../database/kept-statement.ts";
 import { isConflict, isUnknown, sqlStateOf, storeErrorOf } from "../database/postgres-error.ts";
 import { decodeText } from "../database/text.ts";
 import type { DayPartitions } from "../schema/day-partitions.ts";
-import { dayOf, keptStatement, type Names } from "../schema/names.ts";
+import { dayOf, type Names } from "../schema/names.ts";
 import { acceptNewSql, type AcceptRow, acceptSql } from "../tables/accept-statement.ts";
 import { type AcceptEntry, acceptNewValues, acceptValues } from "../tables/accept-values.ts";
 import type { Membership } from "../workers/membership.ts";
@@ -63,8 +64,8 @@ export class AcceptQueue {
 
   constructor(options: AcceptQueueOptions) {
     this.#options = options;
-    this.#statement = keptStatement("accept", options.names, acceptSql(options.names));
-    this.#statementForNew = keptStatement("accept_new", options.names, acceptNewSql(options.names));
+    this.#statement = keptForMany("accept", acceptSql(options.names));
+    this.#statementForNew = keptForMany("accept_new", acceptNewSql(options.names));
   }
 
   /** Stores what one source accepts. */

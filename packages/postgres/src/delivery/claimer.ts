@@ -1,9 +1,10 @@
 import type { Clock } from "@countersign/protocol";
 import type { DueDelivery } from "@countersign/sender/store";
 import type { Connections, Statement } from "../database/connections.ts";
+import { keptForMany } from "../database/kept-statement.ts";
 import { isUnknown, storeErrorOf } from "../database/postgres-error.ts";
 import { encodeText } from "../database/text.ts";
-import { keptStatement, type Names } from "../schema/names.ts";
+import type { Names } from "../schema/names.ts";
 import { claimSql, type ClaimRow } from "../tables/claim-statement.ts";
 import { type ClaimedRow, dueDeliveryOf } from "../tables/delivery-rows.ts";
 import type { Membership } from "../workers/membership.ts";
@@ -47,7 +48,7 @@ export class Claimer {
 
   constructor(options: ClaimerOptions) {
     this.#options = options;
-    this.#statement = keptStatement("claim", options.names, claimSql(options.names));
+    this.#statement = keptForMany("claim", claimSql(options.names));
   }
 
   /** Claims what is due for lanes of this source, where there is room for it. */

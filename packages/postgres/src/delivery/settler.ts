@@ -2,10 +2,11 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Clock } from "@countersign/protocol";
 import type { Settlement } from "@countersign/sender/store";
 import type { Connections, Statement } from "../database/connections.ts";
+import { keptForMany } from "../database/kept-statement.ts";
 import { isConflict, isOfContent, storeErrorOf } from "../database/postgres-error.ts";
 import { decodeText, encodeText } from "../database/text.ts";
 import type { DayPartitions } from "../schema/day-partitions.ts";
-import { keptStatement, type Names } from "../schema/names.ts";
+import type { Names } from "../schema/names.ts";
 import {
   carriesBody,
   daysOf,
@@ -57,8 +58,8 @@ export class Settler {
 
   constructor(options: SettlerOptions) {
     this.#options = options;
-    this.#plain = keptStatement("settle", options.names, settleSql(options.names, false));
-    this.#carrying = keptStatement("carry", options.names, settleSql(options.names, true));
+    this.#plain = keptForMany("settle", settleSql(options.names, false));
+    this.#carrying = keptForMany("carry", settleSql(options.names, true));
   }
 
   /** @param done Is told once whether it was stored; false when the claim was lost. */

@@ -1,4 +1,5 @@
 import type { Connections } from "../database/connections.ts";
+import { keptStatement } from "../database/kept-statement.ts";
 import { isWithoutPartition } from "../database/postgres-error.ts";
 import { DAILY_TABLES, dayOf, inSchema, type Names, startOfDay } from "./names.ts";
 
@@ -13,6 +14,11 @@ const DAY_NAME = /_(-?\d+)$/;
 /** By two indexes: of those that wait, and of those that are claimed. */
 const OLDEST = `SELECT least((SELECT min(accepted_at) FROM $.delivery WHERE worker IS NULL),
   (SELECT min(accepted_at) FROM $.delivery WHERE worker IS NOT NULL)) AS at`;
+
+const PARTITIONS = keptStatement(
+  "partitions",
+  "SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = $1::regclass",
+);
 
 /** The partitions of the tables that have one for each day. Removing a day removes its files, whatever they hold. */
 export class DayPartitions {
@@ -91,14 +97,9 @@ export class DayPartitions {
   }
 
   async #existing(table: string): Promise<readonly number[]> {
-    const rows = await this.#connections.query<{ name: string }>(
-      "control",
-      {
-        name: "partitions",
-        text: "SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = $1::regclass",
-      },
-      [this.#names.table(table)],
-    );
+    const rows = await this.#connections.query<{ name: string }>("control", PARTITIONS, [
+      this.#names.table(table),
+    ]);
     return rows.flatMap(({ name }) => {
       const day = DAY_NAME.exec(name.replaceAll('"', ""))?.[1];
       return day === undefined ? [] : [Number(day)];

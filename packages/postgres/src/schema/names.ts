@@ -54,12 +54,3 @@ export const KNOWN_TRAIT_KEY: string = `source, trait, destination, ${beginningO
 export function inSchema({ table }: Names, sql: string): string {
   return sql.replaceAll(/\$\.([a-z_]+)/g, (_, name: string) => table(name));
 }
-
-/** A statement for many deliveries at once, as connections keep it. Its name has 63 characters at most. */
-export function keptStatement(
-  name: string,
-  { channel }: Names,
-  text: string,
-): { readonly name: string; readonly text: string; readonly isForMany: true } {
-  return { name: `${name}_${channel}`.slice(0, 63), text, isForMany: true };
-}

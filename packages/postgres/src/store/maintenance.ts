@@ -1,5 +1,6 @@
 import type { Clock } from "@countersign/protocol";
 import type { Connections } from "../database/connections.ts";
+import { keptStatement } from "../database/kept-statement.ts";
 import type { DayPartitions } from "../schema/day-partitions.ts";
 import { inSchema, type Names } from "../schema/names.ts";
 import type { WorkerTable } from "../workers/worker-table.ts";
@@ -98,7 +99,7 @@ export class Maintenance {
   async #delete(name: string, sql: string, values: readonly number[]): Promise<void> {
     const { connections, names } = this.#options;
     const text = inSchema(names, `WITH gone AS (${sql} RETURNING true) SELECT count(*) AS count FROM gone`);
-    const statement = { name: `${name}_${names.channel}`.slice(0, 60), text };
+    const statement = keptStatement(name, text);
     for (let isDone = false; !isDone && !this.#isStopped;) {
       const [gone] = await connections.query<{ count: number }>("read", statement, values);
       isDone = (gone?.count ?? 0) < FEW;

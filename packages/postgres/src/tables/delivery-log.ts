@@ -6,6 +6,7 @@ import {
   valuesOf,
 } from "@countersign/sender/store";
 import type { Connections } from "../database/connections.ts";
+import { keptStatement } from "../database/kept-statement.ts";
 import { encodeText } from "../database/text.ts";
 import { inSchema, type Names } from "../schema/names.ts";
 import { deliveryOf, type FullRow, type SummaryRow, summaryOf } from "./delivery-rows.ts";
@@ -139,8 +140,9 @@ export class DeliveryLog {
     sql: string,
     values: readonly unknown[],
   ): Promise<readonly Row[]> {
-    const prepared = `${name}${source === undefined ? "_any" : ""}_${this.#names.channel}`.slice(0, 60);
-    return this.#connections.query<Row>("read", { name: prepared, text: inSchema(this.#names, sql) }, values);
+    const prepared = `${name}${source === undefined ? "_any" : ""}`;
+    const statement = keptStatement(prepared, inSchema(this.#names, sql));
+    return this.#connections.query<Row>("read", statement, values);
   }
 
   #query<Row>(sql: string, values: readonly unknown[]): Promise<readonly Row[]> {

@@ -1,5 +1,6 @@
 import type { DeliveryCounts } from "@countersign/sender/store";
 import type { Connections } from "../database/connections.ts";
+import { keptStatement } from "../database/kept-statement.ts";
 import { decodeText } from "../database/text.ts";
 import { inSchema, type Names } from "../schema/names.ts";
 
@@ -28,7 +29,7 @@ export async function readCounts(
   connections: Connections,
   names: Names,
 ): Promise<ReadonlyMap<string, DeliveryCounts>> {
-  const statement = { name: `counts_${names.channel}`.slice(0, 60), text: inSchema(names, COUNTS) };
+  const statement = keptStatement("counts", inSchema(names, COUNTS));
   const rows = await connections.query<CountRow>("read", statement);
   return new Map(rows.map((row) => [decodeText(row.destination), countsOf(row)]));
 }
@@ -56,7 +57,7 @@ export async function readUsage(
   names: Names,
 ): Promise<ReadonlyMap<string, number>> {
   const sql = "SELECT source, sum(calls)::bigint AS calls FROM $.usage GROUP BY source";
-  const statement = { name: `usage_${names.channel}`.slice(0, 60), text: inSchema(names, sql) };
+  const statement = keptStatement("usage", inSchema(names, sql));
   const rows = await connections.query<{ source: string; calls: number }>("read", statement);
   return new Map(rows.map(({ source, calls }) => [decodeText(source), calls]));
 }

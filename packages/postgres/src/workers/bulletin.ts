@@ -1,5 +1,6 @@
 import type { RemoteEvent, Settlement } from "@countersign/sender/store";
 import type { Connections } from "../database/connections.ts";
+import { keptStatement } from "../database/kept-statement.ts";
 import { NoAnswerError } from "../database/postgres-error.ts";
 import type { PostgresClient } from "../database/postgres-pool.ts";
 import { ANSWER_MS, within } from "../database/within.ts";
@@ -190,7 +191,7 @@ export class Bulletin {
     const { from, list, settings } = notice;
     const payload =
       Buffer.byteLength(whole) <= MAX_BYTES ? whole : JSON.stringify({ from, list, settings, missed: true });
-    await connections.query("control", { name: "notify", text: NOTIFY }, [names.channel, payload]);
+    await connections.query("control", NOTIFY, [names.channel, payload]);
   }
 
   #ask(client: PostgresClient, text: string): Promise<unknown> {
@@ -236,8 +237,10 @@ export class Bulletin {
 }
 
 /** A notice need not be on the disk to be sent. */
-const NOTIFY =
-  "WITH fast AS (SELECT set_config('synchronous_commit', 'off', true)) SELECT pg_notify($1, $2) FROM fast";
+const NOTIFY = keptStatement(
+  "notify",
+  "WITH fast AS (SELECT set_config('synchronous_commit', 'off', true)) SELECT pg_notify($1, $2) FROM fast",
+);
 
 /** For people who watch from another process: they see the rest when they open the delivery. */
 export function withoutBodies(settlement: Settlement): Settlement {

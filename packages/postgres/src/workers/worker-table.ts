@@ -1,5 +1,6 @@
 import { StoreError } from "@countersign/sender/store";
-import type { Connections } from "../database/connections.ts";
+import type { Connections, Statement } from "../database/connections.ts";
+import { keptStatement } from "../database/kept-statement.ts";
 import type { Names } from "../schema/names.ts";
 import {
   heartbeatSql,
@@ -32,12 +33,12 @@ export interface KnownClaim {
 export class WorkerTable {
   readonly #connections: Connections;
   readonly #names: Names;
-  readonly #heartbeat: string;
+  readonly #heartbeat: Statement;
 
   constructor(connections: Connections, names: Names) {
     this.#connections = connections;
     this.#names = names;
-    this.#heartbeat = heartbeatSql(names);
+    this.#heartbeat = keptStatement("beat", heartbeatSql(names));
   }
 
   /** Resolves to the version of the list with it. Throws {@link VirtualConflict}. */
@@ -67,8 +68,7 @@ export class WorkerTable {
 
   /** Extends its lease; resolves to the whole list. */
   beat(id: string, epoch: number, leaseMs: number, seen: number): Promise<readonly HeartbeatRow[]> {
-    const statement = { name: `beat_${this.#names.channel}`.slice(0, 60), text: this.#heartbeat };
-    return this.#connections.query<HeartbeatRow>("control", statement, [id, epoch, leaseMs, seen]);
+    return this.#connections.query<HeartbeatRow>("control", this.#heartbeat, [id, epoch, leaseMs, seen]);
   }
 
   /** Removes a worker, if its lease is as it was seen, and releases what it has claimed. */
