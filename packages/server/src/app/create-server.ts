@@ -57,7 +57,7 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
   const isAwaited = options.store !== undefined && port !== 0;
   const opening = isAwaited ? answerMeanwhile({ host, port, tls: options.tls }, open) : open();
   const sender = await opening.catch(async (error: unknown) => {
-    await transport.close();
+    await undone([() => transport.close()], onError);
     throw error;
   });
   const undo: (() => unknown)[] = [() => sender.close()];
@@ -118,8 +118,19 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
     const url = await listen(app, { host, port, scheme: tls ? "https" : "http" });
     return runningServer({ url, app, token, sender, ledger, streams, certifications, resends, events });
   } catch (error) {
-    for (const step of undo) await step();
+    await undone(undo, onError);
     throw error;
+  }
+}
+
+/** Takes every step back. What fails in it must hide neither why the server did not start, nor the steps that follow. */
+async function undone(undo: readonly (() => unknown)[], onError: (error: unknown) => void): Promise<void> {
+  for (const step of undo) {
+    try {
+      await step();
+    } catch (error) {
+      onError(error);
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { createServer as createTcpServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { sqliteStore } from "@countersign/sender";
@@ -7,6 +7,7 @@ import { createServer } from "@countersign/server";
 import { formatRecordedRequest, parseRecordedRequest } from "@countersign/server/recording";
 import * as fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { changedStore } from "../../../sender/test/support/changed-store.ts";
 import { openRecorder } from "../../src/recording/recorder.ts";
 import { temporaryDirectory } from "../support/resources.ts";
 
@@ -105,6 +106,23 @@ describe.runIf(existsSync(DESCRIPTORS))("a server that cannot start", () => {
       expect(readdirSync(DESCRIPTORS).map(targetOf)).not.toContain(record);
     },
   );
+
+  it("says why, also when its store cannot be closed then", async () => {
+    const data = temporaryDirectory();
+    mkdirSync(join(data, "server.db"));
+    const failure = new Error("the disk is gone");
+    const store = changedStore(sqliteStore(), (own) => ({
+      async close() {
+        await own.close();
+        throw failure;
+      },
+    }));
+    const told: unknown[] = [];
+    const onError = (error: unknown): void => void told.push(error);
+    const starting = createServer({ to: "http://127.0.0.1:9/", port: 0, data, store, onError });
+    await expect(starting).rejects.toThrow("server.db");
+    expect(told).toEqual([failure]);
+  });
 
   /** What a descriptor leads to. The one that lists them has gone when it is looked at. */
   function targetOf(descriptor: string): string | undefined {
