@@ -85,14 +85,16 @@ export class OpenStore {
 
   accept(acceptance: Acceptance): Promise<Accepted> {
     let written: WrittenAcceptance = NOTHING_WRITTEN;
-    if (acceptance.uniqueForMs !== undefined) this.#retention.keepKeysFor(acceptance.uniqueForMs);
+    const { uniqueForMs = 0 } = acceptance;
     return new Promise((resolve, reject) => {
       this.#writes.add({
         run: () => {
           this.#storesCalls = true;
+          this.#retention.keepKeysFor(uniqueForMs);
           written = this.#writer.write(acceptance);
         },
         committed: () => {
+          this.#retention.keysAreKeptFor(uniqueForMs);
           this.#stored += written.stored.length;
           for (const row of written.stored) {
             this.#counter.added(row.due.delivery);

@@ -33,8 +33,10 @@ export class Retention {
   readonly #forgetKeys: Statement;
   readonly #forgetSkipped: Statement;
   readonly #oldest: Statement;
+  readonly #keepKeys: Statement;
   #nextSweepAt = Number.NEGATIVE_INFINITY;
-  #keepKeysForMs = 0;
+  /** As the file has it: the longest time within which keys of calls were asked for, by whichever process had it open. */
+  #keepKeysForMs: number;
 
   constructor(db: Database.Database, keepForMs: number) {
     this.#db = db;
@@ -65,6 +67,13 @@ export class Retention {
       `DELETE FROM call_key WHERE at < ?1 AND seq IN (SELECT seq FROM call_key ORDER BY seq
          LIMIT iif((SELECT at FROM call_key ORDER BY seq LIMIT 1) < ?1, ?2, 0))`,
     );
+    this.#keepKeys = db.prepare(
+      `INSERT INTO meta VALUES ('keep_keys', ?) ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)`,
+    );
+    const [kept] = db.prepare("SELECT max(value) FROM meta WHERE key = 'keep_keys'").raw().get([]) as [
+      number | null,
+    ];
+    this.#keepKeysForMs = kept ?? 0;
     this.#forgetSkipped = db.prepare(
       `DELETE FROM skipped_call WHERE (accepted_at, id) IN
          (SELECT accepted_at, id FROM skipped_call WHERE accepted_at < ? ORDER BY accepted_at, id LIMIT ?)`,
@@ -77,8 +86,13 @@ export class Retention {
       .raw();
   }
 
-  /** Keys of calls are asked for within this time. The longest counts. */
+  /** Keys of calls are asked for within this time: writes it, inside of the present transaction, if it is the longest. */
   keepKeysFor(ms: number): void {
+    if (ms > this.#keepKeysForMs) this.#keepKeys.run([Math.ceil(ms)]);
+  }
+
+  /** That transaction was committed. */
+  keysAreKeptFor(ms: number): void {
     this.#keepKeysForMs = Math.max(this.#keepKeysForMs, ms);
   }
 

@@ -285,6 +285,34 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
         await store.open(contextOf(clock));
         expect((await acceptUnique({ id: "d2", key: "a" })).repeats).toEqual([0]);
       });
+
+      it("are known for the longest time that was asked for, also when another is asked for after a restart", async () => {
+        if (made.again === undefined) return;
+        const acceptFor = (uniqueForMs: number, id: string, key: string) => {
+          const about = { id, key, destination: SHOP, acceptedAt: clock.now() };
+          return store.accept({ ...acceptanceOf([about]), uniqueForMs });
+        };
+        await acceptFor(7 * DAY, "d1", "a");
+        await store.close();
+        await clock.advance(3 * DAY);
+        store = made.again();
+        await store.open(contextOf(clock));
+
+        await acceptFor(DAY, "other", "other");
+        // What is removed at the same time as keys, as soon as a store looks for what is outdated.
+        const [old] = acceptanceOf([{ id: "old", destination: SHOP, acceptedAt: now - 1_000 * DAY }]).calls;
+        const skipped = { id: "old", reason: "no_destination" } as const;
+        const calls = [old].flatMap((call) => (call === undefined ? [] : { ...call, skipped }));
+        await store.accept({ calls, messages: [], deliveries: [] });
+        let others = 0;
+        await vi.waitFor(async () => {
+          others += 1;
+          await acceptFor(DAY, `other ${others}`, `other ${others}`);
+          await clock.advance("1m");
+          deepEqual(await store.skipped({}), []);
+        }, PATIENCE);
+        expect((await acceptFor(7 * DAY, "d2", "a")).repeats).toEqual([0]);
+      });
     });
 
     describe("handing over", () => {
