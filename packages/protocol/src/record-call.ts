@@ -274,7 +274,11 @@ function timestampOf(given: unknown, defaults: CallDefaults): string {
 function propertiesOf(type: CallType, call: Fields): object | undefined {
   const properties = object(call, "properties");
   const traits = type === "page" ? object(call, "traits") : undefined;
-  return properties && traits ? { ...traits, ...properties } : (properties ?? traits);
+  if (!properties || !traits) return properties ?? traits;
+  // Of what JSON cannot represent, such as a Map, nothing would be left to find.
+  assertJson(traits, "traits");
+  assertJson(properties, "properties");
+  return { ...traits, ...properties };
 }
 
 function integrationsOf(call: Fields): object | undefined {

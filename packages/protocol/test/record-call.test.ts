@@ -71,6 +71,14 @@ describe("recordCall", () => {
     expect(record("page", call)).not.toHaveProperty("traits");
   });
 
+  it.each(["traits", "properties"] as const)(
+    "says that the %s of a page are no JSON, also where it has both, which become one",
+    (field) => {
+      const call = { userId: "u1", traits: { a: 1 }, properties: { b: 1 }, [field]: new Map([["a", 1]]) };
+      expect(issueOf(() => recordCall("page", call, defaults))).toMatchObject({ rule: "not_json", field });
+    },
+  );
+
   it.each<[CallType, unknown, string, string | undefined]>([
     ["track", { userId: "u1", event: "E", propertys: {} }, "unknown_field", "propertys"],
     ["identify", { userId: "u1", Traits: {} }, "unknown_field", "Traits"],
