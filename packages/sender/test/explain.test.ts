@@ -107,6 +107,12 @@ describe("advice", () => {
     },
   );
 
+  it("tells for how long a delivery is retried", () => {
+    const next = (retryWindowMs?: number) => adviceFor(attempt({ status: 503 }), { retryWindowMs })?.next;
+    expect(next()).toBe("The delivery is retried for 4 h.");
+    expect(next(90_000)).toBe("The delivery is retried for 90 s.");
+  });
+
   it("is not given where nothing is wrong", () => {
     expect(adviceFor(attempt({ status: 204 }))).toBeUndefined();
     expect(adviceFor(attempt({ status: 401, fault: "bad_signature" }))).toBeUndefined();

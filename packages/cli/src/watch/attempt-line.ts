@@ -1,5 +1,6 @@
 import {
   adviceFor,
+  type AdviceContext,
   answerLine,
   answerText,
   budgetText,
@@ -128,7 +129,7 @@ export function answerOf(attempt: AttemptEventJson, context: ExplainContext): st
  */
 export function adviceOf(
   attempt: AttemptEventJson,
-  context: ExplainContext,
+  context: AdviceContext,
   next?: Next,
 ): { readonly kind: string; readonly text: string } | undefined {
   const state = next?.kind === "again" ? "pending" : next?.kind;

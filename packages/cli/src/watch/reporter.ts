@@ -131,7 +131,8 @@ export class Reporter {
     if (!failed) return;
     const answer = this.#rate.isOver && !isForgery(attempt.fault) ? undefined : answerOf(attempt, context);
     if (answer !== undefined) this.#line([{ text: INDENT + JSON.stringify(answer), tone: "dim" }]);
-    this.#advise(adviceOf(attempt, context, next));
+    const { retryWindowMs } = this.#options;
+    this.#advise(adviceOf(attempt, { ...context, retryWindowMs }, next));
   }
 
   /** Gives advice once per endpoint and kind. */

@@ -1,5 +1,6 @@
 import { hasStatusClass, type AttemptFacts, type ExplainContext } from "./attempt-facts.ts";
 import { noAnswer } from "./no-answer-codes.ts";
+import { durationText } from "./texts.ts";
 import { verdictOf } from "./verdict.ts";
 import { isForgery } from "./verdict-kind.ts";
 import type { DeliveryFacts } from "./why.ts";
@@ -21,9 +22,11 @@ export interface AdviceContext extends ExplainContext {
    * and the delivery has time left.
    */
   readonly state?: DeliveryFacts["state"] | undefined;
+  /** How long deliveries are tried, in milliseconds. Default: 14,400,000, four hours. */
+  readonly retryWindowMs?: number | undefined;
 }
 
-const RETRIED = "The delivery is retried for four hours.";
+const DEFAULT_WINDOW_MS = 14_400_000;
 const FINAL = "There is no retry: resend the delivery when this is corrected.";
 const SENT = "The delivery counts as delivered.";
 const CHECK_SECRET =
@@ -33,12 +36,7 @@ const FRAGMENT =
 const NOT_SIGNED =
   "The message was sent without a signature. Pass the secret of the receiver with --secret, or as the secret of the destination.";
 
-const NEXT: Readonly<Record<DeliveryFacts["state"], string>> = {
-  pending: RETRIED,
-  delivered: SENT,
-  failed: FINAL,
-  expired: FINAL,
-};
+const AT_THE_END = { delivered: SENT, failed: FINAL, expired: FINAL } as const;
 
 /** After these outcomes there is no retry. */
 const FINAL_OUTCOMES: ReadonlySet<string> = new Set(["rejected", "tls"]);
@@ -79,7 +77,11 @@ export function adviceFor(attempt: AttemptFacts, context: AdviceContext = {}): A
   if (kind !== "failed") return undefined;
   const advice = attempt.status === undefined ? noAnswerAdvice(attempt) : statusAdvice(attempt, context);
   const { state = FINAL_OUTCOMES.has(attempt.outcome) ? "failed" : "pending" } = context;
-  return { ...advice, next: NEXT[state] };
+  return { ...advice, next: state === "pending" ? retried(context) : AT_THE_END[state] };
+}
+
+function retried({ retryWindowMs = DEFAULT_WINDOW_MS }: AdviceContext): string {
+  return `The delivery is retried for ${durationText(retryWindowMs)}.`;
 }
 
 function forgeryAdvice({ fault }: AttemptFacts): Advice {

@@ -4,13 +4,18 @@ import { adviceFor, whyOf } from "@countersign/sender/explain";
 import { withHiddenHeaders } from "../settings/hidden-headers.ts";
 import { destinationOf } from "../settings/settings-edit.ts";
 import { attemptJson, summaryJson } from "../shapes/delivery-shapes.ts";
+import type { ServerInfo } from "./operation.ts";
 
 /**
  * A delivery with every attempt, its exact body, its signature, commands that send it, and what is to be said of it.
  *
- * @param budgetMs How long a receiver has to answer.
+ * @param limits How long a receiver has to answer, and how long a delivery is tried.
  */
-export function deliveryDetailJson(delivery: Delivery, settings: SenderSettings, budgetMs: number): object {
+export function deliveryDetailJson(
+  delivery: Delivery,
+  settings: SenderSettings,
+  { budgetMs, retryWindowMs }: Pick<ServerInfo, "budgetMs" | "retryWindowMs">,
+): object {
   const { body, attempts } = delivery;
   const destination = destinationOf(settings, delivery.destination);
   const secret = destination?.secret;
@@ -21,7 +26,7 @@ export function deliveryDetailJson(delivery: Delivery, settings: SenderSettings,
   const summary = { ...delivery, attempts: attempts.length, last };
   // Whether a destination that has gone was signed is not known.
   const context = { signed: destination === undefined || secret !== undefined, budgetMs };
-  const advice = last && adviceFor(last, { ...context, state: delivery.state });
+  const advice = last && adviceFor(last, { ...context, state: delivery.state, retryWindowMs });
   return {
     ...summaryJson(summary),
     history: attempts.map(attemptJson),

@@ -41,7 +41,7 @@ export const deliveryOperations: readonly Operation[] = [
     errors: { 404: "Delivery not found." },
     async handle({ sender, info }, { params }) {
       const delivery = await sender.delivery(params["id"] ?? "");
-      if (delivery) return deliveryDetailJson(delivery, sender.settings, info.budgetMs);
+      if (delivery) return deliveryDetailJson(delivery, sender.settings, info);
       throw new Problem(404, "Delivery not found. It may have been removed after `keepFor`.");
     },
   },

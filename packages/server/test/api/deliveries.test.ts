@@ -208,12 +208,18 @@ describe("one delivery", () => {
     },
   );
 
-  it("that has expired is said to need a resend, not to be retried", async () => {
+  it("is said to be retried for as long as it is, and to need a resend when it has expired", async () => {
     const clock = virtualClock("2026-01-01T00:00:00Z");
     receiver.down = true;
-    server = closing(await createServer({ to: receiver.url, secret: SECRET, port: 0, clock }));
+    const retry = { windowMs: 3_600_000 };
+    server = closing(await createServer({ to: receiver.url, secret: SECRET, port: 0, clock, retry }));
     const { deliveries } = await server.sender.track({ userId: "u1", event: "Ordered" });
-    await clock.advance("5h");
+    await clock.advance(0);
+    expect((await call("GET", `/deliveries/${deliveries[0]}`)).json()).toMatchObject({
+      state: "pending",
+      advice: expect.stringMatching(/not available now\. The delivery is retried for 60 min\./),
+    });
+    await clock.advance("2h");
     expect((await call("GET", `/deliveries/${deliveries[0]}`)).json()).toMatchObject({
       state: "expired",
       advice: expect.stringMatching(/not available now\. There is no retry: resend/),
