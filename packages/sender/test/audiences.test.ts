@@ -292,6 +292,28 @@ it("users whose names differ only after a NUL are two users", async () => {
   expect(await sender.syncAudience("VIP", members)).toMatchObject({ changed: [], removed: [] });
 });
 
+describe("what no store could tell from others is refused, and nothing is stored", () => {
+  it.each<[string, string, readonly string[]]>([
+    ["userId", "VIP", ["u1", "\uD800", "\uD801"]],
+    ["name", "VIP \uD800", ["u1"]],
+    ["name", "V".repeat(256), ["u1"]],
+  ])("a %s of %j with %j", async (field, name, members) => {
+    const sender = await openSender({ url: "http://127.0.0.1:9/", clock: virtualClock() });
+    const refused = { code: "ERR_FIELD_INVALID", field };
+    await expect(sender.syncAudience(name, members)).rejects.toMatchObject(refused);
+    const values = new Map(members.map((userId) => [userId, 1]));
+    await expect(sender.syncComputedTrait(name, values)).rejects.toMatchObject(refused);
+    expect(await sender.deliveries()).toEqual([]);
+  });
+
+  it("but not a name of 255 characters, nor a character of two surrogates", async () => {
+    const sender = await openSender({ url: "http://127.0.0.1:9/", clock: virtualClock() });
+    const name = `\u{1F600}${"V".repeat(253)}`;
+    for (const changed of [["\u{1F600}"], []])
+      expect(await sender.syncAudience(name, ["\u{1F600}"])).toMatchObject({ changed });
+  });
+});
+
 describe("computed traits", () => {
   it.each<[string, unknown]>([
     ["a function", () => 1],

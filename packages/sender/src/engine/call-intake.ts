@@ -29,6 +29,7 @@ import { checkCallOptions } from "./check-options.ts";
 import type { RandomSource } from "./random-source.ts";
 import type { SkipReason } from "../delivery/skipped-call.ts";
 import type { CallOptions, JudgedCall } from "./sender.ts";
+import { isWellFormed } from "./well-formed.ts";
 
 /** The messages and deliveries of calls, gathered for one transaction of the store. */
 export interface Intake {
@@ -53,8 +54,6 @@ const MAX_KEY_CHARACTERS = 1_024;
 
 /** A longer one is stored as its hash: the index of a database may have no room for it. */
 const MAX_STORED_KEY_CHARACTERS = 255;
-
-const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** The name of this destination in a call's `integrations` (spec 1). Case matters. */
 const OWN_NAME = "Webhooks";
@@ -217,9 +216,9 @@ function isSelected(integrations: object): boolean {
   return own.get("All") !== false;
 }
 
-/** A key as every store can keep it. In UTF-8, which stores use, all lone surrogates would be the same character. */
+/** A key as every store can keep it. */
 function storedKey(key: string): string {
-  if (key.length <= MAX_STORED_KEY_CHARACTERS && !LONE_SURROGATE.test(key)) return key;
+  if (key.length <= MAX_STORED_KEY_CHARACTERS && isWellFormed(key)) return key;
   return `sha256.${hash("sha256", Buffer.from(key, "utf16le"), "base64url")}`;
 }
 

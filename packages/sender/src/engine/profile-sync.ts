@@ -10,6 +10,7 @@ import { type CallIntake, newIntake } from "./call-intake.ts";
 import { checkCallOptions } from "./check-options.ts";
 import type { SkipReason } from "../delivery/skipped-call.ts";
 import type { CallOptions } from "./sender.ts";
+import { isWellFormed } from "./well-formed.ts";
 
 /** The result of a sync. */
 export interface ProfileSync {
@@ -22,6 +23,9 @@ export interface ProfileSync {
 
 /** Finds the changes for a destination, given what it knows of the trait: JSON text by user. */
 type FindChanges = (known: ReadonlyMap<string, string>) => readonly TraitChange[];
+
+/** The longest name of an audience or a computed trait: the index of a database has no room for any. */
+const MAX_NAME_CHARACTERS = 255;
 
 /** How often what another process changes is read again. One of them always gets on. */
 const MOST_RUNS = 50;
@@ -87,16 +91,7 @@ export class ProfileSyncer {
     const method = methodOf(owner);
     checkCallOptions(method, options);
     const source = this.#intake.sourceOf(options);
-    const trait = typeof owner.name === "string" ? snakeCase(owner.name) : "";
-    if (trait === "") {
-      throw new CallError(
-        "ERR_FIELD_INVALID",
-        `${method}() needs a name with at least one letter or digit.`,
-        {
-          field: "name",
-        },
-      );
-    }
+    const trait = traitOf(owner);
     // What is known of a trait must not change between reading it and storing the changes.
     const key = `${source.name}/${trait}`;
     const run = (): Promise<ProfileSync> =>
@@ -128,7 +123,7 @@ export class ProfileSyncer {
       changes: findChanges(known.values.get(destination) ?? NOTHING),
     }));
     const announcements = announcementsOf(byDestination);
-    const acceptance = this.#acceptanceOf(source, trait, announcements);
+    const acceptance = this.#acceptanceOf(source, trait, owner, announcements);
     const values = new Map(
       byDestination.map(({ destination, changes }) => [
         destination,
@@ -147,10 +142,16 @@ export class ProfileSyncer {
   }
 
   /** One Identify for each change. They are stored with the changes, so that neither is without the other. */
-  #acceptanceOf(source: Source, trait: string, announcements: readonly Announcement[]): Acceptance {
+  #acceptanceOf(
+    source: Source,
+    trait: string,
+    owner: TraitOwner,
+    announcements: readonly Announcement[],
+  ): Acceptance {
     const gathered = newIntake();
     const { newId: messageId, now } = this.#intake;
     for (const { userId, value, destinations } of announcements) {
+      assertKeepable(owner, userId);
       const call = record("identify", { userId, traits: { [trait]: value } }, { messageId, now });
       const message = buildMessage(call);
       this.#intake.addCall(gathered, source, message, { counted: false });
@@ -173,6 +174,28 @@ async function asLongAsItChanges<T>(run: () => Promise<T>): Promise<T> {
 
 function methodOf({ kind }: TraitOwner): string {
   return kind === "audience" ? "syncAudience" : "syncComputedTrait";
+}
+
+/** @throws CallError when the name is none, or no store could tell it from others */
+function traitOf(owner: TraitOwner): string {
+  const { name } = owner;
+  const trait = typeof name === "string" ? snakeCase(name) : "";
+  if (trait !== "" && name.length <= MAX_NAME_CHARACTERS && isWellFormed(name)) return trait;
+  throw new CallError(
+    "ERR_FIELD_INVALID",
+    `${methodOf(owner)}() needs a name with at least one letter or digit, of at most ${MAX_NAME_CHARACTERS} characters without lone surrogates.`,
+    { field: "name" },
+  );
+}
+
+/** What is known of a user would be found again as that of another one. @throws CallError */
+function assertKeepable(owner: TraitOwner, userId: unknown): void {
+  if (typeof userId !== "string" || isWellFormed(userId)) return;
+  throw new CallError(
+    "ERR_FIELD_INVALID",
+    `${methodOf(owner)}(): the userId ${JSON.stringify(userId)} has a lone surrogate, half of a character. Was the text cut?`,
+    { field: "userId" },
+  );
 }
 
 /** Each user's change once. The value to send is the same for every destination that lacks it. */

@@ -153,6 +153,7 @@ export interface Sender {
    * @param name The audience. The trait is its snake_case form, and belongs to the first name that uses it.
    * @param userIds Every member. Pass an empty list to remove all of them.
    * @throws TypeError when `userIds` is not an iterable of texts
+   * @throws CallError `ERR_FIELD_INVALID` when the name has more than 255 characters, or it or a user has a lone surrogate
    * @throws CallError `ERR_NAME_TAKEN` when another audience or computed trait has the same snake_case form
    */
   syncAudience(name: string, userIds: Iterable<string>, options?: CallOptions): Promise<SyncReceipt>;
