@@ -19,6 +19,7 @@ import type { Claims } from "./claims.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { Lane } from "./lane.ts";
 import { keysOf, ownRepeatsOf, repeatsOf } from "./repeats.ts";
+import { splitBySize } from "./split-acceptance.ts";
 
 /** Stored with one command: so many calls, and bytes of bodies. */
 const CALLS_AT_ONCE = 500;
@@ -118,29 +119,34 @@ export class AcceptQueue {
       for (const { acceptedAt } of acceptance.messages) days.add(dayOf(acceptedAt));
     if (!partitions.has(days)) await partitions.ensure(days);
     const offers = this.#offersOf(group, membership);
-    const entries = group.map(({ acceptance, ownRepeats }): AcceptEntry => ({
-      acceptance,
-      ownRepeats,
-      claims: offers,
-    }));
+    const parts = partsOf(group, offers);
     const [worker, epoch, claim, signal] = [membership.id, membership.epoch, claims.next(), claims.signal];
     const claimant = { worker, epoch, claim };
     const uniqueForMs = group[0]?.acceptance.uniqueForMs;
-    const query = async (): Promise<AcceptRow | undefined> => {
-      const isNew = isFirst && uniqueForMs === undefined;
-      const statement = isNew ? this.#statementForNew : this.#statement;
-      const values = isNew
+    const isNew = isFirst && uniqueForMs === undefined;
+    const statement = isNew ? this.#statementForNew : this.#statement;
+    const valuesOf = (entries: readonly AcceptEntry[]): unknown[] =>
+      isNew
         ? acceptNewValues(source, entries, claimant)
         : acceptValues(source, entries, claimant, uniqueForMs);
-      return (await connections.query<AcceptRow>("work", statement, values))[0];
+    const query = async (): Promise<readonly AcceptRow[]> => {
+      const [only, ...others] = parts;
+      if (only === undefined) return [];
+      if (others.length === 0) return connections.query<AcceptRow>("work", statement, valuesOf(only));
+      return connections.transaction("work", async (run) => {
+        const rows: AcceptRow[] = [];
+        for (const part of parts) rows.push(...(await run<AcceptRow>(statement.text, valuesOf(part))));
+        return rows;
+      });
     };
     try {
-      const row = await (offers.size > 0 ? claims.during(query) : query());
-      const missing = new Set((row?.missing ?? []).map(decodeText));
-      const isClaimed = row?.alive === true && !signal.aborted;
+      const rows = await (offers.size > 0 ? claims.during(query) : query());
+      const missing = new Set(rows.flatMap((row) => row.missing ?? []).map(decodeText));
+      const repeated = new Set(rows.flatMap((row) => row.repeats ?? []).map(decodeText));
+      const isClaimed = rows.length === parts.length && rows.every(({ alive }) => alive) && !signal.aborted;
       const taken = isClaimed ? without(offers, missing) : new Map<string, Offer>();
       for (const { lane, due } of taken.values()) dispatcher.run(lane, due, worker, claim);
-      this.#answer(source, group, new Set((row?.repeats ?? []).map(decodeText)), missing, taken);
+      this.#answer(source, group, repeated, missing, taken);
     } catch (error) {
       if (offers.size > 0 && isUnknown(error)) void membership.renew();
       throw error;
@@ -193,6 +199,20 @@ export class AcceptQueue {
     unclaimed(source, [...left]);
     dispatcher.stir(left);
   }
+}
+
+/** What each command stores: all of a group, or a part of an acceptance that is too large for one. */
+function partsOf(
+  group: readonly Waiting[],
+  claims: AcceptEntry["claims"],
+): readonly (readonly AcceptEntry[])[] {
+  const [first, ...others] = group;
+  if (first === undefined || others.length > 0)
+    return [group.map(({ acceptance, ownRepeats }) => ({ acceptance, ownRepeats, claims }))];
+  return splitBySize(first.acceptance).map(({ acceptance, calls }) => {
+    const own = calls.flatMap((call, position) => (first.ownRepeats.has(call) ? position : []));
+    return [{ acceptance, ownRepeats: new Set(own), claims }];
+  });
 }
 
 /** The offers but those of deliveries that were not stored, which are next to none. */

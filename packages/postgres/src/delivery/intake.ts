@@ -5,7 +5,7 @@ import { acceptSql } from "../tables/accept-statement.ts";
 import { acceptValues } from "../tables/accept-values.ts";
 import { changeTrait } from "../tables/trait-table.ts";
 import { AcceptQueue, type AcceptQueueOptions } from "./accept-queue.ts";
-import { type SourcePart, splitBySource } from "./split-by-source.ts";
+import { type SourcePart, splitBySize, splitBySource } from "./split-acceptance.ts";
 
 /** The parts of the store that an intake uses. */
 export interface IntakeOptions extends AcceptQueueOptions {
@@ -57,13 +57,16 @@ export class Intake {
     const { connections, names, partitions, membership, stirred } = this.#options;
     const days = new Set(rest.messages.map(({ acceptedAt }) => dayOf(acceptedAt)));
     if (!partitions.has(days)) await partitions.ensure(days);
-    const entry = { acceptance: rest, ownRepeats: new Set<number>(), claims: new Set<string>() };
     const { id: worker, epoch } = membership();
-    const values = acceptValues(traits.source, [entry], { worker, epoch, claim: 0 }, undefined);
+    const nothing = { ownRepeats: new Set<number>(), claims: new Set<string>() };
+    const sql = acceptSql(names);
     try {
       await connections.transaction("work", async (run) => {
         await changeTrait(run, names, traits);
-        await run(acceptSql(names), values);
+        for (const { acceptance: part } of splitBySize(rest)) {
+          const entry = { acceptance: part, ...nothing };
+          await run(sql, acceptValues(traits.source, [entry], { worker, epoch, claim: 0 }, undefined));
+        }
       });
     } catch (error) {
       throw isUnknown(error) ? unknownTraits(error) : storeErrorOf(error);

@@ -3,6 +3,9 @@ import type { Connections, Run } from "../database/connections.ts";
 import { decodeText, encodeText } from "../database/text.ts";
 import { beginningOf, beginningOfText, inSchema, KNOWN_TRAIT_KEY, type Names } from "../schema/names.ts";
 
+/** Users that one command changes: a command that takes longer than the time for an answer never gets one. */
+const MOST_AT_ONCE = 10_000;
+
 /** The version of a trait that no sync has claimed. */
 const UNCLAIMED = "0";
 
@@ -66,12 +69,16 @@ export async function changeTrait(run: Run, names: Names, changes: TraitChanges)
     );
   }
   for (const [destination, byUser] of values) {
-    const set = [...byUser].filter((entry): entry is [string, string] => entry[1] !== null);
-    const forgotten = [...byUser].flatMap(([user, value]) => (value === null ? [encodeText(user)] : []));
     const at = [...key, encodeText(destination)];
-    const columns = [set.map(([user]) => encodeText(user)), set.map(([, value]) => encodeText(value))];
-    if (set.length > 0) await run(inSchema(names, SET), [...at, ...columns]);
-    if (forgotten.length > 0)
-      await run(inSchema(names, FORGET), [...at, forgotten, forgotten.map(beginningOfText)]);
+    const changed = [...byUser];
+    for (let from = 0; from < changed.length; from += MOST_AT_ONCE) {
+      const some = changed.slice(from, from + MOST_AT_ONCE);
+      const set = some.filter((entry): entry is [string, string] => entry[1] !== null);
+      const forgotten = some.flatMap(([user, value]) => (value === null ? [encodeText(user)] : []));
+      const columns = [set.map(([user]) => encodeText(user)), set.map(([, value]) => encodeText(value))];
+      if (set.length > 0) await run(inSchema(names, SET), [...at, ...columns]);
+      if (forgotten.length > 0)
+        await run(inSchema(names, FORGET), [...at, forgotten, forgotten.map(beginningOfText)]);
+    }
   }
 }
