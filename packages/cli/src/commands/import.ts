@@ -73,7 +73,7 @@ async function run(file: string, flags: ImportFlags, terminal: Terminal): Promis
     });
     progress.stop();
     if (json) terminal.print(jsonLine(report));
-    else summarise(report, file, terminal);
+    else summarise(report, file, flags, terminal);
     return report.done && report.rejected === 0 ? 0 : 1;
   } finally {
     progress.stop();
@@ -83,6 +83,7 @@ async function run(file: string, flags: ImportFlags, terminal: Terminal): Promis
 function summarise(
   { delivered, rejected, resumedAfter, line, done, stopped }: ImportReport,
   file: string,
+  { restart = false }: ImportFlags,
   { print, complain }: Terminal,
 ): void {
   if (done && resumedAfter === line && resumedAfter > 0)
@@ -90,7 +91,8 @@ function summarise(
   else if (resumedAfter > 0) print(`Continued after line ${resumedAfter}.`);
   print(`${delivered} accepted, ${rejected} rejected, up to line ${line}.`);
   if (done) return;
+  const again = restart ? "Run the command again without --restart" : "Run the same command again";
   complain(
-    `countersign: The import is not complete. ${printable(stopped ?? "")} Run the same command again: it continues after line ${line}.`,
+    `countersign: The import is not complete. ${printable(stopped ?? "")} ${again}: it continues after line ${line}.`,
   );
 }

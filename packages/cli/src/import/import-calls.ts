@@ -117,7 +117,7 @@ class Import {
   #delivered: number;
   #rejected: number;
   #stopped: string | undefined;
-  #savedAt = Date.now();
+  #savedAt = performance.now();
   #saving: Promise<void> = Promise.resolve();
 
   constructor(options: ImportOptions, file: ProgressFile, from: Place, size: number) {
@@ -146,6 +146,8 @@ class Import {
     signal?.addEventListener("abort", onAbort, { once: true });
     if (signal?.aborted) onAbort();
     try {
+      // Before anything is sent: a folder that cannot be written is known now, and no earlier position outlives a restart.
+      await this.#save(false);
       for await (const call of importCalls(file, this.#from)) {
         if (this.#stopped !== undefined) break;
         await this.#send(call);
@@ -185,7 +187,8 @@ class Import {
       this.#onTheirWay.shift();
     }
     // If it fails, so does the last one, which reports it.
-    if (Date.now() - this.#savedAt >= SAVE_EVERY_MS) this.#save(false).catch(() => this.#stop(UNSAVED));
+    if (performance.now() - this.#savedAt >= SAVE_EVERY_MS)
+      this.#save(false).catch(() => this.#stop(UNSAVED));
     this.#options.onProgress?.(this.#size === 0 ? 1 : this.#place.end / this.#size);
   }
 
@@ -208,7 +211,7 @@ class Import {
   }
 
   #save(done: boolean): Promise<void> {
-    this.#savedAt = Date.now();
+    this.#savedAt = performance.now();
     const progress: ImportProgress = {
       server: this.#options.server,
       place: this.#place,

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { open, readFile, rename, writeFile } from "node:fs/promises";
+import { open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { isObject } from "@countersign/protocol";
 import type { Place } from "../input/read-lines.ts";
@@ -56,6 +56,7 @@ export async function openProgress(file: string, server: string, restart: boolea
         await writeFile(`${name}.new`, text, { mode: 0o600 });
         await renameOver(`${name}.new`, name);
       } catch (error) {
+        await rm(`${name}.new`, { force: true }).catch(() => {});
         throw new UsageError(
           `Cannot write ${name}, which stores the position of the import: ${messageOf(error)}. Make its folder writable, or copy the file to another one.`,
         );
