@@ -1,4 +1,10 @@
-import { Analytics, type Outcome, type Receipt } from "@countersign/client";
+import {
+  Analytics,
+  type Outcome,
+  type Receipt,
+  type Rejected,
+  type RejectionReason,
+} from "@countersign/client";
 import { stat } from "node:fs/promises";
 import {
   checkFunction,
@@ -69,6 +75,8 @@ const SAVE_EVERY_MS = 1_000;
 const CLOSE_MS = 10_000;
 const BATCH = 250;
 const QUEUE = 2_500;
+/** What a server says of one call. Any other refusal is about the server or the write key, and every call gets it. */
+const OF_ONE_CALL: ReadonlySet<RejectionReason> = new Set(["bad-request", "too-large"]);
 const UNSAVED = "Its progress cannot be stored.";
 const BEGINNING: Place = { number: 0, end: 0 };
 
@@ -179,10 +187,8 @@ class Import {
 
   #ended(entry: OnItsWay, outcome: Outcome): void {
     entry.outcome = outcome;
-    if (outcome.status === "dropped") this.#stop(outcome.detail);
-    if (outcome.status === "rejected" && outcome.reason === "unauthorized") {
-      this.#stop("The server does not accept the write key. Pass the right one with --write-key.");
-    }
+    if (outcome.status === "dropped") this.#stop(inOurWords(outcome.detail));
+    if (outcome.status === "rejected" && !OF_ONE_CALL.has(outcome.reason)) this.#stop(whyNone(outcome));
     while (this.#onTheirWay[0]?.outcome !== undefined && this.#take(this.#onTheirWay[0])) {
       this.#onTheirWay.shift();
     }
@@ -195,7 +201,7 @@ class Import {
   /** Counts the first call that is on its way, if no later run needs to send it. */
   #take({ place, outcome }: OnItsWay): boolean {
     if (outcome?.status === "delivered") this.#delivered += 1;
-    else if (outcome?.status === "rejected" && outcome.reason !== "unauthorized") {
+    else if (outcome?.status === "rejected" && OF_ONE_CALL.has(outcome.reason)) {
       this.#rejected += 1;
       this.#options.onRejected?.(place.number, outcome);
     } else return false;
@@ -221,6 +227,16 @@ class Import {
     };
     return (this.#saving = this.#saving.then(() => this.#file.save(progress)));
   }
+}
+
+function whyNone({ reason, detail }: Rejected): string {
+  if (reason !== "unauthorized") return inOurWords(detail);
+  return "The server does not accept the write key. Pass the right one with --write-key.";
+}
+
+/** The client names its own option. */
+function inOurWords(detail: string): string {
+  return detail.replace("The endpoint", "The server").replaceAll("`endpoint`", "--server");
 }
 
 /** The client checks every field at run time, so the cast claims nothing that is not checked. */

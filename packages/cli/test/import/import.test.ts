@@ -33,11 +33,13 @@ interface Service {
   answers: number;
   /** The user whose calls it rejects. */
   rejects: string;
+  /** Answers with this status instead of 200. */
+  status: number;
 }
 
 /** A service that answers so many requests, and keeps the others waiting. */
 async function startService(answers: number): Promise<Service> {
-  const service = { url: "", batches: [] as string[][], answers, rejects: "" };
+  const service = { url: "", batches: [] as string[][], answers, rejects: "", status: 200 };
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -48,6 +50,8 @@ async function startService(answers: number): Promise<Service> {
       service.batches.push(batch.map(({ messageId }) => messageId));
       if (batch.some(({ userId }) => userId === service.rejects)) {
         response.writeHead(400).end('{"success":false,"code":"invalid_field","message":"not this one"}');
+      } else if (service.status >= 300) {
+        response.writeHead(service.status, { location: "https://moved.example/v1/batch" }).end();
       } else if (service.answers-- > 0) response.end('{"success":true}');
     });
   });
@@ -180,6 +184,20 @@ describe("countersign import", () => {
       env: { COUNTERSIGN_WRITE_KEY: "right" },
     });
     expect([right.code, right.stdout]).toEqual([0, "5 accepted, 0 rejected, up to line 5.\n"]);
+  });
+
+  it.each([
+    [404, "The server answered 404. Check --server."],
+    [308, "The server answered 308. Set --server to https://moved.example/v1/batch."],
+  ])("stops where nothing accepts calls (%i), and does not count them as rejected", async (status, why) => {
+    const service = await startService(Infinity);
+    service.status = status;
+    const args = ["import", callsFile(tracks(5)), "--server", service.url];
+    const { code, stdout, stderr } = await runCommand(args);
+    expect([code, stdout]).toEqual([1, "0 accepted, 0 rejected, up to line 0.\n"]);
+    expect(stderr).toContain(`${why} Run the same command again: it continues after line 0.`);
+    service.status = 200;
+    expect((await runCommand(args)).stdout).toBe("5 accepted, 0 rejected, up to line 5.\n");
   });
 
   it("names the lines that the server rejects, and imports the others", async () => {
