@@ -6,6 +6,7 @@ import { examples } from "./examples.ts";
 import { concurrencyOption, headerOption, reachOf, type ReceiverFlags } from "./receiver-options.ts";
 import { createProgress } from "../terminal/progress.ts";
 import { untilToldToStop } from "../terminal/signals.ts";
+import { withoutRepeats } from "../terminal/without-repeats.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
 
 interface ImportFlags extends ReceiverFlags {
@@ -56,6 +57,9 @@ async function run(file: string, flags: ImportFlags, terminal: Terminal): Promis
     abort.abort();
   });
   const progress = createProgress(terminal, json ? undefined : "Importing", 100);
+  // Where there is a bar, only the bar can make room for a line.
+  const hasBar = terminal.stdout.isTTY && !json;
+  const tell = withoutRepeats((line) => (hasBar ? progress.print(line) : terminal.complain(line)));
   try {
     const report = await importFile({
       file: resolve(terminal.cwd, file),
@@ -66,6 +70,8 @@ async function run(file: string, flags: ImportFlags, terminal: Terminal): Promis
       concurrency,
       signal: abort.signal,
       onProgress: (share) => progress.update(Math.floor(share * 100)),
+      onRetry: (problem) =>
+        tell(`countersign: ${printable(problem)} The calls are tried again for up to an hour.`),
       onRejected: (line, { reason, statusCode, detail }) => {
         if (json) terminal.print(jsonLine({ line, reason, statusCode, detail }));
         else progress.print(`line ${line}: rejected: ${printable(detail)}`);

@@ -1,5 +1,6 @@
 import {
   Analytics,
+  fetchTransport,
   type Outcome,
   type Receipt,
   type Rejected,
@@ -16,6 +17,7 @@ import {
   type OptionNames,
 } from "@countersign/protocol";
 import type { Place } from "../input/read-lines.ts";
+import { tellingFailures } from "./telling-failures.ts";
 import { checkCalls, importCalls, type ImportCall } from "./file-calls.ts";
 import { openProgress, type ImportProgress, type ProgressFile } from "./progress-file.ts";
 
@@ -41,6 +43,8 @@ export interface ImportOptions {
   readonly onRejected?:
     | ((line: number, outcome: Extract<Outcome, { status: "rejected" }>) => void)
     | undefined;
+  /** Called with the reason when calls are tried again, as when the server does not answer. */
+  readonly onRetry?: ((problem: string) => void) | undefined;
   /** Stops; calls that were already read are still sent, for at most 10 seconds. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -55,6 +59,7 @@ const OPTION_NAMES: OptionNames<ImportOptions> = {
   giveUpAfterMs: true,
   onProgress: true,
   onRejected: ON_REJECTED_SYNONYMS,
+  onRetry: true,
   signal: true,
 };
 
@@ -97,6 +102,7 @@ export async function importFile(options: ImportOptions): Promise<ImportReport> 
   checkOptionNames("importFile()", options, OPTION_NAMES);
   checkFunction("importFile({ onProgress })", options.onProgress);
   checkFunction("importFile({ onRejected })", options.onRejected);
+  checkFunction("importFile({ onRetry })", options.onRetry);
   const { file, server, restart = false } = options;
   const progress = await openProgress(file, server, restart);
   const { earlier } = progress;
@@ -145,6 +151,9 @@ class Import {
       whenFull: "wait",
       maxInFlight: options.concurrency,
       retry: { giveUpAfter: options.giveUpAfterMs },
+      transport: tellingFailures(fetchTransport(), (problem) => {
+        if (this.#stopped === undefined) options.onRetry?.(problem);
+      }),
     });
   }
 

@@ -65,6 +65,16 @@ async function startService(answers: number): Promise<Service> {
   return service;
 }
 
+/** Where nothing listens: fetch refuses the low ports itself. */
+async function addressOfNothing(): Promise<string> {
+  const gone = createServer().listen(0, "127.0.0.1");
+  await once(gone, "listening");
+  const url = `http://127.0.0.1:${portOf(gone)}`;
+  gone.close();
+  await once(gone, "close");
+  return url;
+}
+
 describe("countersign import", () => {
   it("sends each call once with its own time, and a second run sends nothing", async () => {
     const receiver = closing(await startReceiver());
@@ -135,11 +145,7 @@ describe("countersign import", () => {
   it("that ends because the server stays away goes on later", async () => {
     const server = await startService(0);
     const file = callsFile(tracks(10));
-    const gone = createServer().listen(0, "127.0.0.1");
-    await once(gone, "listening");
-    const down = `http://127.0.0.1:${portOf(gone)}`;
-    gone.close();
-    await once(gone, "close");
+    const down = await addressOfNothing();
     const report = await importFile({ file, server: down, writeKey: "any", giveUpAfterMs: 1 });
     expect(report).toMatchObject({ delivered: 0, line: 0, done: false });
     expect(report.stopped).toMatch(/ECONNREFUSED/);
@@ -184,6 +190,23 @@ describe("countersign import", () => {
       env: { COUNTERSIGN_WRITE_KEY: "right" },
     });
     expect([right.code, right.stdout]).toEqual([0, "5 accepted, 0 rejected, up to line 5.\n"]);
+  });
+
+  it("says while it waits why it does", async () => {
+    const file = callsFile(tracks(3));
+    const refused = startCommand(["import", file, "--server", await addressOfNothing()]);
+    await refused.printed(
+      /^countersign: The server does not answer: .*ECONNREFUSED.*\. The calls are tried again for up to an hour\.$/m,
+    );
+    refused.process.kill("SIGKILL");
+    await refused.ended;
+    const service = await startService(Infinity);
+    service.status = 503;
+    const failing = startCommand(["import", file, "--server", service.url, "--restart", "--json"]);
+    await failing.printed(/^countersign: The server answers 503\. The calls are tried again/m);
+    service.status = 200;
+    expect(await failing.ended).toBe(0);
+    expect(failing.stdout()).toMatch(/^\{"delivered":3,.*\}\n$/);
   });
 
   it.each([
