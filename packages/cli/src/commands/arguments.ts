@@ -86,6 +86,8 @@ function notEmpty(what: string): TextArgument {
 export const secretArgument: TextArgument = notEmpty("the secret of the receiver");
 /** The token of a server. */
 export const tokenArgument: TextArgument = notEmpty("a long random token");
+/** An address to listen on. An empty one would mean every address of the machine. */
+export const hostArgument: TextArgument = notEmpty("an address such as 127.0.0.1");
 /** The write key of a source. */
 export const writeKeyArgument: TextArgument = notEmpty("the write key of the source");
 

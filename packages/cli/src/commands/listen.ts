@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
 import type { Heard } from "../listen/heard.ts";
-import { portArgument, secretArgument, urlArgument } from "./arguments.ts";
+import { hostArgument, portArgument, secretArgument, urlArgument } from "./arguments.ts";
 import { examples } from "./examples.ts";
 import { caOption, headerOption, reachOf, type ReceiverFlags } from "./receiver-options.ts";
 import { messageOf } from "../errors/usage-error.ts";
@@ -36,6 +36,7 @@ export function listenCommand(terminal: Terminal, exit: (code: number) => void):
     .addOption(
       new Option("--host <address>", "listen on this address; 0.0.0.0 lets other machines connect")
         .env("COUNTERSIGN_HOST")
+        .argParser(hostArgument)
         .default("127.0.0.1"),
     )
     .addOption(

@@ -4,6 +4,7 @@ import {
   bytesArgument,
   countArgument,
   durationArgument,
+  hostArgument,
   portArgument,
   repeatedArgument,
   secondsArgument,
@@ -44,7 +45,9 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
       new Option(
         "--host <address>",
         "listen on this address (default: 127.0.0.1); an address that other machines can reach needs --token",
-      ).env("COUNTERSIGN_HOST"),
+      )
+        .env("COUNTERSIGN_HOST")
+        .argParser(hostArgument),
     )
     .option("--port <number>", "listen on this port (default: 4010)", portArgument)
     .option("--tls-cert <file>", "use TLS with this certificate, in PEM")

@@ -1,6 +1,7 @@
 import { Command, Option } from "commander";
 import {
   durationArgument,
+  hostArgument,
   portArgument,
   repeatedArgument,
   secondsArgument,
@@ -38,6 +39,7 @@ export function workCommand(terminal: Terminal, exit: (code: number) => void): C
     .option(
       "--host <address>",
       "with --port: listen on this address (default: 127.0.0.1); an address that other machines can reach needs --token",
+      hostArgument,
     )
     .addOption(
       new Option(

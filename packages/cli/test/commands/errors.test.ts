@@ -146,6 +146,16 @@ describe("arguments", () => {
   });
 });
 
+// Node takes an empty address for every address of the machine, and CI sets variables that nobody has filled to empty texts.
+it.each([["listen"], ["serve", "--to", TO, "--token", "t"]])(
+  "%s does not take an empty COUNTERSIGN_HOST for every address",
+  async (...args) => {
+    const message =
+      /^countersign: option '--host <address>' value '' from env 'COUNTERSIGN_HOST' is invalid\. It is empty\. Pass an address such as 127\.0\.0\.1, or leave the option out\./;
+    await expectUsageError([...args, "--port", "0"], message, { env: { COUNTERSIGN_HOST: "" } });
+  },
+);
+
 describe("a password in a URL is not repeated", () => {
   const WITH_PASSWORD = "http://user:pa55word@127.0.0.1:9/webhooks";
 
