@@ -74,12 +74,15 @@ function commanderError(text: string, command: Command): string {
   const renamed = given === undefined ? undefined : renamedOption(given, command);
   if (renamed !== undefined) return `unknown option '${given}'. It is called ${renamed} here.`;
   const whole = /[.)]$/.test(sentence) ? sentence : `${sentence}.`;
-  if (given === undefined || !isMissing(sentence)) return whole;
+  if (given === undefined) return whole;
   const meant = nearestName(
     given,
     command.options.flatMap(({ long }) => long ?? []),
   );
-  return `unknown option '${given}'${meant === undefined ? "" : ` (Did you mean ${meant}?)`}, and ${whole}`;
+  // Without what was given with it: that may be a secret, and CI keeps its logs.
+  const unknown = `unknown option '${given}'${meant === undefined ? "" : ` (Did you mean ${meant}?)`}`;
+  if (isMissing(sentence)) return `${unknown}, and ${whole}`;
+  return meant === undefined ? `${unknown}.` : unknown;
 }
 
 /** Whether the sentence is about a required option, of which commander complains before it looks for unknown ones. */
@@ -92,7 +95,7 @@ function unknownOption(sentence: string, { args }: Command): string | undefined 
   const given = isMissing(sentence)
     ? args.find((arg) => arg.startsWith("--"))
     : /^unknown option '(.*?)'/.exec(sentence)?.[1];
-  return /^--[\w-]+/.exec(given ?? "")?.[0];
+  return /^--?[\w-]+/.exec(given ?? "")?.[0];
 }
 
 /** What other tools call some options of the commands. Where two have the same word, the first one of a command is meant. */
@@ -113,7 +116,7 @@ const SYNONYMS = {
 function renamedOption(unknown: string, { options }: Command): string | undefined {
   const named = new Map(options.map((option) => [option.attributeName(), option.long]));
   const synonyms = Object.entries(SYNONYMS).filter(([name]) => named.has(name));
-  const name = synonymOf(unknown.slice(2), Object.fromEntries(synonyms));
+  const name = synonymOf(unknown.replace(/^-+/, ""), Object.fromEntries(synonyms));
   return name === undefined ? undefined : (named.get(name) ?? undefined);
 }
 

@@ -156,6 +156,26 @@ it.each([["listen"], ["serve", "--to", TO, "--token", "t"]])(
   },
 );
 
+describe("what is given with an option that does not exist is not repeated", () => {
+  it.each<[string, string[], string]>([
+    ["of another command", ["import", "calls.jsonl", "--secret=pa55word"], "unknown option '--secret'"],
+    [
+      "misspelt",
+      ["send", "track", "--to", TO, "--secrett=pa55word"],
+      "unknown option '--secrett' (Did you mean --secret?)",
+    ],
+    [
+      "with one dash",
+      ["verify", "--signature", "x", "-secret=pa55word", "--secret", "s"],
+      "unknown option '-secret' (Did you mean --secret?)",
+    ],
+  ])("%s", async (_title, args, message) => {
+    const { code, stderr } = await runCommand(args);
+    expect(stderr).toContain(message);
+    expect([code, stderr.includes("pa55word")]).toEqual([2, false]);
+  });
+});
+
 describe("a password in a URL is not repeated", () => {
   const WITH_PASSWORD = "http://user:pa55word@127.0.0.1:9/webhooks";
 
