@@ -1,4 +1,3 @@
-import { writeFile } from "node:fs/promises";
 import type { AuditResult, Language } from "@countersign/certify";
 import { Command, Option } from "commander";
 import { repeatedArgument, secretArgument, urlArgument } from "./arguments.ts";
@@ -13,7 +12,8 @@ import { examples } from "./examples.ts";
 import { ACCEPTED_FORGERY } from "@countersign/sender/explain";
 import { createProgress } from "../terminal/progress.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
-import { messageOf, UsageError } from "../errors/usage-error.ts";
+import { UsageError } from "../errors/usage-error.ts";
+import { openReportFile } from "./report-file.ts";
 
 interface CertifyFlags extends ReceiverFlags {
   readonly secret: string;
@@ -75,6 +75,8 @@ async function run(url: string, flags: CertifyFlags, terminal: Terminal): Promis
     );
   }
   const reach = await reachOf(flags, terminal.cwd);
+  // Before the audits, which take minutes: a report that cannot be written is known now, and no report of an earlier run is left.
+  const file = junit === undefined ? undefined : await openReportFile(junit, terminal.cwd);
   const progress = createProgress(terminal, json ? undefined : "Auditing", only?.length ?? audits.length);
   const print = (result: AuditResult): void =>
     progress.print(
@@ -112,6 +114,7 @@ async function run(url: string, flags: CertifyFlags, terminal: Terminal): Promis
     })
     .finally(() => progress.stop());
   if (report instanceof ReceiverUnreachableError) {
+    await file?.discard();
     terminal.complain(`countersign: ${printable(report.message)}${caHint(report, flags)}`);
     return 1;
   }
@@ -121,7 +124,7 @@ async function run(url: string, flags: CertifyFlags, terminal: Terminal): Promis
     const list = forged.map(({ id }) => id).join(", ");
     terminal.print(loud(`${ACCEPTED_FORGERY}: ${list}`, terminal));
   }
-  if (junit !== undefined) await write(junit, toJUnit(report));
+  await file?.write(toJUnit(report));
   return report.passed ? 0 : 1;
 }
 
@@ -159,12 +162,4 @@ function coloured(text: string, outcome: AuditResult["outcome"], { colors }: Ter
   const [first = "", ...rest] = printableLines(text).split("\n");
   const color = { passed: colors.green, failed: colors.red, skipped: colors.yellow }[outcome];
   return [color(first), ...rest].join("\n");
-}
-
-async function write(file: string, text: string): Promise<void> {
-  await writeFile(file, text).catch((error: unknown) => {
-    throw new UsageError(
-      `Cannot write the report to ${file}: ${messageOf(error)}. Give --junit a file that can be written.`,
-    );
-  });
 }

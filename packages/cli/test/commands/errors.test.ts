@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -608,22 +608,20 @@ describe("certify", () => {
     );
   });
 
-  it("with a report that cannot be written", async () => {
+  it("with a report that cannot be written, before the first audit", async () => {
     const receiver = closing(await startReceiver());
-    const { code, stderr } = await runCommand([
-      "certify",
-      receiver.url,
-      "--secret",
-      SECRET,
-      "--only",
-      "rejects-get",
-      "--junit",
-      "/",
-    ]);
-    expect(stderr).toMatch(
+    await expectUsageError(
+      ["certify", receiver.url, "--secret", SECRET, "--only", "accepts-track", "--junit", "/"],
       /^countersign: Cannot write the report to \/: EISDIR.*\. Give --junit a file that can be written\.$/m,
     );
-    expect(code).toBe(2);
+    expect(receiver.webhooks).toEqual([]);
+  });
+
+  it("of a receiver that is down leaves no report, also none of an earlier run", async () => {
+    const cwd = temporaryDirectory();
+    writeFileSync(join(cwd, "certify.xml"), "<testsuites/>");
+    const { code } = await runCommand(["certify", TO, "--secret", SECRET, "--junit", "certify.xml"], { cwd });
+    expect([code, existsSync(join(cwd, "certify.xml"))]).toEqual([1, false]);
   });
 });
 
