@@ -24,18 +24,18 @@ export function lineWriter(stream: NodeJS.WriteStream, fd: 1 | 2): (line: string
 }
 
 /**
- * Decides what happens when output cannot be written. A command that serves others, or finishes work, continues: a log is not worth
- * what it does. Any other command has nobody left to answer: it ends, with 0 when its reader wants no more, as `head`.
+ * Decides what happens when output cannot be written. A reader that wants no more, as `head`, ends no command: what it does, its
+ * report and its exit code do not depend on who reads its lines. A disk that is full ends a command, unless it serves others or
+ * finishes work: a log is not worth what it does.
  *
- * @param continues Whether the command is one that continues.
+ * @param continues Whether the command is one that serves others, or finishes work.
  */
 export function survivesLostOutput(host: NodeJS.Process, continues: () => boolean): void {
   const { stdout, stderr } = host;
   const complain = lineWriter(stderr, 2);
   let isTold = false;
   stdout.on("error", (error: NodeJS.ErrnoException) => {
-    const isGone = READER_GONE.has(error.code);
-    if (!continues() && isGone) host.exit(0);
+    if (READER_GONE.has(error.code) && !continues()) return;
     if (isTold) return;
     isTold = true;
     const rest = continues() ? " The command continues. Lines are lost until it can be written again." : "";

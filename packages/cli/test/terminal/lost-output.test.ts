@@ -1,12 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, existsSync, openSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { send } from "../../../server/test/support/http.ts";
-import { cleanUp, closing } from "../../../server/test/support/resources.ts";
+import { cleanUp, closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
 import { SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
-import { startServe } from "../support/command.ts";
+import { startCommand, startServe } from "../support/command.ts";
 
 const bin = fileURLToPath(new URL("../../dist/bin.js", import.meta.url));
 const FULL = "/dev/full";
@@ -54,6 +55,24 @@ describe("a server whose log has no reader any more", () => {
     expect(await server.ended).toBe(0);
     expect(server.stdout()).toContain("1 accepted, 1 delivered");
   });
+});
+
+it("a check whose lines nobody reads to the end does not pass for that: certify | head", async () => {
+  const receiver = closing(await startReceiver());
+  const junit = join(temporaryDirectory(), "certify.xml");
+  const command = startCommand([
+    "certify",
+    receiver.url,
+    "--secret",
+    "another",
+    "--verbose",
+    "--junit",
+    junit,
+  ]);
+  await command.printed(/accepts-track/);
+  command.process.stdout.destroy();
+  expect([await command.ended, command.stderr()]).toEqual([1, ""]);
+  expect(readFileSync(junit, "utf8")).toContain('tests="60"');
 });
 
 describe.skipIf(!existsSync(FULL))("on a disk without room for its output", () => {
