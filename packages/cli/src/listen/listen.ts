@@ -145,7 +145,7 @@ async function hear(
 /** Answers the service as the receiver did, so that it tries again what the receiver did not accept. */
 function passOn(
   response: ServerResponse,
-  { status, outcome, responseBody, responseHeaders }: AttemptResult,
+  { status, outcome, responseBody, responseHeaders, retryAfter }: AttemptResult,
 ): void {
   if (status === undefined) {
     response.writeHead(outcome === "timeout" ? 504 : 502).end();
@@ -153,7 +153,10 @@ function passOn(
   }
   const type = responseHeaders?.["content-type"];
   const hasBody = status !== 204 && status !== 304 && status >= 200;
-  response.writeHead(status, type === undefined ? {} : { "content-type": type });
+  response.writeHead(status, {
+    ...(type !== undefined && { "content-type": type }),
+    ...(retryAfter !== undefined && { "retry-after": retryAfter }),
+  });
   response.end(hasBody ? responseBody : undefined);
 }
 

@@ -30,7 +30,10 @@ async function startApp(): Promise<App> {
     incoming.on("end", () => {
       app.received.push({ body: Buffer.concat(chunks), headers: incoming.headers });
       response
-        .writeHead(app.status, { "content-type": "text/plain" })
+        .writeHead(app.status, {
+          "content-type": "text/plain",
+          ...(app.status === 503 && { "retry-after": "7" }),
+        })
         .end(app.status === 204 ? "" : "says the app");
     });
   });
@@ -53,6 +56,7 @@ async function startListen(args: readonly string[]): Promise<RunningCommand & { 
 interface Answer {
   readonly status: number | undefined;
   readonly text: string;
+  readonly retryAfter?: string;
 }
 
 /** A sender as the service documents it: a POST of the body with the hex HMAC-SHA1 of its bytes. */
@@ -69,7 +73,9 @@ async function post(
   const [response] = await once(call, "response");
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
-  return { status: response.statusCode, text: Buffer.concat(chunks).toString() };
+  const retryAfter = response.headers["retry-after"];
+  const text = Buffer.concat(chunks).toString();
+  return { status: response.statusCode, text, ...(retryAfter !== undefined && { retryAfter }) };
 }
 
 const BODIES = [
@@ -168,7 +174,8 @@ describe("countersign listen", () => {
     for (const status of [204, 503, 422]) {
       app.status = status;
       const answer = await post(command.url, BODIES[1] ?? "", { "x-env": "production" });
-      expect(answer).toEqual({ status, text: status === 204 ? "" : "says the app" });
+      const pause = status === 503 ? { retryAfter: "7" } : {};
+      expect(answer).toEqual({ status, text: status === 204 ? "" : "says the app", ...pause });
       await command.printed(new RegExp(`verified ${status} delete of u .*forwarded: ${status} in \\d+ ms`));
     }
     expect(app.received[0]?.headers["x-env"]).toBe("test");
