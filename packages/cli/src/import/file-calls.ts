@@ -18,13 +18,16 @@ export interface ImportCall {
 const MAX_PROBLEMS = 5;
 
 /**
- * The calls of a file, from a place on. A call without a `messageId` gets one that is the same in every run, so that the server
+ * The calls of a file, from a place on, up to its size when the import began: what is added meanwhile may be half a line, and has
+ * not been checked. A call without a `messageId` gets one that is the same in every run, so that the server
  * recognises it.
  *
  * @throws UsageError for a line that is not a call.
  */
-export async function* importCalls(file: string, after: Place): AsyncGenerator<ImportCall> {
-  for await (const found of readCalls(createReadStream(file, { start: after.end }), file, after)) {
+export async function* importCalls(file: string, after: Place, size: number): AsyncGenerator<ImportCall> {
+  if (size <= after.end) return;
+  const chunks = createReadStream(file, { start: after.end, end: size - 1 });
+  for await (const found of readCalls(chunks, file, after)) {
     yield importCallOf(found, file);
   }
 }
@@ -52,10 +55,10 @@ function idOf({ place, fields }: FileCall): string {
  * @returns How many calls there are.
  * @throws UsageError naming the first lines that are wrong.
  */
-export async function checkCalls(file: string, after: Place): Promise<number> {
+export async function checkCalls(file: string, after: Place, size: number): Promise<number> {
   const problems: string[] = [];
   let count = 0;
-  for await (const { place, type, call } of importCalls(file, after)) {
+  for await (const { place, type, call } of importCalls(file, after, size)) {
     count += 1;
     const problem = problemOf(type, call);
     if (problem !== undefined) problems.push(`line ${place.number}: ${problem}`);

@@ -108,7 +108,7 @@ export async function importFile(options: ImportOptions): Promise<ImportReport> 
   const { earlier } = progress;
   const after = earlier?.place ?? BEGINNING;
   const { size } = await stat(file);
-  await checkCalls(file, after);
+  await checkCalls(file, after, size);
   return new Import(options, progress, after, size).run();
 }
 
@@ -165,7 +165,7 @@ class Import {
     try {
       // Before anything is sent: a folder that cannot be written is known now, and no earlier position outlives a restart.
       await this.#save(false);
-      for await (const call of importCalls(file, this.#from)) {
+      for await (const call of importCalls(file, this.#from, this.#size)) {
         if (this.#stopped !== undefined) break;
         await this.#send(call);
       }

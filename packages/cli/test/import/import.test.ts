@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { importFile } from "countersign";
@@ -190,6 +190,22 @@ describe("countersign import", () => {
       env: { COUNTERSIGN_WRITE_KEY: "right" },
     });
     expect([right.code, right.stdout]).toEqual([0, "5 accepted, 0 rejected, up to line 5.\n"]);
+  });
+
+  it("of a file that another program is writing ends where the file ended at the start", async () => {
+    const service = await startService(Infinity);
+    const file = callsFile(tracks(5_000));
+    const half = '{"type":"track","userId":"u","event":"Ordered","timest';
+    let isAdded = false;
+    const onProgress = (): void => {
+      if (!isAdded) appendFileSync(file, half);
+      isAdded = true;
+    };
+    const first = await importFile({ file, server: service.url, writeKey: "any", onProgress });
+    expect(first).toMatchObject({ delivered: 5_000, done: true });
+    appendFileSync(file, `amp":"${TIMESTAMP}"}\n`);
+    const second = await importFile({ file, server: service.url, writeKey: "any" });
+    expect(second).toMatchObject({ delivered: 5_001, resumedAfter: 5_000, done: true });
   });
 
   it("says while it waits why it does", async () => {
