@@ -119,19 +119,15 @@ function useFound(): Found {
   const [found, setFound] = useState<Found>({ rejections: [], skipped: [], warnings: [], error: "" });
   useLive(
     async (gone) => {
-      const [rejections, skipped, warnings] = await Promise.allSettled([
-        get<readonly Rejection[]>("/rejections", { limit: LIMIT }),
-        get<{ readonly calls: readonly SkippedCall[] }>("/skipped", { limit: LIMIT }),
-        get<readonly Warning[]>("/warnings", { limit: LIMIT }),
+      let error = "";
+      const read = <T,>(path: string): Promise<T | undefined> =>
+        get<T>(path, { limit: LIMIT }).catch((cause: unknown) => void (error = messageOf(cause)));
+      const [rejections = [], skipped, warnings = []] = await Promise.all([
+        read<readonly Rejection[]>("/rejections"),
+        read<{ readonly calls: readonly SkippedCall[] }>("/skipped"),
+        read<readonly Warning[]>("/warnings"),
       ]);
-      if (gone.aborted) return;
-      const failed = [rejections, skipped, warnings].find((result) => result.status === "rejected");
-      setFound({
-        rejections: rejections.status === "fulfilled" ? rejections.value : [],
-        skipped: skipped.status === "fulfilled" ? skipped.value.calls : [],
-        warnings: warnings.status === "fulfilled" ? warnings.value : [],
-        error: failed === undefined ? "" : messageOf(failed.reason),
-      });
+      if (!gone.aborted) setFound({ rejections, skipped: skipped?.calls ?? [], warnings, error });
     },
     ({ event }) => EVENTS.has(event),
     AGAIN_MS,

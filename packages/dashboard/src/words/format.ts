@@ -60,10 +60,7 @@ export function count(value: number): string {
 
 /** `1 row`, `2 rows`. */
 export function plural(value: number, noun: string): string {
-  return `${count(value)} ${noun}${value === 1 ? "" : noun.endsWith("y") ? "" : "s"}`.replace(
-    value === 1 ? /$^/ : /y$/,
-    "ies",
-  );
+  return value === 1 ? `1 ${noun}` : `${count(value)} ${noun}s`.replace(/ys$/, "ies");
 }
 
 /** Bytes as a person reads them: `412 bytes`, `1.0 MB`. */

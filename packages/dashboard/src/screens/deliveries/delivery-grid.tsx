@@ -54,7 +54,11 @@ export function DeliveryGrid(): JSX.Element {
   return (
     <div class="grid-frame">
       {list.waiting.value > 0 && (
-        <button type="button" class="news" onClick={({ detail }) => showNew(scroller.current, detail === 0)}>
+        <button
+          type="button"
+          class="news primary"
+          onClick={({ detail }) => showNew(scroller.current, detail === 0)}
+        >
           {count(list.waiting.value)} new <kbd>n</kbd>
         </button>
       )}

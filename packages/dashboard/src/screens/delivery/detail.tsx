@@ -113,7 +113,7 @@ function NextTry({
   const until = Date.parse(acceptedAt) + (status.value?.retryWindowMs ?? 4 * 3_600_000);
   return (
     <p class="next-try">
-      <span class="countdown" role="timer">
+      <span class="big" role="timer">
         {left > 0 ? countdown(left) : "now"}
       </span>{" "}
       until the next attempt; retries end at {exactTime(until).replace(/\.\d+$/, "")}.

@@ -110,11 +110,10 @@ function Compared({
   readonly sent: string;
   readonly expected: string | undefined;
 }): JSX.Element {
-  if (expected === undefined) return <code class="hash">{sent}</code>;
-  if (sent === expected) {
+  if (expected === undefined || sent === expected) {
     return (
       <>
-        <code class="hash">{sent}</code> <Mark tone="good" word="the same" />
+        <code class="hash">{sent}</code> {expected && <Mark tone="good" word="the same" />}
       </>
     );
   }
