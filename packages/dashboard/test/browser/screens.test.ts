@@ -199,6 +199,64 @@ describe.skipIf(missing)(`settings${why}`, () => {
     await second.getByRole("button", { name: "Save" }).click();
     await expect.poll(url).toContain("second");
   });
+
+  it("keep what is typed while they are saved, and when somebody else removes what is edited", async () => {
+    const { server, receiver, api } = await startSetting();
+    const page = await openPage(`${server.url}/#/settings?source=default&destination=webhooks`, {
+      expected: /412/,
+    });
+    const url = page.getByLabel(/^URL/);
+    let answer = (): void => {};
+    const isAnswered = new Promise<void>((resolve) => (answer = resolve));
+    await page.route("**/destinations/webhooks", async (route) => {
+      const response = await route.fetch();
+      await isAnswered;
+      await route.fulfill({ response });
+    });
+    await url.fill(`${receiver.url}?saved`);
+    const asked = page.waitForRequest("**/destinations/webhooks");
+    await page.getByRole("button", { name: "Save" }).click();
+    await asked;
+    await url.fill(`${receiver.url}?typed`);
+    answer();
+    await page.getByText("Saved.", { exact: false }).first().waitFor();
+    expect(await url.inputValue()).toContain("typed");
+    await page.unroute("**/destinations/webhooks");
+    await api("DELETE", "/sources/default/destinations/webhooks");
+    await page.getByRole("link", { name: "webhooks" }).waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Changed meanwhile").waitFor();
+    await page.getByRole("button", { name: "Keep mine" }).click();
+    await page.getByRole("button", { name: "Save" }).click();
+    await expect
+      .poll(() => server.sender.settings.sources[0]?.destinations[0]?.endpoints[0]?.url)
+      .toContain("typed");
+  });
+
+  it.each(["Add a destination", "Add a source"])(
+    "“%s” replaces nothing that has the name already",
+    async (link) => {
+      const { server } = await startSetting();
+      const before = JSON.stringify(server.sender.settings);
+      const page = await openPage(`${server.url}/#/settings`);
+      await page.getByRole("link", { name: link }).click();
+      const isSource = link === "Add a source";
+      await page
+        .getByLabel(/^Name/)
+        .first()
+        .fill(isSource ? "default " : " webhooks");
+      await page.getByLabel(/^URL/).fill("http://127.0.0.1:9/other");
+      await page.getByLabel("Secret", { exact: true }).fill("another secret");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByText("This name is taken.").waitFor();
+      expect(JSON.stringify(server.sender.settings)).toBe(before);
+      await page.getByLabel(/^Name/).first().fill(" second ");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByText("Saved.", { exact: false }).first().waitFor();
+      await page.getByText("Set, and not shown.").waitFor();
+      expect(JSON.stringify(server.sender.settings)).toContain('"second"');
+    },
+  );
 });
 
 describe.skipIf(missing)(`the other screens${why}`, () => {

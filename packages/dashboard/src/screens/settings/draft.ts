@@ -38,7 +38,7 @@ export function draftOf(source: Source | undefined, destination: Destination | u
     source: source?.name ?? "",
     isNewSource: source === undefined,
     writeKey: "",
-    name: destination?.name ?? "webhooks",
+    name: destination?.name ?? (source?.destinations.length ? "" : "webhooks"),
     isNew: destination === undefined,
     endpoints: destination?.endpoints.map(({ url, headers = {}, ca = [] }) => ({
       url,

@@ -44,8 +44,8 @@ export async function removeDestination({ source, name }: Draft, version?: strin
 }
 
 function pathOf(source: string, destination?: string): string {
-  const path = `/sources/${encodeURIComponent(source.trim())}`;
-  return destination === undefined ? path : `${path}/destinations/${encodeURIComponent(destination.trim())}`;
+  const path = `/sources/${encodeURIComponent(source)}`;
+  return destination === undefined ? path : `${path}/destinations/${encodeURIComponent(destination)}`;
 }
 
 function ifMatch(version: string | undefined): Readonly<Record<string, string>> {

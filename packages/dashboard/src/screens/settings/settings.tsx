@@ -1,4 +1,5 @@
 import type { JSX } from "preact";
+import { useRef } from "preact/hooks";
 import { etag, sources } from "../../data/app-state.ts";
 import { CopyButton } from "../../parts/copy.tsx";
 import { Mark } from "../../parts/mark.tsx";
@@ -13,7 +14,9 @@ export function Settings(): JSX.Element {
   const source = sources.value.find(({ name }) => name === parameters.get("source"));
   const destination = source?.destinations.find(({ name }) => name === parameters.get("destination"));
   const key = `${parameters.get("source")}/${parameters.get("destination")}/${parameters.has("new")}`;
-  const isOpen = parameters.has("new") || destination !== undefined;
+  // A form that is open stays when somebody else removes what it edits: what was typed can be saved or discarded.
+  const opened = useRef("");
+  if (parameters.has("new") || destination !== undefined) opened.current = key;
   return (
     <div class="screen">
       <div class="section-head">
@@ -57,7 +60,7 @@ export function Settings(): JSX.Element {
             </section>
           ))}
         </div>
-        {isOpen && etag.value !== undefined && (
+        {opened.current === key && etag.value !== undefined && (
           <DestinationForm key={key} source={source} destination={destination} />
         )}
       </div>

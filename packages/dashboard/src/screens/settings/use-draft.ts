@@ -1,6 +1,7 @@
 import { useRef, useState } from "preact/hooks";
 import { announce } from "../../data/announce.ts";
-import { etag, loadSources } from "../../data/app-state.ts";
+import { ApiError } from "../../data/api.ts";
+import { etag, loadSources, sources } from "../../data/app-state.ts";
 import type { Destination, Source } from "../../shapes/settings.ts";
 import { useAction } from "../../parts/hooks.ts";
 import { go, hrefOf } from "../../route/route.ts";
@@ -39,23 +40,30 @@ export function useDraft(source: Source | undefined, destination: Destination | 
   return {
     draft,
     outcome,
-    update: (changes) => setDraft({ ...draft, ...changes }),
+    update: (changes) => setDraft((now) => ({ ...now, ...changes })),
     save: attempt(async () => {
+      const [source, name] = [draft.source.trim(), draft.name.trim()];
+      // Saving would replace what has the name.
+      const known = sources.value.find((other) => other.name === source);
+      if (draft.isNewSource ? known : draft.isNew && known?.destinations.some((other) => other.name === name))
+        throw new ApiError(409, "This name is taken.");
+      const wanted = { ...draft, source, name };
       if (draft.isNewSource) {
-        version.current = await saveSource(draft, version.current);
+        version.current = await saveSource(wanted, version.current);
         // If the destination is refused, its source is there all the same.
-        setDraft({ ...draft, isNewSource: false });
+        setDraft((now) => ({ ...now, isNewSource: false }));
       }
-      const answer = await saveDestination(draft, version.current);
+      const answer = await saveDestination(wanted, version.current);
       version.current = answer.version;
       await loadSources();
       const done = { ...NOTHING, isSaved: true, note: answer.note };
       if (draft.isNew) saved = done;
       const secret = draft.secret === "set" ? "keep" : draft.secret;
       setOutcome(done);
-      setDraft({ ...draft, isNew: false, isNewSource: false, newSecret: "", secret });
+      // What was typed since then stays.
+      setDraft((now) => ({ ...now, newSecret: "", secret }));
       announce("Saved.");
-      go(hrefOf("settings", { source: draft.source, destination: draft.name }), true);
+      go(hrefOf("settings", { source, destination: name }), true);
     }),
     remove: attempt(async () => {
       await removeDestination(draft, version.current);
