@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { messageOf } from "../data/api.ts";
+import { get, messageOf, type ApiError } from "../data/api.ts";
 import { onEvent } from "../data/app-state.ts";
 import type { LiveEvent } from "../shapes/types.ts";
+import type { Signal } from "../signals/signals.ts";
 
 /** Draws the component again at an interval, for what counts down. */
 export function useTick(everyMs: number, on: boolean): void {
@@ -51,6 +52,28 @@ export interface Action {
   /** What went wrong with the last one; empty where nothing has. */
   readonly error: string;
   /** Runs one; whether it succeeded. While one runs, another is ignored: a disabled button would lose the focus. */
+/** What runs on the server for a while. */
+interface Job {
+  readonly id: string;
+  readonly state: "running" | "done" | "cancelled" | "failed";
+}
+
+/** Reads again what runs where its events were missed: while another screen was shown, or over a restart, which ends it. */
+export function useRunning<T extends Job>(shown: Signal<T | undefined>, path: string): void {
+  useLive(
+    async () => {
+      const { value } = shown;
+      if (value?.state !== "running") return;
+      shown.value = await get<T>(`${path}/${value.id}`).catch((error: ApiError) => {
+        if (error.status !== 404) throw error;
+        return { ...value, state: "cancelled" };
+      });
+    },
+    ({ event }) => event === "reset",
+    0,
+  );
+}
+
   readonly run: (action: () => Promise<unknown>) => Promise<boolean>;
 }
 

@@ -1,12 +1,12 @@
 import { signal } from "../signals/signals.ts";
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { call, get, post } from "../data/api.ts";
+import { call, post } from "../data/api.ts";
 import { endpoints, onEvent, status } from "../data/app-state.ts";
 import type { AuditResult, Certification } from "../shapes/types.ts";
 import { Failure } from "../parts/failure.tsx";
 import { Choice } from "../parts/choice.tsx";
-import { useAction } from "../parts/hooks.ts";
+import { useAction, useRunning } from "../parts/hooks.ts";
 import { Mark } from "../parts/mark.tsx";
 import { Pairs } from "../parts/pairs.tsx";
 import { shortUrl, visible } from "../words/format.ts";
@@ -28,7 +28,8 @@ export function Certify(): JSX.Element {
   const target = endpoints.value[chosen] ?? endpoints.value[0];
   const current = shown.value;
   const running = current?.state === "running";
-  useEffect(() => follow(), []);
+  useRunning(shown, "/certifications");
+  useEffect(follow, []);
   const start = (): Promise<boolean> =>
     run(async () => {
       if (!target) return;
@@ -81,13 +82,6 @@ export function Certify(): JSX.Element {
 
 /** Takes over the results as they come. */
 function follow(): () => void {
-  const { value } = shown;
-  // What came while another screen was shown.
-  if (value)
-    get<Certification>(`/certifications/${value.id}`).then(
-      (read) => (shown.value = read),
-      () => {},
-    );
   return onEvent((event) => {
     const before = shown.value;
     if (!before) return;

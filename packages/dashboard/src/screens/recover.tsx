@@ -7,7 +7,7 @@ import type { DeliveryPage, ResendJob } from "../shapes/types.ts";
 import { Failure } from "../parts/failure.tsx";
 import { Card } from "../parts/card.tsx";
 import { Choice } from "../parts/choice.tsx";
-import { useAction, useLive } from "../parts/hooks.ts";
+import { useAction, useLive, useRunning } from "../parts/hooks.ts";
 import { Mark } from "../parts/mark.tsx";
 import { hrefOf } from "../route/route.ts";
 import { count, plural } from "../words/format.ts";
@@ -131,6 +131,7 @@ function Resend({ label, about, filter, disabled }: ResendProps): JSX.Element {
 
 function Progress(): JSX.Element | null {
   const { run } = useAction();
+  useRunning(job, "/resends");
   useEffect(
     () =>
       onEvent((event) => {

@@ -335,4 +335,40 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     await page.getByText(/4[03] of 4[03] resent/).waitFor();
     await vi.waitFor(() => expect(new Set(receiver.accepted).size).toBe(43));
   });
+
+  it("certify: audits that a restart has ended do not run for ever", async () => {
+    const { server } = await startSetting();
+    const page = await openPage(`${server.url}/#/certify`, { expected: /./ });
+    await page.route("**/api/certify", (route) =>
+      route.fulfill({
+        json: { id: "certification-7", url: "http://x/", state: "running", total: 9, results: [] },
+      }),
+    );
+    await page.getByRole("button", { name: "Certify" }).click();
+    await page.getByText("0 of 9 audits").waitFor();
+    await page.getByRole("link", { name: "Budget" }).click();
+    await page.getByRole("link", { name: "Certify" }).click();
+    await page.getByText("cancelled", { exact: true }).waitFor();
+    expect(await page.getByRole("button", { name: "Certify" }).isEnabled()).toBe(true);
+  });
+
+  it("recover: a resend that ended while another screen was shown has ended", async () => {
+    const { server, receiver, track, api } = await startSetting();
+    receiver.mode = "missing";
+    await track("Ordered", 30);
+    const job = (await api("POST", "/deliveries/resend", { filter: { state: "failed" } })) as object;
+    await expect.poll(() => api("GET", "/resends/resend-1")).toMatchObject({ state: "done" });
+    const page = await openPage(`${server.url}/#/recover`);
+    // The page is told that it runs, and never that it has ended.
+    await page.route("**/api/deliveries/resend", (route) => route.fulfill({ json: job }));
+    await page.getByRole("button", { name: "Resend all" }).click();
+    await page.getByText("0 of 0 resent").waitFor();
+    await page.getByRole("link", { name: "See them arrive" }).click();
+    await page.getByRole("link", { name: "Recover" }).click();
+    await page.getByText("30 of 30 resent").waitFor();
+    expect(await page.getByRole("button", { name: "Stop" }).count()).toBe(0);
+    expect(await page.getByRole("button", { name: "Resend all" }).getAttribute("aria-disabled")).toBe(
+      "false",
+    );
+  });
 });
