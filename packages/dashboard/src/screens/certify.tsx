@@ -23,9 +23,9 @@ const TONES: Readonly<Record<AuditResult["outcome"], Tone>> = {
 
 /** Audits a receiver, live. */
 export function Certify(): JSX.Element {
-  const [chosen, setChosen] = useState(0);
+  const [chosen, setChosen] = useState("");
   const { error, run } = useAction();
-  const target = endpoints.value[chosen] ?? endpoints.value[0];
+  const target = endpoints.value.find((endpoint) => keyOf(endpoint) === chosen) ?? endpoints.value[0];
   const current = shown.value;
   const running = current?.state === "running";
   useRunning(shown, "/certifications");
@@ -51,12 +51,9 @@ export function Certify(): JSX.Element {
         <div class="actions">
           <Choice
             label="Receiver"
-            value={String(chosen)}
-            options={endpoints.value.map(({ url, destination }, index) => [
-              String(index),
-              `${shortUrl(url)} (${destination})`,
-            ])}
-            onPick={(index) => setChosen(Number(index))}
+            value={target ? keyOf(target) : ""}
+            options={endpoints.value.map((endpoint) => [keyOf(endpoint), shortUrl(keyOf(endpoint))])}
+            onPick={setChosen}
           />
           {running ? (
             <button type="button" onClick={() => void stop()}>
@@ -78,6 +75,11 @@ export function Certify(): JSX.Element {
       {current && <Results certification={current} />}
     </div>
   );
+}
+
+/** An endpoint in words. It stays the one that was chosen when others come and go. */
+function keyOf({ url, destination }: { readonly url: string; readonly destination: string }): string {
+  return `${url} (${destination})`;
 }
 
 /** Takes over the results as they come. */
