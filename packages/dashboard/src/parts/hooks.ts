@@ -31,10 +31,15 @@ export function useLive(
   useEffect(() => {
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const run = (): void => {
-      timer = undefined;
-      read(abort.signal).catch(() => {});
-    };
+    let last: Promise<unknown> = Promise.resolve();
+    // One after the other: an answer that comes late would replace a newer one.
+    const run = (): void =>
+      void (last = last
+        .then(() => {
+          timer = undefined;
+          return read(abort.signal);
+        })
+        .catch(() => {}));
     const stop = onEvent((event) => {
       if (concerns(event)) timer ??= setTimeout(run, afterMs);
     });
@@ -47,11 +52,6 @@ export function useLive(
   }, inputs);
 }
 
-/** What an action of the person does. */
-export interface Action {
-  /** What went wrong with the last one; empty where nothing has. */
-  readonly error: string;
-  /** Runs one; whether it succeeded. While one runs, another is ignored: a disabled button would lose the focus. */
 /** What runs on the server for a while. */
 interface Job {
   readonly id: string;
@@ -74,6 +74,11 @@ export function useRunning<T extends Job>(shown: Signal<T | undefined>, path: st
   );
 }
 
+/** What an action of the person does. */
+export interface Action {
+  /** What went wrong with the last one; empty where nothing has. */
+  readonly error: string;
+  /** Runs one; whether it succeeded. While one runs, another is ignored: a disabled button would lose the focus. */
   readonly run: (action: () => Promise<unknown>) => Promise<boolean>;
 }
 

@@ -123,4 +123,36 @@ describe.skipIf(missing)(`one delivery${why}`, () => {
       .last()
       .waitFor();
   });
+
+  it("shows the newest state, though an earlier answer comes last", async () => {
+    const { server, receiver, track, api } = await startSetting();
+    receiver.mode = "down";
+    await track("Ordered");
+    const page = await openPage(server.url, { clock: true });
+    let answer = (): void => {};
+    const isAnswered = new Promise<void>((resolve) => (answer = resolve));
+    const isEarly = /\/api\/deliveries\/[0-9a-f-]{36}$/;
+    await page.route(
+      isEarly,
+      async (route) => {
+        const response = await route.fetch();
+        await isAnswered;
+        await route.fulfill({ response });
+      },
+      { times: 1 },
+    );
+    const asked = page.waitForRequest(isEarly);
+    await page.getByRole("row").filter({ hasText: "Ordered" }).click();
+    await asked;
+    receiver.mode = "verifies";
+    await api("POST", "/clock", { advance: "1h" });
+    await page.getByRole("row").filter({ hasText: "delivered" }).waitFor();
+    await page.clock.runFor(1_000);
+    // Whatever was asked before this has been answered.
+    await page.evaluate("fetch('/api/status').then((response) => response.text())");
+    answer();
+    await page.locator(".detail-head.good").waitFor();
+    await page.evaluate("fetch('/api/status').then((response) => response.text())");
+    expect(await page.locator(".detail-head").innerText()).toContain("delivered");
+  });
 });
