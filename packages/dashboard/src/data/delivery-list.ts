@@ -144,10 +144,11 @@ export class DeliveryList {
   async #readMore(read: (load: number) => Promise<void>): Promise<void> {
     if (this.loadingMore.value) return;
     this.loadingMore.value = true;
+    const load = this.#load;
     try {
-      await read(this.#load);
+      await read(load);
     } catch (error) {
-      this.state.value = { kind: "failed", message: messageOf(error) };
+      if (load === this.#load) this.state.value = { kind: "failed", message: messageOf(error) };
     } finally {
       this.loadingMore.value = false;
     }

@@ -36,6 +36,21 @@ describe("the list of deliveries", () => {
       expect(list.rows.length).toBe(5_000);
     }
   });
+
+  it("is not marked as failed by a read for the filter before", async () => {
+    const list = await listOf(1_500, 2_000);
+    const { fetch } = globalThis;
+    let fail = (): void => {};
+    const isLost = new Promise<never>((_, reject) => (fail = () => reject(new Error("lost"))));
+    vi.stubGlobal("fetch", (path: string, init?: RequestInit) =>
+      path.includes("after=") ? isLost : fetch(path, init),
+    );
+    const more = list.more();
+    await list.load(readFilter(new URLSearchParams("type=track")));
+    fail();
+    await more;
+    expect(list.state.value.kind).toBe("ready");
+  });
 });
 
 async function nextPage(list: DeliveryList, from: number): Promise<(string | undefined)[]> {
