@@ -5,6 +5,7 @@ import { needsToken } from "../data/api.ts";
 import { list } from "../data/app-state.ts";
 import { keepFocus } from "../parts/keep-focus.ts";
 import { hrefOf, route, SCREENS, type Screen } from "../route/route.ts";
+import { effect } from "../signals/signals.ts";
 import { Banners } from "./banners.tsx";
 import { Budget } from "./budget.tsx";
 import { Certify } from "./certify.tsx";
@@ -33,6 +34,7 @@ const VIEWS: Readonly<Record<Screen, FunctionComponent>> = {
 export function App(): JSX.Element {
   useKeys();
   useEffect(keepFocus, []);
+  useEffect(() => effect(showTitle), []);
   if (needsToken.value) return <TokenForm />;
   return (
     <div class="app">
@@ -47,6 +49,16 @@ export function App(): JSX.Element {
       <Announcement />
     </div>
   );
+}
+
+/** How many deliveries wait is seen in the title from another tab. */
+function showTitle(): void {
+  const waiting = list.waiting.value > 0 ? ` (${list.waiting.value})` : "";
+  document.title = `${labelOf(route.value.screen)}${waiting} · Countersign`;
+}
+
+function labelOf(screen: Screen): string | undefined {
+  return SCREENS.find(([name]) => name === screen)?.[1];
 }
 
 function Announcement(): JSX.Element {
@@ -87,16 +99,16 @@ function Main(): JSX.Element {
   const View = VIEWS[screen];
   const main = useRef<HTMLElement>(null);
   const before = useRef(screen);
-  const label = SCREENS.find(([name]) => name === screen)?.[1] ?? "";
   useEffect(() => {
-    const waiting = list.waiting.value > 0 ? ` (${list.waiting.value})` : "";
-    document.title = `${label}${waiting} · Countersign`;
-    // After a change of screens a screen reader continues with the new one.
-    if (before.current !== screen) main.current?.focus();
+    // After a change of screens a screen reader continues with the new one, from its beginning.
+    if (before.current !== screen) {
+      main.current?.focus();
+      main.current?.scrollTo(0, 0);
+    }
     before.current = screen;
   });
   return (
-    <main id="main" class={`main screen-${screen}`} tabIndex={-1} ref={main} aria-label={label}>
+    <main id="main" class={`main screen-${screen}`} tabIndex={-1} ref={main} aria-label={labelOf(screen)}>
       <View />
     </main>
   );

@@ -192,4 +192,16 @@ describe.skipIf(missing)(`the list of deliveries${why}`, () => {
     expect(page.url()).not.toContain("s3cret");
     expect(await page.locator("body").innerText()).not.toMatch(/[{}]"status"/);
   });
+
+  it("says in the title how many wait", async () => {
+    const { server, track } = await startSetting();
+    await track("First");
+    const page = await openPage(server.url);
+    await page.getByRole("row").filter({ hasText: "First" }).waitFor();
+    await page.keyboard.press("p");
+    await track("Second", 3);
+    await expect.poll(() => page.title()).toBe("Deliveries (3) · Countersign");
+    await page.keyboard.press("n");
+    await expect.poll(() => page.title()).toBe("Deliveries · Countersign");
+  });
 });

@@ -83,4 +83,16 @@ describe.skipIf(missing)(`where things stand${why}`, () => {
     expect(await row.isVisible()).toBe(true);
     expect(await grid.evaluate(({ scrollTop }) => scrollTop)).toBeGreaterThan(400);
   });
+
+  it("a screen begins at its top after another one was scrolled", async () => {
+    const { server } = await startSetting();
+    const page = await openPage(`${server.url}/#/settings?new=source`, { height: 300 });
+    await page.getByLabel(/^Name of the source/).waitFor();
+    const main = page.locator("#main");
+    await main.evaluate((element) => element.scrollTo(0, 300));
+    expect(await main.evaluate(({ scrollTop }) => scrollTop)).toBeGreaterThan(100);
+    await page.getByRole("link", { name: "Faults & time" }).click();
+    await page.getByRole("heading", { name: "Faults and time" }).waitFor();
+    await expect.poll(() => main.evaluate(({ scrollTop }) => scrollTop)).toBe(0);
+  });
 });
