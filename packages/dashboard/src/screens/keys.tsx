@@ -36,7 +36,8 @@ export function useKey(key: string, handler: Handler): void {
 export function useKeys(): void {
   useEffect(() => {
     const listen = (event: KeyboardEvent): void => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+      // A key that is held down acts once: each repeat would resend again.
+      if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
       const target = event.target as HTMLElement;
       const typing = target.closest("input, textarea, select, [contenteditable], dialog") !== null;
       if (typing || (event.key.length === 1 && !singleKeys.value)) return;

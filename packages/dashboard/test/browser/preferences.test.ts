@@ -139,4 +139,16 @@ describe.skipIf(missing)(`what a person prefers${why}`, () => {
     await page.keyboard.press("ArrowDown");
     await vi.waitFor(async () => expect(await grid.getAttribute("aria-activedescendant")).not.toBe(active));
   });
+
+  it("a key that is held down acts once", async () => {
+    const setting = await startSetting();
+    const page = await openFirst(setting);
+    for (let times = 0; times < 10; times += 1) {
+      const resent = page.getByText("See the resent one").waitFor();
+      await page.keyboard.down("r");
+      await resent;
+    }
+    await page.keyboard.up("r");
+    expect(await setting.api("GET", "/deliveries/count")).toEqual({ count: 6 });
+  });
 });
