@@ -13,7 +13,8 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 
 /** Tells the result of what the person just did, at once. */
 export function announce(text: string): void {
-  announcement.value = text;
+  // The same words again are told again only if they change the page.
+  announcement.value = announcement.value === text ? `${text}\u00A0` : text;
 }
 
 /** Tells news that nobody asked for: at most every five seconds, and then the latest. */

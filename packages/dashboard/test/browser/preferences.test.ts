@@ -151,4 +151,14 @@ describe.skipIf(missing)(`what a person prefers${why}`, () => {
     await page.keyboard.up("r");
     expect(await setting.api("GET", "/deliveries/count")).toEqual({ count: 6 });
   });
+
+  it("a screen reader is told again what is done again", async () => {
+    const page = await openFirst(await startSetting());
+    const told = page.locator("[aria-live=polite]");
+    await page.keyboard.press("c");
+    await told.getByText("Copied the curl command.").waitFor();
+    const before = await told.textContent();
+    await page.keyboard.press("c");
+    await expect.poll(() => told.textContent()).not.toBe(before);
+  });
 });
