@@ -193,6 +193,18 @@ describe.skipIf(missing)(`the list of deliveries${why}`, () => {
     expect(await page.locator("body").innerText()).not.toMatch(/[{}]"status"/);
   });
 
+  it("keeps the space in a search that is typed with a pause", async () => {
+    const { server, track } = await startSetting();
+    await track("Order Completed");
+    await track("Other");
+    const page = await openPage(server.url);
+    await page.getByPlaceholder("Search event").pressSequentially("Order ");
+    await page.waitForURL(/q=Order$/);
+    await page.getByText("1 of 2").waitFor();
+    await page.keyboard.type("Comp");
+    await page.waitForURL(/q=Order\+Comp$/);
+    expect(await page.getByPlaceholder("Search event").inputValue()).toBe("Order Comp");
+  });
   it("says in the title how many wait", async () => {
     const { server, track } = await startSetting();
     await track("First");

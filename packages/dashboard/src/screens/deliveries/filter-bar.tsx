@@ -66,7 +66,8 @@ function Search(): JSX.Element {
   const wanted = route.value.parameters.get("q") ?? "";
   const [text, setText] = useState(wanted);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => setText(wanted), [wanted]);
+  // The space after a word is typed before the next word is.
+  useEffect(() => setText((now) => (now.trim() === wanted ? now : wanted)), [wanted]);
   useKey("/", () => input.current?.select());
   const apply = (value: string): void => {
     setText(value);
