@@ -205,6 +205,21 @@ describe.skipIf(missing)(`the list of deliveries${why}`, () => {
     await page.waitForURL(/q=Order\+Comp$/);
     expect(await page.getByPlaceholder("Search event").inputValue()).toBe("Order Comp");
   });
+
+  it.each([
+    ["since=yesterday", "since yesterday", "The list cannot be read"],
+    ["id=", "", "Ordered"],
+  ])("a link with %s shows the page", async (query, chip, words) => {
+    const { server, track } = await startSetting();
+    await track("Ordered");
+    const page = await openPage(`${server.url}/#/deliveries?${query}`, { expected: /400/ });
+    await page.getByText(words).first().waitFor();
+    expect(await page.locator(".chips").allInnerTexts()).toEqual(
+      chip === "" ? [] : [expect.stringContaining(chip)],
+    );
+    expect(await page.getByRole("region", { name: "Delivery", exact: true }).count()).toBe(0);
+  });
+
   it("says in the title how many wait", async () => {
     const { server, track } = await startSetting();
     await track("First");

@@ -10,14 +10,14 @@ import { Welcome } from "./welcome.tsx";
 
 /** The list, and beside it the delivery that is selected. */
 export function Deliveries(): JSX.Element {
-  const id = route.value.parameters.get("id");
+  const id = route.value.parameters.get("id") ?? "";
   return (
-    <div class={`split ${id === null ? "" : "with-detail"}`}>
+    <div class={`split ${id && "with-detail"}`}>
       <section class="list-pane" aria-label="List of deliveries">
         <FilterBar />
         <List />
       </section>
-      {id !== null && <Detail key={id} id={id} />}
+      {id && <Detail key={id} id={id} />}
     </div>
   );
 }

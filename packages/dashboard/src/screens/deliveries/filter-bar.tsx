@@ -96,11 +96,17 @@ const LABELS: Partial<Record<keyof Filter, (value: string) => string>> = {
   endpoint: (value) => `answered by ${shortUrl(value)}`,
   outcome: (value) => `outcome ${value.replace("_", " ")}`,
   status: (value) => `status ${value}`,
-  since: (value) => `since ${clockTime(Date.parse(value), serverNow())}`,
-  until: (value) => `until ${clockTime(Date.parse(value), serverNow())}`,
+  since: (value) => `since ${timeOf(value)}`,
+  until: (value) => `until ${timeOf(value)}`,
   over: (value) => `over ${duration(Number(value))}`,
   upTo: (value) => `up to ${duration(Number(value))}`,
 };
+
+/** A time as the list has it; what is none, as it is: the server says so. */
+function timeOf(value: string): string {
+  const time = Date.parse(value);
+  return time ? clockTime(time, serverNow()) : value;
+}
 
 /** Filters that have no control of their own: shown, so that they can be removed. */
 function Chips(): JSX.Element | null {
