@@ -231,4 +231,18 @@ describe.skipIf(missing)(`the list of deliveries${why}`, () => {
     await page.keyboard.press("n");
     await expect.poll(() => page.title()).toBe("Deliveries · Countersign");
   });
+
+  it("says before the first delivery what a server takes that has sources of its own", async () => {
+    const endpoints = [{ url: "http://127.0.0.1:9/webhooks" }];
+    const sources = [{ name: "shop", destinations: [{ endpoints, secret: SECRET }] }];
+    const { server } = await startSetting({ to: undefined, secret: undefined, sources });
+    const page = await openPage(server.url);
+    const line = page.getByText("curl -d");
+    await expect.poll(() => line.innerText()).toContain("shop");
+    const [, body = ""] = /-d '([^']*)'/.exec(await line.innerText()) ?? [];
+    const headers = { "content-type": "application/json" };
+    const response = await fetch(`${server.url}/v1/track`, { method: "POST", headers, body });
+    expect(response.status).toBe(200);
+    await page.getByRole("row").filter({ hasText: "Hello" }).waitFor();
+  });
 });

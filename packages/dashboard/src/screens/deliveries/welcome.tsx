@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { endpoints } from "../../data/app-state.ts";
+import { endpoints, sources } from "../../data/app-state.ts";
 import { get, post } from "../../data/api.ts";
 import type { Reachability, Receipt } from "../../shapes/types.ts";
 import { Failure } from "../../parts/failure.tsx";
@@ -13,11 +13,16 @@ import { shortUrl } from "../../words/format.ts";
 /** What the list shows before the first delivery: how to send one, and whether the receiver answers. */
 export function Welcome(): JSX.Element {
   const host = location.origin;
+  // With a key that no source has, a call is refused. A key that is hidden has to be filled in.
+  const key = sources.value[0]?.writeKey.replace("(hidden)", "WRITE_KEY") ?? "any";
   const steps = [
-    ["Point a client library at this server", `new Analytics({ writeKey: "any", host: "${host}" })`],
+    [
+      "Point a client library at this server",
+      `new Analytics({ writeKey: ${JSON.stringify(key)}, host: "${host}" })`,
+    ],
     [
       "Or send a call by hand",
-      `curl -d '{"writeKey":"any","userId":"u1","event":"Hello"}' -H 'Content-Type: application/json' ${host}/v1/track`,
+      `curl -d '{"writeKey":${JSON.stringify(key)},"userId":"u1","event":"Hello"}' -H 'Content-Type: application/json' ${host}/v1/track`,
     ],
     ["Verify the webhooks", `app.post("/webhooks", verifyWebhook({ secret }), handler)`],
   ] as const;
