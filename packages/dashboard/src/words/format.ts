@@ -34,7 +34,7 @@ const UNITS = [
 /** A duration in at most two units: `3 h 20 min`, `12 s`, `4.2 s`, `35 ms`. */
 export function duration(ms: number): string {
   if (ms < 0) return "0 s";
-  if (ms < 1_000) return `${ms < 10 ? Math.round(ms * 10) / 10 : Math.round(ms)} ms`;
+  if (ms < 999.5) return `${ms < 10 ? Math.round(ms * 10) / 10 : Math.round(ms)} ms`;
   if (ms < 10_000) return `${Math.round(ms / 100) / 10} s`;
   const whole = Math.round(ms / 1_000) * 1_000;
   const first = UNITS.findIndex(([, unit]) => whole >= unit);
