@@ -84,6 +84,19 @@ describe.skipIf(missing)(`where things stand${why}`, () => {
     expect(await grid.evaluate(({ scrollTop }) => scrollTop)).toBeGreaterThan(400);
   });
 
+
+  it("a name and a value in a script from right to left keep their places in JSON", async () => {
+    const { server, track } = await startSetting();
+    await track("Ordered", 1, { properties: { שם: "ערך" } });
+    const page = await openPage(server.url);
+    await rowOf(page, "Ordered").click();
+    const line = page.locator(".json-line").filter({ hasText: "שם" });
+    const [key, value] = [line.locator(".json-key"), line.locator(".json-string")];
+    await value.waitFor();
+    const { x = 0, width = 0 } = (await key.boundingBox()) ?? {};
+    expect(x + width).toBeLessThan(((await value.boundingBox())?.x ?? 0) + 1);
+  });
+
   it("a screen begins at its top after another one was scrolled", async () => {
     const { server } = await startSetting();
     const page = await openPage(`${server.url}/#/settings?new=source`, { height: 300 });
