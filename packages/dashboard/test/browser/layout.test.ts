@@ -85,6 +85,15 @@ describe.skipIf(missing)(`where things stand${why}`, () => {
   });
 
 
+  it("what is below the name of a delivery can be reached, however long the name is", async () => {
+    const { server, track } = await startSetting();
+    await track("long ".repeat(1_000));
+    const page = await openPage(server.url);
+    await rowOf(page, "long").click();
+    await page.getByRole("heading", { name: "Facts" }).waitFor();
+    expect((await page.locator(".detail-head").boundingBox())?.height).toBeLessThan(400);
+  });
+
   it("a name and a value in a script from right to left keep their places in JSON", async () => {
     const { server, track } = await startSetting();
     await track("Ordered", 1, { properties: { שם: "ערך" } });
