@@ -117,4 +117,19 @@ describe.skipIf(missing)(`where things stand${why}`, () => {
     await page.getByRole("heading", { name: "Faults and time" }).waitFor();
     await expect.poll(() => main.evaluate(({ scrollTop }) => scrollTop)).toBe(0);
   });
+
+  it("a delivery is printed whole", async () => {
+    const { server, track } = await startSetting();
+    await track("Ordered");
+    const page = await openPage(server.url);
+    await rowOf(page, "Ordered").click();
+    await page.getByRole("heading", { name: "Facts" }).waitFor();
+    await page.emulateMedia({ media: "print" });
+    for (const selector of [".app", ".main", ".detail"]) {
+      const part = page.locator(selector);
+      expect(await part.evaluate(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)).toBe(0);
+    }
+    expect((await page.locator(".detail").boundingBox())?.width).toBeGreaterThan(1_000);
+    expect(await page.locator("#delivery-grid").isVisible()).toBe(false);
+  });
 });
