@@ -2,7 +2,7 @@ import type { Locator, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { missing, openPage, useBrowser, why } from "../support/browser.ts";
 import { expectFocus } from "../support/hands.ts";
-import { startSetting, type Setting } from "../support/setting.ts";
+import { SECRET, startSetting, type Setting } from "../support/setting.ts";
 
 useBrowser();
 
@@ -84,6 +84,51 @@ describe.skipIf(missing)(`where things stand${why}`, () => {
     expect(await grid.evaluate(({ scrollTop }) => scrollTop)).toBeGreaterThan(400);
   });
 
+  it("no screen is wider than the window, however long the names are", async () => {
+    const long = "w".repeat(150);
+    const url = `http://127.0.0.1:9/${long}?q=${long}`;
+    const endpoints = [{ url, headers: { [`x-${long}`]: long } }, { url: "http://127.0.0.1:9/second" }];
+    const { server, api } = await startSetting({
+      to: undefined,
+      secret: undefined,
+      sources: [
+        { name: long, writeKey: "any", destinations: [{ name: long, endpoints, secret: SECRET }] },
+        { name: "b", writeKey: "b", destinations: [{ name: "b", endpoints, secret: SECRET }] },
+      ],
+    });
+    await api("POST", "/faults", { fault: "status:503", endpoint: url, times: "unlimited" });
+    for (const call of [{ event: long }, {}, { event: long, integrations: { All: false } }])
+      await fetch(`${server.url}/v1/track`, {
+        method: "POST",
+        body: JSON.stringify({ writeKey: "any", userId: long, ...call }),
+      });
+    await api("POST", "/clock", { advance: "1m" });
+    const { deliveries } = (await api("GET", "/deliveries")) as { deliveries: { id: string }[] };
+    const page = await openPage(server.url);
+    for (const [hash, words] of [
+      ["deliveries", /^retrying/],
+      [`deliveries?identity=${long}&endpoint=${encodeURIComponent(url)}`, /^Clear all/],
+      [`deliveries?id=${deliveries[0]?.id}`, /^Facts/],
+      ["send", /^User ids/],
+      ["faults", /^Forgeries/],
+      ["budget", /^near misses/],
+      ["rejected", /^integrations/],
+      ["recover", /^Resend all/],
+      ["certify", /^Receiver/],
+      [`settings?source=${long}&destination=${long}`, /^Set, and not shown/],
+    ] as const) {
+      await page.goto(`${server.url}/#/${hash}`);
+      await page.getByText(words).first().waitFor();
+      for (const width of [320, 375, 600, 768, 900, 1024, 1280, 1920]) {
+        await page.setViewportSize({ width, height: 800 });
+        const wide =
+          await page.evaluate(`[...document.querySelectorAll("html, .main, .filters, .grid, .detail, .card")]
+          .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+          .map(({ className, scrollWidth, clientWidth }) => [className, scrollWidth, clientWidth])`);
+        expect([hash.slice(0, 20), width, wide]).toEqual([hash.slice(0, 20), width, []]);
+      }
+    }
+  });
 
   it("what is below the name of a delivery can be reached, however long the name is", async () => {
     const { server, track } = await startSetting();
