@@ -48,7 +48,9 @@ describe.skipIf(server === undefined)(
 
       await ask(url, `ALTER TABLE ${schema}.delivery ADD CHECK (id <> 'refused')`);
       const others = Array.from({ length: CALLS }, (_, n) => ({ id: `o${n}`, key: `o${n}` }));
-      await expect(accept([...others, { id: "refused", key: "refused" }])).rejects.toThrow("violates check constraint");
+      await expect(accept([...others, { id: "refused", key: "refused" }])).rejects.toThrow(
+        "violates check constraint",
+      );
       expect(await store.count({})).toBe(CALLS);
       expect(await accept(others.slice(0, 1))).toEqual({ repeats: [] });
     });
