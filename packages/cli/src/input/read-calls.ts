@@ -34,7 +34,7 @@ export async function* readCalls(
     const first = await lines.next();
     if (first.done) return;
     if (!isObject(parsed(first.value.text))) {
-      yield* documentOf([first.value.text, ...(await rest(lines, name))].join("\n"), name);
+      yield* documentOf([first.value.text, ...(await rest(lines, first.value, name))].join("\n"), name);
       return;
     }
     yield await callOf(first.value, name);
@@ -76,12 +76,17 @@ function problemOfLine(number: number, value: unknown, isWhole: boolean): string
   return isWhole ? `Line ${number} is not JSON. ${FORM}` : `Line ${number} is cut off. ${FORM}`;
 }
 
-async function rest(lines: AsyncIterable<{ readonly text: string }>, name: string): Promise<string[]> {
+/** What follows the first line of a document. A larger file has lines, and the first of them is wrong. */
+async function rest(lines: AsyncIterable<Line>, { number }: Line, name: string): Promise<string[]> {
   const texts: string[] = [];
   let bytes = 0;
   for await (const { text } of lines) {
     bytes += text.length;
-    if (bytes > MAX_DOCUMENT_BYTES) throw new UsageError(`${name} is larger than 8 MiB. ${FORM}`);
+    if (bytes > MAX_DOCUMENT_BYTES) {
+      throw new UsageError(
+        `${name}: Line ${number} is not a JSON object, and the file is larger than 8 MiB, too large for one JSON document. ${FORM}`,
+      );
+    }
     texts.push(text);
   }
   return texts;

@@ -290,6 +290,11 @@ describe("countersign import sends nothing", () => {
       `{"type":"delete","userId":"u","timestamp":"2024-02-29T12:00:00Z"}`,
       /line 1 has the unknown type "delete"\. The types are identify, track,/,
     ],
+    [
+      "of a large file with a wrong first line: no document is that large",
+      `userId,event\n${`${TRACK}\n`.repeat(120_000)}`,
+      /calls\.jsonl: Line 1 is not a JSON object, and the file is larger than 8 MiB, too large for one JSON document\./,
+    ],
     ["of a file that is cut off", `${TRACK}\n{"type":"tra`, /Line 2 is cut off\./],
     [
       "of an array",
