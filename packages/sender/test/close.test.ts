@@ -1,11 +1,30 @@
-import { createSender, SenderClosedError, sqliteStore } from "@countersign/sender";
+import {
+  type AttemptResult,
+  createSender,
+  SenderClosedError,
+  type SenderSettings,
+  sqliteStore,
+  type Transport,
+} from "@countersign/sender";
+import type { SharedSettings } from "@countersign/sender/store";
 import { execFile } from "node:child_process";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { changedStore } from "./support/changed-store.ts";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
+
+/** A promise that the test fulfils. */
+function deferred<T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {
+  let resolve!: (value: T) => void;
+  const promise = new Promise<T>((fulfil) => {
+    resolve = fulfil;
+  });
+  return { promise, resolve };
+}
 
 interface Left {
   readonly resources: readonly string[];
@@ -36,6 +55,66 @@ describe("close()", () => {
       expect([told.waiting, told.idle]).toEqual(["ERR_SENDER_CLOSED", "ERR_SENDER_CLOSED"]);
     },
   );
+
+  it("begins nothing anew for settings of another process that arrive meanwhile", async () => {
+    const settings = (...names: readonly string[]): SenderSettings => ({
+      sources: [
+        {
+          name: "shop",
+          writeKey: "key",
+          destinations: names.map((name) => ({ name, endpoints: [{ url: "http://127.0.0.1:9/" }] })),
+        },
+      ],
+    });
+    let current = { version: 1, text: JSON.stringify(settings("crm")) };
+    let changed = (): void => {};
+    let isSlow = false;
+    const slowly = deferred<void>();
+    const shared: SharedSettings = {
+      async get() {
+        if (isSlow) await slowly.promise;
+        return current;
+      },
+      put: () => Promise.resolve(1),
+      watch(listener) {
+        changed = () => listener(current.version);
+        return () => {};
+      },
+    };
+    const served: string[] = [];
+    const store = changedStore(sqliteStore(), (own) => ({
+      settings: shared,
+      consume(destination, ...others) {
+        served.push(destination);
+        return own.consume(destination, ...others);
+      },
+    }));
+    const attempted = deferred<void>();
+    const answer = deferred<AttemptResult>();
+    const transport: Transport = {
+      send() {
+        attempted.resolve();
+        return answer.promise;
+      },
+      close: () => Promise.resolve(),
+    };
+    const sender = await createSender({ sources: "shared", store, transport });
+    const told: unknown[] = [];
+    sender.on("settings", (event) => told.push(event));
+    await sender.track({ userId: "u1", event: "Ordered" });
+    await attempted.promise;
+
+    current = { version: 2, text: JSON.stringify(settings("crm", "mail")) };
+    isSlow = true;
+    changed();
+    const closing = sender.close();
+    slowly.resolve();
+    // The sender has them by the time that the event loop has turned.
+    await setImmediate();
+    answer.resolve({ outcome: "success", status: 200, durationMs: 1, responseBody: new Uint8Array() });
+    await closing;
+    expect({ served, told }).toEqual({ served: ["shop/crm"], told: [] });
+  });
 
   it("attempts in progress may end; pending deliveries continue at the next start", async () => {
     const path = join(temporaryFolder(), "deliveries.db");

@@ -228,6 +228,8 @@ export class Forwarder implements Sender {
   }
 
   readonly #apply = (settings: SenderSettings, sources: readonly Source[]): void => {
+    // Those that were asked for before it was closed may arrive later: what has stopped must not begin again.
+    if (this.#closing !== undefined) return;
     const { intake, engine, waiters } = this.#parts;
     this.#settings = shownMasked(keptSettings(settings));
     intake.sources = sources;
@@ -240,6 +242,7 @@ export class Forwarder implements Sender {
   readonly #followed = (settings: SenderSettings, sources: readonly Source[]): void => {
     const before = this.#settings;
     this.#apply(settings, sources);
+    if (this.#closing !== undefined) return;
     this.#parts.events.emit("settings", { before, settings: this.#settings });
   };
 
