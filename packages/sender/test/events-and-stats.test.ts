@@ -140,6 +140,23 @@ describe("events", () => {
     expect(await states).toBe("failed");
   });
 
+  it("a listener that waits for the next event from within one is called for the next, not for the same again", async () => {
+    const receiver = await startReceiver();
+    const sender = await openSender({ url: receiver.url });
+    const heard: string[] = [];
+    const again = ({ delivery }: SenderEvents["accepted"]): void => {
+      heard.push(delivery.id);
+      // It would be called without end otherwise.
+      if (heard.length < 10) sender.once("accepted", again);
+    };
+    sender.once("accepted", again);
+    const [first, second] = [
+      await sender.track({ userId: "u1", event: "First" }),
+      await sender.track({ userId: "u1", event: "Second" }),
+    ];
+    expect(heard).toEqual([...first.deliveries, ...second.deliveries]);
+  });
+
   it("a listener that throws is an uncaught exception, and the sender goes on", async () => {
     const receiver = await startReceiver();
     const sender = await openSender({ url: receiver.url });

@@ -43,7 +43,10 @@ export class EventHub {
 
   emit<K extends EventName>(event: K, payload: SenderEvents[K]): void {
     const listeners: Listeners[K] = this.#listeners[event];
-    for (const [listener, { once }] of listeners) {
+    if (listeners.size === 0) return;
+    // Those that there are now: one that adds itself again would be called without end.
+    for (const [listener, { once }] of [...listeners]) {
+      if (!listeners.has(listener)) continue;
       if (once) listeners.delete(listener);
       try {
         listener(payload);
