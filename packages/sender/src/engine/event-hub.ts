@@ -45,7 +45,8 @@ export class EventHub {
     const listeners: Listeners[K] = this.#listeners[event];
     if (listeners.size === 0) return;
     // Those that there are now: one that adds itself again would be called without end.
-    for (const [listener, { once }] of [...listeners]) {
+    const present = [...listeners];
+    for (const [listener, { once }] of present) {
       if (!listeners.has(listener)) continue;
       if (once) listeners.delete(listener);
       try {
