@@ -163,11 +163,16 @@ describe.skipIf(missing)(`where things stand${why}`, () => {
     await expect.poll(() => main.evaluate(({ scrollTop }) => scrollTop)).toBe(0);
   });
 
-  it("a delivery is printed whole", async () => {
+  it("a delivery is printed whole, and the first rows of the list", async () => {
     const { server, track } = await startSetting();
     await track("Ordered");
     const page = await openPage(server.url);
-    await rowOf(page, "Ordered").click();
+    const row = rowOf(page, "Ordered");
+    await row.waitFor();
+    await page.emulateMedia({ media: "print" });
+    expect((await page.locator("#delivery-grid").boundingBox())?.height).toBeGreaterThan(500);
+    await page.emulateMedia({ media: "screen" });
+    await row.click();
     await page.getByRole("heading", { name: "Facts" }).waitFor();
     await page.emulateMedia({ media: "print" });
     for (const selector of [".app", ".main", ".detail"]) {
