@@ -9,7 +9,7 @@ export async function copyText(text: string, what: string): Promise<boolean> {
     announce(`Copied ${what}.`);
     return true;
   } catch {
-    announce(`The browser does not allow copying here. Select the text instead.`);
+    announce("The browser forbids copying here. Select the text.");
     return false;
   }
 }

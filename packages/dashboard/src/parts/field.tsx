@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useId } from "preact/hooks";
+import { useId } from "./hooks.ts";
 
 interface Props {
   readonly label: string;

@@ -4,6 +4,13 @@ import { onEvent } from "../data/app-state.ts";
 import type { LiveEvent } from "../shapes/types.ts";
 import type { Signal } from "../signals/signals.ts";
 
+let ids = 0;
+
+/** An id for an element. The page is drawn in the browser alone, so a number will do. */
+export function useId(): string {
+  return useState(() => `id-${(ids += 1)}`)[0];
+}
+
 /** Draws the component again at an interval, for what counts down. */
 export function useTick(everyMs: number, on: boolean): void {
   const [, setTick] = useState(0);

@@ -30,6 +30,8 @@ const VIEWS: Readonly<Record<Screen, FunctionComponent>> = {
   recover: Recover,
 };
 
+const LABELS: Readonly<Record<string, string>> = Object.fromEntries(SCREENS);
+
 /** The whole page. */
 export function App(): JSX.Element {
   useKeys();
@@ -54,11 +56,7 @@ export function App(): JSX.Element {
 /** How many deliveries wait is seen in the title from another tab. */
 function showTitle(): void {
   const waiting = list.waiting.value > 0 ? ` (${list.waiting.value})` : "";
-  document.title = `${labelOf(route.value.screen)}${waiting} · Countersign`;
-}
-
-function labelOf(screen: Screen): string | undefined {
-  return SCREENS.find(([name]) => name === screen)?.[1];
+  document.title = `${LABELS[route.value.screen]}${waiting} · Countersign`;
 }
 
 function Announcement(): JSX.Element {
@@ -108,7 +106,7 @@ function Main(): JSX.Element {
     before.current = screen;
   });
   return (
-    <main id="main" class={`main screen-${screen}`} tabIndex={-1} ref={main} aria-label={labelOf(screen)}>
+    <main id="main" class={`main screen-${screen}`} tabIndex={-1} ref={main} aria-label={LABELS[screen]}>
       <View />
     </main>
   );

@@ -26,7 +26,7 @@ export function Rejected(): JSX.Element {
   return (
     <div class="screen">
       <h2>Rejected and skipped</h2>
-      <p class="lead">Calls that were rejected or sent to no destination, newest first.</p>
+      <p class="lead">Calls that went nowhere, newest first.</p>
       <Failure text={error} />
       <Entries title="Rejected" none="None: every call that arrived was accepted.">
         {rejections.map(({ id, receivedAt, reason, detail, fix, type = "", source = "", message }) => (
@@ -42,7 +42,7 @@ export function Rejected(): JSX.Element {
           </Entry>
         ))}
       </Entries>
-      <Entries title="Skipped" none="None: every call that was accepted has a destination.">
+      <Entries title="Skipped" none="None.">
         {skipped.map(({ messageId, acceptedAt, reason, fix, type, event = "", source, identity = "" }) => (
           <Entry
             key={messageId + acceptedAt}

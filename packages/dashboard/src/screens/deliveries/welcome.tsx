@@ -14,15 +14,12 @@ import { shortUrl } from "../../words/format.ts";
 export function Welcome(): JSX.Element {
   const host = location.origin;
   // With a key that no source has, a call is refused. A key that is hidden has to be filled in.
-  const key = sources.value[0]?.writeKey.replace("(hidden)", "WRITE_KEY") ?? "any";
+  const key = JSON.stringify(sources.value[0]?.writeKey ?? "any");
   const steps = [
-    [
-      "Point a client library at this server",
-      `new Analytics({ writeKey: ${JSON.stringify(key)}, host: "${host}" })`,
-    ],
+    ["Point a client library at this server", `new Analytics({ writeKey: ${key}, host: "${host}" })`],
     [
       "Or send a call by hand",
-      `curl -d '{"writeKey":${JSON.stringify(key)},"userId":"u1","event":"Hello"}' -H 'Content-Type: application/json' ${host}/v1/track`,
+      `curl -d '{"writeKey":${key},"userId":"u1","event":"Hello"}' -H 'Content-Type: application/json' ${host}/v1/track`,
     ],
     ["Verify the webhooks", `app.post("/webhooks", verifyWebhook({ secret }), handler)`],
   ] as const;

@@ -7,7 +7,7 @@ import { useTick } from "../../parts/hooks.ts";
 import { Mark, Sign } from "../../parts/mark.tsx";
 import { Pairs } from "../../parts/pairs.tsx";
 import { change, hrefOf } from "../../route/route.ts";
-import { countdown, exactTime, visible } from "../../words/format.ts";
+import { clockTime, countdown, exactTime, visible } from "../../words/format.ts";
 import { stateVerdict } from "../../words/words.ts";
 import { focusList, takeFocus } from "../../parts/list-focus.ts";
 import { useKey } from "../keys.tsx";
@@ -116,7 +116,7 @@ function NextTry({
       <span class="big" role="timer">
         {left > 0 ? countdown(left) : "now"}
       </span>{" "}
-      until the next attempt; retries end at {exactTime(until).replace(/\.\d+$/, "")}.
+      until the next attempt; retries end at {clockTime(until, serverNow())}.
     </p>
   );
 }
