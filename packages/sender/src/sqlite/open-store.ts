@@ -90,11 +90,11 @@ export class OpenStore {
       this.#writes.add({
         run: () => {
           this.#storesCalls = true;
-          this.#retention.keepKeysFor(uniqueForMs);
+          if (uniqueForMs > this.#retention.keepKeysForMs) this.#retention.keepKeysFor(uniqueForMs);
           written = this.#writer.write(acceptance);
         },
         committed: () => {
-          this.#retention.keysAreKeptFor(uniqueForMs);
+          if (uniqueForMs > this.#retention.keepKeysForMs) this.#retention.keysAreKeptFor(uniqueForMs);
           this.#stored += written.stored.length;
           for (const row of written.stored) {
             this.#counter.added(row.due.delivery);

@@ -24,6 +24,8 @@ type Statement = Database.Statement;
  * have no end and so are never removed. Runs along with commits: a store that writes nothing does not grow either.
  */
 export class Retention {
+  /** As the file has it: the longest time within which keys of calls were asked for, by whichever process had it open. */
+  keepKeysForMs: number;
   readonly #db: Database.Database;
   readonly #keepForMs: number;
   readonly #choose: Statement;
@@ -35,8 +37,6 @@ export class Retention {
   readonly #oldest: Statement;
   readonly #keepKeys: Statement;
   #nextSweepAt = Number.NEGATIVE_INFINITY;
-  /** As the file has it: the longest time within which keys of calls were asked for, by whichever process had it open. */
-  #keepKeysForMs: number;
 
   constructor(db: Database.Database, keepForMs: number) {
     this.#db = db;
@@ -73,7 +73,7 @@ export class Retention {
     const [kept] = db.prepare("SELECT max(value) FROM meta WHERE key = 'keep_keys'").raw().get([]) as [
       number | null,
     ];
-    this.#keepKeysForMs = kept ?? 0;
+    this.keepKeysForMs = kept ?? 0;
     this.#forgetSkipped = db.prepare(
       `DELETE FROM skipped_call WHERE (accepted_at, id) IN
          (SELECT accepted_at, id FROM skipped_call WHERE accepted_at < ? ORDER BY accepted_at, id LIMIT ?)`,
@@ -86,14 +86,14 @@ export class Retention {
       .raw();
   }
 
-  /** Keys of calls are asked for within this time: writes it, inside of the present transaction, if it is the longest. */
+  /** Keys of calls are asked for within this time: writes it, inside of the present transaction. */
   keepKeysFor(ms: number): void {
-    if (ms > this.#keepKeysForMs) this.#keepKeys.run([Math.ceil(ms)]);
+    this.#keepKeys.run([Math.ceil(ms)]);
   }
 
   /** That transaction was committed. */
   keysAreKeptFor(ms: number): void {
-    this.#keepKeysForMs = Math.max(this.#keepKeysForMs, ms);
+    this.keepKeysForMs = Math.max(this.keepKeysForMs, ms);
   }
 
   /** Whether it is time to look for something outdated. */
@@ -146,8 +146,8 @@ export class Retention {
   }
 
   #sweepKeys(now: number): void {
-    if (this.#keepKeysForMs === 0) return;
-    this.#forgetKeys.run([now - this.#keepKeysForMs, SMALL_SWEEP_SIZE]);
+    if (this.keepKeysForMs === 0) return;
+    this.#forgetKeys.run([now - this.keepKeysForMs, SMALL_SWEEP_SIZE]);
   }
 
   #remove(endedBefore: number, limit: number): readonly DeliveryCount[] {
