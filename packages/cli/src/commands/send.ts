@@ -30,7 +30,7 @@ interface SendFlags extends ReceiverFlags {
   readonly to: string;
   readonly secret?: string;
   readonly file?: string;
-  readonly set: readonly string[];
+  readonly set?: readonly string[];
   readonly json?: boolean;
 }
 
@@ -69,7 +69,6 @@ export function sendCommand(terminal: Terminal, exit: (code: number) => void): C
       "--set <path=value>",
       "set a field of each message, such as properties.plan=pro; repeatable",
       repeatedArgument,
-      [],
     )
     .addOption(headerOption())
     .addOption(caOption())
@@ -132,7 +131,7 @@ async function* startingWith<T>(first: T, others: AsyncGenerator<T>): AsyncGener
 
 async function* itemsOf(
   type: MessageType | undefined,
-  { file, set }: SendFlags,
+  { file, set = [] }: SendFlags,
   terminal: Terminal,
 ): AsyncGenerator<Item> {
   if (file === undefined) {
