@@ -41,6 +41,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     );
   const commands = [
     serveCommand,
+    workCommand,
     sendCommand,
     certifyCommand,
     verifyCommand,
@@ -49,7 +50,6 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     importCommand,
     explainCommand,
     completionCommand,
-    workCommand,
   ];
   for (const make of commands) program.addCommand(make(terminal, exit));
   for (const command of [program, ...program.commands]) {

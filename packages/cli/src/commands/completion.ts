@@ -21,9 +21,9 @@ export function completionCommand(terminal: Terminal, exit: (code: number) => vo
     .summary("print a script that completes this command in a shell")
     .description(
       "Prints a script for a shell. It completes commands, options, types, audits, codes and files.\n\n" +
-        "  bash  source <(countersign completion bash)           in ~/.bashrc\n" +
-        "  zsh   source <(countersign completion zsh)            in ~/.zshrc, after compinit\n" +
-        "  fish  countersign completion fish | source            in ~/.config/fish/config.fish",
+        "  bash  source <(countersign completion bash)  in ~/.bashrc\n" +
+        "  zsh   source <(countersign completion zsh)   in ~/.zshrc, after compinit\n" +
+        "  fish  countersign completion fish | source   in ~/.config/fish/config.fish",
     )
     .addArgument(new Argument("<shell>", "the shell").choices(Object.keys(SCRIPTS)))
     .addHelpText("after", examples("completion"))

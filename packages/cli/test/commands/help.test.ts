@@ -6,3 +6,9 @@ it("the help of a command shows no default that says nothing", async () => {
   expect(stdout).toContain("--set <path=value>");
   expect(stdout).not.toContain("(default: [])");
 });
+
+it("the lines for the shells are whole on a terminal of 80 columns", async () => {
+  const { stdout } = await runCommand(["completion", "--help"]);
+  expect(stdout).toMatch(/^ {2}zsh .* after compinit$/m);
+  expect(stdout).toMatch(/^ {2}fish .*config\.fish$/m);
+});
