@@ -1,9 +1,10 @@
-import { dirname, resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { dirname, extname, join, resolve } from "node:path";
 import { createJiti } from "jiti";
-import { lilconfig, type Loader } from "lilconfig";
 import { configProblem, type Config } from "./config.ts";
 import { messageOf } from "../errors/usage-error.ts";
-import { searchEnd, trustProblem } from "./trusted-folders.ts";
+import { searchedFolders, trustProblem } from "./trusted-folders.ts";
 
 /** A config file that was found and read. */
 export interface LoadedConfig {
@@ -20,7 +21,7 @@ export class ConfigError extends Error {
 
 const CORRECT_IT = "Correct it, or pass another file with --config.";
 
-const NAMES = ["ts", "mts", "js", "mjs", "json"].map((extension) => `countersign.config.${extension}`);
+const EXTENSIONS: readonly string[] = [".ts", ".mts", ".js", ".mjs", ".json"];
 
 /**
  * Finds and reads a config file. A config file is code, so the search stays where the project is: it ends at the folder with
@@ -39,34 +40,49 @@ const NAMES = ["ts", "mts", "js", "mjs", "json"].map((extension) => `countersign
  * ```
  */
 export async function loadConfig(directory: string, file?: string): Promise<LoadedConfig | undefined> {
-  let warning: string | undefined;
-  const trusted =
-    (load: Loader): Loader =>
-    (path, content) => {
-      if (file === undefined) warning = assertTrusted(path);
-      return load(path, content) as unknown;
-    };
-  const [ofModule, ofJson] = [trusted(loadModule), trusted(loadJson)];
-  const explorer = lilconfig("countersign", {
-    searchPlaces: NAMES,
-    stopDir: searchEnd(resolve(directory)),
-    cache: false,
-    loaders: { ".ts": ofModule, ".mts": ofModule, ".js": ofModule, ".mjs": ofModule, ".json": ofJson },
-  });
-  const found = await (
-    file === undefined ? explorer.search(directory) : explorer.load(resolve(directory, file))
-  ).catch((error: unknown) => {
-    if (error instanceof ConfigError) throw error;
+  const found =
+    file === undefined ? await find(resolve(directory)) : await named(resolve(directory, file), file);
+  if (found === undefined) return undefined;
+  const path = found.file;
+  const warning = file === undefined ? assertTrusted(path) : undefined;
+  const read = await readConfig(found);
+  const problem = configProblem(read);
+  if (problem !== undefined) throw new ConfigError(`The config file ${path} ${problem} ${CORRECT_IT}`);
+  return { file: path, config: withAbsolutePaths(read as Config, dirname(path)), warning };
+}
+
+/** A config file that has something in it. */
+interface FoundFile {
+  readonly file: string;
+  readonly content: string;
+}
+
+/** The nearest config file. An empty one does not count. */
+async function find(directory: string): Promise<FoundFile | undefined> {
+  for (const folder of searchedFolders(directory)) {
+    for (const extension of EXTENSIONS) {
+      const file = join(folder, `countersign.config${extension}`);
+      if (!existsSync(file)) continue;
+      const content = await contentOf(file, file);
+      if (content.trim() !== "") return { file, content };
+    }
+  }
+  return undefined;
+}
+
+async function named(file: string, given: string): Promise<FoundFile> {
+  if (EXTENSIONS.includes(extname(file))) return { file, content: await contentOf(file, given) };
+  throw new ConfigError(`The config file ${given} is none of ${EXTENSIONS.join(", ")}. ${CORRECT_IT}`);
+}
+
+async function contentOf(file: string, given: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
     throw new ConfigError(
-      `Cannot read the config file ${file ?? ""}: ${reason(error)}. Give --config a file that can be read.`,
+      `Cannot read the config file ${given}: ${reason(error)}. Give --config a file that can be read.`,
     );
-  });
-  if (!found) return undefined;
-  const problem = configProblem(found.config);
-  if (problem !== undefined)
-    throw new ConfigError(`The config file ${found.filepath} ${problem} ${CORRECT_IT}`);
-  const config = withAbsolutePaths(found.config as Config, dirname(found.filepath));
-  return { file: found.filepath, config, warning };
+  }
 }
 
 /** Returns a warning where ownership means nothing. */
@@ -88,14 +104,19 @@ function withAbsolutePaths(config: Config, directory: string): Config {
   };
 }
 
-async function loadModule(file: string): Promise<unknown> {
+async function readConfig({ file, content }: FoundFile): Promise<unknown> {
+  if (content.trim() === "") return undefined;
+  return extname(file) === ".json" ? readJson(file, content) : runModule(file);
+}
+
+async function runModule(file: string): Promise<unknown> {
   const jiti = createJiti(file, { fsCache: false, moduleCache: false });
   return jiti.import(file, { default: true }).catch((error: unknown) => {
     throw new ConfigError(`The config file ${file} cannot be run: ${reason(error)}. ${CORRECT_IT}`);
   });
 }
 
-async function loadJson(file: string, content: string): Promise<unknown> {
+function readJson(file: string, content: string): unknown {
   try {
     // Programs on Windows begin a file with a byte order mark.
     return JSON.parse(content.replace(/^\uFEFF/, "")) as unknown;

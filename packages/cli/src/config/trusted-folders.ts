@@ -5,19 +5,29 @@ import path, { dirname, join, type PlatformPath } from "node:path";
 const WORLD_WRITABLE = 0o002;
 
 /**
- * The last folder to search for a config file: the nearest one with `.git`, else the topmost one with a `package.json` that is
- * below the home directory, else the first one.
+ * The folders to search for a config file, from the first one upwards. The last one is the nearest with `.git`, else the topmost
+ * one with a `package.json` that is below the home directory, else the first one.
  *
  * @param directory The folder to begin in, as an absolute path.
+ * @param home Without one, as for a user that the system does not know, no folder is below it.
  */
-export function searchEnd(directory: string, home: string = homedir()): string {
+export function searchedFolders(directory: string, home: string | undefined = homeFolder()): string[] {
   const upwards = [...ancestors(directory)];
-  const repository = upwards.find((folder) => existsSync(join(folder, ".git")));
-  if (repository !== undefined) return repository;
-  const ofProject = upwards.filter(
-    (folder) => isBelow(folder, home) && existsSync(join(folder, "package.json")),
+  const repository = upwards.findIndex((folder) => existsSync(join(folder, ".git")));
+  if (repository !== -1) return upwards.slice(0, repository + 1);
+  const ofProject = upwards.findLastIndex(
+    (folder) => home !== undefined && isBelow(folder, home) && existsSync(join(folder, "package.json")),
   );
-  return ofProject.at(-1) ?? directory;
+  return upwards.slice(0, Math.max(ofProject, 0) + 1);
+}
+
+/** A container may run a process as any number. Without HOME, the system then finds no entry that has a home, and Node throws. */
+function homeFolder(): string | undefined {
+  try {
+    return homedir();
+  } catch {
+    return undefined;
+  }
 }
 
 /**

@@ -1,9 +1,11 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, posix, win32 } from "node:path";
+import { pathToFileURL } from "node:url";
 import { loadConfig } from "countersign";
-import { beforeEach, describe, expect, it } from "vitest";
-import { isBelow, searchEnd } from "../../src/config/trusted-folders.ts";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { isBelow, searchedFolders } from "../../src/config/trusted-folders.ts";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
+import { startServe } from "../support/command.ts";
 import { temporaryDirectory } from "../../../server/test/support/resources.ts";
 
 const CONFIG = { to: "http://127.0.0.1:9/" };
@@ -29,6 +31,11 @@ function putTrap(path: string): { readonly file: string; readonly hasRun: () => 
   return { file: put(path, text), hasRun: () => existsSync(trace) };
 }
 
+/** The last folder that is searched. */
+function endOf(directory: string, home: string): string | undefined {
+  return searchedFolders(directory, home).at(-1);
+}
+
 describe("the search for a config file", () => {
   it("ends at the folder with .git, so that a file in a shared folder above is not run", async () => {
     const trap = putTrap("countersign.config.mjs");
@@ -40,17 +47,36 @@ describe("the search for a config file", () => {
     expect(trap.hasRun()).toBe(false);
   });
 
+  it("passes over an empty file, to one in a folder above", async () => {
+    mkdirSync(join(root, ".git"));
+    const file = put("countersign.config.json", JSON.stringify(CONFIG));
+    put("app/countersign.config.ts", "\n");
+    expect(await loadConfig(join(root, "app"))).toMatchObject({ file, config: CONFIG });
+  });
+
+  it("needs no home directory, which a container's user may not have", async () => {
+    put("countersign.config.json", JSON.stringify(CONFIG));
+    // As for `docker run --user 12345` where HOME is not set.
+    const preload = put(
+      "homeless.mjs",
+      'import os from "node:os"; import { syncBuiltinESMExports } from "node:module"; os.homedir = () => { throw new Error("uv_os_homedir returned ENOENT"); }; syncBuiltinESMExports();',
+    );
+    const env = { NODE_OPTIONS: `--import=${pathToFileURL(preload).href}` };
+    const { stdout } = await startServe([], { cwd: root, env });
+    await vi.waitFor(() => expect(stdout()).toContain(CONFIG.to));
+  });
+
   it("without a repository ends at the topmost package.json below home, else where it began", () => {
     put("home/work/package.json");
     put("home/work/app/package.json");
     put("home/work/app/src/index.ts");
     put("package.json");
     const home = join(root, "home");
-    expect(searchEnd(join(home, "work/app/src"), home)).toBe(join(home, "work"));
-    expect(searchEnd(join(home, "work"), home)).toBe(join(home, "work"));
+    expect(endOf(join(home, "work/app/src"), home)).toBe(join(home, "work"));
+    expect(endOf(join(home, "work"), home)).toBe(join(home, "work"));
     put("home/package.json");
-    expect(searchEnd(join(home, "other"), home)).toBe(join(home, "other"));
-    expect(searchEnd(join(root, "elsewhere/app"), home)).toBe(join(root, "elsewhere/app"));
+    expect(endOf(join(home, "other"), home)).toBe(join(home, "other"));
+    expect(endOf(join(root, "elsewhere/app"), home)).toBe(join(root, "elsewhere/app"));
   });
 });
 
