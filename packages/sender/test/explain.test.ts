@@ -155,6 +155,7 @@ describe("advice", () => {
       ERR_INFORMATIONAL_FLOOD: true,
       ERR_INVALID_CA: true,
       ERR_TIMEOUT: true,
+      ERR_UNEXPECTED_INFORMATIONAL: true,
     } satisfies Record<TransportErrorCode, true>;
     for (const code of Object.keys(codes)) expect(Object.keys(NO_ANSWER_CODES)).toContain(code);
     expect(noAnswer("__proto__", "network").words).toBe("did not answer");

@@ -199,13 +199,21 @@ describe("an endpoint that does not speak HTTP", () => {
     expect(await post(endpoint.url)).toMatchObject({ outcome: "success", status: 200 });
   });
 
-  it("but switches protocols unasked is outcome network", async () => {
+  it.each([
+    ["101 Switching Protocols", "upgrade: x\r\nconnection: upgrade\r\n"],
+    // undici breaks the connection, though RFC 9110 (15.2) wants it ignored: the code must not blame a crash.
+    ["100 Continue", ""],
+  ])("but sends %s, which was not asked for, is told that it did", async (status, headers) => {
     const endpoint = await answering(
-      "HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
+      `HTTP/1.1 ${status}\r\n${headers}\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n`,
       () => {},
     );
 
-    expect(await post(endpoint.url)).toMatchObject({ outcome: "network" });
+    expect(await post(endpoint.url)).toMatchObject({
+      outcome: "network",
+      code: "ERR_UNEXPECTED_INFORMATIONAL",
+      message: "the endpoint sent 100 or 101, which the request did not ask for",
+    });
     await vi.waitFor(() => expect(endpoint.open.size).toBe(0));
   });
 });

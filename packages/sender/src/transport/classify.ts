@@ -60,17 +60,25 @@ const TRANSPORT_OUTCOMES = {
   ERR_INFORMATIONAL_FLOOD: "network",
   ERR_INVALID_CA: "tls",
   ERR_TIMEOUT: "timeout",
+  ERR_UNEXPECTED_INFORMATIONAL: "network",
 } as const;
 
 const PERMANENT_CODES: ReadonlySet<string> = new Set(["UND_ERR_INVALID_ARG", "UND_ERR_NOT_SUPPORTED"]);
 
 const CLEARER_MESSAGES: Readonly<Record<string, string>> = {
   UND_ERR_SOCKET: "the endpoint closed the connection before its response",
+  ERR_UNEXPECTED_INFORMATIONAL: "the endpoint sent 100 or 101, which the request did not ask for",
   UND_ERR_HEADERS_OVERFLOW: "the response's headers are larger than 16 KiB",
   UND_ERR_DESTROYED: "the transport was closed before the response",
 };
 
+/** What undici says when it breaks a connection because of a 100 or 101, as it does with each that was not asked for. */
+const UNEXPECTED_INFORMATIONAL: ReadonlySet<string> = new Set(["bad response", "bad upgrade"]);
+
 function codeOf(error: unknown): string {
+  if (error instanceof errors.SocketError && UNEXPECTED_INFORMATIONAL.has(error.message)) {
+    return "ERR_UNEXPECTED_INFORMATIONAL";
+  }
   if (error instanceof Error && "code" in error && typeof error.code === "string" && error.code !== "") {
     return error.code;
   }

@@ -5,7 +5,8 @@ export type TransportErrorCode =
   | "ERR_CLOSED"
   | "ERR_INFORMATIONAL_FLOOD"
   | "ERR_INVALID_CA"
-  | "ERR_TIMEOUT";
+  | "ERR_TIMEOUT"
+  | "ERR_UNEXPECTED_INFORMATIONAL";
 
 /** An attempt could not be made or was aborted. Used inside the transport; callers get an outcome. */
 export class TransportError extends Error {
