@@ -44,9 +44,7 @@ export function Banners(): JSX.Element {
           <Sign tone="warn" />
           <p>
             <strong>This server only accepts</strong>
-            <span>
-              It was started without delivering: another process must deliver the calls that it stores.
-            </span>
+            <span>Another process must deliver the calls that it stores. {reason}</span>
           </p>
         </div>
       )}

@@ -1,5 +1,8 @@
+import { sqliteStore } from "@countersign/sender";
+import type { StoreContext } from "@countersign/sender/store";
 import { createServer } from "@countersign/server";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { changedStore } from "../../../sender/test/support/changed-store.ts";
 import { missing, openPage, useBrowser, why } from "../support/browser.ts";
 import { SECRET, startReceiver, startSetting } from "../support/setting.ts";
 
@@ -158,6 +161,21 @@ describe.skipIf(missing)(`the list of deliveries${why}`, () => {
     await page.getByRole("row").filter({ hasText: "After" }).waitFor({ timeout: 15_000 });
     expect(await page.getByRole("row").filter({ hasText: "Before" }).count()).toBe(0);
     await page.getByText("Live", { exact: true }).waitFor();
+  });
+
+  it("of a server that only accepts says so, and as soon as no process delivers, what to start", async () => {
+    let context: (() => StoreContext) | undefined;
+    const store = changedStore(sqliteStore(), (_, known) => {
+      context = known;
+      return {};
+    });
+    const { server } = await startSetting({ store, deliver: false });
+    const page = await openPage(server.url);
+    const banner = page.getByText("Another process must deliver the calls that it stores.");
+    await banner.waitFor();
+    expect(await banner.textContent()).not.toContain("No process delivers.");
+    context?.().stateChanged({ state: "up", reason: "No process delivers." });
+    await banner.filter({ hasText: "No process delivers." }).waitFor();
   });
 
   it("says on every screen that the store is full, with the reason", async () => {

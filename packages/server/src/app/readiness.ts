@@ -36,7 +36,9 @@ export async function readiness({ sender, room, delivers }: ReadinessParts): Pro
   );
   if (store.state !== "up")
     return { ready: false, status: store.state, ...problems(store, waiting), ...about };
-  if (waiting.length > 0) return { ready: true, status: "degraded", problems: waiting, ...about };
+  // A store that is up gives a reason when its operator has something to do, as when no process delivers from it.
+  const toDo = store.reason === undefined ? waiting : [store.reason, ...waiting];
+  if (toDo.length > 0) return { ready: true, status: "degraded", problems: toDo, ...about };
   return { ready: true, status: "ok", ...about };
 }
 

@@ -1,6 +1,8 @@
-import { createSender } from "@countersign/sender";
+import { createSender, sqliteStore } from "@countersign/sender";
 import { createHealthServer, type HealthServer, type HealthServerOptions } from "@countersign/server";
+import type { StoreContext } from "@countersign/sender/store";
 import { expect, it, onTestFinished } from "vitest";
+import { changedStore } from "../../../sender/test/support/changed-store.ts";
 import { send } from "../support/http.ts";
 
 async function start(options: Partial<HealthServerOptions> = {}): Promise<HealthServer> {
@@ -32,6 +34,26 @@ it("tells the state and the metrics of a sender, and has nothing else", async ()
   expect(metrics.text).toContain("countersign_store_up 1");
   expect(metrics.text).toContain("process_cpu_seconds_total");
   for (const path of ["/", "/api/sources", "/v1/track"]) expect((await send(url + path)).status).toBe(404);
+});
+
+it("does not call it ok when a store that can be used says that no process delivers from it", async () => {
+  let context: (() => StoreContext) | undefined;
+  const store = changedStore(sqliteStore(), (_, known) => {
+    context = known;
+    return {};
+  });
+  const health = await start();
+  const sender = await createSender({ url: "http://127.0.0.1:9/", store });
+  onTestFinished(() => sender.close({ deadline: 0 }));
+  health.watch(sender);
+  const answer = async (): Promise<unknown> => {
+    const response = await send(`${health.url}/readyz`);
+    return { http: response.status, ...(response.json() as object) };
+  };
+  context?.().stateChanged({ state: "up", reason: "No process delivers." });
+  expect(await answer()).toMatchObject({ http: 200, status: "degraded", problems: ["No process delivers."] });
+  context?.().stateChanged({ state: "up" });
+  expect(await answer()).toMatchObject({ http: 200, status: "ok" });
 });
 
 it("keeps metrics, and what the store says, from everyone without the token", async () => {
