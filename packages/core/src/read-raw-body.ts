@@ -1,5 +1,6 @@
 import { AsyncResource } from "node:async_hooks";
 import { Buffer } from "node:buffer";
+import type { Http2ServerRequest } from "node:http2";
 import type { Readable } from "node:stream";
 import { WebhookError } from "./errors.ts";
 import { bodyTooLarge } from "./body-too-large.ts";
@@ -69,6 +70,9 @@ export function readRawBodyThen(
   const refuse = (error: WebhookError): void => {
     // The rest of the body must not fill the memory, nor be waited for.
     stream.pause();
+    // HTTP/2 has no "connection: close": once the response is sent, a reset without an error asks the sender to stop.
+    const { stream: http2 } = stream as Partial<Http2ServerRequest>;
+    http2?.once("finish", () => http2.close());
     finish(error);
   };
   const onData = (data: Buffer | string): void => {

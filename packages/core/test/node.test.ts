@@ -1,8 +1,16 @@
 import { Buffer } from "node:buffer";
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
+import { connect, constants, createServer as createHttp2Server } from "node:http2";
+import type { AddressInfo } from "node:net";
 import { PassThrough, Readable } from "node:stream";
-import { createReceiver, memoryDedupe, toProblem, WebhookError } from "@countersign/core";
+import {
+  createReceiver,
+  memoryDedupe,
+  toProblem,
+  WebhookError,
+  type WebhookResponse,
+} from "@countersign/core";
 import {
   readRawBody,
   sendResponse,
@@ -12,7 +20,7 @@ import {
 } from "@countersign/core/node";
 import { sampleMessages, signedRequest } from "@countersign/core/testing";
 import fc from "fast-check";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createBodyBuffer } from "../src/body-buffer.ts";
 import { openRequest, outcomeOf, serve } from "./support/serve.ts";
 
@@ -435,6 +443,34 @@ describe("a receiver on node:http", () => {
     expect(response.status).toBe(401);
     expect(response.headers.get("content-type")).toBe("application/problem+json; charset=utf-8");
     expect(await response.json()).toMatchObject({ code: "ERR_SIGNATURE_MISMATCH" });
+  });
+
+  it("over HTTP/2 ends the stream of a body that is too large, which its sender goes on with", async () => {
+    const receiver = createReceiver({ secret, maxBodyBytes: MAX_BYTES });
+    const server = createHttp2Server((request, response) => {
+      // The types of HTTP/2 are others than those of HTTP/1, which they are compatible with.
+      const received = receiver.receive(toWebhookRequest(request as unknown as NodeRequest));
+      const answer = ({ status, body }: WebhookResponse): void => void response.writeHead(status).end(body);
+      void received.then((verdict) => verdict.verdict === "rejected" && answer(verdict.response));
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    onTestFinished(() => {
+      session.destroy();
+      server.close();
+    });
+    const { headers } = signedRequest(sampleMessages.track, secret);
+    const { "x-signature": signature = "" } = headers;
+    const sending = session.request({
+      ":method": "POST",
+      "content-type": "application/json",
+      "x-signature": signature,
+    });
+    sending.write(Buffer.alloc(2 * MAX_BYTES, " "));
+    sending.resume();
+    const [answered] = (await once(sending, "response")) as [{ ":status": number }];
+    await once(sending, "close");
+    expect([answered[":status"], sending.rstCode]).toEqual([413, constants.NGHTTP2_NO_ERROR]);
   });
 
   it("settles once, by the status the response was first ended with", async () => {
