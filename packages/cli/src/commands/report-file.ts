@@ -1,6 +1,8 @@
-import { open, rm } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { messageOf, UsageError } from "../errors/usage-error.ts";
+import { tidyAtExit } from "../terminal/signals.ts";
 
 /** The file of a report that is not there yet. */
 export interface ReportFile {
@@ -11,7 +13,8 @@ export interface ReportFile {
 }
 
 /**
- * Opens the file of a report and empties it. It stays open, since it may be a pipe.
+ * Opens the file of a report and empties it. It stays open, since it may be a pipe. A process that ends before the report is
+ * written leaves no empty file, which CI would take for a report.
  *
  * @throws UsageError when it cannot be written.
  */
@@ -23,19 +26,29 @@ export async function openReportFile(name: string, cwd: string): Promise<ReportF
   };
   const path = resolve(cwd, name);
   const file = await open(path, "w").catch(cannotWrite);
+  const isFile = (await file.stat()).isFile();
+  const remove = (): void => {
+    try {
+      if (isFile) rmSync(path, { force: true });
+    } catch {
+      // It may be written and not removed, as where its folder is read-only.
+    }
+  };
+  const keep = tidyAtExit(remove);
   return {
     async write(text) {
       try {
         await file.writeFile(text);
         await file.close();
+        keep();
       } catch (error) {
         cannotWrite(error);
       }
     },
     async discard() {
-      const isFile = (await file.stat()).isFile();
       await file.close();
-      if (isFile) await rm(path, { force: true });
+      keep();
+      remove();
     },
   };
 }

@@ -43,3 +43,19 @@ export function untilToldToStop(
     void asked?.then(stop);
   });
 }
+
+/**
+ * Calls `tidy` when the process ends, also by a signal that asks it to stop, with which the system would else end it at once.
+ *
+ * @returns a function that takes it back
+ */
+export function tidyAtExit(tidy: () => void): () => void {
+  const codes = stopSignals(process.platform);
+  const leave = (signal: string): never => process.exit(codes[signal]);
+  process.on("exit", tidy);
+  for (const name of Object.keys(codes)) process.on(name, leave);
+  return () => {
+    process.off("exit", tidy);
+    for (const name of Object.keys(codes)) process.off(name, leave);
+  };
+}

@@ -3,7 +3,9 @@ import { createServer } from "node:http";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { runCommand, startServe } from "../support/command.ts";
+import { runCommand, startCommand, startServe } from "../support/command.ts";
+import { startSilentReceiver } from "../support/silent-receiver.ts";
+import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { portOf, SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
 import { cleanUp, closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
 
@@ -623,6 +625,24 @@ describe("certify", () => {
     const { code } = await runCommand(["certify", TO, "--secret", SECRET, "--junit", "certify.xml"], { cwd });
     expect([code, existsSync(join(cwd, "certify.xml"))]).toEqual([1, false]);
   });
+
+  it.skipIf(isWindows).each([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const)(
+    `that %s ends leaves no empty report, which CI would read${noPosix}`,
+    async (signal, status) => {
+      const cwd = temporaryDirectory();
+      const receiver = await startSilentReceiver();
+      const command = startCommand(["certify", receiver.url, "--secret", SECRET, "--junit", "certify.xml"], {
+        cwd,
+      });
+      await receiver.requested;
+      expect(existsSync(join(cwd, "certify.xml"))).toBe(true);
+      command.process.kill(signal);
+      expect([await command.ended, existsSync(join(cwd, "certify.xml"))]).toEqual([status, false]);
+    },
+  );
 });
 
 it("a data directory that cannot be written", async () => {
