@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
+import { open } from "node:fs/promises";
 import { CALL_TYPES, recordCall, serializeCall, ValidationError, type CallType } from "@countersign/protocol";
 import { UsageError } from "../errors/usage-error.ts";
 import { readCalls, typeOf, type FileCall } from "../input/read-calls.ts";
@@ -27,8 +28,22 @@ const MAX_PROBLEMS = 5;
 export async function* importCalls(file: string, after: Place, size: number): AsyncGenerator<ImportCall> {
   if (size <= after.end) return;
   const chunks = createReadStream(file, { start: after.end, end: size - 1 });
-  for await (const found of readCalls(chunks, file, after)) {
+  // What ends a line that had no newline is no line of its own.
+  const number = (await endsLine(file, after.end)) ? after.number : after.number - 1;
+  for await (const found of readCalls(chunks, file, { number, end: after.end })) {
     yield importCallOf(found, file);
+  }
+}
+
+/** Whether a line ends at this byte of a file, as its beginning does. */
+async function endsLine(file: string, end: number): Promise<boolean> {
+  if (end === 0) return true;
+  const handle = await open(file);
+  try {
+    const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, end - 1);
+    return buffer.toString() === "\n";
+  } finally {
+    await handle.close();
   }
 }
 

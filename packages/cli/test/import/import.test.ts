@@ -249,6 +249,20 @@ describe("countersign import", () => {
     expect(code).toBe(1);
   });
 
+  it("counts the lines as editors do, though the last one of the earlier run had no newline yet", async () => {
+    const service = await startService(Number.POSITIVE_INFINITY);
+    const file = callsFile([]);
+    const lines = tracks(4).map((call) => JSON.stringify(call));
+    const options = { file, server: service.url, writeKey: "any" };
+    writeFileSync(file, lines.slice(0, 2).join("\n"));
+    expect(await importFile(options)).toMatchObject({ line: 2, done: true });
+    appendFileSync(file, `\n${lines[2]}`);
+    expect(await importFile(options)).toMatchObject({ resumedAfter: 2, line: 3, done: true });
+    appendFileSync(file, `\n${lines[3]}\n{}\n`);
+    await expect(importFile(options)).rejects.toThrow("line 5 has no `type`");
+    expect(service.batches.flat()).toHaveLength(3);
+  });
+
   it("keeps every digit of an id, and goes on with lines that were added at the end", async () => {
     const receiver = closing(await startReceiver());
     const server = await startServe(["--to", receiver.url, "--secret", SECRET]);
