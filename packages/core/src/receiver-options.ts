@@ -53,7 +53,10 @@ export interface ReceiverOptions<TRequest = unknown, Message extends ReceivedMes
    * the request. Default: the environment variable `WEBHOOK_SECRET`.
    */
   readonly secret?: Secrets | SecretFunction<TRequest> | undefined;
-  /** Secrets that were used before. They are never accepted, but are used to explain a mismatch. Default: none. */
+  /**
+   * Secrets that were used before. They are never accepted, but are used to explain a mismatch. One that is also in `secret` is
+   * an error. Default: none.
+   */
   readonly retiredSecrets?: readonly string[];
   /** Accept messages without checking any signature: anyone who knows the URL can send them. Default: false. */
   readonly unsigned?: boolean;
@@ -178,7 +181,7 @@ function checkIsOptions(options: unknown): void {
 
 /** The secret of the options, or of the environment; undefined if messages are accepted unsigned. */
 export function configuredSecret<TRequest>(
-  options: Pick<ReceiverOptions<TRequest>, "secret" | "unsigned">,
+  options: Pick<ReceiverOptions<TRequest>, "secret" | "retiredSecrets" | "unsigned">,
 ): readonly string[] | SecretFunction<TRequest> | undefined {
   if (options.unsigned) {
     if (options.secret === undefined) return undefined;
@@ -195,6 +198,11 @@ export function configuredSecret<TRequest>(
     );
   }
   const secrets = usableSecrets(secret);
+  if (options.retiredSecrets?.some((one) => secrets.includes(one))) {
+    throw new TypeError(
+      "A secret is in secret and in retiredSecrets, which are never accepted. Remove it from one of them.",
+    );
+  }
   if (secrets.some((one) => one !== one.trim() || QUOTED.test(one))) {
     warnOnce(
       "The webhook secret has white space or quotes around it, as a part of it. Remove them, unless the sender's secret has them, too.",

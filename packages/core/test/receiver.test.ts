@@ -345,6 +345,11 @@ describe("createReceiver", () => {
     ["a size that is no number", { secret: SECRET, maxBodyBytes: Number.NaN }, /option maxBodyBytes/],
     ["an empty retired secret", { secret: SECRET, retiredSecrets: [""] }, /non-empty string/],
     [
+      "a secret that is both accepted and retired",
+      { secret: ["new", "old"], retiredSecrets: ["older", "old"] },
+      /in secret and in retiredSecrets.*Remove it from one/,
+    ],
+    [
       "retired secrets that are no list",
       { secret: SECRET, retiredSecrets: "old" },
       /retiredSecrets must be a list/,
