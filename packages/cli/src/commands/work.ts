@@ -33,7 +33,7 @@ export function workCommand(terminal: Terminal, exit: (code: number) => void): C
     )
     .option(
       "--port <number>",
-      "answer /healthz, /readyz and /metrics on this port, for supervisors and Prometheus",
+      "answer /healthz, /readyz and /metrics on this port, in plain HTTP, for supervisors and Prometheus",
       portArgument,
     )
     .option(
