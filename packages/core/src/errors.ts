@@ -92,12 +92,12 @@ const CODES: Readonly<Record<WebhookErrorCode, CodeInfo>> = {
   ERR_INVALID_UTF8: {
     status: 400,
     message: "The body is not valid UTF-8.",
-    hint: "The body is correctly signed. Fix the encoding at the sender.",
+    hint: "If a signature is required, it matches. Fix the encoding at the sender.",
   },
   ERR_INVALID_JSON: {
     status: 400,
     message: "The body is not valid JSON.",
-    hint: "The body is correctly signed. Fix the sender.",
+    hint: "If a signature is required, it matches. Fix the sender.",
   },
   ERR_BATCH_UNSUPPORTED: {
     status: 422,

@@ -316,6 +316,19 @@ describe("the secret", () => {
     const invalid = webhookRequest({ message: "{", headers: { "x-signature": undefined } });
     expect(await receiver.receive(invalid)).toMatchObject(rejected("ERR_INVALID_JSON"));
   });
+
+  it.each([
+    ["ERR_INVALID_JSON", "{"],
+    ["ERR_INVALID_UTF8", Uint8Array.of(0x22, 0xff, 0x22)],
+  ])("with unsigned, %s does not claim that the body is signed", async (code, message) => {
+    const onRejected = vi.fn<(error: WebhookError) => void>();
+    const receiver = createReceiver({ unsigned: true, onRejected });
+    await receiver.receive(webhookRequest({ message, headers: { "x-signature": undefined } }));
+    expect(onRejected.mock.lastCall?.[0]).toMatchObject({
+      code,
+      hint: expect.stringMatching(/^If a signature is required, it matches\./),
+    });
+  });
 });
 
 describe("createReceiver", () => {

@@ -65,12 +65,12 @@ export const RECEIVER_CODES: CodePages = {
     ...sh('countersign verify --secret dev --signature "$X_SIGNATURE" body.json'),
   },
   ERR_INVALID_UTF8: {
-    cause: "The body is correctly signed, but not valid UTF-8.",
+    cause: "The body is not valid UTF-8. If the receiver requires a signature, it matches.",
     fix: "Correct the sender: it must encode the JSON as UTF-8 before it signs it.",
     ...ts('const body = Buffer.from(JSON.stringify(message), "utf8");'),
   },
   ERR_INVALID_JSON: {
-    cause: "The body is correctly signed, but not valid JSON.",
+    cause: "The body is not valid JSON. If the receiver requires a signature, it matches.",
     fix: "Correct the sender: it must send one JSON object.",
     ...ts("const body = JSON.stringify(message); // sign and send this string"),
   },

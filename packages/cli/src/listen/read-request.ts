@@ -78,7 +78,7 @@ function textOf(
   if (code === "ERR_SIGNATURE_MISMATCH" && typeof signature === "string" && body && secret !== undefined) {
     return explainSignature({ body, signature, secret }).sentence;
   }
-  // Such a hint says that the body is correctly signed, which nobody knows here.
+  // Such a hint speaks of the signature, which nobody has checked here.
   if (secret === undefined && AUTHENTIC.has(code)) return message;
   // The message names the field of a malformed message.
   return code === "ERR_INVALID_MESSAGE" ? message : hint;
