@@ -30,6 +30,7 @@ export const LAYERS = {
   certify: ["wire", "probe", "audits", "report"],
   server: [
     "package-files.ts",
+    "replace-file.ts",
     "errors",
     "settings",
     "shapes",

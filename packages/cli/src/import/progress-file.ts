@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { open, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { setTimeout as delay } from "node:timers/promises";
+import { open, readFile, rm } from "node:fs/promises";
 import { isObject } from "@countersign/protocol";
+import { replaceFile } from "@countersign/server/files";
 import type { Place } from "../input/read-lines.ts";
 import { messageOf, UsageError } from "../errors/usage-error.ts";
 
@@ -53,8 +53,7 @@ export async function openProgress(file: string, server: string, restart: boolea
     async save(progress) {
       const text = `${JSON.stringify({ ...progress, fingerprint }, null, 2)}\n`;
       try {
-        await writeFile(`${name}.new`, text, { mode: 0o600 });
-        await renameOver(`${name}.new`, name);
+        replaceFile(name, text);
       } catch (error) {
         await rm(`${name}.new`, { force: true }).catch(() => {});
         throw new UsageError(
@@ -63,18 +62,6 @@ export async function openProgress(file: string, server: string, restart: boolea
       }
     },
   };
-}
-
-/** Windows cannot replace a file that another program has open, such as a virus scanner: waits until it is closed. */
-async function renameOver(from: string, to: string, tries = 20): Promise<void> {
-  try {
-    await rename(from, to);
-  } catch (error) {
-    const { code = "" } = error as NodeJS.ErrnoException;
-    if (process.platform !== "win32" || tries === 0 || !/^(?:EPERM|EACCES|EBUSY)$/.test(code)) throw error;
-    await delay(25);
-    await renameOver(from, to, tries - 1);
-  }
 }
 
 interface Stored {

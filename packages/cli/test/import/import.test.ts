@@ -1,10 +1,11 @@
 import { once } from "node:events";
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { importFile } from "countersign";
 import { describe, expect, it, vi } from "vitest";
 import { runCommand, startCommand, startServe } from "../support/command.ts";
+import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { portOf, SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
 import { cleanUp, closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
 
@@ -262,6 +263,20 @@ describe("countersign import", () => {
     await expect(importFile(options)).rejects.toThrow("line 5 has no `type`");
     expect(service.batches.flat()).toHaveLength(3);
   });
+
+  it.skipIf(isWindows)(
+    `stores its position beside the file, wherever a link of that name leads${noPosix}`,
+    async () => {
+      const service = await startService(Number.POSITIVE_INFINITY);
+      const file = callsFile(tracks(1));
+      const elsewhere = join(temporaryDirectory(), "of-somebody-else");
+      writeFileSync(elsewhere, "precious");
+      symlinkSync(elsewhere, `${file}.progress.new`);
+      expect(await importFile({ file, server: service.url, writeKey: "any" })).toMatchObject({ done: true });
+      expect(readFileSync(elsewhere, "utf8")).toBe("precious");
+      expect(readFileSync(`${file}.progress`, "utf8")).toContain('"done": true');
+    },
+  );
 
   it("keeps every digit of an id, and goes on with lines that were added at the end", async () => {
     const receiver = closing(await startReceiver());

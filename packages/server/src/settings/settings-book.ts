@@ -1,8 +1,9 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { isObject } from "@countersign/protocol";
 import type { SenderSettings, SourceSettings } from "@countersign/sender";
 import { messageOf, ServerError } from "../errors/server-error.ts";
+import { replaceFile } from "../replace-file.ts";
 
 const FORMAT_VERSION = 1;
 
@@ -108,34 +109,6 @@ function readSources(path: string): readonly SourceSettings[] {
     throw unusable(path, "has no list of sources. Correct it, or move it away.");
   // What is in each of them is checked by the sender, as in a config file.
   return sources as readonly SourceSettings[];
-}
-
-/** Readable by its owner only, since it contains secrets; on disk before it takes the place of the old one. */
-function replaceFile(path: string, text: string): void {
-  const next = `${path}.new`;
-  // What is there may belong to somebody else, or lead elsewhere.
-  rmSync(next, { force: true });
-  const descriptor = openSync(next, "wx", 0o600);
-  try {
-    // One write may end early, as on a disk that becomes full. This one writes the rest, or throws.
-    writeFileSync(descriptor, text);
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
-  renameOver(next, path);
-}
-
-/** Windows cannot replace a file that another program has open, such as a virus scanner: waits until it is closed. */
-function renameOver(from: string, to: string, tries = 20): void {
-  try {
-    renameSync(from, to);
-  } catch (error) {
-    const { code = "" } = error as NodeJS.ErrnoException;
-    if (process.platform !== "win32" || tries === 0 || !/^(?:EPERM|EACCES|EBUSY)$/.test(code)) throw error;
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 25);
-    renameOver(from, to, tries - 1);
-  }
 }
 
 function unusable(path: string, problem: string, cause?: unknown): ServerError {

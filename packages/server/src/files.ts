@@ -1,0 +1,1 @@
+export { replaceFile } from "./replace-file.ts";

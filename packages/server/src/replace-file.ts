@@ -1,0 +1,38 @@
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
+
+/**
+ * Replaces a file as a whole: a kill or a power cut leaves the old or the new one. The new one can be read by its owner only, and is
+ * on disk before it takes the place of the old one. A link at the name of the new one, `path` with `.new`, is not followed.
+ *
+ * @throws Error of the system if the file cannot be written; it is then as it was.
+ * @example
+ * ```ts
+ * replaceFile("state.json", JSON.stringify({ line: 12 }));
+ * ```
+ */
+export function replaceFile(path: string, text: string): void {
+  const next = `${path}.new`;
+  // What is there may belong to somebody else, or lead elsewhere.
+  rmSync(next, { force: true });
+  const descriptor = openSync(next, "wx", 0o600);
+  try {
+    // One write may end early, as on a disk that becomes full. This one writes the rest, or throws.
+    writeFileSync(descriptor, text);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  renameOver(next, path);
+}
+
+/** Windows cannot replace a file that another program has open, such as a virus scanner: waits until it is closed. */
+function renameOver(from: string, to: string, tries = 20): void {
+  try {
+    renameSync(from, to);
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (process.platform !== "win32" || tries === 0 || !/^(?:EPERM|EACCES|EBUSY)$/.test(code)) throw error;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 25);
+    renameOver(from, to, tries - 1);
+  }
+}
