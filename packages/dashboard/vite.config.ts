@@ -29,7 +29,7 @@ function shortProperties(): Plugin {
   const tokens = readFileSync(`${import.meta.dirname}/styles/tokens.css`, "utf8");
   const names = [...tokens.matchAll(/--[\w-]+(?=:)/g)].map(([name]) => name);
   const shortOf = (name: string): string =>
-    names.includes(name) ? `--${(names.indexOf(name) + 10).toString(36)}` : name;
+    names.includes(name) ? `--${names.indexOf(name).toString(36)}` : name;
   return {
     name: "short-properties",
     apply: "build",

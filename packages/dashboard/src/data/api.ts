@@ -51,10 +51,9 @@ export async function call<T>(method: string, path: string, options: Options = {
   const response = await fetch(`/api${path}${search(query)}`, {
     method,
     headers: { ...(body !== undefined && { "content-type": "application/json" }), ...headers },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-    ...(abort && { signal: abort }),
-  }).catch((error: unknown) => {
-    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    body: body === undefined ? null : JSON.stringify(body),
+    signal: abort ?? null,
+  }).catch(() => {
     throw new ApiError(0, "The server does not answer. Check that `countersign serve` is running.");
   });
   const text = await response.text();

@@ -130,7 +130,7 @@ function receive(events: readonly LiveEvent[]): void {
     for (const listener of listeners) listener(event);
   }
   list.receive(events);
-  if (accepted + failed > 0) announceNews(() => newsText());
+  if (accepted + failed > 0) announceNews(newsText);
 }
 
 function newsText(): string {

@@ -1,4 +1,4 @@
-import { newestFirst, parseCursor } from "@countersign/sender/store";
+import { newestFirst, type Cursor } from "@countersign/sender/store";
 import { applyEvent, newRow, type Row } from "../shapes/row.ts";
 import type { LiveEvent } from "../shapes/types.ts";
 import { messageOf } from "./api.ts";
@@ -128,12 +128,13 @@ export class DeliveryList {
     await this.#readMore(async (load) => {
       const rows: Row[] = [];
       let { after } = gap;
+      let end: Cursor | undefined;
       do {
         const page = await readPage(filter, { limit: PAGE, after });
         if (load !== this.#load) return;
         rows.push(...page.rows);
-        after = page.next;
-      } while (after !== undefined && newestFirst(parseCursor(after), gap.oldest) < 0);
+        ({ next: after, end } = page);
+      } while (after !== undefined && end && newestFirst(end, gap.oldest) < 0);
       this.rows.fill(gap, rows);
       this.rows.trim(from);
       this.#changed();

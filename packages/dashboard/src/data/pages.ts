@@ -1,3 +1,4 @@
+import type { Cursor } from "@countersign/sender/store";
 import { rowOf, type Row } from "../shapes/row.ts";
 import type { DeliveryPage } from "../shapes/types.ts";
 import { get } from "./api.ts";
@@ -12,6 +13,8 @@ export const PAGES_AT_ONCE = 10;
 export interface Page {
   readonly rows: Row[];
   readonly next: string | undefined;
+  /** Where the page ends, though the page leaves its last row out. */
+  readonly end?: Cursor | undefined;
 }
 
 /** Which part of what matches is read. */
@@ -30,7 +33,11 @@ export interface Counts {
 export async function readPage(filter: Filter, part: Part): Promise<Page> {
   const { deliveries, next } = await get<DeliveryPage>("/deliveries", { ...toQuery(filter), ...part });
   const rows = deliveries.map(rowOf);
-  return { rows: isLocal(filter) ? rows.filter((row) => matchesRow(filter, row)) : rows, next };
+  return {
+    rows: isLocal(filter) ? rows.filter((row) => matchesRow(filter, row)) : rows,
+    next,
+    end: rows.at(-1),
+  };
 }
 
 /**
