@@ -248,7 +248,12 @@ describe.skipIf(missing)(`settings${why}`, () => {
       await page.getByLabel(/^URL/).fill("http://127.0.0.1:9/other");
       await page.getByLabel("Secret", { exact: true }).fill("another secret");
       await page.getByRole("button", { name: "Save" }).click();
-      await page.getByText("This name is taken.").waitFor();
+      await page
+        .getByText("This name is taken. Choose another, or change what has it, in the list.")
+        .waitFor();
+      expect(await page.locator("[aria-invalid=true]:focus").inputValue()).toBe(
+        isSource ? "default " : " webhooks",
+      );
       expect(JSON.stringify(server.sender.settings)).toBe(before);
       await page.getByLabel(/^Name/).first().fill(" second ");
       await page.getByRole("button", { name: "Save" }).click();

@@ -28,7 +28,9 @@ export function DestinationForm({ source, destination }: Props): JSX.Element {
   }, [outcome]);
   const errorAt = (pointer: string): string =>
     outcome.errors.find((error) => error.pointer === pointer)?.detail ?? "";
-  const others = outcome.errors.filter(({ pointer = "" }) => !/^\/(?:endpoints\/\d+|secret)/.test(pointer));
+  const others = outcome.errors.filter(
+    ({ pointer = "" }) => !/^\/(?:name|endpoints\/\d+|secret)/.test(pointer),
+  );
 
   return (
     <form
@@ -49,6 +51,7 @@ export function DestinationForm({ source, destination }: Props): JSX.Element {
                 label="Name of the source"
                 value={draft.source}
                 required
+                error={errorAt("/name")}
                 onInput={(source) => update({ source })}
               />
               <Field
@@ -69,6 +72,7 @@ export function DestinationForm({ source, destination }: Props): JSX.Element {
               label="Name of the destination"
               value={draft.name}
               required
+              error={draft.isNewSource ? "" : errorAt("/name")}
               onInput={(name) => update({ name })}
             />
           ) : (

@@ -46,7 +46,12 @@ export function useDraft(source: Source | undefined, destination: Destination | 
       // Saving would replace what has the name.
       const known = sources.value.find((other) => other.name === source);
       if (draft.isNewSource ? known : draft.isNew && known?.destinations.some((other) => other.name === name))
-        throw new ApiError(409, "This name is taken.");
+        throw new ApiError(409, "", [
+          {
+            pointer: "/name",
+            detail: "This name is taken. Choose another, or change what has it, in the list.",
+          },
+        ]);
       const wanted = { ...draft, source, name };
       if (draft.isNewSource) {
         version.current = await saveSource(wanted, version.current);
