@@ -86,6 +86,31 @@ describe.skipIf(missing)(`one delivery${why}`, () => {
     await page.getByRole("row").filter({ hasText: "forgery rejected" }).waitFor();
   });
 
+  it("keeps an edit that is open while the server cannot read the delivery", async () => {
+    const { server, receiver, track, api } = await startSetting();
+    receiver.mode = "down";
+    await track("Ordered");
+    const page = await openPage(server.url, { expected: /503/ });
+    await open(page, "Ordered");
+    await page.keyboard.press("e");
+    const body = page.getByRole("textbox", { name: "Body", exact: true });
+    await body.fill("typed by hand");
+    let isFailing = true;
+    const failing = (): boolean => isFailing;
+    await page.route(/\/api\/deliveries\/[0-9a-f-]{36}$/, (route) =>
+      failing()
+        ? route.fulfill({ status: 503, json: { detail: "The store does not answer." } })
+        : route.continue(),
+    );
+    const isAnswered = page.waitForResponse((response) => response.status() === 503);
+    await api("POST", "/clock", { advance: "next" });
+    await isAnswered;
+    isFailing = false;
+    await api("POST", "/clock", { advance: "next" });
+    await page.getByText("Waits for its 4th try").waitFor();
+    expect(await body.inputValue()).toBe("typed by hand");
+  });
+
   it("shows its body as lines, exactly, and byte by byte, and is copied as curl and as a test", async () => {
     const { server, track } = await startSetting();
     await track("Ordered");

@@ -21,9 +21,10 @@ export function useDelivery(id: string | undefined): Shown {
         const delivery = await get<DeliveryDetail>(`/deliveries/${encodeURIComponent(id)}`, {}, gone);
         if (!gone.aborted) setShown({ delivery });
       } catch (error) {
-        // While the server is away, what is shown stays.
-        if (gone.aborted || (error instanceof ApiError && error.status === 0)) return;
-        setShown({ error: messageOf(error) });
+        if (gone.aborted) return;
+        // What is shown stays, with what is typed into it, unless the delivery has gone.
+        const hasGone = error instanceof ApiError && error.status === 404;
+        setShown((now) => (now.delivery?.id === id && !hasGone ? now : { error: messageOf(error) }));
       }
     },
     (event) => isAbout(event, id),
@@ -34,6 +35,6 @@ export function useDelivery(id: string | undefined): Shown {
 }
 
 function isAbout(event: LiveEvent, id: string | undefined): boolean {
-  if (event.event === "reset") return true;
+  if (event.event === "reset" || event.event === "store") return true;
   return "delivery" in event && event.delivery.id === id;
 }
