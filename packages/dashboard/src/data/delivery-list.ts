@@ -222,13 +222,14 @@ export class DeliveryList {
     let refresh = false;
     for (const event of events) {
       if (!("delivery" in event)) continue;
+      const row = this.find(event.delivery.id);
       if (event.event === "accepted") {
-        if (this.#counts.all !== undefined && !exact) this.#counts.all += 1;
+        // What was listed before its event came was counted with the list.
+        if (this.#counts.all !== undefined && !exact && !row) this.#counts.all += 1;
         if (changing) refresh = true;
         else if (matchesInfo(this.#filter, event.delivery)) this.#arrive(newRow(event.delivery), exact);
         continue;
       }
-      const row = this.find(event.delivery.id);
       if (row) applyEvent(row, event, exact);
       if (!changing) continue;
       refresh = true;

@@ -37,6 +37,23 @@ describe("the list of deliveries", () => {
     }
   });
 
+  it("counts a delivery once that it has listed before it hears of it", async () => {
+    const list = await listOf(3, 1_000);
+    await vi.waitFor(() => expect(list.all.value).toBe(3));
+    const [row] = list.rows.slice(0, 1);
+    const { id = "", acceptedAt = 0, type = "", destination = "", identity = "" } = row ?? {};
+    const told = { id, type, destination, identity, messageId: "m", source: "default" };
+    const delivery = { ...told, acceptedAt: new Date(acceptedAt).toISOString() };
+    const at = delivery.acceptedAt;
+    const other = { ...delivery, id: "0192f0c1-0000-7000-8000-000000000000" };
+    list.receive([
+      { id: "1", at, event: "accepted", delivery },
+      { id: "2", at, event: "accepted", delivery: other },
+    ]);
+    await vi.waitFor(() => expect(list.total.value).toBe(4));
+    expect(list.all.value).toBe(4);
+  });
+
   it("is not marked as failed by a read for the filter before", async () => {
     const list = await listOf(1_500, 2_000);
     const { fetch } = globalThis;
