@@ -16,7 +16,8 @@ import { reasonsOf, type Reason } from "./reasons.ts";
 /** The last resend of many; it continues while other screens are shown. */
 const job = signal<ResendJob | undefined>(undefined);
 
-const HOUR_MS = 3_600_000;
+/** What has expired was accepted four hours before, so a day is shown at first. */
+const SHOWN_MS = 86_400_000;
 const SAMPLE = 1_000;
 const AGAIN_MS = 1_000;
 
@@ -24,7 +25,7 @@ const AGAIN_MS = 1_000;
 export function Recover(): JSX.Element {
   const [chosen, setSince] = useState<string | undefined>(undefined);
   // The server's time is known once its clock was read.
-  const since = chosen ?? (clock.value ? localTime(serverNow() - 4 * HOUR_MS) : "");
+  const since = chosen ?? (clock.value ? localTime(serverNow() - SHOWN_MS) : "");
   const [destination, setDestination] = useState("");
   const from = Date.parse(since);
   const filter: Query = {
@@ -44,7 +45,7 @@ export function Recover(): JSX.Element {
       <div class="card stack">
         <div class="actions">
           <label class="inline">
-            Failed since
+            Accepted since
             <input
               type="datetime-local"
               value={since}

@@ -341,6 +341,16 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     await vi.waitFor(() => expect(new Set(receiver.accepted).size).toBe(43));
   });
 
+  it("recover: what expired after an outage of hours is there at once", async () => {
+    const { server, receiver, track, api } = await startSetting();
+    receiver.mode = "down";
+    await track("Ordered", 2);
+    await api("POST", "/clock", { advance: "5h" });
+    expect(await api("GET", "/deliveries/count?state=expired")).toEqual({ count: 2 });
+    const page = await openPage(`${server.url}/#/recover`);
+    await page.getByText("2 deliveries", { exact: true }).waitFor();
+  });
+
   it("certify: audits that a restart has ended do not run for ever", async () => {
     const { server } = await startSetting();
     const page = await openPage(`${server.url}/#/certify`, { expected: /404/ });
