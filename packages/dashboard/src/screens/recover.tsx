@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { call, get, parametersOf, post, type Query } from "../data/api.ts";
 import { clock, endpoints, onEvent, serverNow } from "../data/app-state.ts";
-import type { DeliveryPage, ResendJob } from "../shapes/types.ts";
+import type { DeliveryPage, ResendJob, State } from "../shapes/types.ts";
 import { Failure } from "../parts/failure.tsx";
 import { Card } from "../parts/card.tsx";
 import { Choice } from "../parts/choice.tsx";
@@ -11,6 +11,7 @@ import { useAction, useLive, useRunning } from "../parts/hooks.ts";
 import { Mark } from "../parts/mark.tsx";
 import { hrefOf } from "../route/route.ts";
 import { count, plural } from "../words/format.ts";
+import { stateVerdict } from "../words/words.ts";
 import { reasonsOf, type Reason } from "./reasons.ts";
 
 /** The last resend of many; it continues while other screens are shown. */
@@ -20,6 +21,8 @@ const job = signal<ResendJob | undefined>(undefined);
 const SHOWN_MS = 86_400_000;
 const SAMPLE = 1_000;
 const AGAIN_MS = 1_000;
+const STATES: readonly State[] = ["delivered", "pending", "failed", "expired"];
+const RESULTS: ReadonlySet<string> = new Set([...STATES, "accepted", "reset"]);
 
 /** Undoes an outage or a bad release: resends what has failed. */
 export function Recover(): JSX.Element {
@@ -40,7 +43,7 @@ export function Recover(): JSX.Element {
       <h2>Recover</h2>
       <p class="lead">
         A 4xx and a certificate error are final. After a bad release, correct the receiver, then resend what
-        has failed: each delivery once, as a new one.
+        has failed: each delivery once, as a new one. The failed ones stay in this list.
       </p>
       <div class="card stack">
         <div class="actions">
@@ -142,7 +145,11 @@ function Progress(): JSX.Element | null {
   );
   const { value } = job;
   if (!value) return null;
-  const { id, state, resent, matched, error } = value;
+  const { id, state, resent, matched, error, startedAt, filter } = value;
+  const since: Query = {
+    since: startedAt,
+    ...(filter.destination !== undefined && { destination: filter.destination }),
+  };
   const cancel = (): Promise<boolean> =>
     run(async () => void (job.value = (await call<ResendJob>("DELETE", `/resends/${id}`)).data));
   return (
@@ -159,9 +166,39 @@ function Progress(): JSX.Element | null {
           </button>
         )}
         {error !== undefined && <span class="error">{error}</span>}
-        <a href={hrefOf("deliveries")}>See them arrive</a>
+        <a href={hrefOf("deliveries", parametersOf(since))}>See them arrive</a>
       </div>
+      <Since key={id} filter={since} />
     </section>
+  );
+}
+
+/** How it has gone since the resend began, with what clients have sent since then: whether what was corrected is correct. */
+function Since({ filter }: { readonly filter: Query }): JSX.Element {
+  const [counts, setCounts] = useState<readonly number[]>([]);
+  useLive(
+    async (gone) => {
+      const found = await Promise.all(
+        STATES.map((state) => get<{ readonly count: number }>("/deliveries/count", { ...filter, state })),
+      );
+      if (!gone.aborted) setCounts(found.map(({ count }) => count));
+    },
+    ({ event }) => RESULTS.has(event),
+    AGAIN_MS,
+  );
+  return (
+    <p class="actions">
+      Since then:
+      {counts.map((number, index) => {
+        const state = STATES[index] as State;
+        const { tone, word } = stateVerdict(state, undefined, true);
+        return (
+          <a key={state} href={hrefOf("deliveries", parametersOf({ ...filter, state }))}>
+            <Mark tone={number > 0 ? tone : "plain"} word={`${count(number)} ${word}`} />
+          </a>
+        );
+      })}
+    </p>
   );
 }
 

@@ -160,6 +160,8 @@ export interface Certification {
 
 export interface ResendJob {
   readonly id: string;
+  readonly filter: { readonly destination?: string };
+  readonly startedAt: string;
   readonly state: "running" | "done" | "cancelled" | "failed";
   readonly matched: number;
   readonly resent: number;

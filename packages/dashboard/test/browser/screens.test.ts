@@ -351,6 +351,25 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     await page.getByText("2 deliveries", { exact: true }).waitFor();
   });
 
+  it("recover: says whether what was resent fails again, and leads to it", async () => {
+    const { server, receiver, track, api } = await startSetting();
+    receiver.mode = "missing";
+    await track("Ordered", 3);
+    await api("POST", "/clock", { advance: "1m" });
+    const page = await openPage(`${server.url}/#/recover`);
+    await page.getByText("3 deliveries", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Resend all" }).click();
+    await page.getByRole("link", { name: "3 failed" }).waitFor();
+    await page.getByRole("link", { name: "0 delivered" }).waitFor();
+    receiver.mode = "verifies";
+    await api("POST", "/clock", { advance: "1m" });
+    await page.getByText("6 deliveries", { exact: true }).waitFor();
+    await page.getByRole("button", { name: /^Resend these.*404/ }).click();
+    await page.getByRole("link", { name: "0 failed" }).waitFor();
+    await page.getByRole("link", { name: "6 delivered" }).click();
+    await page.getByText(/^6 of 12/).waitFor();
+  });
+
   it("certify: audits that a restart has ended do not run for ever", async () => {
     const { server } = await startSetting();
     const page = await openPage(`${server.url}/#/certify`, { expected: /404/ });
