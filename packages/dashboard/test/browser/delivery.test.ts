@@ -39,6 +39,19 @@ describe.skipIf(missing)(`one delivery${why}`, () => {
     expect(await detail.getByText(/^[0-9a-f]{40}$/).count()).toBeGreaterThan(0);
   });
 
+  it("says when in UTC, too, as logs of servers do", async () => {
+    const { server, track, api } = await startSetting();
+    await track("Ordered");
+    const { deliveries } = (await api("GET", "/deliveries")) as { deliveries: { acceptedAt: string }[] };
+    const page = await openPage(server.url);
+    await open(page, "Ordered");
+    const facts = page.getByRole("region", { name: "Facts" });
+    await facts
+      .getByText(deliveries[0]?.acceptedAt ?? "none")
+      .first()
+      .waitFor();
+  });
+
   it("is tried now, where it would wait", async () => {
     const { server, receiver, track } = await startSetting();
     receiver.mode = "down";

@@ -121,6 +121,15 @@ function NextTry({
   );
 }
 
+/** A time as it is here, and as logs of servers have it. */
+function inBothZones(time: string): JSX.Element {
+  return (
+    <>
+      {exactTime(Date.parse(time))} <span class="about">{time}</span>
+    </>
+  );
+}
+
 function Facts({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element {
   const { id, messageId, source, destination, acceptedAt, endedAt, identity, curls } = delivery;
   return (
@@ -138,8 +147,8 @@ function Facts({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element
             </a>,
           ],
           ["From, to", `${source} → ${destination}`],
-          ["Accepted", exactTime(Date.parse(acceptedAt))],
-          endedAt !== undefined && ["Ended", exactTime(Date.parse(endedAt))],
+          ["Accepted", inBothZones(acceptedAt)],
+          endedAt !== undefined && ["Ended", inBothZones(endedAt)],
         ]}
       />
       {curls.length > 1 && (
