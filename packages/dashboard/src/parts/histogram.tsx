@@ -4,6 +4,8 @@ import { count as countText, duration, plural } from "../words/format.ts";
 
 interface Props {
   readonly url: string;
+  /** What sets its endpoint apart from all others. */
+  readonly name: string;
   readonly bounds: readonly number[];
   readonly counts: readonly number[];
   /** How many took longer than the last bound, which is the limit. */
@@ -15,13 +17,13 @@ const BASE = 140;
 const STEP = 52;
 
 /** Response times as bars; the limit is drawn between the last two. Each bar leads to its deliveries. */
-export function Histogram({ url, bounds, counts, over }: Props): JSX.Element {
+export function Histogram({ url, name, bounds, counts, over }: Props): JSX.Element {
   const all = [...counts, over];
   const most = Math.max(...all, 1);
   const limit = bounds.at(-1) ?? 0;
   const width = all.length * STEP + 8;
   return (
-    <div class="chart" role="region" tabIndex={0} aria-label="Histogram of response times">
+    <div class="chart" role="region" tabIndex={0} aria-label={`Histogram of ${name}`}>
       <svg width={width} height="170" role="list" aria-label={`Response times of ${url}`}>
         {all.map((number, index) => {
           const isOver = index === counts.length;

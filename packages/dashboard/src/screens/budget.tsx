@@ -58,7 +58,13 @@ function EndpointBudget({
           ["too late", count(overBudget), overBudget > 0 ? "bad" : ""],
         ]}
       />
-      <Histogram url={url} bounds={bounds} counts={counts} over={overBudget} />
+      <Histogram
+        url={url}
+        name={`${url} (${destination})`}
+        bounds={bounds}
+        counts={counts}
+        over={overBudget}
+      />
     </Card>
   );
 }

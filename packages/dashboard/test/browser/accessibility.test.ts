@@ -55,6 +55,16 @@ describe.skipIf(missing)(`accessibility, by axe-core${why}`, () => {
     },
   );
 
+  it("finds none among the budgets of two endpoints", async () => {
+    const { server, receiver, track, api } = await startSetting();
+    const second = { endpoints: [{ url: receiver.url }], secret: "a shared secret" };
+    await api("PUT", "/sources/default/destinations/second", second);
+    await track("Ordered");
+    const page = await openPage(`${server.url}/#/budget`);
+    await expect.poll(() => page.getByRole("region", { name: /^Histogram/ }).count()).toBe(2);
+    expect(await violations(page)).toEqual([]);
+  });
+
   it("finds none in the form for the token, before the first delivery, and in the list of keys", async () => {
     const { server } = await startSetting({ token: "s3cret" });
     const page = await openPage(server.url, { expected: /401/ });
