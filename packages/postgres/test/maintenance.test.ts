@@ -1,6 +1,7 @@
 import { postgresStore } from "@countersign/postgres";
 import { type Clock, systemClock } from "@countersign/protocol";
 import type { StoreState } from "@countersign/sender/store";
+import { virtualClock } from "@countersign/sender/testing";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
 import { delivering } from "./support/delivering.ts";
@@ -71,6 +72,24 @@ describe.skipIf(server === undefined)(
       // Less than the time until the next turn.
       await until("all are gone", async () => (await left()) === 0, 30_000);
       expect(await left()).toBe(0);
+    });
+
+    it("goes also after the clocks of the machine, which the database has as well, were ahead and set back", async () => {
+      const schema = newSchema();
+      const clock = virtualClock();
+      let aheadMs = DAY_MS;
+      const holds = async (condition: string): Promise<boolean> =>
+        (await ask<{ holds: boolean }>(url, `SELECT ${condition} AS holds`))[0]?.holds === true;
+      await openStore(schema, { ...clock, now: () => clock.now() + aheadMs });
+      const swept = `EXISTS (SELECT FROM ${schema}.meta WHERE key = 'swept' AND value > ${clock.now()})`;
+      await until("it has looked", () => holds(swept));
+
+      aheadMs = 0;
+      await ask(url, `INSERT INTO ${schema}.seen VALUES ('shop', 'key', 'call', 0)`);
+
+      const gone = `NOT EXISTS (SELECT FROM ${schema}.seen)`;
+      await until("the key is gone", () => holds(gone), 30_000);
+      expect(await holds(gone)).toBe(true);
     });
   },
 );

@@ -43,7 +43,7 @@ export class Maintenance {
   /** How long keys of calls are kept, as far as this process knows. */
   keepKeysMs: number = KEEP_KEYS_MS;
   readonly #options: MaintenanceOptions;
-  #nextAt = Number.NEGATIVE_INFINITY;
+  #ranAt = Number.NEGATIVE_INFINITY;
   #isRunning = false;
   #isStopped = false;
 
@@ -70,9 +70,10 @@ export class Maintenance {
     const { clock, partitions, keepMs } = this.#options;
     const now = Math.floor(clock.now());
     await partitions.ensureAhead(now);
-    if (this.#isRunning || now < this.#nextAt) return;
+    // In both directions: a clock that was ahead, and was set back, must not put it off.
+    if (this.#isRunning || Math.abs(now - this.#ranAt) < INTERVAL_MS) return;
     this.#isRunning = true;
-    this.#nextAt = now + INTERVAL_MS;
+    this.#ranAt = now;
     try {
       if (!(await this.#isOurTurn(now))) return;
       await this.#options.workers.releaseOrphans();

@@ -96,9 +96,9 @@ export class Retention {
     this.keepKeysForMs = Math.max(this.keepKeysForMs, ms);
   }
 
-  /** Whether it is time to look for something outdated. */
+  /** Whether it is time to look for something outdated. A clock that was set back must not put it off. */
   isDue(now: number): boolean {
-    return now >= this.#nextSweepAt;
+    return now >= this.#nextSweepAt || now < this.#nextSweepAt - RECOVERY_MS;
   }
 
   /**
