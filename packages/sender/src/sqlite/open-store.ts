@@ -25,6 +25,9 @@ import { type Settlements, SettlementTable } from "./settlement-table.ts";
 import { isRepeatedId } from "./sqlite-error.ts";
 import { WriteQueue } from "./write-queue.ts";
 
+/** How often something outdated is looked for while nothing is written, and how soon again if something was found. */
+const [IDLE_SWEEP_MS, IDLE_SWEEP_AGAIN_MS] = [60_000, 25];
+
 /** The parts that an open store uses. */
 export interface OpenStoreOptions {
   readonly path: string;
@@ -57,6 +60,7 @@ export class OpenStore {
   #stored = 0;
   readonly #writes: WriteQueue;
   readonly #lanes: Lanes;
+  #idleSweep: NodeJS.Timeout | undefined;
 
   constructor(db: Database.Database, options: OpenStoreOptions) {
     this.#db = db;
@@ -81,6 +85,7 @@ export class OpenStore {
     });
     const settlements = { write: this.#writeSettlement, committed: this.#settled };
     this.#lanes = new Lanes({ table: this.#table, context, writes: this.#writes, settlements });
+    this.#sweepLater(IDLE_SWEEP_MS);
   }
 
   accept(acceptance: Acceptance): Promise<Accepted> {
@@ -191,6 +196,7 @@ export class OpenStore {
   async close(): Promise<void> {
     await this.#lanes.stop();
     this.#writes.flush();
+    clearTimeout(this.#idleSweep);
     try {
       this.#db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     } catch {
@@ -259,4 +265,13 @@ export class OpenStore {
       this.#options.context.failed(error instanceof Error ? error : new Error(String(error)));
     }
   };
+
+  /** What is outdated goes as well when no commit comes along: it is personal data. Keeps no process running. */
+  #sweepLater(ms: number): void {
+    this.#idleSweep = setTimeout(() => {
+      this.#retention.hasten();
+      this.#flushed();
+      this.#sweepLater(this.#retention.leavesMore ? IDLE_SWEEP_AGAIN_MS : IDLE_SWEEP_MS);
+    }, ms).unref();
+  }
 }

@@ -21,11 +21,13 @@ type Statement = Database.Statement;
 
 /**
  * Removes what ended longer ago than it is kept for, so that the file does not grow without end. Pending deliveries
- * have no end and so are never removed. Runs along with commits: a store that writes nothing does not grow either.
+ * have no end and so are never removed. Runs along with commits, and now and then while there are none.
  */
 export class Retention {
   /** As the file has it: the longest time within which keys of calls were asked for, by whichever process had it open. */
   keepKeysForMs: number;
+  /** Whether the last sweep has left something that is outdated, as far as it can tell. */
+  leavesMore = false;
   readonly #db: Database.Database;
   readonly #keepForMs: number;
   readonly #choose: Statement;
@@ -101,6 +103,11 @@ export class Retention {
     return now >= this.#nextSweepAt || now < this.#nextSweepAt - RECOVERY_MS;
   }
 
+  /** Makes it time now. */
+  hasten(): void {
+    this.#nextSweepAt = Number.NEGATIVE_INFINITY;
+  }
+
   /**
    * Removes some of what is outdated; returns what deliveries it removed.
    *
@@ -108,12 +115,14 @@ export class Retention {
    *   grow
    */
   sweep(now: number, stored: number): readonly DeliveryCount[] {
+    this.leavesMore = false;
     this.#db.exec("BEGIN IMMEDIATE");
     try {
       const removed = this.#remove(now - this.#keepForMs, Math.max(SWEEP_SIZE, 2 * stored));
-      this.#sweepKeys(now);
-      this.#forgetSkipped.run([now - this.#keepForMs, SMALL_SWEEP_SIZE]);
+      const keys = this.#sweepKeys(now);
+      const skipped = this.#forgetSkipped.run([now - this.#keepForMs, SMALL_SWEEP_SIZE]).changes;
       this.#db.exec("COMMIT");
+      this.leavesMore = removed.length > 0 || keys + skipped > 0;
       this.#nextSweepAt = now + SWEEP_INTERVAL_MS;
       return removed;
     } catch (error) {
@@ -145,9 +154,10 @@ export class Retention {
     return this.#removeChosen();
   }
 
-  #sweepKeys(now: number): void {
-    if (this.keepKeysForMs === 0) return;
-    this.#forgetKeys.run([now - this.keepKeysForMs, SMALL_SWEEP_SIZE]);
+  /** Returns how many it removed. */
+  #sweepKeys(now: number): number {
+    if (this.keepKeysForMs === 0) return 0;
+    return this.#forgetKeys.run([now - this.keepKeysForMs, SMALL_SWEEP_SIZE]).changes;
   }
 
   #remove(endedBefore: number, limit: number): readonly DeliveryCount[] {
