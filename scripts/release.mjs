@@ -39,7 +39,7 @@ async function publish() {
   for (const { manifest } of publicPackages(root)) {
     if (GITHUB_REF_NAME === `v${manifest.version}`) continue;
     throw new ReleaseError(
-      `${manifest.name} has version ${manifest.version}, but the tag is ${GITHUB_REF_NAME}. Run pnpm changeset version, commit, and tag that commit.`,
+      `${manifest.name} has version ${manifest.version}, but the tag is ${GITHUB_REF_NAME}. Run pnpm set-versions, commit, and tag that commit.`,
     );
   }
   nameTheRepository(root, homepage() || `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}`);
@@ -91,9 +91,9 @@ async function install(copy) {
   return spawnSync("git", ["rev-parse", "--short", "HEAD"], { cwd: copy, encoding: "utf8" }).stdout.trim();
 }
 
-/** Lets changesets write the versions and the changelogs. */
+/** Writes the versions and the changelogs. */
 async function setVersions(copy) {
-  await run(copy, "pnpm", ["exec", "changeset", "version"]);
+  await run(copy, "pnpm", ["run", "set-versions"]);
   const packages = publicPackages(copy);
   const versions = [...new Set(packages.map(({ manifest }) => manifest.version))];
   if (versions.length !== 1)

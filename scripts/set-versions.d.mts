@@ -1,0 +1,1 @@
+export function writeVersions(folder: string): void;
