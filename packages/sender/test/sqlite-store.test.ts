@@ -91,7 +91,11 @@ describe("a store that cannot be used is refused with a clear error", () => {
     const bytes = readFileSync(path);
     bytes.fill(7, 4096);
     writeFileSync(path, bytes);
-    expect(await refusal(path)).toMatchObject({ code: "ERR_STORE_CORRUPT" });
+    // A log that is left behind would be written into the backup that takes the place of the file, and damage it.
+    expect(await refusal(path)).toMatchObject({
+      code: "ERR_STORE_CORRUPT",
+      message: expect.stringContaining("together with the files -wal and -shm beside it") as string,
+    });
   });
 
   it("without one of its tables, for that reason each time it is tried", async () => {
@@ -443,6 +447,32 @@ describe("what is kept", () => {
     ]);
     expect(Buffer.byteLength(delivery?.attempts[0]?.response ?? "")).toBe(16_384);
     expect(delivery?.attempts[0]?.durationMs).toBeGreaterThan(0);
+  });
+
+  it("a backup that SQLite makes of it while it is open has everything that was accepted before", async () => {
+    const [path, backup] = [join(temporaryFolder(), "deliveries.db"), join(temporaryFolder(), "backup.db")];
+    const clock = virtualClock("2026-11-22");
+    const sender = await openSender({
+      url: ENDPOINT_URL,
+      clock,
+      store: sqliteStore({ path }),
+      transport: silentTransport(),
+    });
+    const before = await sender.track({ userId: "u1", event: "Before" });
+    await sender.syncAudience("VIP", ["u1"]);
+    const db = new Database(path);
+    db.exec(`VACUUM INTO '${backup}'`);
+    db.close();
+    await sender.track({ userId: "u1", event: "After" });
+
+    const receiver = await startReceiver();
+    const restored = await openSender({ url: receiver.url, clock, store: sqliteStore({ path: backup }) });
+    await restored.idle();
+
+    expect((await restored.deliveries({ type: "track" })).map(({ id, state }) => [id, state])).toEqual([
+      [before.deliveries[0], "delivered"],
+    ]);
+    expect(await restored.syncAudience("VIP", ["u1"])).toMatchObject({ deliveries: [] });
   });
 
   it("finished deliveries are removed after keepFor, pending ones never", async () => {

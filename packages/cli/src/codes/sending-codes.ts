@@ -103,8 +103,8 @@ export const STORE_CODES: CodePages = {
   },
   ERR_STORE_CORRUPT: {
     cause: "The file is damaged, or is not a database.",
-    fix: "Restore it from a backup, or move it away to start with a new one.",
-    ...sh("mv .countersign/deliveries.db deliveries.damaged.db"),
+    fix: "Move it away, together with the files `-wal` and `-shm` beside it: SQLite would write a log that is left behind into the file that takes its place. Then restore a backup, or start with a new one.",
+    ...sh("mkdir damaged && mv .countersign/deliveries.db* damaged/"),
   },
   ERR_STORE_FOREIGN: {
     cause: "The file is a database of another program.",

@@ -7,7 +7,12 @@ const MEANINGS: readonly (readonly [prefix: string, code: StoreErrorCode, proble
     "ERR_STORE_READ_ONLY",
     "cannot be written. Check its permissions and those of its folder.",
   ],
-  ["SQLITE_CORRUPT", "ERR_STORE_CORRUPT", "is damaged. Restore it from a backup, or start with a new one."],
+  [
+    "SQLITE_CORRUPT",
+    "ERR_STORE_CORRUPT",
+    // SQLite would write a log that is left behind into the file that takes the place of this one.
+    "is damaged. Move it away, together with the files -wal and -shm beside it. Then restore a backup, or start with a new one.",
+  ],
   ["SQLITE_NOTADB", "ERR_STORE_CORRUPT", "is not a SQLite database. Use another path."],
   ["SQLITE_CANTOPEN", "ERR_STORE_OPEN", "cannot be opened. Check the path and its permissions."],
   // What a limit on the size of files comes to, as well as a disk that fails.
