@@ -88,6 +88,8 @@ export function verifyWebhook(options: VerifyWebhookOptions = {}): WebhookMiddle
           settleWhenSent(received, res);
           req.body = received.webhook.message;
           req.webhook = received.webhook;
+          // A parser after this one would fail on the body, which has been read: Express 4's leave out what has this mark.
+          (req as Request & { _body?: boolean })._body = true;
           next();
         } catch (error) {
           next(error);

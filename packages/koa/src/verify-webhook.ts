@@ -50,8 +50,8 @@ const ALREADY_READ =
  * Koa middleware, for Koa 2 and 3, that lets only authentic, well-formed webhooks through (spec 5.1).
  *
  * `ctx.state.webhook` then has the typed message, to be narrowed on `type`, the signed bytes and how they were verified.
- * Any other request is answered with a problem document and reaches no handler. It works before and after
- * `koa-bodyparser` and `@koa/bodyparser`.
+ * `ctx.request.body` is the message, too. Any other request is answered with a problem document and reaches no handler. It
+ * works before and after `koa-bodyparser` and `@koa/bodyparser`.
  *
  * @param options - See `ReceiverOptions`. The secret defaults to the environment variable `WEBHOOK_SECRET`.
  * @throws TypeError if the secret is missing.
@@ -80,6 +80,8 @@ export function verifyWebhook(options: VerifyWebhookOptions = {}): Middleware<We
       return;
     }
     ctx.state.webhook = received.webhook;
+    // A parser after this one would fail on the body, which has been read: Koa's leave out a request that has a value of it.
+    (ctx.request as typeof ctx.request & { body: unknown }).body = received.webhook.message;
     settleWhenSent(received, ctx.res);
     let status = 500;
     try {
