@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { readStream } from "@countersign/core/web";
 import fc from "fast-check";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 
 const MAX_BYTES = 1_000;
 
@@ -31,6 +31,24 @@ describe("readStream", () => {
         }
       }),
     );
+  });
+
+  it("makes a few buffers for a body in one-byte chunks: one for each would copy 500 GB for 1 MiB", async () => {
+    const made = vi.fn<(size: unknown) => void>();
+    const counting = new Proxy(Uint8Array, {
+      construct(target, args) {
+        made(args[0]);
+        return Reflect.construct(target, args) as Uint8Array;
+      },
+    });
+    const byte = Uint8Array.of(0x61);
+    const stream = streamOf(Array.from({ length: 20_000 }, () => byte));
+    vi.stubGlobal("Uint8Array", counting);
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const bytes = await readStream(stream, { maxBytes: 1_048_576 });
+    vi.unstubAllGlobals();
+    expect(Buffer.from(bytes).equals(Buffer.alloc(20_000, "a"))).toBe(true);
+    expect(made.mock.calls.length).toBeLessThan(10);
   });
 
   it("cancels the rest of a body beyond the limit", async () => {

@@ -190,6 +190,25 @@ describe("the order of checks", () => {
     }
     expect(parse).not.toHaveBeenCalled();
   });
+
+  it("takes maxBodyBytes as the largest body that is accepted, wherever it comes from", async () => {
+    const message = sampleMessages.track;
+    const { body: bytes } = signedRequest(message, SECRET);
+    const bodies: readonly WebhookRequest["body"][] = [
+      { from: "stream", read: () => Promise.resolve(bytes) },
+      { from: "raw", value: bytes },
+      { from: "raw", value: Buffer.from(bytes).toString() },
+      { from: "parsed", value: message },
+    ];
+    const headers = { "content-length": undefined };
+    for (const body of bodies) {
+      const request = webhookRequest({ message, headers, body });
+      const receive = (maxBodyBytes: number): Promise<unknown> =>
+        createReceiver({ secret: SECRET, maxBodyBytes }).receive(request);
+      expect(await receive(bytes.length)).toMatchObject({ verdict: "verified" });
+      expect(await receive(bytes.length - 1)).toMatchObject(rejected("ERR_BODY_TOO_LARGE"));
+    }
+  });
 });
 
 describe("a request refused by its head", () => {

@@ -61,6 +61,29 @@ describe("four hours of retries", () => {
     expect(delivery?.endedAt).toBe(start + 4 * HOUR - 5_000);
   });
 
+  it("every field of the option retry changes the schedule", async () => {
+    const receiver = await startReceiver(() => ({ status: 503 }));
+    const clock = virtualClock();
+    const start = clock.now();
+    const sender = await openSender({
+      url: receiver.url,
+      clock,
+      retry: {
+        firstDelayMs: 1_000,
+        maxDelayMs: 3_000,
+        minJitter: 1,
+        windowMs: 20_000,
+        lastRetryMarginMs: 4_000,
+      },
+    });
+    const receipt = await sender.track({ userId: "u1", event: "Signed Up" });
+    await clock.advance("1m");
+    const [delivery] = await receipt.settled();
+    const seconds = delivery?.attempts.map(({ startedAt }) => (startedAt - start) / 1_000);
+    expect(seconds).toEqual([0, 1, 3, 6, 9, 12, 15, 16]);
+    expect(delivery?.state).toBe("expired");
+  });
+
   it("an endpoint that recovers at 3 h 59 min gets the message once", async () => {
     const receiver = await startReceiver(() => ({
       status: clock.now() - start < 3 * HOUR + 59 * 60_000 ? 503 : 200,

@@ -254,7 +254,7 @@ describe("other unknown options are refused", () => {
     );
   });
 
-  it("of expect(), inject(), close(), deliveries(), deleteUser() and calls", async () => {
+  it("of expect(), inject(), close(), deliveries(), deleteUser(), syncs and calls", async () => {
     const sender = await openSender({ url: ENDPOINT_URL });
     expect(() => sender.expect({}, untyped({ timeout: 1 }))).toThrow(
       'sender.expect(): unknown option "timeout": it is called within here, in milliseconds, or text such as "5s".',
@@ -276,6 +276,13 @@ describe("other unknown options are refused", () => {
     await expect(sender.track({ userId: "u1", event: "e" }, untyped({ sources: "shop" }))).rejects.toThrow(
       'unknown option "sources"; did you mean "source"?',
     );
+    const misspelt = untyped({ sorce: "shop" });
+    for (const sync of [
+      () => sender.syncAudience("Big Spenders", ["u1"], misspelt),
+      () => sender.syncComputedTrait("Order Count", { u1: 1 }, misspelt),
+    ]) {
+      await expect(sync()).rejects.toThrow('unknown option "sorce"; did you mean "source"?');
+    }
     expect(await sender.deliveries()).toEqual([]);
     await sender.close({});
   });

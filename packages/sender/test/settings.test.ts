@@ -158,6 +158,16 @@ describe("settings that are wrong", () => {
       'source "b": sources[1].writeKey is also the write key of another source.',
     ],
     [
+      "a write key that a variable did not give",
+      { sources: [{ name: "a", destinations: [], writeKey: "" }] },
+      'source "a": sources[0].writeKey must be a non-empty string.',
+    ],
+    [
+      "a write key of another kind",
+      { sources: [{ name: "a", destinations: [], writeKey: 4010 }] },
+      'source "a": sources[0].writeKey must be a non-empty string.',
+    ],
+    [
       "blocked events of another kind",
       { sources: [{ name: "a", destinations: [], blockedEvents: "x" }] },
       'source "a": sources[0].blockedEvents must be a list of event names.',
