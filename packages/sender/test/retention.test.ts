@@ -1,7 +1,10 @@
 import { type Sender, sqliteStore } from "@countersign/sender";
 import { type Clock, systemClock } from "@countersign/protocol";
 import { virtualClock } from "@countersign/sender/testing";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
+import timers from "node:timers";
+import { setImmediate as turn } from "node:timers/promises";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
@@ -10,6 +13,36 @@ import { temporaryFolder } from "./support/temporary-folder.ts";
 /** Those that are kept, by their events. */
 async function keptBy(sender: Sender): Promise<unknown[]> {
   return (await sender.deliveries()).map(({ event }) => event);
+}
+
+/** Replaces the timers of `node:timers`, which the fake timers of test frameworks leave alone. */
+function fakeNodeTimers(): { elapse: (ms: number) => Promise<void> } {
+  const waiting: { readonly at: number; readonly run: () => void }[] = [];
+  const { setTimeout: real } = timers;
+  let now = 0;
+  timers.setTimeout = ((run: () => void, ms: number) => {
+    waiting.push({ at: now + ms, run });
+    return real(() => {}, 0);
+  }) as typeof real;
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    timers.setTimeout = real;
+    syncBuiltinESMExports();
+  });
+  return {
+    async elapse(ms) {
+      const end = now + ms;
+      for (;;) {
+        const due = waiting.findIndex(({ at }) => at <= end);
+        if (due === -1) break;
+        const [next] = waiting.splice(due, 1);
+        now = next?.at ?? now;
+        next?.run();
+        await turn();
+      }
+      now = end;
+    },
+  };
 }
 
 it("what is outdated goes within a minute, also while nothing is written and after a restart", async () => {
@@ -24,8 +57,7 @@ it("what is outdated goes within a minute, also while nothing is written and aft
   for (let index = 0; index < 500; index += 1) void before.track({ userId: "u1", event: "Old" });
   await before.idle();
   await before.close();
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  onTestFinished(() => void vi.useRealTimers());
+  const { elapse } = fakeNodeTimers();
 
   const clock = virtualClock("2026-11-30");
   const sender = await openSender({
@@ -34,7 +66,7 @@ it("what is outdated goes within a minute, also while nothing is written and aft
     store: sqliteStore({ path, keepFor: "7d" }),
   });
   expect(await sender.count({})).toBe(500);
-  await vi.advanceTimersByTimeAsync(61_000);
+  await elapse(61_000);
 
   expect(await sender.count({})).toBe(0);
   expect((await sender.stats()).destinations).toMatchObject([{ delivered: 0 }]);
@@ -62,4 +94,11 @@ it("a system clock that was ahead for a while, and was set back, does not put it
   await deliver("Later");
 
   expect(await keptBy(sender)).toEqual(["Ahead", "Later"]);
+});
+
+it("timers that a test replaces come to an end with a sender that is open", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  await openSender({ url: "http://127.0.0.1:9", clock: virtualClock() });
+  await expect(vi.runAllTimersAsync()).resolves.toBeDefined();
 });

@@ -1,3 +1,5 @@
+// Not the global functions: with timers that a test replaces, a timer that begins again would never let it end.
+import { clearTimeout, setTimeout } from "node:timers";
 import type Database from "libsql";
 import { type Delivery, type DeliverySummary, END_STATES } from "../delivery/delivery.ts";
 import { type DeliveryFilter, valuesOf } from "../delivery/delivery-filter.ts";
