@@ -26,13 +26,12 @@ import type { DeliveryStore } from "./store/delivery-store.ts";
 import { sqliteStore } from "./sqlite/sqlite-store.ts";
 import { EndpointRecorder } from "./engine/endpoint-recorder.ts";
 import { MinuteCounts } from "./engine/minute-counts.ts";
+import { FAILING_AFTER } from "./explain/failing-after.ts";
 import { createTransport } from "./transport/create-transport.ts";
 import { instrumented } from "./transport/instrument.ts";
 
 /** How long an endpoint may take to respond (spec 8). */
 const DEFAULT_TIMEOUT: Duration = "5s";
-
-const DEFAULT_FAILING_AFTER = 5;
 
 const STORE_METHODS: readonly (keyof DeliveryStore)[] = [
   "open",
@@ -113,7 +112,7 @@ export async function openSender(what: string, options: SenderOptions): Promise<
   const random = seededRandom(`${seed} ${generation}`);
   const intake = new CallIntake(clock, random.fork("ids"));
   const transport = instrumented(openTransport(what, options), options.instrument);
-  const recorder = new EndpointRecorder(timeoutMs, options.failingAfter ?? DEFAULT_FAILING_AFTER, events);
+  const recorder = new EndpointRecorder(timeoutMs, options.failingAfter ?? FAILING_AFTER, events);
   const minutes = new MinuteCounts(clock);
   const parts = { store, clock, transport, policy, timeoutMs, random, events, recorder, minutes, delivers };
   const all = { ...parts, engine: new Engine(parts), intake, waiters, keeper, storeWatch };

@@ -11,7 +11,6 @@ export interface FieldError {
 
 /** An answer of the control API that is an error (RFC 9457), or no answer at all (status 0). */
 export class ApiError extends Error {
-  override readonly name = "ApiError";
   readonly status: number;
   readonly errors: readonly FieldError[];
 

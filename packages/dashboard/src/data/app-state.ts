@@ -1,7 +1,8 @@
 import { route } from "../route/route.ts";
-import { isForgery, verdictKindOf } from "@countersign/sender/explain";
+import { FAILING_AFTER, isForgery, verdictKindOf } from "@countersign/sender/explain";
+import { shortUrl } from "../words/format.ts";
 import { factsOf, type Facts } from "../words/words.ts";
-import { announceNews } from "./announce.ts";
+import { announce, announceNews } from "./announce.ts";
 import { call, get, needsToken } from "./api.ts";
 import { DeliveryList } from "./delivery-list.ts";
 import { readFilter } from "./filter.ts";
@@ -41,6 +42,15 @@ export const endpoints = computed(() =>
         enabled: destination.enabled,
       })),
     ),
+  ),
+);
+
+/** The endpoints of the settings that have failed many times in a row. The server tells when that begins and when it ends. */
+export const failing = computed(() =>
+  (stats.value?.endpoints ?? []).filter(
+    ({ url, destination, failures = 0 }) =>
+      failures >= FAILING_AFTER &&
+      endpoints.value.some((one) => one.enabled && one.url === url && one.destination === destination),
   ),
 );
 
@@ -126,7 +136,11 @@ function receive(events: readonly LiveEvent[]): void {
     else if (event.event === "settings") void loadSources();
     else if (event.event === "fault") void loadFaults();
     else if (event.event === "clock") void loadClock();
-    else if (event.event === "cleared") void list.load(list.filter);
+    else if (event.event === "failing") void loadStats();
+    else if (event.event === "recovered") {
+      void loadStats();
+      announce(`${shortUrl(event.endpoint)} answers again.`);
+    } else if (event.event === "cleared") void list.load(list.filter);
     for (const listener of listeners) listener(event);
   }
   list.receive(events);

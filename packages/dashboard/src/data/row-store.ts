@@ -46,11 +46,6 @@ export class RowStore {
     return this.#byId.size;
   }
 
-  /** The oldest place in the list. */
-  get end(): Cursor | undefined {
-    return this.#chunks.at(-1)?.oldest;
-  }
-
   find(id: string): Row | undefined {
     return this.#byId.get(id);
   }

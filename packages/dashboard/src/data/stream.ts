@@ -24,8 +24,7 @@ export function openStream(listener: (events: readonly LiveEvent[]) => void): ()
   const receive = ({ data, lastEventId }: MessageEvent<string>): void => {
     last = lastEventId;
     if (streamState.value.kind !== "live") streamState.value = { kind: "live" };
-    const events = JSON.parse(data) as LiveEvent | readonly LiveEvent[];
-    listener(Array.isArray(events) ? events : [events as LiveEvent]);
+    listener([JSON.parse(data) as LiveEvent | readonly LiveEvent[]].flat());
   };
 
   const open = (): void => {

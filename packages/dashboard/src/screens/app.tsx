@@ -7,13 +7,13 @@ import { keepFocus } from "../parts/keep-focus.ts";
 import { hrefOf, route, SCREENS, type Screen } from "../route/route.ts";
 import { effect } from "../signals/signals.ts";
 // Like screens are neighbours here, and so in the script: what compresses it sees 32 kB at once. In alphabetical order it is 0.26 kB larger.
-import { Recover } from "./recover.tsx";
 import { Certify } from "./certify.tsx";
 import { Header } from "./header.tsx";
 import { Faults } from "./faults/faults.tsx";
-import { TokenForm } from "./token-form.tsx";
-import { Banners } from "./banners.tsx";
 import { Rejected } from "./rejected.tsx";
+import { Banners } from "./banners.tsx";
+import { TokenForm } from "./token-form.tsx";
+import { Recover } from "./recover.tsx";
 import { Budget } from "./budget.tsx";
 import { Deliveries } from "./deliveries/deliveries.tsx";
 import { Help, useKeys } from "./keys.tsx";

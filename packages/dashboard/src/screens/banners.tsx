@@ -1,7 +1,13 @@
-import type { JSX } from "preact";
-import { forgeries, status, store } from "../data/app-state.ts";
+import type { ComponentChildren, JSX } from "preact";
+import { parametersOf } from "../data/api.ts";
+import { failing, forgeries, serverNow, status, store } from "../data/app-state.ts";
 import { Sign } from "../parts/mark.tsx";
 import { hrefOf } from "../route/route.ts";
+import { clockTime, shortUrl } from "../words/format.ts";
+import type { Tone } from "../words/words.ts";
+
+/** The states of what a failing endpoint has not got. */
+const LEFT = ["pending", "failed", "expired"];
 
 const STORE_WORDS = {
   up: "",
@@ -10,44 +16,64 @@ const STORE_WORDS = {
   unsafe: "The store may lose accepted calls.",
 } as const;
 
-/** What has to be seen on every screen: a receiver that accepts forgeries, and a store in trouble. */
+/** What has to be seen on every screen: a receiver that accepts forgeries, one that fails, and a store in trouble. */
 export function Banners(): JSX.Element {
   const { state, reason } = store.value;
   return (
     <div class="banners">
       {[...forgeries.value.values()].map(({ endpoint, fault, status, delivery }) => (
-        <div key={endpoint} class="banner loud" role="alert">
-          <Sign tone="loud" />
-          <p>
-            <strong>Accepted a forgery</strong>
-            <span>
-              {endpoint} answered {status} to a message with {faultWords(fault)}. Anyone who knows this URL
-              can send it messages.
-            </span>
-          </p>
-          <a href={hrefOf("deliveries", { id: delivery })}>See it</a>
-        </div>
+        <Banner
+          key={endpoint}
+          tone="loud"
+          title="Accepted a forgery"
+          link={<a href={hrefOf("deliveries", { id: delivery })}>See it</a>}
+        >
+          {endpoint} answered {status} to a message with {faultWords(fault)}. Anyone who knows this URL can
+          send it messages.
+        </Banner>
       ))}
       {state !== "up" && (
-        <div class="banner bad" role="alert">
-          <Sign tone="bad" />
-          <p>
-            <strong>Store: {state}</strong>
-            <span>
-              {STORE_WORDS[state]} {reason}
-            </span>
-          </p>
-        </div>
+        <Banner tone="bad" title={`Store: ${state}`}>
+          {STORE_WORDS[state]} {reason}
+        </Banner>
       )}
+      {failing.value.map(({ url, destination, failingSince = "" }) => (
+        <Banner
+          key={url + destination}
+          tone="bad"
+          title={`Failing since ${clockTime(Date.parse(failingSince), serverNow())}`}
+          link={
+            <a href={hrefOf("deliveries", parametersOf({ destination, state: LEFT }))}>See what is left</a>
+          }
+        >
+          {shortUrl(url)} ({destination})
+        </Banner>
+      ))}
       {status.value?.delivers === false && (
-        <div class="banner warn">
-          <Sign tone="warn" />
-          <p>
-            <strong>This server only accepts</strong>
-            <span>Another process must deliver the calls that it stores. {reason}</span>
-          </p>
-        </div>
+        <Banner tone="warn" title="This server only accepts">
+          Another process must deliver the calls that it stores. {reason}
+        </Banner>
       )}
+    </div>
+  );
+}
+
+interface Props {
+  readonly tone: Tone;
+  readonly title: string;
+  readonly link?: JSX.Element;
+  readonly children: ComponentChildren;
+}
+
+function Banner({ tone, title, link, children }: Props): JSX.Element {
+  return (
+    <div class={`banner ${tone}`} role={tone === "warn" ? undefined : "alert"}>
+      <Sign tone={tone} />
+      <p>
+        <strong>{title}</strong>
+        <span>{children}</span>
+      </p>
+      {link}
     </div>
   );
 }

@@ -33,8 +33,8 @@ export function Recover(): JSX.Element {
   const from = Date.parse(since);
   const filter: Query = {
     state: ["failed", "expired"],
-    ...(Number.isFinite(from) && { since: new Date(from).toISOString() }),
-    ...(destination !== "" && { destination }),
+    since: from ? new Date(from).toISOString() : undefined,
+    destination: destination || undefined,
   };
   const [matching, reasons] = useFailed(filter);
   const destinations = [...new Set(endpoints.value.map((endpoint) => endpoint.destination))];
@@ -146,10 +146,7 @@ function Progress(): JSX.Element | null {
   const { value } = job;
   if (!value) return null;
   const { id, state, resent, matched, error, startedAt, filter } = value;
-  const since: Query = {
-    since: startedAt,
-    ...(filter.destination !== undefined && { destination: filter.destination }),
-  };
+  const since: Query = { since: startedAt, destination: filter.destination };
   const cancel = (): Promise<boolean> =>
     run(async () => void (job.value = (await call<ResendJob>("DELETE", `/resends/${id}`)).data));
   return (

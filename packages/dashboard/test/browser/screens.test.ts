@@ -316,6 +316,30 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     expect(await failed.locator("pre").count()).toBe(3);
   });
 
+  it("all say which endpoint fails, since when, and when it answers again", async () => {
+    const { server, receiver, track, api } = await startSetting();
+    await track("Ordered", 2);
+    receiver.mode = "down";
+    await track("Ordered", 6);
+    const page = await openPage(`${server.url}/#/recover`);
+    const banner = page.getByRole("alert").filter({ hasText: "Failing since 00:00:00" });
+    await banner.getByText(/^127\.0\.0\.1:\d+\/webhooks \(default\/webhooks\)$/).waitFor();
+    await banner.getByRole("link", { name: "See what is left" }).click();
+    await page.getByText(/^6 of 8/).waitFor();
+    receiver.mode = "verifies";
+    await api("POST", "/clock", { advance: "10m" });
+    await page.getByRole("status").filter({ hasText: "/webhooks answers again." }).waitFor();
+    await expect.poll(() => banner.count()).toBe(0);
+    receiver.mode = "down";
+    await track("Ordered", 6);
+    await banner
+      .or(page.getByText(/^Failing since 00:10/))
+      .first()
+      .waitFor();
+    await api("DELETE", "/sources/default/destinations/webhooks");
+    await expect.poll(() => page.getByText("Failing since").count()).toBe(0);
+  });
+
   it("recover: after a bad release everything that failed is resent, each once, with progress", async () => {
     const { server, receiver, track } = await startSetting();
     receiver.mode = "missing";
@@ -368,6 +392,7 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     await page.getByRole("link", { name: "0 failed" }).waitFor();
     await page.getByRole("link", { name: "6 delivered" }).click();
     await page.getByText(/^6 of 12/).waitFor();
+    expect(new Set(receiver.accepted).size).toBe(3);
   });
 
   it("certify: audits that a restart has ended do not run for ever", async () => {
