@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { publicPackages } from "../scripts/public-packages.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -12,9 +13,7 @@ const COMPILERS: readonly { readonly version: string; readonly bin: string }[] =
 ];
 
 /** What a compiler says of files, by their paths below the root. */
-async function compile(bin: string, folder: string, files: readonly string[], paths = {}): Promise<string[]> {
-  const directory = await mkdtemp(join(root, folder, "node_modules/.types-"));
-  onTestFinished(() => rm(directory, { recursive: true }));
+function compile(bin: string, folder: string, files: readonly string[], paths = {}): Promise<string[]> {
   const compilerOptions = {
     composite: false,
     isolatedDeclarations: false,
@@ -22,7 +21,12 @@ async function compile(bin: string, folder: string, files: readonly string[], pa
     paths,
     typeRoots: [join(root, "node_modules/@types")],
   };
-  const tsconfig = { extends: join(root, "tsconfig.base.json"), compilerOptions, files };
+  return runCompiler(bin, folder, { extends: join(root, "tsconfig.base.json"), compilerOptions, files });
+}
+
+async function runCompiler(bin: string, folder: string, tsconfig: object): Promise<string[]> {
+  const directory = await mkdtemp(join(root, folder, "node_modules/.types-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
   await writeFile(join(directory, "tsconfig.json"), JSON.stringify(tsconfig));
   const output = await new Promise<string>((resolve) => {
     const args = [join(root, bin), "-p", directory, "--pretty", "false"];
@@ -115,3 +119,33 @@ describe.each(COMPILERS)("TypeScript $version", { timeout: 180_000 }, ({ bin }) 
     expect(await compileApp(bin, "fastify", wrong, fastify4)).toEqual([expect.stringContaining("TS2769")]);
   });
 });
+
+it(
+  "declares every entry point so that TypeScript 5.4 reads it without skipLibCheck",
+  { timeout: 180_000 },
+  async () => {
+    const entries = publicPackages().flatMap(({ folder, manifest }) =>
+      Object.values(manifest.exports as Record<string, string | { types?: string }>).flatMap((entry) =>
+        typeof entry === "object" && entry.types !== undefined ? [join(folder, entry.types)] : [],
+      ),
+    );
+    expect(entries.length).toBeGreaterThan(30);
+    const lines = await runCompiler("tests/node_modules/typescript-5.4/bin/tsc", "tests", {
+      compilerOptions: {
+        strict: true,
+        target: "es2022",
+        lib: ["es2023", "dom", "dom.iterable"],
+        module: "nodenext",
+        noEmit: true,
+        types: ["node"],
+        typeRoots: [join(root, "node_modules/@types")],
+      },
+      files: entries,
+    });
+    // The declarations of what the packages depend on may need a newer one.
+    expect(lines.filter((line) => line.startsWith("packages/") && !line.includes("/node_modules/"))).toEqual(
+      [],
+    );
+    expect(lines.filter((line) => !/^(?:packages|node_modules)\/|^ /.test(line))).toEqual([]);
+  },
+);

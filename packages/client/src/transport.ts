@@ -3,7 +3,8 @@ export interface TransportRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** JSON in UTF-8, gzipped if the headers say so. */
-  readonly body: Uint8Array<ArrayBuffer>;
+  // Uint8Array<ArrayBuffer>, as TypeScript before 5.7 can read it, where the class has no parameter.
+  readonly body: ReturnType<typeof Uint8Array.of>;
   /** Aborted at the time-out, and when the client abandons the request. */
   readonly signal: AbortSignal;
 }
@@ -61,7 +62,7 @@ async function readStart(response: Response): Promise<string> {
 }
 
 /** Gzips by the runtime's own CompressionStream. */
-export async function gzip(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+export async function gzip(bytes: TransportRequest["body"]): Promise<TransportRequest["body"]> {
   const stream = new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }

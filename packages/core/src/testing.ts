@@ -117,7 +117,8 @@ export interface SignedRequest {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** In its own memory, as `fetch` requires of a body. */
-  readonly body: Uint8Array<ArrayBuffer>;
+  // Uint8Array<ArrayBuffer>, as TypeScript before 5.7 can read it, where the class has no parameter.
+  readonly body: ReturnType<typeof Uint8Array.of>;
   /** The body as text, for libraries that serialise bytes as JSON, such as supertest: `.send(text)`. */
   readonly text: string;
 }
@@ -198,12 +199,12 @@ function withSignature(request: SignedRequest, signature: string): SignedRequest
   return { ...request, headers: { ...request.headers, "x-signature": signature } };
 }
 
-function withBody(body: Uint8Array<ArrayBuffer>): Pick<SignedRequest, "body" | "text"> {
+function withBody(body: SignedRequest["body"]): Pick<SignedRequest, "body" | "text"> {
   return { body, text: decoder.decode(body) };
 }
 
 /** Another letter or digit in place of the last one, so that the body stays JSON of the same length. */
-function changeOneByte(body: Uint8Array): Uint8Array<ArrayBuffer> {
+function changeOneByte(body: Uint8Array): SignedRequest["body"] {
   const changed = Uint8Array.from(body);
   const index = changed.findLastIndex((byte) => /[0-9a-z]/i.test(String.fromCodePoint(byte)));
   const at = index === -1 ? 0 : index;
