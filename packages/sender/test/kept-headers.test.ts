@@ -86,6 +86,42 @@ describe("credentials are hidden before an attempt is kept or told", () => {
     expect(JSON.stringify(attempt)).not.toContain("horse");
   });
 
+  // Without a static header, what was sent needs no hiding: only what came back decides.
+  it.each<[string, object, Partial<Attempt>]>([
+    ["in a body", { body: `not ${SECRET}` }, { response: "not (hidden)" }],
+    [
+      "in a header",
+      { headers: { "X-Echo": `not ${SECRET}` } },
+      { responseHeaders: { "x-echo": "not (hidden)" } },
+    ],
+    [
+      "in an address",
+      { status: 302, headers: { Location: `/?key=${SECRET}` } },
+      { message: "answered 302 to /?key=(hidden); redirects are not followed" },
+    ],
+    [
+      "by its start, at the end of a body that was cut",
+      { body: `${"x".repeat(16_384 - 4)}${SECRET}` },
+      { response: `${"x".repeat(16_384 - 4)}(hidden)` },
+    ],
+  ])("where a destination has a secret only, and it comes back %s", async (_where, answer, shown) => {
+    const receiver = await startReceiver(() => ({ status: 200, ...answer }));
+    const attempt = await attemptAt(receiver);
+    expect(attempt).toMatchObject(shown);
+    expect(JSON.stringify(attempt)).not.toContain(SECRET);
+  });
+
+  it.each<[string, string, string, string]>([
+    ["whose start is the secret", "webhooks", "Bearer webhooks-canary", "Bearer (hidden)"],
+    ["of long and short words", "wonderful canary", "Bearer token-of-the-endpoint", "(hidden)"],
+  ])("as a whole: one %s", async (_kind, secret, token, shown) => {
+    const echoed = shown.startsWith("Bearer") ? token : secret;
+    const receiver = await startReceiver(() => ({ status: 400, body: echoed }));
+    const sender = await openSender({ url: receiver.url, secret, headers: { Authorization: token } });
+    const [delivery] = await (await sender.track({ userId: "u1", event: "A" })).settled();
+    expect(delivery?.attempts[0]?.response).toBe(shown);
+  });
+
   it("with the settings that the attempt was made with, not those of whoever looks later", async () => {
     const receiver = await startReceiver(({ headers }) => ({
       status: 200,

@@ -29,9 +29,14 @@ export function credentialsOf({
   readonly secret?: string | undefined;
   readonly endpoints: readonly EndpointSettings[];
 }): Credentials {
-  const values = [secret, ...endpoints.flatMap(({ headers = {} }) => Object.values(headers))];
-  // First without its scheme, such as Bearer; whole where its words are short, as in a passphrase.
-  const parts = values.flatMap((value) => [...value.split(" "), value]);
+  const values = endpoints.flatMap(({ headers = {} }) => Object.values(headers));
+  const all = [secret, ...values];
+  const parts = [
+    // First without its scheme, such as Bearer; whole where the rest is short; then its words.
+    ...longestFirst([secret, ...values.map((value) => value.slice(value.indexOf(" ") + 1))]),
+    ...longestFirst(all),
+    ...longestFirst(all.flatMap((value) => value.split(" "))),
+  ];
   return {
     texts: [...new Set(parts)].filter((part) => part.length >= CREDENTIAL_LENGTH),
     headers: new Map(
@@ -41,6 +46,11 @@ export function credentialsOf({
       ]),
     ),
   };
+}
+
+/** What begins with another credential is hidden before it: its rest would be shown. */
+function longestFirst(texts: readonly string[]): readonly string[] {
+  return texts.toSorted((a, b) => b.length - a.length);
 }
 
 /**
