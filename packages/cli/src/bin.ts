@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 import { run } from "./run.ts";
 import { survivesLostOutput } from "./terminal/output.ts";
-import { runsUntilToldToStop } from "./terminal/signals.ts";
+import { heedSignals, runsUntilToldToStop } from "./terminal/signals.ts";
 import { terminalOf } from "./terminal/terminal.ts";
 
+heedSignals();
 survivesLostOutput(process, runsUntilToldToStop);
 
 let isDone = false;

@@ -12,6 +12,19 @@ function stopSignals(platform: NodeJS.Platform): Readonly<Record<string, number>
   return platform === "win32" ? SIGNALS_OF_WINDOWS : SIGNALS;
 }
 
+function leave(signal: string): never {
+  return process.exit(stopSignals(process.platform)[signal]);
+}
+
+/**
+ * Has the signals that ask a process to stop end it, until a command takes them over. For the first process of a container the
+ * system does nothing of its own: without a listener, neither Ctrl-C nor `docker stop` would end it.
+ */
+export function heedSignals(pid: number = process.pid): void {
+  if (pid !== 1) return;
+  for (const name of Object.keys(stopSignals(process.platform))) process.on(name, leave);
+}
+
 let isRunning = false;
 
 /** Whether this command serves or works until a signal stops it. */
@@ -32,14 +45,14 @@ export function untilToldToStop(
   isRunning = true;
   const codes = stopSignals(platform);
   const names = Object.keys(codes);
-  const leave = (signal: string): never => process.exit(codes[signal]);
+  const leaveAtOnce = (signal: string): never => process.exit(codes[signal]);
   return new Promise((resolve) => {
     const stop = (reason: string): void => {
       for (const name of names) process.off(name, stop);
-      for (const name of names) process.on(name, leave);
+      for (const name of names) process.on(name, leaveAtOnce);
       resolve(reason);
     };
-    for (const name of names) process.on(name, stop);
+    for (const name of names) process.on(name, stop).off(name, leave);
     void asked?.then(stop);
   });
 }
@@ -50,12 +63,11 @@ export function untilToldToStop(
  * @returns a function that takes it back
  */
 export function tidyAtExit(tidy: () => void): () => void {
-  const codes = stopSignals(process.platform);
-  const leave = (signal: string): never => process.exit(codes[signal]);
+  const names = Object.keys(stopSignals(process.platform));
   process.on("exit", tidy);
-  for (const name of Object.keys(codes)) process.on(name, leave);
+  for (const name of names) process.on(name, leave);
   return () => {
     process.off("exit", tidy);
-    for (const name of Object.keys(codes)) process.off(name, leave);
+    for (const name of names) process.off(name, leave);
   };
 }

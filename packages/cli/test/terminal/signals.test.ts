@@ -1,4 +1,7 @@
 import { afterEach, expect, it, vi } from "vitest";
+import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
+import { startCommand, startServe } from "../support/command.ts";
+import { startSilentReceiver } from "../support/silent-receiver.ts";
 import { untilToldToStop } from "../../src/terminal/signals.ts";
 
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGBREAK", "SIGHUP"] as const;
@@ -40,3 +43,32 @@ it("SIGHUP is left to the system elsewhere, so that a command under nohup runs o
 it("a key stops a command, too", async () => {
   await expect(untilToldToStop(Promise.resolve("q"))).resolves.toBe("q");
 });
+
+// The system has no default for the first process of a container: what ends the others does nothing there.
+const AS_FIRST = {
+  NODE_OPTIONS: "--import=data:text/javascript,Object.defineProperty(process,'pid',{value:1})",
+};
+
+it.skipIf(isWindows).each([
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+] as const)(
+  `%s ends a command that is the first process of a container, as docker run makes it${noPosix}`,
+  async (signal, code) => {
+    const { url, requested } = await startSilentReceiver();
+    const command = startCommand(["send", "track", "--to", url, "--secret", "s"], { env: AS_FIRST });
+    await requested;
+    command.process.kill(signal);
+    // Else it is the signal.
+    expect(await command.ended).toBe(code);
+  },
+);
+
+it.skipIf(isWindows)(
+  `the first process of a container still stops in an orderly way if it serves${noPosix}`,
+  async () => {
+    const server = await startServe(["--to", "http://127.0.0.1:1/"], { env: AS_FIRST });
+    server.process.kill("SIGTERM");
+    expect(await server.ended).toBe(0);
+  },
+);
