@@ -2,12 +2,14 @@ import { type Sender, sqliteStore } from "@countersign/sender";
 import { type Clock, systemClock } from "@countersign/protocol";
 import { virtualClock } from "@countersign/sender/testing";
 import { syncBuiltinESMExports } from "node:module";
+import Database from "libsql";
 import { join } from "node:path";
 import timers from "node:timers";
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
+import { silentTransport } from "./support/silent-transport.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
 /** Those that are kept, by their events. */
@@ -101,4 +103,32 @@ it("timers that a test replaces come to an end with a sender that is open", asyn
   onTestFinished(() => void vi.useRealTimers());
   await openSender({ url: "http://127.0.0.1:9", clock: virtualClock() });
   await expect(vi.runAllTimersAsync()).resolves.toBeDefined();
+});
+
+it("a key that was stored while the clock was a year ahead does not keep all later ones for a year", async () => {
+  const path = join(temporaryFolder(), "deliveries.db");
+  const virtual = virtualClock("2026-11-22");
+  let aheadMs = 365 * 86_400_000;
+  const sender = await openSender({
+    url: "http://127.0.0.1:9/",
+    clock: { ...virtual, now: () => virtual.now() + aheadMs },
+    store: sqliteStore({ path }),
+    transport: silentTransport(),
+  });
+  const accept = async (key: string): Promise<void> => {
+    const call = { type: "track", userId: "u1", event: "A", timestamp: "2026-11-22T08:30:00Z", key } as const;
+    await sender.accept([call], { uniqueFor: "24h" });
+  };
+
+  await accept("ahead");
+  aheadMs = 0;
+  await accept("first");
+  await accept("second");
+  aheadMs = 3 * 86_400_000;
+  await accept("third");
+
+  const db = new Database(path);
+  const keys = db.prepare("SELECT key FROM call_key").all([]);
+  db.close();
+  expect(keys).toEqual([{ key: "third" }]);
 });

@@ -64,10 +64,11 @@ export class Retention {
          AND NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.message = message.seq AND is_shared = 1)`,
       "DELETE FROM outdated",
     ].map((sql) => db.prepare(sql));
-    // No key is looked at unless the oldest is outdated: this runs often.
+    // No key is looked at unless the oldest is outdated: this runs often. One of a time to come was stored while the clock
+    // was ahead: it would keep all that came after it for as long.
     this.#forgetKeys = db.prepare(
-      `DELETE FROM call_key WHERE at < ?1 AND seq IN (SELECT seq FROM call_key ORDER BY seq
-         LIMIT iif((SELECT at FROM call_key ORDER BY seq LIMIT 1) < ?1, ?2, 0))`,
+      `DELETE FROM call_key WHERE at NOT BETWEEN ?1 AND ?2 AND seq IN (SELECT seq FROM call_key ORDER BY seq
+         LIMIT iif((SELECT at FROM call_key ORDER BY seq LIMIT 1) NOT BETWEEN ?1 AND ?2, ?3, 0))`,
     );
     this.#keepKeys = db.prepare(
       `INSERT INTO meta VALUES ('keep_keys', ?) ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)`,
@@ -143,7 +144,7 @@ export class Retention {
     if (oldest === Number.POSITIVE_INFINITY) return undefined;
     const [delivery, key] = ages;
     if (oldest === delivery) return this.#remove(Number.MAX_SAFE_INTEGER, FEW_AT_A_TIME);
-    if (oldest === key) this.#forgetKeys.run([Number.MAX_SAFE_INTEGER, FEW_SMALL_AT_A_TIME]);
+    if (oldest === key) this.#forgetKeys.run([Number.MAX_SAFE_INTEGER, 0, FEW_SMALL_AT_A_TIME]);
     else this.#forgetSkipped.run([Number.MAX_SAFE_INTEGER, FEW_SMALL_AT_A_TIME]);
     return [];
   }
@@ -157,7 +158,8 @@ export class Retention {
   /** Returns how many it removed. */
   #sweepKeys(now: number): number {
     if (this.keepKeysForMs === 0) return 0;
-    return this.#forgetKeys.run([now - this.keepKeysForMs, SMALL_SWEEP_SIZE]).changes;
+    const keep = this.keepKeysForMs;
+    return this.#forgetKeys.run([now - keep, now + keep, SMALL_SWEEP_SIZE]).changes;
   }
 
   #remove(endedBefore: number, limit: number): readonly DeliveryCount[] {
