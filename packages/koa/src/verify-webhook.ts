@@ -112,6 +112,6 @@ export function dispatch(router: Pick<WebhookRouter, "dispatch">): Middleware<We
 function send(ctx: Pick<Context, "status" | "set" | "body">, response: WebhookResponse): void {
   ctx.status = response.status;
   ctx.set(response.headers);
-  // An empty text would make Koa send a media type with a 204.
-  if (response.status !== 204) ctx.body = response.body;
+  // With a 204, Koa sends neither an empty text nor its media type.
+  ctx.body = response.body;
 }
