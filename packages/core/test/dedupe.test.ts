@@ -1,7 +1,7 @@
 import { memoryDedupe, type Claim, type DedupeStore, type MemoryDedupeOptions } from "@countersign/core";
 import { sharedDedupe } from "@countersign/core/shared-dedupe";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { testDedupeStore } from "./support/dedupe-contract.ts";
 
 const HOUR = 3_600_000;
@@ -37,6 +37,22 @@ describe("sharedDedupe", () => {
     );
     await expect(store.claim("a")).rejects.toThrow("no answer");
     expect(holders.size).toBe(0);
+  });
+
+  it("forgets the claims of handlers that never answer once they have run out, and keeps the others", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const release = vi.fn<(key: string, token: string) => Promise<void>>(async () => {});
+    const store = sharedDedupe({ claim: async () => "new", commit: async () => {}, release }, 60_000);
+    await store.claim("never answered");
+    vi.advanceTimersByTime(59_000);
+    await store.claim("answers late");
+    vi.advanceTimersByTime(1_000);
+    await store.claim("next");
+    await store.release("never answered");
+    expect(release).not.toHaveBeenCalled();
+    await store.release("answers late");
+    expect(release).toHaveBeenCalledExactlyOnceWith("answers late", expect.any(String));
   });
 });
 

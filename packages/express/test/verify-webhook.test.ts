@@ -171,6 +171,15 @@ describe.each(versions)("verifyWebhook on Express $version", ({ express }) => {
     expect((await post(track)).status).toBe(500);
   });
 
+  it("answers 500, and does not hang, where something else has made req.body read-only", async () => {
+    app.use((req, _res, next) => {
+      Object.defineProperty(req, "body", { value: undefined, writable: false });
+      next();
+    });
+    app.post("/webhooks", verifyWebhook({ secret: SECRET }), noContent);
+    expect((await post(track).timeout(5_000)).status).toBe(500);
+  });
+
   it("runs a router, and answers 204, 422 for what does not match it, or 500 if its handler throws", async () => {
     const router = createRouter()
       .on("track", ({ event }) => expect(event).toBe("Order Completed"))

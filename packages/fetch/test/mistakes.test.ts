@@ -15,6 +15,13 @@ describe("a mistake in JavaScript is a TypeError that says what to do:", () => {
     );
   });
 
+  it.each([undefined, null, SECRET])("options that are %s", (options) => {
+    const handle = (): Response => new Response(null, { status: 204 });
+    const create = (): unknown => webhookHandler(options as unknown as { secret: string }, handle);
+    expect(create).toThrow(TypeError);
+    expect(create).toThrow(/^A webhook receiver (needs a secret|takes an options object)/);
+  });
+
   it.each([undefined, null, "ok"])("a handler that returns %s", async (returned) => {
     const handler = webhookHandler({ secret: SECRET }, () => returned as unknown as Response);
     await expect(handler(request())).rejects.toThrow(TypeError);

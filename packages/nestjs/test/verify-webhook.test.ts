@@ -4,6 +4,8 @@ import {
   memoryDedupe,
   type VerifiedWebhook,
   type WebhookMessage,
+  toProblem,
+  WebhookError,
 } from "@countersign/core";
 import { mutations, sampleMessages, signedRequest, type SignedRequest } from "@countersign/core/testing";
 import {
@@ -355,5 +357,9 @@ describe("the module", () => {
     const exception = new WebhookException({ status: 200, headers: {}, body: "" });
     expect(exception.getStatus()).toBe(200);
     expect(exception.getResponse()).toEqual({});
+    const error = new WebhookError("ERR_SIGNATURE_MISSING");
+    const refusal = new WebhookException(toProblem(error), error);
+    expect(refusal.getStatus()).toBe(401);
+    expect(refusal.getResponse()).toMatchObject({ status: 401, code: "ERR_SIGNATURE_MISSING" });
   });
 });

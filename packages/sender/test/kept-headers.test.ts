@@ -111,6 +111,13 @@ describe("credentials are hidden before an attempt is kept or told", () => {
     expect(JSON.stringify(attempt)).not.toContain(SECRET);
   });
 
+  it("where one static header was sent, and nothing comes back", async () => {
+    const receiver = await startReceiver();
+    const attempt = await attemptAt(receiver, { headers: { Authorization: STATIC.Authorization } });
+    expect(attempt.requestHeaders?.["Authorization"]).toBe("(hidden)");
+    expect(JSON.stringify(attempt)).not.toContain("canary");
+  });
+
   it.each<[string, string, string, string]>([
     ["whose start is the secret", "webhooks", "Bearer webhooks-canary", "Bearer (hidden)"],
     ["of long and short words", "wonderful canary", "Bearer token-of-the-endpoint", "(hidden)"],

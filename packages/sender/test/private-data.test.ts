@@ -135,7 +135,15 @@ describe("credentials are not shown", () => {
       sources: [
         {
           destinations: [
-            { secret: "***", endpoints: [{ headers: { Authorization: "***", "X-Team": "data" } }] },
+            {
+              secret: "***",
+              endpoints: [
+                {
+                  url: ENDPOINT_URL,
+                  headers: { Authorization: "***", "X-Api-Key": "***", "X-Team": "data" },
+                },
+              ],
+            },
           ],
         },
       ],
