@@ -281,10 +281,11 @@ describe("calls that are not valid", () => {
     await expect(sender.page({ userId: "u1", traits: { filler: `${filler}x` } })).rejects.toMatchObject({
       code: "ERR_CALL_TOO_LARGE",
     });
-    const messageId = "m1";
-    await expect(sender.page({ userId: "u1", messageId, traits: { filler } })).rejects.toMatchObject({
-      code: "ERR_CALL_TOO_LARGE",
-    });
+    for (const given of [{ messageId: "m1" }, { timestamp: "2026-11-20T20:00:00.000Z" }]) {
+      await expect(sender.page({ userId: "u1", ...given, traits: { filler } })).rejects.toMatchObject({
+        code: "ERR_CALL_TOO_LARGE",
+      });
+    }
   });
 
   it("a callback, which would never run, is a TypeError that says what to await", async () => {

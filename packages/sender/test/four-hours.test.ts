@@ -1,7 +1,10 @@
+import { join } from "node:path";
+import { createSender, sqliteStore } from "@countersign/sender";
 import { virtualClock } from "@countersign/sender/testing";
 import { describe, expect, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const HOUR = 3_600_000;
 
@@ -102,6 +105,32 @@ describe("four hours of retries", () => {
     expect(delivery?.state).toBe("delivered");
     expect(receiver.received.length - before).toBe(1);
     expect(delivery?.attempts.filter(({ outcome }) => outcome === "success")).toHaveLength(1);
+  });
+
+  it.each([
+    ["that was not tried yet is sent: a message is never dropped without an attempt", 0, "delivered"],
+    ["that failed once has expired: no receiver gets a retry after four hours", 1, "expired"],
+  ] as const)("after five hours in which no sender ran, a delivery %s", async (_rule, tried, state) => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const receiver = await startReceiver(() => (tried === 0 ? "never" : { status: 503 }));
+    const clock = virtualClock();
+    const stopped = await createSender({ url: receiver.url, clock, store: sqliteStore({ path }) });
+    const {
+      deliveries: [id = ""],
+    } = await stopped.track({ userId: "u1", event: "Signed Up" });
+    await expect.poll(async () => (await stopped.delivery(id))?.attempts.length).toBe(tried);
+    await stopped.close({ deadline: 0 });
+
+    const calls = receiver.received.length;
+    receiver.answer = () => ({ status: 200 });
+    const sender = await openSender({
+      url: receiver.url,
+      clock: virtualClock(clock.now() + 5 * HOUR),
+      store: sqliteStore({ path }),
+    });
+    await sender.idle();
+    expect((await sender.delivery(id))?.state).toBe(state);
+    expect(receiver.received.length - calls).toBe(state === "delivered" ? 1 : 0);
   });
 
   it("two deliveries run at their own times, in order", async () => {
