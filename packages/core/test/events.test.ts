@@ -6,7 +6,7 @@ import {
   type TrackMessage,
   type VerifiedWebhook,
 } from "@countersign/core";
-import { sampleMessages } from "@countersign/core/testing";
+import { sampleMessages, signedRequest } from "@countersign/core/testing";
 import { type } from "arktype";
 import * as v from "valibot";
 import { describe, expect, expectTypeOf, it, vi } from "vitest";
@@ -44,9 +44,17 @@ describe.each(Object.entries(byLibrary))("events defined with %s", (_library, ev
   it("give the handler the schema's output, and keep the rest of the message", async () => {
     const message = order({ total: 41.5, placed: PLACED });
     const received = await receiver.receive(webhookRequest({ message }));
+    const { headers, body } = signedRequest(message, SECRET);
     expect(received).toMatchObject({
       verdict: "verified",
-      webhook: { message: { ...message, properties: { total: 41.5, placed: new Date(PLACED) } } },
+      webhook: {
+        message: { ...message, properties: { total: 41.5, placed: new Date(PLACED) } },
+        rawBody: body,
+        receivedBody: body,
+        signature: headers["x-signature"],
+        secretIndex: 0,
+        verifiedOver: "bytes",
+      },
     });
   });
 

@@ -92,6 +92,18 @@ describe("work for a request of anyone", () => {
     expect((await verified(large, large)).verifiedOver).toBe("bytes");
   });
 
+  it("does not parse forged compact JSON, once a first forgery has loaded what recognises it", async () => {
+    const receiver = createReceiver({ secret: SECRET });
+    const parse = vi.spyOn(JSON, "parse");
+    const parsed = async (): Promise<number> => {
+      parse.mockClear();
+      const received = await receiver.receive(webhookRequest({ headers: { "x-signature": forged } }));
+      expect(received).toMatchObject({ error: { code: "ERR_SIGNATURE_MISMATCH" } });
+      return parse.mock.calls.length;
+    };
+    await expect.poll(parsed).toBe(0);
+  });
+
   it("does not parse a forged body again that arrived parsed", async () => {
     const value = sampleMessages.track;
     const request = webhookRequest({

@@ -59,6 +59,15 @@ describe("an attempt keeps the headers", () => {
     expect(Object.keys(responseHeaders)).not.toContain("x-second");
   });
 
+  it("that were sent to an endpoint that never answered, too", async () => {
+    const receiver = await startReceiver(() => "never");
+    const sender = await openSender({ url: receiver.url, secret: SECRET, attemptTimeout: "200ms" });
+    const [attempt] = await sender.expect(await sender.track({ userId: "u1", event: "A" })).attempts(1);
+    expect(attempt).toMatchObject({ outcome: "timeout" });
+    expect(attempt?.requestHeaders?.["X-Signature"]).toBe(receiver.received[0]?.headers["x-signature"]);
+    expect(receiver.received).toHaveLength(1);
+  });
+
   it("and none where no request was sent", async () => {
     const receiver = await startReceiver();
     await receiver.close();
