@@ -1,6 +1,7 @@
 import { assertNever, createRouter, defineEvents, type VerifiedWebhook } from "@countersign/core";
 import { dispatch, verifyWebhook, type VerifyWebhookOptions } from "@countersign/fastify";
-import fastify from "fastify";
+import fastify, { type FastifyRequest } from "fastify";
+import type { ServerResponse } from "node:http";
 import { expect, expectTypeOf, it } from "vitest";
 import * as z from "zod";
 
@@ -50,6 +51,19 @@ it("narrows request.webhook.message on its type without a cast", async () => {
   await app.ready();
   expect(app.hasRoute({ method: "POST", url: "/webhooks" })).toBe(true);
   await app.close();
+});
+
+it("dispatches on HTTP/2, and on a route with a schema of its responses", async () => {
+  const secure = fastify({ http2: true, https: {} });
+  await secure.register(verifyWebhook, { secret: SECRET });
+  secure.post("/webhooks", dispatch(createRouter()));
+  const app = fastify();
+  app.post<{ Reply: { 204: null } }>("/webhooks", dispatch(createRouter()));
+  app.route({ method: "PUT", url: "/webhooks", handler: dispatch(createRouter()) });
+  // @ts-expect-error a response of Node is not a reply
+  void (() => dispatch(createRouter())({} as FastifyRequest, {} as ServerResponse));
+  expect(secure.hasRoute({ method: "POST", url: "/webhooks" })).toBe(true);
+  await secure.close();
 });
 
 it("types events, and options by the whole app's WebhookTypes", () => {
