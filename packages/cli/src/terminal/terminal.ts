@@ -1,4 +1,5 @@
 import { createColors } from "picocolors";
+import { UsageError } from "../errors/usage-error.ts";
 import { lineWriter } from "./output.ts";
 
 /** The input and output of a command. Only this module prints. */
@@ -22,7 +23,13 @@ export function terminalOf(host: NodeJS.Process): Terminal {
     stdin,
     stdout,
     stderr,
-    cwd: host.cwd(),
+    get cwd() {
+      try {
+        return host.cwd();
+      } catch {
+        throw new UsageError("The working directory does not exist any more. Change to one that does.");
+      }
+    },
     // A stream that is not a terminal has no isTTY property, and picocolors would then guess, for example by CI.
     colors: createColors("isTTY" in stdout && stdout.isTTY && !env["NO_COLOR"]),
     print: lineWriter(stdout, 1),

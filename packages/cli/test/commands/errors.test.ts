@@ -1,7 +1,9 @@
+import { spawnSync, type SpawnSyncReturns } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { runCommand, startCommand, startServe } from "../support/command.ts";
 import { startSilentReceiver } from "../support/silent-receiver.ts";
@@ -643,6 +645,18 @@ describe("certify", () => {
       expect([await command.ended, existsSync(join(cwd, "certify.xml"))]).toEqual([status, false]);
     },
   );
+});
+
+it.skipIf(isWindows)(`a working directory that was deleted${noPosix}`, async () => {
+  const bin = fileURLToPath(new URL("../../dist/bin.js", import.meta.url));
+  const command = `rmdir "$PWD" && exec "${process.execPath}" "${bin}" "$@"`;
+  const run = (...args: string[]): SpawnSyncReturns<string> =>
+    spawnSync("sh", ["-c", command, "sh", ...args], { cwd: temporaryDirectory(), encoding: "utf8" });
+  const serve = run("serve", "--to", TO, "--port", "0");
+  const says = "countersign: The working directory does not exist any more. Change to one that does.\n";
+  expect([serve.status, serve.stderr]).toEqual([2, says]);
+  // What needs none works.
+  expect(run("explain", "ERR_TIMEOUT")).toMatchObject({ status: 0, stderr: "" });
 });
 
 it("a data directory that cannot be written", async () => {
