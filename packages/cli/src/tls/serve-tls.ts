@@ -65,15 +65,23 @@ export async function openTls(
 async function openSelfSigned(hosts: readonly string[], data: string | undefined): Promise<ServeTls> {
   if (data === undefined) {
     const tls = await createSelfSigned(hosts, Date.now());
-    const directory = await mkdtemp(join(tmpdir(), "countersign-"));
+    const directory = await mkdtemp(join(tmpdir(), "countersign-")).catch(notWritten);
+    const dispose = (): Promise<void> => rm(directory, { recursive: true, force: true });
     const file = join(directory, CERT_FILE);
-    await writeFile(file, tls.cert);
-    return { tls, trust: trustOf(file, tls), dispose: () => rm(directory, { recursive: true, force: true }) };
+    await writeFile(file, tls.cert).catch((error: unknown) => dispose().then(() => notWritten(error)));
+    return { tls, trust: trustOf(file, tls), dispose };
   }
   makeDataFolder(data);
   const file = join(data, CERT_FILE);
   const tls = (await readKept(data, hosts)) ?? (await make(data, hosts));
   return { tls, trust: trustOf(file, tls) };
+}
+
+/** As on a disk that is full, or in a container whose file system is read-only. */
+function notWritten(error: unknown): never {
+  throw new UsageError(
+    `The certificate of --tls-self-signed cannot be written: ${messageOf(error)}. Give --data a directory that can be written.`,
+  );
 }
 
 function makeDataFolder(data: string): void {
@@ -103,8 +111,8 @@ async function readKept(data: string, hosts: readonly string[]): Promise<SelfSig
 
 async function make(data: string, hosts: readonly string[]): Promise<SelfSigned> {
   const made = await createSelfSigned(hosts, Date.now());
-  await writeFile(join(data, KEY_FILE), made.key, { mode: 0o600 });
-  await writeFile(join(data, CERT_FILE), made.cert, { mode: 0o600 });
+  await writeFile(join(data, KEY_FILE), made.key, { mode: 0o600 }).catch(notWritten);
+  await writeFile(join(data, CERT_FILE), made.cert, { mode: 0o600 }).catch(notWritten);
   return made;
 }
 

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
@@ -45,6 +45,29 @@ describe.skipIf(isWindows)(`serve --tls-self-signed${noPosix}`, () => {
     expect(command.stdout()).toMatch(/SHA-256 (?:[0-9A-F]{2}:){31}/);
     await stop(command);
     expect(existsSync(trust)).toBe(false);
+  });
+
+  // A container with a read-only file system has no folder for temporary files, either.
+  it.each<[string, (cwd: string) => [args: string[], env: Record<string, string>]]>([
+    ["no folder for temporary files", (cwd) => [[], { TMPDIR: join(cwd, "none") }]],
+    [
+      "a data directory that takes no certificate",
+      (cwd) => {
+        mkdirSync(join(cwd, "data/tls-key.pem"), { recursive: true });
+        return [["--data", "data"], {}];
+      },
+    ],
+  ])("says with %s what to do", async (_, prepare) => {
+    const cwd = temporaryDirectory();
+    const [args, env] = prepare(cwd);
+    const { code, stderr } = await runCommand(["serve", "--port", "0", ...TO, "--tls-self-signed", ...args], {
+      cwd,
+      env,
+    });
+    expect(stderr).toMatch(
+      /^countersign: The certificate of --tls-self-signed cannot be written: E.*\. Give --data a directory that can be written\.$/m,
+    );
+    expect(code).toBe(2);
   });
 
   it("leaves no certificate behind when it cannot start", async () => {
