@@ -114,7 +114,7 @@ function Results({ certification }: { readonly certification: Certification }): 
         <bdi>{shortUrl(url)}</bdi>
       </h3>
       <progress value={results.length} max={total} aria-label="Audits that have run" />
-      <p role="status">
+      <p role="status" aria-live={state === "running" ? "off" : "polite"}>
         <Mark {...verdict} /> {results.filter(({ outcome }) => outcome === "passed").length} passed,{" "}
         {failed.length} failed, {results.filter(({ outcome }) => outcome === "skipped").length} skipped.
       </p>

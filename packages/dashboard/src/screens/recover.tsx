@@ -153,7 +153,7 @@ function Progress(): JSX.Element | null {
     <section class="card stack" aria-label="Progress of the resend">
       <progress value={resent} max={Math.max(matched, 1)} aria-label="Resent" />
       <div class="actions">
-        <span role="status">
+        <span role="status" aria-live={state === "running" ? "off" : "polite"}>
           {state === "done" && <Mark tone="good" word="done" />} {count(resent)} of {count(matched)} resent
           {state === "cancelled" && ", then stopped"}.
         </span>

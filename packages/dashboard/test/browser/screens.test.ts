@@ -411,6 +411,36 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     expect(await page.getByRole("button", { name: "Certify" }).isEnabled()).toBe(true);
   });
 
+  it("tell a screen reader the end of what runs, and not each step", async () => {
+    const { server, track, receiver, api } = await startSetting();
+    receiver.mode = "missing";
+    await track("Ordered", 3);
+    const page = await openPage(`${server.url}/#/recover`, { expected: /404/ });
+    const job = (await api("POST", "/deliveries/resend", { filter: { state: "failed" } })) as object;
+    await page.route("**/api/deliveries/resend", (route) =>
+      route.fulfill({ json: { ...job, id: "resend-9" } }),
+    );
+    await page.route("**/api/certify", (route) =>
+      route.fulfill({
+        json: { id: "certification-9", url: "http://x/", state: "running", total: 9, results: [] },
+      }),
+    );
+    for (const [screen, action, text] of [
+      ["Recover", "Resend all", /0 of 0 resent/],
+      ["Certify", "Certify", /0 of 9 audits/],
+    ] as const) {
+      await page.getByRole("link", { name: screen }).click();
+      await page.getByRole("button", { name: action }).click();
+      const running = page.getByRole("status").filter({ hasText: text });
+      expect(await running.getAttribute("aria-live")).toBe("off");
+      // The server does not know it: it has ended.
+      await page.getByRole("link", { name: "Budget" }).click();
+      await page.getByRole("link", { name: screen }).click();
+      await page.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" });
+      expect(await page.locator(".card [role=status]").last().getAttribute("aria-live")).toBe("polite");
+    }
+  });
+
   it("recover: a resend that ended while another screen was shown has ended", async () => {
     const { server, receiver, track, api } = await startSetting();
     receiver.mode = "missing";
