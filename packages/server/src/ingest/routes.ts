@@ -31,8 +31,8 @@ export async function ingestRoutes(scope: FastifyInstance, { ingest }: { ingest:
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser("*", (_request, _payload, done) => done(null));
   scope.addHook("onRequest", (request, _reply, done) => {
-    // The body is JSON whatever the header says, and Fastify would answer 415 to an invalid header.
-    delete request.raw.headers["content-type"];
+    // The body is JSON whatever the header says. Fastify would answer 415 to an invalid header, and 400 to a QUERY without one.
+    request.raw.headers["content-type"] = "application/json";
     done();
   });
   openToBrowsers(scope);
@@ -43,10 +43,11 @@ export async function ingestRoutes(scope: FastifyInstance, { ingest }: { ingest:
     return answer(reply, isFull ? STORE_FULL : UNAVAILABLE);
   });
   scope.setNotFoundHandler(async (_request, reply) => answer(reply, NOT_FOUND));
+  const otherMethods = scope.supportedMethods.filter((method) => method !== "POST" && method !== "OPTIONS");
   for (const [path, kind] of PATHS) {
     scope.post(path, async (request, reply) => handle({ request, reply, kind, ingest, budget }));
     scope.route({
-      method: ["GET", "HEAD", "PUT", "PATCH", "DELETE"],
+      method: otherMethods,
       url: path,
       handler: async (_request, reply) => answer(reply.header("allow", "POST, OPTIONS"), METHOD_NOT_ALLOWED),
     });

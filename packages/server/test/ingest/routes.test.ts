@@ -16,6 +16,7 @@ let kept: { rejection: Rejection; source: string | undefined }[];
 let refusals: string[];
 let limit: number | undefined;
 let failing: Error | undefined;
+let reported: unknown[];
 
 beforeEach(async () => {
   stored = [];
@@ -23,6 +24,7 @@ beforeEach(async () => {
   refusals = [];
   limit = undefined;
   failing = undefined;
+  reported = [];
   const ingest: Ingest = {
     isWriteKey: (text) => text === "WK",
     findSource: (writeKey) => (writeKey === "WK" ? "site" : undefined),
@@ -37,7 +39,7 @@ beforeEach(async () => {
     keepWarnings: () => {},
     countRefusal: (code) => refusals.push(code),
     rateLimit: () => limit,
-    onError: () => {},
+    onError: (error) => void reported.push(error),
     now: () => Date.UTC(2026, 0, 1),
   };
   server = Fastify({ routerOptions: { ignoreTrailingSlash: true } });
@@ -116,6 +118,21 @@ describe("paths", () => {
     const get = await send({ method: "GET" });
     expect(get).toMatchObject({ status: 405, body: { success: false, code: "method_not_allowed" } });
     expect(get.headers["allow"]).toBe("POST, OPTIONS");
+  });
+
+  // Fastify refuses a QUERY without a content type, which was reported to the operator and told as a store that is down.
+  it.each(["QUERY", "TRACE", "DELETE"])("answers 405 to %s, and reports no error", async (method) => {
+    expect(await send({ method, body: "{}" })).toMatchObject({
+      status: 405,
+      body: { success: false, code: "method_not_allowed" },
+    });
+    expect(reported).toEqual([]);
+  });
+
+  it("answers 404 to a QUERY of an unknown path", async () => {
+    const nowhere = await send({ method: "QUERY", path: "/v1/projects", body: "{}" });
+    expect(nowhere).toMatchObject({ status: 404, body: { success: false, code: "not_found" } });
+    expect(reported).toEqual([]);
   });
 });
 
