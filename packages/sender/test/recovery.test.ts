@@ -162,6 +162,44 @@ describe("everything that failed is sent again", () => {
     expect(await sender.count({})).toBe(10_000 + arrived + resent);
   }, 60_000);
 
+  it("again and again until it arrives, which it does once", async () => {
+    const clock = virtualClock(NOW);
+    const answer = { status: 400 };
+    const sender = await openSender({ url: "http://127.0.0.1:9/", clock, transport: answering(answer) });
+    const { deliveries } = await sender.track({ userId: "u0", event: "A" });
+    for (let n = 1; n < 5; n += 1) await sender.track({ userId: `u${n}`, event: "A" });
+    const resendAll = async (): Promise<number> => {
+      await clock.advance("1m");
+      const { resent } = await sender.resend({ filter: { state: ["failed", "expired"] } });
+      await clock.advance(0);
+      return resent;
+    };
+    expect([await resendAll(), await resendAll()]).toEqual([5, 5]);
+    expect(await sender.count({ state: "failed" })).toBe(15);
+    answer.status = 204;
+    // One of them alone, to see whether the receiver is well again.
+    await (await sender.resend(deliveries[0] ?? "")).settled();
+    expect([await resendAll(), await resendAll()]).toEqual([4, 0]);
+    expect(await sender.count({ state: "delivered" })).toBe(5);
+    // What was delivered is sent again as often as somebody asks for it.
+    const again = { filter: { state: "delivered", until: clock.now() } } as const;
+    await clock.advance("1m");
+    expect([await sender.resend(again), await sender.resend(again)]).toEqual([{ resent: 5 }, { resent: 5 }]);
+  });
+
+  it("by two who do so at the same time: one copy of each", async () => {
+    const clock = virtualClock(NOW);
+    const answer = { status: 400 };
+    const sender = await openSender({ url: "http://127.0.0.1:9/", clock, transport: answering(answer) });
+    for (let n = 0; n < 50; n += 1) await sender.track({ userId: `u${n}`, event: "A" });
+    await clock.advance("1m");
+    answer.status = 204;
+    const filter = { state: "failed" } as const;
+    await Promise.all([sender.resend({ filter }), sender.resend({ filter })]);
+    await clock.advance(0);
+    expect(await sender.count({ state: "delivered" })).toBe(50);
+  });
+
   it("until its signal says stop; what was sent again by then stays so", async () => {
     const clock = virtualClock(NOW);
     const sender = await openSender({

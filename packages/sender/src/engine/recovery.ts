@@ -1,7 +1,12 @@
 import { isObject } from "@countersign/protocol";
 import { cursorOf } from "../delivery/cursor.ts";
 import { type DeliveryFilter, valuesOf } from "../delivery/delivery-filter.ts";
-import { type Delivery, type DeliverySummary, MESSAGE_TYPES } from "../delivery/delivery.ts";
+import {
+  type Delivery,
+  type DeliveryInfo,
+  type DeliverySummary,
+  MESSAGE_TYPES,
+} from "../delivery/delivery.ts";
 import type { DeliveryStore, NewMessageContent } from "../store/delivery-store.ts";
 import type { Acceptor } from "./acceptor.ts";
 import type { ResendAll, ResendOptions } from "./resend-options.ts";
@@ -37,11 +42,13 @@ export class Recovery {
    */
   async resend(id: string, options: ResendOptions): Promise<Delivery & { readonly newId: string }> {
     checkResendOptions(options);
-    const { store, acceptor, newId, now } = this.#parts;
+    const { store, newId, now } = this.#parts;
     const original = await store.find(id);
-    const next = { id: options.id ?? newId(), acceptedAt: now() };
     const message = original && options.body !== undefined ? messageOf(options.body, original) : undefined;
-    if (original === undefined || !(await acceptor.repeat(original, { ...next, message }))) {
+    const isCopy = original !== undefined && message === undefined && hasFailed(original);
+    const nextId = options.id ?? (isCopy ? (await this.#copies(original)).nextId : newId());
+    const next = { id: nextId, acceptedAt: now() };
+    if (original === undefined || !(await this.#store(original, { ...next, message }))) {
       throw new RangeError(
         `resend(): no delivery ${JSON.stringify(id)} in the store. Ended deliveries are kept for \`keepFor\`.`,
       );
@@ -49,7 +56,10 @@ export class Recovery {
     return { ...original, messageId: message?.messageId ?? original.messageId, newId: next.id };
   }
 
-  /** Sends each delivery again that matches and was accepted before now, once. */
+  /**
+   * Sends each delivery again that matches and was accepted before now, once. One that failed is left out if a copy of it was
+   * delivered or waits: a message that is sent again and again until it arrives does not arrive several times.
+   */
   async resendAll({ filter, onProgress, signal }: ResendAll): Promise<{ readonly resent: number }> {
     checkBulkFilter("resend", filter);
     if (Object.values(filter).every((value) => value === undefined)) {
@@ -63,11 +73,12 @@ export class Recovery {
     const matched = await store.count({ ...filter, until });
     // New deliveries, those of this run too, stand before it in the list.
     let after = cursorOf({ acceptedAt: startedAt, id: newId() });
+    const taken = new Set<string>();
     let resent = 0;
     for (;;) {
       signal?.throwIfAborted();
       const page = await store.list({ ...filter, after, limit: PAGE });
-      const repeated = await Promise.all(page.map((delivery) => this.#repeat(delivery, startedAt)));
+      const repeated = await Promise.all(page.map((delivery) => this.#repeat(delivery, startedAt, taken)));
       resent += repeated.filter(Boolean).length;
       onProgress?.({ resent, matched: Math.max(matched, resent) });
       const last = page.at(-1);
@@ -92,11 +103,55 @@ export class Recovery {
     }
   }
 
-  /** False when the store no longer keeps it. A clock that is set back makes no delivery that is older than the run. */
-  #repeat(original: DeliverySummary, startedAt: number): Promise<boolean> {
-    const { acceptor, newId, now } = this.#parts;
-    return acceptor.repeat(original, { id: newId(), acceptedAt: Math.max(now(), startedAt) });
+  /** False when the store no longer keeps it, or a copy makes it needless. */
+  async #repeat(original: DeliverySummary, startedAt: number, taken: Set<string>): Promise<boolean> {
+    const { newId, now } = this.#parts;
+    let id = newId();
+    if (hasFailed(original)) {
+      const { nextId, last } = await this.#copies(original);
+      // A copy of this run may have failed by now.
+      if (last !== undefined && (!hasFailed(last) || taken.has(last.id))) return false;
+      if (taken.has(nextId)) return false;
+      taken.add(nextId);
+      id = nextId;
+    }
+    // A clock that is set back makes no delivery that is older than the run.
+    return this.#store(original, { id, acceptedAt: Math.max(now(), startedAt) });
   }
+
+  /** Stores a copy, unless somebody else has stored the same one meanwhile. False when the original is no longer kept. */
+  #store(original: DeliveryInfo, copy: Parameters<DeliveryStore["repeat"]>[1]): Promise<boolean> {
+    const { acceptor, store } = this.#parts;
+    return acceptor.repeat(original, copy).catch(async (error: unknown) => {
+      if ((await store.find(copy.id, original.source))?.resendOf === undefined) throw error;
+      return true;
+    });
+  }
+
+  /** The last copy of a delivery that is kept, and the id of the next one. */
+  async #copies({ id, source }: DeliveryInfo): Promise<{ nextId: string; last: Delivery | undefined }> {
+    let last: Delivery | undefined;
+    for (let nextId = copyId(id); nextId.length <= MAX_ID_LENGTH; nextId = copyId(nextId)) {
+      const copy = await this.#parts.store.find(nextId, source);
+      if (copy === undefined) return { nextId, last };
+      last = copy;
+    }
+    return { nextId: this.#parts.newId(), last };
+  }
+}
+
+const MAX_ID_LENGTH = 99;
+
+/**
+ * The id of a copy is made of that of the original. So copies are found without an index of their own, and two processes that send
+ * one delivery again at the same time store one copy. No id that a sender makes is behind it in the order of ids.
+ */
+function copyId(id: string): string {
+  return `r-${id}`;
+}
+
+function hasFailed({ state }: Pick<Delivery, "state">): boolean {
+  return state === "failed" || state === "expired";
 }
 
 /** What a changed body says of itself; what it does not say is as in the original. */

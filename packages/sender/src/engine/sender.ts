@@ -209,6 +209,7 @@ export interface Sender {
   resend(id: string, options?: ResendOptions): Promise<Receipt>;
   /**
    * Sends every delivery again that matches and was accepted before now: each once, whatever is accepted meanwhile.
+   * One that has failed is left out if a copy of it was delivered or waits, so this can be repeated.
    *
    * Rejects when the store fails, or with the signal's reason. What was sent again by then stays so.
    *

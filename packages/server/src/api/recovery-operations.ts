@@ -59,7 +59,7 @@ export const recoveryOperations: readonly Operation[] = [
     path: "/deliveries/resend",
     id: "resendDeliveries",
     summary:
-      "Starts to send every delivery again that matches the filter and was accepted before now, each once. Events `resend` report its progress.",
+      "Starts to send every delivery again that matches the filter and was accepted before now, each once. One that has failed is left out if a copy of it was delivered or waits. Events `resend` report its progress.",
     body: RESEND_ALL_BODY,
     answer: { status: 202, schema: ref("ResendJob") },
     errors: { 409: "Another job is running.", 422: "The filter is empty." },
