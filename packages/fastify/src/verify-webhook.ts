@@ -10,7 +10,7 @@ import {
   type WebhookRouter,
 } from "@countersign/core";
 import { settleWhenSent, toError, toWebhookRequest } from "@countersign/core/node";
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest, FastifySchema } from "fastify";
 import fp from "fastify-plugin";
 
 /**
@@ -70,7 +70,7 @@ const plugin: FastifyPluginAsync<VerifyWebhookOptions> = async (scope, given) =>
   scope.removeAllContentTypeParsers();
   // Fastify remembers which pattern a type matches, but not that it matches none. An app's own parser of a type comes first.
   for (const type of [/^application\/json/, "*"])
-    scope.addContentTypeParser(type, (request, _payload, done) => done(null, request.webhook?.message));
+    scope.addContentTypeParser(type, (request, _payload, done) => done(null, bodyOf(request)));
   // Before parsing, which every request reaches: also one without a body, or of a type that no parser takes.
   scope.addHook("preParsing", (request, reply, payload, done) => {
     if (request.is404) return done(null, payload);
@@ -94,6 +94,13 @@ const plugin: FastifyPluginAsync<VerifyWebhookOptions> = async (scope, given) =>
     );
   });
 };
+
+/** The message. Fastify coerces what a schema of the route checks, and removes fields: that is done to a copy. */
+function bodyOf({ webhook, routeOptions }: FastifyRequest): unknown {
+  // Earlier versions of Fastify 4 have less of routeOptions.
+  const isChecked = (routeOptions as { schema?: FastifySchema } | undefined)?.schema?.body !== undefined;
+  return isChecked ? structuredClone(webhook?.message) : webhook?.message;
+}
 
 /**
  * For other hooks and parsers of the scope, which would wait for the stream that has been read. What they get is what was

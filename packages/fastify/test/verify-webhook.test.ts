@@ -110,6 +110,27 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
     expect((await post(track, "/identify")).body).toMatchObject({ code: "FST_ERR_VALIDATION" });
   });
 
+  it("keeps the verified message as it was signed where the route's schema changes request.body", async () => {
+    const bodies: unknown[] = [];
+    const traits = {
+      type: "object",
+      properties: { logins: { type: "string" } },
+      additionalProperties: false,
+    };
+    const body = { type: "object", properties: { traits }, additionalProperties: false };
+    await addScope(undefined, (scope) => {
+      scope.post("/checked", { schema: { body } }, async (request, reply) => {
+        bodies.push(request.body);
+        received.push(request.webhook);
+        return reply.code(204).send();
+      });
+    });
+    expect((await post(signedRequest(sampleMessages.identify, SECRET), "/checked")).statusCode).toBe(204);
+    // Fastify removes what a schema does not allow, and coerces types.
+    expect(bodies).toEqual([{ traits: { logins: "5" } }]);
+    expect(received[0]?.message).toEqual(sampleMessages.identify);
+  });
+
   it("keeps keys that Fastify's own parser refuses, as own properties", async () => {
     await addScope();
     const json =
