@@ -41,6 +41,20 @@ describe("the key of a call", () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
+  it.each([
+    "userId",
+    "anonymousId",
+    "event",
+    "name",
+    "category",
+    "groupId",
+    "previousId",
+    "properties",
+    "traits",
+  ])("is another one where only %s differs: the call would be lost", (field) => {
+    expect(keyOf({ ...MESSAGE, [field]: "other" }, "track", "a", undefined)).not.toBe(keyOfId("a"));
+  });
+
   it("is the same for what a client stamps again, and for null in place of nothing", () => {
     const again = {
       ...MESSAGE,

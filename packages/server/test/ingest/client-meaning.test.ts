@@ -221,7 +221,7 @@ describe("how a call came here", () => {
 
     const messages = await forwarded(
       "batch",
-      '{"sentAt":"2026-06-01T13:00:00Z","batch":[{"type":"track","userId":"u","event":"E","originalTimestamp":"2026-06-01T12:59:58Z","channel":"web","integrations":{"all":true}}]}',
+      '{"sentAt":"2026-06-01T13:00:00Z","batch":[{"type":"track","userId":"u","event":"E","timestamp":"2026-06-01T12:59:59Z","originalTimestamp":"2026-06-01T12:59:58Z","channel":"web","integrations":{"all":true}}]}',
     );
     await fetch(destination, { method: "DELETE" });
 
@@ -236,7 +236,7 @@ describe("how a call came here", () => {
       sentAt: "2026-06-01T13:00:00.000Z",
       receivedAt: "2026-06-01T12:00:00.000Z",
     });
-    expect(documented).toMatchObject({ timestamp: "2026-06-01T11:59:58.000Z" });
+    expect(documented).toMatchObject({ timestamp: "2026-06-01T11:59:59.000Z" });
     expect(documented).not.toHaveProperty("sentAt");
   });
 });
