@@ -231,6 +231,19 @@ describe("repeats", () => {
     expect(await settled(receiver, webhookRequest())).toBe("verified");
   });
 
+  it("are free again before the failure of a hook is answered: the sender may repeat at once", async () => {
+    const dedupe = spiedStore();
+    let isReleased = false;
+    dedupe.release.mockImplementation(async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      isReleased = true;
+    });
+    const onVerified = (): Promise<never> => Promise.reject(new Error("log down"));
+    const receiver = createReceiver<AppRequest>({ secret: SECRET, dedupe, onVerified });
+    await expect(receiver.receive(webhookRequest())).rejects.toThrow("log down");
+    expect(isReleased).toBe(true);
+  });
+
   it("claim a key only if they are verified and well formed", async () => {
     const dedupe = spiedStore();
     const receiver = createReceiver<AppRequest>({ secret: SECRET, dedupe });

@@ -51,6 +51,13 @@ describe("readStream", () => {
     expect(made.mock.calls.length).toBeLessThan(10);
   });
 
+  it("takes a body of exactly the limit, in several chunks, and none of a byte more", async () => {
+    const read = (last: number): Promise<Uint8Array> =>
+      readStream(streamOf([new Uint8Array(600), new Uint8Array(last)]), { maxBytes: MAX_BYTES });
+    expect(await read(400)).toHaveLength(MAX_BYTES);
+    await expect(read(401)).rejects.toMatchObject({ code: "ERR_BODY_TOO_LARGE" });
+  });
+
   it("cancels the rest of a body beyond the limit", async () => {
     const cancel = vi.fn<() => void>();
     const stream = streamOf([new Uint8Array(600), new Uint8Array(600), new Uint8Array(600)], cancel);
