@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type ServerOptions } from "@countersign/server";
+import { createServer, type CountersignServer, type ServerOptions } from "@countersign/server";
 import { StoreError } from "@countersign/sender";
 import type { DeliveryStore } from "@countersign/sender/store";
 import { virtualClock, type Duration } from "@countersign/protocol";
@@ -84,7 +84,8 @@ interface RunParts {
   readonly configFile: string | undefined;
 }
 
-async function run({ flags, terminal, options, store, tls, configFile }: RunParts): Promise<number> {
+async function run(parts: RunParts): Promise<number> {
+  const { flags, terminal, options, store, tls } = parts;
   const complainOnce = withoutRepeats((message) => terminal.complain(`countersign: ${printable(message)}`));
   const quitting = new AbortController();
   const stop = untilToldToStop(once(quitting.signal, "abort").then(() => "q"));
@@ -99,6 +100,24 @@ async function run({ flags, terminal, options, store, tls, configFile }: RunPart
   });
   const server = await unlessStopped(opening, store, stop);
   if (server === undefined) return 0;
+  try {
+    await attend(server, parts, { stop, quit: () => quitting.abort() });
+    return 0;
+  } finally {
+    // Also after an error, as of a store that has gone: a server that nobody attends to would keep its port, and heed no signal.
+    await server.close({ deadlineMs: flags.drain });
+  }
+}
+
+/** How a server is told to stop. */
+interface Stopping {
+  readonly stop: Promise<string>;
+  readonly quit: () => void;
+}
+
+/** Shows what a server does, until it is told to stop and has stopped. */
+async function attend(server: CountersignServer, parts: RunParts, { stop, quit }: Stopping): Promise<void> {
+  const { flags, terminal, options, store, tls, configFile } = parts;
   // Where deliveries are kept: so the start and the end say the same.
   const shown = flags.store === undefined ? options : { ...options, data: placeOf(flags.store) };
   const watch = await watchServer(server, { ...shown, store }, flags, terminal);
@@ -106,9 +125,7 @@ async function run({ flags, terminal, options, store, tls, configFile }: RunPart
   await watch.start({ server, options: shown, configFile, trust: tls?.trust, keys });
   const pageUrl = pageUrlOf(server.url, options.token);
   const { takeLastFailed } = watch;
-  const stopKeys = keys
-    ? listenToKeys({ terminal, server, pageUrl, takeLastFailed, quit: () => quitting.abort() })
-    : undefined;
+  const stopKeys = keys ? listenToKeys({ terminal, server, pageUrl, takeLastFailed, quit }) : undefined;
   const reason = await stop;
   // A terminal has shown ^C on this line.
   const onNewLine = reason === "SIGINT" && terminal.stderr.isTTY ? "\n" : "";
@@ -119,7 +136,6 @@ async function run({ flags, terminal, options, store, tls, configFile }: RunPart
   await watch.countWaiting();
   await server.close({ deadlineMs: flags.drain });
   watch.end();
-  return 0;
 }
 
 /** The store's own message speaks of files, which the caller of the command has not chosen. */

@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,7 +9,7 @@ import { startSilentReceiver } from "../support/silent-receiver.ts";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { send } from "../../../server/test/support/http.ts";
 import { SECRET, startReceiver, type Receiver } from "../../../server/test/support/receiver.ts";
-import { closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
+import { cleanUp, closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
 
 const track = (messageId: string): object => ({ type: "track", event: "Ordered", userId: "u", messageId });
 
@@ -125,6 +127,22 @@ describe.skipIf(isWindows)(`stopping${noPosix}`, () => {
     server.process.kill(signal);
     expect(await server.ended).toBe(code);
   });
+});
+
+it("an error after the start ends the process, which would else keep its port and heed no signal", async () => {
+  const dist = (path: string): string => new URL(`../../dist/${path}`, import.meta.url).href;
+  const script = `
+    import { run } from ${JSON.stringify(dist("run.js"))};
+    import { terminalOf } from ${JSON.stringify(dist("terminal/terminal.js"))};
+    const print = () => { throw new Error("the terminal broke"); };
+    const args = ["serve", "--port", "0", "--to", "http://127.0.0.1:1/"];
+    process.exitCode = await run(args, { ...terminalOf(process), print });`;
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", script], { stdio: "pipe" });
+  cleanUp(() => child.kill("SIGKILL"));
+  let stderr = "";
+  child.stderr.on("data", (data: Buffer) => (stderr += data.toString()));
+  const [code] = await once(child, "close");
+  expect([code, stderr]).toEqual([1, expect.stringContaining("the terminal broke")]);
 });
 
 describe("what serve prints", () => {
