@@ -54,7 +54,11 @@ export function createBareApp({ maxConnections, tls, onError }: BareAppOptions):
         void ajv.addFormat("date-time", isDateTime),
     },
   });
-  limitConnections(app.server, maxConnections);
+  const closeSilent = limitConnections(app.server, maxConnections);
+  app.addHook("preClose", (done) => {
+    closeSilent();
+    done();
+  });
   app.addHook("onRequest", (_request, reply, done) => {
     reply.header("x-content-type-options", "nosniff");
     done();

@@ -6,8 +6,10 @@ import type { Socket } from "node:net";
  * request: clients that dribble headers or bodies cannot keep those out that send them.
  *
  * @param max Connections at once.
+ * @returns a function that closes the connections on which nothing has arrived, as browsers and load balancers open them ahead.
+ *   Node counts them as busy, so that a server would wait for them when it stops.
  */
-export function limitConnections(server: Server, max: number): void {
+export function limitConnections(server: Server, max: number): () => void {
   /** In order of arrival; a connection is in here while its next request is not complete. */
   const waiting = new Map<string, Socket>();
   /** By peer, because a request over TLS knows another socket than the one that was accepted. */
@@ -36,6 +38,9 @@ export function limitConnections(server: Server, max: number): void {
       if (socket && !socket.destroyed) waiting.set(peer, socket);
     });
   });
+  return () => {
+    for (const socket of open.values()) if (socket.bytesRead === 0) socket.destroy();
+  };
 }
 
 function peerOf({ remoteAddress, remotePort }: Socket): string {

@@ -253,6 +253,20 @@ describe("a server that closes", () => {
     expect([code, output]).toEqual([0, "closed\n"]);
   });
 
+  it("does not wait for a connection on which nothing was sent, as browsers open them ahead", async () => {
+    const { server } = await start();
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+    cleanUp(() => socket.destroy());
+    await once(socket, "connect");
+    // The server has accepted it before it answers a later one.
+    await fetch(`${server.url}/healthz`);
+    const closed = once(socket, "close");
+    const before = performance.now();
+    await server.close({ deadlineMs: 20_000 });
+    expect(performance.now() - before).toBeLessThan(5_000);
+    await closed;
+  });
+
   it("gives attempts in progress their time, though the clock of the machine is set forward", async () => {
     let answer = (): void => {};
     const slow = createHttpServer((request, response) => {
