@@ -13,17 +13,21 @@ import { type StoredText, textOf, wholeTexts } from "./whole-text.ts";
 /** Texts of `delivery` that a client chooses, whole. */
 const INFO_TEXTS: string = wholeTexts("d.message_id", "d.identity", "d.event");
 
+/** Texts of an attempt that a transport or an endpoint chooses, whole. */
+const failureTexts = (table: string): string => wholeTexts(`${table}.code`, `${table}.problem`);
+const resultTexts = (table: string): string => `${failureTexts(table)}, ${wholeTexts(`${table}.response`)}`;
+
 /** Selects deliveries, to be followed by a condition. */
-export const SELECT_DELIVERIES: string = `SELECT d.*, ${INFO_TEXTS}, ${wholeTexts("d.response")}, m.body
+export const SELECT_DELIVERIES: string = `SELECT d.*, ${INFO_TEXTS}, ${resultTexts("d")}, m.body
   FROM delivery AS d JOIN message AS m ON m.seq = d.message`;
 
 /** Selects attempts, to be followed by a condition. */
-export const SELECT_ATTEMPTS: string = `SELECT *, ${wholeTexts("response")} FROM attempt`;
+export const SELECT_ATTEMPTS: string = `SELECT *, ${resultTexts("attempt")} FROM attempt`;
 
 /** Columns of `delivery` that a summary is made of. */
 export const SUMMARY_COLUMNS: string = `d.seq, d.id, d.type, d.source, d.destination, d.state, ${INFO_TEXTS},
   d.accepted_at, d.due_at, d.ended_at, d.resend_of, d.attempts, d.round, d.endpoint, d.started_at, d.duration_ms,
-  d.outcome, d.status, d.code, d.problem, d.fault`;
+  d.outcome, d.status, ${failureTexts("d")}, d.fault`;
 
 /** A row of {@link SUMMARY_COLUMNS}. */
 export interface SummaryRow extends Nullable<Omit<AttemptRow, keyof AttemptBulk>> {
@@ -58,8 +62,8 @@ export interface AttemptRow extends AttemptBulk {
   readonly duration_ms: number;
   readonly outcome: AttemptOutcome;
   readonly status: number | null;
-  readonly code: string | null;
-  readonly problem: string | null;
+  readonly code: StoredText | null;
+  readonly problem: StoredText | null;
   readonly fault: string | null;
 }
 
@@ -135,8 +139,8 @@ function attemptSummaryOf(row: Omit<AttemptRow, keyof AttemptBulk>): Omit<Attemp
     durationMs: row.duration_ms,
     outcome: row.outcome,
     status: row.status ?? undefined,
-    code: row.code ?? undefined,
-    message: row.problem ?? undefined,
+    code: row.code === null ? undefined : textOf(row.code),
+    message: row.problem === null ? undefined : textOf(row.problem),
     fault: row.fault ?? undefined,
   };
 }

@@ -421,7 +421,9 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
 
       it("has texts of others whole, also after a NUL in them", async () => {
         const texts = { messageId: "m\0id", identity: "\0user", event: "Bought\0twice" };
-        const binary = (number: number) => attempt(number, { outcome: "rejected", response: "\0PNG\0" });
+        const failure = { code: "ERR\0PROXY", message: "said\0no" };
+        const binary = (number: number) =>
+          attempt(number, { outcome: "rejected", response: "\0PNG\0", ...failure });
         await accept({ id: "d1", ...texts });
         rounds.serve(store, SHOP);
         await rounds.toBe("d1");
@@ -437,8 +439,11 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
         await rounds.end("d1", { state: "failed", endedAt: now, attempts: [binary(2)] });
         const found = await store.find("d1");
         expect(found).toMatchObject(texts);
-        expect(found?.attempts.map(({ response }) => response)).toEqual(["\0PNG\0", "\0PNG\0"]);
-        expect((await store.list({ event: texts.event }))[0]).toMatchObject(texts);
+        expect(found?.attempts).toMatchObject([
+          { response: "\0PNG\0", ...failure },
+          { response: "\0PNG\0", ...failure },
+        ]);
+        expect((await store.list({ event: texts.event }))[0]).toMatchObject({ ...texts, last: failure });
       });
 
       it("has every attempt with every field, oldest first; a summary has the last", async () => {
