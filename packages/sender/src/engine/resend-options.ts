@@ -4,7 +4,10 @@ import type { DeliveryFilter } from "../delivery/delivery-filter.ts";
 export interface ResendOptions {
   /** Sends this instead of the original bytes, as a message of its own. Default: the original bytes. */
   readonly body?: Uint8Array | string | undefined;
-  /** Id of the new delivery, such as one that a fault was injected for. Default: a new one. */
+  /**
+   * Id of the new delivery, such as one that a fault was injected for. `resend({ filter })` does not find such a copy. Default: a
+   * new one.
+   */
   readonly id?: string | undefined;
 }
 

@@ -125,13 +125,11 @@ async function resend(
     throw new Problem(422, detail, [{ pointer: "/bodyBase64", detail }]);
   }
   const changed = bodyBase64 === undefined ? body : Buffer.from(bodyBase64, "base64");
-  // Chosen here, so that the fault is there before the first attempt.
-  const id = newId(now());
+  // Chosen here only for a fault, which must be there before the first attempt: the sender finds copies by the ids that it makes.
+  const id = fault === undefined ? undefined : newId(now());
   const injected = fault && faults.inject({ fault, deliveryId: id });
   try {
-    return receiptJson(
-      await sender.resend(original, { id, ...(changed !== undefined && { body: changed }) }),
-    );
+    return receiptJson(await sender.resend(original, { id, body: changed }));
   } catch (error) {
     if (injected) faults.cancel(injected.id);
     if (error instanceof RangeError) throw new Problem(404, NO_DELIVERY);

@@ -105,6 +105,20 @@ describe("deliveries", () => {
     await expect.poll(() => told().at(-1)).toMatchObject({ id, state: "done", resent: 2 });
   });
 
+  it("are left out if one was sent again alone and arrived, which would else arrive twice", async () => {
+    receiver.answers.push(400, 400);
+    const id = await record("A");
+    await record("B");
+    await call("POST", `/deliveries/${id}/resend`);
+    await server.sender.idle();
+    expect(received()).toEqual(["A"]);
+    const job = (await call("POST", "/deliveries/resend", { filter: { state: "failed" } })).json() as Job;
+    await expect.poll(async () => (await jobOf(job.id)).state).toBe("done");
+    await server.sender.idle();
+    expect(await jobOf(job.id)).toMatchObject({ matched: 2, resent: 1 });
+    expect(received()).toEqual(["A", "B"]);
+  });
+
   it("need a filter to be sent again, so that nobody sends everything by mistake", async () => {
     expect((await call("POST", "/deliveries/resend", { filter: {} })).status).toBe(422);
     expect((await call("POST", "/deliveries/resend", {})).status).toBe(400);
