@@ -106,8 +106,8 @@ export const NO_ANSWER_CODES: Readonly<Record<string, NoAnswer>> = {
   ERR_UNEXPECTED_INFORMATIONAL: {
     words: "sent 100 Continue or 101 Switching Protocols, which was not asked for",
     cause:
-      "The receiver, or a proxy in front of it, sends 100 Continue to requests without an `Expect` header. The sender's HTTP library then ends the connection, so the final status is not seen, and the message is sent again.",
-    fix: "Answer with the final status only. 102 and 103 may precede it; 100 may not.",
+      "The receiver, or a proxy in front of it, sends 100 Continue or 101 Switching Protocols, but the request has neither an `Expect` nor an `Upgrade` header. The sender's HTTP library then ends the connection, so the final status is not seen, and the message is sent again.",
+    fix: "Answer with the final status only. 102 and 103 may precede it; 100 and 101 may not.",
   },
   ERR_TLS_HANDSHAKE: NOT_TLS,
   ERR_UNKNOWN: UNKNOWN,
