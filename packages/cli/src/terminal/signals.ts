@@ -7,22 +7,22 @@ const SIGNALS = { SIGTERM: 143, SIGINT: 130 } as const;
  */
 const SIGNALS_OF_WINDOWS = { ...SIGNALS, SIGBREAK: 149, SIGHUP: 129 } as const;
 
-/** The exit codes by the signals that a system sends. */
-function stopSignals(platform: NodeJS.Platform): Readonly<Record<string, number>> {
-  return platform === "win32" ? SIGNALS_OF_WINDOWS : SIGNALS;
+/** The signals that a system sends to ask a process to stop. */
+function stopSignals(platform: NodeJS.Platform): readonly string[] {
+  return Object.keys(platform === "win32" ? SIGNALS_OF_WINDOWS : SIGNALS);
 }
 
-function leave(signal: string): never {
-  return process.exit(stopSignals(process.platform)[signal]);
+function leave(signal: keyof typeof SIGNALS_OF_WINDOWS): never {
+  return process.exit(SIGNALS_OF_WINDOWS[signal]);
 }
 
 /**
- * Has the signals that ask a process to stop end it, until a command takes them over. For the first process of a container the
- * system does nothing of its own: without a listener, neither Ctrl-C nor `docker stop` would end it.
+ * Makes the signals that ask a process to stop end it, until a command takes them over. The system has no default for the first
+ * process of a container: without a listener, neither Ctrl-C nor `docker stop` would end it.
  */
 export function heedSignals(pid: number = process.pid): void {
   if (pid !== 1) return;
-  for (const name of Object.keys(stopSignals(process.platform))) process.on(name, leave);
+  for (const name of stopSignals(process.platform)) process.on(name, leave);
 }
 
 let isRunning = false;
@@ -43,13 +43,11 @@ export function untilToldToStop(
   platform: NodeJS.Platform = process.platform,
 ): Promise<string> {
   isRunning = true;
-  const codes = stopSignals(platform);
-  const names = Object.keys(codes);
-  const leaveAtOnce = (signal: string): never => process.exit(codes[signal]);
+  const names = stopSignals(platform);
   return new Promise((resolve) => {
     const stop = (reason: string): void => {
       for (const name of names) process.off(name, stop);
-      for (const name of names) process.on(name, leaveAtOnce);
+      for (const name of names) process.on(name, leave);
       resolve(reason);
     };
     for (const name of names) process.on(name, stop).off(name, leave);
@@ -58,12 +56,12 @@ export function untilToldToStop(
 }
 
 /**
- * Calls `tidy` when the process ends, also by a signal that asks it to stop, with which the system would else end it at once.
+ * Calls `tidy` when the process ends, also when a signal asks it to stop: by default, the system ends it without calling anything.
  *
  * @returns a function that takes it back
  */
 export function tidyAtExit(tidy: () => void): () => void {
-  const names = Object.keys(stopSignals(process.platform));
+  const names = stopSignals(process.platform);
   process.on("exit", tidy);
   for (const name of names) process.on(name, leave);
   return () => {
