@@ -2,10 +2,10 @@ import {
   createRouter,
   defineEvents,
   memoryDedupe,
-  type VerifiedWebhook,
-  type WebhookMessage,
   toProblem,
+  type VerifiedWebhook,
   WebhookError,
+  type WebhookMessage,
 } from "@countersign/core";
 import { mutations, sampleMessages, signedRequest, type SignedRequest } from "@countersign/core/testing";
 import {

@@ -1,11 +1,11 @@
-import { type Sender, sqliteStore } from "@countersign/sender";
-import { type Clock, systemClock } from "@countersign/protocol";
-import { virtualClock } from "@countersign/sender/testing";
 import { syncBuiltinESMExports } from "node:module";
-import Database from "libsql";
 import { join } from "node:path";
 import timers from "node:timers";
 import { setImmediate as turn } from "node:timers/promises";
+import { type Clock, systemClock } from "@countersign/protocol";
+import { type Sender, sqliteStore } from "@countersign/sender";
+import { virtualClock } from "@countersign/sender/testing";
+import Database from "libsql";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";

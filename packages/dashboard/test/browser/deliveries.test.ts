@@ -163,7 +163,7 @@ describe.skipIf(missing)(`the list of deliveries${why}`, () => {
     await page.getByText("Live", { exact: true }).waitFor();
   });
 
-  it("of a server that only accepts says so, and as soon as no process delivers, what to start", async () => {
+  it("of a server that only accepts says so, and why nothing arrives as soon as no process delivers", async () => {
     let context: (() => StoreContext) | undefined;
     const store = changedStore(sqliteStore(), (_, known) => {
       context = known;

@@ -37,7 +37,7 @@ describe("the list of deliveries", () => {
     }
   });
 
-  it("counts a delivery once that it has listed before it hears of it", async () => {
+  it("does not count a delivery twice that it has listed before its event comes", async () => {
     const list = await listOf(3, 1_000);
     await vi.waitFor(() => expect(list.all.value).toBe(3));
     const [row] = list.rows.slice(0, 1);

@@ -36,7 +36,7 @@ it("tells the state and the metrics of a sender, and has nothing else", async ()
   for (const path of ["/", "/api/sources", "/v1/track"]) expect((await send(url + path)).status).toBe(404);
 });
 
-it("does not call it ok when a store that can be used says that no process delivers from it", async () => {
+it("is degraded, and not ok, while no process delivers from a store that can be used", async () => {
   let context: (() => StoreContext) | undefined;
   const store = changedStore(sqliteStore(), (_, known) => {
     context = known;
