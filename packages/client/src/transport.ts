@@ -3,7 +3,7 @@ export interface TransportRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** JSON in UTF-8, gzipped if the headers say so. */
-  // Uint8Array<ArrayBuffer>, as TypeScript before 5.7 can read it, where the class has no parameter.
+  // This is Uint8Array<ArrayBuffer>, but TypeScript before 5.7 reads it, too: there, Uint8Array has no type parameter.
   readonly body: ReturnType<typeof Uint8Array.of>;
   /** Aborted at the time-out, and when the client abandons the request. */
   readonly signal: AbortSignal;

@@ -70,7 +70,7 @@ export function readRawBodyThen(
   const refuse = (error: WebhookError): void => {
     // The rest of the body must not fill the memory, nor be waited for.
     stream.pause();
-    // HTTP/2 has no "connection: close": once the response is sent, a reset without an error asks the sender to stop.
+    // HTTP/2 has no "connection: close". After the response, a reset without an error asks the sender to stop (RFC 9113, 8.1).
     const { stream: http2 } = stream as Partial<Http2ServerRequest>;
     http2?.once("finish", () => http2.close());
     finish(error);

@@ -117,7 +117,7 @@ export interface SignedRequest {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** In its own memory, as `fetch` requires of a body. */
-  // Uint8Array<ArrayBuffer>, as TypeScript before 5.7 can read it, where the class has no parameter.
+  // This is Uint8Array<ArrayBuffer>, but TypeScript before 5.7 reads it, too: there, Uint8Array has no type parameter.
   readonly body: ReturnType<typeof Uint8Array.of>;
   /** The body as text, for libraries that serialise bytes as JSON, such as supertest: `.send(text)`. */
   readonly text: string;

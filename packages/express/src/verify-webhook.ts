@@ -88,7 +88,7 @@ export function verifyWebhook(options: VerifyWebhookOptions = {}): WebhookMiddle
           settleWhenSent(received, res);
           req.body = received.webhook.message;
           req.webhook = received.webhook;
-          // A parser after this one would fail on the body, which has been read: Express 4's leave out what has this mark.
+          // A body parser that comes later would fail, since the body has been read. Those of Express 4 skip what has this mark.
           (req as Request & { _body?: boolean })._body = true;
           next();
         } catch (error) {

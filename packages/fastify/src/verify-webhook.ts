@@ -95,7 +95,7 @@ const plugin: FastifyPluginAsync<VerifyWebhookOptions> = async (scope, given) =>
   });
 };
 
-/** The message. Fastify coerces what a schema of the route checks, and removes fields: that is done to a copy. */
+/** The message, or a copy where the route has a schema of the body: Fastify removes fields and coerces types in what it checks. */
 function bodyOf({ webhook, routeOptions }: FastifyRequest): unknown {
   // Earlier versions of Fastify 4 have less of routeOptions.
   const isChecked = (routeOptions as { schema?: FastifySchema } | undefined)?.schema?.body !== undefined;

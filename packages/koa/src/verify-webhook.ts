@@ -80,7 +80,7 @@ export function verifyWebhook(options: VerifyWebhookOptions = {}): Middleware<We
       return;
     }
     ctx.state.webhook = received.webhook;
-    // A parser after this one would fail on the body, which has been read: Koa's leave out a request that has a value of it.
+    // A body parser that comes later would fail, since the body has been read. Those of Koa skip a request that has a value here.
     (ctx.request as typeof ctx.request & { body: unknown }).body = received.webhook.message;
     settleWhenSent(received, ctx.res);
     let status = 500;

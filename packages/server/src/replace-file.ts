@@ -1,8 +1,8 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 
 /**
- * Replaces a file as a whole: a kill or a power cut leaves the old or the new one. The new one can be read by its owner only, and is
- * on disk before it takes the place of the old one. A link at the name of the new one, `path` with `.new`, is not followed.
+ * Replaces a file as a whole: a kill or a power cut leaves the old or the new one. The new one can be read by its owner only. It is
+ * on disk, as `path` with `.new`, before it takes the place of the old one. A link of that name is not followed.
  *
  * @throws Error of the system if the file cannot be written; it is then as it was.
  * @example

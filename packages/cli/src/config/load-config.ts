@@ -51,13 +51,13 @@ export async function loadConfig(directory: string, file?: string): Promise<Load
   return { file: path, config: withAbsolutePaths(read as Config, dirname(path)), warning };
 }
 
-/** A config file that has something in it. */
+/** A config file and its text. */
 interface FoundFile {
   readonly file: string;
   readonly content: string;
 }
 
-/** The nearest config file. An empty one does not count. */
+/** Finds the nearest config file that is not empty. */
 async function find(directory: string): Promise<FoundFile | undefined> {
   for (const folder of searchedFolders(directory)) {
     for (const extension of EXTENSIONS) {

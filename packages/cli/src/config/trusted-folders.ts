@@ -9,7 +9,7 @@ const WORLD_WRITABLE = 0o002;
  * one with a `package.json` that is below the home directory, else the first one.
  *
  * @param directory The folder to begin in, as an absolute path.
- * @param home Without one, as for a user that the system does not know, no folder is below it.
+ * @param home The home directory. If the user has none, no folder counts as below it.
  */
 export function searchedFolders(directory: string, home: string | undefined = homeFolder()): string[] {
   const upwards = [...ancestors(directory)];
@@ -21,7 +21,7 @@ export function searchedFolders(directory: string, home: string | undefined = ho
   return upwards.slice(0, Math.max(ofProject, 0) + 1);
 }
 
-/** A container may run a process as any number. Without HOME, the system then finds no entry that has a home, and Node throws. */
+/** A container may run a process under any user id. If the system does not know it and HOME is not set, `homedir()` throws. */
 function homeFolder(): string | undefined {
   try {
     return homedir();

@@ -28,14 +28,14 @@ const MAX_PROBLEMS = 5;
 export async function* importCalls(file: string, after: Place, size: number): AsyncGenerator<ImportCall> {
   if (size <= after.end) return;
   const chunks = createReadStream(file, { start: after.end, end: size - 1 });
-  // What ends a line that had no newline is no line of its own.
+  // If the last line had no newline yet, its newline comes now, and is not another line.
   const number = (await endsLine(file, after.end)) ? after.number : after.number - 1;
   for await (const found of readCalls(chunks, file, { number, end: after.end })) {
     yield importCallOf(found, file);
   }
 }
 
-/** Whether a line ends at this byte of a file, as its beginning does. */
+/** Whether the next byte of a file begins a line. */
 async function endsLine(file: string, end: number): Promise<boolean> {
   if (end === 0) return true;
   const handle = await open(file);

@@ -6,8 +6,7 @@ import { list } from "../data/app-state.ts";
 import { keepFocus } from "../parts/keep-focus.ts";
 import { hrefOf, route, SCREENS, type Screen } from "../route/route.ts";
 import { effect } from "../signals/signals.ts";
-// Like screens are neighbours here, and so in the script: what compresses it sees 32 kB at once. In alphabetical order it is
-// 0.26 kB larger.
+// Similar screens are neighbours here, and so in the script: gzip looks back 32 kB. In alphabetical order, it is 0.26 kB larger.
 import { Certify } from "./certify.tsx";
 import { Header } from "./header.tsx";
 import { Faults } from "./faults/faults.tsx";

@@ -17,7 +17,7 @@ import { reasonsOf, type Reason } from "./reasons.ts";
 /** The last resend of many; it continues while other screens are shown. */
 const job = signal<ResendJob | undefined>(undefined);
 
-/** What has expired was accepted four hours before, so a day is shown at first. */
+/** What has expired was accepted hours before, so a day is shown at first. */
 const SHOWN_MS = 86_400_000;
 const SAMPLE = 1_000;
 const AGAIN_MS = 1_000;

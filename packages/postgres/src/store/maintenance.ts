@@ -70,7 +70,7 @@ export class Maintenance {
     const { clock, partitions, keepMs } = this.#options;
     const now = Math.floor(clock.now());
     await partitions.ensureAhead(now);
-    // In both directions: a clock that was ahead, and was set back, must not put it off.
+    // The difference in either direction: a clock that was ahead and is set back must not put it off.
     if (this.#isRunning || Math.abs(now - this.#ranAt) < INTERVAL_MS) return;
     this.#isRunning = true;
     this.#ranAt = now;

@@ -58,7 +58,7 @@ export class Recovery {
 
   /**
    * Sends each delivery again that matches and was accepted before now, once. One that failed is left out if a copy of it was
-   * delivered or waits: a message that is sent again and again until it arrives does not arrive several times.
+   * delivered or waits: a message that is resent until it arrives must arrive once.
    */
   async resendAll({ filter, onProgress, signal }: ResendAll): Promise<{ readonly resent: number }> {
     checkBulkFilter("resend", filter);
@@ -103,7 +103,7 @@ export class Recovery {
     }
   }
 
-  /** False when the store no longer keeps it, or a copy makes it needless. */
+  /** False when the store no longer keeps it, or one of its copies was delivered, waits or is of this run. */
   async #repeat(original: DeliverySummary, startedAt: number, taken: Set<string>): Promise<boolean> {
     const { newId, now } = this.#parts;
     let id = newId();
@@ -119,7 +119,7 @@ export class Recovery {
     return this.#store(original, { id, acceptedAt: Math.max(now(), startedAt) });
   }
 
-  /** Stores a copy, unless somebody else has stored the same one meanwhile. False when the original is no longer kept. */
+  /** Stores a copy, unless it was stored by somebody else meanwhile. False when the original is no longer kept. */
   #store(original: DeliveryInfo, copy: Parameters<DeliveryStore["repeat"]>[1]): Promise<boolean> {
     const { acceptor, store } = this.#parts;
     return acceptor.repeat(original, copy).catch(async (error: unknown) => {
@@ -140,11 +140,12 @@ export class Recovery {
   }
 }
 
+/** As of an id that is given. The id of the 32nd copy would be longer. */
 const MAX_ID_LENGTH = 99;
 
 /**
  * The id of a copy is made of that of the original. So copies are found without an index of their own, and two processes that send
- * one delivery again at the same time store one copy. No id that a sender makes is behind it in the order of ids.
+ * one delivery again at the same time store one copy. Every id that a sender makes otherwise comes before it in the order of ids.
  */
 function copyId(id: string): string {
   return `r-${id}`;

@@ -1,2 +1,2 @@
-/** How many attempts at an endpoint fail in a row until it counts as failing, unless a sender sets `failingAfter`. */
+/** How many attempts in a row fail before an endpoint counts as failing. Default of the option `failingAfter`. */
 export const FAILING_AFTER = 5;

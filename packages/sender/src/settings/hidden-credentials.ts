@@ -48,7 +48,7 @@ export function credentialsOf({
   };
 }
 
-/** What begins with another credential is hidden before it: its rest would be shown. */
+/** A credential is hidden before another one that is its beginning: else its rest would be shown. */
 function longestFirst(texts: readonly string[]): readonly string[] {
   return texts.toSorted((a, b) => b.length - a.length);
 }

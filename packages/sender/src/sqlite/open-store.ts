@@ -1,4 +1,4 @@
-// Not the global functions: with timers that a test replaces, a timer that begins again would never let it end.
+// Not the global functions: a test that replaces those and runs all timers would never end, since this timer starts itself again.
 import { clearTimeout, setTimeout } from "node:timers";
 import type Database from "libsql";
 import { type Delivery, type DeliverySummary, END_STATES } from "../delivery/delivery.ts";
@@ -27,8 +27,11 @@ import { type Settlements, SettlementTable } from "./settlement-table.ts";
 import { isRepeatedId } from "./sqlite-error.ts";
 import { WriteQueue } from "./write-queue.ts";
 
-/** How often something outdated is looked for while nothing is written, and how soon again if something was found. */
-const [IDLE_SWEEP_MS, IDLE_SWEEP_AGAIN_MS] = [60_000, 25];
+/** How often to look for something outdated while nothing is written. */
+const IDLE_SWEEP_MS = 60_000;
+
+/** How soon to look again if something was found. */
+const IDLE_SWEEP_AGAIN_MS = 25;
 
 /** The parts that an open store uses. */
 export interface OpenStoreOptions {
@@ -268,7 +271,7 @@ export class OpenStore {
     }
   };
 
-  /** What is outdated goes as well when no commit comes along: it is personal data. Keeps no process running. */
+  /** Removes what is outdated also while nothing is committed, since it is personal data. Keeps no process running. */
   #sweepLater(ms: number): void {
     this.#idleSweep = setTimeout(() => {
       this.#retention.hasten();

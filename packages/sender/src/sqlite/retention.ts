@@ -26,7 +26,7 @@ type Statement = Database.Statement;
 export class Retention {
   /** As the file has it: the longest time within which keys of calls were asked for, by whichever process had it open. */
   keepKeysForMs: number;
-  /** Whether the last sweep has left something that is outdated, as far as it can tell. */
+  /** Whether more may be outdated: the last sweep found something, and removes only some at a time. */
   leavesMore = false;
   readonly #db: Database.Database;
   readonly #keepForMs: number;
@@ -64,8 +64,8 @@ export class Retention {
          AND NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.message = message.seq AND is_shared = 1)`,
       "DELETE FROM outdated",
     ].map((sql) => db.prepare(sql));
-    // No key is looked at unless the oldest is outdated: this runs often. One of a time to come was stored while the clock
-    // was ahead: it would keep all that came after it for as long.
+    // No key is looked at unless the oldest is outdated: this runs often. A key from the future was stored while the clock was
+    // ahead; until its time had come, no later key would be removed.
     this.#forgetKeys = db.prepare(
       `DELETE FROM call_key WHERE at NOT BETWEEN ?1 AND ?2 AND seq IN (SELECT seq FROM call_key ORDER BY seq
          LIMIT iif((SELECT at FROM call_key ORDER BY seq LIMIT 1) NOT BETWEEN ?1 AND ?2, ?3, 0))`,
@@ -104,7 +104,7 @@ export class Retention {
     return now >= this.#nextSweepAt || now < this.#nextSweepAt - RECOVERY_MS;
   }
 
-  /** Makes it time now. */
+  /** Makes the next sweep due. */
   hasten(): void {
     this.#nextSweepAt = Number.NEGATIVE_INFINITY;
   }

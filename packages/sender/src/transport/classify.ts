@@ -72,7 +72,7 @@ const CLEARER_MESSAGES: Readonly<Record<string, string>> = {
   UND_ERR_DESTROYED: "the transport was closed before the response",
 };
 
-/** What undici says when it breaks a connection because of a 100 or 101, as it does with each that was not asked for. */
+/** What undici says when it breaks a connection because of a 100 or 101 that was not asked for. */
 const UNEXPECTED_INFORMATIONAL: ReadonlySet<string> = new Set(["bad response", "bad upgrade"]);
 
 function codeOf(error: unknown): string {

@@ -6,8 +6,8 @@ import type { Socket } from "node:net";
  * request: clients that dribble headers or bodies cannot keep those out that send them.
  *
  * @param max Connections at once.
- * @returns a function that closes the connections on which nothing has arrived, as browsers and load balancers open them ahead.
- *   Node counts them as busy, so that a server would wait for them when it stops.
+ * @returns a function that closes the connections on which nothing has arrived. Browsers and load balancers open such connections
+ *   ahead, and Node counts them as busy: a server that stops would wait for them.
  */
 export function limitConnections(server: Server, max: number): () => void {
   /** In order of arrival; a connection is in here while its next request is not complete. */

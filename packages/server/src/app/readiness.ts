@@ -7,7 +7,7 @@ export interface Readiness {
   /** Whether calls can be stored. */
   readonly ready: boolean;
   /**
-   * `degraded`: calls are stored, and something waits for the operator. `full`: the store has no room for calls. `down`: it
+   * `degraded`: calls are stored, and the operator has something to do. `full`: the store has no room for calls. `down`: it
    * does not answer. `unsafe`: it would not keep what it is given.
    */
   readonly status: "ok" | "degraded" | Exclude<StoreStateJson["state"], "up">;
@@ -36,7 +36,7 @@ export async function readiness({ sender, room, delivers }: ReadinessParts): Pro
   );
   if (store.state !== "up")
     return { ready: false, status: store.state, ...problems(store, waiting), ...about };
-  // A store that is up gives a reason when its operator has something to do, as when no process delivers from it.
+  // A store that can be used gives a reason if its operator has something to do, as when no process delivers from it.
   const toDo = store.reason === undefined ? waiting : [store.reason, ...waiting];
   if (toDo.length > 0) return { ready: true, status: "degraded", problems: toDo, ...about };
   return { ready: true, status: "ok", ...about };
