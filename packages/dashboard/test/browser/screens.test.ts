@@ -390,9 +390,10 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     await page.getByText("6 deliveries", { exact: true }).waitFor();
     await page.getByRole("button", { name: /^Resend these.*404/ }).click();
     await page.getByRole("link", { name: "0 failed" }).waitFor();
-    await page.getByRole("link", { name: "6 delivered" }).click();
-    await page.getByText(/^6 of 12/).waitFor();
-    expect(new Set(receiver.accepted).size).toBe(3);
+    // Two deliveries of each message have failed: one of them is resent.
+    await page.getByRole("link", { name: "3 delivered" }).click();
+    await page.getByText(/^3 of 9/).waitFor();
+    expect(receiver.accepted).toHaveLength(3);
   });
 
   it("certify: audits that a restart has ended do not run for ever", async () => {
