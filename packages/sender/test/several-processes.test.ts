@@ -277,7 +277,12 @@ describe("settings that processes share", () => {
 
   it("are not overwritten by a change of older ones: update() rejects, and has the newer ones then", async () => {
     const shared = sharedSettings();
-    const silent = { ...shared, watch: () => () => {} };
+    const silent: SharedSettings = {
+      ...shared,
+      // As a database does, it answers later.
+      get: () => new Promise((resolve) => setImmediate(() => resolve(shared.get()))),
+      watch: () => () => {},
+    };
     const first = await openSender({ ...settingsTo(ENDPOINT_URL), store: withShared(shared) });
     const second = await openSender({ ...settingsTo(ENDPOINT_URL), store: withShared(silent) });
     await first.update(settingsTo("http://127.0.0.1:10/"));
@@ -336,6 +341,19 @@ describe("settings that processes share", () => {
       expect(again.settings).toEqual(named(10, "shop"));
       expect(await warned).toMatch(/: removed "app"\./u);
     });
+
+    it.each(["that process", "a worker that follows it"])(
+      "lose a source that only an earlier start brought, though %s has changed the settings since",
+      async (who) => {
+        const shared = sharedSettings();
+        const worker = await openSender({ sources: "shared", store: withShared(shared) });
+        const first = await start(shared, named(10, "shop", "app"));
+        await vi.waitFor(() => expect(worker.settings).toEqual(first.settings));
+        await (who === "that process" ? first : worker).update(named(11, "shop", "app"));
+        const again = await start(shared, named(10, "shop"));
+        expect(again.settings).toEqual(named(10, "shop"));
+      },
+    );
 
     it("lose an added source that has the write key of one that is given, since the process could not start", async () => {
       const shared = sharedSettings();
