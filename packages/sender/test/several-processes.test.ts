@@ -294,6 +294,34 @@ describe("settings that processes share", () => {
     await vi.waitFor(() => expect(first.settings).toEqual(settingsTo("http://127.0.0.1:11/")));
   });
 
+  it("are the newest in every process, also if another one changes them before update() has its answer", async () => {
+    const shared = sharedSettings();
+    const newest = settingsTo("http://127.0.0.1:11/");
+    const overtaken: SharedSettings = {
+      ...shared,
+      async put(version, text) {
+        const put = await shared.put(version, text);
+        await shared.put(put, JSON.stringify(newest));
+        await vi.waitFor(() => expect(first.settings).toEqual(newest));
+        return put;
+      },
+    };
+    await openSender({ ...settingsTo(ENDPOINT_URL), store: withShared(shared) });
+    const first = await openSender({ sources: "shared", store: withShared(overtaken) });
+    await first.update(settingsTo("http://127.0.0.1:10/"));
+    expect(first.settings).toEqual(newest);
+  });
+
+  it("stay as they are when the store fails, and update() rejects with its error", async () => {
+    const shared = sharedSettings();
+    const broken = new StoreError("ERR_STORE_FAILED", "The database does not answer.");
+    const failing: SharedSettings = { ...shared, put: () => Promise.reject(broken) };
+    await openSender({ ...settingsTo(ENDPOINT_URL), store: withShared(shared) });
+    const sender = await openSender({ sources: "shared", store: withShared(failing) });
+    await expect(sender.update(settingsTo("http://127.0.0.1:10/"))).rejects.toBe(broken);
+    expect(sender.settings).toEqual(settingsTo(ENDPOINT_URL));
+  });
+
   it("are told with what they were before when another process has changed them, and only then", async () => {
     const shared = sharedSettings();
     const [first, second] = [
@@ -308,6 +336,21 @@ describe("settings that processes share", () => {
     expect(told).toEqual([
       { before: settingsTo(ENDPOINT_URL), settings: settingsTo("http://127.0.0.1:10/") },
     ]);
+  });
+
+  it("are followed also if another process changes them while a sender is being created", async () => {
+    const shared = sharedSettings();
+    await openSender({ ...settingsTo(ENDPOINT_URL), store: withShared(shared) });
+    const settings = settingsTo("http://127.0.0.1:10/");
+    const late: SharedSettings = {
+      ...shared,
+      watch(listener) {
+        void shared.put(1, JSON.stringify(settings));
+        return shared.watch(listener);
+      },
+    };
+    const sender = await openSender({ sources: "shared", store: withShared(late) });
+    await vi.waitFor(() => expect(sender.settings).toEqual(settings));
   });
 
   describe("when a process starts with its own", () => {
