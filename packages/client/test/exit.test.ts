@@ -133,6 +133,23 @@ describe.skipIf(isWindows)(`with flushOnSignals${noPosix}`, () => {
     },
   );
 
+  it("a signal delivers, too, what is recorded while the events are being sent", async () => {
+    const service = await startService();
+    service.answer = (_, response) => {
+      service.answer = undefined;
+      response.writeHead(401).end();
+    };
+    const child = start("signal-rejected", service.url, AN_HOUR);
+    await vi.waitFor(() => expect(child.output()).toBe("ready"));
+    child.process.kill("SIGTERM");
+    await child.ended();
+    expect(service.messages.map((message) => message.event)).toEqual([
+      "Rejected m0",
+      "Rejected m1",
+      "Rejected m2",
+    ]);
+  });
+
   it("an application that handles the signal itself ends the process itself, in its own time", async () => {
     const service = await startService();
     service.answer = (_, response) => {

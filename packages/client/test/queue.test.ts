@@ -122,6 +122,36 @@ describe("a full queue", () => {
     expect(service.messages.map((message) => message.messageId)).toEqual(order);
   });
 
+  it("has all its room again, and its line too, when everything was dropped because an injected function threw", async () => {
+    let isBroken = true;
+    const { analytics, service, clock } = createFull("wait", {
+      maxQueueSize: 100,
+      maxQueueBytes: 70_000,
+      ids: () => {
+        if (isBroken) throw new Error("no ids");
+        return "batch";
+      },
+    });
+    service.replyAlways("hang");
+    const fill = async () => {
+      const receipts = Array.from({ length: 5 }, (_, n) =>
+        analytics.identify({ userId: USER_ID, messageId: `m${n}`, traits: { bio: "x".repeat(30_000) } }),
+      );
+      let accepted = 0;
+      for (const receipt of receipts) void receipt.accepted.then((is) => (accepted += is ? 1 : 0));
+      await clock.advance(0);
+      const full = receipts.filter(
+        ({ outcome }) => outcome && "reason" in outcome && outcome.reason === "queue-full",
+      );
+      return { accepted, full: full.length };
+    };
+    const first = await fill();
+    expect(analytics.counts).toMatchObject({ dropped: 5, pending: 0 });
+    isBroken = false;
+    expect(first).toEqual({ accepted: 2, full: 1 });
+    expect(await fill()).toEqual(first);
+  });
+
   it("is flushed without waiting for the interval", async () => {
     const { analytics, service, clock } = createBench({ maxQueueSize: 3 });
     for (let n = 0; n < 4; n += 1) analytics.track({ userId: USER_ID, event: "E" });

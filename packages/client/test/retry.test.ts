@@ -84,6 +84,7 @@ describe("retries", () => {
     ["a network error", new Error("socket hang up")],
     ["a time-out", "hang"],
     ["a web page with status 200", { body: "<!doctype html><title>Wi-Fi</title>" }],
+    ["a web page that begins with a line feed", { body: "\n<!doctype html><title>Wi-Fi</title>" }],
   ])("follow %s", async (_, reply) => {
     const { analytics, service, clock } = createBench({ flushAt: 1 });
     service.reply(reply);
@@ -322,10 +323,14 @@ async function outcomeOf(...replies: Reply[]): Promise<Outcome | undefined> {
 }
 
 describe("mayBeStored", () => {
-  const refused = Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
+  const failing = (code: string): Error => Object.assign(new Error("connect"), { code });
+  const refused = failing("ECONNREFUSED");
 
   it.each<[string, Reply[], boolean]>([
     ["no connection came about", [refused, refused], false],
+    ["the name was not found", [failing("ENOTFOUND"), failing("EAI_AGAIN")], false],
+    ["no connection came about in time", [failing("UND_ERR_CONNECT_TIMEOUT"), refused], false],
+    ["the connection ended before an answer", [failing("ECONNRESET"), refused], true],
     ["both attempts were turned away", [{ status: 429 }, { status: 408 }], false],
     ["the last was turned away, but the first got lost", [new Error("reset"), { status: 429 }], true],
     ["the first got lost, and the retry was rejected", [new Error("reset"), { status: 401 }], true],
