@@ -200,6 +200,51 @@ describe("everything that failed is sent again", () => {
     expect(await sender.count({ state: "delivered" })).toBe(50);
   });
 
+  it.each(["its own", "a long one of a caller"])(
+    "once, however often it failed, with %s as id",
+    async (kind) => {
+      const clock = virtualClock(NOW);
+      const answer = { status: 400 };
+      const sender = await openSender({ url: "http://127.0.0.1:9/", clock, transport: answering(answer) });
+      const { deliveries } = await sender.track({ userId: "u1", event: "A" });
+      await clock.advance(0);
+      if (kind !== "its own") {
+        await clock.advance(1);
+        await (await sender.resend(deliveries[0] ?? "", { id: "i".repeat(99) })).settled();
+        await sender.clear({ until: NOW + 1 });
+      }
+      const filter = { state: "failed" } as const;
+      const resendAll = async (): Promise<number> => {
+        await clock.advance("1m");
+        const { resent } = await sender.resend({ filter });
+        await clock.advance(0);
+        return resent;
+      };
+      const rounds: number[] = [];
+      for (let n = 0; n < 60; n += 1) rounds.push(await resendAll());
+      expect(new Set(rounds)).toEqual(new Set([1]));
+      const { deliveries: copies } = await sender.summaries({ limit: 1_000 });
+      expect(Math.max(...copies.map(({ id }) => id.length))).toBeLessThanOrEqual(99);
+      answer.status = 204;
+      expect([await resendAll(), await resendAll()]).toEqual([1, 0]);
+      expect(await sender.count({ state: "delivered" })).toBe(1);
+    },
+  );
+
+  it("not if a copy arrived that was made while it waited", async () => {
+    const clock = virtualClock(NOW);
+    const answer = { status: 503 };
+    const sender = await openSender({ url: "http://127.0.0.1:9/", clock, transport: answering(answer) });
+    const { deliveries } = await sender.track({ userId: "u1", event: "A" });
+    await clock.advance(0);
+    answer.status = 204;
+    await (await sender.resend(deliveries[0] ?? "")).settled();
+    answer.status = 400;
+    await clock.advance("5h");
+    expect(await sender.count({ state: "failed" })).toBe(1);
+    expect(await sender.resend({ filter: { state: "failed" } })).toEqual({ resent: 0 });
+  });
+
   it("until its signal says stop; what was sent again by then stays so", async () => {
     const clock = virtualClock(NOW);
     const sender = await openSender({
@@ -231,6 +276,19 @@ describe("everything that failed is sent again", () => {
     expect(error).toBeInstanceOf(TypeError);
     expect(String(error)).toMatch(text);
   });
+});
+
+it("an id that is in use is not taken for the copy of another delivery", async () => {
+  const clock = virtualClock(NOW);
+  const transport = answering({ status: 400 });
+  const sender = await openSender({ url: "http://127.0.0.1:9/", clock, transport, store: sqliteStore() });
+  const ids: string[] = [];
+  for (let n = 0; n < 2; n += 1)
+    ids.push(...(await sender.track({ userId: `u${n}`, event: "A" })).deliveries);
+  const [a = "", b = ""] = ids;
+  await sender.resend(a, { id: "mine" });
+  await expect(sender.resend(b, { id: "mine" })).rejects.toThrow(/UNIQUE/u);
+  await expect(sender.resend(a, { id: "mine", body: "{}" })).rejects.toThrow(/UNIQUE/u);
 });
 
 describe("a waiting delivery", () => {

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { isObject } from "@countersign/protocol";
 import { cursorOf } from "../delivery/cursor.ts";
 import { type DeliveryFilter, valuesOf } from "../delivery/delivery-filter.ts";
@@ -42,13 +43,17 @@ export class Recovery {
    */
   async resend(id: string, options: ResendOptions): Promise<Delivery & { readonly newId: string }> {
     checkResendOptions(options);
-    const { store, newId, now } = this.#parts;
+    const { store, acceptor, newId, now } = this.#parts;
     const original = await store.find(id);
     const message = original && options.body !== undefined ? messageOf(options.body, original) : undefined;
-    const isCopy = original !== undefined && message === undefined && hasFailed(original);
+    // One that waits may fail, and is then left out by its copies.
+    const isCopy = original !== undefined && message === undefined && original.state !== "delivered";
     const nextId = options.id ?? (isCopy ? (await this.#copies(original)).nextId : newId());
-    const next = { id: nextId, acceptedAt: now() };
-    if (original === undefined || !(await this.#store(original, { ...next, message }))) {
+    const next = { id: nextId, acceptedAt: now(), message };
+    const repeat = (from: Delivery): Promise<boolean> =>
+      // An id of the caller may be in use: for other bytes, too.
+      options.id === undefined ? this.#store(from, next) : acceptor.repeat(from, next);
+    if (original === undefined || !(await repeat(original))) {
       throw new RangeError(
         `resend(): no delivery ${JSON.stringify(id)} in the store. Ended deliveries are kept for \`keepFor\`.`,
       );
@@ -108,11 +113,12 @@ export class Recovery {
     const { newId, now } = this.#parts;
     let id = newId();
     if (hasFailed(original)) {
+      const root = rootOf(original.id);
+      if (taken.has(root)) return false;
+      // Older copies follow in the list, then the original. After an original comes no other.
+      if (COPY.test(original.id)) taken.add(root);
       const { nextId, last } = await this.#copies(original);
-      // A copy of this run may have failed by now.
-      if (last !== undefined && (!hasFailed(last) || taken.has(last.id))) return false;
-      if (taken.has(nextId)) return false;
-      taken.add(nextId);
+      if (last !== undefined && !hasFailed(last)) return false;
       id = nextId;
     }
     // A clock that is set back makes no delivery that is older than the run.
@@ -123,32 +129,42 @@ export class Recovery {
   #store(original: DeliveryInfo, copy: Parameters<DeliveryStore["repeat"]>[1]): Promise<boolean> {
     const { acceptor, store } = this.#parts;
     return acceptor.repeat(original, copy).catch(async (error: unknown) => {
-      if ((await store.find(copy.id, original.source))?.resendOf === undefined) throw error;
-      return true;
+      if (isCopyOf(original.id, await store.find(copy.id, original.source))) return true;
+      throw error;
     });
   }
 
   /** The last copy of a delivery that is kept, and the id of the next one. */
   async #copies({ id, source }: DeliveryInfo): Promise<{ nextId: string; last: Delivery | undefined }> {
+    const root = rootOf(id);
     let last: Delivery | undefined;
-    for (let nextId = copyId(id); nextId.length <= MAX_ID_LENGTH; nextId = copyId(nextId)) {
+    for (let number = Number(COPY.exec(id)?.[1] ?? 0) + 1; ; number += 1) {
+      const nextId = `r${number}-${root}`;
       const copy = await this.#parts.store.find(nextId, source);
       if (copy === undefined) return { nextId, last };
-      last = copy;
+      if (isCopyOf(id, copy)) last = copy;
     }
-    return { nextId: this.#parts.newId(), last };
   }
 }
 
-/** As of an id that is given. The id of the 32nd copy would be longer. */
-const MAX_ID_LENGTH = 99;
-
 /**
- * The id of a copy is made of that of the original. So copies are found without an index of their own, and two processes that send
- * one delivery again at the same time store one copy. Every id that a sender makes otherwise comes before it in the order of ids.
+ * The id of a copy is made of a number and the id of the original. So copies are found without an index of their own, and two
+ * processes that send one delivery again at the same time store one copy. Every id that a sender makes otherwise comes before it in
+ * the order of ids.
  */
-function copyId(id: string): string {
-  return `r-${id}`;
+const COPY = /^r(\d{1,7})-/u;
+
+/** A longer id stands there as its hash, so that no id of a copy is longer than one of a caller. */
+const LONGEST_ROOT = 90;
+
+function rootOf(id: string): string {
+  const root = id.replace(COPY, "");
+  return root.length > LONGEST_ROOT ? hash("sha256", root, "base64url") : root;
+}
+
+/** A caller may have given an id of this form to something else. */
+function isCopyOf(id: string, copy: Delivery | undefined): boolean {
+  return copy?.resendOf !== undefined && rootOf(copy.resendOf) === rootOf(id);
 }
 
 function hasFailed({ state }: Pick<Delivery, "state">): boolean {
