@@ -262,10 +262,12 @@ const PARTS: readonly Part[] = [
       await press(button(page, /^Resend these.*422/));
       await page.getByText("3 of 3 resent").waitFor();
       await press(button(page, "Resend all"));
-      await page.getByText("15 of 15 resent").waitFor();
+      // Those that were resent before have arrived.
+      await page.getByText("12 of 12 resent").waitFor();
       await vi.waitFor(() => expect(new Set(receiver.accepted).size).toBe(15));
+      expect(receiver.accepted).toHaveLength(15);
       await press(link(page, "See them arrive"), main(page));
-      await rowsOf(page, "Other").filter({ hasText: "delivered" }).first().waitFor();
+      await rowsOf(page, "Ordered").filter({ hasText: "delivered" }).first().waitFor();
     },
   },
 ];

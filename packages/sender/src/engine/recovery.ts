@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import { isObject } from "@countersign/protocol";
 import { cursorOf } from "../delivery/cursor.ts";
 import { type DeliveryFilter, valuesOf } from "../delivery/delivery-filter.ts";
@@ -10,6 +9,7 @@ import {
 } from "../delivery/delivery.ts";
 import type { DeliveryStore, NewMessageContent } from "../store/delivery-store.ts";
 import type { Acceptor } from "./acceptor.ts";
+import { Copies, hasFailed } from "./copies.ts";
 import type { ResendAll, ResendOptions } from "./resend-options.ts";
 import { checkBulkFilter } from "./check-filter.ts";
 import { checkResendOptions } from "./check-options.ts";
@@ -24,6 +24,9 @@ interface RecoveryParts {
 
 /** Deliveries sent again in one go, so that calls are accepted in between. */
 const PAGE = 100;
+
+/** Copies of a page that are read in one go. */
+const COPIES_AT_ONCE = 1_000;
 
 /** Deliveries removed in one go. */
 const REMOVED_AT_ONCE = 1_000;
@@ -48,7 +51,7 @@ export class Recovery {
     const message = original && options.body !== undefined ? messageOf(options.body, original) : undefined;
     // One that waits may fail, and is then left out by its copies.
     const isCopy = original !== undefined && message === undefined && original.state !== "delivered";
-    const nextId = options.id ?? (isCopy ? (await this.#copies(original)).nextId : newId());
+    const nextId = options.id ?? (isCopy ? (await this.#copiesOf([original])).of(original).nextId : newId());
     const next = { id: nextId, acceptedAt: now(), message };
     const repeat = (from: Delivery): Promise<boolean> =>
       // An id of the caller may be in use: for other bytes, too.
@@ -79,13 +82,24 @@ export class Recovery {
     // New deliveries, those of this run too, stand before it in the list.
     let after = cursorOf({ acceptedAt: startedAt, id: newId() });
     const taken = new Set<string>();
-    let resent = 0;
+    let [resent, leftOut] = [0, 0];
     for (;;) {
       signal?.throwIfAborted();
       const page = await store.list({ ...filter, after, limit: PAGE });
-      const repeated = await Promise.all(page.map((delivery) => this.#repeat(delivery, startedAt, taken)));
+      const copies = await this.#copiesOf(page.filter(hasFailed));
+      const wanted = page.filter((delivery) => !hasFailed(delivery) || copies.isNeeded(delivery, taken));
+      leftOut += page.length - wanted.length;
+      const repeated = await Promise.all(
+        wanted.map((delivery) =>
+          this.#store(delivery, {
+            id: hasFailed(delivery) ? copies.of(delivery).nextId : newId(),
+            // A clock that is set back makes no delivery that is older than the run.
+            acceptedAt: Math.max(now(), startedAt),
+          }),
+        ),
+      );
       resent += repeated.filter(Boolean).length;
-      onProgress?.({ resent, matched: Math.max(matched, resent) });
+      onProgress?.({ resent, matched: Math.max(matched - leftOut, resent) });
       const last = page.at(-1);
       if (last === undefined || page.length < PAGE) return { resent };
       after = cursorOf(last);
@@ -108,67 +122,31 @@ export class Recovery {
     }
   }
 
-  /** False when the store no longer keeps it, or one of its copies was delivered, waits or is of this run. */
-  async #repeat(original: DeliverySummary, startedAt: number, taken: Set<string>): Promise<boolean> {
-    const { newId, now } = this.#parts;
-    let id = newId();
-    if (hasFailed(original)) {
-      const root = rootOf(original.id);
-      if (taken.has(root)) return false;
-      // Older copies follow in the list, then the original. After an original comes no other.
-      if (COPY.test(original.id)) taken.add(root);
-      const { nextId, last } = await this.#copies(original);
-      if (last !== undefined && !hasFailed(last)) return false;
-      id = nextId;
-    }
-    // A clock that is set back makes no delivery that is older than the run.
-    return this.#store(original, { id, acceptedAt: Math.max(now(), startedAt) });
-  }
-
   /** Stores a copy, unless it was stored by somebody else meanwhile. False when the original is no longer kept. */
   #store(original: DeliveryInfo, copy: Parameters<DeliveryStore["repeat"]>[1]): Promise<boolean> {
     const { acceptor, store } = this.#parts;
     return acceptor.repeat(original, copy).catch(async (error: unknown) => {
-      if (isCopyOf(original.id, await store.find(copy.id, original.source))) return true;
-      throw error;
+      const stored = await store.find(copy.id, original.source);
+      if (stored?.resendOf === undefined || stored.messageId !== original.messageId) throw error;
+      return true;
     });
   }
 
-  /** The last copy of a delivery that is kept, and the id of the next one. */
-  async #copies({ id, source }: DeliveryInfo): Promise<{ nextId: string; last: Delivery | undefined }> {
-    const root = rootOf(id);
-    let last: Delivery | undefined;
-    for (let number = Number(COPY.exec(id)?.[1] ?? 0) + 1; ; number += 1) {
-      const nextId = `r${number}-${root}`;
-      const copy = await this.#parts.store.find(nextId, source);
-      if (copy === undefined) return { nextId, last };
-      if (isCopyOf(id, copy)) last = copy;
+  /** The copies of these deliveries: all have the id of the message. */
+  async #copiesOf(originals: readonly DeliveryInfo[]): Promise<Copies> {
+    const copies: DeliverySummary[] = [];
+    const source = [...new Set(originals.map((original) => original.source))];
+    const messageId = [...new Set(originals.map((original) => original.messageId))];
+    let after: string | undefined;
+    for (let isWhole = originals.length === 0; !isWhole;) {
+      const page = await this.#parts.store.list({ source, messageId, after, limit: COPIES_AT_ONCE });
+      copies.push(...page.filter(({ resendOf }) => resendOf !== undefined));
+      const last = page.at(-1);
+      isWhole = last === undefined || page.length < COPIES_AT_ONCE;
+      after = last && cursorOf(last);
     }
+    return new Copies(copies);
   }
-}
-
-/**
- * The id of a copy is made of a number and the id of the original. So copies are found without an index of their own, and two
- * processes that send one delivery again at the same time store one copy. Every id that a sender makes otherwise comes before it in
- * the order of ids.
- */
-const COPY = /^r(\d{1,7})-/u;
-
-/** A longer id stands there as its hash, so that no id of a copy is longer than one of a caller. */
-const LONGEST_ROOT = 90;
-
-function rootOf(id: string): string {
-  const root = id.replace(COPY, "");
-  return root.length > LONGEST_ROOT ? hash("sha256", root, "base64url") : root;
-}
-
-/** A caller may have given an id of this form to something else. */
-function isCopyOf(id: string, copy: Delivery | undefined): boolean {
-  return copy?.resendOf !== undefined && rootOf(copy.resendOf) === rootOf(id);
-}
-
-function hasFailed({ state }: Pick<Delivery, "state">): boolean {
-  return state === "failed" || state === "expired";
 }
 
 /** What a changed body says of itself; what it does not say is as in the original. */

@@ -4,10 +4,7 @@ import type { DeliveryFilter } from "../delivery/delivery-filter.ts";
 export interface ResendOptions {
   /** Sends this instead of the original bytes, as a message of its own. Default: the original bytes. */
   readonly body?: Uint8Array | string | undefined;
-  /**
-   * Id of the new delivery, such as one that a fault was injected for. `resend({ filter })` does not find such a copy. Default: a
-   * new one.
-   */
+  /** Id of the new delivery, such as one that a fault was injected for. Default: a new one. */
   readonly id?: string | undefined;
 }
 
@@ -25,6 +22,6 @@ export interface ResendAll {
 export interface ResendProgress {
   /** Deliveries sent again so far. */
   readonly resent: number;
-  /** Deliveries that matched at the start. */
+  /** Deliveries that matched at the start, without those that have been left out. */
   readonly matched: number;
 }

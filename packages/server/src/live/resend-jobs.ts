@@ -7,7 +7,7 @@ export interface ResendJobJson {
   readonly id: string;
   readonly filter: Readonly<Record<string, unknown>>;
   readonly state: "running" | "done" | "cancelled" | "failed";
-  /** Deliveries that matched at the start. */
+  /** Deliveries that matched at the start, without those that have been left out. */
   readonly matched: number;
   readonly resent: number;
   readonly startedAt: string;
