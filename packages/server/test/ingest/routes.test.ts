@@ -3,9 +3,10 @@ import { connect } from "node:net";
 import { once } from "node:events";
 import { gzipSync } from "node:zlib";
 import Fastify, { type FastifyInstance } from "fastify";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Ingest } from "../../src/ingest/ingest.ts";
 import type { IngestedCall } from "../../src/ingest/normalize-call.ts";
+import { ByteBudget } from "../../src/ingest/read-body.ts";
 import type { Rejection } from "../../src/ingest/rejection-reasons.ts";
 import { ingestRoutes } from "../../src/ingest/routes.ts";
 
@@ -233,6 +234,38 @@ describe("bodies", () => {
     expect(await send({ body: withKey({ batch: [identify()] }) })).toMatchObject(SUCCESS);
   });
 });
+
+it.each<[string, Sent]>([
+  ["is accepted", { body: withKey({ batch: [identify()] }) }],
+  ["is refused", { body: "{" }],
+  ["is too long", { path: "/v1/track", body: "x".repeat(40_000) }],
+  ["has no known key", { body: "{}" }],
+  ["cannot be stored", { body: withKey({ batch: [identify()] }) }],
+  ["is about the library itself", { path: "/v1/m", body: '{"series":[]}' }],
+])(
+  "the memory of a body that %s is given back: the server would take no more at some time",
+  async (title, sent) => {
+    let held = 0;
+    const { take, give } = ByteBudget.prototype;
+    vi.spyOn(ByteBudget.prototype, "take").mockImplementation(function (this: ByteBudget, bytes) {
+      const isTaken = take.call(this, bytes);
+      if (isTaken) held += bytes;
+      return isTaken;
+    });
+    const given = vi.spyOn(ByteBudget.prototype, "give").mockImplementation(function (
+      this: ByteBudget,
+      bytes,
+    ) {
+      held -= bytes;
+      give.call(this, bytes);
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+    if (title === "cannot be stored") failing = new Error("disk full");
+    await send(sent);
+    expect(given).toHaveBeenCalled();
+    expect(held).toBe(0);
+  },
+);
 
 describe("leniency and strict mode", () => {
   const strict = { "x-strict-mode": "1" };
