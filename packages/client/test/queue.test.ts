@@ -51,6 +51,18 @@ describe("a full queue", () => {
     expect(ids()).toEqual(["m1"]);
   });
 
+  it("drop-oldest drops no older call for one that would not fit beside what is on its way", async () => {
+    const { analytics, clock, ids } = createFull("drop-oldest", { maxQueueBytes: 40_000 });
+    const record = (messageId: string, length: number): void => {
+      analytics.identify({ userId: USER_ID, messageId, traits: { bio: "x".repeat(length) } });
+    };
+    record("on its way", 30_000);
+    await clock.advance(0);
+    record("small", 10);
+    record("large", 20_000);
+    expect(ids()).toEqual(["large"]);
+  });
+
   it("drop-oldest makes room by bytes", async () => {
     const { analytics, clock, ids } = createFull("drop-oldest", {
       maxQueueBytes: 70_000,

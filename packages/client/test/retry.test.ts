@@ -245,6 +245,17 @@ describe("Retry-After", () => {
     expect(at).toEqual([10_000, 10_000]);
   });
 
+  it("uses giveUpAfter up of no batch that only waited for it: that counts from the first attempt", async () => {
+    const { analytics, service, clock } = createBench({ flushAt: 1, retry: { giveUpAfter: 5_000 } });
+    service.reply({ status: 503, headers: { "retry-after": "60" } }, { status: 500 }, { status: 500 });
+    analytics.track({ userId: USER_ID, event: "First" });
+    await clock.advance(1_000);
+    const waited = analytics.track({ userId: USER_ID, event: "Waited" });
+    await clock.advance(120_000);
+    expect(waited.outcome).toEqual({ status: "delivered" });
+    expect(analytics.counts).toMatchObject({ delivered: 1, dropped: 1 });
+  });
+
   it("after 500 the other batches go on", async () => {
     const { analytics, service, clock } = createBench({ flushAt: 1 });
     service.reply({ status: 500, headers: { "retry-after": "10" } });
@@ -351,6 +362,24 @@ describe("mayBeStored", () => {
     for (const receipt of receipts) {
       expect(receipt.outcome).toMatchObject({ reason: "unauthorized", mayBeStored: true });
     }
+  });
+
+  it("the reason of an error without a message is its code: some of Node have none", async () => {
+    const nameless = Object.assign(new Error(""), { code: "ETIMEDOUT" });
+    expect(await outcomeOf(nameless, nameless)).toHaveProperty(
+      "detail",
+      expect.stringContaining("did not answer: ETIMEDOUT"),
+    );
+  });
+
+  it("the reason says little of a long answer, and shows no write key of an error", async () => {
+    const long = { status: 400, body: "x".repeat(100_000) };
+    expect(await outcomeOf(long)).toHaveProperty("detail", expect.stringMatching(/^.{1,400}$/u));
+    const telling = new Error("refused by proxy for WRITE_KEY");
+    expect(await outcomeOf(telling, telling)).toHaveProperty(
+      "detail",
+      expect.not.stringContaining("WRITE_KEY"),
+    );
   });
 
   it("an error of fetch is read through its causes", async () => {
