@@ -49,6 +49,9 @@ describe("everything but /v1", () => {
     expect(await statusOf({ "sec-fetch-site": "same-site", "sec-fetch-mode": "cors" })).toBe(403);
     expect(await statusOf({ "sec-fetch-site": "same-origin", "sec-fetch-mode": "cors" })).toBe(200);
     expect(await statusOf({ "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" }, "/")).toBe(200);
+    // A form of another site navigates, too.
+    const form = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" };
+    expect((await send(`${url}/api/clock`, { method: "POST", headers: form, body: {} })).status).toBe(403);
   });
 
   it("leaves /v1 open to any host and origin", async () => {

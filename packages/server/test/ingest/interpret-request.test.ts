@@ -221,6 +221,9 @@ describe("the messages of a batch", () => {
     expect(again.calls.map(({ key }) => key)).toEqual(keys);
     expect(first.calls[0]?.messageId).toBeUndefined();
     expect(await one(item)).not.toHaveProperty("key");
+    // An empty id is none: another batch with one would be taken for a repeat.
+    const unnamed = await batch({ messageId: "", batch: [item] });
+    expect(unnamed.calls[0]).not.toHaveProperty("key");
   });
 
   it("knows a repeat that a client has stamped again, and no other message with its id (ADR 19)", async () => {
