@@ -249,6 +249,23 @@ describe("everything that failed is sent again", () => {
     expect(await sender.resend({ filter: { state: "failed" } })).toEqual({ resent: 0 });
   });
 
+  it("once, though a caller used the id of what is gone for a copy of its copy", async () => {
+    const clock = virtualClock(NOW);
+    const sender = await openSender({
+      url: "http://127.0.0.1:9/",
+      clock,
+      transport: answering({ status: 400 }),
+    });
+    const { deliveries } = await sender.track({ userId: "u1", event: "A" });
+    await clock.advance("1m");
+    const { deliveries: copies } = await sender.resend(deliveries[0] ?? "");
+    await clock.advance("1m");
+    await sender.clear({ until: NOW + 1 });
+    await (await sender.resend(copies[0] ?? "", { id: deliveries[0] })).settled();
+    await clock.advance("1m");
+    expect(await sender.resend({ filter: { state: "failed" } })).toEqual({ resent: 1 });
+  });
+
   it("not if a copy arrived that was made while it waited", async () => {
     const clock = virtualClock(NOW);
     const answer = { status: 503 };

@@ -28,7 +28,9 @@ export class Copies {
     this.#originals = new Map(copies.map(({ id, resendOf = "" }) => [id, resendOf]));
     for (const copy of copies) {
       const root = this.#rootOf(copy);
-      this.#byRoot.set(root, [...(this.#byRoot.get(root) ?? []), copy]);
+      const known = this.#byRoot.get(root);
+      if (known === undefined) this.#byRoot.set(root, [copy]);
+      else known.push(copy);
     }
   }
 
@@ -36,8 +38,9 @@ export class Copies {
   of(delivery: Known): { readonly copies: readonly DeliverySummary[]; readonly nextId: string } {
     const root = this.#rootOf(delivery);
     const copies = this.#byRoot.get(root) ?? [];
-    const numbers = copies.map(({ id }) => Number(COPY.exec(id)?.[1] ?? 0));
-    return { copies, nextId: `r${Math.max(0, ...numbers) + 1}-${root}` };
+    let number = 0;
+    for (const { id } of copies) number = Math.max(number, Number(COPY.exec(id)?.[1] ?? 0));
+    return { copies, nextId: `r${number + 1}-${root}` };
   }
 
   /**
@@ -54,8 +57,12 @@ export class Copies {
 
   #rootOf({ id, resendOf }: Known): string {
     let root = resendOf ?? id;
-    for (let known = this.#originals.get(root); known !== undefined; known = this.#originals.get(root))
+    // A caller may use the id of a delivery that is gone for a copy of its copy: then there is a circle.
+    for (let steps = 0; steps < this.#originals.size; steps += 1) {
+      const known = this.#originals.get(root);
+      if (known === undefined) break;
       root = known;
+    }
     // Older copies may be gone.
     root = root.replace(COPY, "");
     return root.length > LONGEST_ROOT ? hash("sha256", root, "base64url") : root;
