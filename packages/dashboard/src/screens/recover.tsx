@@ -43,7 +43,7 @@ export function Recover(): JSX.Element {
       <h2>Recover</h2>
       <p class="lead">
         A 4xx and a certificate error are final. After a bad release, correct the receiver, then resend what
-        has failed, as new deliveries. The failed ones stay in this list: what has arrived is not resent.
+        has failed, as new deliveries. The failed ones stay in this list, but what has arrived is not resent.
       </p>
       <div class="card stack">
         <div class="actions">
