@@ -123,7 +123,8 @@ describe("paths", () => {
 
   // Fastify refuses a QUERY without a content type, which was reported to the operator and told as a store that is down.
   it.each(["QUERY", "TRACE", "DELETE"])("answers 405 to %s, and reports no error", async (method) => {
-    expect(await send({ method, body: "{}" })).toMatchObject({
+    // Node's client frames a body of DELETE or TRACE only by a length that it is given.
+    expect(await send({ method, headers: { "content-length": "2" }, body: "{}" })).toMatchObject({
       status: 405,
       body: { success: false, code: "method_not_allowed" },
     });
