@@ -125,7 +125,8 @@ async function resend(
     throw new Problem(422, detail, [{ pointer: "/bodyBase64", detail }]);
   }
   const changed = bodyBase64 === undefined ? body : Buffer.from(bodyBase64, "base64");
-  // Chosen here only for a fault, which must be there before the first attempt: the sender finds copies by the ids that it makes.
+  // Chosen here only for a fault, which must be there before the first attempt. With its own id, the sender stores one copy of two
+  // resends at the same time.
   const id = fault === undefined ? undefined : newId(now());
   const injected = fault && faults.inject({ fault, deliveryId: id });
   try {
