@@ -1,5 +1,5 @@
 // Checks what would be published: writes and packs every public package, has publint and attw judge each tarball, then installs all of
-// them into empty projects, one of ES modules and one of CommonJS for each of Node 20, 22 and 24. There it loads every entry
+// them into empty projects, one of ES modules and one of CommonJS for each of Node 20, 22, 24 and 26. There it loads every entry
 // point, and sends a message and a forgery through them.
 // Prints a line for each check and ends with "N passed, N failed".
 import { execFile } from "node:child_process";
@@ -14,7 +14,7 @@ import { writePublishable } from "./publishable.mjs";
 
 const execute = promisify(execFile);
 const root = fileURLToPath(new URL("..", import.meta.url));
-const NODE_VERSIONS = ["20", "22", "24"];
+const NODE_VERSIONS = ["20", "22", "24", "26"];
 
 /** What a user does first: a receiver, a message that it accepts, and a forgery that it rejects. */
 const ROUND_TRIP = `

@@ -14,6 +14,7 @@ export const processRuntimes = [
   { name: "Node 20", package: "node@20", command: ["node"], impossible: {} },
   { name: "Node 22", package: "node@22", command: ["node"], impossible: {} },
   { name: "Node 24", package: "node@24", command: ["node"], impossible: {} },
+  { name: "Node 26", package: "node@26", command: ["node"], impossible: {} },
   { name: "Bun 1.4.5", package: "bun@1.4.5", command: ["bun"], impossible: {} },
   {
     name: "Deno 2.9.6",
