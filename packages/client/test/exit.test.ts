@@ -54,13 +54,13 @@ describe("a process that ends by itself", () => {
 
   it("goes on from an awaited receipt, although the timer of the flush does not hold it", async () => {
     const service = await startService();
-    const { code, output } = await start("await-receipt", service.url).ended();
+    const { code, output } = await start("await-receipt", service.url, AN_HOUR).ended();
     expect({ code, output }).toEqual({ code: 0, output: "delivered" });
   });
 
   it("delivers what is recorded at the very end", async () => {
     const service = await startService();
-    await start("records-at-exit", service.url).ended();
+    await start("records-at-exit", service.url, AN_HOUR).ended();
     expect(service.messages.map((message) => message.event)).toContain("At exit");
   });
 
@@ -113,7 +113,7 @@ describe("a process that ends at once", () => {
 
   it("passes nothing to onDrop that was delivered before", async () => {
     const service = await startService();
-    const { code, output } = await start("at-once-in-flight", service.url).ended();
+    const { code, output } = await start("at-once-delivered", service.url).ended();
     expect({ code, output }).toEqual({ code: 3, output: "" });
     expect(service.messages).toHaveLength(3);
   });
