@@ -3,6 +3,9 @@ import { audits, certify, createProbe } from "@countersign/certify";
 import { describe, expect, it } from "vitest";
 import { listen, SECRET } from "./support/listen.ts";
 
+/** How much a receiver without end writes at a time. */
+const FLOOD_BYTES = 64 * 1024;
+
 /** What receivers do that mean no good, or are no HTTP servers at all. */
 const hostile: Readonly<Record<string, (socket: Socket) => void>> = {
   "never answers": () => undefined,
@@ -83,8 +86,10 @@ it("asks again for an answer that a reset may have overtaken", async () => {
 });
 
 function flood(socket: Socket, start: string, piece: string): void {
+  // Many at a time: written one by one, they would keep the event loop from the audits for as long as the kernel takes them.
+  const pieces = Buffer.from(piece.repeat(Math.ceil(FLOOD_BYTES / piece.length)));
   const pour = (): void => {
-    while (!socket.destroyed && socket.write(piece));
+    while (!socket.destroyed && socket.write(pieces));
   };
   socket.write(start);
   socket.on("drain", pour);
