@@ -13,11 +13,14 @@ interface Report {
   readonly counts: object;
   /** Milliseconds of close(1_000). */
   readonly took: number;
+  /** Whether a timer of two seconds that was started with it fired before it was done. */
+  readonly isLate: boolean;
+  /** Milliseconds for which it used a core, which are the same on a machine that has other work. */
+  readonly cpuMs: number;
 }
 
-// Again where other processes held the core.
-const PATIENCE = { timeout: 60_000, retry: 2 };
-/** Milliseconds that close() may take after its deadline to tell the hook of each of some 180,000 messages. */
+const PATIENCE = { timeout: 60_000 };
+/** Milliseconds for which close() may use a core, to tell the hook of each of some 180,000 messages. */
 const TELLING = 1_000;
 
 it(
@@ -36,7 +39,9 @@ it(
     const maxQueueBytes = 16 * 1_024 * 1_024;
     const args = ["--expose-gc", script, `http://127.0.0.1:${port}`, "1000000", String(maxQueueBytes)];
     const { stdout } = await promisify(execFile)(process.execPath, args);
-    const { peak, pending, droppedBefore, dropped, counts, took } = JSON.parse(stdout) as Report;
+    const { peak, pending, droppedBefore, dropped, counts, took, isLate, cpuMs } = JSON.parse(
+      stdout,
+    ) as Report;
 
     expect(sockets.size).toBeGreaterThan(0);
     // It did fill the queue. Beyond it there are the four bodies in flight, 512,000 bytes at most: ours, fetch's copy and the socket's.
@@ -47,6 +52,7 @@ it(
     expect(dropped).toBe(1_000_000);
     expect(counts).toEqual({ delivered: 0, failed: 0, dropped: 1_000_000, pending: 0 });
     expect(took).toBeGreaterThanOrEqual(990);
-    expect(took).toBeLessThan(1_000 + TELLING);
+    expect(isLate).toBe(false);
+    expect(cpuMs).toBeLessThan(TELLING);
   },
 );
