@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { documentedReceiver } from "../packages/certify/test/support/documented-receiver.ts";
+import { freePort } from "./support/free-port.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const SECRET = "the receiver's secret";
@@ -18,17 +19,16 @@ const receivers = readdirSync(join(root, "examples")).filter((name) => {
   return existsSync(file) && readFileSync(file, "utf8").includes("&& node dist/server.js");
 });
 
-async function listen(app?: RequestListener): Promise<number> {
+async function listen(app: RequestListener): Promise<number> {
   const server = createServer(app).listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  if (app) onTestFinished(() => void server.close());
-  else server.close();
+  onTestFinished(() => void server.close());
   return port;
 }
 
 async function startExample(name: string): Promise<string> {
-  const port = await listen();
+  const port = await freePort();
   const child = spawn(process.execPath, [join(root, "examples", name, "dist", "server.js")], {
     env: { PATH: process.env["PATH"], PORT: String(port), WEBHOOK_SECRET: SECRET },
   });

@@ -8,6 +8,7 @@ import {
   type CertifyOptions,
 } from "@countersign/certify";
 import { describe, expect, it, vi } from "vitest";
+import { freePort } from "../../../tests/support/free-port.ts";
 import { handWrittenReceiver } from "./support/hand-written-receiver.ts";
 import { listen, SECRET } from "./support/listen.ts";
 
@@ -73,10 +74,9 @@ describe("the options", () => {
 
 describe("certify", () => {
   it("says immediately that the receiver is unreachable, and runs no audit", async () => {
-    const receiver = await handWrittenReceiver();
-    await receiver.close();
+    const url = `http://127.0.0.1:${await freePort()}/webhooks`;
     const onResult = vi.fn<(result: AuditResult) => void>();
-    const refusal: unknown = await certify({ url: receiver.url, secret: SECRET, onResult }).catch(
+    const refusal: unknown = await certify({ url, secret: SECRET, onResult }).catch(
       (error: unknown) => error,
     );
     expect(refusal).toBeInstanceOf(ReceiverUnreachableError);

@@ -2,6 +2,7 @@ import { EventEmitter, getEventListeners, once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { freePort } from "../../../tests/support/free-port.ts";
 import { createTransport, type TransportOptions } from "../dist/transport/create-transport.js";
 import type { AttemptOutcome } from "../dist/delivery/attempt.js";
 import type { AttemptRequest, AttemptResult, Transport } from "../dist/transport/transport.js";
@@ -197,15 +198,12 @@ describe("the time limit", () => {
 
 describe("a failure to connect", () => {
   it("is outcome network when refused", async () => {
-    const endpoint = await httpEndpoint();
-    await endpoint.close();
+    const url = `http://127.0.0.1:${await freePort()}/`;
 
-    expect(await post(transport(), endpoint.url)).toMatchObject({ outcome: "network", code: "ECONNREFUSED" });
+    expect(await post(transport(), url)).toMatchObject({ outcome: "network", code: "ECONNREFUSED" });
   });
 
   it("is outcome network, with every address tried, when none of several answers", async () => {
-    const endpoint = await httpEndpoint();
-    await endpoint.close();
     const over = transport({
       resolveHost: async () => [
         { address: "127.0.0.1", family: 4 },
@@ -213,7 +211,7 @@ describe("a failure to connect", () => {
       ],
     });
 
-    const result = await post(over, `http://endpoint.example:${endpoint.port}/`);
+    const result = await post(over, `http://endpoint.example:${await freePort()}/`);
 
     expect(result).toMatchObject({ outcome: "network", code: "ECONNREFUSED" });
     expect(result.message).toContain("127.0.0.1");

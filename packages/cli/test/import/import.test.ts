@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { importFile } from "countersign";
 import { describe, expect, it, vi } from "vitest";
+import { freePort } from "../../../../tests/support/free-port.ts";
 import { runCommand, startCommand, startServe } from "../support/command.ts";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { portOf, SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
@@ -68,12 +69,7 @@ async function startService(answers: number): Promise<Service> {
 
 /** Where nothing listens: fetch refuses the low ports itself. */
 async function addressOfNothing(): Promise<string> {
-  const gone = createServer().listen(0, "127.0.0.1");
-  await once(gone, "listening");
-  const url = `http://127.0.0.1:${portOf(gone)}`;
-  gone.close();
-  await once(gone, "close");
-  return url;
+  return `http://127.0.0.1:${await freePort()}`;
 }
 
 describe("countersign import", () => {

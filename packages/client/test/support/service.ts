@@ -1,9 +1,9 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { gunzipSync } from "node:zlib";
 import type { SentMessage } from "@countersign/client/testing";
 import { onTestFinished } from "vitest";
+import { freePort } from "../../../../tests/support/free-port.ts";
 
 interface Batch {
   readonly messageId: string;
@@ -70,10 +70,5 @@ export async function startService(): Promise<Service> {
 
 /** The URL of a port that nothing listens on. (A well-known one such as 1 will not do: fetch does not ask those.) */
 export async function closedEndpoint(): Promise<string> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return `http://127.0.0.1:${port}`;
+  return `http://127.0.0.1:${await freePort()}`;
 }

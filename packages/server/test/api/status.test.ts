@@ -1,11 +1,10 @@
-import { once } from "node:events";
-import { createServer as createHttpServer } from "node:http";
 import { createServer, type CountersignServer } from "@countersign/server";
 import { beforeEach, describe, expect, it } from "vitest";
+import { freePort } from "../../../../tests/support/free-port.ts";
 import { apiCaller } from "../support/api-caller.ts";
 import { readEvents } from "../support/event-reader.ts";
 import { send } from "../support/http.ts";
-import { portOf, SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
+import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
 import { closing } from "../support/resources.ts";
 
 let receiver: Receiver;
@@ -44,10 +43,7 @@ describe("the status", () => {
   });
 
   it("tells which endpoints can be reached, without sending anything", async () => {
-    const closed = createHttpServer().listen(0, "127.0.0.1");
-    await once(closed, "listening");
-    const port = portOf(closed);
-    await once(closed.close(), "close");
+    const port = await freePort();
     const endpoints = [{ url: receiver.url }, { url: `http://127.0.0.1:${port}/` }];
     await call("PUT", "/sources/default/destinations/webhooks", { endpoints });
     expect((await call("GET", "/reachability")).json()).toMatchObject([
