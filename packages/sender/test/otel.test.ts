@@ -116,7 +116,18 @@ it("a redirect does not bring the endpoint's query or a header into a span", asy
 });
 
 it("attempts are counted, and their durations measured in seconds", async () => {
-  const { sender } = await open(204);
+  const result = {
+    outcome: "success",
+    status: 204,
+    durationMs: 1_500,
+    responseBody: new Uint8Array(),
+  } as const;
+  const sender = await createTestSender({
+    url: "http://measured.example/",
+    transport: { send: () => Promise.resolve(result), close: () => Promise.resolve() },
+    instrument: otel({ tracerProvider, meterProvider }),
+  });
+  onTestFinished(() => sender.close());
   await (await sender.track({ userId: "u1", event: "Measured" })).settled();
   await reader.forceFlush();
   const metrics =
@@ -129,8 +140,9 @@ it("attempts are counted, and their durations measured in seconds", async () => 
     "http.client.request.duration s",
     "messaging.client.sent.messages {message}",
   ]);
-  const [point] = metrics.find(({ descriptor }) => descriptor.unit === "s")?.dataPoints ?? [];
-  expect(point?.value).toMatchObject({ sum: expect.closeTo(0, 0) as number });
+  const points = metrics.find(({ descriptor }) => descriptor.unit === "s")?.dataPoints ?? [];
+  const measured = points.filter(({ attributes }) => attributes["server.address"] === "measured.example");
+  expect(measured).toMatchObject([{ value: { count: 1, sum: 1.5 } }]);
 });
 
 it("without an SDK nothing is sent along", async () => {
