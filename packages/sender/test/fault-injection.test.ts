@@ -87,7 +87,7 @@ describe("an injected fault", () => {
   );
 
   it("slow_body is still delivered", async () => {
-    const { receiver, sender } = await setUp({ attemptTimeout: "1s" });
+    const { receiver, sender } = await setUp();
     sender.inject("slow_body");
 
     const delivery = await sender.expect(await sender.track({ ...USER, event: "Größe ☃" })).delivered();
