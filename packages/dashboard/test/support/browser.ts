@@ -102,7 +102,8 @@ export async function openPage(
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   if (clock) await context.clock.install();
   const page = await context.newPage();
-  page.setDefaultTimeout(8_000);
+  // As `PATIENT` of vitest.shared.ts: a wait ends with what it waits for.
+  page.setDefaultTimeout(15_000);
   page.on("console", (message) => {
     if (message.type() === "error" && !expected?.test(message.text())) errors.push(message.text());
   });
