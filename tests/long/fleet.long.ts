@@ -29,7 +29,7 @@ describe.skipIf(server === undefined)(
     const place = () => ({ url: server?.url ?? "", schema: newSchema() });
 
     it("loses none of 20,000 messages when one of 2 ingest and 3 worker processes is killed every 1.5 s", async () => {
-      const { account, kills, longestHeldMs } = await killWorkers(place(), {
+      const { account, kills, unexplained, longestHeldMs } = await killWorkers(place(), {
         messages: 20_000,
         forMs: 60_000,
         lease: "10s",
@@ -37,6 +37,7 @@ describe.skipIf(server === undefined)(
       expect(account).toMatchObject({ ...NOTHING_LOST, delivered: 20_000 });
       expect(kills).toBeGreaterThan(30);
       expect(account.repeats).toBeLessThan(account.accepted * 0.01);
+      expect(unexplained).toEqual([]);
       expect(longestHeldMs).toBeLessThan(12_000);
     });
 

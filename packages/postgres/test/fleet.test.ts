@@ -13,7 +13,7 @@ describe.skipIf(server === undefined)(
     const where = () => ({ url: server?.url ?? "", schema: newSchema() });
 
     it("loses nothing when one of 2 ingest and 3 worker processes is killed every 1.5 s", async () => {
-      const { account, longestHeldMs } = await killWorkers(where(), {
+      const { account, mostRepeats, unexplained, longestHeldMs } = await killWorkers(where(), {
         messages: 1_500,
         forMs: 8_000,
         lease: "2s",
@@ -21,7 +21,10 @@ describe.skipIf(server === undefined)(
       expect(account.lost).toEqual([]);
       expect(account.delivered).toBeGreaterThanOrEqual(account.accepted);
       expect(account.pending + account.failed + account.expired).toBe(0);
-      expect(account.repeats).toBeLessThan(account.accepted * 0.01);
+      // How many are under way when a process is killed depends on how busy the machine is. Of the many messages of
+      // tests/long/fleet.long.ts, where nothing else runs, they are less than 1 %.
+      expect(unexplained).toEqual([]);
+      expect(account.repeats).toBeLessThanOrEqual(mostRepeats);
       // Lease and 2 s; the machine may be busy.
       expect(longestHeldMs).toBeLessThan(10_000);
     });

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type Account, type Place, printMore, untilSettled } from "../support/account.ts";
-import { acceptUntilAnswered, FleetNode } from "../support/fleet.ts";
+import { acceptUntilAnswered, FleetNode, type NodeMessage } from "../support/fleet.ts";
 import { ask } from "../support/start-postgres.ts";
-import { startTally } from "../support/tally.ts";
+import { startTally, type Tally } from "../support/tally.ts";
 import { until } from "../support/until.ts";
 import { WorkerWatch } from "../support/watch-workers.ts";
 
@@ -18,6 +18,10 @@ export interface KillWorkersOptions {
 export interface KilledWorkers {
   readonly account: Account;
   readonly kills: number;
+  /** How many repeats those processes explain that were killed while they delivered: as many as they may have had under way. */
+  readonly mostRepeats: number;
+  /** Messages that arrived again although they had been settled, or although nobody who delivered was killed meanwhile. */
+  readonly unexplained: readonly string[];
   /** How long the claims of a killed process were held at most, after it last extended its lease, in milliseconds. */
   readonly longestHeldMs: number;
 }
@@ -39,6 +43,8 @@ export async function killWorkers(
   const start = (role: "ingest" | "worker"): Promise<FleetNode> =>
     FleetNode.start({ ...place, role, lease, concurrency: CONCURRENCY, to: tally.url });
   const nodes = await Promise.all(ROLES.map(start));
+  const everyone = [...nodes];
+  const killed: Span[] = [];
   const watch = new WorkerWatch(place);
   const endsAt = performance.now() + forMs;
   let kills = 0;
@@ -69,9 +75,16 @@ export async function killWorkers(
       // One that has not even started is not killed twice.
       const position = ROLES.map((_, index) => (turn * 2 + index) % ROLES.length).find(isRunning);
       if (position === undefined) continue;
+      const from = Date.now();
       await nodes[position]?.kill();
       kills += 1;
-      replacing.push(start(ROLES[position] ?? "worker").then((node) => void (nodes[position] = node)));
+      const role = ROLES[position] ?? "worker";
+      if (role === "worker") killed.push({ from, to: Date.now() });
+      const replace = (node: FleetNode): void => {
+        nodes[position] = node;
+        everyone.push(node);
+      };
+      replacing.push(start(role).then(replace));
     }
     await Promise.all(replacing);
   }
@@ -85,7 +98,37 @@ export async function killWorkers(
   const longestHeldMs = Math.round(Math.max(0, ...watch.held));
   printMore(`${kills} kills; claims were held for at most ${longestHeldMs} ms with a lease of ${lease}`);
   for (const node of nodes) await node.close();
-  return { account, kills, longestHeldMs };
+  const unexplained = unexplainedRepeats(tally, everyone, killed);
+  return { account, kills, mostRepeats: killed.length * CONCURRENCY, unexplained, longestHeldMs };
+}
+
+/** While a process was being killed, in milliseconds since 1970. */
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * A message arrives again if a process that had sent it was killed before it was settled, or has told that its claim was lost, as
+ * when nothing of it ran for a lease: never else, and never after it was settled.
+ */
+function unexplainedRepeats(
+  { arrivals }: Tally,
+  nodes: readonly FleetNode[],
+  killed: readonly Span[],
+): readonly string[] {
+  const told = (kind: string): readonly NodeMessage[] => nodes.flatMap((node) => node.told(kind));
+  const settledAt = new Map(told("delivered").map(({ messageId = "", at }) => [messageId, at]));
+  const lost = new Set(told("lost").map(({ messageId }) => messageId));
+  return [...arrivals].flatMap(([id, times]) => {
+    const isExplained = times.every((again, index) => {
+      const before = times[index - 1];
+      if (before === undefined) return true;
+      if (again > (settledAt.get(id) ?? again)) return false;
+      return lost.has(id) || killed.some(({ from, to }) => before <= to && again >= from);
+    });
+    return isExplained ? [] : [id];
+  });
 }
 
 /** A load balancer sends nothing to one that has ended. */

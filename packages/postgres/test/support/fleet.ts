@@ -24,6 +24,8 @@ export interface NodeOptions {
 /** What a process tells. */
 export interface NodeMessage {
   readonly kind: string;
+  /** When this process heard it, in milliseconds since 1970. */
+  readonly at: number;
   readonly from?: number;
   readonly count?: number;
   readonly code?: string;
@@ -41,7 +43,7 @@ export class FleetNode {
   private constructor(child: ChildProcess) {
     this.child = child;
     child.on("message", (message) => {
-      this.messages.push(message as NodeMessage);
+      this.messages.push({ ...(message as NodeMessage), at: Date.now() });
       happened();
     });
     child.on("exit", happened);
