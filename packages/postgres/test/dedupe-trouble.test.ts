@@ -21,8 +21,9 @@ describe.skipIf(server === undefined)(
       pool.on("error", () => {});
       onTestFinished(() => pool.end());
       const table = newSchema();
+      // The first connection and the table take the time that they take.
+      await postgresDedupe(pool, { table, timeout: "20s" }).claim("first");
       const store = postgresDedupe(pool, { table, timeout, lease: "10m" });
-      await store.claim("first");
       const elsewhere = new pg.Pool({ connectionString: url, max: 1 });
       onTestFinished(() => elsewhere.end());
       return { proxy, store, other: postgresDedupe(elsewhere, { table }) };
