@@ -147,14 +147,14 @@ describe("a slow receiver", () => {
     expect(failed).toMatchObject([
       {
         id: "answers-within-5-seconds",
-        failure: { cause: expect.stringMatching(/^answered after 5\.\d s; the sender gives up at 5 s$/) },
+        failure: { cause: expect.stringMatching(/^answered after [5-9]\.\d s; the sender gives up at 5 s$/) },
       },
     ]);
     expect(found.filter(({ outcome }) => outcome === "passed").length).toBeLessThanOrEqual(3);
     expect(found.find(({ id }) => id === "rejects-get")).toMatchObject({
       outcome: "skipped",
       reason: expect.stringMatching(
-        /^the receiver is too slow: answered after 5\.\d s; the sender gives up at 5 s$/,
+        /^the receiver is too slow: answered after [5-9]\.\d s; the sender gives up at 5 s$/,
       ),
     });
   }, 60_000);

@@ -6,7 +6,7 @@ import { listen, SECRET } from "./support/listen.ts";
 
 async function audit(id: string, mutation: Mutation): Promise<AuditResult | undefined> {
   const receiver = await handWrittenReceiver(mutation);
-  const report = await certify({ url: receiver.url, secret: SECRET, only: [id], timeoutMs: 1_000 });
+  const report = await certify({ url: receiver.url, secret: SECRET, only: [id], timeoutMs: 2_000 });
   await receiver.close();
   return report.results[0];
 }

@@ -126,10 +126,10 @@ it("bodies that are sent slowly do not block others, although they use all the m
   const record = async (): Promise<number> =>
     (await send(`${server.url}/v1/batch`, { method: "POST", body })).status;
   // Far sooner than the 30 s after which unfinished requests are closed.
-  await vi.waitFor(async () => expect(await record()).toBe(200), { timeout: 8_000, interval: 100 });
+  await vi.waitFor(async () => expect(await record()).toBe(200), { timeout: 12_000, interval: 100 });
   const several = async (): Promise<readonly number[]> => Promise.all(many(5, record));
   await vi.waitFor(async () => expect(await several()).toEqual(many(5, () => 200)), {
-    timeout: 8_000,
+    timeout: 12_000,
     interval: 100,
   });
 });
