@@ -102,14 +102,23 @@ it("a transport whose holdBack() throws gives an outcome, too, and no rejection 
   ]);
 });
 
-/** How long `close()` takes, in milliseconds. */
-async function closingTime(close: () => Promise<void>): Promise<{ ms: number; error: unknown }> {
+/**
+ * How long `close()` takes, in milliseconds, and whether a timer of `latestMs` that was started with it fired before. A timer of the
+ * same process is as late as those of `close()` where other work holds the process up.
+ */
+async function closingTime(
+  close: () => Promise<void>,
+  latestMs: number,
+): Promise<{ ms: number; isLate: boolean; error: unknown }> {
+  let isLate = false;
+  const latest = setTimeout(() => (isLate = true), latestMs);
   const startedAt = performance.now();
   const error: unknown = await close().then(
     () => undefined,
     (reason: unknown) => reason,
   );
-  return { ms: performance.now() - startedAt, error };
+  clearTimeout(latest);
+  return { ms: performance.now() - startedAt, isLate, error };
 }
 
 describe("close() keeps its deadline", () => {
@@ -123,11 +132,11 @@ describe("close() keeps its deadline", () => {
     const sender = await createSender({ url: ENDPOINT_URL, store: new StuckStore(), transport });
     await sender.track(USER);
 
-    const { ms, error } = await closingTime(() => sender.close({ deadline: "1s" }));
+    const { ms, isLate, error } = await closingTime(() => sender.close({ deadline: "1s" }), 1_800);
 
     expect(error).toMatchObject({ message: expect.stringContaining("was left behind") as string });
     expect(ms).toBeGreaterThan(900);
-    expect(ms).toBeLessThan(1_800);
+    expect(isLate).toBe(false);
   });
 
   it("when an attempt ignores its abort signal; the delivery continues at the next start", async () => {
@@ -137,11 +146,11 @@ describe("close() keeps its deadline", () => {
     const receipt = await sender.track(USER);
     const settled = receipt.settled().catch((error: unknown) => error);
 
-    const { ms, error } = await closingTime(() => sender.close({ deadline: "400ms" }));
+    const { ms, isLate, error } = await closingTime(() => sender.close({ deadline: "400ms" }), 5_000);
 
     expect(error).toBeUndefined();
     expect(ms).toBeGreaterThan(250);
-    expect(ms).toBeLessThan(5_000);
+    expect(isLate).toBe(false);
     expect(await settled).toMatchObject({ code: "ERR_SENDER_CLOSED" });
   });
 
@@ -149,12 +158,12 @@ describe("close() keeps its deadline", () => {
     const transport: Transport = { ...silentTransport(), close: () => new Promise(() => {}) };
     const sender = await createSender({ url: ENDPOINT_URL, transport });
 
-    const { ms, error } = await closingTime(() => sender.close({ deadline: 0 }));
+    const { isLate, error } = await closingTime(() => sender.close({ deadline: 0 }), 6_000);
 
     expect(error).toMatchObject({
       message: "close(): the transport did not close by the deadline and was left behind.",
     });
-    expect(ms).toBeLessThan(6_000);
+    expect(isLate).toBe(false);
   });
 
   it("when the store does not close, and says so; the transport is still closed", async () => {
@@ -173,12 +182,12 @@ describe("close() keeps its deadline", () => {
     };
     const sender = await createSender({ url: ENDPOINT_URL, store: new StuckStore(), transport });
 
-    const { ms, error } = await closingTime(() => sender.close({ deadline: 0 }));
+    const { isLate, error } = await closingTime(() => sender.close({ deadline: 0 }), 6_000);
 
     expect(error).toMatchObject({
       message: "close(): the store did not close by the deadline and was left behind.",
     });
-    expect(ms).toBeLessThan(6_000);
+    expect(isLate).toBe(false);
     expect(closed).toBe(1);
   });
 
@@ -186,10 +195,10 @@ describe("close() keeps its deadline", () => {
     const sender = await createTestSender({ target: () => {} });
     await sender.track(USER);
 
-    const { ms, error } = await closingTime(() => sender.close({ deadline: "100ms" }));
+    const { isLate, error } = await closingTime(() => sender.close({ deadline: "100ms" }), 5_000);
 
     expect(error).toBeUndefined();
-    expect(ms).toBeLessThan(5_000);
+    expect(isLate).toBe(false);
   });
 
   it("and closes everything else when the transport fails to close", async () => {
