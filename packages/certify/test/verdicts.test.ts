@@ -67,6 +67,18 @@ describe("a decision", () => {
   });
 });
 
+describe("an answer that repeats the signature it was sent", () => {
+  it("tells nothing new, in whichever form the right digest was sent", async () => {
+    const receiver = await handWrittenReceiver({
+      reply: ({ signature }, { status }) => ({ status, body: `not a signature: ${signature}` }),
+    });
+    const only = ["rejects-base64-signature", "rejects-prefixed-signature", "leaks-no-digest"];
+    const report = await certify({ url: receiver.url, secret: SECRET, only });
+    await receiver.close();
+    expect(report.results).toMatchObject(only.map((id) => ({ id, outcome: "passed" })));
+  });
+});
+
 describe("GET", () => {
   it.each([404, 405, 501])("may be refused with %i", async (status) => {
     expect(await audit("rejects-get", answering(status))).toMatchObject({ outcome: "passed" });

@@ -13,17 +13,21 @@ const MIN_SECRET_LENGTH = 8;
  */
 export function telltalesOf(body: Uint8Array, given: readonly string[], secret: string): string[] {
   const digests = [body, ...rewritten(body)].map((form) => createHmac("sha1", secret).update(form).digest());
-  const hex = digests.map((digest) => digest.toString("hex"));
-  const known = given.some((value) => hex.includes(value.toLowerCase()));
-  const telltales = known ? [] : [...hex, ...digests.map((digest) => digest.toString("base64"))];
+  const forms = digests.flatMap((digest) => [digest.toString("hex"), digest.toString("base64")]);
+  const telltales = given.some((value) => includesAny(value, forms)) ? [] : forms;
   return secret.length < MIN_SECRET_LENGTH ? telltales : [...telltales, secret];
 }
 
 /** Whether an answer contains one of them, in its reason phrase, headers or body. */
 export function tells(answer: Answer | undefined, telltales: readonly string[]): boolean {
   if (answer === undefined) return false;
-  const text = `${answer.reason}\n${answer.headers}${answer.body}`.toLowerCase();
-  return telltales.some((telltale) => text.includes(telltale.toLowerCase()));
+  return includesAny(`${answer.reason}\n${answer.headers}${answer.body}`, telltales);
+}
+
+/** In upper and lower case. */
+function includesAny(text: string, parts: readonly string[]): boolean {
+  const lower = text.toLowerCase();
+  return parts.some((part) => lower.includes(part.toLowerCase()));
 }
 
 /** The form over which a receiver computes its digest when it signs the parsed body again (spec 5.1). */
