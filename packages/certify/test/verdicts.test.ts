@@ -87,11 +87,39 @@ describe("GET", () => {
 
 describe("a body that is too large", () => {
   it("may be refused by closing the connection", async () => {
-    const closes: Mutation = { reply: () => ({ status: 0 }) };
+    const closes: Mutation = {
+      reply: (_, { status }) => (status === 413 ? { status: 0 } : undefined),
+    };
     for (const id of ["rejects-declared-oversize", "rejects-chunked-oversize"]) {
       expect(await audit(id, closes)).toMatchObject({ outcome: "passed" });
     }
   });
+
+  it.each(["rejects-declared-oversize", "rejects-chunked-oversize"])(
+    "is not refused by a receiver that ends because of it: %s",
+    async (id) => {
+      const server = createServer((socket) => {
+        let received = 0;
+        socket.on("error", () => undefined);
+        socket.on("data", ({ length }) => {
+          received += length;
+          if (received < 100_000) return;
+          server.close();
+          socket.destroy();
+        });
+      });
+      const receiver = await listen(server);
+      const report = await certify({ url: receiver.url, secret: SECRET, only: [id], timeoutMs: 1_000 });
+      await receiver.close();
+      expect(report.results[0]).toMatchObject({
+        outcome: "failed",
+        failure: {
+          cause: "it stopped answering",
+          received: expect.stringContaining("ECONNREFUSED"),
+        },
+      });
+    },
+  );
 
   it("is not refused by a receiver that neither answers nor closes", async () => {
     const receiver = await listen(createServer((socket) => void socket.on("error", () => undefined).pause()));

@@ -72,7 +72,7 @@ async function rejectedInTime(probe: Probe, delivery: Delivery): ReturnType<Audi
   const exchange = await probe.send(delivery);
   const status = exchange.answer?.status;
   const isRejection = status === undefined ? !exchange.timedOut : status >= 400 && status < 500;
-  if (isRejection && !exchange.bodyTaken) return undefined;
+  if (isRejection && !exchange.bodyTaken) return status === undefined ? stillAnswers(probe) : undefined;
   const { received } = exchange;
   return failure(
     { ...exchange, received: `${received}; it had taken ${describeBytes(exchange)} of the body by then` },
@@ -80,6 +80,15 @@ async function rejectedInTime(probe: Probe, delivery: Delivery): ReturnType<Audi
     adviceFor(LIMIT, probe.language),
     exchange.bodyTaken ? "it read all 64 MiB" : undefined,
   );
+}
+
+/** A connection that ends without an answer is a refusal, unless it is the receiver that has ended. */
+async function stillAnswers(probe: Probe): ReturnType<Audit["run"]> {
+  const what = "a track message after a body of 64 MiB";
+  const exchange = await probe.send({ what, body: freshText("track") });
+  if (exchange.answer !== undefined) return undefined;
+  const expected = "an answer: only the connection of the large body is closed";
+  return failure(exchange, expected, adviceFor(LIMIT, probe.language), "it stopped answering");
 }
 
 function describeBytes({ bytesTaken, bodyTaken }: Exchange): string {
