@@ -141,6 +141,21 @@ describe("a body that is too large", () => {
 describe("a connection that is kept", () => {
   const connections = new Set<Socket>();
 
+  it("is not one that the receiver has closed where it leaves the second message without an answer", async () => {
+    const used = new WeakSet<object>();
+    const hangs: Mutation = {
+      reply({ request }) {
+        const isSecond = used.has(request.socket);
+        used.add(request.socket);
+        return isSecond ? new Promise(() => undefined) : undefined;
+      },
+    };
+    expect(await audit("keeps-connections-in-step", hangs)).toMatchObject({
+      outcome: "failed",
+      failure: { cause: "no answer: none within 1 s" },
+    });
+  });
+
   it("may be closed by the receiver before it is used again", async () => {
     const once: Mutation = {
       setUp: (server) => server.on("connection", (socket) => connections.add(socket)),

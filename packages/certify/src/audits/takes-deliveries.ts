@@ -128,9 +128,12 @@ async function keepsInStep(probe: Probe): ReturnType<Audit["run"]> {
   });
 }
 
-/** A receiver may close an idle connection at any moment. A sender then tries again on another, and so does this. */
-function isStaleConnection({ answer, reusedConnection }: Exchange): boolean {
-  return answer === undefined && reusedConnection;
+/**
+ * A receiver may close an idle connection at any moment. A sender then tries again on another, and so does this. One that stays
+ * open without an answer is out of step.
+ */
+function isStaleConnection({ answer, timedOut, reusedConnection }: Exchange): boolean {
+  return answer === undefined && !timedOut && reusedConnection;
 }
 
 function forgedDelivery(): Delivery {
