@@ -242,6 +242,8 @@ describe("a store that is full", () => {
       clock,
       store: sqliteStore({ path, maxBytes: 1_000_000 }),
     });
+    const states: unknown[] = [];
+    sender.on("storeState", (state) => void states.push(state));
     const { accepted, error } = await fill(sender);
     expect(error).toMatchObject({ name: "StoreError", code: "ERR_STORE_FULL" });
     expect(accepted.length).toBeGreaterThan(10);
@@ -253,6 +255,8 @@ describe("a store that is full", () => {
     ]);
     expect([large.status, small.status]).toEqual(["rejected", "fulfilled"]);
     expect((await sender.stats()).sources).toMatchObject([{ usage: accepted.length + 1 }]);
+    // A limit of its own says nothing about the file, which can be written.
+    expect(states).toEqual([]);
     await sender.close();
     expect(statSync(path).size).toBeLessThanOrEqual(1_000_000);
 
@@ -388,6 +392,30 @@ describe("a store that fails for a while", () => {
 });
 
 describe("a store that another program writes to", () => {
+  it("does not send a message again whose result waits to be stored, when others fall due meanwhile", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const clock = virtualClock();
+    const other = new Database(path);
+    const receiver = await startReceiver(({ message }) => {
+      if (message["userId"] === "u1") return { status: receiver.received.length === 1 ? 503 : 200 };
+      if (receiver.received.length === 2) other.exec("BEGIN IMMEDIATE");
+      return { status: 200 };
+    });
+    const retry = { firstDelayMs: 2_000, minJitter: 1 };
+    const sender = await openSender({ url: receiver.url, clock, retry, store: sqliteStore({ path }) });
+    const retried = await sender.track({ userId: "u1", event: "Signed Up" });
+    await clock.advance("1s");
+    const held = await sender.track({ userId: "u2", event: "Signed Up" });
+    // Two tries to store the result, and between them the table is read for what falls due.
+    await clock.advance("2s");
+    other.exec("COMMIT");
+    await clock.advance("2s");
+    for (const receipt of [retried, held])
+      expect(await receipt.settled()).toMatchObject([{ state: "delivered" }]);
+    expect(receiver.received.map(({ message }) => message["userId"])).toEqual(["u1", "u2", "u1"]);
+    other.close();
+  });
+
   it("calls made at once wait once, together", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const sender = await openSender({
