@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { certify, type CertifyOptions, type Report } from "@countersign/certify";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { handWrittenReceiver, type Mutation } from "./support/hand-written-receiver.ts";
@@ -47,6 +48,27 @@ describe("several audits at the same time", () => {
       results.map(({ id, outcome }) => `${id} ${outcome}`);
     expect(brief(together)).toEqual(brief(alone));
     expect(together.passed).toBe(true);
+  });
+
+  it("wait for each other where one sends many requests at once, or judges all that came before", async () => {
+    let isAnswering = false;
+    const beside: unknown[] = [];
+    const watches: Mutation = {
+      async reply({ json }) {
+        const { type } = json as { readonly type?: string };
+        if (isAnswering) beside.push(type);
+        if (type !== "page") return undefined;
+        isAnswering = true;
+        await delay(300);
+        isAnswering = false;
+        return undefined;
+      },
+    };
+    for (const alone of ["accepts-twenty-at-once", "leaks-no-digest"]) {
+      const { results } = await audit(watches, { concurrency: 8, only: ["accepts-page", alone] });
+      expect(results).toHaveLength(2);
+    }
+    expect(beside).toEqual([]);
   });
 
   it.each([

@@ -1,5 +1,5 @@
 import { createServer, type Socket } from "node:net";
-import { certify, type AuditResult } from "@countersign/certify";
+import { certify, isAcceptedForgery, type AuditResult } from "@countersign/certify";
 import { describe, expect, it } from "vitest";
 import { handWrittenReceiver, type Mutation } from "./support/hand-written-receiver.ts";
 import { listen, SECRET } from "./support/listen.ts";
@@ -64,6 +64,41 @@ describe("a decision", () => {
     expect(await audit("survives-unexpected-shapes", answering(500))).toMatchObject({
       failure: { expected: "2xx or 4xx, never 5xx" },
     });
+  });
+});
+
+describe("an accepted forgery", () => {
+  it("is a request of a stranger that was answered 2xx, and no other failure", async () => {
+    const receiver = await handWrittenReceiver({
+      reply({ request, signature = "" }) {
+        if (request.method === "GET") return { status: 200 };
+        if (signature.length > 1_000) return { status: 500 };
+        // Only who knows the secret can send it.
+        if (signature.startsWith("sha1=") && !signature.startsWith("sha1=0123")) return { status: 204 };
+        return signature === "" ? { status: 202 } : undefined;
+      },
+    });
+    const only = [
+      "accepts-track",
+      "rejects-missing-signature",
+      "rejects-malformed-signature",
+      "rejects-prefixed-signature",
+      "rejects-get",
+      "answers-401-to-forgeries",
+    ];
+    const report = await certify({ url: receiver.url, secret: SECRET, only });
+    await receiver.close();
+    expect(report.results.map(({ outcome }) => outcome)).toEqual([
+      "passed",
+      "failed",
+      "failed",
+      "failed",
+      "failed",
+      "skipped",
+    ]);
+    expect(report.results.filter(isAcceptedForgery).map(({ id }) => id)).toEqual([
+      "rejects-missing-signature",
+    ]);
   });
 });
 
