@@ -24,7 +24,15 @@ describe.skipIf(server === undefined)(
       const store = postgresStore({ url: proxy.url(url), schema });
       await store.open(quietContext(systemClock()));
       onTestFinished(() => store.close());
-      const { handler, ended } = delivering();
+      const { handler: delivers, ended } = delivering();
+      const attempted: string[] = [];
+      const handler: typeof delivers = {
+        ...delivers,
+        deliver(due, signal) {
+          attempted.push(due.delivery.id);
+          return delivers.deliver(due, signal);
+        },
+      };
       const accept = (id: string, source: string) =>
         store.accept(acceptanceOf([{ id, destination: `${source}/crm`, acceptedAt: Date.now() }]));
       for (const source of ["shop", "news"]) store.consume(`${source}/crm`, 10, handler);
@@ -35,7 +43,7 @@ describe.skipIf(server === undefined)(
       }
       const workers = async (): Promise<readonly string[]> =>
         (await ask<{ id: string }>(url, `SELECT id FROM ${schema}.worker`)).map(({ id }) => id);
-      return { store, proxy, schema, accept, ended, workers };
+      return { store, proxy, schema, accept, ended, attempted, workers };
     }
 
     it("is none whose answer was lost: it keeps what is under way in a lane that it no longer serves, so that nobody repeats it", async () => {
@@ -101,7 +109,7 @@ describe.skipIf(server === undefined)(
     });
 
     it("while it waits to begin a new epoch, delivers on as a new worker, in that one's first epoch", async () => {
-      const { proxy, schema, accept, ended, workers } = await openStore();
+      const { proxy, schema, accept, ended, attempted, workers } = await openStore();
       const [before] = await workers();
       // The answer to a command that claims is late, and that to another is lost: a new epoch is to begin after both.
       const late = proxy.holdAnswer(["late-answer"]);
@@ -127,6 +135,58 @@ describe.skipIf(server === undefined)(
       const all = ["late-answer", "lost-answer", "after"];
       await until("all are delivered", () => all.every((id) => ended.has(id)));
       expect(await ask(url, `SELECT epoch::int FROM ${schema}.worker`)).toEqual([{ epoch: 1 }]);
+      // Not by the claim that was lost before its answer came.
+      expect(attempted.filter((id) => id === "late-answer")).toHaveLength(1);
+    });
+
+    it("is none that waits for an answer: it begins a new epoch after that, so that what was claimed is not repeated", async () => {
+      const { proxy, schema, accept, ended, attempted } = await openStore();
+      const seen = async (): Promise<{ epoch: number; beat: string } | undefined> =>
+        (
+          await ask<{ epoch: number; beat: string }>(
+            url,
+            `SELECT epoch::int, beat_at::text AS beat FROM ${schema}.worker`,
+          )
+        )[0];
+      const late = proxy.holdAnswer(["late-answer"]);
+      const lateCall = accept("late-answer", "news");
+      await until("the answer to one is held", late.isHeld);
+      proxy.cutBeforeAnswer(["lost-answer"], 1);
+      await expect(accept("lost-answer", "shop")).rejects.toMatchObject({ code: "ERR_STORE_UNKNOWN" });
+      // A new epoch would begin before the second of these: one such command follows the other.
+      for (const beat of ["first", "second"]) {
+        const before = (await seen())?.beat;
+        await until(`the ${beat} beat`, async () => (await seen())?.beat !== before);
+      }
+      expect((await seen())?.epoch).toBe(1);
+      late.release();
+      await lateCall;
+      await until("a new epoch has begun", async () => (await seen())?.epoch === 2);
+      await until("both are delivered", () => ["late-answer", "lost-answer"].every((id) => ended.has(id)));
+      expect(attempted.filter((id) => id.endsWith("-answer")).toSorted()).toEqual([
+        "late-answer",
+        "lost-answer",
+      ]);
+    });
+
+    it("is none whose answer about a result was lost: the result is stored, and told as such", async () => {
+      const { store, proxy } = await openStore();
+      const ends: string[] = [];
+      let cut = (): number => 0;
+      store.consume("shop/slow", 10, {
+        async deliver() {
+          // The command with the result is the next one that names the delivery.
+          cut = proxy.cutBeforeAnswer(["result-1"], 1);
+          return { state: "delivered", endedAt: Date.now(), attempts: [] };
+        },
+        settled: () => void ends.push("settled"),
+        lost: () => void ends.push("lost"),
+      });
+      const result = { id: "result-1", destination: "shop/slow", acceptedAt: Date.now() };
+      await store.accept(acceptanceOf([result]));
+      await until("it has ended", () => ends.length > 0);
+      expect(cut()).toBe(1);
+      expect(ends).toEqual(["settled"]);
     });
   },
 );
