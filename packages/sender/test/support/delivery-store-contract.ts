@@ -874,12 +874,17 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
 
       it("do not change, and nothing is stored, when they are read no longer as they are", async () => {
         const [none] = await read();
-        await store.accept({ calls: [], messages: [], deliveries: [], traits: change(none, { u1: "1" }) });
-        const late = {
-          ...acceptanceOf([{ id: "d1", destination: SHOP, acceptedAt: now }]),
-          traits: change(none, { u1: "2" }),
-        };
-        await expect(store.accept(late)).rejects.toMatchObject({ code: "ERR_STORE_CHANGED" });
+        const nothing = { calls: [], messages: [], deliveries: [] };
+        await store.accept({ ...nothing, traits: change(none, { u1: "0" }) });
+        const [first] = await read();
+        await store.accept({ ...nothing, traits: change(first, { u1: "1" }) });
+        for (const version of [none, first]) {
+          const late = {
+            ...acceptanceOf([{ id: "d1", destination: SHOP, acceptedAt: now }]),
+            traits: change(version, { u1: "2" }),
+          };
+          await expect(store.accept(late)).rejects.toMatchObject({ code: "ERR_STORE_CHANGED" });
+        }
         expect((await read())[1]).toEqual({ u1: "1" });
         expect(await listed()).toEqual([]);
         expect((await store.usage()).get("shop") ?? 0).toBe(0);
