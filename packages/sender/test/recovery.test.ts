@@ -2,30 +2,13 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { sqliteStore, type DeliverySummary, type ResendProgress, type Sender } from "@countersign/sender";
 import { virtualClock } from "@countersign/sender/testing";
 import { describe, expect, it } from "vitest";
+import { answering } from "./support/answering.ts";
 import { changedStore } from "./support/changed-store.ts";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
 import { silentTransport } from "./support/silent-transport.ts";
-import type { AttemptResult, Transport } from "@countersign/sender";
 
 const NOW = Date.parse("2026-01-31T14:00:00.000Z");
-
-/** A transport that answers at once, with what it is told to. */
-function answering(answer: { status: number }): Transport {
-  return {
-    send: () => {
-      const { status } = answer;
-      const outcome = status < 300 ? "success" : status < 500 ? "rejected" : "server_error";
-      return Promise.resolve<AttemptResult>({
-        outcome,
-        status,
-        durationMs: 1,
-        responseBody: new Uint8Array(),
-      });
-    },
-    close: () => Promise.resolve(),
-  };
-}
 
 /** Every delivery, page after page. */
 async function* summariesOf(sender: Sender): AsyncGenerator<DeliverySummary> {
@@ -278,6 +261,26 @@ describe("everything that failed is sent again", () => {
     await clock.advance("5h");
     expect(await sender.count({ state: "failed" })).toBe(1);
     expect(await sender.resend({ filter: { state: "failed" } })).toEqual({ resent: 0 });
+  });
+
+  it("not if it was delivered since, though what was delivered has been removed", async () => {
+    const clock = virtualClock(NOW);
+    const answer = { status: 400 };
+    const sender = await openSender({ url: "http://127.0.0.1:9/", clock, transport: answering(answer) });
+    await sender.track({ userId: "u1", event: "A" });
+    await clock.advance("1m");
+    answer.status = 204;
+    await sender.track({ userId: "u2", event: "A" });
+    const resendAll = async (): Promise<number> => {
+      const { resent } = await sender.resend({ filter: { state: "failed" } });
+      await clock.advance("1m");
+      return resent;
+    };
+    expect(await resendAll()).toBe(1);
+    expect(await sender.clear({ state: "delivered" })).toBe(1);
+    expect(await resendAll()).toBe(0);
+    expect(await sender.clear({ identity: "u1" })).toBe(2);
+    expect(await sender.count({})).toBe(0);
   });
 
   it("until its signal says stop; what was sent again by then stays so", async () => {

@@ -3,6 +3,7 @@ import type { DeliveryStore, SharedSettings } from "@countersign/sender/store";
 import { virtualClock } from "@countersign/sender/testing";
 import { describe, expect, it, vi } from "vitest";
 import { quietContext } from "./support/acceptances.ts";
+import { answering } from "./support/answering.ts";
 import { changedStore } from "./support/changed-store.ts";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
@@ -109,6 +110,30 @@ describe("two stores by source", () => {
       expect([...new Set(deliveries.map(({ source }) => source))]).toEqual(held);
       await alone.close();
     }
+  });
+
+  it("remove what is older than all that stays", async () => {
+    const clock = virtualClock();
+    const answer = { status: 400 };
+    const sender = await openSender({
+      clock,
+      sources: sources("http://127.0.0.1:9/", "a1", "b1"),
+      store: byLetter(sqliteStore(), sqliteStore()),
+      transport: answering(answer),
+    });
+    const bought = (n: number) =>
+      ({ type: "track", userId: `u${n}`, event: "E", timestamp: "2026-01-31T08:30:00.000Z" }) as const;
+    await sender.accept(
+      Array.from({ length: 1_001 }, (_, n) => bought(n)),
+      { source: "b1" },
+    );
+    await clock.advance("1m");
+    answer.status = 204;
+    await sender.track({ userId: "u1", event: "E" }, { source: "a1" });
+    await clock.advance("1m");
+    expect(await sender.resend({ filter: { state: "failed" } })).toEqual({ resent: 1_001 });
+    await clock.advance("1m");
+    expect(await sender.clear({ state: "delivered" })).toBe(1);
   });
 
   it("recognise repeats and list skipped calls, each of its sources", async () => {

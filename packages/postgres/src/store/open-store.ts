@@ -168,7 +168,7 @@ export class OpenStore {
   }
 
   async remove(filter: DeliveryFilter): Promise<number> {
-    const rows = await this.log.ended(filter);
+    const rows = await this.log.removable(filter);
     let removed = 0;
     for (const source of new Set(rows.map((row) => row.source))) {
       const own = rows.filter((row) => row.source === source);

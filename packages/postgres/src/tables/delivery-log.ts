@@ -19,6 +19,10 @@ const PENDING = `${SHARED}, 'pending' AS state, due_at, NULL::bigint AS ended_at
 const ENDED = `${SHARED}, state, NULL::bigint AS due_at, ended_at`;
 const NEWEST_FIRST = "ORDER BY accepted_at DESC, id DESC";
 
+/** A delivered copy is the evidence that a delivery which failed has arrived since: it stays as long as that one does. */
+const IS_NO_EVIDENCE = `(resend_of IS NULL OR state <> 'delivered' OR NOT EXISTS (SELECT FROM $.ended AS o
+  WHERE o.source = ended.source AND o.id = ended.resend_of AND o.state <> 'delivered'))`;
+
 /** Reads deliveries back, for people to look at. */
 export class DeliveryLog {
   readonly #connections: Connections;
@@ -79,12 +83,12 @@ export class DeliveryLog {
     return row?.count ?? 0;
   }
 
-  /** Ended deliveries that match, the newest first, with their day. */
-  async ended(filter: DeliveryFilter): Promise<readonly { source: string; id: string; day: number }[]> {
+  /** Ended deliveries that match and may be removed, the newest first, with their day. */
+  async removable(filter: DeliveryFilter): Promise<readonly { source: string; id: string; day: number }[]> {
     return this.#newest(filter, "source, id, day, accepted_at");
   }
 
-  /** The newest that match. @param columns Of ended deliveries only; without them, everything that is shown of any. */
+  /** The newest that match. @param columns Of ended deliveries that may be removed; without them, all that is shown of any. */
   async #newest<Row>(filter: DeliveryFilter, columns?: string): Promise<readonly Row[]> {
     const values = new Values();
     const limit = values.add(limitOf(filter));
@@ -93,7 +97,7 @@ export class DeliveryLog {
       values,
       (table, shown, where) =>
         `(SELECT ${columns ?? shown} FROM $.${table} WHERE ${where} ${NEWEST_FIRST} LIMIT ${limit})`,
-      columns === undefined,
+      columns === undefined ? "listed" : "removable",
     );
     if (parts.length === 0) return [];
     const text = `SELECT DISTINCT ON (accepted_at, id) * FROM (${parts.join(" UNION ALL ")}) AS d ${NEWEST_FIRST} LIMIT ${limit}`;
@@ -108,7 +112,7 @@ export class DeliveryLog {
     filter: DeliveryFilter,
     values: Values,
     write: (table: string, columns: string, where: string) => string,
-    withPending = true,
+    purpose: "listed" | "removable" = "listed",
   ): readonly string[] {
     const { all, any } = conditionsOf(filter, values);
     const states = filter.state === undefined ? undefined : valuesOf(filter.state);
@@ -116,13 +120,14 @@ export class DeliveryLog {
     const where = (more: readonly string[], search: string): string =>
       [...all, ...more, search].join(" AND ");
     const parts: string[] = [];
-    if (withPending && (states === undefined || states.includes("pending"))) {
+    if (purpose === "listed" && (states === undefined || states.includes("pending"))) {
       for (const claimed of ["worker IS NULL", "worker IS NOT NULL"])
         parts.push(...searches.map((search) => write("delivery", PENDING, where([claimed], search))));
     }
     const ended = states?.filter((state): state is DeliveryState => state !== "pending");
     if (ended === undefined || ended.length > 0) {
       const more = ended === undefined ? [] : [stateCondition(ended, values)];
+      if (purpose === "removable") more.push(IS_NO_EVIDENCE);
       parts.push(...searches.map((search) => write("ended", ENDED, where(more, search))));
     }
     return parts;

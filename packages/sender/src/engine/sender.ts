@@ -227,7 +227,8 @@ export interface Sender {
    */
   retry(id: string): Promise<boolean>;
   /**
-   * Removes deliveries that have ended and match the filter; all of them without one.
+   * Removes deliveries that have ended and match the filter; all of them without one. A delivered copy stays as long as the
+   * failed delivery that it is a copy of, so that {@link Sender.resend} does not send it again.
    *
    * @returns how many
    * @throws TypeError when the filter names the state `pending`

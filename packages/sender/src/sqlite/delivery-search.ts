@@ -18,6 +18,10 @@ const ROWS_AT_ONCE = 200;
 /** With more ranges than this, each is read row by row first: most of them have nothing on the page. */
 const MANY_RANGES = 8;
 
+/** A delivered copy is the evidence that a delivery which failed has arrived since: it stays as long as that one does. */
+const IS_NO_EVIDENCE = `(d.resend_of IS NULL OR d.state <> 'delivered' OR NOT EXISTS (
+  SELECT 1 FROM delivery AS o WHERE o.id = d.resend_of AND o.state IN ('failed', 'expired')))`;
+
 /** Lists and counts what matches a filter, without holding up sending for long. */
 export class DeliverySearch {
   readonly #db: Database.Database;
@@ -29,9 +33,19 @@ export class DeliverySearch {
   }
 
   /** The newest first. */
-  async list(filter: DeliveryFilter): Promise<readonly DeliverySummary[]> {
-    const limit = limitOf(filter);
+  list(filter: DeliveryFilter): Promise<readonly DeliverySummary[]> {
+    return this.#list(filter, this.#plan(filter));
+  }
+
+  /** Those of ended deliveries that may be removed, the newest first. */
+  removable(filter: DeliveryFilter): Promise<readonly DeliverySummary[]> {
     const plan = this.#plan(filter);
+    plan.rest.add(IS_NO_EVIDENCE);
+    return this.#list(filter, plan);
+  }
+
+  async #list(filter: DeliveryFilter, plan: SearchPlan): Promise<readonly DeliverySummary[]> {
+    const limit = limitOf(filter);
     const size = plan.ranges.length > MANY_RANGES ? 1 : Math.min(limit, ROWS_AT_ONCE);
     const readers = plan.ranges.map((range) => new RangeReader(this.#db, range, plan, size));
     const found = new Map<number, SummaryRow>();

@@ -157,7 +157,7 @@ export class OpenStore {
   async remove(filter: DeliveryFilter): Promise<number> {
     const wanted = valuesOf(filter.state ?? END_STATES);
     const state = END_STATES.filter((ended) => wanted.includes(ended));
-    const found = await this.#search.list({ ...filter, state });
+    const found = await this.#search.removable({ ...filter, state });
     let removed: readonly DeliveryCount[] = [];
     const run = (): void => {
       removed = this.#retention.removeById(found.map(({ id }) => id));

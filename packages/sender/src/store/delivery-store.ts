@@ -221,7 +221,11 @@ export interface DeliveryStore {
    * pending or is being delivered.
    */
   hasten(id: string, source?: string): Promise<boolean>;
-  /** Removes deliveries that have ended and match, the newest `limit` of them; returns how many. */
+  /**
+   * Removes deliveries that have ended and match, the newest `limit` of them; returns how many. A delivered copy stays as long
+   * as the delivery that it is a copy of, if that one failed or expired: otherwise a resend would take it for one that never
+   * arrived.
+   */
   remove(filter: DeliveryFilter): Promise<number>;
   /**
    * Starts to hand over the due deliveries of a destination, at most `concurrency` at a time in all processes, the longest

@@ -115,10 +115,17 @@ class ShardedStore implements DeliveryStore {
       ),
     );
     const newest = lists.flat().toSorted(newestFirst).slice(0, limitOf(filter));
-    return removeFrom(shards, (wanted) => {
+    const removed = await removeFrom(shards, (wanted) => {
       const limit = newest.filter(({ shard }) => shard === wanted).length;
       return limit === 0 ? undefined : { ...filter, state, limit };
     });
+    if (removed > 0 || newest.length === 0) return removed;
+    // The newest may be copies that stay.
+    for (const shard of shards) {
+      const older = await shard.store.remove(filter);
+      if (older > 0) return older;
+    }
+    return 0;
   }
 
   consume(...args: Parameters<DeliveryStore["consume"]>): ReturnType<DeliveryStore["consume"]> {

@@ -765,6 +765,27 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
         expect((await store.counts()).get(SHOP)).toMatchObject({ pending: 1, delivered: 0 });
         expect(await store.count({})).toBe(1);
       });
+
+      it("leaves a delivered copy for as long as the delivery that failed, so that a resend knows of it", async () => {
+        await accept({ id: "failed" }, { id: "delivered" }, { id: "older", acceptedAt: now - 1 });
+        for (const id of ["failed", "delivered"])
+          await store.repeat(id, { id: `r1-${id}`, acceptedAt: now + 1 });
+        await store.repeat("failed", { id: "r2-failed", acceptedAt: now + 1 });
+        await clock.advance(1);
+        rounds.serve(store, SHOP);
+        await expect.poll(() => rounds.handedOver.length, PATIENCE).toBe(6);
+        for (const id of ["delivered", "older", "r1-failed", "r1-delivered"])
+          await rounds.end(id, delivered());
+        for (const id of ["failed", "r2-failed"])
+          await rounds.end(id, { state: "failed", endedAt: clock.now(), attempts: [] });
+        expect(await store.remove({ state: "delivered", limit: 2 })).toBe(2);
+        expect(await store.remove({ state: "delivered", limit: 2 })).toBe(1);
+        expect(await store.remove({ state: "delivered" })).toBe(0);
+        expect(await listed()).toEqual(["r2-failed", "r1-failed", "failed"]);
+        expect(await store.remove({})).toBe(2);
+        expect(await store.remove({})).toBe(1);
+        expect(await listed()).toEqual([]);
+      });
     });
 
     describe("counts", () => {

@@ -117,10 +117,16 @@ export class QueueStore implements DeliveryStore {
   }
 
   async remove(filter: DeliveryFilter): Promise<number> {
-    const found = this.#matching(filter).filter(({ state }) => state !== "pending");
+    const found = this.#matching(filter).filter((one) => one.state !== "pending" && !this.#isEvidence(one));
     const removed = found.slice(0, limitOf(filter));
     for (const { id } of removed) this.#jobs.delete(id);
     return Promise.resolve(removed.length);
+  }
+
+  /** Whether a resend knows by it that what has failed has arrived since. */
+  #isEvidence({ state, resendOf = "" }: DeliverySummary): boolean {
+    const original = this.#jobs.get(resendOf)?.delivery.state;
+    return state === "delivered" && (original === "failed" || original === "expired");
   }
 
   consume(destination: string, concurrency: number, handler: DeliveryHandler): Consumer {
