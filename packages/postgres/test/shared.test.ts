@@ -34,6 +34,32 @@ describe.skipIf(server === undefined)(
       expect([...tally.arrivals.values()].flat()).toHaveLength(20);
     });
 
+    it("is one copy of each delivery when two processes send all again at the same time: one of them counts it", async () => {
+      const statuses = [400];
+      const tally = await startTally({ answer: () => statuses[0] ?? 204 });
+      const schema = newSchema();
+      const senders = [await open(schema, tally.url), await open(schema, undefined)];
+      const [first] = senders;
+      const calls = Array.from({ length: 50 }, (_, n) => ({
+        type: "track" as const,
+        userId: `u${n}`,
+        event: "Bought",
+        timestamp: "2026-01-31T14:00:00.000Z",
+      }));
+      await first?.accept(calls);
+      await Promise.all(senders.map((sender) => sender.idle()));
+      const accepted = async (): Promise<number> => {
+        const stats = await Promise.all(senders.map((sender) => sender.stats()));
+        return stats.flatMap(({ minutes }) => minutes).reduce((sum, minute) => sum + minute.accepted, 0);
+      };
+      expect(await accepted()).toBe(50);
+      statuses.length = 0;
+      await Promise.all(senders.map((sender) => sender.resend({ filter: { state: "failed" } })));
+      await Promise.all(senders.map((sender) => sender.idle()));
+      expect(await first?.count({ state: "delivered" })).toBe(50);
+      expect(await accepted()).toBe(100);
+    });
+
     it("follows settings that another process puts, within a second", async () => {
       const [first, second] = [await startTally(), await startTally()];
       const schema = newSchema();

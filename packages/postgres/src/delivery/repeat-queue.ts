@@ -1,3 +1,4 @@
+import { StoreError } from "@countersign/sender/store";
 import { isUnknown, sqlStateOf } from "../database/postgres-error.ts";
 import type { DeliveryChanges, NextDelivery, RepeatedFrom, Repetition } from "../tables/delivery-changes.ts";
 
@@ -22,7 +23,7 @@ export class RepeatQueue {
     this.#writer = writer;
   }
 
-  /** Stores a copy; resolves to what the original is for, undefined when there is no such delivery. */
+  /** Stores a copy; resolves to what the original is for, undefined when there is no such delivery. Rejects when its id is in use. */
   add(id: string, next: NextDelivery): Promise<RepeatedFrom | undefined> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ id, next, resolve, reject });
@@ -40,7 +41,12 @@ export class RepeatQueue {
   async #store(group: readonly Waiting[]): Promise<void> {
     try {
       const found = await this.#changes.repeat(group, this.#writer());
-      group.forEach(({ resolve }, index) => resolve(found[index]));
+      group.forEach(({ next, resolve, reject }, index) => {
+        const from = found[index];
+        // Another process may have stored this very copy: then it tells of it.
+        if (from?.stored === false) reject(isInUse(next.id));
+        else resolve(from);
+      });
     } catch (error) {
       // One that cannot be stored must not fail the rest.
       if (group.length > 1 && sqlStateOf(error) !== undefined && !isUnknown(error)) {
@@ -52,12 +58,20 @@ export class RepeatQueue {
   }
 
   #nextGroup(): readonly Waiting[] {
-    let [count, bytes] = [0, 0];
+    const ids = new Set<string>();
+    let bytes = 0;
     for (const { next } of this.#waiting) {
       bytes += next.message?.body.length ?? 0;
-      if (count === AT_ONCE || (count > 0 && bytes > BYTES_AT_ONCE)) break;
-      count += 1;
+      if (ids.size === AT_ONCE || (ids.size > 0 && bytes > BYTES_AT_ONCE) || ids.has(next.id)) break;
+      ids.add(next.id);
     }
-    return this.#waiting.splice(0, count);
+    return this.#waiting.splice(0, ids.size);
   }
+}
+
+function isInUse(id: string): StoreError {
+  return new StoreError(
+    "ERR_STORE_FAILED",
+    `A delivery with the id ${JSON.stringify(id)} is stored already.`,
+  );
 }

@@ -18,10 +18,12 @@ export interface Repetition {
   readonly next: NextDelivery;
 }
 
-/** What a delivery that is repeated is for. */
+/** What a delivery that is repeated is for, and whether this command has stored the copy. */
 export interface RepeatedFrom {
   readonly source: string;
   readonly destination: string;
+  /** False when a delivery had the id of the copy. */
+  readonly stored: boolean;
 }
 
 const BOTH = `(SELECT source, id, destination, message, message_day, message_id, type, identity, event FROM $.delivery
@@ -38,8 +40,8 @@ export class DeliveryChanges {
   }
 
   /**
-   * Stores copies that are due now, with one command; resolves to the source and destination of each, undefined where there is
-   * no such delivery.
+   * Stores copies that are due now, each with an id of its own, with one command; resolves to what became of each, undefined
+   * where there is no original.
    */
   async repeat(
     repetitions: readonly Repetition[],
@@ -52,7 +54,7 @@ export class DeliveryChanges {
     const found = new Map(rows.map((row) => [decodeText(row.next), row]));
     return repetitions.map(({ next }) => {
       const row = found.get(next.id);
-      return row && { source: decodeText(row.source), destination: decodeText(row.destination) };
+      return row && { ...row, source: decodeText(row.source), destination: decodeText(row.destination) };
     });
   }
 
@@ -132,12 +134,13 @@ const REPEAT = `WITH asked AS (
     INSERT INTO $.delivery (source, id, destination, message, message_day, message_id, type, identity, event, accepted_at, due_at, resend_of)
     SELECT o.source, o.next, o.destination, o.next, o.on_day, coalesce(o.new_message_id, o.message_id), coalesce(o.new_type, o.type),
       coalesce(o.new_identity, o.identity), CASE WHEN o.changed THEN o.new_event ELSE o.event END, o.at, o.at, o.of
-    FROM original AS o JOIN copied AS c ON c.source = o.source AND c.id = o.next RETURNING source, destination),
+    FROM original AS o JOIN copied AS c ON c.source = o.source AND c.id = o.next RETURNING source, id, destination),
   tallied AS (
     INSERT INTO $.tally AS t (source, destination, day, writer, pending)
     SELECT source, destination, -1, $1, count(*) FROM made GROUP BY source, destination ORDER BY source, destination
     ON CONFLICT (source, destination, day, writer) DO UPDATE SET pending = t.pending + excluded.pending)
-  SELECT next, source, destination FROM original`;
+  SELECT o.next, o.source, o.destination, m.id IS NOT NULL AS stored
+  FROM original AS o LEFT JOIN made AS m ON m.source = o.source AND m.id = o.next`;
 
 /** The body of a message goes when no other delivery sends it. */
 const REMOVE = `WITH gone AS (

@@ -207,6 +207,8 @@ export interface DeliveryStore {
   /**
    * Stores another delivery of a message that is still kept, to the same destination; of another message when it is
    * given. Resolves to false when `id` is not known.
+   *
+   * @throws StoreError when a delivery has the id of the new one: whoever stored that one tells of it.
    */
   repeat(
     id: string,

@@ -9,6 +9,7 @@ import {
   newestFirst,
   type Settlement,
   type StoreContext,
+  StoreError,
 } from "@countersign/sender/store";
 import { deepEqual, ok } from "node:assert/strict";
 import { virtualClock, type VirtualClock } from "@countersign/sender/testing";
@@ -550,6 +551,18 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
         expect(Buffer.from(next?.body ?? []).toString()).toBe("{9}");
         expect(Buffer.from((await store.find("d1"))?.body ?? []).toString()).toContain('"d1"');
         expect((await store.counts()).get(SHOP)).toMatchObject({ pending: 2 });
+      });
+
+      it("is stored once under one id, and is not said to be stored twice", async () => {
+        await accept({ id: "d1" }, { id: "d2" });
+        const next = { id: "d3", acceptedAt: now + 1 };
+        const [first, ...others] = ["d1", "d1", "d2"].map((id) => store.repeat(id, next));
+        expect(await first).toBe(true);
+        for (const other of others) await expect(other).rejects.toBeInstanceOf(StoreError);
+        await expect(store.repeat("d1", next)).rejects.toBeInstanceOf(StoreError);
+        expect(await listed()).toEqual(["d3", "d2", "d1"]);
+        expect(await store.find("d3")).toMatchObject({ resendOf: "d1" });
+        expect((await store.counts()).get(SHOP)).toMatchObject({ pending: 3 });
       });
 
       it("is refused when it is not known", async () => {

@@ -94,6 +94,7 @@ export class QueueStore implements DeliveryStore {
     await Promise.resolve();
     const original = this.#jobs.get(id)?.delivery;
     if (original === undefined) return false;
+    if (this.#jobs.has(next.id)) throw new StoreError("ERR_STORE_FAILED", "The id is in use.");
     const { acceptedAt, message } = next;
     this.#add(
       next.id,
