@@ -437,6 +437,34 @@ describe("a store that another program writes to", () => {
   });
 });
 
+describe("a store that another program reads", () => {
+  it("gives the space of its log back when that program has ended", async () => {
+    const path = join(temporaryFolder(), "store.db");
+    const sender = await openSender({
+      url: ENDPOINT_URL,
+      transport: silentTransport(),
+      store: sqliteStore({ path }),
+    });
+    const logAfter = async (batches: number): Promise<number> => {
+      for (let n = 0; n < batches; n += 1) {
+        const event = { type: "track", event: "E", timestamp: "2026-01-31T14:00:00.000Z" } as const;
+        const properties = { text: "x".repeat(20_000) };
+        await sender.accept(
+          Array.from({ length: 50 }, (_, user) => ({ ...event, userId: `u${user}`, properties })),
+        );
+      }
+      return statSync(`${path}-wal`).size;
+    };
+    const reader = new Database(path);
+    reader.exec("BEGIN");
+    reader.prepare("SELECT count(*) FROM delivery").get([]);
+    expect(await logAfter(20)).toBeGreaterThan(16_000_000);
+    reader.exec("COMMIT");
+    reader.close();
+    expect(await logAfter(6)).toBeLessThanOrEqual(16_000_000);
+  });
+});
+
 describe("what is kept", () => {
   it("a message's bytes are kept once for all its destinations and attempts", async () => {
     const path = join(temporaryFolder(), "deliveries.db");

@@ -28,7 +28,8 @@ export interface SqliteStoreOptions {
   /**
    * Largest size of the file in bytes, or of the memory. To make room, the oldest data is removed early: ended deliveries,
    * skipped calls, and the keys of repeats, so that a repeat may be delivered again. When pending deliveries fill four fifths
-   * of it, calls are refused with `ERR_STORE_FULL`, and fewer attempts are logged, until some have ended. Default: no limit
+   * of it, calls are refused with `ERR_STORE_FULL`, and fewer attempts are logged, until some have ended. The write-ahead log
+   * beside the file is not part of it: it usually takes less than 16 MB, and more while another program reads the file. Default: no limit
    * for a file, 1,000,000,000 in memory, which is the most there.
    */
   readonly maxBytes?: number | undefined;
@@ -45,6 +46,12 @@ interface OpenedDatabase {
   readonly unlock: () => void;
   readonly generation: number;
 }
+
+/**
+ * What the write-ahead log keeps of its size. It has a few MB, but grows in a migration, and while another program reads the
+ * file; SQLite would leave it so until the file is closed.
+ */
+const LOG_BYTES = 16_000_000;
 
 const MEMORY_PATH = ":memory:";
 /**
@@ -148,6 +155,7 @@ function openDatabase(path: string): OpenedDatabase {
     if (path !== MEMORY_PATH) makePrivate(fileOf(path));
     // FULL: a commit is on the disk when it returns, so that neither a kill nor a power cut undoes it.
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY");
+    db.exec(`PRAGMA journal_size_limit = ${LOG_BYTES}`);
     // libsql checks them otherwise, and reads all deliveries for each message that is removed.
     db.exec("PRAGMA foreign_keys = OFF");
     return { db, unlock, ...migrate(db) };
