@@ -31,6 +31,7 @@ export const LAYERS = {
   server: [
     "package-files.ts",
     "replace-file.ts",
+    "allowed-methods.ts",
     "errors",
     "settings",
     "shapes",
@@ -44,14 +45,7 @@ export const LAYERS = {
     "page",
     "app",
   ],
-  "server/api": [
-    "validation-problem.ts",
-    "allowed-methods.ts",
-    "problem.ts",
-    "operation.ts",
-    "delivery-filter.ts",
-    "schemas",
-  ],
+  "server/api": ["validation-problem.ts", "problem.ts", "operation.ts", "delivery-filter.ts", "schemas"],
   dashboard: ["shapes", "words", "signals", "route", "data", "parts", "screens"],
   "dashboard/screens": ["keys.tsx", "delivery", "deliveries", "send", "faults", "settings"],
   cli: [

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import { CallError, SettingsError, StoreError } from "@countersign/sender";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import type { AllowedMethods } from "./allowed-methods.ts";
+import type { AllowedMethods } from "../allowed-methods.ts";
 import { escaped, validationProblem, type ProblemIssue } from "./validation-problem.ts";
 
 /** An answer of the control API that is an error (RFC 9457). */

@@ -1,7 +1,7 @@
 import Fastify, { type FastifyInstance } from "fastify";
 import { isDateTime } from "../api/date-time.ts";
 import { answerWithProblems } from "../api/problem.ts";
-import { watchMethods } from "../api/allowed-methods.ts";
+import { watchMethods } from "../allowed-methods.ts";
 import { answerBrokenRequest, answerMalformedUrl, isTlsHello, TLS_EXPECTED } from "./broken-request.ts";
 import { limitConnections } from "./connections.ts";
 import type { TlsOptions } from "./server-options.ts";
@@ -54,6 +54,9 @@ export function createBareApp({ maxConnections, tls, onError }: BareAppOptions):
         void ajv.addFormat("date-time", isDateTime),
     },
   });
+  // No path takes it, and Fastify would answer 400 to one without a content type, before anybody can say 405.
+  if (app.supportedMethods.includes("QUERY"))
+    app.addHttpMethod("QUERY", { hasBody: false, overrideExisting: true });
   const closeSilent = limitConnections(app.server, maxConnections);
   app.addHook("preClose", (done) => {
     closeSilent();

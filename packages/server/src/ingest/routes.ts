@@ -1,5 +1,6 @@
 import { CALL_TYPES, MAX_BATCH_BYTES, MAX_CALL_BYTES } from "@countersign/protocol";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { watchMethods } from "../allowed-methods.ts";
 import { rudderSettings, segmentSettings } from "./bootstrap.ts";
 import { openToBrowsers } from "./cors.ts";
 import { decodeBody } from "./decode-body.ts";
@@ -42,16 +43,14 @@ export async function ingestRoutes(scope: FastifyInstance, { ingest }: { ingest:
     else ingest.onError(error);
     return answer(reply, isFull ? STORE_FULL : UNAVAILABLE);
   });
-  scope.setNotFoundHandler(async (_request, reply) => answer(reply, NOT_FOUND));
-  const otherMethods = scope.supportedMethods.filter((method) => method !== "POST" && method !== "OPTIONS");
-  for (const [path, kind] of PATHS) {
+  const allowedMethods = watchMethods(scope);
+  scope.setNotFoundHandler(async ({ method, url }, reply) => {
+    const [allowed] = allowedMethods(url);
+    if (allowed === undefined) return answer(reply, NOT_FOUND);
+    return answer(reply.header("allow", `${allowed}, OPTIONS`), methodNotAllowed(method, allowed));
+  });
+  for (const [path, kind] of PATHS)
     scope.post(path, async (request, reply) => handle({ request, reply, kind, ingest, budget }));
-    scope.route({
-      method: otherMethods,
-      url: path,
-      handler: async (_request, reply) => answer(reply.header("allow", "POST, OPTIONS"), METHOD_NOT_ALLOWED),
-    });
-  }
   addBrowserRoutes(scope, { ingest, budget });
 }
 
@@ -212,9 +211,7 @@ const NOT_FOUND: Refusal = {
   detail: "The paths are /v1/batch, /v1/import and /v1/{identify,track,page,screen,group,alias}.",
 };
 
-const METHOD_NOT_ALLOWED: Refusal = {
-  status: 405,
-  code: "method_not_allowed",
-  message: "Use POST",
-  detail: "Calls are recorded with POST.",
-};
+function methodNotAllowed(method: string, allowed: string): Refusal {
+  const detail = `This path does not take ${method}. Use ${allowed}.`;
+  return { status: 405, code: "method_not_allowed", message: `Use ${allowed}`, detail };
+}

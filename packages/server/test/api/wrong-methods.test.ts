@@ -45,6 +45,15 @@ it("so do the paths for supervisors, also of a worker, and the page", async () =
   expect((await send(await startServer(), { method: "POST" })).status).toBe(405);
 });
 
+it("so do all of them to a method that has no content type where it should have one, or that is of an extension", async () => {
+  const url = await startServer();
+  for (const method of ["QUERY", "PROPFIND"]) {
+    for (const path of ["/", "/healthz", "/api/status", "/v1/track"])
+      expect([method, path, (await send(url + path, { method })).status]).toEqual([method, path, 405]);
+    expect((await send(`${url}/api`, { method })).status).toBe(404);
+  }
+});
+
 it("monitors may ask with HEAD: as GET answers, without the body", async () => {
   const health = closing(await createHealthServer({ port: 0 }));
   for (const url of [await startServer(), health.url])

@@ -131,6 +131,21 @@ describe("paths", () => {
     expect(reported).toEqual([]);
   });
 
+  it.each([
+    ["PROPFIND", "/v1/track", "POST"],
+    ["MKCOL", "/v1/b/", "POST"],
+    ["PUT", "/v1/m", "POST"],
+    ["POST", "/v1/pixel/track?data=e30", "GET"],
+    ["DELETE", "/v1/projects/WK/settings", "GET"],
+  ])("answers 405 to %s %s, which is no path that is unknown", async (method, path, taken) => {
+    const answer = await send({ method, path, headers: { "content-length": "2" }, body: "{}" });
+    expect(answer).toMatchObject({
+      status: 405,
+      body: { code: "method_not_allowed", message: `Use ${taken}` },
+    });
+    expect(answer.headers["allow"]).toBe(`${taken}, OPTIONS`);
+  });
+
   it("answers 404 to a QUERY of an unknown path", async () => {
     const nowhere = await send({ method: "QUERY", path: "/v1/projects", body: "{}" });
     expect(nowhere).toMatchObject({ status: 404, body: { success: false, code: "not_found" } });
