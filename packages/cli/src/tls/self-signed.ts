@@ -10,6 +10,8 @@ export interface SelfSigned {
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 const DAY = 86_400_000;
 const VALID_FOR = 365 * DAY;
+/** One that ends earlier is made anew at a start: a server runs for a while. */
+const LEAST_LEFT = 30 * DAY;
 
 /**
  * Makes a certificate for trying TLS on this machine. It is its own issuer, so a client accepts it only if it is configured to trust
@@ -45,13 +47,13 @@ export async function createSelfSigned(hosts: readonly string[], now: number): P
   return { cert: `${certificate.toString("pem")}\n`, key: toPem("PRIVATE KEY", Buffer.from(key)) };
 }
 
-/** Whether a certificate can still be used for some days, for all of these hosts. */
+/** Whether a certificate can still be used for some weeks, for all of these hosts. */
 export function isUsable(cert: string, hosts: readonly string[], now: number): boolean {
   const certificate = new X509Certificate(cert);
   const names = hosts.every((host) =>
     isIP(host) > 0 ? certificate.checkIP(host) !== undefined : certificate.checkHost(host) !== undefined,
   );
-  return names && Date.parse(certificate.validTo) > now + DAY;
+  return names && Date.parse(certificate.validTo) > now + LEAST_LEFT;
 }
 
 function toPem(label: string, bytes: Buffer): string {

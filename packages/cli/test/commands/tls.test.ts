@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { temporaryDirectory } from "../../../server/test/support/resources.ts";
+import { createSelfSigned, isUsable } from "../../src/tls/self-signed.ts";
 import { runCommand, startCommand, type RunningCommand } from "../support/command.ts";
 
 const fixture = (name: string): string =>
@@ -111,6 +112,14 @@ describe.skipIf(isWindows)(`serve --tls-self-signed${noPosix}`, () => {
     const third = await startTls(["--tls-self-signed", "--data", "data"], cwd);
     expect(await post(third.url, third.trust)).toBe(200);
   });
+});
+
+it("a certificate that is kept does not end soon after a start", async () => {
+  const day = 86_400_000;
+  const now = Date.parse("2026-01-31T14:00:00.000Z");
+  const { cert } = await createSelfSigned(["localhost"], now);
+  expect(isUsable(cert, ["localhost"], now + 330 * day)).toBe(true);
+  expect(isUsable(cert, ["localhost"], now + 340 * day)).toBe(false);
 });
 
 describe("serve --tls-cert --tls-key", () => {
