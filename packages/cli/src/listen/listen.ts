@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import {
   checkFunction,
   checkOptionNames,
@@ -87,8 +88,13 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     recorder?.close();
     await transport.close();
   };
+  const underWay = new Set<ServerResponse>();
+  const sockets = new Set<Socket>();
   const server = createServer((request, response) => {
     const at = new Date().toISOString();
+    underWay.add(response);
+    response.once("close", () => underWay.delete(response));
+    if (!server.listening) response.setHeader("connection", "close");
     hear(request, response, { read, recorder, transport, options })
       .then((heard) => onRequest?.({ at, ...heard }))
       .catch((error: unknown) => {
@@ -98,13 +104,29 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       });
   });
   server.maxConnections = MAX_CONNECTIONS;
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
   try {
     await started(server, host, port);
   } catch (error) {
     await release();
     throw error;
   }
-  return { url: addressOf(server, host), close: (deadlineMs = 10_000) => stop(server, deadlineMs, release) };
+  return {
+    url: addressOf(server, host),
+    async close(deadlineMs = 10_000) {
+      await stop(server, { underWay, sockets }, deadlineMs);
+      await release();
+    },
+  };
+}
+
+/** What is open when a server stops. */
+interface Open {
+  readonly underWay: ReadonlySet<ServerResponse>;
+  readonly sockets: ReadonlySet<Socket>;
 }
 
 interface Parts {
@@ -174,14 +196,16 @@ async function started(server: Server, host: string, port: number): Promise<void
   }
 }
 
-async function stop(server: Server, deadlineMs: number, release: () => Promise<void>): Promise<void> {
+/** Waits for requests, and for no connection that has none: Node would wait for those that are new, or have just had one. */
+async function stop(server: Server, { underWay, sockets }: Open, deadlineMs: number): Promise<void> {
   const closed = once(server, "close");
   server.close();
   server.closeIdleConnections();
+  for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+  for (const response of underWay) if (!response.headersSent) response.setHeader("connection", "close");
   const timer = setTimeout(() => server.closeAllConnections(), deadlineMs);
   await closed;
   clearTimeout(timer);
-  await release();
 }
 
 function addressOf(server: Server, host: string): string {

@@ -1,11 +1,13 @@
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
-import { createServer, request, type IncomingHttpHeaders } from "node:http";
+import { Agent, createServer, request, type IncomingHttpHeaders } from "node:http";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { sign } from "@countersign/core";
 import { createSender } from "@countersign/sender";
 import { describe, expect, it, vi } from "vitest";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
+import { listen } from "../../src/listen/listen.ts";
 import { runCommand, startCommand, type RunningCommand } from "../support/command.ts";
 import { portOf, SECRET } from "../../../server/test/support/receiver.ts";
 import { cleanUp, closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
@@ -221,6 +223,43 @@ describe("countersign listen", () => {
     await command.printed(/ERR_BODY_ABORTED/);
     expect(await post(command.url, BODIES[1] ?? "")).toMatchObject({ status: 204 });
   });
+});
+
+it("a listener that stops waits for requests, and not for connections without one", async () => {
+  let answer = (): void => {};
+  const app = createServer((incoming, response) => {
+    incoming.resume();
+    answer = () => void response.writeHead(204).end();
+    app.emit("asked");
+  });
+  app.listen(0, "127.0.0.1");
+  await once(app, "listening");
+  cleanUp(() => app.close());
+  const listener = await listen({ port: 0, forward: `http://127.0.0.1:${portOf(app)}/` });
+  const agent = new Agent({ keepAlive: true });
+  cleanUp(() => agent.destroy());
+  const call = request(listener.url, {
+    method: "POST",
+    agent,
+    headers: { "Content-Type": "application/json" },
+  });
+  const answered = once(call, "response");
+  const asked = once(app, "asked");
+  call.end(BODIES[0]);
+  await asked;
+  const silent = connect(Number(new URL(listener.url).port), "127.0.0.1");
+  await once(silent, "connect");
+  // The listener has accepted it when it answers a request of a later connection.
+  await post(listener.url, "{}", { "Content-Type": "text/plain" });
+  const closed = once(silent, "close");
+  silent.resume();
+  const stopped = listener.close(60_000);
+  await closed;
+  answer();
+  const [response] = await answered;
+  expect([response.statusCode, response.headers.connection]).toEqual([204, "close"]);
+  response.resume();
+  await stopped;
 });
 
 describe("countersign listen that cannot start says why in one line", () => {
