@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { Readable } from "node:stream";
 import { readRawBody, readRawBodyThen } from "./read-raw-body.ts";
 import type { Received } from "./received.ts";
@@ -10,6 +11,9 @@ export { readRawBody, type ReadRawBodyOptions } from "./read-raw-body.ts";
 
 /** A Node request, with what a platform or an earlier body parser may have put on it. */
 export type NodeRequest = IncomingMessage & { rawBody?: unknown; body?: unknown };
+
+/** The same over HTTP/2. */
+export type NodeHttp2Request = Http2ServerRequest & { rawBody?: unknown; body?: unknown };
 
 /** Options of {@link toWebhookRequest}. */
 export interface ToWebhookRequestOptions<TRequest> {
@@ -27,7 +31,7 @@ export interface ToWebhookRequestOptions<TRequest> {
  * A Node request in the form that a receiver takes. If something read the body before, it uses `rawBody` (Cloud Functions
  * and others), else the bytes or text in `body`, else the value parsed into it (`express.json()`, Next.js pages).
  *
- * @param request - The request, as `node:http`, Express or a serverless platform gives it.
+ * @param request - The request, as `node:http`, `node:http2`, Express or a serverless platform gives it.
  * @param options - What the framework keeps elsewhere, and what hooks and hints should tell.
  * @example
  * ```ts
@@ -42,6 +46,15 @@ export interface ToWebhookRequestOptions<TRequest> {
  */
 export function toWebhookRequest<TRequest = NodeRequest>(
   request: NodeRequest,
+  options?: ToWebhookRequestOptions<TRequest>,
+): WebhookRequest<TRequest>;
+/** The same over HTTP/2. */
+export function toWebhookRequest<TRequest = NodeHttp2Request>(
+  request: NodeHttp2Request,
+  options?: ToWebhookRequestOptions<TRequest>,
+): WebhookRequest<TRequest>;
+export function toWebhookRequest<TRequest>(
+  request: NodeRequest | NodeHttp2Request,
   options: ToWebhookRequestOptions<TRequest> = {},
 ): WebhookRequest<TRequest> {
   return {
@@ -53,8 +66,12 @@ export function toWebhookRequest<TRequest = NodeRequest>(
   };
 }
 
-function nodeBody(request: NodeRequest, options: ToWebhookRequestOptions<unknown>): WebhookBody {
-  const { alreadyReadHint, stream = request, kept = request } = options;
+function nodeBody(
+  request: NodeRequest | NodeHttp2Request,
+  options: ToWebhookRequestOptions<unknown>,
+): WebhookBody {
+  // The types of HTTP/2 are not compatible with those of every stream, as its streams are.
+  const { alreadyReadHint, stream = request as NodeRequest, kept = request } = options;
   let { rawBody, body }: Pick<NodeRequest, "rawBody" | "body"> = kept;
   if (kept !== request) [rawBody, body] = [rawBody ?? request.rawBody, body ?? request.body];
   const keptBytes = isBytesOrText(rawBody) || isBytesOrText(body);
@@ -80,7 +97,7 @@ function isBytesOrText(value: unknown): boolean {
 }
 
 // Parsers turn an empty body into {}, null or nothing. Only HTTP/1 says for certain that a request has no body.
-function isEmpty({ headers, httpVersionMajor }: NodeRequest): boolean {
+function isEmpty({ headers, httpVersionMajor }: NodeRequest | NodeHttp2Request): boolean {
   const length = Number(headers["content-length"] ?? 0);
   return httpVersionMajor < 2 && headers["transfer-encoding"] === undefined && length === 0;
 }
@@ -113,11 +130,14 @@ export function toError(thrown: unknown): Error {
  * if (received.verdict !== "verified") sendResponse(response, received.response);
  * ```
  */
-export function sendResponse(response: ServerResponse, answer: WebhookResponse): void {
+export function sendResponse(response: ServerResponse | Http2ServerResponse, answer: WebhookResponse): void {
   if (response.headersSent) return;
   response.statusCode = answer.status;
-  for (const [name, value] of Object.entries(answer.headers)) response.setHeader(name, value);
-  response.end(answer.body);
+  for (const [name, value] of Object.entries(answer.headers))
+    // HTTP/2 has no such header, and Node warns of it.
+    if (name !== "connection" || !("stream" in response)) response.setHeader(name, value);
+  // The types of the two differ in what `end` returns.
+  (response as ServerResponse).end(answer.body);
 }
 
 /**
@@ -139,7 +159,9 @@ export function sendResponse(response: ServerResponse, answer: WebhookResponse):
  */
 export function settleWhenSent(
   received: Pick<Extract<Received, { verdict: "verified" }>, "settle">,
-  response: Pick<ServerResponse, "end" | "statusCode" | "writableEnded">,
+  response:
+    | Pick<ServerResponse, "end" | "statusCode" | "writableEnded">
+    | Pick<Http2ServerResponse, "end" | "statusCode" | "writableEnded">,
 ): void {
   if (received.settle === settleNothing) return;
   // Not the event "finish": it is never emitted after the sender has disconnected, as it does at its time limit.

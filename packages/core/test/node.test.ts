@@ -1,16 +1,10 @@
 import { Buffer } from "node:buffer";
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
-import { connect, constants, createServer as createHttp2Server } from "node:http2";
+import { connect, constants, createServer as createHttp2Server, type Http2ServerRequest } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { PassThrough, Readable } from "node:stream";
-import {
-  createReceiver,
-  memoryDedupe,
-  toProblem,
-  WebhookError,
-  type WebhookResponse,
-} from "@countersign/core";
+import { createReceiver, memoryDedupe, toProblem, WebhookError } from "@countersign/core";
 import {
   readRawBody,
   sendResponse,
@@ -445,13 +439,56 @@ describe("a receiver on node:http", () => {
     expect(await response.json()).toMatchObject({ code: "ERR_SIGNATURE_MISMATCH" });
   });
 
+  it("takes, answers and settles requests of node:http2, and gives them to the secret function", async () => {
+    const paths: string[] = [];
+    const receiver = createReceiver<Http2ServerRequest>({
+      secret: (request) => {
+        paths.push(request.url);
+        return secret;
+      },
+      dedupe: memoryDedupe(),
+    });
+    const server = createHttp2Server((request, response) => {
+      void receiver.receive(toWebhookRequest(request)).then((received) => {
+        if (received.verdict !== "verified") return sendResponse(response, received.response);
+        settleWhenSent(received, response);
+        response.writeHead(202).end();
+      });
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    onTestFinished(() => {
+      session.destroy();
+      server.close();
+    });
+    const { headers, body } = signedRequest(sampleMessages.track, secret);
+    const { "x-signature": signature = "" } = headers;
+    const statuses: unknown[] = [];
+    for (let n = 0; n < 2; n += 1) {
+      const sending = session.request({
+        ":method": "POST",
+        ":path": "/hooks",
+        "content-type": "application/json",
+        "x-signature": signature,
+      });
+      sending.end(body);
+      sending.resume();
+      const [answered] = (await once(sending, "response")) as [{ ":status": number }];
+      statuses.push(answered[":status"]);
+      await once(sending, "close");
+    }
+    expect([statuses, paths]).toEqual([
+      [202, 200],
+      ["/hooks", "/hooks"],
+    ]);
+  });
+
   it("over HTTP/2 ends the stream of a body that is too large, which its sender goes on with", async () => {
     const receiver = createReceiver({ secret, maxBodyBytes: MAX_BYTES });
     const server = createHttp2Server((request, response) => {
-      // The types of HTTP/2 are others than those of HTTP/1, which they are compatible with.
-      const received = receiver.receive(toWebhookRequest(request as unknown as NodeRequest));
-      const answer = ({ status, body }: WebhookResponse): void => void response.writeHead(status).end(body);
-      void received.then((verdict) => verdict.verdict === "rejected" && answer(verdict.response));
+      void receiver.receive(toWebhookRequest(request)).then((received) => {
+        if (received.verdict === "rejected") sendResponse(response, received.response);
+      });
     }).listen(0, "127.0.0.1");
     await once(server, "listening");
     const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
