@@ -64,8 +64,8 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
   const options = merged(place, reach, loaded?.config ?? {});
   checkStoreFlags(flags);
   const complain = (message: string): void => terminal.complain(`countersign: ${printable(message)}`);
-  const { store: url, keepFor } = flags;
-  const store = url === undefined ? undefined : await openSharedStore(url, keepFor, complain);
+  const { store: url } = flags;
+  const store = url === undefined ? undefined : await openSharedStore(url, options.keepFor, complain);
   const tls = await openTls(flags, options.data, terminal.cwd);
   try {
     return await run({ flags, terminal, options, store, tls, configFile: loaded?.file });

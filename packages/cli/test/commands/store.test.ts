@@ -1,9 +1,11 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { freePort } from "../../../../tests/support/free-port.ts";
-import { NO_POSTGRES, startPostgres } from "../../../postgres/test/support/start-postgres.ts";
+import { ask, NO_POSTGRES, startPostgres } from "../../../postgres/test/support/start-postgres.ts";
 import { send } from "../../../server/test/support/http.ts";
 import { startReceiver } from "../../../server/test/support/receiver.ts";
-import { closing } from "../../../server/test/support/resources.ts";
+import { closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
 import { runCommand, startCommand, startServe } from "../support/command.ts";
 
 describe("--store of a database that is away", () => {
@@ -126,6 +128,26 @@ describe.skipIf(database === undefined)(
       expect(server.stdout()).toMatch(
         /1 accepted, 0 delivered, 1 waiting \(kept in 127\.0\.0\.1:\d+\/postgres\)/,
       );
+    });
+
+    it("keeps ended deliveries for as long as the config file says", async () => {
+      const folder = temporaryDirectory();
+      const config = join(folder, "countersign.config.json");
+      writeFileSync(config, JSON.stringify({ to: "http://127.0.0.1:1/", keepFor: "1h" }));
+      const serve = ["--store", url, "--no-deliver", "--config", config];
+      const before = await startServe(serve);
+      before.process.kill("SIGTERM");
+      await before.ended;
+      // Kept for less than the default of seven days, and removed with what has ended.
+      const skippedAt = Date.now() - 2 * 3_600_000;
+      await ask(
+        url,
+        `INSERT INTO countersign.skipped VALUES ('default', 'two hours old', 'm', 'track', 'u', NULL, ${skippedAt}, 'no_destination');
+         DELETE FROM countersign.meta WHERE key = 'swept'`,
+      );
+      await startServe(serve);
+      const left = () => ask(url, "SELECT id FROM countersign.skipped WHERE id = 'two hours old'");
+      await expect.poll(left, { timeout: 20_000, interval: 50 }).toEqual([]);
     });
 
     it.each([
