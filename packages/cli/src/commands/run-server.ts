@@ -59,10 +59,11 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
   const loaded = await loadConfig(terminal.cwd, flags.config);
   if (loaded?.warning !== undefined) terminal.complain(`countersign: ${printable(loaded.warning)}`);
   const reach = await reachOf(flags, terminal.cwd);
-  const { data: _, ...withoutData } = flags;
-  const place = flags.store === undefined ? flags : withoutData;
-  const options = merged(place, reach, loaded?.config ?? {});
   checkStoreFlags(flags);
+  const given = merged(flags, reach, loaded?.config ?? {});
+  // The store takes precedence over a directory of the config file or of the environment, and over what limits one.
+  const { data: _, maxBytes: __, ...withoutFiles } = given;
+  const options: ServerOptions = flags.store === undefined ? given : withoutFiles;
   const complain = (message: string): void => terminal.complain(`countersign: ${printable(message)}`);
   const { store: url } = flags;
   const store = url === undefined ? undefined : await openSharedStore(url, options.keepFor, complain);

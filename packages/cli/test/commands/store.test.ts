@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { freePort } from "../../../../tests/support/free-port.ts";
@@ -128,6 +128,15 @@ describe.skipIf(database === undefined)(
       expect(server.stdout()).toMatch(
         /1 accepted, 0 delivered, 1 waiting \(kept in 127\.0\.0\.1:\d+\/postgres\)/,
       );
+    });
+
+    it("takes the place of a directory in the config file, in which nothing is kept then", async () => {
+      const folder = temporaryDirectory();
+      const config = join(folder, "countersign.config.json");
+      writeFileSync(config, JSON.stringify({ to: "http://127.0.0.1:1/", data: "data", maxBytes: 1e9 }));
+      const server = await startServe(["--store", url, "--no-deliver", "--config", config]);
+      await server.printed(/Kept in {5}127\.0\.0\.1:\d+\/postgres/);
+      expect(existsSync(join(folder, "data"))).toBe(false);
     });
 
     it("keeps ended deliveries for as long as the config file says", async () => {
