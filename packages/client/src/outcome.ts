@@ -10,7 +10,7 @@ export type RejectionReason =
   | "unauthorized"
   /** 3xx: the endpoint has moved. A redirect is not followed, since it would turn the POST into a GET. */
   | "redirected"
-  /** Any other 4xx. */
+  /** Any other 4xx, or a 2xx with `"success": false` in its body. */
   | "refused";
 
 /** Why this library dropped a message. */
@@ -29,7 +29,7 @@ export type DropReason =
   | "disabled"
   /** `beforeSend` returned null for this message. */
   | "before-send"
-  /** An injected part (`transport`, `clock`, `ids`, `random`, `beforeSend`) failed. */
+  /** An injected part (`clock`, `ids`, `random`, `beforeSend`) failed. A `transport` that fails is an attempt without an answer. */
   | "internal-error";
 
 /** The service answered that it has the message. */

@@ -28,7 +28,7 @@ export const CLIENT_CODES: CodePages = {
     ...ts('new Analytics(writeKey, { endpoint: "https://events.example.com" });'),
   },
   refused: {
-    cause: "The service answered with another 4xx.",
+    cause: "The service answered with another 4xx, or with a success whose body says that it failed.",
     fix: "The outcome's `statusCode` and `detail` say which. Correct the endpoint or the call.",
     ...ts(
       "new Analytics(writeKey, { onReject: ({ outcome }) => console.warn(outcome.statusCode, outcome.detail) });",
@@ -76,7 +76,7 @@ export const CLIENT_CODES: CodePages = {
     ...ts("new Analytics(writeKey, { beforeSend: (message) => message });"),
   },
   "internal-error": {
-    cause: "A part that was passed to the client failed: transport, clock, ids, random or beforeSend.",
+    cause: "A part that was passed to the client failed: clock, ids, random or beforeSend.",
     fix: "The outcome's `detail` names it. Correct it.",
     ...ts("new Analytics(writeKey, { onDrop: ({ outcome }) => console.warn(outcome.detail) });"),
   },

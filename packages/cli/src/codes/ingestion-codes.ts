@@ -152,9 +152,9 @@ export const REQUEST_CODES: CodePages = {
     ...sh("curl http://127.0.0.1:4010/readyz"),
   },
   store_full: {
-    cause: "Pending deliveries fill the store, because no receiver accepts them.",
-    fix: "Start or correct the receiver, or raise --max-bytes. Clients try again by themselves.",
-    ...sh("countersign serve --to http://localhost:3000/webhooks --max-bytes 20GB"),
+    cause: "Pending deliveries fill four fifths of the store, because no receiver accepts them, or its disk is full.",
+    fix: "Start or correct the receiver, or raise --max-bytes: in memory to 1GB at most, with --data as far as the disk has room. Clients try again by themselves.",
+    ...sh("countersign serve --to http://localhost:3000/webhooks --data .countersign --max-bytes 20GB"),
   },
   overloaded: {
     cause: "Too many request bodies arrive at once, or this one took too long.",
@@ -191,8 +191,8 @@ export const REQUEST_CODES: CodePages = {
     ),
   },
   request_timeout: {
-    cause: "The headers of the request did not arrive in time.",
-    fix: "Send the request again. Look for a proxy that delays requests.",
+    cause: "The headers of the request did not arrive within 10 seconds, or the whole request within 30.",
+    fix: "Send the request again. Look for a client that stops in the middle of a body, and for a proxy that delays requests.",
     ...sh(
       'curl --max-time 30 -d \'{"writeKey":"any","userId":"u1","event":"Hello"}\' http://127.0.0.1:4010/v1/track',
     ),

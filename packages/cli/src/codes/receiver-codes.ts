@@ -193,8 +193,9 @@ export const WARNING_CODES: CodePages = {
     ...ts("verifyWebhook({ secret, onRejected: (error) => console.warn(error.code, error.hint) });"),
   },
   COUNTERSIGN_BODY_READ: {
-    cause: "A body parser read the request before a receiver without `onRejected`.",
-    fix: "Mount verifyWebhook() before the body parser.",
+    cause:
+      "Something read the request before a receiver without `onRejected`, and kept nothing that can be verified.",
+    fix: "Mount verifyWebhook() before the body parser, or let the parser keep the bytes in request.rawBody.",
     ...ts('app.post("/webhooks", verifyWebhook({ secret }), handler);\napp.use(express.json());'),
   },
   COUNTERSIGN_DEDUPE: {

@@ -82,8 +82,9 @@ export const EXPECTATION_CODES: CodePages = {
 /** `code` of a `StoreError`: why a store fails. */
 export const STORE_CODES: CodePages = {
   ERR_STORE_OPEN: {
-    cause: "The file of the store cannot be opened or created.",
-    fix: "Check that the folder exists and that this user may write there.",
+    cause:
+      "The file of the store cannot be opened or created. With PostgreSQL: the URL has a wrong user, password or database, or asks for a connection that the server does not offer.",
+    fix: "Check that the folder exists and that this user may write there. With PostgreSQL, correct the URL as the message says.",
     ...sh("ls -ld .countersign"),
   },
   ERR_STORE_LOCKED: {
@@ -92,12 +93,13 @@ export const STORE_CODES: CodePages = {
     ...sh("countersign serve --to http://localhost:3000/webhooks --data .countersign-2 --port 4011"),
   },
   ERR_STORE_READ_ONLY: {
-    cause: "The file or its folder cannot be written to.",
-    fix: "Check the permissions, and whether the disk is mounted read-only.",
+    cause:
+      "The file or its folder cannot be written to. With PostgreSQL: the database is a standby, or its user may not create tables.",
+    fix: "Check the permissions, and whether the disk is mounted read-only. With PostgreSQL, connect to the primary, or give the user the privilege CREATE.",
     ...sh("touch .countersign/test && rm .countersign/test"),
   },
   ERR_STORE_FULL: {
-    cause: "The disk is full, or pending deliveries take `maxBytes`.",
+    cause: "The disk is full, or pending deliveries take four fifths of `maxBytes`.",
     fix: "Make room, or raise the limit. Pending deliveries continue by themselves, and make room when they end.",
     ...sh("countersign serve --to http://localhost:3000/webhooks --data .countersign --max-bytes 20GB"),
   },
@@ -117,7 +119,7 @@ export const STORE_CODES: CodePages = {
     ...sh("npm install @countersign/sender@latest"),
   },
   ERR_STORE_FAILED: {
-    cause: "The store failed for another reason, such as a broken disk. The error's `cause` says more.",
+    cause: "The store failed for another reason, such as a broken disk, or a database that cannot be reached or has no connections left. The error's `cause` says more.",
     fix: "Read the message and the cause.",
     ...ts(
       "const sender = await createSender({ url, store }).catch((error) => {\n  console.error(error.message, error.cause);\n  throw error;\n});",

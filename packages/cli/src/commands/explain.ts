@@ -57,7 +57,8 @@ function print({ code, where, cause, fix, example }: FoundCode, terminal: Termin
 
 /** The explanation of a receiver's status is in one place, for all surfaces. */
 function pageOfStatus(status: number): FoundCode | undefined {
-  if (status < 100 || status > 599) return undefined;
+  // A delivery waits for a final status: no attempt has one of 1xx.
+  if (status < 200 || status > 599) return undefined;
   const where = "the answer of a receiver: `status` of an attempt";
   const example = "countersign send track --to http://localhost:3000/webhooks --secret dev";
   const outcome = status < 300 ? "success" : status < 500 ? "rejected" : "server_error";

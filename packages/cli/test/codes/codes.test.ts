@@ -8,7 +8,8 @@ import { NO_ANSWER_CODES } from "@countersign/sender/explain";
 import { REJECTION_REASONS } from "@countersign/server";
 import { CODE_GROUPS, findCode } from "countersign/codes";
 import { describe, expect, it } from "vitest";
-import { runCommand } from "../support/command.ts";
+import { temporaryDirectory } from "../../../server/test/support/resources.ts";
+import { runCommand, startCommand } from "../support/command.ts";
 
 const packages = fileURLToPath(new URL("../../..", import.meta.url));
 const ALL = CODE_GROUPS.flatMap(({ pages }) => Object.entries(pages));
@@ -147,6 +148,23 @@ describe("a page", () => {
   }, 120_000);
 });
 
+describe("an example that starts a server", () => {
+  const commands = ALL.flatMap(([code, { example }]) =>
+    example.split("\n").flatMap((line) => {
+      const [, args] = /^countersign serve (.+?)(?: {3}#.*)?$/.exec(line) ?? [];
+      return args === undefined ? [] : [[code, args] as const];
+    }),
+  );
+
+  it("is there", () => expect(commands.length).toBeGreaterThan(5));
+
+  it.each(commands)("of %s does so: %s", async (_code, args) => {
+    const cwd = temporaryDirectory();
+    const serve = startCommand(["serve", ...args.split(" "), "--port", "0"], { cwd });
+    expect(await serve.printed(/listens on http/)).not.toBeNull();
+  });
+});
+
 describe("countersign explain", () => {
   it.each([
     ["ERR_SIGNATURE_MISMATCH", "ERR_SIGNATURE_MISMATCH"],
@@ -167,6 +185,11 @@ describe("countersign explain", () => {
   it("explains the status of a receiver in the words of the terminal", async () => {
     const { stdout, code } = await runCommand(["explain", "404"]);
     expect([code, stdout]).toEqual([0, expect.stringContaining("No route handles this path.")]);
+  });
+
+  it("says of no interim status that the receiver has the message", async () => {
+    const { stderr, code } = await runCommand(["explain", "101"]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('No code is called "101".')]);
   });
 
   it("says what was probably meant, and exits 2", async () => {

@@ -48,7 +48,7 @@ const BY_STATUS: Readonly<Record<number, string>> = {
   403: "The receiver, or a firewall in front of it, forbids the request. Check the secret, then protection against CSRF and bots: webhooks must be exempt from it.",
   404: "No route handles this path. Correct the path of the URL, or mount the receiver there.",
   405: "No route handles POST at this path. Correct the path of the URL, or accept POST there.",
-  408: "The receiver stopped waiting for the body.",
+  408: "The receiver stopped waiting for the body. Look for a proxy that delays requests, and for a short time limit at the receiver.",
   410: "The receiver says that this endpoint was removed for good. Remove the endpoint, or correct its URL.",
   413: "The receiver, or a proxy in front of it, accepts only smaller bodies. Allow 1 MiB: a message has up to 32 KB, and more with its context.",
   415: "The receiver does not accept application/json. Allow this content type at the path of the webhooks.",
