@@ -7,6 +7,10 @@ import { AUDIENCE_BODY, COMPUTED_TRAIT_BODY, DELETION_BODY } from "./schemas/mes
 /** An audience of some hundred thousand users. */
 const MAX_PROFILE_BYTES = 16 * 1_024 * 1_024;
 
+const SYNC_ERRORS = {
+  422: "There is no such source, several and none is named, or another audience or trait has the name.",
+};
+
 /** What is about users rather than calls: audiences, computed traits and deletions. */
 export const userOperations: readonly Operation[] = [
   {
@@ -23,6 +27,7 @@ export const userOperations: readonly Operation[] = [
     },
     maxBodyBytes: MAX_PROFILE_BYTES,
     answer: { status: 200, schema: ref("SyncReceipt") },
+    errors: SYNC_ERRORS,
     async handle({ sender }, { params, body }) {
       const { userIds, source } = body as { readonly userIds: readonly string[]; readonly source?: string };
       const wrong = userIds.findIndex((id) => typeof id !== "string");
@@ -42,6 +47,7 @@ export const userOperations: readonly Operation[] = [
     body: COMPUTED_TRAIT_BODY,
     maxBodyBytes: MAX_PROFILE_BYTES,
     answer: { status: 200, schema: ref("SyncReceipt") },
+    errors: SYNC_ERRORS,
     async handle({ sender }, { params, body }) {
       const { values, source } = body as {
         readonly values: Readonly<Record<string, unknown>>;
@@ -57,6 +63,7 @@ export const userOperations: readonly Operation[] = [
     summary: "Reports a user's deletion: one delete message for each affected source.",
     body: DELETION_BODY,
     answer: { status: 201, schema: { type: "array", items: ref("Receipt") } },
+    errors: { 422: "A source does not exist, or the user is not valid." },
     async handle({ sender }, { body }) {
       const { userId, ...rest } = body as { readonly userId: string; readonly sources?: readonly string[] };
       return (await sender.deleteUser(userId, rest)).map(receiptJson);

@@ -219,6 +219,15 @@ describe("users", () => {
     expect([trait.status, trait.json()]).toEqual([200, nothing]);
   });
 
+  it("are refused with a status that the document has, for a source that does not exist", async () => {
+    const answers = [
+      await call("PUT", "/audiences/VIP", { userIds: ["u1"], source: "none" }),
+      await call("PUT", "/computed-traits/orders", { values: { u1: 1 }, source: "none" }),
+      await call("POST", "/deletions", { userId: "u1", sources: ["none"] }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([422, 422, 422]);
+  });
+
   it("get computed traits", async () => {
     await call("PUT", "/computed-traits/Orders", { values: { a: 1, b: 2 } });
     const second = await call("PUT", "/computed-traits/Orders", {
