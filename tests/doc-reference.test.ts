@@ -50,6 +50,21 @@ it("docs/reference/retries.md has the delays of the policy", () => {
   expect(page).toContain("3 h 59 min 55 s");
 });
 
+it.each(["commands", "operations", "options"])(
+  "docs/reference/%s.md has no rest of a comment or a schema",
+  (name) => {
+    const page = read(`docs/reference/${name}.md`);
+    // A link of a comment, an entity within code marks, where it is shown as it is, and a type that is empty.
+    expect(page.match(/\{@\w+|`[^`\n]*&lt;[^`\n]*`|\bor +\|$/gm) ?? []).toEqual([]);
+  },
+);
+
+it("docs/reference/options.md has all that the members of a union say of an option", () => {
+  const [, union = ""] = /^### SenderOptions$(.*?)^##/ms.exec(read("docs/reference/options.md")) ?? [];
+  const [row] = /^\| `sources` .*$/m.exec(union) ?? [];
+  expect(row).toMatch(/Every source.* Or: `"shared"` reads the settings from the store/);
+});
+
 describe("every endpoint of the server has its page", () => {
   it("for what clients call: docs/ingestion.md", async () => {
     const page = read("docs/ingestion.md");

@@ -1,4 +1,4 @@
-// The reference pages that come from the code: docs/reference/commands.md, control-api.md and options.md.
+// The reference pages that come from the code: docs/reference/commands.md, operations.md and options.md.
 //   node reference-pages.mjs           writes them
 //   node reference-pages.mjs --check   fails where one differs from the code, or an option has no doc comment
 import { existsSync, readFileSync, writeFileSync } from "node:fs";

@@ -89,6 +89,7 @@ function typeOf(schema = {}, schemas = {}) {
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   const several = schema.oneOf ?? schema.anyOf;
   if (several) return [...new Set(several.map((one) => typeOf(one, schemas)))].join(" or ");
+  if (schema.title !== undefined) return schema.title;
   if (schema.type === "array") return `list of ${typeOf(schema.items, schemas)}`;
   return [schema.type].flat().join(" or ") + (schema.format === undefined ? "" : ` (${schema.format})`);
 }

@@ -69,19 +69,27 @@ function rowsOf(checker, exported, place, problems) {
   const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported;
   if (!(symbol.flags & (ts.SymbolFlags.Interface | ts.SymbolFlags.TypeAlias))) return [];
   const type = checker.getDeclaredTypeOfSymbol(symbol);
-  // Of a union, the fields of all its members.
-  const properties = new Map(
-    (type.isUnion() ? type.types : [type]).flatMap((one) =>
-      one.getProperties().map((property) => [property.name, property]),
-    ),
-  );
-  return [...properties.values()].map((property) => {
-    const text = ts
-      .displayPartsToString(property.getDocumentationComment(checker))
-      .replaceAll(/\s+/g, " ")
-      .trim();
-    if (text === "") problems.push(`${place}.${property.name} has no doc comment.`);
-    const [, meaning = text, value = ""] = /^(.*?)\s*Default: (.+?)\.?$/.exec(text) ?? [];
-    return [`\`${property.name}\``, meaning, value];
+  // Of a union, the fields of all its members. What each member says of a field is about that member only.
+  const texts = new Map();
+  for (const member of type.isUnion() ? type.types : [type]) {
+    for (const property of member.getProperties()) {
+      const text = textOf(checker, property);
+      if (text === "") problems.push(`${place}.${property.name} has no doc comment.`);
+      texts.set(property.name, (texts.get(property.name) ?? new Set()).add(text));
+    }
+  }
+  return [...texts].map(([name, said]) => {
+    const parts = [...said].map((text) => text.split(/\s*Default: /));
+    const values = new Set(parts.map(([, value = ""]) => value.replace(/(?<!\.\.)\.$/, "")));
+    return [`\`${name}\``, parts.map(([meaning]) => meaning).join(" Or: "), [...values].join("; ")];
   });
+}
+
+/** The doc comment of an option in one line. A link leads to a name that is on the page. */
+function textOf(checker, property) {
+  return ts
+    .displayPartsToString(property.getDocumentationComment(checker))
+    .replaceAll(/\{@link\s+([^\s}]+)\s*\}/g, "`$1`")
+    .replaceAll(/\s+/g, " ")
+    .trim();
 }

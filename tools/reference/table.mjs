@@ -1,10 +1,13 @@
 /** Text in the cell of a Markdown table. */
 export function cell(text) {
-  return text
-    .replaceAll(/\s+/g, " ")
-    .replaceAll("|", String.raw`\|`)
-    .replaceAll(/<(?=[a-z/])/gi, "&lt;")
-    .trim();
+  return (
+    text
+      .replaceAll(/\s+/g, " ")
+      .replaceAll("|", String.raw`\|`)
+      // Not within code marks, where it would be shown as it is written.
+      .replaceAll(/(`[^`]*`)|<(?=[a-z/])/gi, (_, code = "&lt;") => code)
+      .trim()
+  );
 }
 
 /** A Markdown table, padded as the formatter pads it. Text in code marks keeps its characters. */

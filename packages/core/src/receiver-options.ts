@@ -62,13 +62,13 @@ export interface ReceiverOptions<TRequest = unknown, Message extends ReceivedMes
   readonly unsigned?: boolean;
   /** Compare only the exact bytes with the signature. Default: false. */
   readonly strict?: boolean;
-  /** The largest body accepted, in bytes. Default: 1,048,576 (1 MiB). The service sends at most 32 KB. */
+  /** The largest body accepted, in bytes. The service sends at most 32 KB. Default: 1,048,576 (1 MiB). */
   readonly maxBodyBytes?: number;
   /** Accept messages of a type that is not one of the seven, as `UnknownMessage`. Default: false. */
   readonly allowUnknownTypes?: AllowUnknownTypes<Message>;
   /**
-   * Track events to validate, from `defineEvents`. Default: none. If a schema transforms, read the properties in a
-   * router's handler for the event, where they have the type of its output.
+   * Track events to validate, from `defineEvents`. If a schema transforms, read the properties in a router's handler for the
+   * event, where they have the type of its output. Default: none.
    */
   readonly events?: EventDefinitions;
   /**
@@ -82,7 +82,7 @@ export interface ReceiverOptions<TRequest = unknown, Message extends ReceivedMes
   readonly onVerified?: (webhook: VerifiedWebhook<Message>, request: TRequest) => void | Promise<void>;
   /**
    * Runs for every rejected request: for logs and metrics. If it throws, the request fails. Default: on Node, Bun and Deno, a
-   * process warning for a body that was read before, and, once a minute at most, for a wrong signature.
+   * process warning for a body that was read before and not kept, and, once a minute at most, for a malformed or wrong signature.
    */
   readonly onRejected?: (error: WebhookError, rejected: RejectedRequest<TRequest>) => void | Promise<void>;
   /**

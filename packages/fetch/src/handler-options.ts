@@ -17,7 +17,10 @@ export interface HandlerOptions<
   Context = unknown,
   Message extends ReceivedMessage = WebhookMessage,
 > extends Omit<ReceiverOptions<TRequest, Message>, Functions> {
-  /** The shared secret, a list of secrets any of which may match, or a function that finds them. */
+  /**
+   * The shared secret, a list of secrets any of which may match, or a function that finds them. Default: the environment
+   * variable `WEBHOOK_SECRET`.
+   */
   readonly secret?:
     | Secrets
     | ((request: TRequest, context: Context) => ReturnType<SecretFunction<TRequest>>)
@@ -28,7 +31,10 @@ export interface HandlerOptions<
     request: TRequest,
     context: Context,
   ) => void | Promise<void>;
-  /** Runs for every rejected request: for logs and metrics. If it throws, the request fails. */
+  /**
+   * Runs for every rejected request: for logs and metrics. If it throws, the request fails. Default: on Node, Bun and Deno, a
+   * process warning, as of every receiver.
+   */
   readonly onRejected?: (
     error: WebhookError,
     rejected: RejectedRequest<TRequest>,

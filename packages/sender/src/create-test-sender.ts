@@ -31,9 +31,12 @@ export interface TargetOptions extends EngineOptions {
   readonly target: Target | readonly Target[];
   /** Path and query to send to, of each target. Default: `/`. */
   readonly path?: string | undefined;
-  /** Headers sent with every request. */
+  /** Headers sent on every request to it. They cannot replace those that the sender sets itself. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Key of the `X-Signature` header. Left out, messages are not signed; `undefined` is refused. */
+  /**
+   * Key of the `X-Signature` header. Left out, messages are not signed. `undefined` is refused: mostly, a variable of the
+   * environment is not set.
+   */
   readonly secret?: string | undefined;
 }
 

@@ -152,7 +152,8 @@ export const REQUEST_CODES: CodePages = {
     ...sh("curl http://127.0.0.1:4010/readyz"),
   },
   store_full: {
-    cause: "Pending deliveries fill four fifths of the store, because no receiver accepts them, or its disk is full.",
+    cause:
+      "Pending deliveries fill four fifths of the store, because no receiver accepts them, or its disk is full.",
     fix: "Start or correct the receiver, or raise --max-bytes: in memory to 1GB at most, with --data as far as the disk has room. Clients try again by themselves.",
     ...sh("countersign serve --to http://localhost:3000/webhooks --data .countersign --max-bytes 20GB"),
   },

@@ -119,7 +119,8 @@ export const STORE_CODES: CodePages = {
     ...sh("npm install @countersign/sender@latest"),
   },
   ERR_STORE_FAILED: {
-    cause: "The store failed for another reason, such as a broken disk, or a database that cannot be reached or has no connections left. The error's `cause` says more.",
+    cause:
+      "The store failed for another reason, such as a broken disk, or a database that cannot be reached or has no connections left. The error's `cause` says more.",
     fix: "Read the message and the cause.",
     ...ts(
       "const sender = await createSender({ url, store }).catch((error) => {\n  console.error(error.message, error.cause);\n  throw error;\n});",

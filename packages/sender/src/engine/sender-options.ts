@@ -65,7 +65,7 @@ export interface SourcesOptions extends EngineOptions, SenderSettings {}
 
 /** The settings that other processes on the same store share. */
 export interface SharedSettingsOptions extends EngineOptions {
-  /** Reads the settings from the store, and follows them. Until there are any, the sender accepts and sends nothing. */
+  /** `"shared"` reads the settings from the store, and follows them. Until there are any, the sender accepts and sends nothing. */
   readonly sources: "shared";
 }
 

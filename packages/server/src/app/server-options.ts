@@ -24,7 +24,10 @@ export interface ServerOptions {
   readonly port?: number | undefined;
   /** Speaks TLS with this certificate. Default: plain HTTP. */
   readonly tls?: TlsOptions | undefined;
-  /** Required for everything except the ingestion API, as a Bearer token. */
+  /**
+   * Required as a Bearer token for everything except the ingestion API, the files of the page, `/healthz`, and the status of
+   * `/readyz`. Default: none.
+   */
   readonly token?: string | undefined;
   /** Host names that requests outside `/v1` may use, in addition to `localhost` and IP addresses. */
   readonly allowHosts?: readonly string[] | undefined;
@@ -35,12 +38,13 @@ export interface ServerOptions {
   /** Whether it also delivers; `false` if other processes on the same `store` do. Default: `true`. */
   readonly deliver?: boolean | undefined;
   /**
-   * Most bytes that deliveries may take, on disk or in memory; the ids of repeats may take another quarter of
-   * it. Ended deliveries make room for new ones. Beyond that, calls are answered 503. Default: 8 GiB with
-   * `data`, 256 MiB without, where 1,000,000,000 bytes are the most.
+   * Most bytes that deliveries and the keys of repeats may take, on disk or in memory; rejected messages may take another
+   * sixteenth of it. Ended deliveries and old keys make room for new calls. When pending deliveries fill four fifths, calls are
+   * answered 503. It does not apply to a `store`. Default: 8 GiB with `data`, 256 MiB without, where 1,000,000,000 bytes are the
+   * most.
    */
   readonly maxBytes?: number | undefined;
-  /** How long ended deliveries are kept. Default: `"7d"`. */
+  /** How long ended deliveries are kept. A `store` that you pass has its own option. Default: `"7d"`. */
   readonly keepFor?: Duration | undefined;
   /** File to append each message to as it is sent, for `countersign replay`. */
   readonly record?: string | undefined;

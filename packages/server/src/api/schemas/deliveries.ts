@@ -6,7 +6,7 @@ import { TEXT, DATE_TIME, COUNT, NUMBER, BASE64, HEADERS, object, CURSOR } from 
 
 const FAULT_OF_SENDER: Schema = {
   type: "string",
-  anyOf: [{ enum: [...FAULTS] }, { pattern: FAULT_PATTERN }],
+  anyOf: [{ enum: [...FAULTS] }, { pattern: FAULT_PATTERN, title: "status:200 to status:599" }],
 };
 
 const ATTEMPT_SUMMARY = {

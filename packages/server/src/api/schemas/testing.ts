@@ -4,7 +4,7 @@ import { TEXT, DATE_TIME, COUNT, object } from "./parts.ts";
 
 const FAULT: Schema = {
   type: "string",
-  anyOf: [{ enum: [...FAULTS, "rate_limit"] }, { pattern: FAULT_PATTERN }],
+  anyOf: [{ enum: [...FAULTS, "rate_limit"] }, { pattern: FAULT_PATTERN, title: "status:200 to status:599" }],
 };
 
 /** Faults and the clock. */
