@@ -24,7 +24,7 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
   return new Command("serve")
     .summary("run the server that client libraries send to, and forward their calls")
     .description(
-      "Runs the server that client libraries send to, and forwards their calls as signed webhooks.\nSettings come from countersign.config.{ts,js,json}, found in this project, and from these options, which take precedence.",
+      "Runs the server that client libraries send to, and forwards their calls as signed webhooks.\nSettings come from countersign.config.{ts,mts,js,mjs,json}, found in this project, and from these options, which take precedence.",
     )
     .option(
       "--to <url>",
@@ -57,7 +57,7 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
       "use TLS with a certificate made for this machine, and print the file to trust",
     )
     .addOption(
-      new Option("--token <token>", "require this token everywhere except under /v1")
+      new Option("--token <token>", "require this token everywhere except under /v1 and for health checks")
         .env("COUNTERSIGN_TOKEN")
         .argParser(tokenArgument),
     )
