@@ -26,6 +26,18 @@ describe("a link of a document", () => {
   });
 });
 
+it("each page of the documentation is linked from another one, for those who read it without the site's menu", () => {
+  const linked = new Set(
+    DOCUMENTS.flatMap((file) =>
+      linksOf(file).map((href) => ({ file, target: targetOf(file, href) })),
+    ).flatMap(({ file, target }) => (target === file ? [] : [target])),
+  );
+  // The front page of the site, and the decisions, of which its page has a list.
+  const pages = DOCUMENTS.filter((file) => /^docs\/(?!index\.md$|adr\/)/.test(file));
+  expect(pages.length).toBeGreaterThan(30);
+  expect(pages.filter((file) => !linked.has(file) && !linked.has(dirname(file)))).toEqual([]);
+});
+
 it("a document that a comment or a message of the code names exists", () => {
   const named = sources().flatMap((file) =>
     [...read(file).matchAll(/(?<![\w/.@-])(?:docs\/[\w/-]+|[A-Z]+)\.md\b/g)].map(([document]) => ({
