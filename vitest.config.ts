@@ -14,6 +14,7 @@ export default defineConfig({
       "packages/*/vitest.config.ts",
       "packages/postgres/test/sender/vitest.config.ts",
       "tests/vitest.config.ts",
+      "tests/realms/vitest.config.ts",
       "bench/vitest.config.ts",
     ],
     coverage: { provider: "v8", include: ["packages/*/src/**"] },

@@ -1,6 +1,6 @@
 import { testsOf } from "../vitest.shared.ts";
 
 export default {
-  ...testsOf("tests", { include: ["**/*.test.ts"], testTimeout: 60_000 }),
+  ...testsOf("tests", { include: ["**/*.test.ts"], exclude: ["realms/**"], testTimeout: 60_000 }),
   oxc: { decorator: { legacy: true } },
 };

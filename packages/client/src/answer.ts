@@ -1,4 +1,4 @@
-import { parseRetryAfter } from "@countersign/protocol";
+import { codeOf, isError, messageOf, parseRetryAfter } from "@countersign/protocol";
 import type { RejectionReason } from "./outcome.ts";
 import type { TransportResponse } from "./transport.ts";
 
@@ -89,16 +89,18 @@ export function readAnswer(
 
 /** The answer of an endpoint that gave none. */
 export function noAnswer(error: unknown, sanitize: (text: string) => string): TryLater {
-  const { message, code } = rootOf(error);
+  const root = rootOf(error);
   // These say that no connection came about. After anything else the request may have arrived.
-  const unsent = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"].includes(code);
+  const unsent = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"].includes(
+    codeOf(root) ?? "",
+  );
   return {
     kind: "try-later",
     mayBeStored: !unsent,
     pausesAll: false,
     paced: false,
     retryAfter: 0,
-    detail: `The endpoint did not answer: ${sanitize(message)}. ${CHECK_ENDPOINT}`,
+    detail: `The endpoint did not answer: ${sanitize(messageOf(root))}. ${CHECK_ENDPOINT}`,
   };
 }
 
@@ -114,10 +116,8 @@ function successOf(body: string): boolean | undefined {
 }
 
 /** fetch says "fetch failed" and keeps what happened in `cause`. */
-function rootOf(error: unknown): { message: string; code: string } {
+function rootOf(error: unknown): unknown {
   let root = error;
-  while (root instanceof Error && root.cause instanceof Error) root = root.cause;
-  if (!(root instanceof Error)) return { message: String(root), code: "" };
-  const code = "code" in root && typeof root.code === "string" ? root.code : "";
-  return { message: root.message || code || root.name, code };
+  while (isError(root) && isError(root.cause)) root = root.cause;
+  return root;
 }

@@ -1,3 +1,4 @@
+import { codeOf, isError, messageOf } from "@countersign/protocol";
 import http from "node:http";
 import https from "node:https";
 import net from "node:net";
@@ -241,8 +242,7 @@ function continued(request: http.ClientRequest): Promise<void> {
 
 /** What went wrong, also for an error about several addresses tried at once, which has no message itself. */
 function explain(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(explain).join("; ");
-  if (!(error instanceof Error)) return String(error);
-  const { code } = error as NodeJS.ErrnoException;
-  return code === undefined || error.message.includes(code) ? error.message : `${code}: ${error.message}`;
+  if (isError(error) && Array.isArray(error.errors)) return error.errors.map(explain).join("; ");
+  const [code, message] = [codeOf(error), messageOf(error)];
+  return code === undefined || message.includes(code) ? message : `${code}: ${message}`;
 }

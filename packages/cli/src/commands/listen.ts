@@ -1,9 +1,9 @@
 import { Command, Option } from "commander";
+import { messageOf } from "@countersign/protocol";
 import type { Heard } from "../listen/heard.ts";
 import { hostArgument, portArgument, secretArgument, urlArgument } from "./arguments.ts";
 import { examples } from "./examples.ts";
 import { caOption, headerOption, reachOf, type ReceiverFlags } from "./receiver-options.ts";
-import { messageOf } from "../errors/usage-error.ts";
 import { untilToldToStop } from "../terminal/signals.ts";
 import { withoutRepeats } from "../terminal/without-repeats.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";

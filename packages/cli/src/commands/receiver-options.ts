@@ -2,8 +2,9 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Option } from "commander";
 import type { SettingsIssue } from "@countersign/sender";
+import { messageOf } from "@countersign/protocol";
 import { countArgument, headerArgument } from "./arguments.ts";
-import { messageOf, UsageError } from "../errors/usage-error.ts";
+import { UsageError } from "../errors/usage-error.ts";
 
 const GIVE_PEM = "Give the file of the certificate authority, which begins with -----BEGIN CERTIFICATE-----.";
 

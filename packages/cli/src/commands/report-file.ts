@@ -1,7 +1,8 @@
 import { rmSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { resolve } from "node:path";
-import { messageOf, UsageError } from "../errors/usage-error.ts";
+import { messageOf } from "@countersign/protocol";
+import { UsageError } from "../errors/usage-error.ts";
 import { tidyAtExit } from "../terminal/signals.ts";
 
 /** The file of a report that is not there yet. */

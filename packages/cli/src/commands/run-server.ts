@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type CountersignServer, type ServerOptions } from "@countersign/server";
 import { StoreError } from "@countersign/sender";
 import type { DeliveryStore } from "@countersign/sender/store";
-import { virtualClock, type Duration } from "@countersign/protocol";
+import { type Duration, messageOf, virtualClock } from "@countersign/protocol";
 
 import { loadConfig } from "../config/load-config.ts";
 import { reachOf, type Reach, type ReceiverFlags } from "./receiver-options.ts";
@@ -14,7 +14,7 @@ import { withoutRepeats } from "../terminal/without-repeats.ts";
 import { hasKeys, listenToKeys } from "../watch/keys.ts";
 import { pageUrlOf } from "../watch/start-lines.ts";
 import { watchServer, type WatchFlags } from "../watch/watch-server.ts";
-import { messageOf, UsageError } from "../errors/usage-error.ts";
+import { UsageError } from "../errors/usage-error.ts";
 
 /** The options of `countersign serve`, as commander reads them. */
 export interface ServeFlags extends TlsFlags, ReceiverFlags, WatchFlags {

@@ -1,7 +1,7 @@
-import type { Duration } from "@countersign/protocol";
+import { type Duration, messageOf } from "@countersign/protocol";
 import { createSender, type Sender } from "@countersign/sender";
 import type { HealthServer } from "@countersign/server";
-import { messageOf, UsageError } from "../errors/usage-error.ts";
+import { UsageError } from "../errors/usage-error.ts";
 import { untilToldToStop } from "../terminal/signals.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
 import { withoutRepeats } from "../terminal/without-repeats.ts";

@@ -1,7 +1,7 @@
-import type { Duration } from "@countersign/protocol";
+import { type Duration, messageOf } from "@countersign/protocol";
 import type { DeliveryStore } from "@countersign/sender/store";
 import { Option } from "commander";
-import { messageOf, UsageError } from "../errors/usage-error.ts";
+import { UsageError } from "../errors/usage-error.ts";
 
 /** `--store`, the database that several processes share. */
 export function storeOption(about: string): Option {

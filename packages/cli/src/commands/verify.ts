@@ -2,10 +2,11 @@ import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
 import { Command, Option } from "commander";
 import { explainSignature } from "@countersign/server/explain";
+import { messageOf } from "@countersign/protocol";
 import { secretArgument } from "./arguments.ts";
 import { examples } from "./examples.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
-import { messageOf, UsageError } from "../errors/usage-error.ts";
+import { UsageError } from "../errors/usage-error.ts";
 
 interface VerifyFlags {
   readonly secret: string;

@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, extname, join, resolve } from "node:path";
 import { createJiti } from "jiti";
+import { messageOf } from "@countersign/protocol";
 import { configProblem, type Config } from "./config.ts";
-import { messageOf } from "../errors/usage-error.ts";
 import { searchedFolders, trustProblem } from "./trusted-folders.ts";
 
 /** A config file that was found and read. */

@@ -2,8 +2,3 @@
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
-
-/** The message of an error, whatever was thrown. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { open, readFile, rm } from "node:fs/promises";
-import { isObject } from "@countersign/protocol";
+import { isObject, messageOf } from "@countersign/protocol";
 import { replaceFile } from "@countersign/server/files";
 import type { Place } from "../input/read-lines.ts";
-import { messageOf, UsageError } from "../errors/usage-error.ts";
+import { UsageError } from "../errors/usage-error.ts";
 
 /** The position of an import. Calls up to `place` need no second attempt. */
 export interface ImportProgress {

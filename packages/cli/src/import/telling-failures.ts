@@ -1,5 +1,5 @@
+import { messageOf } from "@countersign/protocol";
 import type { Transport, TransportResponse } from "@countersign/client";
-import { messageOf } from "../errors/usage-error.ts";
 
 /** A transport that tells why a request is tried again. The client retries for an hour and says so to nobody. */
 export function tellingFailures(transport: Transport, tell: (problem: string) => void): Transport {

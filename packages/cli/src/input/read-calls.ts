@@ -1,6 +1,6 @@
-import { isObject, quote } from "@countersign/protocol";
+import { isObject, messageOf, quote } from "@countersign/protocol";
 import { readIntegers, type ReadIntegers } from "@countersign/server/json";
-import { messageOf, UsageError } from "../errors/usage-error.ts";
+import { UsageError } from "../errors/usage-error.ts";
 import { readLines, type Line, type Place } from "./read-lines.ts";
 
 /** A document that is not JSON lines is read as a whole, up to this. */

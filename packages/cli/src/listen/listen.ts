@@ -4,17 +4,19 @@ import type { Socket } from "node:net";
 import {
   checkFunction,
   checkOptionNames,
+  codeOf,
   HEADERS_SYNONYMS,
   HOST_SYNONYMS,
   listeningUrl,
-  SECRET_SYNONYMS,
+  messageOf,
   type OptionNames,
+  SECRET_SYNONYMS,
 } from "@countersign/protocol";
 import { sendResponse } from "@countersign/core/node";
 import { createTransport, type AttemptResult, type Transport } from "@countersign/sender";
 import { openRecorder, type Recorder } from "@countersign/server/recording";
 import { mergeHeaders } from "../input/merge-headers.ts";
-import { messageOf, UsageError } from "../errors/usage-error.ts";
+import { UsageError } from "../errors/usage-error.ts";
 import type { Heard } from "./heard.ts";
 import { createReader, type ReadRequest } from "./read-request.ts";
 import { recordedHeaders, urlOf } from "./recorded-headers.ts";
@@ -187,7 +189,7 @@ async function started(server: Server, host: string, port: number): Promise<void
   try {
     await once(server, "listening");
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    const code = codeOf(error);
     throw new UsageError(
       code === "EADDRINUSE"
         ? `Port ${port} on ${host} is already in use. Stop the process that listens there, or choose another port with --port.`

@@ -4,13 +4,13 @@ import { sign } from "@countersign/core";
 import {
   checkOptionNames,
   HEADERS_SYNONYMS,
+  messageOf,
+  type OptionNames,
   SECRET_SYNONYMS,
   TO_SYNONYMS,
-  type OptionNames,
 } from "@countersign/protocol";
 import { createTransport, type AttemptResult } from "@countersign/sender";
 import { parseRecordedRequest, RecordingError, type RecordedRequest } from "@countersign/server/recording";
-import { messageOf } from "../errors/usage-error.ts";
 import { inParallel } from "../input/in-parallel.ts";
 import { mergeHeaders } from "../input/merge-headers.ts";
 import { readLines } from "../input/read-lines.ts";

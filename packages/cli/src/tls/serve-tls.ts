@@ -3,9 +3,9 @@ import { X509Certificate } from "node:crypto";
 import { makePrivateFolder } from "@countersign/sender";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { isEveryAddress } from "@countersign/protocol";
+import { isEveryAddress, messageOf } from "@countersign/protocol";
 import type { TlsOptions } from "@countersign/server";
-import { messageOf, UsageError } from "../errors/usage-error.ts";
+import { UsageError } from "../errors/usage-error.ts";
 import { createSelfSigned, isUsable, type SelfSigned } from "./self-signed.ts";
 
 /** The TLS options of the command line. */

@@ -1,5 +1,6 @@
 import { StoreError } from "@countersign/sender/store";
 import pg from "pg";
+import { isError, messageOf as textOf } from "@countersign/protocol";
 import { Gate } from "./gate.ts";
 import { breaksConnection, NoAnswerError, NotReachedError, sqlStateOf } from "./postgres-error.ts";
 import { hearErrors, type PostgresClient, type PostgresPool, type PostgresQuery } from "./postgres-pool.ts";
@@ -199,6 +200,7 @@ function after(ms: number): Promise<void> {
 }
 
 function messageOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return messageOf(error.errors[0]);
-  return error instanceof Error && error.message !== "" ? error.message : String(error);
+  if (isError(error) && Array.isArray(error.errors) && error.errors.length > 0)
+    return messageOf(error.errors[0]);
+  return textOf(error);
 }

@@ -1,3 +1,4 @@
+import { codeOf, messageOf } from "@countersign/protocol";
 import { StoreError, type StoreErrorCode } from "@countersign/sender/store";
 
 /** A command that was sent and not answered: whether it took effect is not known. */
@@ -88,8 +89,8 @@ const ENDS_CONNECTION: ReadonlySet<string> = new Set(["57P01", "57P02", "57P05",
 
 /** The SQLSTATE of an error of the server; undefined for any other error. */
 export function sqlStateOf(error: unknown): string | undefined {
-  const code: unknown = error instanceof Error && "code" in error ? error.code : undefined;
-  return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && "severity" in (error as Error)
+  const code = codeOf(error);
+  return code !== undefined && /^[0-9A-Z]{5}$/.test(code) && "severity" in (error as Error)
     ? code
     : undefined;
 }
@@ -134,8 +135,7 @@ export function mayPass(error: unknown): boolean {
 
 /** What to do about a connection that cannot be made, if trying again changes nothing. */
 function adviceOn({ message, cause }: NotReachedError): string | undefined {
-  const code = cause instanceof Error && "code" in cause ? cause.code : "";
-  return LASTING.find(([pattern]) => pattern.test(`${message} ${String(code)}`.trimEnd()))?.[1];
+  return LASTING.find(([pattern]) => pattern.test(`${message} ${codeOf(cause) ?? ""}`.trimEnd()))?.[1];
 }
 
 /** Any error as a StoreError that says what to do. The URL contains a password, so it is never in it. */
@@ -149,7 +149,7 @@ export function storeErrorOf(error: unknown): StoreError {
     );
   }
   const known = KNOWN[sqlStateOf(error) ?? ""];
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   if (known !== undefined) return new StoreError(known.code, `${known.text} (${message})`, error);
   if (error instanceof NotReachedError) {
     const advice = adviceOn(error);

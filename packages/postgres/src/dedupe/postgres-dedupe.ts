@@ -3,6 +3,7 @@ import { sharedDedupe } from "@countersign/core/shared-dedupe";
 import {
   checkOptionNames,
   checkPort,
+  codeOf,
   parseDuration,
   LEASE_SYNONYMS,
   TIMEOUT_SYNONYMS,
@@ -150,11 +151,6 @@ function statementsFor(table: string): Statements {
     sweep: `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE until < clock_timestamp() LIMIT ${FEW})
       RETURNING true`,
   };
-}
-
-/** The SQLSTATE of an error of the server. */
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && "code" in error ? error.code : undefined;
 }
 
 /** A row that another command has changed at the same moment is not seen: it is being handled. */

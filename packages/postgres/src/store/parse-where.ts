@@ -1,4 +1,4 @@
-import { checkPort } from "@countersign/protocol";
+import { checkPort, messageOf } from "@countersign/protocol";
 import pg from "pg";
 import type { PostgresPool } from "../database/postgres-pool.ts";
 
@@ -48,6 +48,6 @@ function reasonAgainst(url: string): string | undefined {
     const isBehindHost = pathname.includes("@") || (pathname === "" && search.includes("@"));
     return isBehindHost ? "there is an @ behind the host" : undefined;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }

@@ -1,15 +1,16 @@
 import {
   assertSerializable,
   type CallDefaults,
-  ValidationError,
   type Calls,
   type CallType,
   describeKind,
   formatTimestamp,
+  messageOf,
   parseTimestamp,
   recordCall,
   type RecordedCall,
   serializeCall,
+  ValidationError,
 } from "@countersign/protocol";
 import type { MessageType } from "@countersign/core";
 import { CallError, callErrorOf } from "./call-error.ts";
@@ -145,7 +146,7 @@ function serialize(type: MessageType, message: unknown): Uint8Array {
   try {
     return Buffer.from(JSON.stringify(message));
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     const text = `This ${type} message cannot be written as JSON: ${reason}`;
     throw new CallError("ERR_NOT_SERIALIZABLE", text, { cause });
   }

@@ -1,3 +1,4 @@
+import { isError } from "@countersign/protocol";
 import type { DeliveryStore } from "../store/delivery-store.ts";
 import type { Transport } from "../transport/transport.ts";
 import type { Engine } from "./engine.ts";
@@ -59,7 +60,7 @@ async function problemOf(part: string, close: () => Promise<void>, ms: number): 
   try {
     return await Promise.race([close().then(() => undefined), hung]);
   } catch (error) {
-    return error instanceof Error ? error : new Error(`close(): the ${part} failed: ${String(error)}`);
+    return isError(error) ? error : new Error(`close(): the ${part} failed: ${String(error)}`);
   } finally {
     clearTimeout(timer);
     clearImmediate(turn);

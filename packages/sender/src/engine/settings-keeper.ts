@@ -1,3 +1,4 @@
+import { messageOf } from "@countersign/protocol";
 import type { SenderSettings } from "../settings/settings.ts";
 import { SettingsChangedError } from "../settings/settings-error.ts";
 import { parseSettings, type Source } from "../settings/parse-settings.ts";
@@ -74,7 +75,7 @@ export class SettingsKeeper {
   /** Looks for settings that other processes have changed. */
   readonly refresh = (): void => {
     this.#read().catch((error: unknown) => {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       const text = `The shared settings cannot be followed; the last ones stay in force. ${why}`;
       this.#failed(new Error(text, { cause: error }));
     });

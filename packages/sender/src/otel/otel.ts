@@ -9,6 +9,7 @@ import {
   SpanStatusCode,
   trace,
 } from "@opentelemetry/api";
+import { isError } from "@countersign/protocol";
 import type { SenderInstrument } from "../transport/instrument.ts";
 import type { AttemptRequest, AttemptResult } from "../transport/transport.ts";
 
@@ -63,7 +64,7 @@ export function otel(options: OtelOptions = {}): SenderInstrument {
         sent.add(1, { ...place, ...outcome });
         return result;
       } catch (error) {
-        end(span, { "error.type": error instanceof Error ? error.name : "unknown" });
+        end(span, { "error.type": isError(error) ? error.name : "unknown" });
         throw error;
       }
     },

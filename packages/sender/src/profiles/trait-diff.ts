@@ -1,3 +1,4 @@
+import { messageOf } from "@countersign/protocol";
 import { CallError } from "../calls/call-error.ts";
 
 /** A user whose trait has another value than what was last made known. */
@@ -52,7 +53,7 @@ function jsonOf(value: unknown, userId: string): string {
   try {
     text = JSON.stringify(value);
   } catch (cause) {
-    return fail(cause instanceof Error ? cause.message : String(cause), cause);
+    return fail(messageOf(cause), cause);
   }
   return text ?? fail(`a ${typeof value}.`);
 }

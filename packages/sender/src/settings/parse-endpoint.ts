@@ -1,3 +1,4 @@
+import { messageOf } from "@countersign/protocol";
 import { assertCertificateAuthority } from "../transport/certificate-authority.ts";
 import { headerProblem } from "./header-rules.ts";
 import { ENDPOINT_HINTS, ENDPOINT_NAMES, type EndpointSettings } from "./settings.ts";
@@ -90,7 +91,7 @@ function authoritiesOf(
   try {
     assertCertificateAuthority(certificates);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     checks.issue(path, where, `cannot be used: ${reason}.`);
   }
   return certificates;

@@ -1,5 +1,6 @@
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { codeOf } from "@countersign/protocol";
 import Database from "libsql";
 import { StoreError } from "../store/store-error.ts";
 import { createPrivately } from "./private-files.ts";
@@ -52,8 +53,8 @@ export function fileOf(path: string): string {
     return realpathSync(path);
   } catch (error) {
     // SQLite makes the file that a link to nothing names. What else is wrong with a path shows when it is opened.
-    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
-    if (!isMissing || lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return path;
+    if (codeOf(error) !== "ENOENT" || lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true)
+      return path;
     return fileOf(resolve(realpathSync(dirname(path)), readlinkSync(path)));
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock, ScheduledTask } from "@countersign/protocol";
+import { type Clock, isError, type ScheduledTask } from "@countersign/protocol";
 import type { Consumer, DeliveryHandler } from "../store/delivery-store.ts";
 import type { Settlement } from "../delivery/delivery.ts";
 import type { DeliveryTable, DueRow } from "./delivery-table.ts";
@@ -141,7 +141,7 @@ export class Lane implements Consumer {
       if (this.#isDrained) this.#wakeAt(table.nextDueAt(destination, now));
       for (const row of rows.slice(0, room)) void this.#run(row);
     } catch (error) {
-      this.#options.failed(error instanceof Error ? error : new Error(String(error)));
+      this.#options.failed(isError(error) ? error : new Error(String(error)));
       this.#wakeAt(clock.now() + RECOVERY_MS);
     }
   }

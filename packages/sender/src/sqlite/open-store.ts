@@ -1,6 +1,7 @@
 // Not the global functions: a test that replaces those and runs all timers would never end, since this timer starts itself again.
 import { clearTimeout, setTimeout } from "node:timers";
 import type Database from "libsql";
+import { isError } from "@countersign/protocol";
 import { type Delivery, type DeliverySummary, END_STATES } from "../delivery/delivery.ts";
 import { type DeliveryFilter, valuesOf } from "../delivery/delivery-filter.ts";
 import type { SkippedCall, SkippedFilter } from "../delivery/skipped-call.ts";
@@ -267,7 +268,7 @@ export class OpenStore {
     try {
       this.#counter.forget(this.#writes.unflushed(() => this.#retention.sweep(now, stored)));
     } catch (error) {
-      this.#options.context.failed(error instanceof Error ? error : new Error(String(error)));
+      this.#options.context.failed(isError(error) ? error : new Error(String(error)));
     }
   };
 

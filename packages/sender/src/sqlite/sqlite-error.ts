@@ -1,3 +1,4 @@
+import { codeOf, messageOf } from "@countersign/protocol";
 import { StoreError, type StoreErrorCode } from "../store/store-error.ts";
 
 const MEANINGS: readonly (readonly [prefix: string, code: StoreErrorCode, problem: string])[] = [
@@ -27,8 +28,8 @@ const MEANINGS: readonly (readonly [prefix: string, code: StoreErrorCode, proble
 /** What SQLite reported, as the error of our store. */
 export function storeErrorOf(cause: unknown, path: string): StoreError {
   if (cause instanceof StoreError) return cause;
-  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
-  const message = cause instanceof Error ? cause.message : String(cause);
+  const code = codeOf(cause) ?? "";
+  const message = messageOf(cause);
   const meaning = MEANINGS.find(([prefix]) => code.startsWith(prefix));
   if (meaning !== undefined)
     return new StoreError(meaning[1], `The store ${path} ${meaning[2]} (${message})`, cause);
@@ -50,5 +51,5 @@ export function isRepeatedId(error: unknown): boolean {
 
 /** Whether a write does not fit what is stored: it says nothing about the database. */
 export function isConstraint(cause: unknown): cause is Error {
-  return cause instanceof Error && "code" in cause && String(cause.code).startsWith("SQLITE_CONSTRAINT");
+  return codeOf(cause)?.startsWith("SQLITE_CONSTRAINT") === true;
 }

@@ -1,3 +1,4 @@
+import { messageOf } from "@countersign/protocol";
 import type {
   Consumer,
   DeliveryCounts,
@@ -62,7 +63,7 @@ export class Shard {
     } catch (error) {
       this.#openError = error;
       if (this.#isClosed) return;
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       context.stateChanged({ state: "down", reason });
       this.#reopening = setTimeout(() => void this.openWhenPossible(context), REOPEN_AFTER_MS);
     }

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { isError } from "@countersign/protocol";
 import { answerWithFetch } from "./answer-with-fetch.ts";
 import type { FastifyTarget, FetchTarget, KoaTarget, NodeTarget, ServerTarget, Target } from "./target.ts";
 
@@ -90,7 +91,7 @@ async function guarded(
       fail(response, "The target is a fetch handler: it returned a Response. Pass it as { fetch: handler }.");
     }
   } catch (error) {
-    const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    const reason = isError(error) ? `${error.name}: ${error.message}` : String(error);
     const stop = /[.!?]$/u.test(reason) ? "" : ".";
     // The reason may be long, and what shows an answer shows its beginning.
     fail(response, `${hint}The target failed: ${reason}${stop}`);

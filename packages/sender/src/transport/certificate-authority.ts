@@ -1,5 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { createSecureContext, type SecureContext } from "node:tls";
+import { messageOf } from "@countersign/protocol";
 import { TransportError } from "./transport-error.ts";
 
 const CERTIFICATE_BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/gu;
@@ -24,7 +25,7 @@ export function trustOnly(ca: string | readonly string[]): SecureContext {
   try {
     return createSecureContext({ ca: certificatesIn(ca) });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new TransportError("ERR_INVALID_CA", reason, { cause: error });
   }
 }

@@ -1,3 +1,4 @@
+import { codeOf as ownCodeOf, isError, messageOf as textOf } from "@countersign/protocol";
 import type { AttemptResult } from "./transport.ts";
 import { errors } from "undici";
 import { CertificateError, TransportError } from "./transport-error.ts";
@@ -32,7 +33,7 @@ export function outcomeOfError(error: unknown): Failure {
     return { outcome: TRANSPORT_OUTCOMES[error.code], code, message };
   }
   // What the request itself is wrong in does not pass with time: it would fail in every retry for four hours.
-  if (error instanceof TypeError || PERMANENT_CODES.has(code)) {
+  if ((isError(error) && error.name === "TypeError") || PERMANENT_CODES.has(code)) {
     return { outcome: "rejected", code, message };
   }
   return { outcome: code === "ETIMEDOUT" ? "timeout" : "network", code, message };
@@ -79,17 +80,14 @@ function codeOf(error: unknown): string {
   if (error instanceof errors.SocketError && UNEXPECTED_INFORMATIONAL.has(error.message)) {
     return "ERR_UNEXPECTED_INFORMATIONAL";
   }
-  if (error instanceof Error && "code" in error && typeof error.code === "string" && error.code !== "") {
-    return error.code;
-  }
-  return error instanceof errors.HTTPParserError ? "ERR_HTTP_PARSER" : "ERR_UNKNOWN";
+  return ownCodeOf(error) || (error instanceof errors.HTTPParserError ? "ERR_HTTP_PARSER" : "ERR_UNKNOWN");
 }
 
 function messageOf(error: unknown): string {
   // Several addresses tried and none reached: the error of the whole has no text of its own.
-  if (error instanceof AggregateError) {
+  if (isError(error) && Array.isArray(error.errors)) {
     const each = error.errors.map((inner) => messageOf(inner));
     return [...new Set(each)].join("; ");
   }
-  return error instanceof Error && error.message !== "" ? error.message : String(error);
+  return textOf(error);
 }

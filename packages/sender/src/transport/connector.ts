@@ -1,6 +1,7 @@
 import { lookup as systemLookup, type LookupAddress } from "node:dns";
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as connectTls, type SecureContext } from "node:tls";
+import { isError } from "@countersign/protocol";
 import type { buildConnector } from "undici";
 import { refusedAddress, type AddressPolicyOptions } from "./address-policy.ts";
 import { CertificateError, TransportError } from "./transport-error.ts";
@@ -197,5 +198,5 @@ function assertCallable(hostname: string, address: string, options: AddressPolic
 }
 
 function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
+  return isError(error) ? error : new Error(String(error));
 }

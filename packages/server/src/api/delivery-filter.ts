@@ -1,4 +1,4 @@
-import { parseTimestamp } from "@countersign/protocol";
+import { messageOf, parseTimestamp } from "@countersign/protocol";
 import type { DeliveryFilter, SkippedFilter } from "@countersign/sender";
 import {
   ATTEMPT_OUTCOMES,
@@ -9,7 +9,6 @@ import {
   parseCursor,
   SKIP_REASONS,
 } from "@countersign/sender/store";
-import { messageOf } from "../errors/server-error.ts";
 import type { Schema } from "./operation.ts";
 import { Problem } from "./problem.ts";
 

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from "node:http";
+import { isError } from "@countersign/protocol";
 import { CallError, SettingsError, StoreError } from "@countersign/sender";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { AllowedMethods } from "../allowed-methods.ts";
@@ -88,7 +89,7 @@ function problemOf(error: unknown): Problem {
   if (error instanceof StoreError) return new Problem(503, error.message);
   const invalid = validationProblem(error);
   if (invalid) return new Problem(400, invalid.detail, invalid.errors);
-  const status = error instanceof Error && "statusCode" in error ? Number(error.statusCode) : 500;
-  if (error instanceof Error && status >= 400 && status < 500) return new Problem(status, error.message);
+  const status = isError(error) && "statusCode" in error ? Number(error.statusCode) : 500;
+  if (isError(error) && status >= 400 && status < 500) return new Problem(status, error.message);
   return new Problem(500, "The server failed. See its log for details.");
 }

@@ -6,7 +6,7 @@ import {
   type SenderSettings,
   type SourceSettings,
 } from "@countersign/sender";
-import { messageOf } from "../errors/server-error.ts";
+import { messageOf } from "@countersign/protocol";
 import type { SettingsBook } from "../settings/settings-book.ts";
 import { Problem, settingsProblem } from "./problem.ts";
 import { escaped } from "./validation-problem.ts";

@@ -1,7 +1,6 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from "node:crypto";
 import { createSecureContext } from "node:tls";
-import { messageOf } from "../errors/server-error.ts";
-import { checkOptionNames } from "@countersign/protocol";
+import { checkOptionNames, messageOf } from "@countersign/protocol";
 import { ServerOptionsError, type TlsOptions } from "./server-options.ts";
 
 /**

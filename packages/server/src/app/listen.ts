@@ -1,6 +1,6 @@
-import { listeningUrl } from "@countersign/protocol";
+import { codeOf, listeningUrl, messageOf } from "@countersign/protocol";
 import type { FastifyInstance } from "fastify";
-import { messageOf, ServerError } from "../errors/server-error.ts";
+import { ServerError } from "../errors/server-error.ts";
 
 /**
  * Starts listening, and returns the URL that clients take as their host.
@@ -22,7 +22,7 @@ export async function listen(
 
 /** Why an address cannot be listened on, and what to do. */
 export function listenError(error: unknown, host: string, port: number): ServerError {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const code = codeOf(error);
   if (code === "EADDRINUSE") {
     return new ServerError(
       "ERR_PORT_TAKEN",

@@ -1,4 +1,4 @@
-import type { Clock } from "@countersign/protocol";
+import { type Clock, messageOf } from "@countersign/protocol";
 import {
   createSender,
   createTransport,
@@ -9,7 +9,7 @@ import {
 } from "@countersign/sender";
 import { faultyTransport, type FaultyTransport } from "@countersign/sender/faults";
 import { join } from "node:path";
-import { messageOf, ServerError } from "../errors/server-error.ts";
+import { ServerError } from "../errors/server-error.ts";
 import { recordingTransport } from "../recording/recording-transport.ts";
 import { ServerOptionsError, type ServerOptions } from "./server-options.ts";
 

@@ -1,5 +1,5 @@
 import { audits, certify, type AuditResult, type CertifyOptions, type Tally } from "@countersign/certify";
-import { messageOf } from "../errors/server-error.ts";
+import { messageOf } from "@countersign/protocol";
 import { iso } from "../shapes/times.ts";
 import { withoutTexts } from "./without-texts.ts";
 

@@ -17,8 +17,3 @@ export class ServerError extends Error {
     this.code = code;
   }
 }
-
-/** The message of an error, whatever was thrown. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

@@ -1,5 +1,6 @@
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
+import { codeOf } from "@countersign/protocol";
 import { readIntegers, type ReadIntegers } from "./read-integers.ts";
 import { invalidJson, tooLarge, type Refusal } from "./refusal.ts";
 
@@ -48,7 +49,8 @@ async function decompress(bytes: Buffer, encoding: string, maxBytes: number): Pr
   try {
     return await inflate(bytes, { maxOutputLength: maxBytes });
   } catch (error) {
-    if (error instanceof RangeError) return tooLarge(`The limit is ${maxBytes} bytes after inflation.`);
+    if (codeOf(error) === "ERR_BUFFER_TOO_LARGE")
+      return tooLarge(`The limit is ${maxBytes} bytes after inflation.`);
     return {
       status: 400,
       code: "invalid_gzip",

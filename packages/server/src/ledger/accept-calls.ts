@@ -1,5 +1,5 @@
 import { CallError, StoreError, type JudgedCall, type Sender } from "@countersign/sender";
-import { messageOf } from "../errors/server-error.ts";
+import { messageOf } from "@countersign/protocol";
 import { StoreFullError, type Acceptance } from "../ingest/ingest.ts";
 import { rejection } from "../ingest/interpret-request.ts";
 import type { IngestedCall } from "../ingest/normalize-call.ts";

@@ -1,7 +1,8 @@
 import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 import Database from "libsql";
+import { messageOf } from "@countersign/protocol";
 import type { Rejection } from "../ingest/rejection-reasons.ts";
-import { messageOf, ServerError } from "../errors/server-error.ts";
+import { ServerError } from "../errors/server-error.ts";
 import { type SeenKey, SeenTable } from "./seen-table.ts";
 import { iso } from "../shapes/times.ts";
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import type { SenderSettings } from "@countersign/sender";
-import { messageOf } from "../errors/server-error.ts";
+import { codeOf, isError, messageOf } from "@countersign/protocol";
 import { namedDestinations } from "../settings/settings-edit.ts";
 import { roundedMs } from "../shapes/times.ts";
 
@@ -43,12 +43,8 @@ async function reach(url: string): Promise<Omit<Reachability, "destination" | "u
     return { reachable: true, durationMs: roundedMs(performance.now() - started) };
   } catch (error) {
     const durationMs = roundedMs(performance.now() - started);
-    const timedOut = error instanceof Error && error.name === "AbortError";
-    const code = timedOut
-      ? "ETIMEDOUT"
-      : error instanceof Error && "code" in error
-        ? String(error.code)
-        : "ERROR";
+    const timedOut = isError(error) && error.name === "AbortError";
+    const code = timedOut ? "ETIMEDOUT" : (codeOf(error) ?? "ERROR");
     const message = timedOut ? `No connection within ${CONNECT_TIMEOUT_MS / 1_000} s.` : messageOf(error);
     return { reachable: false, code, message, durationMs };
   } finally {

@@ -1,5 +1,5 @@
 import type { DeliveryFilter, Sender } from "@countersign/sender";
-import { messageOf } from "../errors/server-error.ts";
+import { messageOf } from "@countersign/protocol";
 import { iso } from "../shapes/times.ts";
 
 /** Deliveries that are sent again by a filter, as the API shows it. */

@@ -1,5 +1,6 @@
 import { closeSync, fchmodSync, fstatSync, openSync, readSync, writeFileSync, writeSync } from "node:fs";
-import { messageOf, ServerError } from "../errors/server-error.ts";
+import { messageOf } from "@countersign/protocol";
+import { ServerError } from "../errors/server-error.ts";
 import { digestOf, recordedBefore } from "./recorded-before.ts";
 import { formatRecordedRequest, type RecordedRequest } from "./recording.ts";
 import { iso } from "../shapes/times.ts";

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { randomBytes } from "node:crypto";
-import { isObject } from "@countersign/protocol";
+import { codeOf, isObject, messageOf } from "@countersign/protocol";
 import type { SenderSettings, SourceSettings } from "@countersign/sender";
-import { messageOf, ServerError } from "../errors/server-error.ts";
+import { ServerError } from "../errors/server-error.ts";
 import { replaceFile } from "../replace-file.ts";
 
 const FORMAT_VERSION = 1;
@@ -86,7 +86,7 @@ function readSources(path: string): readonly SourceSettings[] {
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    if (codeOf(error) === "ENOENT") return [];
     throw unusable(path, `cannot be read: ${messageOf(error)}. Correct its permissions.`, error);
   }
   let value: unknown;

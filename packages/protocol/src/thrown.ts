@@ -1,0 +1,20 @@
+/** An error as it is read, with what Node and libraries add. */
+export type ErrorRead = Error & { readonly code?: unknown; readonly errors?: unknown };
+
+/**
+ * Whether something that was thrown is an error. `instanceof` does not do: in Jest, and in every other vm context, the errors
+ * of Node are not instances of the context's own `Error`.
+ */
+export function isError(thrown: unknown): thrown is ErrorRead {
+  return typeof (thrown as Partial<Error> | null | undefined)?.message === "string";
+}
+
+/** The code of an error, such as `ENOENT`; undefined if it has none. */
+export function codeOf(thrown: unknown): string | undefined {
+  return isError(thrown) && typeof thrown.code === "string" ? thrown.code : undefined;
+}
+
+/** The message of an error, whatever was thrown; its code if it has no message. */
+export function messageOf(thrown: unknown): string {
+  return (isError(thrown) && thrown.message) || codeOf(thrown) || String(thrown);
+}
