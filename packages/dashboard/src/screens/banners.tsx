@@ -51,7 +51,7 @@ export function Banners(): JSX.Element {
       ))}
       {status.value?.delivers === false && (
         <Banner tone="warn" title="This server only accepts">
-          Another process must deliver the calls that it stores. {reason}
+          Another process must deliver the calls that it stores. {state === "up" && reason}
         </Banner>
       )}
     </div>

@@ -176,6 +176,10 @@ describe.skipIf(missing)(`the list of deliveries${why}`, () => {
     expect(await banner.textContent()).not.toContain("No process delivers.");
     context?.().stateChanged({ state: "up", reason: "No process delivers." });
     await banner.filter({ hasText: "No process delivers." }).waitFor();
+    context?.().stateChanged({ state: "down", reason: "The disk is away." });
+    const alarm = page.getByRole("alert").filter({ hasText: "Store: down" });
+    await alarm.filter({ hasText: "The disk is away." }).waitFor();
+    expect(await banner.textContent()).not.toContain("The disk is away.");
   });
 
   it("says on every screen that the store is full, with the reason", async () => {
