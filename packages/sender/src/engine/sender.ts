@@ -162,6 +162,7 @@ export interface Sender {
    * their value; the value `null` removes it.
    *
    * @throws TypeError when `values` is neither a Map nor an object
+   * @throws CallError `ERR_FIELD_INVALID` when the name has more than 255 characters, or it or a user has a lone surrogate
    * @throws CallError `ERR_NAME_TAKEN` when an audience or another computed trait has the same snake_case form
    */
   syncComputedTrait(
