@@ -8,7 +8,7 @@ import { defineProject, type UserWorkspaceConfig } from "vitest/config";
 const PATIENT = {
   testTimeout: 30_000,
   hookTimeout: 30_000,
-  expect: { poll: { timeout: 15_000 } },
+  expect: { poll: { timeout: 25_000 } },
   setupFiles: [fileURLToPath(new URL("tests/support/patient-waits.ts", import.meta.url))],
 };
 

@@ -1,7 +1,7 @@
 import { vi } from "vitest";
 
 // Vitest has no setting for this. As `expect.poll` in vitest.shared.ts.
-const TIMEOUT = 15_000;
+const TIMEOUT = 25_000;
 
 const { waitFor } = vi;
 vi.waitFor = (callback, options) =>

@@ -122,7 +122,10 @@ describe.skipIf(isWindows)(`how much is printed${noPosix}`, () => {
         /^[\d:]{8} .*?(\d+) delivered.*\(more than 50 lines a second; failures are shown\)$/gm,
       ),
     ];
-    expect(single).toBeLessThanOrEqual(150);
+    // As many as the machine takes seconds for them, and one: a second begins with a line.
+    const seconds = new Set(text.match(/^\d\d:\d\d:\d\d/gm)).size + 1;
+    expect(single).toBeLessThanOrEqual(50 * seconds);
+    expect(summaries.length).toBeGreaterThan(0);
     // Nothing is lost: each delivery has a line or is in a sum.
     expect(single + summaries.reduce((sum, [, count]) => sum + Number(count), 0)).toBe(980);
     expect(text).toMatch(/^1000 accepted, 980 delivered, 20 failed$/m);
@@ -150,7 +153,7 @@ describe.skipIf(isWindows)(`how much is printed${noPosix}`, () => {
     server.process.kill("SIGTERM");
     await server.ended;
     expect(server.stdout()).toMatch(
-      /^countersign listens on \S+\n[\d:]{8} \w{4} track "Naive" u-1004 {2}ACCEPTED A FORGERY {2}stale_secret: 204 in \d+ ms\n +→ .*\n2 accepted, 1 delivered, 1 failed\nACCEPTED A FORGERY: stale_secret at \S+\n$/,
+      /^countersign listens on \S+\n[\d:]{8} \w{4} track "Naive" u-1004 {2}ACCEPTED A FORGERY {2}stale_secret: 204 in [\d.]+ m?s\n +→ .*\n2 accepted, 1 delivered, 1 failed\nACCEPTED A FORGERY: stale_secret at \S+\n$/,
     );
   });
 
