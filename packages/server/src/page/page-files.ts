@@ -27,13 +27,16 @@ export function readPageFiles(folder: URL = PAGE_FOLDER): readonly PageFile[] {
   if (!existsSync(folder)) {
     return [{ path: "/", type: TYPES[".html"] ?? "", content: Buffer.from(NOT_BUILT), hashed: false }];
   }
-  return readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) => {
-    const type = TYPES[extname(entry.name)];
-    if (!entry.isFile() || type === undefined) return [];
-    const inFolder = entry.parentPath.replaceAll("\\", "/").replace(/\/$/, "").endsWith("/assets");
-    const path = entry.name === "index.html" ? "/" : `/${inFolder ? "assets/" : ""}${entry.name}`;
-    return [{ path, type, content: readFileSync(`${entry.parentPath}/${entry.name}`), hashed: inFolder }];
-  });
+  // Not with `recursive`: in the archives that Yarn's Plug'n'Play reads packages from, the entries do not know their folder.
+  return ["", "assets/"].flatMap((inFolder) =>
+    readdirSync(new URL(inFolder, folder)).flatMap((name) => {
+      const type = TYPES[extname(name)];
+      if (type === undefined) return [];
+      const content = readFileSync(new URL(inFolder + name, folder));
+      const path = name === "index.html" ? "/" : `/${inFolder}${name}`;
+      return [{ path, type, content, hashed: inFolder !== "" }];
+    }),
+  );
 }
 
 /**
