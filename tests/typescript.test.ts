@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -109,6 +109,32 @@ describe.each(COMPILERS)("TypeScript $version", { timeout: 180_000 }, ({ bin }) 
       ]);
     },
   );
+
+  it("declares an exported middleware of Express without naming core, which a library need not install", async () => {
+    const folder = "packages/express";
+    const directory = await mkdtemp(join(root, folder, "node_modules/.library-"));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    const file = join(directory, "library.ts");
+    await writeFile(
+      file,
+      'import { verifyWebhook } from "@countersign/express";\nexport const verify = verifyWebhook({ secret: "secret" });\n',
+    );
+    const compilerOptions = {
+      module: "nodenext",
+      strict: true,
+      declaration: true,
+      emitDeclarationOnly: true,
+      skipLibCheck: true,
+      types: [],
+      paths: { "@countersign/express": [join(root, folder, "dist/index.d.ts")] },
+    };
+    await runCompiler(bin, folder, {
+      compilerOptions: { ...compilerOptions, rootDir: root, outDir: directory },
+      files: [file],
+    });
+    const written = await readFile(join(directory, directory.slice(root.length), "library.d.ts"), "utf8");
+    expect(written).toContain('verify: import("@countersign/express").AppMiddleware;');
+  });
 
   it("has the same types on Fastify 4", async () => {
     const app = APPS["fastify"] ?? "";

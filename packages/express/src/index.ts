@@ -2,6 +2,7 @@ export {
   dispatch,
   verifyWebhook,
   type AppMessage,
+  type AppMiddleware,
   type VerifyWebhookOptions,
   type WebhookMiddleware,
   type WebhookTypes,

@@ -54,6 +54,12 @@ export type WebhookMiddleware<Message extends ReceivedMessage = AppMessage> = (
   next: NextFunction,
 ) => void;
 
+/**
+ * What {@link verifyWebhook} returns. Its own name is all that declarations of a library need which exports it: they cannot name
+ * core, which such a library need not install.
+ */
+export interface AppMiddleware extends WebhookMiddleware {}
+
 const ALREADY_READ =
   "A body parser read the request before verifyWebhook() and did not keep the bytes in req.rawBody or req.body. " +
   "Mount verifyWebhook() before it, or pass { verify: (req, res, buffer) => { req.rawBody = buffer } } to express.json().";
@@ -75,7 +81,7 @@ const ALREADY_READ =
  * });
  * ```
  */
-export function verifyWebhook(options: VerifyWebhookOptions = {}): WebhookMiddleware {
+export function verifyWebhook(options: VerifyWebhookOptions = {}): AppMiddleware {
   const receiver = createReceiver<Request, AppMessage>(options);
   return (incoming, res, next) => {
     const req = incoming as Request;
