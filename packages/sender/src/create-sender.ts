@@ -38,6 +38,7 @@ const STORE_METHODS: readonly (keyof DeliveryStore)[] = [
   "accept",
   "repeat",
   "hasten",
+  "hastenAll",
   "remove",
   "consume",
   "find",

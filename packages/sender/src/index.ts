@@ -21,6 +21,7 @@ export type { SenderEvents } from "./engine/sender-events.ts";
 export { SenderClosedError } from "./engine/sender.ts";
 export type { DeliveryPage, SkippedPage } from "./engine/pages.ts";
 export type { ResendAll, ResendOptions, ResendProgress } from "./engine/resend-options.ts";
+export type { RetryAll } from "./engine/retry-options.ts";
 export type { EndpointStats, FailureStreak } from "./engine/endpoint-recorder.ts";
 export type { MinuteStats } from "./engine/minute-counts.ts";
 export type { SenderStats } from "./engine/stats.ts";

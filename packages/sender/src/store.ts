@@ -11,7 +11,14 @@ export type {
 } from "./delivery/delivery.ts";
 export { MAX_BYTES_IN_MEMORY } from "./sqlite/byte-limits.ts";
 export type { SqliteStoreOptions } from "./sqlite/sqlite-store.ts";
-export { type Cursor, cursorOf, isAfterCursor, newestFirst, parseCursor } from "./delivery/cursor.ts";
+export {
+  type Cursor,
+  cursorOf,
+  isAfterCursor,
+  newestFirst,
+  oldestFirst,
+  parseCursor,
+} from "./delivery/cursor.ts";
 export {
   DEFAULT_LIMIT,
   type DeliveryFilter,
@@ -36,6 +43,7 @@ export type {
   DeliveryHandler,
   DeliveryStore,
   KnownTrait,
+  ListOrder,
   NewCall,
   NewDelivery,
   NewMessage,

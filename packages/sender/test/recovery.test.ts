@@ -1,6 +1,13 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { sqliteStore, type DeliverySummary, type ResendProgress, type Sender } from "@countersign/sender";
-import { virtualClock } from "@countersign/sender/testing";
+import {
+  sqliteStore,
+  type DeliverySummary,
+  type ResendProgress,
+  type Sender,
+  type SenderSettings,
+} from "@countersign/sender";
+import type { DeliveryStore } from "@countersign/sender/store";
+import { virtualClock, type VirtualClock } from "@countersign/sender/testing";
 import { describe, expect, it } from "vitest";
 import { answering } from "./support/answering.ts";
 import { changedStore } from "./support/changed-store.ts";
@@ -343,6 +350,154 @@ describe("a waiting delivery", () => {
     expect(await receipt.settled()).toMatchObject([{ state: "delivered", endedAt: NOW }]);
     expect(await sender.retry(id)).toBe(false);
     expect(await sender.retry("unknown")).toBe(false);
+  });
+});
+
+describe("deliveries that wait", () => {
+  const OUTAGE = { status: 503 };
+  const AFTER = Date.parse("2026-01-31T16:00:00.000Z");
+
+  /** A sender whose deliveries, five of each event, wait after an outage; and whom they are for, in the order of acceptance. */
+  async function afterOutage(store?: DeliveryStore) {
+    const clock = virtualClock(NOW);
+    const answer = { ...OUTAGE };
+    const tried: string[] = [];
+    const transport: Transport = {
+      send: (request, options) => {
+        tried.push(JSON.parse(Buffer.from(request.body).toString()).userId as string);
+        return answering(answer).send(request, options);
+      },
+      close: () => Promise.resolve(),
+    };
+    const sender = await openSender({ url: "http://127.0.0.1:9/", clock, transport, store, seed: 1 });
+    const users: string[] = [];
+    for (const event of ["A", "B"]) {
+      for (let n = 0; n < 5; n += 1) {
+        users.push(`${event}${n}`);
+        await sender.track({ userId: `${event}${n}`, event });
+        await clock.advance(1);
+      }
+    }
+    await clock.advance(AFTER - clock.now());
+    expect(await sender.count({ state: "pending" })).toBe(10);
+    tried.length = 0;
+    return { clock, answer, tried, sender, users };
+  }
+
+  it("are all tried now after an outage, each once, in the order of acceptance, however often it is asked for", async () => {
+    const { clock, answer, tried, sender, users } = await afterOutage();
+    answer.status = 200;
+    const asked = [sender.retry({ filter: {} }), sender.retry({ filter: { state: ["pending", "failed"] } })];
+    const counts = (await Promise.all(asked)).map(({ retried }) => retried);
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(10);
+    await clock.advance(0);
+    await sender.idle();
+    expect(tried).toEqual(users);
+    expect(await sender.retry({ filter: {} })).toEqual({ retried: 0 });
+    const { deliveries } = await sender.summaries();
+    expect(deliveries.every(({ state, endedAt }) => state === "delivered" && endedAt === AFTER)).toBe(true);
+  });
+
+  it("that match a filter are tried now, and of those at most the limit, which were accepted first", async () => {
+    const { clock, answer, tried, sender } = await afterOutage();
+    answer.status = 200;
+    expect(await sender.retry({ filter: { event: "B" }, limit: 2 })).toEqual({ retried: 2 });
+    await clock.advance(0);
+    expect(tried).toEqual(["B0", "B1"]);
+    expect(await sender.retry({ filter: { event: "B" }, limit: 2 })).toEqual({ retried: 2 });
+    await clock.advance(0);
+    expect(await sender.retry({ filter: { event: "B", until: NOW + 5 } })).toEqual({ retried: 0 });
+    expect(await sender.retry({ filter: { event: "B" } })).toEqual({ retried: 1 });
+    await clock.advance(0);
+    expect(tried).toEqual(["B0", "B1", "B2", "B3", "B4"]);
+    expect(await sender.count({ state: "pending", event: "A" })).toBe(5);
+  });
+
+  it("and fail again wait as long as the schedule wants after so many attempts, and no longer than four hours", async () => {
+    const { clock, sender } = await afterOutage();
+    const before = await sender.deliveries();
+    expect(await sender.retry({ filter: {} })).toEqual({ retried: 10 });
+    await clock.advance(0);
+    const { deliveries } = await sender.summaries();
+    for (const [index, { state, attempts, last, dueAt = 0 }] of deliveries.entries()) {
+      expect([state, last?.startedAt]).toEqual(["pending", AFTER]);
+      expect(attempts).toBe((before[index]?.attempts.length ?? 0) + 1);
+      // The longest delay, times 0.5 to 1.
+      expect(dueAt - AFTER).toBeGreaterThanOrEqual(450_000);
+      expect(dueAt - AFTER).toBeLessThanOrEqual(900_000);
+    }
+    await clock.advance("2h");
+    expect(await sender.count({ state: "expired" })).toBe(10);
+  });
+
+  it("are each looked at once, so that one that fails again meanwhile is not tried a third time", async () => {
+    let looked = 0;
+    const store = changedStore(sqliteStore(), (real, context) => ({
+      async list(filter, order) {
+        const page = await real.list({ ...filter, limit: Math.min(filter.limit ?? 3, 3) }, order);
+        // Between two pages, what was made due is tried, and waits again.
+        if (order === "oldest first" && (looked += 1) > 1) await (context().clock as VirtualClock).advance(0);
+        return page;
+      },
+    }));
+    const { tried, clock, sender, users } = await afterOutage(store);
+    expect(await sender.retry({ filter: {} })).toEqual({ retried: 10 });
+    await clock.advance(0);
+    expect(looked).toBeGreaterThan(3);
+    expect(tried).toEqual(users);
+  });
+
+  it("what fails between two pages is told, and what was made due by then stays so", async () => {
+    let pages = 0;
+    const store = changedStore(sqliteStore(), (real) => ({
+      list(filter, order) {
+        if (order === "oldest first") pages += 1;
+        return pages > 1 ? Promise.reject(new Error("away")) : real.list({ ...filter, limit: 3 }, order);
+      },
+    }));
+    const { tried, answer, clock, sender, users } = await afterOutage(store);
+    answer.status = 200;
+    await expect(sender.retry({ filter: {} })).rejects.toThrow("away");
+    await clock.advance(0);
+    expect(tried).toEqual(users.slice(0, 3));
+  });
+
+  it.each([
+    [undefined, "retry() takes an options object, { filter, limit }, not undefined."],
+    [{}, "retry({ filter }) takes an options object, "],
+    [{ destination: "shop/webhooks" }, 'retry(): unknown option "destination"'],
+    [{ filter: { stat: "pending" } }, 'retry({ filter }): unknown option "stat"; did you mean "state"?'],
+    [{ filter: { limit: 5 } }, "this is about every delivery that matches"],
+    [{ filter: { state: "failed" } }, "retry() tries deliveries that wait; all of them are pending."],
+    [{ filter: { state: "done" } }, "retry({ filter: { state } }) must be one of "],
+    [{ filter: {}, limit: 0 }, "retry({ limit }) must be a whole number, at least 1, not 0."],
+    [{ filter: {}, limit: "10" }, 'retry({ limit }) must be a whole number, at least 1, not "10".'],
+  ])("are not tried when what is asked for is wrong: %o", async (what, text) => {
+    const { sender, clock, tried } = await afterOutage();
+    const error: unknown = await sender.retry(what as never).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(TypeError);
+    expect(String(error)).toContain(text);
+    await clock.advance(0);
+    expect(tried).toEqual([]);
+  });
+
+  it("of a destination that is disabled are tried when it is enabled again", async () => {
+    const { sender, clock, answer, tried, users } = await afterOutage();
+    const { settings } = sender;
+    const withEnabled = (enabled: boolean): SenderSettings => ({
+      sources: settings.sources.map((source) => ({
+        ...source,
+        destinations: source.destinations.map((destination) => ({ ...destination, enabled })),
+      })),
+    });
+    sender.configure(withEnabled(false));
+    answer.status = 200;
+    expect(await sender.retry({ filter: {} })).toEqual({ retried: 10 });
+    await clock.advance(0);
+    expect(tried).toEqual([]);
+    sender.configure(withEnabled(true));
+    await sender.idle();
+    expect(tried).toEqual(users);
   });
 });
 

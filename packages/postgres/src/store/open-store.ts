@@ -4,6 +4,7 @@ import type {
   Consumer,
   DeliveryFilter,
   DeliveryHandler,
+  DeliverySummary,
   DueDelivery,
   RemoteEvent,
   Settlement,
@@ -165,6 +166,21 @@ export class OpenStore {
     if (destination === undefined) return false;
     this.#stirred(destination.slice(0, destination.lastIndexOf("/")), destination);
     return true;
+  }
+
+  async hastenAll(
+    deliveries: readonly Pick<DeliverySummary, "id" | "source">[],
+    dueAt: number,
+  ): Promise<number> {
+    let count = 0;
+    for (const source of new Set(deliveries.map((delivery) => delivery.source))) {
+      const own = deliveries.filter((delivery) => delivery.source === source);
+      const ids = own.map(({ id }) => id);
+      const destinations = await this.#changes.hastenAll(source, ids, Math.floor(dueAt));
+      count += destinations.length;
+      for (const destination of new Set(destinations)) this.#stirred(source, destination);
+    }
+    return count;
   }
 
   async remove(filter: DeliveryFilter): Promise<number> {

@@ -71,6 +71,20 @@ export class DeliveryChanges {
     }
   }
 
+  /** Makes those of these deliveries due that wait for a later time; resolves to the destination of each. */
+  async hastenAll(source: string, ids: readonly string[], dueAt: number): Promise<readonly string[]> {
+    const given = [encodeText(source), ids.map(encodeText), dueAt];
+    const waiting = await this.#query<{ id: string; progress: string }>(WAITING_FOR, given);
+    if (waiting.length === 0) return [];
+    const texts = waiting.map((row) => encodeText(JSON.stringify(withoutDelays(progressOf(row)))));
+    const values = [encodeText(source), waiting.map(({ id }) => id), dueAt, texts];
+    const hastened = await this.#query<{ destination: string }>(HASTEN_ALL, [
+      ...values,
+      waiting.map(({ progress }) => progress),
+    ]);
+    return hastened.map(({ destination }) => decodeText(destination));
+  }
+
   /** Removes these ended deliveries with all that belongs to them; returns how many there were. */
   async remove(
     source: string,
@@ -102,6 +116,24 @@ const WAITING = `SELECT source, progress FROM $.delivery
 /** Only what was read is replaced: a round that has ended since may say that an endpoint rejected, which must not be lost. */
 const HASTEN = `UPDATE $.delivery SET due_at = $3::bigint, progress = $4
   WHERE source = $1 AND id = $2 AND worker IS NULL AND progress = $5 RETURNING destination`;
+
+const WAITING_FOR = `SELECT id, progress FROM $.delivery
+  WHERE source = $1 AND id = ANY ($2::text[]) AND (worker IS NULL AND due_at > $3::bigint) IS TRUE`;
+
+/**
+ * The same of many. One that another command has locked is about to be tried, was just tried, or is hastened there. It is left
+ * out, so that no two commands wait for each other.
+ *
+ * Where a condition ends in IS TRUE, no index must be asked for it.
+ */
+const HASTEN_ALL = `WITH picked AS (
+    SELECT p.place, g.progress FROM unnest($2::text[], $4::text[], $5::text[]) AS g (id, progress, known)
+    CROSS JOIN LATERAL (
+      SELECT d.ctid AS place FROM $.delivery AS d
+      WHERE d.source = $1 AND d.id = g.id AND (d.worker IS NULL AND d.due_at > $3::bigint AND d.progress = g.known) IS TRUE
+      FOR UPDATE SKIP LOCKED) AS p)
+  UPDATE $.delivery AS d SET due_at = $3::bigint, progress = p.progress FROM picked AS p
+  WHERE d.ctid = p.place AND (d.worker IS NULL) IS TRUE RETURNING d.destination`;
 
 /** The values of one copy, in the order of the columns of `asked`. */
 function rowOf({ id, next: { id: nextId, acceptedAt, message } }: Repetition): readonly unknown[] {

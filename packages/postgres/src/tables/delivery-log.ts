@@ -3,6 +3,7 @@ import {
   type DeliveryFilter,
   type DeliverySummary,
   limitOf,
+  type ListOrder,
   valuesOf,
 } from "@countersign/sender/store";
 import type { Connections } from "../database/connections.ts";
@@ -17,7 +18,10 @@ type DeliveryState = DeliverySummary["state"];
 const SHARED = `source, id, destination, message_id, type, identity, event, accepted_at, attempts, last, resend_of`;
 const PENDING = `${SHARED}, 'pending' AS state, due_at, NULL::bigint AS ended_at`;
 const ENDED = `${SHARED}, state, NULL::bigint AS due_at, ended_at`;
-const NEWEST_FIRST = "ORDER BY accepted_at DESC, id DESC";
+const SORTED: Readonly<Record<ListOrder, string>> = {
+  "newest first": "ORDER BY accepted_at DESC, id DESC",
+  "oldest first": "ORDER BY accepted_at, id",
+};
 
 /** A delivered copy is the evidence that a delivery which failed has arrived since: it stays as long as that one does. */
 const IS_NO_EVIDENCE = `(resend_of IS NULL OR state <> 'delivered' OR NOT EXISTS (SELECT FROM $.ended AS o
@@ -62,8 +66,8 @@ export class DeliveryLog {
     return (await this.#ask<FullRow>("find_again", source, text, values))[0];
   }
 
-  async list(filter: DeliveryFilter): Promise<readonly DeliverySummary[]> {
-    return (await this.#newest<SummaryRow>(filter)).map(summaryOf);
+  async list(filter: DeliveryFilter, order?: ListOrder): Promise<readonly DeliverySummary[]> {
+    return (await this.#first<SummaryRow>(filter, order)).map(summaryOf);
   }
 
   async count(filter: DeliveryFilter): Promise<number> {
@@ -85,22 +89,28 @@ export class DeliveryLog {
 
   /** Ended deliveries that match and may be removed, the newest first, with their day. */
   async removable(filter: DeliveryFilter): Promise<readonly { source: string; id: string; day: number }[]> {
-    return this.#newest(filter, "source, id, day, accepted_at");
+    return this.#first(filter, "newest first", "source, id, day, accepted_at");
   }
 
-  /** The newest that match. @param columns Of ended deliveries that may be removed; without them, all that is shown of any. */
-  async #newest<Row>(filter: DeliveryFilter, columns?: string): Promise<readonly Row[]> {
+  /** The first that match. @param columns Of ended deliveries that may be removed; without them, all that is shown of any. */
+  async #first<Row>(
+    filter: DeliveryFilter,
+    order: ListOrder = "newest first",
+    columns?: string,
+  ): Promise<readonly Row[]> {
     const values = new Values();
+    const sorted = SORTED[order];
     const limit = values.add(limitOf(filter));
     const parts = this.#parts(
       filter,
       values,
       (table, shown, where) =>
-        `(SELECT ${columns ?? shown} FROM $.${table} WHERE ${where} ${NEWEST_FIRST} LIMIT ${limit})`,
+        `(SELECT ${columns ?? shown} FROM $.${table} WHERE ${where} ${sorted} LIMIT ${limit})`,
       columns === undefined ? "listed" : "removable",
+      order,
     );
     if (parts.length === 0) return [];
-    const text = `SELECT DISTINCT ON (accepted_at, id) * FROM (${parts.join(" UNION ALL ")}) AS d ${NEWEST_FIRST} LIMIT ${limit}`;
+    const text = `SELECT DISTINCT ON (accepted_at, id) * FROM (${parts.join(" UNION ALL ")}) AS d ${sorted} LIMIT ${limit}`;
     return this.#query(text, values.list);
   }
 
@@ -113,8 +123,9 @@ export class DeliveryLog {
     values: Values,
     write: (table: string, columns: string, where: string) => string,
     purpose: "listed" | "removable" = "listed",
+    order?: ListOrder,
   ): readonly string[] {
-    const { all, any } = conditionsOf(filter, values);
+    const { all, any } = conditionsOf(filter, values, order);
     const states = filter.state === undefined ? undefined : valuesOf(filter.state);
     const searches = any.length === 0 ? ["true"] : any;
     const where = (more: readonly string[], search: string): string =>

@@ -1,5 +1,6 @@
 import {
   type DeliveryFilter,
+  type ListOrder,
   type OneOrMore,
   parseCursor,
   prefixEnd,
@@ -48,7 +49,7 @@ export interface Conditions {
 }
 
 /** What a filter asks of the rows of a table, except their state. */
-export function conditionsOf(filter: DeliveryFilter, values: Values): Conditions {
+export function conditionsOf(filter: DeliveryFilter, values: Values, order?: ListOrder): Conditions {
   const all: string[] = [];
   for (const field of Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]) {
     const wanted = filter[field];
@@ -56,7 +57,7 @@ export function conditionsOf(filter: DeliveryFilter, values: Values): Conditions
       all.push(isAny(COLUMNS[field], wanted, field === "status" ? "bigint" : "text", values));
   }
   return {
-    all: [...all, ...timesOf(filter, values)],
+    all: [...all, ...timesOf(filter, values, order)],
     any: searchOf(filter.q, [`source IN (${SOURCES}) AND id`, "message_id", "identity"], values),
   };
 }
@@ -74,14 +75,18 @@ export function skippedConditionsOf(filter: SkippedFilter, values: Values): Cond
   };
 }
 
-function timesOf({ since, until, after }: DeliveryFilter | SkippedFilter, values: Values): readonly string[] {
+function timesOf(
+  { since, until, after }: DeliveryFilter | SkippedFilter,
+  values: Values,
+  order: ListOrder = "newest first",
+): readonly string[] {
   const times: string[] = [];
   if (since !== undefined) times.push(`accepted_at >= ${values.add(timeOf(since))}`);
   if (until !== undefined) times.push(`accepted_at < ${values.add(timeOf(until))}`);
   if (after !== undefined) {
     const cursor = parseCursor(after);
     times.push(
-      `(accepted_at, id) < (${values.add(timeOf(cursor.acceptedAt))}, ${values.add(encodeText(cursor.id))})`,
+      `(accepted_at, id) ${order === "newest first" ? "<" : ">"} (${values.add(timeOf(cursor.acceptedAt))}, ${values.add(encodeText(cursor.id))})`,
     );
   }
   return times;

@@ -1,4 +1,4 @@
-/** A place in a list that is ordered by time, newest first. */
+/** A place in a list that is ordered by time. */
 export interface Cursor {
   readonly acceptedAt: number;
   readonly id: string;
@@ -20,14 +20,19 @@ export function parseCursor(text: string): Cursor {
   );
 }
 
-/** The order of lists: newest first by time, and by id within a millisecond. */
+/** The usual order of lists: newest first by time, and by id within a millisecond. */
 export function newestFirst(a: Cursor, b: Cursor): number {
   if (a.acceptedAt !== b.acceptedAt) return b.acceptedAt - a.acceptedAt;
   if (a.id === b.id) return 0;
   return a.id < b.id ? 1 : -1;
 }
 
-/** Whether an item comes after a cursor in a list. */
+/** The same, the other way round. */
+export function oldestFirst(a: Cursor, b: Cursor): number {
+  return newestFirst(b, a);
+}
+
+/** Whether an item comes after a cursor in a list, the newest first. */
 export function isAfterCursor(item: Cursor, cursor: Cursor): boolean {
   return newestFirst(item, cursor) > 0;
 }

@@ -97,16 +97,16 @@ export function checkSkippedFilter(filter: SkippedFilter): void {
 }
 
 /** @throws TypeError when a filter for many deliveries is one for a page, or is wrong */
-export function checkBulkFilter(method: "clear" | "resend", filter: DeliveryFilter): void {
+export function checkBulkFilter(method: "clear" | "resend" | "retry", filter: DeliveryFilter): void {
   const page = "it is for pages; this is about every delivery that matches";
   const { after: _, limit: _limit, ...names } = FILTER_NAMES;
-  const isWithin = method === "resend";
-  checkOptionNames(isWithin ? "resend({ filter })" : `${method}()`, filter, names, {
+  const isWithin = method !== "clear";
+  checkOptionNames(isWithin ? `${method}({ filter })` : `${method}()`, filter, names, {
     ...FILTER_HINTS,
     after: page,
     limit: page,
   });
-  checkValues((name) => (isWithin ? `resend({ filter: { ${name} } })` : `${method}({ ${name} })`), filter);
+  checkValues((name) => (isWithin ? `${method}({ filter: { ${name} } })` : `${method}({ ${name} })`), filter);
 }
 
 function checkValues(what: (name: string) => string, filter: DeliveryFilter | SkippedFilter): void {

@@ -6,12 +6,15 @@ import {
   type OptionNames,
 } from "@countersign/protocol";
 import type { ResendOptions } from "./resend-options.ts";
+import type { RetryAll } from "./retry-options.ts";
 import type { AcceptOptions, CallOptions, CloseOptions, DeleteOptions } from "./sender.ts";
 
 const CALL_NAMES: OptionNames<CallOptions> = { source: true, writeKey: WRITE_KEY_SYNONYMS };
 const DELETE_NAMES: OptionNames<DeleteOptions> = { sources: SOURCES_SYNONYMS, timestamp: true };
 const CLOSE_NAMES: OptionNames<CloseOptions> = { deadline: ["timeout timeoutms", "in milliseconds"] };
 const ACCEPT_NAMES: OptionNames<AcceptOptions> = { ...CALL_NAMES, uniqueFor: true };
+const RETRY_NAMES: OptionNames<RetryAll> = { filter: true, limit: true };
+
 /** @throws TypeError when a call is given an unknown option, or a callback, which would never run */
 export function checkCallOptions(method: string, options: CallOptions): void {
   if (typeof options === "function") {
@@ -44,6 +47,15 @@ export function checkResendOptions({ body, id, ...others }: ResendOptions): void
   if (id !== undefined && !(typeof id === "string" && ID.test(id))) {
     throw new TypeError("resend({ id }) must be 1 to 99 letters, digits, hyphens and underscores.");
   }
+}
+
+/** @throws TypeError when it is not said well how many deliveries to try now */
+export function checkRetryAll(what: RetryAll): void {
+  checkOptionNames("retry()", what, RETRY_NAMES);
+  const { limit } = what;
+  if (limit === undefined || (Number.isInteger(limit) && limit >= 1)) return;
+  const shown = typeof limit === "number" ? limit : describeKind(limit);
+  throw new TypeError(`retry({ limit }) must be a whole number, at least 1, not ${shown}.`);
 }
 
 const MAX_BODY_BYTES = 1_048_576;

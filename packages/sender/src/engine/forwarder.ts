@@ -27,6 +27,7 @@ import { DeliveryReader } from "./delivery-reader.ts";
 import type { DeliveryPage, SkippedPage } from "./pages.ts";
 import { Recovery } from "./recovery.ts";
 import type { ResendAll, ResendOptions } from "./resend-options.ts";
+import type { RetryAll } from "./retry-options.ts";
 import type { SettingsKeeper } from "./settings-keeper.ts";
 import {
   type AcceptOptions,
@@ -183,9 +184,11 @@ export class Forwarder implements Sender {
     return this.#desk.receipt(source, { messageId, deliveries: [newId], skipped: undefined });
   }
 
-  async retry(id: string): Promise<boolean> {
+  retry(id: string): Promise<boolean>;
+  retry(what: RetryAll): Promise<{ readonly retried: number }>;
+  async retry(what: string | RetryAll): Promise<boolean | { readonly retried: number }> {
     this.#assertOpen();
-    return this.#parts.store.hasten(id);
+    return typeof what === "string" ? this.#parts.store.hasten(what) : this.#recovery.retryAll(what);
   }
 
   async clear(filter: DeliveryFilter = {}): Promise<number> {

@@ -11,8 +11,9 @@ import type { DeliveryStore, NewMessageContent } from "../store/delivery-store.t
 import type { Acceptor } from "./acceptor.ts";
 import { Copies, hasFailed } from "./copies.ts";
 import type { ResendAll, ResendOptions } from "./resend-options.ts";
+import type { RetryAll } from "./retry-options.ts";
 import { checkBulkFilter } from "./check-filter.ts";
-import { checkResendOptions } from "./check-options.ts";
+import { checkResendOptions, checkRetryAll } from "./check-options.ts";
 
 /** The parts that a recovery uses. */
 interface RecoveryParts {
@@ -27,6 +28,9 @@ const PAGE = 100;
 
 /** Copies of a page that are read in one go. */
 const COPIES_AT_ONCE = 1_000;
+
+/** Deliveries made due in one go. */
+const HASTENED_AT_ONCE = 500;
 
 /** Deliveries removed in one go. */
 const REMOVED_AT_ONCE = 1_000;
@@ -104,6 +108,36 @@ export class Recovery {
       if (last === undefined || page.length < PAGE) return { resent };
       after = cursorOf(last);
     }
+  }
+
+  /** Makes every waiting delivery due that matches and was accepted before now, the oldest first. */
+  async retryAll(what: RetryAll): Promise<{ readonly retried: number }> {
+    checkRetryAll(what);
+    const { filter, limit = Number.POSITIVE_INFINITY } = what;
+    checkBulkFilter("retry", filter);
+    if (filter.state !== undefined && !valuesOf<string>(filter.state).includes("pending")) {
+      throw new TypeError(
+        "retry() tries deliveries that wait; all of them are pending. resend({ filter }) sends those again that have ended.",
+      );
+    }
+    const { store, now } = this.#parts;
+    const startedAt = Math.floor(now());
+    const until = Math.min(filter.until ?? Number.POSITIVE_INFINITY, startedAt + 1);
+    let retried = 0;
+    let after: string | undefined;
+    while (retried < limit) {
+      const wanted = { ...filter, state: "pending", until, after, limit: HASTENED_AT_ONCE } as const;
+      const page = await store.list(wanted, "oldest first");
+      // Each is looked at once, so that one that is tried meanwhile, and fails, is not tried again.
+      const room = limit - retried;
+      const later = page.filter(({ dueAt = startedAt }) => dueAt > startedAt).slice(0, room);
+      // With one time for all, they start in the order of the list, however many there are.
+      if (later.length > 0) retried += await store.hastenAll(later, startedAt);
+      const last = (later.length < room ? page : later).at(-1);
+      if (last === undefined) break;
+      after = cursorOf(last);
+    }
+    return { retried };
   }
 
   /** Removes ended deliveries that match and were accepted before now. */

@@ -14,6 +14,7 @@ import type { StoreState } from "../store/delivery-store.ts";
 import type { SkippedFilter, SkipReason } from "../delivery/skipped-call.ts";
 import type { DeliveryPage, SkippedPage } from "./pages.ts";
 import type { ResendAll, ResendOptions } from "./resend-options.ts";
+import type { RetryAll } from "./retry-options.ts";
 import type { SenderSettings } from "../settings/settings.ts";
 import type { CallOrigin } from "../calls/message.ts";
 import type { SenderEvents } from "./sender-events.ts";
@@ -227,6 +228,21 @@ export interface Sender {
    * @returns false when it has ended, is being sent, or is not kept
    */
   retry(id: string): Promise<boolean>;
+  /**
+   * Makes every delivery due now that matches, was accepted before now and waits for a later time, those that were accepted
+   * first at first. `concurrency` applies as always. What is being sent, or is due already, is left out, so this can be
+   * repeated.
+   *
+   * Rejects when the store fails. What was made due by then stays so.
+   *
+   * @returns how many
+   * @throws TypeError when the filter is none, has an unknown field, or names states without `pending`
+   * @example
+   * ```ts
+   * await sender.retry({ filter: { destination: "shop/webhooks" } });
+   * ```
+   */
+  retry(what: RetryAll): Promise<{ readonly retried: number }>;
   /**
    * Removes deliveries that have ended and match the filter; all of them without one. A delivered copy stays as long as the
    * failed delivery that it is a copy of, so that {@link Sender.resend} does not send it again.

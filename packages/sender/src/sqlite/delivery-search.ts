@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type Database from "libsql";
-import { type Cursor, newestFirst } from "../delivery/cursor.ts";
+import { type Cursor, newestFirst, oldestFirst } from "../delivery/cursor.ts";
 import { type DeliveryFilter, limitOf } from "../delivery/delivery-filter.ts";
 import type { DeliverySummary } from "../delivery/delivery.ts";
+import type { ListOrder } from "../store/delivery-store.ts";
 import type { Bound, Conditions } from "./conditions.ts";
 import type { DeliveryCounter } from "./delivery-counter.ts";
 import { SUMMARY_COLUMNS, type SummaryRow, summaryOf } from "./delivery-rows.ts";
@@ -18,6 +19,22 @@ const ROWS_AT_ONCE = 200;
 /** With more ranges than this, each is read row by row first: most of them have nothing on the page. */
 const MANY_RANGES = 8;
 
+/** How rows are read in an order: after the place, and up to the one, that are bound as a time, a time and an id. */
+const ORDERS = {
+  "newest first": {
+    compare: newestFirst,
+    sort: "d.accepted_at DESC, d.id DESC",
+    after: "d.accepted_at <= ? AND (d.accepted_at < ? OR d.id < ?)",
+    upTo: "d.accepted_at >= ? AND (d.accepted_at > ? OR d.id >= ?)",
+  },
+  "oldest first": {
+    compare: oldestFirst,
+    sort: "d.accepted_at, d.id",
+    after: "d.accepted_at >= ? AND (d.accepted_at > ? OR d.id > ?)",
+    upTo: "d.accepted_at <= ? AND (d.accepted_at < ? OR d.id <= ?)",
+  },
+} as const satisfies Readonly<Record<ListOrder, object>>;
+
 /** A delivered copy is the evidence that a delivery which failed has arrived since: it stays as long as that one does. */
 const IS_NO_EVIDENCE = `(d.resend_of IS NULL OR d.state <> 'delivered' OR NOT EXISTS (
   SELECT 1 FROM delivery AS o WHERE o.id = d.resend_of AND o.state IN ('failed', 'expired')))`;
@@ -32,9 +49,9 @@ export class DeliverySearch {
     this.#counter = counter;
   }
 
-  /** The newest first. */
-  list(filter: DeliveryFilter): Promise<readonly DeliverySummary[]> {
-    return this.#list(filter, this.#plan(filter));
+  /** The newest first, unless told otherwise. */
+  list(filter: DeliveryFilter, order?: ListOrder): Promise<readonly DeliverySummary[]> {
+    return this.#list(filter, this.#plan(filter, order));
   }
 
   /** Those of ended deliveries that may be removed, the newest first. */
@@ -46,12 +63,16 @@ export class DeliverySearch {
 
   async #list(filter: DeliveryFilter, plan: SearchPlan): Promise<readonly DeliverySummary[]> {
     const limit = limitOf(filter);
+    const { compare } = ORDERS[plan.order];
     const size = plan.ranges.length > MANY_RANGES ? 1 : Math.min(limit, ROWS_AT_ONCE);
     const readers = plan.ranges.map((range) => new RangeReader(this.#db, range, plan, size));
     const found = new Map<number, SummaryRow>();
     while (found.size < limit) {
       for (const reader of readers) if (reader.isEmpty) await reader.fill();
-      const next = readers.reduce<RangeReader | undefined>(newer, undefined);
+      const next = readers.reduce<RangeReader | undefined>(
+        (best, reader) => nearer(best, reader, compare),
+        undefined,
+      );
       const row = next?.take();
       if (row === undefined) break;
       // A row that is in several ranges is found in each.
@@ -73,27 +94,32 @@ export class DeliverySearch {
     return plan.overlaps ? seqs.size : count;
   }
 
-  #plan(filter: DeliveryFilter): SearchPlan {
-    return planSearch(this.#db, filter, this.#counter.kinds());
+  #plan(filter: DeliveryFilter, order?: ListOrder): SearchPlan {
+    return planSearch(this.#db, filter, this.#counter.kinds(), order);
   }
 }
 
-/** Of two readers, the one whose next row is newer. */
-function newer(best: RangeReader | undefined, reader: RangeReader): RangeReader | undefined {
+/** Of two readers, the one whose next row comes first. */
+function nearer(
+  best: RangeReader | undefined,
+  reader: RangeReader,
+  compare: typeof newestFirst,
+): RangeReader | undefined {
   if (reader.next === undefined) return best;
   if (best?.next === undefined) return reader;
-  return newestFirst(placeOf(reader.next), placeOf(best.next)) < 0 ? reader : best;
+  return compare(placeOf(reader.next), placeOf(best.next)) < 0 ? reader : best;
 }
 
 function placeOf(row: Pick<SummaryRow, "accepted_at" | "id">): Cursor {
   return { acceptedAt: row.accepted_at, id: row.id };
 }
 
-/** Reads a range of an index from its newest row on, a stretch at a time. */
+/** Reads a range of an index from its first row on, a stretch at a time. */
 class RangeReader {
   readonly #db: Database.Database;
   readonly #range: Range;
   readonly #rest: Conditions;
+  readonly #order: (typeof ORDERS)[ListOrder];
   #from: Cursor;
   #size: number;
   #stretch = FIRST_STRETCH;
@@ -102,10 +128,11 @@ class RangeReader {
   #isAtEnd = false;
   #hasRead = false;
 
-  constructor(db: Database.Database, range: Range, { rest, start }: SearchPlan, size: number) {
+  constructor(db: Database.Database, range: Range, { rest, order, start }: SearchPlan, size: number) {
     this.#db = db;
     this.#range = range;
     this.#rest = rest;
+    this.#order = ORDERS[order];
     this.#from = start;
     this.#size = size;
   }
@@ -168,7 +195,7 @@ class RangeReader {
 
   #read<T>(columns: string, end: Cursor | undefined, limit: number): T[] {
     const { sql, values } = this.#where(end);
-    const ordered = `SELECT ${columns} ${sql} ORDER BY d.accepted_at DESC, d.id DESC LIMIT ?`;
+    const ordered = `SELECT ${columns} ${sql} ORDER BY ${this.#order.sort} LIMIT ?`;
     return this.#db.prepare(ordered).all([...values, limit]) as T[];
   }
 
@@ -177,7 +204,7 @@ class RangeReader {
     if (this.#rest.isEmpty) return undefined;
     const { sql, values } = this.#where(undefined, false);
     const row = this.#db
-      .prepare(`SELECT d.accepted_at, d.id ${sql} ORDER BY d.accepted_at DESC, d.id DESC LIMIT 1 OFFSET ?`)
+      .prepare(`SELECT d.accepted_at, d.id ${sql} ORDER BY ${this.#order.sort} LIMIT 1 OFFSET ?`)
       .get([...values, this.#stretch - 1]) as Pick<SummaryRow, "accepted_at" | "id"> | undefined;
     this.#stretch = Math.min(this.#stretch * 2, STRETCH);
     return row && placeOf(row);
@@ -194,10 +221,10 @@ class RangeReader {
   ): { readonly sql: string; readonly values: readonly Bound[] } {
     const { index, conditions } = this.#range;
     const { acceptedAt, id } = this.#from;
-    const parts = [conditions.sql, "d.accepted_at <= ? AND (d.accepted_at < ? OR d.id < ?)"];
+    const parts: string[] = [conditions.sql, this.#order.after];
     const values: Bound[] = [...conditions.values, acceptedAt, acceptedAt, id];
     if (end !== undefined) {
-      parts.push("d.accepted_at >= ? AND (d.accepted_at > ? OR d.id >= ?)");
+      parts.push(this.#order.upTo);
       values.push(end.acceptedAt, end.acceptedAt, end.id);
     }
     if (withRest) {

@@ -14,11 +14,13 @@ export interface DueRow {
 }
 
 /** A delivery that is pending. */
-interface WaitingRow {
+export interface WaitingRow {
   readonly seq: number;
   readonly destination: string;
   readonly progress: DeliveryProgress;
 }
+
+type StoredWaitingRow = Omit<WaitingRow, "progress"> & { readonly progress: string };
 
 /** What is set of the repetition of a delivery. */
 export interface Repetition {
@@ -40,6 +42,7 @@ export class DeliveryTable {
   readonly #due: Statement;
   readonly #nextDue: Statement;
   readonly #waiting: Statement;
+  readonly #waitingFor: Statement;
   readonly #hasten: Statement;
 
   constructor(db: Database.Database) {
@@ -81,6 +84,10 @@ export class DeliveryTable {
     );
     this.#waiting = db.prepare(
       "SELECT seq, destination, progress FROM delivery WHERE id = ? AND state = 'pending'",
+    );
+    this.#waitingFor = db.prepare(
+      `SELECT seq, destination, progress FROM delivery
+       WHERE id IN (SELECT value FROM json_each(?)) AND +state = 'pending' AND +due_at > ?`,
     );
     this.#hasten = db.prepare("UPDATE delivery SET due_at = ?, progress = ? WHERE seq = ?");
   }
@@ -166,8 +173,13 @@ export class DeliveryTable {
 
   /** Where a pending delivery is, and what is known of its endpoints. */
   waiting(id: string): WaitingRow | undefined {
-    const row = this.#waiting.get([id]) as { seq: number; destination: string; progress: string } | undefined;
-    return row && { ...row, progress: JSON.parse(row.progress) as DeliveryProgress };
+    const row = this.#waiting.get([id]) as StoredWaitingRow | undefined;
+    return row && waitingRowOf(row);
+  }
+
+  /** The same of those of many that are due later than at a time. */
+  waitingFor(ids: readonly string[], dueAt: number): readonly WaitingRow[] {
+    return (this.#waitingFor.all([JSON.stringify(ids), dueAt]) as StoredWaitingRow[]).map(waitingRowOf);
   }
 
   /** Makes it due, for endpoints that asked to be called later, too. */
@@ -175,4 +187,8 @@ export class DeliveryTable {
     const endpoints = Object.entries(progress).map(([url, { rejected }]) => [url, { rejected }]);
     this.#hasten.run([dueAt, JSON.stringify(Object.fromEntries(endpoints)), seq]);
   }
+}
+
+function waitingRowOf(row: StoredWaitingRow): WaitingRow {
+  return { ...row, progress: JSON.parse(row.progress) as DeliveryProgress };
 }

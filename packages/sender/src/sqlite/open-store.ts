@@ -2,7 +2,7 @@
 import { clearTimeout, setTimeout } from "node:timers";
 import type Database from "libsql";
 import { isError } from "@countersign/protocol";
-import { type Delivery, type DeliverySummary, END_STATES } from "../delivery/delivery.ts";
+import { type Delivery, type DeliveryInfo, type DeliverySummary, END_STATES } from "../delivery/delivery.ts";
 import { type DeliveryFilter, valuesOf } from "../delivery/delivery-filter.ts";
 import type { SkippedCall, SkippedFilter } from "../delivery/skipped-call.ts";
 import type {
@@ -12,6 +12,7 @@ import type {
   DeliveryCounts,
   DeliveryHandler,
   KnownTrait,
+  ListOrder,
   StoreContext,
 } from "../store/delivery-store.ts";
 import { AcceptanceWriter, NOTHING_WRITTEN, type WrittenAcceptance } from "./acceptance-writer.ts";
@@ -19,7 +20,7 @@ import { CallTable } from "./call-table.ts";
 import { type DeliveryCount, DeliveryCounter } from "./delivery-counter.ts";
 import { DeliveryLog } from "./delivery-log.ts";
 import { DeliverySearch } from "./delivery-search.ts";
-import { DeliveryTable, type Repetition } from "./delivery-table.ts";
+import { DeliveryTable, type Repetition, type WaitingRow } from "./delivery-table.ts";
 import { FileRoom } from "./file-room.ts";
 import { Lanes } from "./lanes.ts";
 import { ProfileTable } from "./profile-table.ts";
@@ -155,6 +156,23 @@ export class OpenStore {
     return destination !== undefined;
   }
 
+  async hastenAll(deliveries: readonly Pick<DeliveryInfo, "id">[], dueAt: number): Promise<number> {
+    let hastened: readonly WaitingRow[] = [];
+    const run = (): void => {
+      const waiting = this.#table.waitingFor(
+        deliveries.map(({ id }) => id),
+        dueAt,
+      );
+      hastened = waiting.filter(({ destination, seq }) => !this.#lanes.isClaimed(destination, seq));
+      for (const row of hastened) this.#table.hasten(row, dueAt);
+    };
+    await this.#written(run, () => {
+      for (const destination of new Set(hastened.map((row) => row.destination)))
+        this.#lanes.stir(destination, dueAt);
+    });
+    return hastened.length;
+  }
+
   async remove(filter: DeliveryFilter): Promise<number> {
     const wanted = valuesOf(filter.state ?? END_STATES);
     const state = END_STATES.filter((ended) => wanted.includes(ended));
@@ -175,8 +193,8 @@ export class OpenStore {
     return this.#log.find(id);
   }
 
-  list(filter: DeliveryFilter): Promise<readonly DeliverySummary[]> {
-    return this.#search.list(filter);
+  list(filter: DeliveryFilter, order?: ListOrder): Promise<readonly DeliverySummary[]> {
+    return this.#search.list(filter, order);
   }
 
   count(filter: DeliveryFilter): Promise<number> {

@@ -1,5 +1,5 @@
 import type Database from "libsql";
-import { type Cursor, newestFirst, parseCursor } from "../delivery/cursor.ts";
+import { type Cursor, newestFirst, oldestFirst, parseCursor } from "../delivery/cursor.ts";
 import {
   COMPARED_FIELDS,
   type DeliveryFilter,
@@ -8,6 +8,7 @@ import {
   valuesOf,
 } from "../delivery/delivery-filter.ts";
 import { type Bound, Conditions, storedValuesOf } from "./conditions.ts";
+import type { ListOrder } from "../store/delivery-store.ts";
 import type { DeliveryCount } from "./delivery-counter.ts";
 import { type StoredText, textOf } from "./whole-text.ts";
 
@@ -21,6 +22,7 @@ export interface Range {
 export interface SearchPlan {
   readonly ranges: readonly Range[];
   readonly rest: Conditions;
+  readonly order: ListOrder;
   /** Rows before this place are not meant. */
   readonly start: Cursor;
   /** A row may be in several ranges. */
@@ -76,22 +78,27 @@ export function planSearch(
   db: Database.Database,
   filter: DeliveryFilter,
   kinds: readonly DeliveryCount[],
+  order: ListOrder = "newest first",
 ): SearchPlan {
-  const start = startOf(filter);
+  const isFromEnd = order === "newest first";
+  const start = isFromEnd ? endOf(filter) : beginningOf(filter);
+  // The list begins at one end of the time that is meant; where it ends is a condition.
+  const within = (range: Range): Range => (isFromEnd ? sinceOf(range, filter) : untilOf(range, filter));
   const byKind = kinds.filter((kind) => isKindWanted(kind, filter));
   const { q } = filter;
   if (q !== undefined) {
-    const found = rangesOfSearch(db, q)?.map((range) => sinceOf(range, filter));
+    const found = rangesOfSearch(db, q)?.map(within);
     if (found !== undefined)
-      return { ranges: found, rest: restOf(filter, []), start, overlaps: true, size: undefined };
-    const ranges = byKind.map((kind) => sinceOf(rangeOfKind(kind), filter));
+      return { ranges: found, rest: restOf(filter, []), order, start, overlaps: true, size: undefined };
+    const ranges = byKind.map((kind) => within(rangeOfKind(kind)));
     const rest = searched(restOf(filter, KIND_FIELDS), q);
-    return { ranges, rest, start, overlaps: false, size: undefined };
+    return { ranges, rest, order, start, overlaps: false, size: undefined };
   }
   const size = byKind.reduce((sum, { count }) => sum + count, 0);
   let best: SearchPlan = {
-    ranges: byKind.map((kind) => sinceOf(rangeOfKind(kind), filter)),
+    ranges: byKind.map((kind) => within(rangeOfKind(kind))),
     rest: restOf(filter, KIND_FIELDS),
+    order,
     start,
     overlaps: false,
     size: filter.since === undefined && start.acceptedAt === END_OF_TIME ? size : undefined,
@@ -103,22 +110,29 @@ export function planSearch(
     if (wanted === undefined || indexed === undefined) continue;
     const values = storedValuesOf(wanted);
     if (indexed.has !== undefined && !values.every(indexed.has)) continue;
-    const ranges = values.map((value) => sinceOf(rangeOf(field, indexed.index, value), filter));
+    const ranges = values.map((value) => within(rangeOf(field, indexed.index, value)));
     const rows = ranges.reduce((sum, range) => sum + roughSizeOf(db, range), 0);
     if (rows >= fewest) continue;
     fewest = rows;
-    best = { ranges, rest: restOf(filter, [field]), start, overlaps: false, size: undefined };
+    best = { ranges, rest: restOf(filter, [field]), order, start, overlaps: false, size: undefined };
   }
   return best;
 }
 
 const END_OF_TIME = Number.MAX_SAFE_INTEGER;
 
-function startOf({ until = END_OF_TIME, after }: DeliveryFilter): Cursor {
+function endOf({ until = END_OF_TIME, after }: DeliveryFilter): Cursor {
   const end: Cursor = { acceptedAt: until, id: "" };
   if (after === undefined) return end;
   const cursor = parseCursor(after);
   return newestFirst(cursor, end) > 0 ? cursor : end;
+}
+
+function beginningOf({ since = -END_OF_TIME, after }: DeliveryFilter): Cursor {
+  const beginning: Cursor = { acceptedAt: since, id: "" };
+  if (after === undefined) return beginning;
+  const cursor = parseCursor(after);
+  return oldestFirst(cursor, beginning) > 0 ? cursor : beginning;
 }
 
 function restOf(filter: DeliveryFilter, answered: readonly Field[]): Conditions {
@@ -129,6 +143,11 @@ function restOf(filter: DeliveryFilter, answered: readonly Field[]): Conditions 
 
 function sinceOf(range: Range, { since }: DeliveryFilter): Range {
   if (since !== undefined) range.conditions.add("d.accepted_at >= ?", since);
+  return range;
+}
+
+function untilOf(range: Range, { until }: DeliveryFilter): Range {
+  if (until !== undefined) range.conditions.add("d.accepted_at < ?", until);
   return range;
 }
 

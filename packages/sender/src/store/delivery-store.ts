@@ -114,6 +114,9 @@ export interface DeliveryHandler {
   lost(due: DueDelivery, settlement: Settlement): void;
 }
 
+/** The order of a list: by `acceptedAt`, then by id. */
+export type ListOrder = "newest first" | "oldest first";
+
 /** A destination being served. */
 export interface Consumer {
   /** Stops handing over, and resolves when every delivery that was handed over is settled. Idempotent. */
@@ -224,6 +227,13 @@ export interface DeliveryStore {
    */
   hasten(id: string, source?: string): Promise<boolean>;
   /**
+   * Makes those of these deliveries due at a time that wait for a later one, like `hasten`. Leaves out what is not
+   * pending, is being delivered, or is due by then; returns how many it changed.
+   *
+   * @param deliveries At most 1,000.
+   */
+  hastenAll(deliveries: readonly Pick<DeliveryInfo, "id" | "source">[], dueAt: number): Promise<number>;
+  /**
    * Removes deliveries that have ended and match, the newest `limit` of them; returns how many. A delivered copy stays as long
    * as the delivery that it is a copy of, if that one failed or expired: otherwise a resend would take it for one that never
    * arrived.
@@ -236,8 +246,8 @@ export interface DeliveryStore {
   consume(destination: string, concurrency: number, handler: DeliveryHandler): Consumer;
   /** One delivery, with its attempts. `source` helps a store that is divided by source. */
   find(id: string, source?: string): Promise<Delivery | undefined>;
-  /** Deliveries without bodies, the newest first: by `acceptedAt`, then by id. */
-  list(filter: DeliveryFilter): Promise<readonly DeliverySummary[]>;
+  /** Deliveries without bodies, the newest first unless told otherwise. A cursor is a place in the same order. */
+  list(filter: DeliveryFilter, order?: ListOrder): Promise<readonly DeliverySummary[]>;
   /** How many deliveries match, `limit` and `after` aside. */
   count(filter: DeliveryFilter): Promise<number>;
   /** Calls that went to no destination, the newest first. They are kept like ended deliveries, the last 10,000 at most. */

@@ -1,4 +1,4 @@
-import { newestFirst } from "../delivery/cursor.ts";
+import { newestFirst, oldestFirst } from "../delivery/cursor.ts";
 import { type DeliveryFilter, limitOf, type OneOrMore, valuesOf } from "../delivery/delivery-filter.ts";
 import { type Delivery, END_STATES } from "../delivery/delivery.ts";
 import type {
@@ -103,6 +103,20 @@ class ShardedStore implements DeliveryStore {
     return of !== undefined && this.#of(of).store.hasten(id, of);
   }
 
+  async hastenAll(...[deliveries, dueAt]: Parameters<DeliveryStore["hastenAll"]>): Promise<number> {
+    const parts = new Map<Shard, (typeof deliveries)[number][]>();
+    for (const delivery of deliveries) {
+      const shard = this.#of(delivery.source);
+      const part = parts.get(shard);
+      if (part === undefined) parts.set(shard, [delivery]);
+      else part.push(delivery);
+    }
+    const counts = await Promise.all(
+      [...parts].map(async ([{ store }, part]) => store.hastenAll(part, dueAt)),
+    );
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
   async remove(filter: Parameters<DeliveryStore["remove"]>[0]): Promise<number> {
     const shards = this.#holding(filter.source);
     if (filter.limit === undefined || shards.length === 1) return removeFrom(shards, () => filter);
@@ -144,11 +158,12 @@ class ShardedStore implements DeliveryStore {
     return undefined;
   }
 
-  async list(filter: Parameters<DeliveryStore["list"]>[0]): ReturnType<DeliveryStore["list"]> {
+  async list(...[filter, order]: Parameters<DeliveryStore["list"]>): ReturnType<DeliveryStore["list"]> {
     const lists = await Promise.all(
-      this.#holding(filter.source).map(async ({ store }) => store.list(filter)),
+      this.#holding(filter.source).map(async ({ store }) => store.list(filter, order)),
     );
-    return lists.flat().toSorted(newestFirst).slice(0, limitOf(filter));
+    const inOrder = order === "oldest first" ? oldestFirst : newestFirst;
+    return lists.flat().toSorted(inOrder).slice(0, limitOf(filter));
   }
 
   async count(filter: Parameters<DeliveryStore["count"]>[0]): Promise<number> {

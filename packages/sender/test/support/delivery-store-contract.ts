@@ -515,6 +515,74 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
       });
     });
 
+    describe("waiting deliveries", () => {
+      const of = (...ids: readonly string[]) =>
+        ids.map((id) => ({ id, source: id.startsWith("app") ? "app" : "shop" }));
+
+      /** Accepts them, and has each wait for an hour after a first round. */
+      async function acceptWaiting(...ids: readonly string[]): Promise<void> {
+        await accept(...ids.map((id) => ({ id, destination: id.startsWith("app") ? APP : SHOP })));
+        const consumers = [SHOP, APP].map((destination) => rounds.serve(store, destination, ids.length));
+        await expect.poll(() => rounds.ids().toSorted(), PATIENCE).toEqual(ids.toSorted());
+        const progress = {
+          [ENDPOINT]: { notBefore: now + 3_600_000 },
+          "https://b/": { rejected: true as const },
+        };
+        const later = {
+          state: "pending",
+          dueAt: now + 3_600_000,
+          rounds: 3,
+          progress,
+          attempts: [],
+        } as const;
+        for (const id of ids) await rounds.end(id, later);
+        await Promise.all(consumers.map((consumer) => consumer.stop()));
+        rounds.handedOver.length = 0;
+      }
+
+      it("are hastened together, of several destinations, with what is known of their endpoints", async () => {
+        await acceptWaiting("d1", "d2", "app3", "d4");
+        expect(await store.hastenAll(of("d1", "app3", "d2"), now)).toBe(3);
+        rounds.serve(store, SHOP);
+        rounds.serve(store, APP);
+        await expect.poll(() => rounds.ids().toSorted(), PATIENCE).toEqual(["app3", "d1", "d2"]);
+        for (const { progress, rounds: done, dueAt } of rounds.handedOver) {
+          expect([done, dueAt]).toEqual([3, now]);
+          expect(progress[ENDPOINT]?.notBefore).toBeUndefined();
+          expect(progress["https://b/"]).toMatchObject({ rejected: true });
+        }
+        expect(await store.find("d4")).toMatchObject({ state: "pending", dueAt: now + 3_600_000 });
+      });
+
+      it("that are hastened to one time start in the order in which they were accepted, as many at a time as may", async () => {
+        const ids = Array.from({ length: 9 }, (_, index) => `d${index}`);
+        await acceptWaiting(...ids);
+        // The last ones are hastened first.
+        for (const some of [ids.slice(4), ids.slice(0, 4)]) await store.hastenAll(of(...some), now);
+        rounds.serve(store, SHOP, 2);
+        for (const [index, id] of ids.entries()) {
+          await rounds.toBe(...ids.slice(0, index + 2));
+          await rounds.end(id, delivered());
+        }
+      });
+
+      it("are left out when they are not known, are delivered, have ended, or are due", async () => {
+        await acceptWaiting("d1", "d2", "d3");
+        expect(await store.hastenAll([], now)).toBe(0);
+        expect(await store.hastenAll(of("d1", "d2"), now)).toBe(2);
+        // A request that is repeated changes nothing.
+        expect(await store.hastenAll(of("d1", "d2"), now)).toBe(0);
+        rounds.serve(store, SHOP, 1);
+        await rounds.toBe("d1");
+        expect(await store.hastenAll(of("d1"), now - 1)).toBe(0);
+        await rounds.end("d1", delivered());
+        await rounds.toBe("d1", "d2");
+        expect(await store.hastenAll(of("d1", "d2", "none", "d3"), now)).toBe(1);
+        await rounds.end("d2", delivered());
+        await rounds.toBe("d1", "d2", "d3");
+      });
+    });
+
     describe("repeating a delivery", () => {
       it("sends the same message to the same destination, as a new delivery", async () => {
         await accept({ id: "d1", identity: "u1", event: "Bought" });
@@ -681,6 +749,9 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
           expect([filter, await listed({ ...filter, limit: 1_000 })]).toEqual([filter, wanted]);
           expect([filter, await store.count(filter)]).toEqual([filter, wanted.length]);
           expect([filter, await listed({ ...filter, limit: 3 })]).toEqual([filter, wanted.slice(0, 3)]);
+          const [first, second] = wanted.toReversed();
+          const oldest = (await store.list({ ...filter, limit: 2 }, "oldest first")).map(({ id }) => id);
+          expect([filter, oldest]).toEqual([filter, [first, second].flatMap((id) => id ?? [])]);
         }
       });
 
@@ -731,13 +802,16 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
         await acceptMany();
         for (const filter of [{}, { state: "delivered" }, { identity: "u3" }, { q: "Signed" }] as const) {
           const all = await listed({ ...filter, limit: 1_000 });
-          const read: string[] = [];
-          for (let page = await store.list({ ...filter, limit: 7 }); page.length > 0;) {
-            read.push(...page.map(({ id }) => id));
-            const last = page.at(-1);
-            page = last === undefined ? [] : await store.list({ ...filter, limit: 7, after: cursorOf(last) });
+          for (const order of ["newest first", "oldest first"] as const) {
+            const read: string[] = [];
+            for (let page = await store.list({ ...filter, limit: 7 }, order); page.length > 0;) {
+              read.push(...page.map(({ id }) => id));
+              const last = page.at(-1);
+              const after = last && cursorOf(last);
+              page = after === undefined ? [] : await store.list({ ...filter, limit: 7, after }, order);
+            }
+            expect([order, read]).toEqual([order, order === "newest first" ? all : all.toReversed()]);
           }
-          expect(read).toEqual(all);
         }
       });
 

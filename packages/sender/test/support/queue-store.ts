@@ -12,11 +12,13 @@ import {
   isAfterCursor,
   type KnownTrait,
   limitOf,
+  type ListOrder,
   matchesFilter,
   newestFirst,
   type NewCall,
   type NewMessage,
   type NewMessageContent,
+  oldestFirst,
   parseCursor,
   type SkippedCall,
   type SkippedFilter,
@@ -109,12 +111,21 @@ export class QueueStore implements DeliveryStore {
     await Promise.resolve();
     const job = this.#jobs.get(id);
     if (job === undefined || job.isActive || job.delivery.state !== "pending") return false;
-    const progress = Object.fromEntries(
-      Object.entries(job.due.progress).map(([url, { rejected }]) => [url, { rejected }]),
-    );
-    this.#postpone(job, { ...job.due, dueAt: this.#now(), progress });
+    this.#hasten(job, this.#now());
     this.#workers.get(job.delivery.destination)?.();
     return true;
+  }
+
+  async hastenAll(deliveries: readonly { readonly id: string }[], dueAt: number): Promise<number> {
+    await Promise.resolve();
+    const later = deliveries.flatMap(({ id }) => {
+      const job = this.#jobs.get(id);
+      return job?.delivery.state === "pending" && !job.isActive && job.due.dueAt > dueAt ? [job] : [];
+    });
+    for (const job of later) this.#hasten(job, dueAt);
+    for (const destination of new Set(later.map(({ delivery }) => delivery.destination)))
+      this.#workers.get(destination)?.();
+    return later.length;
   }
 
   async remove(filter: DeliveryFilter): Promise<number> {
@@ -167,11 +178,16 @@ export class QueueStore implements DeliveryStore {
     return Promise.resolve(this.#jobs.get(id)?.delivery);
   }
 
-  async list(filter: DeliveryFilter): Promise<readonly DeliverySummary[]> {
+  async list(filter: DeliveryFilter, order?: ListOrder): Promise<readonly DeliverySummary[]> {
     await Promise.resolve();
     if (this.#isClosed) throw new StoreError("ERR_STORE_CLOSED", "The store is closed.");
-    if (filter.after !== undefined) parseCursor(filter.after);
-    return this.#matching(filter).slice(0, limitOf(filter));
+    const { after, ...others } = filter;
+    const cursor = after === undefined ? undefined : parseCursor(after);
+    const compare = order === "oldest first" ? oldestFirst : newestFirst;
+    return this.#matching(others)
+      .toSorted(compare)
+      .filter((summary) => cursor === undefined || compare(summary, cursor) > 0)
+      .slice(0, limitOf(filter));
   }
 
   count(filter: DeliveryFilter): Promise<number> {
@@ -250,6 +266,13 @@ export class QueueStore implements DeliveryStore {
     }
     handler.settled(due, settlement);
     release?.();
+  }
+
+  #hasten(job: Job, dueAt: number): void {
+    const progress = Object.fromEntries(
+      Object.entries(job.due.progress).map(([url, { rejected }]) => [url, { rejected }]),
+    );
+    this.#postpone(job, { ...job.due, dueAt, progress });
   }
 
   #postpone(job: Job, due: DueDelivery): void {
