@@ -6,7 +6,7 @@ import { FILTER_PARAMETERS, filterOf } from "./delivery-filter.ts";
 import { Problem } from "./problem.ts";
 import { receiptJson } from "./receipt-json.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
-import { RESEND_ALL_BODY, RESEND_BODY } from "./schemas/deliveries.ts";
+import { RESEND_ALL_BODY, RESEND_BODY, RETRY_ALL_BODY } from "./schemas/deliveries.ts";
 
 const NO_DELIVERY = "Delivery not found. It may have been removed after `keepFor`.";
 const NO_JOB = "Resend job not found. The last twenty are kept.";
@@ -19,7 +19,12 @@ interface ResendBody {
   readonly fault?: Fault;
 }
 
-/** Recovery after a bad deploy: sending again, trying now, and clearing. */
+interface RetryAllBody {
+  readonly filter: Readonly<Record<string, unknown>>;
+  readonly limit?: number;
+}
+
+/** Recovery after an outage or a bad deploy: sending again, trying now, and clearing. */
 export const recoveryOperations: readonly Operation[] = [
   {
     method: "POST",
@@ -52,6 +57,26 @@ export const recoveryOperations: readonly Operation[] = [
           ? "The delivery is being sent right now, or its destination is disabled or has no settings."
           : `The delivery has ended: it is ${delivery.state}. Send it again with POST /api/deliveries/${id}/resend.`,
       );
+    },
+  },
+  {
+    method: "POST",
+    path: "/deliveries/retry",
+    id: "retryDeliveries",
+    summary:
+      "Tries every delivery now that matches the filter, was accepted before now and waits for a later time: those that were accepted first at first, and at most so many at a time as the destination's `concurrency`. What is being sent, or is due already, is left out, so this can be repeated.",
+    body: RETRY_ALL_BODY,
+    answer: { status: 200, schema: ref("RetriedAll") },
+    errors: { 422: "The filter leaves out pending deliveries." },
+    handle({ sender }, { body }) {
+      const { filter: given, limit } = body as RetryAllBody;
+      const filter = filterOf(given);
+      if (filter.state !== undefined && ![filter.state].flat().includes("pending")) {
+        const detail =
+          "Only a pending delivery can be tried now. Send others again with POST /api/deliveries/resend.";
+        throw new Problem(422, detail, [{ pointer: "/filter/state", detail }]);
+      }
+      return sender.retry({ filter, limit });
     },
   },
   {

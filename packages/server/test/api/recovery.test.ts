@@ -129,6 +129,40 @@ describe("deliveries", () => {
     expect((await call("DELETE", "/resends/none")).status).toBe(404);
   });
 
+  it("that wait are all tried now after an outage, in the order of acceptance, and the answer says how many", async () => {
+    const clock = virtualClock();
+    server = closing(await createServer({ to: receiver.url, secret: SECRET, port: 0, clock }));
+    receiver.down = true;
+    const events = ["A", "B", "C", "D"];
+    for (const event of events) {
+      await server.sender.track({ userId: "u1", event });
+      await clock.advance(1);
+    }
+    await clock.advance("1h");
+    receiver.down = false;
+    const retry = async (body: object): Promise<unknown> =>
+      (await call("POST", "/deliveries/retry", body)).json();
+    expect(await retry({ filter: { event: "D" } })).toEqual({ retried: 1 });
+    await clock.advance(0);
+    expect(received()).toEqual(["D"]);
+    expect(await retry({ filter: {}, limit: 1 })).toEqual({ retried: 1 });
+    await clock.advance(0);
+    expect(await retry({ filter: { state: ["pending", "failed"] } })).toEqual({ retried: 2 });
+    expect(await retry({ filter: {} })).toEqual({ retried: 0 });
+    await server.sender.idle();
+    expect(received()).toEqual(["D", "A", "B", "C"]);
+  });
+
+  it("are not tried now by a filter that is wrong, or leaves out those that wait", async () => {
+    expect((await call("POST", "/deliveries/retry", {})).status).toBe(400);
+    expect((await call("POST", "/deliveries/retry", { filter: { stat: "x" } })).json()).toMatchObject({
+      errors: [{ pointer: "/filter/stat" }],
+    });
+    expect((await call("POST", "/deliveries/retry", { filter: {}, limit: 0 })).status).toBe(400);
+    const ended = await call("POST", "/deliveries/retry", { filter: { state: "failed" } });
+    expect([ended.status, ended.json()]).toMatchObject([422, { errors: [{ pointer: "/filter/state" }] }]);
+  });
+
   it("that have ended are removed by a filter, and those that wait never", async () => {
     await record("A");
     receiver.answers.push(400);

@@ -86,6 +86,7 @@ export const deliverySchemas: Readonly<Record<string, Schema>> = {
   Count: object({ count: COUNT }),
   Cleared: object({ removed: COUNT }),
   Retried: object({ id: TEXT }),
+  RetriedAll: object({ retried: { ...COUNT, description: "How many were made due." } }),
   ResendJob: object(
     {
       id: TEXT,
@@ -111,3 +112,15 @@ export const RESEND_BODY: Schema = object(
 );
 
 export const RESEND_ALL_BODY: Schema = object({ filter: FILTER_BODY });
+
+export const RETRY_ALL_BODY: Schema = object(
+  {
+    filter: FILTER_BODY,
+    limit: {
+      type: "integer",
+      minimum: 1,
+      description: "Tries so many at most, those that were accepted first.",
+    },
+  },
+  ["limit"],
+);
