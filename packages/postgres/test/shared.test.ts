@@ -1,13 +1,17 @@
 import { postgresStore } from "@countersign/postgres";
-import { createSender, type Sender } from "@countersign/sender";
+import { type AttemptResult, createSender, type Sender, type Transport } from "@countersign/sender";
 import { virtualClock } from "@countersign/sender/testing";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 import { startTally } from "./support/tally.ts";
-import { until } from "./support/until.ts";
+import { Connections } from "../src/database/connections.ts";
+import { namesOf } from "../src/schema/names.ts";
+import { Bulletin, type News } from "../src/workers/bulletin.ts";
+import { happened, until } from "./support/until.ts";
 
 const server = await startPostgres({ fsync: "off" });
 const url = server?.url ?? "postgres://127.0.0.1";
+const TIMESTAMP = "2026-01-31T14:00:00.000Z";
 
 describe.skipIf(server === undefined)(
   `what processes share (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
@@ -90,6 +94,70 @@ describe.skipIf(server === undefined)(
       const receipt = await ingest.track({ userId: "u1", event: "Bought" });
       expect((await receipt.settled()).map(({ state }) => state)).toEqual(["delivered"]);
       await worker.idle();
+    });
+
+    it("tries all that waits when a process asks that does not deliver: each once, though two ask", async () => {
+      const schema = newSchema();
+      const tried: string[] = [];
+      let isUp = false;
+      const transport: Transport = {
+        send({ body }) {
+          tried.push((JSON.parse(Buffer.from(body).toString()) as { userId: string }).userId);
+          happened();
+          const result = { durationMs: 1, responseBody: new Uint8Array() };
+          return Promise.resolve<AttemptResult>(
+            isUp
+              ? { ...result, outcome: "success", status: 200 }
+              : { ...result, outcome: "server_error", status: 503, retryAfter: "7200" },
+          );
+        },
+        close: () => Promise.resolve(),
+      };
+      const destinations = [{ name: "main", concurrency: 3, endpoints: [{ url: "https://example.com/" }] }];
+      const sources = [{ name: "shop", destinations }];
+      const worker = await createSender({ store: postgresStore({ url, schema }), sources, transport });
+      onTestFinished(() => worker.close({ deadline: 1_000 }));
+      const askers: Sender[] = [];
+      for (let n = 0; n < 2; n += 1) {
+        const store = postgresStore({ url, schema });
+        const asker = await createSender({ store, sources: "shared", deliver: false });
+        onTestFinished(() => asker.close({ deadline: 1_000 }));
+        askers.push(asker);
+      }
+      const users = Array.from({ length: 450 }, (_, index) => `u${index}`);
+      const calls = users.map(
+        (userId) => ({ type: "track", userId, event: "E", timestamp: TIMESTAMP }) as const,
+      );
+      await worker.accept(calls);
+      const isWaiting = async (): Promise<boolean> => {
+        const { deliveries } = await worker.summaries({ limit: 1_000 });
+        return deliveries.every(({ dueAt = 0 }) => dueAt > Date.now() + 3_600_000);
+      };
+      await until("all have been tried", () => tried.length === users.length);
+      await until("all wait for two hours", isWaiting);
+
+      const heard: News[] = [];
+      const connections = new Connections({ url });
+      const told = (news: News): void => {
+        heard.push(news);
+        happened();
+      };
+      const listener = new Bulletin(
+        { connections, names: namesOf(schema), hasOthers: () => true, told, missed: () => {} },
+        "listener",
+      );
+      onTestFinished(() => {
+        listener.close();
+        return connections.close();
+      });
+      await listener.listen();
+      isUp = true;
+      const counts = await Promise.all(askers.map((asker) => asker.retry({ filter: {} })));
+      await worker.idle();
+      expect(counts.reduce((sum, { retried }) => sum + retried, 0)).toBe(users.length);
+      expect(tried.slice(users.length).toSorted()).toEqual(users.toSorted());
+      await until("the others were told", () => heard.some(({ stirred }) => stirred !== undefined));
+      expect(heard.flatMap(({ stirred = [] }) => stirred)).toContainEqual(["shop", "shop/main"]);
     });
 
     it("refuses a virtual clock beside another process, and another process beside a virtual clock", async () => {

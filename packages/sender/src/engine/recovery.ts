@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { isObject } from "@countersign/protocol";
 import { cursorOf } from "../delivery/cursor.ts";
 import { type DeliveryFilter, valuesOf } from "../delivery/delivery-filter.ts";
@@ -30,7 +31,7 @@ const PAGE = 100;
 const COPIES_AT_ONCE = 1_000;
 
 /** Deliveries made due in one go. */
-const HASTENED_AT_ONCE = 500;
+const HASTENED_AT_ONCE = 1_000;
 
 /** Deliveries removed in one go. */
 const REMOVED_AT_ONCE = 1_000;
@@ -136,6 +137,8 @@ export class Recovery {
       const last = (later.length < room ? page : later).at(-1);
       if (last === undefined) break;
       after = cursorOf(last);
+      // A store in this process may have answered at once.
+      await nextTurn();
     }
     return { retried };
   }
