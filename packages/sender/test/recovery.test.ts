@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   sqliteStore,
@@ -5,6 +6,7 @@ import {
   type ResendProgress,
   type Sender,
   type SenderSettings,
+  type Transport,
 } from "@countersign/sender";
 import type { DeliveryStore } from "@countersign/sender/store";
 import { virtualClock, type VirtualClock } from "@countersign/sender/testing";
@@ -14,6 +16,7 @@ import { changedStore } from "./support/changed-store.ts";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
 import { silentTransport } from "./support/silent-transport.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const NOW = Date.parse("2026-01-31T14:00:00.000Z");
 
@@ -479,6 +482,19 @@ describe("deliveries that wait", () => {
     expect(String(error)).toContain(text);
     await clock.advance(0);
     expect(tried).toEqual([]);
+  });
+
+  it("are tried now after the clock was set back, which would else make them wait for longer", async () => {
+    const store = (): DeliveryStore => sqliteStore({ path });
+    const path = join(temporaryFolder(), "deliveries.db");
+    const { sender } = await afterOutage(store());
+    await sender.close();
+    const clock = virtualClock(NOW - 3_600_000);
+    const transport = answering({ status: 200 });
+    const later = await openSender({ url: "http://127.0.0.1:9/", clock, transport, store: store() });
+    expect(await later.retry({ filter: {} })).toEqual({ retried: 10 });
+    await later.idle();
+    expect(await later.count({ state: "delivered" })).toBe(10);
   });
 
   it("of a destination that is disabled are tried when it is enabled again", async () => {

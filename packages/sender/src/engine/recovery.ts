@@ -111,7 +111,7 @@ export class Recovery {
     }
   }
 
-  /** Makes every waiting delivery due that matches and was accepted before now, the oldest first. */
+  /** Makes every delivery due that matches and waits for a later time, the oldest first. */
   async retryAll(what: RetryAll): Promise<{ readonly retried: number }> {
     checkRetryAll(what);
     const { filter, limit = Number.POSITIVE_INFINITY } = what;
@@ -123,12 +123,15 @@ export class Recovery {
     }
     const { store, now } = this.#parts;
     const startedAt = Math.floor(now());
-    const until = Math.min(filter.until ?? Number.POSITIVE_INFINITY, startedAt + 1);
+    const waiting = { ...filter, state: "pending" } as const;
+    // By the store and not by the clock: what was accepted before the clock was set back waits for longest.
+    const [newest] = await store.list({ ...waiting, limit: 1 });
+    if (newest === undefined) return { retried: 0 };
+    const wanted = { ...waiting, until: newest.acceptedAt + 1, limit: HASTENED_AT_ONCE };
     let retried = 0;
     let after: string | undefined;
     while (retried < limit) {
-      const wanted = { ...filter, state: "pending", until, after, limit: HASTENED_AT_ONCE } as const;
-      const page = await store.list(wanted, "oldest first");
+      const page = await store.list({ ...wanted, after }, "oldest first");
       // Each is looked at once, so that one that is tried meanwhile, and fails, is not tried again.
       const room = limit - retried;
       const later = page.filter(({ dueAt = startedAt }) => dueAt > startedAt).slice(0, room);

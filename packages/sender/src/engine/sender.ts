@@ -229,8 +229,7 @@ export interface Sender {
    */
   retry(id: string): Promise<boolean>;
   /**
-   * Makes every delivery due now that matches, was accepted before now and waits for a later time, those that were accepted
-   * first at first. `concurrency` applies as always. What is being sent, or is due already, is left out, so this can be
+   * Makes every delivery due now that matches and waits for a later time, those that were accepted first at first. `concurrency` applies as always. What is being sent, or is due already, is left out, so this can be
    * repeated.
    *
    * Rejects when the store fails. What was made due by then stays so.

@@ -564,6 +564,7 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
           await rounds.toBe(...ids.slice(0, index + 2));
           await rounds.end(id, delivered());
         }
+        expect(rounds.ids()).toEqual(ids);
       });
 
       it("are left out when they are not known, are delivered, have ended, or are due", async () => {
