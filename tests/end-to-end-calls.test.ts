@@ -75,10 +75,14 @@ function mergedProperties(traits: unknown, properties: unknown): unknown {
 function difference(
   { given, messageId, at }: Recorded,
   messages: readonly Message[] = [],
+  givenUp = 0,
 ): string | undefined {
   const [message] = messages;
   if (message === undefined) return "it did not arrive";
-  if (messages.length > 1) return `it arrived ${messages.length} times`;
+  // An attempt whose answer does not come in five seconds, as on a busy machine, may have arrived.
+  if (messages.length > 1 + givenUp) return `it arrived ${messages.length} times`;
+  if (messages.some((again) => !isDeepStrictEqual(again, message)))
+    return "it arrived again, and not the same";
   const { timestamp, context, ...rest } = message;
   const moved = Date.parse(String(timestamp)) - (given.time ?? at);
   if (!(Math.abs(moved) <= MAX_SKEW_MS)) return `its time arrived as ${String(timestamp)}`;
@@ -103,6 +107,10 @@ it(`of ${COUNT} calls at the edges of every limit, each that the client accepts 
   const { url, received } = await startReceiver();
   const server = await createServer({ to: url, secret: SECRET, port: 0 });
   onTestFinished(() => server.close());
+  const givenUp = new Map<string, number>();
+  server.sender.on("attempt", ({ delivery: { messageId }, attempt }) => {
+    if (attempt.outcome === "timeout") givenUp.set(messageId, (givenUp.get(messageId) ?? 0) + 1);
+  });
   const analytics = new Analytics("any", { endpoint: server.url });
   onTestFinished(() => void analytics.close());
 
@@ -129,7 +137,8 @@ it(`of ${COUNT} calls at the edges of every limit, each that the client accepts 
   }
   await server.sender.idle();
   for (const call of recorded) {
-    const problem = difference(call, received.get(call.messageId));
+    const { messageId } = call;
+    const problem = difference(call, received.get(messageId), givenUp.get(messageId));
     if (problem !== undefined) report(call.given, problem);
   }
 
