@@ -55,8 +55,8 @@ export type WebhookMiddleware<Message extends ReceivedMessage = AppMessage> = (
 ) => void;
 
 /**
- * What {@link verifyWebhook} returns. Its own name is all that declarations of a library need which exports it: they cannot name
- * core, which such a library need not install.
+ * What {@link verifyWebhook} returns. A library that exports it gets a declaration with this name. Without a name of its own, the
+ * declaration would name core, which the library need not have installed.
  */
 export interface AppMiddleware extends WebhookMiddleware {}
 

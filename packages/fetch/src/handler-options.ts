@@ -33,7 +33,7 @@ export interface HandlerOptions<
   ) => void | Promise<void>;
   /**
    * Runs for every rejected request: for logs and metrics. If it throws, the request fails. Default: on Node, Bun and Deno, a
-   * process warning, as of every receiver.
+   * process warning, as every receiver emits it.
    */
   readonly onRejected?: (
     error: WebhookError,

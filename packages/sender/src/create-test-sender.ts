@@ -34,8 +34,8 @@ export interface TargetOptions extends EngineOptions {
   /** Headers sent on every request to it. They cannot replace those that the sender sets itself. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
-   * Key of the `X-Signature` header. Left out, messages are not signed. `undefined` is refused: mostly, a variable of the
-   * environment is not set.
+   * Key of the `X-Signature` header. Left out, messages are not signed. `undefined` is refused, because
+   * it usually means that an environment variable is not set.
    */
   readonly secret?: string | undefined;
 }

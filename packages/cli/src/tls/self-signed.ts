@@ -10,7 +10,7 @@ export interface SelfSigned {
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 const DAY = 86_400_000;
 const VALID_FOR = 365 * DAY;
-/** One that ends earlier is made anew at a start: a server runs for a while. */
+/** A certificate that has less time left is replaced at the start, because a server runs for a while. */
 const LEAST_LEFT = 30 * DAY;
 
 /**

@@ -121,10 +121,10 @@ const WAITING_FOR = `SELECT id, progress FROM $.delivery
   WHERE source = $1 AND id = ANY ($2::text[]) AND (worker IS NULL AND due_at > $3::bigint) IS TRUE`;
 
 /**
- * The same of many. One that another command has locked is about to be tried, was just tried, or is hastened there. It is left
- * out, so that no two commands wait for each other.
+ * The same for many deliveries. A delivery that another command has locked is about to be tried, was just tried, or is being
+ * hastened there. It is left out, so that no two commands wait for each other.
  *
- * Where a condition ends in IS TRUE, no index must be asked for it.
+ * IS TRUE at the end of a condition keeps the planner from using an index for it.
  */
 const HASTEN_ALL = `WITH picked AS (
     SELECT p.place, g.progress FROM unnest($2::text[], $4::text[], $5::text[]) AS g (id, progress, known)

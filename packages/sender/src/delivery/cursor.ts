@@ -27,7 +27,7 @@ export function newestFirst(a: Cursor, b: Cursor): number {
   return a.id < b.id ? 1 : -1;
 }
 
-/** The same, the other way round. */
+/** The reverse order: oldest first. */
 export function oldestFirst(a: Cursor, b: Cursor): number {
   return newestFirst(b, a);
 }

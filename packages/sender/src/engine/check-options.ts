@@ -49,7 +49,7 @@ export function checkResendOptions({ body, id, ...others }: ResendOptions): void
   }
 }
 
-/** @throws TypeError when it is not said well how many deliveries to try now */
+/** @throws TypeError for an option that does not exist, and for a wrong `limit` */
 export function checkRetryAll(what: RetryAll): void {
   checkOptionNames("retry()", what, RETRY_NAMES);
   const { limit } = what;

@@ -4,6 +4,6 @@ import type { DeliveryFilter } from "../delivery/delivery-filter.ts";
 export interface RetryAll {
   /** Which of those that wait; `{}` means all of them. */
   readonly filter: Omit<DeliveryFilter, "after" | "limit">;
-  /** Tries so many at most, those that were accepted first. Default: no limit. */
+  /** The most deliveries to try: those that were accepted first. Default: no limit. */
   readonly limit?: number | undefined;
 }

@@ -54,8 +54,8 @@ export interface EngineOptions {
 /** One source with one endpoint. */
 export interface SingleEndpointOptions extends EngineOptions, EndpointSettings {
   /**
-   * Key of the `X-Signature` header. Left out, messages are not signed. `undefined` is refused: mostly, a variable of the
-   * environment is not set.
+   * Key of the `X-Signature` header. Left out, messages are not signed. `undefined` is refused, because
+   * it usually means that an environment variable is not set.
    */
   readonly secret?: string | undefined;
 }

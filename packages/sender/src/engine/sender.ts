@@ -229,13 +229,14 @@ export interface Sender {
    */
   retry(id: string): Promise<boolean>;
   /**
-   * Makes every delivery due now that matches and waits for a later time, those that were accepted first at first. `concurrency` applies as always. What is being sent, or is due already, is left out, so this can be
+   * Makes every delivery due now that matches and waits for a later time. They start in the order in which they were accepted, at
+   * most `concurrency` of a destination at a time. A delivery that is being sent, or is due already, is left out, so this can be
    * repeated.
    *
-   * Rejects when the store fails. What was made due by then stays so.
+   * Resolves before the attempts. Rejects when the store fails; the deliveries that were made due by then stay due.
    *
-   * @returns how many
-   * @throws TypeError when the filter is none, has an unknown field, or names states without `pending`
+   * @returns how many were made due
+   * @throws TypeError when the filter is missing, has an unknown field, or names states without `pending`
    * @example
    * ```ts
    * await sender.retry({ filter: { destination: "shop/webhooks" } });

@@ -26,8 +26,8 @@ export interface DestinationSettings {
   /** One to five. A message is delivered when one of them has accepted it. */
   readonly endpoints: readonly EndpointSettings[];
   /**
-   * Key of the `X-Signature` header. Left out, messages are not signed. `undefined` is refused: mostly, a variable of the
-   * environment is not set.
+   * Key of the `X-Signature` header. Left out, messages are not signed. `undefined` is refused, because
+   * it usually means that an environment variable is not set.
    */
   readonly secret?: string | undefined;
   /** Whether messages are sent. If it is disabled, pending deliveries wait. Default: `true`. */

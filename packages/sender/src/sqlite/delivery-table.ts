@@ -177,7 +177,7 @@ export class DeliveryTable {
     return row && waitingRowOf(row);
   }
 
-  /** The same of those of many that are due later than at a time. */
+  /** The same for those of many deliveries that are due later than a time. */
   waitingFor(ids: readonly string[], dueAt: number): readonly WaitingRow[] {
     return (this.#waitingFor.all([JSON.stringify(ids), dueAt]) as StoredWaitingRow[]).map(waitingRowOf);
   }

@@ -64,7 +64,7 @@ export const recoveryOperations: readonly Operation[] = [
     path: "/deliveries/retry",
     id: "retryDeliveries",
     summary:
-      "Tries every delivery now that matches the filter and waits for a later time: those that were accepted first at first, and at most so many at a time as the destination's `concurrency`. What is being sent, or is due already, is left out, so this can be repeated.",
+      "Tries every delivery now that matches the filter and waits for a later time. They start in the order in which they were accepted, at most `concurrency` of a destination at a time. A delivery that is being sent, or is due already, is left out, so this can be repeated. The answer comes before the attempts.",
     body: RETRY_ALL_BODY,
     answer: { status: 200, schema: ref("RetriedAll") },
     errors: { 422: "The filter leaves out pending deliveries." },

@@ -8,7 +8,7 @@ import { AUDIENCE_BODY, COMPUTED_TRAIT_BODY, DELETION_BODY } from "./schemas/mes
 const MAX_PROFILE_BYTES = 16 * 1_024 * 1_024;
 
 const SYNC_ERRORS = {
-  422: "There is no such source, several and none is named, or another audience or trait has the name.",
+  422: "The source does not exist, there are several and none is named, or another audience or trait has the name.",
 };
 
 /** What is about users rather than calls: audiences, computed traits and deletions. */

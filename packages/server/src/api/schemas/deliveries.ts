@@ -119,7 +119,7 @@ export const RETRY_ALL_BODY: Schema = object(
     limit: {
       type: "integer",
       minimum: 1,
-      description: "Tries so many at most, those that were accepted first.",
+      description: "The most deliveries to try: those that were accepted first.",
     },
   },
   ["limit"],
