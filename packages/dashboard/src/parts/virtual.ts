@@ -35,11 +35,12 @@ export function useRange(
     };
     const observer = new ResizeObserver(later);
     observer.observe(element);
-    element.addEventListener("scroll", later, { passive: true });
+    const gone = new AbortController();
+    element.addEventListener("scroll", later, gone);
     measure();
     return () => {
       observer.disconnect();
-      element.removeEventListener("scroll", later);
+      gone.abort();
       cancelAnimationFrame(frame.current);
     };
   }, [scroller]);

@@ -49,8 +49,9 @@ export function useKeys(): void {
       }
       event.preventDefault();
     };
-    addEventListener("keydown", listen);
-    return () => removeEventListener("keydown", listen);
+    const gone = new AbortController();
+    addEventListener("keydown", listen, gone);
+    return () => gone.abort();
   }, []);
 }
 

@@ -1,6 +1,7 @@
 import { signal } from "../signals/signals.ts";
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { announce } from "../data/announce.ts";
 import { call, get, parametersOf, post, type Query } from "../data/api.ts";
 import { clock, endpoints, onEvent, serverNow } from "../data/app-state.ts";
 import type { DeliveryPage, ResendJob, State } from "../shapes/types.ts";
@@ -24,7 +25,7 @@ const AGAIN_MS = 1_000;
 const STATES: readonly State[] = ["delivered", "pending", "failed", "expired"];
 const RESULTS: ReadonlySet<string> = new Set([...STATES, "accepted", "reset"]);
 
-/** Undoes an outage or a bad release: resends what has failed. */
+/** Undoes an outage or a bad release: resends what has failed, and tries what waits. */
 export function Recover(): JSX.Element {
   const [chosen, setSince] = useState<string | undefined>(undefined);
   // The server's time is known once its clock was read.
@@ -36,14 +37,14 @@ export function Recover(): JSX.Element {
     since: from ? new Date(from).toISOString() : undefined,
     destination: destination || undefined,
   };
-  const [matching, reasons] = useFailed(filter);
+  const [waiting = 0, matching, reasons = []] = useFound(filter);
   const destinations = [...new Set(endpoints.value.map((endpoint) => endpoint.destination))];
   return (
     <div class="screen">
       <h2>Recover</h2>
       <p class="lead">
-        A 4xx and a certificate error are final. After a bad release, correct the receiver, then resend what
-        has failed, as new deliveries. The failed ones stay in this list, but what has arrived is not resent.
+        When the receiver works again, resend what has failed, as new deliveries. What has failed stays in
+        this list. What has arrived is not resent.
       </p>
       <div class="card stack">
         <div class="actions">
@@ -66,6 +67,12 @@ export function Recover(): JSX.Element {
           {matching === undefined ? "…" : plural(matching, "delivery")}
         </p>
         <Resend label="Resend all" filter={filter} disabled={!matching} />
+        <Resend
+          label={`Try ${count(waiting)} waiting now`}
+          filter={{ ...filter, state: "pending" }}
+          disabled={!waiting}
+          retries
+        />
       </div>
       {reasons.length > 0 && (
         <Card title="By reason">
@@ -83,7 +90,6 @@ export function Recover(): JSX.Element {
                   label={`Resend these`}
                   about={words}
                   filter={{ ...filter, destination: name, ...own }}
-                  disabled={false}
                 />
               </li>
             ))}
@@ -95,32 +101,35 @@ export function Recover(): JSX.Element {
   );
 }
 
-/** A filter as the API takes it in a body: there a status is a number. */
-function bodyOf(filter: Query): object {
-  const { status, ...others } = filter;
-  return status === undefined ? others : { ...others, status: Number(status) };
+interface Retried {
+  readonly retried: number;
 }
 
 interface ResendProps {
   readonly label: string;
   readonly about?: string;
   readonly filter: Query;
-  readonly disabled: boolean;
+  readonly disabled?: boolean;
+  /** It tries what waits instead. */
+  readonly retries?: boolean;
 }
 
-function Resend({ label, about, filter, disabled }: ResendProps): JSX.Element {
+function Resend({ label, about, filter, disabled, retries }: ResendProps): JSX.Element {
   const { error, run } = useAction();
-  const running = job.value?.state === "running";
-  const start = (): Promise<boolean> =>
+  const running = !retries && job.value?.state === "running";
+  const start = (): false | Promise<boolean> =>
+    !running &&
     run(async () => {
-      if (running) return;
-      job.value = await post<ResendJob>("/deliveries/resend", { filter: bodyOf(filter) });
+      // In a body, the API takes a status as a number.
+      const body = { filter: { ...filter, status: Number(filter["status"]) || undefined } };
+      if (!retries) job.value = await post<ResendJob>("/deliveries/resend", body);
+      else announce(`${(await post<Retried>("/deliveries/retry", body)).retried} tried.`);
     });
   return (
     <span class="actions">
       <button
         type="button"
-        class={about === undefined ? "primary" : ""}
+        class={(about ?? retries) ? "" : "primary"}
         disabled={disabled}
         aria-disabled={running}
         onClick={() => void start()}
@@ -191,7 +200,7 @@ function Since({ filter }: { readonly filter: Query }): JSX.Element {
         const { tone, word } = stateVerdict(state, undefined, true);
         return (
           <a key={state} href={hrefOf("deliveries", parametersOf({ ...filter, state }))}>
-            <Mark tone={number > 0 ? tone : "plain"} word={`${count(number)} ${word}`} />
+            <Mark tone={number ? tone : "plain"} word={`${count(number)} ${word}`} />
           </a>
         );
       })}
@@ -199,20 +208,23 @@ function Since({ filter }: { readonly filter: Query }): JSX.Element {
   );
 }
 
-/** How many have failed, and why: the reasons are those of the newest thousand. */
-function useFailed(filter: Query): readonly [number | undefined, readonly Reason[]] {
-  const [found, setFound] = useState<readonly [number | undefined, readonly Reason[]]>([undefined, []]);
+type Found = readonly [waiting?: number, failed?: number, reasons?: readonly Reason[]];
+
+/** How many wait, how many have failed, and why: the reasons are those of the newest thousand. */
+function useFound(failed: Query): Found {
+  const [found, setFound] = useState<Found>([]);
   useLive(
     async (gone) => {
-      const [number, page] = await Promise.all([
-        get<{ readonly count: number }>("/deliveries/count", filter),
-        get<DeliveryPage>("/deliveries", { ...filter, limit: SAMPLE }),
+      const [waiting, number, page] = await Promise.all([
+        get<{ readonly count: number }>("/deliveries/count", { ...failed, state: "pending" }),
+        get<{ readonly count: number }>("/deliveries/count", failed),
+        get<DeliveryPage>("/deliveries", { ...failed, limit: SAMPLE }),
       ]);
-      if (!gone.aborted) setFound([number.count, reasonsOf(page)]);
+      if (!gone.aborted) setFound([waiting.count, number.count, reasonsOf(page)]);
     },
-    ({ event }) => event === "failed" || event === "expired" || event === "reset",
+    ({ event }) => RESULTS.has(event),
     AGAIN_MS,
-    [JSON.stringify(filter)],
+    [JSON.stringify(failed)],
   );
   return found;
 }

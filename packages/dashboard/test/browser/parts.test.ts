@@ -249,6 +249,21 @@ const PARTS: readonly Part[] = [
     },
   },
   {
+    name: "recover: what waits is tried now",
+    async use(hand, { receiver, track }) {
+      const { page, press } = hand;
+      receiver.mode = "down";
+      await track("Ordered", 3);
+      await press(link(page, "Recover"), main(page));
+      const tryAll = button(page, "Try 3 waiting now");
+      await tryAll.waitFor();
+      receiver.mode = "verifies";
+      await press(tryAll);
+      await button(page, "Try 0 waiting now").waitFor();
+      expect(receiver.accepted).toHaveLength(3);
+    },
+  },
+  {
     name: "recover: what failed is resent by reason, then all of it",
     async use(hand, { receiver, track }) {
       const { page, press } = hand;

@@ -366,6 +366,22 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     expect(receiver.accepted).toHaveLength(43);
   });
 
+  it("recover: what waits is tried at once when the receiver works again, not when its time comes", async () => {
+    const { server, receiver, track } = await startSetting();
+    receiver.mode = "down";
+    await track("Ordered", 7);
+    const page = await openPage(`${server.url}/#/recover`);
+    const tryAll = page.getByRole("button", { name: /^Try \d+ waiting now$/ });
+    await page.getByRole("button", { name: "Try 7 waiting now" }).click();
+    await page.getByRole("status").filter({ hasText: "7 tried." }).waitFor();
+    await vi.waitFor(() => expect(receiver.requests).toBe(14));
+    receiver.mode = "verifies";
+    await tryAll.click();
+    await page.getByRole("button", { name: "Try 0 waiting now" }).waitFor();
+    expect(await tryAll.isDisabled()).toBe(true);
+    expect(new Set(receiver.accepted).size).toBe(7);
+  });
+
   it("recover: what expired after an outage of hours is there at once", async () => {
     const { server, receiver, track, api } = await startSetting();
     receiver.mode = "down";

@@ -171,19 +171,16 @@ function useHold(scroller: { readonly current: HTMLElement | null }): void {
     };
     // The button for new rows lies over the list: a pointer on it has not left.
     const frame = element.parentElement ?? element;
-    frame.addEventListener("pointerenter", enter);
-    frame.addEventListener("pointerleave", leave);
-    element.addEventListener("focusin", update);
-    element.addEventListener("focusout", later);
-    element.addEventListener("scroll", update, { passive: true });
+    const gone = new AbortController();
+    frame.addEventListener("pointerenter", enter, gone);
+    frame.addEventListener("pointerleave", leave, gone);
+    element.addEventListener("focusin", update, gone);
+    element.addEventListener("focusout", later, gone);
+    element.addEventListener("scroll", update, gone);
     const stop = watch(paused, update);
     return () => {
       stop();
-      frame.removeEventListener("pointerenter", enter);
-      frame.removeEventListener("pointerleave", leave);
-      element.removeEventListener("focusin", update);
-      element.removeEventListener("focusout", later);
-      element.removeEventListener("scroll", update);
+      gone.abort();
       list.hold(paused.value);
     };
   }, [scroller]);
