@@ -155,6 +155,24 @@ describe("everything that failed is sent again", () => {
     expect(await sender.count({})).toBe(10_000 + arrived + resent);
   }, 60_000);
 
+  it("on a clock that stands still, and the progress of it ends whole", async () => {
+    const clock = virtualClock(NOW);
+    const transport = answering({ status: 400 });
+    const sender = await openSender({ url: "http://127.0.0.1:9/", clock, transport });
+    for (let n = 0; n < 3; n += 1) await sender.track({ userId: `u${n}`, event: "A" });
+    await clock.advance(0);
+    const progress: ResendProgress[] = [];
+    for (let n = 0; n < 2; n += 1) {
+      await sender.resend({ filter: { state: "failed" }, onProgress: (more) => void progress.push(more) });
+      await clock.advance(0);
+    }
+    expect(await sender.count({ state: "failed" })).toBe(9);
+    expect(progress).toEqual([
+      { resent: 3, matched: 3 },
+      { resent: 3, matched: 3 },
+    ]);
+  });
+
   it("again and again until it arrives: no message arrives twice", async () => {
     const clock = virtualClock(NOW);
     const answer = { status: 400 };

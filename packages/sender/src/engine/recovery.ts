@@ -104,9 +104,10 @@ export class Recovery {
         ),
       );
       resent += repeated.filter(Boolean).length;
-      onProgress?.({ resent, matched: Math.max(matched - leftOut, resent) });
-      const last = page.at(-1);
-      if (last === undefined || page.length < PAGE) return { resent };
+      const last = page.length < PAGE ? undefined : page.at(-1);
+      // Some of those counted at first are not in the list: what was removed meanwhile, and copies of this millisecond.
+      onProgress?.({ resent, matched: last === undefined ? resent : Math.max(matched - leftOut, resent) });
+      if (last === undefined) return { resent };
       after = cursorOf(last);
     }
   }
