@@ -8,7 +8,8 @@ import express from "express";
 import fastify from "fastify";
 import { Hono } from "hono";
 import Koa from "koa";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { Response as PackageResponse } from "undici";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { openTarget } from "../dist/target/open-target.js";
 import type { Target } from "../dist/target/target.js";
 import { createTransport } from "../dist/transport/create-transport.js";
@@ -389,6 +390,23 @@ describe("a fetch handler", () => {
     expect(posted.headers.getSetCookie()).toEqual(["a=1", "b=2"]);
     expect(await posted.text()).toBe("one two");
     expect((await fetch(open.url)).status).toBe(204);
+  });
+
+  it("may answer by a Response of undici's package", async () => {
+    const answer = new PackageResponse("done", { status: 202 }) as unknown as Response;
+    expect(answer instanceof Response).toBe(false);
+    const result = await post({ fetch: () => answer });
+    expect(result).toMatchObject({ outcome: "success", status: 202, text: "done" });
+  });
+
+  // As Hono's server for Node does.
+  it("may answer by what fetch() gave after an app replaced the global Response", async () => {
+    const given = new Response("done", { status: 202 });
+    vi.stubGlobal("Response", class extends Response {});
+    onTestFinished(() => void vi.unstubAllGlobals());
+    expect(given instanceof Response).toBe(false);
+    const result = await post({ fetch: () => given });
+    expect(result).toMatchObject({ outcome: "success", status: 202, text: "done" });
   });
 
   it("may leave a large body unread and still answer the next request", async () => {

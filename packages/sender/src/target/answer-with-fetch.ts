@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { isResponse } from "./is-response.ts";
 import type { FetchTarget } from "./target.ts";
 
 /** Answers a Node request by a fetch handler: the same bytes and headers in, the same out. */
@@ -14,7 +15,7 @@ export async function answerWithFetch(
   // What the handler leaves unread would keep the next request of the connection from being read.
   response.once("finish", () => message.removeAllListeners("data").resume());
   const answer = await target.fetch(requestOf(message, gone.signal));
-  if (!(answer instanceof Response)) {
+  if (!isResponse(answer)) {
     throw new TypeError("the target's fetch() returned no Response");
   }
   response.statusCode = answer.status;

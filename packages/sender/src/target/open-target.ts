@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { isError } from "@countersign/protocol";
 import { answerWithFetch } from "./answer-with-fetch.ts";
+import { isResponse } from "./is-response.ts";
 import type { FastifyTarget, FetchTarget, KoaTarget, NodeTarget, ServerTarget, Target } from "./target.ts";
 
 // A function of the other kind fails in many ways when it is called like a listener, and none of them says why.
@@ -87,7 +88,7 @@ async function guarded(
 ): Promise<void> {
   try {
     const returned = await answer(request, response);
-    if (returned instanceof Response) {
+    if (isResponse(returned)) {
       fail(response, "The target is a fetch handler: it returned a Response. Pass it as { fetch: handler }.");
     }
   } catch (error) {
