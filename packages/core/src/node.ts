@@ -3,7 +3,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { Readable } from "node:stream";
 import { readRawBody, readRawBodyThen } from "./read-raw-body.ts";
 import type { Received } from "./received.ts";
-import { bodyReadBefore, type WebhookBody, type WebhookRequest } from "./request.ts";
+import { bodyReadBefore, isBytesOrText, type WebhookBody, type WebhookRequest } from "./request.ts";
 import type { WebhookResponse } from "./response.ts";
 import { settleNothing } from "./settle.ts";
 
@@ -79,21 +79,13 @@ function nodeBody(
   const { readableDidRead, readableEnded } = stream as Readable;
   if (!keptBytes && readableEnded && isEmpty(request)) return { from: "raw", value: "" };
   if (keptBytes || readableDidRead || readableEnded) {
-    return bodyReadBefore({
-      rawBody,
-      body,
-      ...(alreadyReadHint === undefined ? {} : { hint: alreadyReadHint }),
-    });
+    return bodyReadBefore({ rawBody, body, hint: alreadyReadHint });
   }
   return {
     from: "stream",
     read: (limits) => readRawBody(stream, limits),
     readThen: (limits, done) => readRawBodyThen(stream, limits, done),
   };
-}
-
-function isBytesOrText(value: unknown): boolean {
-  return typeof value === "string" || value instanceof Uint8Array;
 }
 
 // Parsers turn an empty body into {}, null or nothing. Only HTTP/1 says for certain that a request has no body.

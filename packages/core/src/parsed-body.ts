@@ -5,8 +5,8 @@ import type { ReadBody } from "./verify-webhook.ts";
 
 /** The rest of a body that was read: the value that a parser made of it, or nothing. */
 export type ParsedBody =
-  | { readonly from: "parsed"; readonly value: unknown; readonly hint?: string }
-  | { readonly from: "gone"; readonly hint?: string };
+  | { readonly from: "parsed"; readonly value: unknown; readonly hint?: string | undefined }
+  | { readonly from: "gone"; readonly hint?: string | undefined };
 
 /**
  * The body of a request that something else read before, and of which it kept a value or nothing.

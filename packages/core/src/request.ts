@@ -1,3 +1,4 @@
+import { isBytes } from "@countersign/protocol/json";
 import { bodyTooLarge } from "./body-too-large.ts";
 import { WebhookError } from "./errors.ts";
 import type * as ParsedBody from "./parsed-body.ts";
@@ -26,8 +27,8 @@ export type WebhookBody =
       readonly readThen?: (options: { maxBytes: number }, done: BodyCallback) => void;
     }
   | { readonly from: "raw"; readonly value: Uint8Array | string }
-  | { readonly from: "parsed"; readonly value: unknown; readonly hint?: string }
-  | { readonly from: "gone"; readonly hint?: string };
+  | { readonly from: "parsed"; readonly value: unknown; readonly hint?: string | undefined }
+  | { readonly from: "gone"; readonly hint?: string | undefined };
 
 /** An HTTP request as an adapter passes it to a {@link Receiver}: data, and a way to read the body. */
 export interface WebhookRequest<TRequest = unknown> {
@@ -45,7 +46,7 @@ export interface EarlierRead {
   /** `request.body`: bytes, text or a parsed value. */
   readonly body?: unknown;
   /** What the operator can change: the hint of the error if nothing usable is left. */
-  readonly hint?: string;
+  readonly hint?: string | undefined;
 }
 
 /**
@@ -60,14 +61,18 @@ export interface EarlierRead {
  * ```
  */
 export function bodyReadBefore(earlier: EarlierRead): WebhookBody {
-  const hint = earlier.hint === undefined ? {} : { hint: earlier.hint };
-  for (const value of [earlier.rawBody, earlier.body]) {
-    if (typeof value === "string" || value instanceof Uint8Array) return { from: "raw", value };
+  const { rawBody, body, hint } = earlier;
+  for (const value of [rawBody, body]) {
+    if (isBytesOrText(value)) return { from: "raw", value };
   }
-  if (typeof earlier.body === "object" && earlier.body !== null) {
-    return { from: "parsed", value: earlier.body, ...hint };
-  }
-  return { from: "gone", ...hint };
+  return typeof body === "object" && body !== null
+    ? { from: "parsed", value: body, hint }
+    : { from: "gone", hint };
+}
+
+/** Whether a value is a body that was read and not parsed. */
+export function isBytesOrText(value: unknown): value is Uint8Array | string {
+  return typeof value === "string" || isBytes(value);
 }
 
 /** One header's value, whatever the case of its name. Several values are joined by a comma, as HTTP says. */

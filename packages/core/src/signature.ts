@@ -1,4 +1,5 @@
 import { fromUtf8, isSignedWith, signatureOf, toUtf8 } from "#platform";
+import { isBytes } from "@countersign/protocol/json";
 import type { isCompactJson } from "./compact-json.ts";
 
 /** The value of an `X-Signature` header as frameworks give it: absent, one value, or several. */
@@ -184,7 +185,7 @@ function checkSecret(secret: unknown): asserts secret is string {
 /** The bytes of a body. @throws TypeError if it is neither text nor bytes. */
 export function bodyBytes(body: unknown): Uint8Array {
   if (typeof body === "string") return toUtf8(body);
-  if (body instanceof Uint8Array) return body;
+  if (isBytes(body)) return body;
   throw new TypeError(
     `The body must be the exact bytes or text that was sent, but is ${body === null ? "null" : typeof body}. ` +
       "Pass the raw body, not a parsed object.",

@@ -1,3 +1,4 @@
+import { isBytes } from "@countersign/protocol/json";
 import type {
   AliasMessage,
   DeleteMessage,
@@ -143,7 +144,7 @@ export function signedRequest(
   message: WebhookMessage | Readonly<Record<string, unknown>> | string | Uint8Array,
   secret: string,
 ): SignedRequest {
-  const body = message instanceof Uint8Array ? Uint8Array.from(message) : encoder.encode(asText(message));
+  const body = isBytes(message) ? Uint8Array.from(message) : encoder.encode(asText(message));
   return {
     method: "POST",
     headers: {

@@ -1,4 +1,5 @@
 import { ValidationError } from "./validation-error.ts";
+import { isDate } from "./json.ts";
 import { MAX_CALL_BYTES, MAX_NESTING } from "./limits.ts";
 
 /**
@@ -56,9 +57,8 @@ export function mostJsonBytes(value: object, field: string): number {
     }
   };
   const checkObject = (value: object, depth: number): void => {
-    if (value instanceof Date) return;
     if (typeof (value as { toJSON?: unknown }).toJSON === "function") {
-      bytes = UNKNOWN;
+      if (!isDate(value)) bytes = UNKNOWN;
       return;
     }
     if (value instanceof Map || value instanceof Set) {

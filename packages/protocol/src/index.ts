@@ -18,7 +18,16 @@ export {
 export { checkClock, type Clock, type ScheduledTask } from "./clock.ts";
 export { parseDuration, type Duration } from "./duration.ts";
 export { timeOrderedIds } from "./ids.ts";
-export { describeKind, isObject, nestsDeeperThan, quote, type JsonObject, type JsonValue } from "./json.ts";
+export {
+  describeKind,
+  isBytes,
+  isDate,
+  isObject,
+  nestsDeeperThan,
+  quote,
+  type JsonObject,
+  type JsonValue,
+} from "./json.ts";
 export { isEveryAddress, listeningUrl } from "./listening-url.ts";
 export {
   isMessageId,

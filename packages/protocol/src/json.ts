@@ -19,6 +19,19 @@ export function isBoxed(value: object): boolean {
 }
 
 /**
+ * Whether a value is bytes, such as a Buffer. `instanceof` does not do: in jsdom, Node's bytes are not instances of the global
+ * `Uint8Array`. No JSON has what this asks for.
+ */
+export function isBytes(value: unknown): value is Uint8Array {
+  return ArrayBuffer.isView(value) && (value as Partial<Uint8Array>)[Symbol.toStringTag] === "Uint8Array";
+}
+
+/** Whether a value is a `Date`. `instanceof` does not do: in Jest, Node's dates are not instances of the global `Date`. */
+export function isDate(value: unknown): value is Date {
+  return Object.prototype.toString.call(value) === "[object Date]";
+}
+
+/**
  * Whether a parsed JSON value nests deeper than a limit. The value itself is the first level. It stops at the limit, so it is
  * safe for any input.
  */
@@ -36,7 +49,7 @@ export function describeKind(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return "an array";
   if (typeof value === "string") return quote(value);
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? "an invalid Date" : "a Date";
+  if (isDate(value)) return Number.isNaN(value.getTime()) ? "an invalid Date" : "a Date";
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 

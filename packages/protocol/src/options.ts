@@ -86,7 +86,7 @@ export function nearestName(name: string, known: readonly string[]): string | un
   let least = Number.POSITIVE_INFINITY;
   for (const other of known) {
     const changes = editDistance(name.toLowerCase(), other.toLowerCase());
-    if (changes >= least || changes > Math.max(1, Math.floor(other.length / 3))) continue;
+    if (changes >= least || changes > Math.max(1, other.length / 3)) continue;
     best = other;
     least = changes;
   }
@@ -101,10 +101,11 @@ export function nearestName(name: string, known: readonly string[]): string | un
  * @throws TypeError naming the first method that is missing.
  */
 export function checkPort(what: string, value: unknown, methods: readonly string[]): void {
-  const missing = methods.find((name) => typeof Reflect.get(Object(value) as object, name) !== "function");
+  const port = Object(value) as Names;
+  const missing = methods.find((name) => typeof port[name] !== "function");
   if (missing === undefined) return;
   const needed = methods.map((name) => `${name}()`).join(", ");
-  const fault = Object(value) === value ? `${missing}() is missing` : `got ${describeKind(value)}`;
+  const fault = port === value ? `${missing}() is missing` : `got ${describeKind(value)}`;
   throw new TypeError(`${what} must be an object with ${needed}: ${fault}.`);
 }
 
@@ -123,13 +124,14 @@ function editDistance(from: string, to: string): number {
   // A given name can have any length. One that is much longer is not near, and must cost nothing.
   if (Math.abs(from.length - to.length) > to.length) return Number.POSITIVE_INFINITY;
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (let index = 0; index < from.length; index += 1) {
-    const next = [index + 1];
-    for (let column = 1; column <= to.length; column += 1) {
-      const replaced = (row[column - 1] ?? 0) + (from[index] === to[column - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
-    }
-    row = next;
+  for (const letter of from) {
+    let left = Number.POSITIVE_INFINITY;
+    let diagonal = left;
+    row = row.map((above, column) => {
+      left = Math.min(diagonal + (letter === to[column - 1] ? 0 : 1), above + 1, left + 1);
+      diagonal = above;
+      return left;
+    });
   }
-  return row[to.length] ?? 0;
+  return row.at(-1) ?? 0;
 }

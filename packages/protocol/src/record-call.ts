@@ -1,7 +1,7 @@
 import { assertJson, mostJsonBytes, mostTextBytes, tooDeep, tooLarge } from "./assert-json.ts";
 import { ValidationError, type CallRule } from "./validation-error.ts";
 import type { CallType, RecordedCall } from "./calls.ts";
-import { describeKind, isBoxed, isObject, nestsDeeperThan } from "./json.ts";
+import { describeKind, isBoxed, isDate, isObject, nestsDeeperThan } from "./json.ts";
 import { isMessageId, MAX_CALL_BYTES, MAX_MESSAGE_ID_LENGTH, utf8Bytes } from "./limits.ts";
 import {
   EVENT_SYNONYMS,
@@ -233,8 +233,8 @@ function text(call: Fields, field: string): string | undefined {
 /** An object field. One that writes itself is what it writes: only that says whether it is an object. */
 function object(call: Fields, field: string): object | undefined {
   let value = call[field];
-  if (isObject(value) && !(value instanceof Date)) {
-    if (typeof value["toJSON"] !== "function" && !isBoxed(value)) return value;
+  if (isObject(value) && typeof value["toJSON"] !== "function" && !isBoxed(value)) return value;
+  if (isObject(value) && !isDate(value)) {
     // The types do not say that it may write nothing.
     const json: string | undefined = JSON.stringify(value);
     value = JSON.parse(json ?? "null") as unknown;

@@ -1,3 +1,5 @@
+import { isDate } from "./json.ts";
+
 const ISO_8601 =
   /^(\d{4}-\d\d-\d\d)(?:[T ]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:[.,](\d{1,9}))?)? ?(?:Z|([+-])([01]\d|2[0-3])(?::?([0-5]\d))?)?)?$/i;
 
@@ -21,8 +23,7 @@ const MINUTE = 60_000;
  * ```
  */
 export function parseTimestamp(value: unknown): number | undefined {
-  const time =
-    value instanceof Date ? value.getTime() : typeof value === "string" ? parseIso(value) : Number.NaN;
+  const time = isDate(value) ? value.getTime() : typeof value === "string" ? parseIso(value) : Number.NaN;
   return isTimestamp(time) ? time : undefined;
 }
 

@@ -1,4 +1,4 @@
-import { codeOf, isError, messageOf } from "@countersign/protocol";
+import { codeOf, isBytes, isError, messageOf } from "@countersign/protocol";
 import http from "node:http";
 import https from "node:https";
 import net from "node:net";
@@ -208,7 +208,7 @@ async function pump(
   });
   // With an Expect header, Node has sent the head by now.
   if (awaitContinue) await Promise.race([stopped, continued(request)]);
-  for await (const piece of body instanceof Uint8Array ? [body] : body) {
+  for await (const piece of isBytes(body) ? [body] : body) {
     // An answer that has arrived is read first: to write to a connection that the receiver has closed would lose it.
     await turn();
     if (over.aborted) return;

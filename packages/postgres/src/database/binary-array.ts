@@ -1,3 +1,5 @@
+import { isBytes } from "@countersign/protocol";
+
 /** Types of the elements of an array, by what PostgreSQL calls them, with their number in its catalogue. */
 const TYPES = { bool: 16, bytea: 17, bigint: 20, integer: 23, text: 25 } as const;
 
@@ -73,7 +75,7 @@ function writeElement(writer: Writer, type: ElementType, value: Element): void {
     writer.bigint(value);
   else if (typeof value === "number" && type === "integer" && (value | 0) === value) writer.integer(value);
   else if (typeof value === "boolean" && type === "bool") writer.bool(value);
-  else if (value instanceof Uint8Array && type === "bytea") writer.bytea(value);
+  else if (type === "bytea" && isBytes(value)) writer.bytea(value);
   else throw new TypeError(`${String(value)} is no ${type}.`);
 }
 

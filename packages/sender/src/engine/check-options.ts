@@ -1,6 +1,7 @@
 import {
   checkOptionNames,
   describeKind,
+  isBytes,
   SOURCES_SYNONYMS,
   WRITE_KEY_SYNONYMS,
   type OptionNames,
@@ -38,7 +39,7 @@ export function checkCloseOptions(options: CloseOptions): void {
 /** @throws TypeError when a message cannot be sent again so */
 export function checkResendOptions({ body, id, ...others }: ResendOptions): void {
   checkOptionNames("resend()", others, {}, { filter: "resend({ filter }) takes it without an id" });
-  if (body !== undefined && typeof body !== "string" && !(body instanceof Uint8Array)) {
+  if (body !== undefined && typeof body !== "string" && !isBytes(body)) {
     throw new TypeError(`resend({ body }) must be a text or bytes, not ${describeKind(body)}.`);
   }
   if (body !== undefined && Buffer.byteLength(body) > MAX_BODY_BYTES) {

@@ -162,7 +162,7 @@ function headersOf(text: string | null): Readonly<Record<string, string>> | unde
 
 /** libsql gives a Buffer from `get` and an ArrayBuffer from `all`. */
 function bytesOf(blob: Uint8Array | ArrayBuffer): Uint8Array {
-  return blob instanceof ArrayBuffer
-    ? new Uint8Array(blob)
-    : new Uint8Array(blob.buffer, blob.byteOffset, blob.length);
+  return ArrayBuffer.isView(blob)
+    ? new Uint8Array(blob.buffer, blob.byteOffset, blob.length)
+    : new Uint8Array(blob);
 }
