@@ -103,7 +103,7 @@ export class Settler {
         if (error === undefined) break;
         if (this.#isClosing) {
           for (const { done } of entries) done(false);
-          return;
+          break;
         }
         if (isOfContent(error) && !this.#options.partitions.isMissing(error)) {
           await this.#storeApart(source, worker, entries);
