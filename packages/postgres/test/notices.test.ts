@@ -1,3 +1,4 @@
+import pg from "pg";
 import { onTestFinished, afterAll, describe, expect, it } from "vitest";
 import { Connections } from "../src/database/connections.ts";
 import { namesOf } from "../src/schema/names.ts";
@@ -55,6 +56,24 @@ describe.skipIf(server === undefined)(
       await notify('{"from":"other","ended":["d1"]}');
       await until("the next one is told", () => heard.length > 0);
       expect(heard).toEqual([{ from: "other", ended: ["d1"] }]);
+    });
+
+    it("of a process that closes while it connects keep no connection of its pool", async () => {
+      const proxy = await startProxy(Number(new URL(url).port));
+      const pool = new pg.Pool({ connectionString: proxy.url(url), max: 1 });
+      const connections = new Connections({ pool });
+      const names = namesOf(newSchema());
+      const nothing = (): void => {};
+      const options = { connections, names, hasOthers: () => true, told: nothing, missed: nothing };
+      const bulletin = new Bulletin(options, "me");
+      proxy.stall();
+      const listening = bulletin.listen();
+      bulletin.close();
+      proxy.cutBeforeAnswer(["LISTEN"], 1);
+      proxy.resume();
+      await listening;
+      expect(pool.totalCount).toBe(0);
+      await pool.end();
     });
 
     it("are heard again when their connection is open and dead", async () => {

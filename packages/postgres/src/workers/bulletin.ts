@@ -86,16 +86,18 @@ export class Bulletin {
     const { connections, names, missed } = this.#options;
     try {
       const client = await connections.dedicated();
+      // What was closed meanwhile has not released it.
+      if (this.#isClosed) {
+        client.release(true);
+        return;
+      }
       const again = (): void => this.#broke(client);
       client.on("error", again);
       client.on("end", again);
       client.on("notification", ({ payload = "" }) => this.#read(payload));
       this.#client = client;
       await this.#ask(client, `LISTEN "${names.channel.replaceAll('"', '""')}"`);
-      if (this.#isClosed) {
-        client.release(true);
-        return;
-      }
+      if (this.#isClosed) return;
       missed();
       await this.#sendProbe();
     } catch {
