@@ -151,17 +151,20 @@ function rowOf({ id, next: { id: nextId, acceptedAt, message } }: Repetition): r
   ];
 }
 
+/** The key of a table with days does not tell of other days, so whether the id of a copy is taken is looked up. */
 const REPEAT = `WITH asked AS (
     SELECT DISTINCT ON (next) * FROM unnest($2::text[], $3::text[], $4::bigint[], $5::int[], $6::bytea[], $7::text[], $8::text[],
       $9::text[], $10::text[], $11::boolean[]) AS a (of, next, at, on_day, new_body, new_message_id, new_type, new_identity, new_event, changed)),
   original AS (
-    SELECT a.*, o.* FROM asked AS a CROSS JOIN LATERAL (
-      SELECT * FROM ${BOTH} AS d WHERE d.id = a.of AND d.source IN (${SOURCES}) LIMIT 1) AS o),
+    SELECT a.*, o.*, t.id AS taken FROM asked AS a CROSS JOIN LATERAL (
+      SELECT * FROM ${BOTH} AS d WHERE d.id = a.of AND d.source IN (${SOURCES}) LIMIT 1) AS o
+    LEFT JOIN LATERAL (
+      SELECT d.id FROM ${BOTH} AS d WHERE d.source = o.source AND d.id = a.next LIMIT 1) AS t ON true),
   copied AS (
     INSERT INTO $.message (source, id, day, body)
     SELECT o.source, o.next, o.on_day, coalesce(o.new_body,
       (SELECT m.body FROM $.message AS m WHERE m.source = o.source AND m.id = o.message AND m.day = o.message_day))
-    FROM original AS o ON CONFLICT DO NOTHING RETURNING source, id),
+    FROM original AS o WHERE o.taken IS NULL ON CONFLICT DO NOTHING RETURNING source, id),
   made AS (
     INSERT INTO $.delivery (source, id, destination, message, message_day, message_id, type, identity, event, accepted_at, due_at, resend_of)
     SELECT o.source, o.next, o.destination, o.next, o.on_day, coalesce(o.new_message_id, o.message_id), coalesce(o.new_type, o.type),

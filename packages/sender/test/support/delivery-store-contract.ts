@@ -31,6 +31,7 @@ const MAIL = "shop/mail";
 const APP = "app/crm";
 
 const ENDPOINT = "https://example.com/a";
+const DAY = 86_400_000;
 const PATIENCE = { timeout: 10_000 };
 
 /** Rounds that a store hands over and a test ends. */
@@ -212,7 +213,6 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
     });
 
     describe("repeats", () => {
-      const DAY = 86_400_000;
       const acceptUnique = (
         ...deliveries: readonly (Partial<DeliveryToAccept> & { readonly id: string })[]
       ) =>
@@ -632,6 +632,20 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
         expect(await listed()).toEqual(["d3", "d2", "d1"]);
         expect(await store.find("d3")).toMatchObject({ resendOf: "d1" });
         expect((await store.counts()).get(SHOP)).toMatchObject({ pending: 3 });
+      });
+
+      it("is refused under the id of another delivery, also of one that has ended on an earlier day", async () => {
+        await accept({ id: "d1" }, { id: "d2" });
+        rounds.serve(store, SHOP);
+        await rounds.toBe("d1", "d2");
+        await rounds.end("d2", delivered());
+        for (const id of ["d1", "d2"]) {
+          const next = { id, acceptedAt: now + 2 * DAY };
+          await expect(store.repeat("d1", next)).rejects.toBeInstanceOf(StoreError);
+        }
+        expect(await listed()).toEqual(["d2", "d1"]);
+        expect(await store.find("d2")).toMatchObject({ acceptedAt: now, state: "delivered" });
+        expect((await store.counts()).get(SHOP)).toMatchObject({ pending: 1, delivered: 1 });
       });
 
       it("is refused when it is not known", async () => {
