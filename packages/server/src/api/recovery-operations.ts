@@ -54,7 +54,7 @@ export const recoveryOperations: readonly Operation[] = [
       throw new Problem(
         409,
         delivery.state === "pending"
-          ? "The delivery is being sent right now, or its destination is disabled or has no settings."
+          ? "The delivery is being sent right now, or is about to be."
           : `The delivery has ended: it is ${delivery.state}. Send it again with POST /api/deliveries/${id}/resend.`,
       );
     },

@@ -1,9 +1,11 @@
+import { once } from "node:events";
+import http from "node:http";
 import { createServer, type CountersignServer } from "@countersign/server";
 import { virtualClock } from "@countersign/sender/testing";
 import { beforeEach, describe, expect, it } from "vitest";
 import { apiCaller } from "../support/api-caller.ts";
 import { readEvents } from "../support/event-reader.ts";
-import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
+import { portOf, SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
 import { closing } from "../support/resources.ts";
 
 let receiver: Receiver;
@@ -83,6 +85,30 @@ describe("a delivery", () => {
       { detail: expect.stringContaining("delivered") },
     ]);
     expect((await call("POST", "/deliveries/none/retry")).status).toBe(404);
+  });
+
+  it("is refused to be tried now while it is being sent, and not because its destination is disabled", async () => {
+    const slow = http.createServer().listen(0, "127.0.0.1");
+    const arrived = once(slow, "request");
+    await once(slow, "listening");
+    closing(slow);
+    const url = `http://127.0.0.1:${portOf(slow)}/`;
+    server = closing(await createServer({ to: url, secret: SECRET, port: 0 }));
+    const { deliveries } = await server.sender.track({ userId: "u1", event: "Ordered" });
+    const id = deliveries[0] ?? "";
+    const [, response] = (await arrived) as [http.IncomingMessage, http.ServerResponse];
+    const sent = await call("POST", `/deliveries/${id}/retry`);
+    expect([sent.status, sent.json()]).toMatchObject([
+      409,
+      { detail: "The delivery is being sent right now, or is about to be." },
+    ]);
+    const settings = { endpoints: [{ url }], secret: SECRET, enabled: false };
+    response.writeHead(503).end();
+    await expect.poll(async () => (await server.sender.delivery(id))?.attempts).toHaveLength(1);
+    const changed = await call("PUT", "/sources/default/destinations/webhooks", settings);
+    expect(changed.status).toBe(200);
+    const waiting = await call("POST", `/deliveries/${id}/retry`);
+    expect([waiting.status, waiting.json()]).toEqual([200, { id }]);
   });
 });
 
