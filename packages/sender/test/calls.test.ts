@@ -248,6 +248,11 @@ describe("calls that are not valid", () => {
       (s) => s.identify({ userId: "u1" }, { writeKey: "other" }),
       { code: "ERR_UNKNOWN_SOURCE", field: "writeKey" },
     ],
+    [
+      "a deletion for an unknown source",
+      (s) => s.deleteUser("u1", { sources: ["other"] }),
+      { code: "ERR_UNKNOWN_SOURCE", field: "sources.0" },
+    ],
     ["deleting nobody", (s) => s.deleteUser(""), { code: "ERR_FIELD_MISSING", field: "userId" }],
   ])("%s", async (_name, call, expected) => {
     const { sender, receiver } = await single();

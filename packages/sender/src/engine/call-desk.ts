@@ -51,7 +51,7 @@ export class CallDesk {
   async deleteUser(userId: string, options: DeleteOptions = {}): Promise<readonly Receipt[]> {
     checkDeleteOptions(options);
     const { intake } = this.#parts;
-    const named = options.sources?.map((source) => intake.sourceOf({ source }));
+    const named = options.sources?.map((source, index) => intake.sourceOf({ source }, `sources.${index}`));
     const sources = [...new Set(named ?? intake.sources)].filter(({ enabled }) => enabled.length > 0);
     return this.#store(intake.takeDelete(sources, userId, options.timestamp));
   }

@@ -129,8 +129,11 @@ export class CallIntake {
   /** The time, in whole milliseconds. */
   readonly now = (): number => Math.floor(this.#clock.now());
 
-  /** @throws CallError when the options name no source, or none where there are several */
-  sourceOf({ source: name, writeKey }: CallOptions = {}): Source {
+  /**
+   * @param place Where the source is named, if in a list, such as `sources.0`.
+   * @throws CallError when the options name no source, or none where there are several
+   */
+  sourceOf({ source: name, writeKey }: CallOptions = {}, place?: string): Source {
     const [only] = this.sources;
     if (name === undefined && writeKey === undefined && only !== undefined && this.sources.length === 1)
       return only;
@@ -144,8 +147,9 @@ export class CallIntake {
     const names = this.sources.map((one) => JSON.stringify(one.name)).join(", ");
     const problem =
       source === undefined ? "No source has this name and write key." : "There are several sources.";
-    throw new CallError("ERR_UNKNOWN_SOURCE", `${problem} Name one of them in { source }: ${names}.`, {
-      field: writeKey === undefined ? "source" : "writeKey",
+    const option = place === undefined ? "source" : "sources";
+    throw new CallError("ERR_UNKNOWN_SOURCE", `${problem} Name one of them in \`${option}\`: ${names}.`, {
+      field: place ?? (writeKey === undefined ? "source" : "writeKey"),
     });
   }
 

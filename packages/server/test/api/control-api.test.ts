@@ -226,6 +226,12 @@ describe("users", () => {
       await call("POST", "/deletions", { userId: "u1", sources: ["none"] }),
     ];
     expect(answers.map(({ status }) => status)).toEqual([422, 422, 422]);
+    // The pointer leads into the body that was sent, and the text names the field of that body.
+    expect(answers.map((answer) => answer.json())).toMatchObject([
+      { detail: expect.stringContaining("in `source`: "), errors: [{ pointer: "/source" }] },
+      { detail: expect.stringContaining("in `source`: "), errors: [{ pointer: "/source" }] },
+      { detail: expect.stringContaining("in `sources`: "), errors: [{ pointer: "/sources/0" }] },
+    ]);
   });
 
   it("get computed traits", async () => {
