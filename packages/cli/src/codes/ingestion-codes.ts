@@ -78,7 +78,8 @@ export const REJECTION_CODES: CodePages = {
     ),
   },
   message_too_large: {
-    cause: "The message has more than 32,768 bytes of JSON.",
+    cause:
+      "A message of a batch has more than 32,768 bytes of JSON, or the `context` and `integrations` of the batch have.",
     fix: REJECTION_FIXES.message_too_large,
     ...json('{ "type": "track", "userId": "u1", "event": "Hello", "properties": { "documentId": "d1" } }'),
   },
@@ -123,7 +124,8 @@ export const REQUEST_CODES: CodePages = {
     ),
   },
   payload_too_large: {
-    cause: "A batch has more than 512,000 bytes or 2,500 messages, or a single call more than 32,768 bytes.",
+    cause:
+      "A batch has more than 512,000 bytes or 2,500 messages, its `context` and `integrations` come to more than 7,876,608 bytes in all messages, or a single call has more than 32,768 bytes.",
     fix: "Send smaller batches. Clients have an option for it.",
     ...ts('new Analytics("any", { endpoint, flushAt: 100 });'),
   },

@@ -336,8 +336,15 @@ describe("the context and integrations of a batch", () => {
       ok: false,
       refusal: { status: 400, code: "payload_too_large", detail: expect.stringContaining("smaller batches") },
     });
-    const usual = { context: { a: "x".repeat(3_000) }, batch: body.batch };
-    expect((await batch(usual)).calls).toHaveLength(2_500);
+    // With the 512,000 bytes that the batch itself may have, 8 MiB: 2,500 times 3,150 bytes, and 1,600 or so.
+    const ofBytes = (bytes: number): object => ({
+      context: { a: "x".repeat(bytes - size(shell)) },
+      batch: body.batch,
+    });
+    expect((await batch(ofBytes(3_150))).calls).toHaveLength(2_500);
+    expect(await interpretRequest({ kind: "batch", body: ofBytes(3_151), receivedAt })).toMatchObject({
+      ok: false,
+    });
   });
 });
 
