@@ -55,7 +55,7 @@ function unionOf(name: string, package_: string): string[] {
   return [...union.matchAll(/"([^"]+)"/g)].map(([, member = ""]) => member);
 }
 
-/** Names like codes: one of Node that is a condition in the sources, which no user meets, and an environment variable. */
+/** Names like codes: some of Node that are conditions in the sources, which no user meets, and an environment variable. */
 const NO_CODES = new Set(["ERR_HTTP_REQUEST_TIMEOUT", "ERR_BUFFER_TOO_LARGE", "COUNTERSIGN_STORE"]);
 
 describe("every code has a page: a code that is added without one fails here", () => {
