@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { sign } from "@countersign/core";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { runCommand, startServe } from "../support/command.ts";
+import { runCommand, startCommand, startServe } from "../support/command.ts";
 import { CA_FILE, startTlsReceiver } from "../support/tls-receiver.ts";
 import { send } from "../../../server/test/support/http.ts";
 import { SECRET } from "../../../server/test/support/receiver.ts";
@@ -59,6 +59,17 @@ describe("--header and --ca reach a receiver that wants both", () => {
     const { code } = await runCommand(["replay", recording(2), "--to", receiver.url, ...REACH]);
     expect(code).toBe(0);
     expect(receiver.headers).toEqual([expect.objectContaining(HEADERS), expect.objectContaining(HEADERS)]);
+  });
+
+  it("from listen --forward", async () => {
+    const receiver = await startTlsReceiver(TOKEN);
+    const listener = startCommand(["listen", "--port", "0", "--forward", receiver.url, ...REACH]);
+    const [, url = ""] = await listener.printed(/listens on (http:[^\s,]+)/);
+    const body = { version: 1, type: "track", userId: "u1", event: "Ordered" };
+    const headers = { "x-signature": sign(JSON.stringify(body), SECRET) };
+    expect((await send(url, { method: "POST", headers, body })).status).toBe(204);
+    expect(receiver.headers).toEqual([expect.objectContaining(HEADERS)]);
+    expect(listener.stdout() + listener.stderr()).not.toContain("canary");
   });
 
   it("from certify", async () => {

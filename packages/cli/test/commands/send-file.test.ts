@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { sampleMessages } from "@countersign/core/testing";
 import { describe, expect, it } from "vitest";
 import { runCommand } from "../support/command.ts";
+import { startScriptedReceiver } from "../support/scripted-receiver.ts";
 import { SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
 import { closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
 
@@ -111,6 +112,24 @@ describe("send --file", () => {
       { userId: "a", properties: { plan: "pro" } },
       { userId: "b", properties: { plan: "pro" } },
     ]);
+  });
+
+  it("ends with 1 when any message was not delivered, not only when all were not", async () => {
+    const receiver = closing(await startReceiver());
+    receiver.answers.push(500);
+    const args = ["--to", receiver.url, "--secret", SECRET, "--file", fileOf(JSON.stringify([TRACK, TRACK]))];
+    const { code, stdout } = await runCommand(["send", ...args]);
+    expect(stdout).toContain("2 sent, 1 delivered, 1 not.");
+    expect(code).toBe(1);
+    expect(receiver.attempts()).toBe(2);
+  });
+
+  it("sends one message after the other, in the order of the file, unless --concurrency is given", async () => {
+    const receiver = closing(await startScriptedReceiver());
+    const file = fileOf(JSON.stringify([{ ...TRACK, event: "Late" }, TRACK]));
+    const { code, stdout } = await runCommand(["send", "--to", receiver.url, "--file", file]);
+    expect(stdout).toMatch(/item 1: delivered[^]*item 2: delivered/);
+    expect(code).toBe(0);
   });
 
   it("gives each advice once, however many messages were not delivered", async () => {

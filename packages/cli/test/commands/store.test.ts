@@ -7,6 +7,7 @@ import { send } from "../../../server/test/support/http.ts";
 import { startReceiver } from "../../../server/test/support/receiver.ts";
 import { closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
 import { runCommand, startCommand, startServe } from "../support/command.ts";
+import { startSilentReceiver } from "../support/silent-receiver.ts";
 
 describe("--store of a database that is away", () => {
   it.each([["serve"], ["work"]])(
@@ -139,7 +140,10 @@ describe.skipIf(database === undefined)(
       expect(existsSync(join(folder, "data"))).toBe(false);
     });
 
-    it("keeps ended deliveries for as long as the config file says", async () => {
+    it.each([
+      ["the config file says", "serve"],
+      ["--keep-for of work says", "work"],
+    ])("keeps ended deliveries for as long as %s", async (_title, name) => {
       const folder = temporaryDirectory();
       const config = join(folder, "countersign.config.json");
       writeFileSync(config, JSON.stringify({ to: "http://127.0.0.1:1/", keepFor: "1h" }));
@@ -154,9 +158,37 @@ describe.skipIf(database === undefined)(
         `INSERT INTO countersign.skipped VALUES ('default', 'two hours old', 'm', 'track', 'u', NULL, ${skippedAt}, 'no_destination');
          DELETE FROM countersign.meta WHERE key = 'swept'`,
       );
-      await startServe(serve);
+      if (name === "serve") await startServe(serve);
+      else startCommand(["work", "--store", url, "--keep-for", "1h"]);
       const left = () => ask(url, "SELECT id FROM countersign.skipped WHERE id = 'two hours old'");
       await expect.poll(left, { timeout: 20_000, interval: 50 }).toEqual([]);
+    });
+
+    it("has work --drain wait no longer than that for an attempt", async () => {
+      const receiver = await startSilentReceiver();
+      const server = await startServe(["--store", url, "--no-deliver", "--to", receiver.url]);
+      const worker = startCommand(["work", "--store", url, "--drain", "0.2"]);
+      await worker.printed(/Works on the store/);
+      const call = { writeKey: "any", userId: "u1", event: "Slow" };
+      expect((await send(`${server.url}/v1/track`, { method: "POST", body: call })).status).toBe(200);
+      await receiver.requested;
+      const before = performance.now();
+      worker.process.kill("SIGTERM");
+      expect(await worker.ended).toBe(0);
+      expect(performance.now() - before).toBeLessThan(4_000);
+      await worker.printed(/SIGTERM: waiting for running attempts, for at most 0\.2 s\./);
+    });
+
+    it("has work --block-private-networks call no receiver on this machine", async () => {
+      const receiver = closing(await startReceiver());
+      const server = await startServe(["--store", url, "--no-deliver", "--to", receiver.url]);
+      const call = { writeKey: "any", userId: "u1", event: "Blocked" };
+      expect((await send(`${server.url}/v1/track`, { method: "POST", body: call })).status).toBe(200);
+      startCommand(["work", "--store", url, "--block-private-networks"]);
+      const deliveries = async (): Promise<string> =>
+        (await send(`${server.url}/api/deliveries?event=Blocked`)).text;
+      await expect.poll(deliveries, { timeout: 20_000, interval: 50 }).toContain("ERR_ADDRESS_BLOCKED");
+      expect(receiver.attempts()).toBe(0);
     });
 
     it.each([

@@ -8,6 +8,7 @@ import * as fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { formatRecordedRequest } from "@countersign/server/recording";
 import { readLines } from "../../src/input/read-lines.ts";
+import { runCommand } from "../support/command.ts";
 import { portOf } from "../../../server/test/support/receiver.ts";
 import { cleanUp, temporaryDirectory } from "../../../server/test/support/resources.ts";
 
@@ -80,6 +81,15 @@ describe("replay", () => {
       ["Bearer canary", "recorded"],
       ["Bearer canary", "recorded"],
     ]);
+  });
+
+  it("signs again with --secret, and not with a variable that is set for other commands", async () => {
+    const body = Buffer.from("{}");
+    const args = ["replay", recording([body]), "--to", to];
+    const env = { COUNTERSIGN_SECRET: "of another" };
+    expect((await runCommand([...args, "--secret", "new"], { env })).code).toBe(0);
+    expect((await runCommand(args, { env })).code).toBe(0);
+    expect(received.map(({ headers }) => headers["x-signature"])).toEqual([sign(body, "new"), "recorded"]);
   });
 
   it("does not take an option that does not exist", async () => {
