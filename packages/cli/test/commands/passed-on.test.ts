@@ -1,10 +1,12 @@
 import { once } from "node:events";
+import { existsSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { expect, describe, it, vi } from "vitest";
 import { freePort } from "../../../../tests/support/free-port.ts";
 import { send } from "../../../server/test/support/http.ts";
-import { startReceiver } from "../../../server/test/support/receiver.ts";
-import { cleanUp, closing } from "../../../server/test/support/resources.ts";
+import { SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
+import { cleanUp, closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
 import { startCommand, startServe } from "../support/command.ts";
 
 const TO = "http://127.0.0.1:9/webhooks";
@@ -27,6 +29,28 @@ describe("serve heeds", () => {
     expect(await statusOf(`${url}/api/sources`)).toBe(401);
     expect(await statusOf(`${url}/api/sources`, { authorization: "Bearer other" })).toBe(401);
     expect(await statusOf(`${url}/api/sources`, { authorization: "Bearer let-me-in" })).toBe(200);
+  });
+
+  it.each(["--to", "the config file"])(
+    "COUNTERSIGN_SECRET: messages to the receiver of %s are signed with it",
+    async (where) => {
+      const receiver = closing(await startReceiver());
+      const cwd = temporaryDirectory();
+      const config = join(cwd, "countersign.config.json");
+      writeFileSync(config, JSON.stringify(where === "--to" ? {} : { to: receiver.url }));
+      const args = ["--config", config, ...(where === "--to" ? ["--to", receiver.url] : [])];
+      const { url } = await startServe(args, { cwd, env: { COUNTERSIGN_SECRET: SECRET } });
+      await track(url);
+      await expect.poll(receiver.attempts).toBe(1);
+      await expect.poll(() => receiver.webhooks).toHaveLength(1);
+    },
+  );
+
+  it("COUNTERSIGN_DATA: what was accepted survives in this directory, as an image is told to keep it", async () => {
+    const data = join(temporaryDirectory(), "data");
+    const { url } = await startServe(["--to", TO], { env: { COUNTERSIGN_DATA: data } });
+    expect((await track(url)).status).toBe(200);
+    expect(existsSync(data)).toBe(true);
   });
 
   it("--allow-host, each that is given, and no other", async () => {
@@ -75,7 +99,8 @@ describe("serve heeds", () => {
     const sockets = Array.from({ length: 20 }, () => connect(Number(new URL(url).port), "127.0.0.1"));
     cleanUp(() => sockets.forEach((socket) => socket.destroy()));
     for (const socket of sockets) socket.on("error", () => {});
-    await Promise.all(sockets.slice(0, 15).map((socket) => once(socket, "close")));
+    const closed = sockets.slice(0, 15).map((socket) => once(socket, "close"));
+    expect(await Promise.all(closed)).toHaveLength(15);
   });
 });
 

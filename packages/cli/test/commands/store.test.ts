@@ -91,6 +91,7 @@ describe.skipIf(database === undefined)(
         "dev",
       ]);
       await server.printed(/Kept in {5}127\.0\.0\.1:\d+\/postgres/);
+      expect((await send(`${server.url}/readyz`)).json()).toMatchObject({ delivers: false });
       const call = { writeKey: "any", userId: "u1", event: "Signed Up" };
       const response = await send(`${server.url}/v1/track`, { method: "POST", body: call });
       expect(response.status).toBe(200);
@@ -193,6 +194,10 @@ describe.skipIf(database === undefined)(
 
     it.each([
       [["serve", "--no-deliver", "--to", "http://127.0.0.1:1/"], "--no-deliver needs --store"],
+      [
+        ["serve", "--store", "postgres://127.0.0.1/db", "--max-bytes", "2MB", "--to", "http://127.0.0.1:1/"],
+        "--max-bytes limits --data",
+      ],
       [["work", "--store", "mysql://127.0.0.1/db"], "is not the URL of a PostgreSQL database"],
       [["work"], "--store"],
       [["work", "--store", "postgres://127.0.0.1/db", "--host", "127.0.0.1"], "--host is for --port"],
