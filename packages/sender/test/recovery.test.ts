@@ -311,6 +311,42 @@ describe("everything that failed is sent again", () => {
     expect(await sender.count({})).toBe(0);
   });
 
+  it.each(["original", "first copy"])(
+    "not if a second copy was delivered, though the %s and what was delivered have been removed",
+    async (which) => {
+      const clock = virtualClock(NOW);
+      const answer = { status: 400 };
+      const sender = await openSender({ url: "http://127.0.0.1:9/", clock, transport: answering(answer) });
+      await (await sender.track({ userId: "u1", event: "A" })).settled();
+      const resendAll = async (): Promise<number> => {
+        await clock.advance("1m");
+        const { resent } = await sender.resend({ filter: { state: "failed" } });
+        await clock.advance(0);
+        return resent;
+      };
+      answer.status = 422;
+      expect(await resendAll()).toBe(1);
+      answer.status = 204;
+      expect(await resendAll()).toBe(1);
+      expect(await sender.clear({ state: "failed", status: which === "original" ? 400 : 422 })).toBe(1);
+      expect(await sender.clear({ state: "delivered" })).toBe(0);
+      expect(await resendAll()).toBe(0);
+      expect(await sender.clear()).toBe(2);
+    },
+  );
+
+  it("and what was sent again with another body is removed at once: it is no evidence that the original arrived", async () => {
+    const clock = virtualClock(NOW);
+    const answer = { status: 400 };
+    const sender = await openSender({ url: "http://127.0.0.1:9/", clock, transport: answering(answer) });
+    const { deliveries } = await sender.track({ userId: "u1", event: "A" });
+    await clock.advance(0);
+    answer.status = 204;
+    const body = JSON.stringify({ type: "track", messageId: "other", userId: "u2", event: "A" });
+    await (await sender.resend(deliveries[0] ?? "", { body })).settled();
+    expect(await sender.clear({ identity: "u2" })).toBe(1);
+  });
+
   it("until its signal says stop; what was sent again by then stays so", async () => {
     const clock = virtualClock(NOW);
     const sender = await openSender({

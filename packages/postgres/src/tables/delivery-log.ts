@@ -23,9 +23,12 @@ const SORTED: Readonly<Record<ListOrder, string>> = {
   "oldest first": "ORDER BY accepted_at, id",
 };
 
-/** A delivered copy is the evidence that a delivery which failed has arrived since: it stays as long as that one does. */
+/**
+ * A delivered copy is the evidence that a message has arrived: it stays as long as a delivery of the message that failed. That may
+ * be another one than it was made of, which may be gone.
+ */
 const IS_NO_EVIDENCE = `(resend_of IS NULL OR state <> 'delivered' OR NOT EXISTS (SELECT FROM $.ended AS o
-  WHERE o.source = ended.source AND o.id = ended.resend_of AND o.state <> 'delivered'))`;
+  WHERE o.message_id = ended.message_id AND o.destination = ended.destination AND o.state <> 'delivered'))`;
 
 /** Reads deliveries back, for people to look at. */
 export class DeliveryLog {

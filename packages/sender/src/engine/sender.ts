@@ -244,8 +244,8 @@ export interface Sender {
    */
   retry(what: RetryAll): Promise<{ readonly retried: number }>;
   /**
-   * Removes deliveries that have ended and match the filter; all of them without one. A delivered copy stays as long as the
-   * failed delivery that it is a copy of, so that {@link Sender.resend} does not send it again.
+   * Removes deliveries that have ended and match the filter; all of them without one. A delivered copy stays as long as a
+   * failed delivery of its message, so that {@link Sender.resend} does not send that again.
    *
    * @returns how many
    * @throws TypeError when the filter names the state `pending`

@@ -35,9 +35,13 @@ const ORDERS = {
   },
 } as const satisfies Readonly<Record<ListOrder, object>>;
 
-/** A delivered copy is the evidence that a delivery which failed has arrived since: it stays as long as that one does. */
+/**
+ * A delivered copy is the evidence that a message has arrived: it stays as long as a delivery of the message that failed. That may
+ * be another one than it was made of, which may be gone.
+ */
 const IS_NO_EVIDENCE = `(d.resend_of IS NULL OR d.state <> 'delivered' OR NOT EXISTS (
-  SELECT 1 FROM delivery AS o WHERE o.id = d.resend_of AND o.state IN ('failed', 'expired')))`;
+  SELECT 1 FROM delivery AS o INDEXED BY delivery_by_message_id
+  WHERE o.message_id = d.message_id AND o.destination = d.destination AND o.state IN ('failed', 'expired')))`;
 
 /** Lists and counts what matches a filter, without holding up sending for long. */
 export class DeliverySearch {

@@ -235,8 +235,8 @@ export interface DeliveryStore {
   hastenAll(deliveries: readonly Pick<DeliveryInfo, "id" | "source">[], dueAt: number): Promise<number>;
   /**
    * Removes deliveries that have ended and match, the newest `limit` of them; returns how many. A delivered copy stays as long
-   * as the delivery that it is a copy of, if that one failed or expired: otherwise a resend would take it for one that never
-   * arrived.
+   * as a delivery of the same `messageId` to the same destination that failed or expired: otherwise a resend would take that for
+   * one that never arrived.
    */
   remove(filter: DeliveryFilter): Promise<number>;
   /**

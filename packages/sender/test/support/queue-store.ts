@@ -136,9 +136,9 @@ export class QueueStore implements DeliveryStore {
   }
 
   /** Whether a resend knows by it that what has failed has arrived since. */
-  #isEvidence({ state, resendOf = "" }: DeliverySummary): boolean {
-    const original = this.#jobs.get(resendOf)?.delivery.state;
-    return state === "delivered" && (original === "failed" || original === "expired");
+  #isEvidence({ state, resendOf, messageId, destination }: DeliverySummary): boolean {
+    if (state !== "delivered" || resendOf === undefined) return false;
+    return this.#matching({ messageId, destination, state: ["failed", "expired"] }).length > 0;
   }
 
   consume(destination: string, concurrency: number, handler: DeliveryHandler): Consumer {
