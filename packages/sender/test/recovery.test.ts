@@ -594,6 +594,46 @@ describe("clear()", () => {
     await expect(sender.clear({ state: "pending" })).rejects.toThrow(/none of them is pending/u);
     await expect(sender.clear({ after: "1.a" } as never)).rejects.toThrow(TypeError);
   });
+
+  it("does not look at the copies that stay once more for each page that is removed", async () => {
+    let looked = 0;
+    const atMost10 = (limit = 10): number => Math.min(limit, 10);
+    const store = changedStore(sqliteStore(), (real) => ({
+      list: (filter, order) => real.list({ ...filter, limit: atMost10(filter.limit) }, order),
+      async remove(filter) {
+        const within = await real.list({ ...filter, limit: 1_000 });
+        looked += within.filter(({ resendOf }) => resendOf !== undefined).length;
+        return real.remove({ ...filter, limit: atMost10(filter.limit) });
+      },
+    }));
+    const clock = virtualClock(NOW);
+    const answer = { status: 204 };
+    const sender = await openSender({
+      url: "http://127.0.0.1:9/",
+      clock,
+      transport: answering(answer),
+      store,
+    });
+    const accept = async (count: number): Promise<string[]> => {
+      const ids: string[] = [];
+      for (let n = 0; n < count; n += 1) {
+        ids.push(...(await sender.track({ userId: "u1", event: "A" })).deliveries);
+        await clock.advance(1);
+      }
+      return ids;
+    };
+    await accept(100);
+    answer.status = 400;
+    const failed = await accept(20);
+    answer.status = 204;
+    for (const id of failed) {
+      await (await sender.resend(id)).settled();
+      await clock.advance(1);
+    }
+    expect(await sender.clear({ state: "delivered" })).toBe(100);
+    expect(looked).toBeLessThanOrEqual(2 * 20);
+    expect(await sender.clear()).toBe(40);
+  });
 });
 
 describe("pages", () => {

@@ -6,6 +6,7 @@ import {
   type Delivery,
   type DeliveryInfo,
   type DeliverySummary,
+  END_STATES,
   MESSAGE_TYPES,
 } from "../delivery/delivery.ts";
 import type { DeliveryStore, NewMessageContent } from "../store/delivery-store.ts";
@@ -155,12 +156,25 @@ export class Recovery {
     }
     const { store, now } = this.#parts;
     const until = Math.min(filter.until ?? Number.POSITIVE_INFINITY, now() + 1);
+    const wanted = { ...filter, state: filter.state ?? END_STATES, until, limit: REMOVED_AT_ONCE };
     let removed = 0;
-    for (;;) {
-      const more = await store.remove({ ...filter, until, limit: REMOVED_AT_ONCE });
-      removed += more;
-      if (more === 0) return removed;
+    // A copy that one run leaves can go in the next, when what it is a copy of has gone.
+    for (let before = -1; before < removed;) {
+      before = removed;
+      let after: string | undefined;
+      for (;;) {
+        const [first] = await store.list({ ...wanted, after, limit: 1 });
+        const more = first?.resendOf === undefined ? await store.remove({ ...wanted, after }) : 0;
+        removed += more;
+        if (more > 0) continue;
+        // Copies may stay. Their page alone is looked at, and left behind, so that no later removal looks at them again.
+        const last = (await store.list({ ...wanted, after })).at(-1);
+        if (last === undefined) break;
+        removed += await store.remove({ ...wanted, after, since: last.acceptedAt });
+        after = cursorOf(last);
+      }
     }
+    return removed;
   }
 
   /** Stores a copy, unless it was stored by somebody else meanwhile. False when the original is no longer kept. */
