@@ -46,9 +46,16 @@ export function createBareApp({ maxConnections, tls, onError }: BareAppOptions):
       reply.hijack();
       answerMalformedUrl(reply.raw);
     },
-    // A body that says null or "u1" where a list belongs would else be taken for an empty text, false or a list of one.
+    // A body that says null or "u1" where a list belongs would else be taken for an empty text, false or a list of one, and 1e400,
+    // which is read as Infinity, for an integer.
     ajv: {
-      customOptions: { removeAdditional: false, strict: false, coerceTypes: false, allErrors: true },
+      customOptions: {
+        removeAdditional: false,
+        strict: false,
+        strictNumbers: true,
+        coerceTypes: false,
+        allErrors: true,
+      },
       // Ajv's own takes leap seconds, which are no time here.
       onCreate: (ajv: { addFormat(name: string, format: (text: string) => boolean): unknown }) =>
         void ajv.addFormat("date-time", isDateTime),

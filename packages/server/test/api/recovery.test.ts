@@ -185,6 +185,13 @@ describe("deliveries", () => {
       errors: [{ pointer: "/filter/stat" }],
     });
     expect((await call("POST", "/deliveries/retry", { filter: {}, limit: 0 })).status).toBe(400);
+    // JSON.parse() reads it as Infinity.
+    const endless = await fetch(`${server.url}/api/deliveries/retry`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: '{"filter":{},"limit":1e400}',
+    });
+    expect([endless.status, await endless.json()]).toMatchObject([400, { errors: [{ pointer: "/limit" }] }]);
     const ended = await call("POST", "/deliveries/retry", { filter: { state: "failed" } });
     expect([ended.status, ended.json()]).toMatchObject([422, { errors: [{ pointer: "/filter/state" }] }]);
   });
