@@ -3,10 +3,12 @@ export type ErrorRead = Error & { readonly code?: unknown; readonly errors?: unk
 
 /**
  * Whether something that was thrown is an error. `instanceof` does not do: in Jest, and in every other vm context, the errors
- * of Node are not instances of the context's own `Error`.
+ * of Node are not instances of the context's own `Error`. An object with a message alone, such as an answer that was parsed, is
+ * none.
  */
 export function isError(thrown: unknown): thrown is ErrorRead {
-  return typeof (thrown as Partial<Error> | null | undefined)?.message === "string";
+  const error = thrown as Error | null | undefined;
+  return typeof error?.message === "string" && "name" in error;
 }
 
 /** The code of an error, such as `ENOENT`; undefined if it has none. */

@@ -154,6 +154,18 @@ describe("close() keeps its deadline", () => {
     expect(await settled).toMatchObject({ code: "ERR_SENDER_CLOSED" });
   });
 
+  it.each([["down"], [{ message: "down" }]])(
+    "with an error that names the transport, when that throws what is no error: %j",
+    async (thrown) => {
+      // What other people's code throws is not always an error.
+      const close = (): Promise<never> => Promise.reject(thrown);
+      const sender = await createSender({ url: ENDPOINT_URL, transport: { ...silentTransport(), close } });
+      const { error } = await closingTime(() => sender.close({ deadline: 0 }), 6_000);
+      expect(error).toBeInstanceOf(Error);
+      expect(error).toMatchObject({ message: expect.stringContaining("close(): the transport failed: ") });
+    },
+  );
+
   it("when the transport does not close, and says so", async () => {
     const transport: Transport = { ...silentTransport(), close: () => new Promise(() => {}) };
     const sender = await createSender({ url: ENDPOINT_URL, transport });
