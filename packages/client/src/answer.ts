@@ -117,7 +117,5 @@ function successOf(body: string): boolean | undefined {
 
 /** fetch says "fetch failed" and keeps what happened in `cause`. */
 function rootOf(error: unknown): unknown {
-  let root = error;
-  while (isError(root) && isError(root.cause)) root = root.cause;
-  return root;
+  return isError(error) && isError(error.cause) ? rootOf(error.cause) : error;
 }
