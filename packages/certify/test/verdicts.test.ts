@@ -187,7 +187,7 @@ describe("a connection that is kept", () => {
     };
     expect(await audit("keeps-connections-in-step", hangs)).toMatchObject({
       outcome: "failed",
-      failure: { cause: "no answer: none within 1 s" },
+      failure: { cause: "no answer: none within 2 s" },
     });
   });
 
