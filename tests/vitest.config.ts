@@ -1,6 +1,11 @@
+import { configDefaults } from "vitest/config";
 import { testsOf } from "../vitest.shared.ts";
 
 export default {
-  ...testsOf("tests", { include: ["**/*.test.ts"], exclude: ["realms/**"], testTimeout: 60_000 }),
+  ...testsOf("tests", {
+    include: ["**/*.test.ts"],
+    exclude: [...configDefaults.exclude, "realms/**"],
+    testTimeout: 60_000,
+  }),
   oxc: { decorator: { legacy: true } },
 };
