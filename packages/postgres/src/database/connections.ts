@@ -3,7 +3,7 @@ import pg from "pg";
 import { isError, messageOf as textOf } from "@countersign/protocol";
 import { Gate } from "./gate.ts";
 import { breaksConnection, NoAnswerError, NotReachedError, sqlStateOf } from "./postgres-error.ts";
-import { hearErrors, type PostgresClient, type PostgresPool, type PostgresQuery } from "./postgres-pool.ts";
+import { type PostgresClient, type PostgresPool, type PostgresQuery, takeFrom } from "./postgres-pool.ts";
 import { ownPool, READ_SETTINGS, SETTINGS } from "./own-pool.ts";
 import { ANSWER_MS, within } from "./within.ts";
 
@@ -170,11 +170,9 @@ function notReached(): Error {
 }
 
 async function connected(pool: PostgresPool): Promise<PostgresClient> {
-  const connecting = pool.connect();
+  const connecting = takeFrom(pool);
   try {
-    const client = await within(ANSWER_MS + 1_000, connecting, notReached);
-    hearErrors(client);
-    return client;
+    return await within(ANSWER_MS + 1_000, connecting, notReached);
   } catch (error) {
     connecting.then((client) => client.release(true)).catch(() => {});
     if (error instanceof NotReachedError || sqlStateOf(error) !== undefined) throw error;

@@ -20,12 +20,30 @@ export interface PostgresQuery {
 /** A pool of node-postgres 8: `new pg.Pool()`. */
 export interface PostgresPool {
   connect(): Promise<PostgresClient>;
+  /** Of a pool that has events: `connect` is that of a new connection. */
+  on?(event: "connect", listener: (client: PostgresClient) => void): unknown;
 }
 
-const heard = new WeakSet<PostgresClient>();
+/** Connections, and pools, whose errors are heard. */
+const heard = new WeakSet<PostgresClient | PostgresPool>();
 
-/** A connection that breaks also fails the command that it runs; its error, unheard, would end the process. */
-export function hearErrors(client: PostgresClient): void {
+/**
+ * Takes a connection from a pool. One that breaks also fails the command that it runs; its error, unheard, would end the process.
+ *
+ * A new one is heard from its first moment: the server may end in the packet in which it answers, before whoever asked for the
+ * connection has it.
+ */
+export async function takeFrom(pool: PostgresPool): Promise<PostgresClient> {
+  if (!heard.has(pool)) {
+    heard.add(pool);
+    pool.on?.("connect", hearErrors);
+  }
+  const client = await pool.connect();
+  hearErrors(client);
+  return client;
+}
+
+function hearErrors(client: PostgresClient): void {
   if (heard.has(client)) return;
   heard.add(client);
   client.on("error", () => {});

@@ -11,7 +11,7 @@ import {
   type Duration,
   type OptionNames,
 } from "@countersign/protocol";
-import { hearErrors, type PostgresClient, type PostgresPool } from "../database/postgres-pool.ts";
+import { takeFrom, type PostgresClient, type PostgresPool } from "../database/postgres-pool.ts";
 import { within } from "../database/within.ts";
 
 /** Options of {@link postgresDedupe}. */
@@ -170,8 +170,7 @@ async function query(
   let client: PostgresClient | undefined;
   let isLate = false;
   const run = async (): Promise<readonly unknown[]> => {
-    const connected = await pool.connect();
-    hearErrors(connected);
+    const connected = await takeFrom(pool);
     if (isLate) {
       connected.release();
       return [];

@@ -1,0 +1,49 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import pg from "pg";
+import { expect, it, onTestFinished } from "vitest";
+import { Connections } from "../src/database/connections.ts";
+
+/** A message of the protocol: its kind, the length of what follows with these four bytes, and what follows. */
+function message(kind: string, content: Buffer): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(content.length + 4);
+  return Buffer.concat([Buffer.from(kind), length, content]);
+}
+
+const GREETING_AND_END = Buffer.concat([
+  message("R", Buffer.alloc(4)),
+  message("Z", Buffer.from("I")),
+  message("E", Buffer.from("SFATAL\0C57P01\0Mterminating connection due to unexpected postmaster exit\0\0")),
+]);
+
+/** A server that ends in the packet in which it is ready. */
+async function endingServer(): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => socket.end(GREETING_AND_END));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  return `postgres://countersign@127.0.0.1:${(server.address() as AddressInfo).port}/x?sslmode=disable`;
+}
+
+it.each(["of our own", "of the caller's pool"])(
+  "a connection %s whose server ends as it answers does not end the process",
+  async (whose) => {
+    const url = await endingServer();
+    const pool = new pg.Pool({ connectionString: url });
+    pool.on("error", () => {});
+    onTestFinished(() => pool.end());
+    const connections = new Connections(whose === "of our own" ? { url } : { pool });
+    onTestFinished(() => connections.close());
+    const thrown: unknown[] = [];
+    const hear = (error: unknown): unknown => thrown.push(error);
+    process.prependListener("uncaughtException", hear);
+    onTestFinished(() => void process.off("uncaughtException", hear));
+    const client = await connections.dedicated();
+    await expect(client.query({ text: "SELECT 1" })).rejects.toThrow(/postmaster exit|not queryable|terminated/);
+    expect(thrown).toEqual([]);
+    client.release(true);
+  },
+);
