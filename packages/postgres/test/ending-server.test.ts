@@ -42,7 +42,9 @@ it.each(["of our own", "of the caller's pool"])(
     process.prependListener("uncaughtException", hear);
     onTestFinished(() => void process.off("uncaughtException", hear));
     const client = await connections.dedicated();
-    await expect(client.query({ text: "SELECT 1" })).rejects.toThrow(/postmaster exit|not queryable|terminated/);
+    await expect(client.query({ text: "SELECT 1" })).rejects.toThrow(
+      /postmaster exit|not queryable|terminated/,
+    );
     expect(thrown).toEqual([]);
     client.release(true);
   },
