@@ -89,7 +89,7 @@ export async function openSender(what: string, options: SenderOptions): Promise<
   const { store = sqliteStore(), clock = systemClock(), deliver: delivers = true } = options;
   if (given === undefined && store.settings === undefined) throw new TypeError(nothingShared(what));
   const events = new EventHub();
-  const waiters = new Waiters(store);
+  const waiters = new Waiters(store, clock);
   const failed = (error: Error): void => events.emit("storeError", { error });
   const keeper = new SettingsKeeper(store.settings, failed);
   const storeWatch = new StoreWatch(events);

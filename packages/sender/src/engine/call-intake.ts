@@ -4,6 +4,7 @@ import {
   formatTimestamp,
   isMessageId,
   nameHint,
+  parseDuration,
   timeOrderedIds,
   EVENT_SYNONYMS,
   PROPERTIES_SYNONYMS,
@@ -24,11 +25,11 @@ import {
 } from "../calls/message.ts";
 import { CallError } from "../calls/call-error.ts";
 import type { Source } from "../settings/parse-settings.ts";
-import type { NewCall, NewDelivery, NewMessage } from "../store/delivery-store.ts";
-import { checkCallOptions } from "./check-options.ts";
+import type { Acceptance, NewCall, NewDelivery, NewMessage } from "../store/delivery-store.ts";
+import { checkCallOptions, checkDeleteOptions } from "./check-options.ts";
 import type { RandomSource } from "./random-source.ts";
 import type { SkipReason } from "../delivery/skipped-call.ts";
-import type { CallOptions, JudgedCall } from "./sender.ts";
+import type { AcceptOptions, CallOptions, DeleteOptions, JudgedCall } from "./sender.ts";
 import { isWellFormed } from "./well-formed.ts";
 
 /** The messages and deliveries of calls, gathered for one transaction of the store. */
@@ -77,21 +78,27 @@ export class CallIntake {
   }
 
   /** @throws CallError when something in the list is not a recorded call; then no call of the list is accepted */
-  takeJudged(calls: readonly JudgedCall[], options: CallOptions = {}): Intake {
+  takeJudged(calls: readonly JudgedCall[], options: AcceptOptions = {}): Acceptance {
+    checkCallOptions("accept", options);
+    const { uniqueFor } = options;
+    const uniqueForMs =
+      uniqueFor === undefined ? undefined : parseDuration(uniqueFor, "accept({ uniqueFor })");
     const source = this.sourceOf(options);
     if (!Array.isArray(calls)) throw new TypeError("accept() takes a list of recorded calls.");
     calls.forEach(assertJudged);
-    return this.#takeAll(
-      source,
-      calls.map((call) => (hasId(call) ? call : { ...call, messageId: this.newId() })),
-    );
+    const withIds = calls.map((call) => (hasId(call) ? call : { ...call, messageId: this.newId() }));
+    return { ...this.#takeAll(source, withIds), uniqueForMs };
   }
 
-  /** @throws CallError when the user or the time is not valid */
-  takeDelete(sources: readonly Source[], userId: string, timestamp: Date | string | undefined): Intake {
+  /** @throws CallError when the user, the time or a source is not valid */
+  takeDelete(userId: string, options: DeleteOptions = {}): Intake {
+    checkDeleteOptions(options);
+    const named = options.sources?.map((source, index) => this.sourceOf({ source }, `sources.${index}`));
     const intake = newIntake();
-    for (const source of sources) {
-      const message = buildDeleteMessage(userId, timestamp, { messageId: this.newId(), now: this.now() });
+    for (const source of new Set(named ?? this.sources)) {
+      if (source.enabled.length === 0) continue;
+      const defaults = { messageId: this.newId(), now: this.now() };
+      const message = buildDeleteMessage(userId, options.timestamp, defaults);
       this.#addOne(intake, source, message, { counted: false });
     }
     return intake;

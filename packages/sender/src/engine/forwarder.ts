@@ -18,13 +18,13 @@ import { parseSettings, type Source } from "../settings/parse-settings.ts";
 import type { StoreState } from "../store/delivery-store.ts";
 import type { SenderSettings } from "../settings/settings.ts";
 import { Acceptor } from "./acceptor.ts";
-import { CallDesk } from "./call-desk.ts";
 import type { CallIntake } from "./call-intake.ts";
 import { checkCloseOptions } from "./check-options.ts";
 import { closeParts } from "./close-parts.ts";
 import type { Engine, EngineParts } from "./engine.ts";
 import { DeliveryReader } from "./delivery-reader.ts";
 import type { DeliveryPage, SkippedPage } from "./pages.ts";
+import { ProfileSyncer } from "./profile-sync.ts";
 import { Recovery } from "./recovery.ts";
 import type { ResendAll, ResendOptions } from "./resend-options.ts";
 import type { RetryAll } from "./retry-options.ts";
@@ -60,7 +60,8 @@ const CLOSED = "The sender is closed. Create a new one; a store on disk continue
 /** The sender: takes calls in, and gives everything else to the part that knows about it. */
 export class Forwarder implements Sender {
   readonly #parts: ForwarderParts;
-  readonly #desk: CallDesk;
+  readonly #acceptor: Acceptor;
+  readonly #profiles: ProfileSyncer;
   readonly #reader: DeliveryReader;
   readonly #recovery: Recovery;
   #settings: SenderSettings;
@@ -69,11 +70,11 @@ export class Forwarder implements Sender {
   constructor(parts: ForwarderParts, settings: SenderSettings) {
     this.#parts = parts;
     this.#settings = settings;
-    const acceptor = new Acceptor(parts);
-    this.#desk = new CallDesk({ ...parts, acceptor });
+    this.#acceptor = new Acceptor(parts);
+    this.#profiles = new ProfileSyncer({ ...parts, acceptor: this.#acceptor });
     this.#reader = new DeliveryReader(parts);
     const { newId, now } = parts.intake;
-    this.#recovery = new Recovery({ store: parts.store, acceptor, newId, now });
+    this.#recovery = new Recovery({ store: parts.store, acceptor: this.#acceptor, newId, now });
     // Without any, a sender waits for those that other processes share.
     this.#apply(settings, settings.sources.length === 0 ? [] : parseSettings(settings));
     parts.keeper.follow(this.#apply, this.#followed);
@@ -105,17 +106,17 @@ export class Forwarder implements Sender {
 
   async accept(calls: readonly JudgedCall[], options?: AcceptOptions): Promise<readonly Receipt[]> {
     this.#assertOpen();
-    return this.#desk.acceptAll(calls, options);
+    return this.#acceptor.accept(this.#parts.intake.takeJudged(calls, options));
   }
 
   async deleteUser(userId: string, options?: DeleteOptions): Promise<readonly Receipt[]> {
     this.#assertOpen();
-    return this.#desk.deleteUser(userId, options);
+    return this.#acceptor.accept(this.#parts.intake.takeDelete(userId, options));
   }
 
   async syncAudience(name: string, userIds: Iterable<string>, options?: CallOptions): Promise<SyncReceipt> {
     this.#assertOpen();
-    return this.#desk.sync((profiles) => profiles.syncAudience(name, userIds, options));
+    return this.#profiles.syncAudience(name, userIds, options);
   }
 
   async syncComputedTrait(
@@ -124,7 +125,7 @@ export class Forwarder implements Sender {
     options?: CallOptions,
   ): Promise<SyncReceipt> {
     this.#assertOpen();
-    return this.#desk.sync((profiles) => profiles.syncComputedTrait(name, values, options));
+    return this.#profiles.syncComputedTrait(name, values, options);
   }
 
   on<K extends keyof SenderEvents>(event: K, listener: (payload: SenderEvents[K]) => void): this {
@@ -179,9 +180,9 @@ export class Forwarder implements Sender {
     options?: ResendOptions,
   ): Promise<Receipt | { readonly resent: number }> {
     this.#assertOpen();
-    if (typeof what !== "string") return this.#recovery.resendAll(what);
-    const { newId, messageId, source } = await this.#recovery.resend(what, options ?? {});
-    return this.#desk.receipt(source, { messageId, deliveries: [newId], skipped: undefined });
+    return typeof what === "string"
+      ? this.#recovery.resend(what, options ?? {})
+      : this.#recovery.resendAll(what);
   }
 
   retry(id: string): Promise<boolean>;
@@ -261,10 +262,11 @@ export class Forwarder implements Sender {
     }
   }
 
-  #forward<T extends CallType>(type: T, call: Calls[T], options?: CallOptions): Promise<Receipt> {
-    return this.#closing === undefined
-      ? this.#desk.accept(type, call, options)
-      : Promise.reject(new SenderClosedError(CLOSED));
+  async #forward<T extends CallType>(type: T, call: Calls[T], options?: CallOptions): Promise<Receipt> {
+    this.#assertOpen();
+    const receipts = await this.#acceptor.accept(this.#parts.intake.take(type, call, options));
+    // One call in, one out.
+    return receipts[0] as Receipt;
   }
 
   #assertOpen(): void {

@@ -8,18 +8,20 @@ import { StoreError } from "../store/store-error.ts";
 import type { Acceptor } from "./acceptor.ts";
 import { type CallIntake, newIntake } from "./call-intake.ts";
 import { checkCallOptions } from "./check-options.ts";
-import type { SkipReason } from "../delivery/skipped-call.ts";
-import type { CallOptions } from "./sender.ts";
+import type { CallOptions, SyncReceipt } from "./sender.ts";
+import type { Waiters } from "./waiters.ts";
 import { isWellFormed } from "./well-formed.ts";
 
-/** The result of a sync. */
-export interface ProfileSync {
-  readonly changed: readonly string[];
-  readonly removed: readonly string[];
-  /** Ids of the deliveries. */
-  readonly deliveries: readonly string[];
-  readonly skipped?: SkipReason | undefined;
+/** The parts that a syncer uses. */
+interface SyncerParts {
+  readonly intake: CallIntake;
+  readonly store: Pick<DeliveryStore, "traits">;
+  readonly acceptor: Acceptor;
+  readonly waiters: Waiters;
 }
+
+/** The result of a sync. */
+type ProfileSync = Omit<SyncReceipt, "settled">;
 
 /** Finds the changes for a destination, given what it knows of the trait: JSON text by user. */
 type FindChanges = (known: ReadonlyMap<string, string>) => readonly TraitChange[];
@@ -39,15 +41,11 @@ interface Announcement extends TraitChange {
 
 /** Syncs audiences and computed traits, one after another for each trait. */
 export class ProfileSyncer {
-  readonly #intake: CallIntake;
-  readonly #store: Pick<DeliveryStore, "traits">;
-  readonly #acceptor: Pick<Acceptor, "accept">;
+  readonly #parts: SyncerParts;
   readonly #running = new Map<string, Promise<unknown>>();
 
-  constructor(intake: CallIntake, store: Pick<DeliveryStore, "traits">, acceptor: Pick<Acceptor, "accept">) {
-    this.#intake = intake;
-    this.#store = store;
-    this.#acceptor = acceptor;
+  constructor(parts: SyncerParts) {
+    this.#parts = parts;
   }
 
   /**
@@ -58,7 +56,7 @@ export class ProfileSyncer {
     name: string,
     userIds: Iterable<string>,
     options: CallOptions = {},
-  ): Promise<ProfileSync> {
+  ): Promise<SyncReceipt> {
     // A text is iterable too, and would be a user for each of its letters.
     if ((!isObject(userIds) && !Array.isArray(userIds)) || !(Symbol.iterator in userIds)) {
       throw new TypeError(
@@ -77,7 +75,7 @@ export class ProfileSyncer {
     name: string,
     values: ReadonlyMap<string, unknown> | Readonly<Record<string, unknown>>,
     options: CallOptions = {},
-  ): Promise<ProfileSync> {
+  ): Promise<SyncReceipt> {
     if (!isObject(values) || (Symbol.iterator in values && !(values instanceof Map))) {
       throw new TypeError(
         `syncComputedTrait() takes the values as a Map or an object of userId and value, not ${describeKind(values)}.`,
@@ -87,10 +85,11 @@ export class ProfileSyncer {
     return this.#sync({ kind: "computed trait", name }, options, (known) => traitChanges(known, byUser));
   }
 
-  #sync(owner: TraitOwner, options: CallOptions, findChanges: FindChanges): Promise<ProfileSync> {
+  async #sync(owner: TraitOwner, options: CallOptions, findChanges: FindChanges): Promise<SyncReceipt> {
+    const { intake, waiters } = this.#parts;
     const method = methodOf(owner);
     checkCallOptions(method, options);
-    const source = this.#intake.sourceOf(options);
+    const source = intake.sourceOf(options);
     const trait = traitOf(owner);
     // What is known of a trait must not change between reading it and storing the changes.
     const key = `${source.name}/${trait}`;
@@ -102,7 +101,8 @@ export class ProfileSyncer {
       if (this.#running.get(key) === result) this.#running.delete(key);
     };
     result.then(forget, forget);
-    return result;
+    const sync = await waiters.working(result);
+    return { ...sync, settled: () => waiters.settled(sync.deliveries) };
   }
 
   async #run(
@@ -115,7 +115,7 @@ export class ProfileSyncer {
     if (source.enabled.length === 0) {
       return { changed: [], removed: [], deliveries: [], skipped: "no_destination" };
     }
-    const known = await this.#store.traits(source.name, trait, source.enabled);
+    const known = await this.#parts.store.traits(source.name, trait, source.enabled);
     assertOwner(trait, known.owner, owner);
     // Each destination on its own: one that was enabled after the first sync knows nothing yet.
     const byDestination = source.enabled.map((destination) => ({
@@ -130,7 +130,7 @@ export class ProfileSyncer {
         new Map(changes.map(({ userId, stored }) => [userId, stored])),
       ]),
     );
-    await this.#acceptor.accept({
+    await this.#parts.acceptor.accept({
       ...acceptance,
       traits: { source: source.name, trait, owner, values, version: known.version },
     });
@@ -149,13 +149,14 @@ export class ProfileSyncer {
     announcements: readonly Announcement[],
   ): Acceptance {
     const gathered = newIntake();
-    const { newId: messageId, now } = this.#intake;
+    const { intake } = this.#parts;
+    const { newId: messageId, now } = intake;
     for (const { userId, value, destinations } of announcements) {
       assertKeepable(owner, userId);
       const call = record("identify", { userId, traits: { [trait]: value } }, { messageId, now });
       const message = buildMessage(call);
-      this.#intake.addCall(gathered, source, message, { counted: false });
-      this.#intake.addMessage(gathered, source, message, destinations);
+      intake.addCall(gathered, source, message, { counted: false });
+      intake.addMessage(gathered, source, message, destinations);
     }
     return gathered;
   }

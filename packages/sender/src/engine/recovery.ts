@@ -14,6 +14,7 @@ import type { Acceptor } from "./acceptor.ts";
 import { Copies, hasFailed } from "./copies.ts";
 import type { ResendAll, ResendOptions } from "./resend-options.ts";
 import type { RetryAll } from "./retry-options.ts";
+import type { Receipt } from "./sender.ts";
 import { checkBulkFilter } from "./check-filter.ts";
 import { checkResendOptions, checkRetryAll } from "./check-options.ts";
 
@@ -50,7 +51,7 @@ export class Recovery {
    *
    * @throws RangeError when the store does not keep it
    */
-  async resend(id: string, options: ResendOptions): Promise<Delivery & { readonly newId: string }> {
+  async resend(id: string, options: ResendOptions): Promise<Receipt> {
     checkResendOptions(options);
     const { store, acceptor, newId, now } = this.#parts;
     const original = await store.find(id);
@@ -67,7 +68,7 @@ export class Recovery {
         `resend(): no delivery ${JSON.stringify(id)} in the store. Ended deliveries are kept for \`keepFor\`.`,
       );
     }
-    return { ...original, messageId: message?.messageId ?? original.messageId, newId: next.id };
+    return acceptor.receipt(original.source, message?.messageId ?? original.messageId, [next.id]);
   }
 
   /**

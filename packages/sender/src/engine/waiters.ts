@@ -1,3 +1,4 @@
+import type { Clock } from "@countersign/protocol";
 import type { Delivery } from "../delivery/delivery.ts";
 import type { DeliveryStore } from "../store/delivery-store.ts";
 import { SenderClosedError } from "./sender.ts";
@@ -19,6 +20,7 @@ type Lookup = Pick<DeliveryStore, "find" | "counts">;
  */
 export class Waiters {
   readonly #store: Lookup;
+  readonly #clock: Pick<Clock, "hold">;
   /** Keys of the destinations that are enabled: what is pending to others does not keep the sender from being idle. */
   destinations: readonly string[] = [];
   readonly #byDelivery = new Map<string, Set<Waiter>>();
@@ -27,8 +29,9 @@ export class Waiters {
   #working = 0;
   #isClosed = false;
 
-  constructor(store: Lookup) {
+  constructor(store: Lookup, clock: Pick<Clock, "hold">) {
     this.#store = store;
+    this.#clock = clock;
   }
 
   /** Resolves to the deliveries of a source when all have ended. */
@@ -74,14 +77,17 @@ export class Waiters {
     for (const { wake } of this.#forIdle.splice(0)) wake();
   }
 
-  /** Something is being accepted, until `worked()`. */
-  working(): void {
+  /** Neither does the clock advance nor `idle` resolve while something is being accepted. */
+  async working<T>(accepting: Promise<T>): Promise<T> {
+    const release = this.#clock.hold();
     this.#working += 1;
-  }
-
-  worked(): void {
-    this.#working -= 1;
-    if (this.#forIdle.length > 0) this.changed();
+    try {
+      return await accepting;
+    } finally {
+      release();
+      this.#working -= 1;
+      if (this.#forIdle.length > 0) this.changed();
+    }
   }
 
   /** Fails all callers that still wait. */
