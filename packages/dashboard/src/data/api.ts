@@ -1,3 +1,4 @@
+import { withQuery, type Query } from "../route/query.ts";
 import { signal } from "../signals/signals.ts";
 
 /** One wrong part of what was sent. */
@@ -24,9 +25,6 @@ export class ApiError extends Error {
 /** Whether the server asks for its token. */
 export const needsToken = signal(false);
 
-/** Query parameters; a list is sent as the parameter repeated. */
-export type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>;
-
 interface Options {
   readonly query?: Query;
   readonly body?: unknown;
@@ -47,7 +45,7 @@ export interface Answer<T> {
  */
 export async function call<T>(method: string, path: string, options: Options = {}): Promise<Answer<T>> {
   const { query = {}, body, headers = {}, signal: abort } = options;
-  const response = await fetch(`/api${path}${search(query)}`, {
+  const response = await fetch(withQuery(`/api${path}`, query), {
     method,
     headers: { ...(body !== undefined && { "content-type": "application/json" }), ...headers },
     body: body === undefined ? null : JSON.stringify(body),
@@ -75,20 +73,6 @@ export async function post<T>(path: string, body: unknown = {}, query: Query = {
 /** What to show of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-/** The parameters as a URL has them. */
-export function parametersOf(query: Query): URLSearchParams {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    for (const item of [value].flat()) if (item !== undefined) parameters.append(name, String(item));
-  }
-  return parameters;
-}
-
-function search(query: Query): string {
-  const text = parametersOf(query).toString();
-  return text && `?${text}`;
 }
 
 function problemOf(status: number, text: string): ApiError {

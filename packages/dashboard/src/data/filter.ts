@@ -1,4 +1,4 @@
-import type { Query } from "./api.ts";
+import type { Query } from "../route/query.ts";
 import type { Row } from "../shapes/row.ts";
 import type { DeliveryInfo } from "../shapes/types.ts";
 
@@ -41,9 +41,8 @@ export function activeNames(filter: Filter): readonly (keyof Filter)[] {
 }
 
 /** The part of a filter that the server applies. */
-export function toQuery(filter: Filter): Query {
-  const names = activeNames(filter).filter((name) => name !== "over" && name !== "upTo");
-  return Object.fromEntries(names.map((name) => [name, filter[name]]));
+export function toQuery({ over: _, upTo: __, ...query }: Filter): Query {
+  return query;
 }
 
 /** Whether deliveries can begin or cease to match while they are tried. */

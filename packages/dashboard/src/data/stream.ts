@@ -1,3 +1,4 @@
+import { withQuery } from "../route/query.ts";
 import { signal } from "../signals/signals.ts";
 import { get, needsToken } from "./api.ts";
 import type { LiveEvent } from "../shapes/types.ts";
@@ -28,7 +29,7 @@ export function openStream(listener: (events: readonly LiveEvent[]) => void): ()
   };
 
   const open = (): void => {
-    source = new EventSource(`/api/events?every=${BUNDLE_MS}${last && `&after=${encodeURIComponent(last)}`}`);
+    source = new EventSource(withQuery("/api/events", { every: BUNDLE_MS, after: last }));
     for (const name of ["events", "hello", "reset"]) source.addEventListener(name, receive);
     source.addEventListener("error", () => {
       if (streamState.value.kind !== "lost") streamState.value = { kind: "lost", since: Date.now() };

@@ -32,16 +32,11 @@ export function Histogram({ url, name, bounds, counts, over }: Props): JSX.Eleme
           const x = index * STEP + (isOver ? 8 : 0);
           const height = number === 0 ? 0 : Math.max((number / most) * HEIGHT, 3);
           const tone = isOver ? "bad" : (to ?? 0) > limit * 0.8 ? "warn" : "good";
-          const parameters = {
-            endpoint: url,
-            over: String(from),
-            ...(to !== undefined && { upTo: String(to) }),
-          };
           return (
             <g key={range} role="listitem">
               <a
                 class={`bar ${tone}`}
-                href={hrefOf("deliveries", parameters)}
+                href={hrefOf("deliveries", { endpoint: url, over: from, upTo: to })}
                 aria-label={`${range}: ${plural(number, "answer")}`}
               >
                 <rect class="bar-hit" x={x} y="0" width={STEP} height="166" />

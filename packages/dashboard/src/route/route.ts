@@ -1,4 +1,5 @@
 import { signal } from "../signals/signals.ts";
+import { withQuery, type Query } from "./query.ts";
 
 /** The screens, in the order of the navigation. */
 export const SCREENS = [
@@ -28,12 +29,8 @@ function readRoute(hash: string): Route {
 }
 
 /** The URL of a screen, for links. */
-export function hrefOf(
-  screen: Screen,
-  parameters?: Readonly<Record<string, string>> | URLSearchParams,
-): string {
-  const query = new URLSearchParams(parameters).toString();
-  return `#/${screen}${query && `?${query}`}`;
+export function hrefOf(screen: Screen, query: Query = {}): string {
+  return withQuery(`#/${screen}`, query);
 }
 
 /** Where the page is. */
@@ -47,13 +44,10 @@ export function go(href: string, replace = false): void {
 }
 
 /** Changes parameters of the current screen; an empty value or list removes one. */
-export function change(changes: Readonly<Record<string, string | readonly string[]>>, replace = false): void {
-  const parameters = new URLSearchParams(route.value.parameters);
-  for (const [name, value] of Object.entries(changes)) {
-    parameters.delete(name);
-    for (const item of [value].flat()) if (item !== "") parameters.append(name, item);
-  }
-  go(hrefOf(route.value.screen, parameters), replace);
+export function change(changes: Query, replace = false): void {
+  const { screen, parameters } = route.value;
+  const kept = Object.fromEntries([...parameters.keys()].map((name) => [name, parameters.getAll(name)]));
+  go(hrefOf(screen, { ...kept, ...changes }), replace);
 }
 
 /** Follows the browser's own steps. */

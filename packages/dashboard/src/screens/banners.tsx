@@ -1,5 +1,4 @@
 import type { ComponentChildren, JSX } from "preact";
-import { parametersOf } from "../data/api.ts";
 import { failing, forgeries, serverNow, status, store } from "../data/app-state.ts";
 import { Sign } from "../parts/mark.tsx";
 import { hrefOf } from "../route/route.ts";
@@ -42,9 +41,7 @@ export function Banners(): JSX.Element {
           key={url + destination}
           tone="bad"
           title={`Failing since ${clockTime(Date.parse(failingSince), serverNow())}`}
-          link={
-            <a href={hrefOf("deliveries", parametersOf({ destination, state: LEFT }))}>See what is left</a>
-          }
+          link={<a href={hrefOf("deliveries", { destination, state: LEFT })}>See what is left</a>}
         >
           {shortUrl(url)} ({destination})
         </Banner>

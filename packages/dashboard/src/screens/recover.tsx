@@ -2,7 +2,7 @@ import { signal } from "../signals/signals.ts";
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { announce } from "../data/announce.ts";
-import { call, get, parametersOf, post, type Query } from "../data/api.ts";
+import { call, get, post } from "../data/api.ts";
 import { clock, endpoints, onEvent, serverNow } from "../data/app-state.ts";
 import type { DeliveryPage, ResendJob, State } from "../shapes/types.ts";
 import { Failure } from "../parts/failure.tsx";
@@ -10,6 +10,7 @@ import { Card } from "../parts/card.tsx";
 import { Choice } from "../parts/choice.tsx";
 import { useAction, useLive, useRunning } from "../parts/hooks.ts";
 import { Mark } from "../parts/mark.tsx";
+import type { Query } from "../route/query.ts";
 import { hrefOf } from "../route/route.ts";
 import { count, plural } from "../words/format.ts";
 import { stateVerdict } from "../words/words.ts";
@@ -81,7 +82,7 @@ export function Recover(): JSX.Element {
               <li key={name + words}>
                 <Mark tone="bad" word={words} />
                 <span>{name}</span>
-                <a href={hrefOf("deliveries", parametersOf({ ...filter, destination: name, ...own }))}>
+                <a href={hrefOf("deliveries", { ...filter, destination: name, ...own })}>
                   {number === SAMPLE ? `${count(number)} or more` : count(number)}
                   <span class="visually-hidden"> deliveries: {words}</span>
                 </a>
@@ -172,7 +173,7 @@ function Progress(): JSX.Element | null {
           </button>
         )}
         {error !== undefined && <span class="error">{error}</span>}
-        <a href={hrefOf("deliveries", parametersOf(since))}>See them arrive</a>
+        <a href={hrefOf("deliveries", since)}>See them arrive</a>
       </div>
       <Since key={id} filter={since} />
     </section>
@@ -199,7 +200,7 @@ function Since({ filter }: { readonly filter: Query }): JSX.Element {
         const state = STATES[index] as State;
         const { tone, word } = stateVerdict(state, undefined, true);
         return (
-          <a key={state} href={hrefOf("deliveries", parametersOf({ ...filter, state }))}>
+          <a key={state} href={hrefOf("deliveries", { ...filter, state })}>
             <Mark tone={number ? tone : "plain"} word={`${count(number)} ${word}`} />
           </a>
         );
