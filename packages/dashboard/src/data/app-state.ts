@@ -9,8 +9,8 @@ import { readFilter } from "./filter.ts";
 import { computed, signal, watch } from "../signals/signals.ts";
 import { openStream } from "./stream.ts";
 import type { Source } from "../shapes/settings.ts";
-import type { Stats } from "../shapes/stats.ts";
-import type { Clock, Fault, LiveEvent, Status, StoreState } from "../shapes/types.ts";
+import type { EndpointStats } from "../shapes/stats.ts";
+import type { Clock, Fault, LiveEvent, Status } from "../shapes/types.ts";
 
 /** A receiver that took a forged message for a real one. */
 export interface Forgery {
@@ -21,14 +21,22 @@ export interface Forgery {
 }
 
 export const list = new DeliveryList();
-export const status = signal<Status | undefined>(undefined);
+/** What the server has told of itself; until then, what holds for most. */
+export const status = signal<Status>({
+  delivers: true,
+  kept: "disk",
+  store: { state: "up" },
+  budgetMs: 5_000,
+  retryWindowMs: 14_400_000,
+  faults: [],
+  certify: true,
+});
 export const clock = signal<Clock | undefined>(undefined);
 export const faults = signal<readonly Fault[]>([]);
 export const sources = signal<readonly Source[]>([]);
-export const stats = signal<Stats | undefined>(undefined);
+export const endpointStats = signal<readonly EndpointStats[]>([]);
 /** The version of the settings that {@link sources} are. */
 export const etag = signal<string | undefined>(undefined);
-export const store = signal<StoreState>({ state: "up" });
 /** Forgeries that were accepted, by endpoint, and not refused since. */
 export const forgeries = signal<ReadonlyMap<string, Forgery>>(new Map());
 
@@ -47,7 +55,7 @@ export const endpoints = computed(() =>
 
 /** The endpoints of the settings that have failed many times in a row. The server tells when that begins and when it ends. */
 export const failing = computed(() =>
-  (stats.value?.endpoints ?? []).filter(
+  endpointStats.value.filter(
     ({ url, destination, failures = 0 }) =>
       failures >= FAILING_AFTER &&
       endpoints.value.some((one) => one.enabled && one.url === url && one.destination === destination),
@@ -87,13 +95,10 @@ export async function loadSources(): Promise<void> {
 
 export const loadFaults = async (): Promise<void> =>
   void (faults.value = await get<readonly Fault[]>("/faults"));
-export const loadStats = async (): Promise<void> => void (stats.value = await get<Stats>("/stats"));
+export const loadStats = async (): Promise<void> =>
+  void (endpointStats.value = (await get<{ endpoints: readonly EndpointStats[] }>("/stats")).endpoints);
 export const loadClock = async (): Promise<void> => setClock(await get<Clock>("/clock"));
-
-async function loadStatus(): Promise<void> {
-  status.value = await get<Status>("/status");
-  store.value = status.value.store;
-}
+const loadStatus = async (): Promise<void> => void (status.value = await get<Status>("/status"));
 
 /** Reads everything that the header and the forms stand on. What cannot be read stays as it was: the stream tells of it. */
 async function loadAll(): Promise<void> {
@@ -132,7 +137,7 @@ function receive(events: readonly LiveEvent[]): void {
     else if (event.event === "accepted") accepted += 1;
     else if (event.event === "failed" || event.event === "expired") failed += 1;
     else if (event.event === "attempt") noteAttempt(event.delivery, event.attempt);
-    else if (event.event === "store") store.value = event;
+    else if (event.event === "store") status.value = { ...status.value, store: event };
     else if (event.event === "settings") void loadSources();
     else if (event.event === "fault") void loadFaults();
     else if (event.event === "clock") void loadClock();

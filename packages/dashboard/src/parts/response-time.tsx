@@ -5,9 +5,8 @@ import { duration } from "../words/format.ts";
 /** A time against what an endpoint has: a bar, and the number. */
 export function ResponseTime({ ms }: { readonly ms: number | undefined }): JSX.Element | null {
   if (ms === undefined) return null;
-  const budget = status.value?.budgetMs ?? 5_000;
-  const part = Math.min(ms / budget, 1);
-  const tone = ms >= budget ? "bad" : ms >= budget * 0.8 ? "warn" : "good";
+  const part = Math.min(ms / status.value.budgetMs, 1);
+  const tone = part === 1 ? "bad" : part >= 0.8 ? "warn" : "good";
   return (
     <span class={`took-bar ${tone}`}>
       <span class="track" aria-hidden="true">

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from "preact";
-import { failing, forgeries, serverNow, status, store } from "../data/app-state.ts";
+import { failing, forgeries, serverNow, status } from "../data/app-state.ts";
 import { Sign } from "../parts/mark.tsx";
 import { hrefOf } from "../route/route.ts";
 import { clockTime, shortUrl } from "../words/format.ts";
@@ -17,7 +17,8 @@ const STORE_WORDS = {
 
 /** What has to be seen on every screen: a receiver that accepts forgeries, one that fails, and a store in trouble. */
 export function Banners(): JSX.Element {
-  const { state, reason } = store.value;
+  const { delivers, store } = status.value;
+  const { state, reason } = store;
   return (
     <div class="banners">
       {[...forgeries.value.values()].map(({ endpoint, fault, status, delivery }) => (
@@ -46,7 +47,7 @@ export function Banners(): JSX.Element {
           {shortUrl(url)} ({destination})
         </Banner>
       ))}
-      {status.value?.delivers === false && (
+      {!delivers && (
         <Banner tone="warn" title="This server only accepts">
           Another process must deliver the calls that it stores. {state === "up" && reason}
         </Banner>

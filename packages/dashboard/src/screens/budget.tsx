@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { loadStats, stats, status } from "../data/app-state.ts";
+import { endpointStats, loadStats, status } from "../data/app-state.ts";
 import type { EndpointStats } from "../shapes/stats.ts";
 import { useLive } from "../parts/hooks.ts";
 import { Card } from "../parts/card.tsx";
@@ -13,21 +13,21 @@ const EVERY_MS = 2_000;
 /** How much of the five seconds each endpoint uses. */
 export function Budget(): JSX.Element {
   useLive(loadStats, ({ event }) => event === "attempt" || event === "reset", EVERY_MS);
-  const found = stats.value?.endpoints ?? [];
-  const budget = status.value?.budgetMs ?? 5_000;
+  const found = endpointStats.value;
+  const { budgetMs } = status.value;
   return (
     <div class="screen">
       <h2>The budget</h2>
       <p class="lead">
-        An endpoint has {duration(budget)} to answer. Later than that, the attempt has failed and is repeated.
-        Choose a bar to see its deliveries.
+        An endpoint has {duration(budgetMs)} to answer. Later than that, the attempt has failed and is
+        repeated. Choose a bar to see its deliveries.
       </p>
       {found.length === 0 && <p class="empty">No attempts yet.</p>}
       {found.map((endpoint) => (
         <EndpointBudget
           key={`${endpoint.destination} ${endpoint.url}`}
           endpoint={endpoint}
-          budgetMs={budget}
+          budgetMs={budgetMs}
         />
       ))}
     </div>

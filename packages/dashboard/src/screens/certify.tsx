@@ -63,7 +63,7 @@ export function Certify(): JSX.Element {
             <button
               type="button"
               class="primary"
-              disabled={!target || status.value?.certify === false}
+              disabled={!target || !status.value.certify}
               onClick={() => void start()}
             >
               Certify

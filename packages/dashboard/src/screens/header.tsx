@@ -40,7 +40,7 @@ function Time(): JSX.Element | null {
 
 function Stream(): JSX.Element {
   const { value } = streamState;
-  const kept = status.value?.kept === "memory" ? "Kept in memory only" : "";
+  const kept = status.value.kept === "memory" ? "Kept in memory only" : "";
   if (value.kind === "connecting") return <span class="stream wait">Connecting…</span>;
   if (value.kind === "live") {
     return (

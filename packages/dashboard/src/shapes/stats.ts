@@ -1,4 +1,4 @@
-import type { Outcome, State } from "./types.ts";
+import type { Outcome } from "./types.ts";
 
 export interface EndpointStats {
   readonly destination: string;
@@ -14,15 +14,4 @@ export interface EndpointStats {
     readonly sumMs: number;
     readonly nearMisses?: number;
   };
-}
-
-export interface Stats {
-  readonly destinations: readonly ({
-    readonly destination: string;
-    readonly enabled: boolean;
-    readonly configured: boolean;
-    readonly oldestPendingAt?: string;
-    readonly nextDueAt?: string;
-  } & Readonly<Record<State, number>>)[];
-  readonly endpoints: readonly EndpointStats[];
 }

@@ -85,15 +85,12 @@ export interface StoreState {
 }
 
 export interface Status {
-  readonly version: string;
-  readonly run: string;
-  readonly now: string;
-  readonly clock: "system" | "virtual";
   readonly delivers: boolean;
   readonly kept: "disk" | "memory" | "shared";
   readonly store: StoreState;
   readonly budgetMs: number;
   readonly retryWindowMs: number;
+  /** The faults that can be injected. */
   readonly faults: readonly string[];
   readonly certify: boolean;
 }

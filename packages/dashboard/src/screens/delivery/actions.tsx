@@ -82,7 +82,7 @@ function EditForm({ body, onSend, onCancel }: EditProps): JSX.Element {
   const [text, setText] = useState(body);
   const [fault, setFault] = useState("");
   const focused = useRef(false);
-  const faults = (status.value?.faults ?? []).map((name) => [name, name.replaceAll("_", " ")] as const);
+  const faults = status.value.faults.map((name) => [name, name.replaceAll("_", " ")] as const);
   const submit = (event: Event): void => {
     event.preventDefault();
     onSend({ ...(text !== body && { body: text }), ...(fault !== "" && { fault }) });

@@ -110,7 +110,7 @@ function NextTry({
   useTick(1_000, waits);
   if (!waits) return null;
   const left = Date.parse(dueAt) - serverNow();
-  const until = Date.parse(acceptedAt) + (status.value?.retryWindowMs ?? 4 * 3_600_000);
+  const until = Date.parse(acceptedAt) + status.value.retryWindowMs;
   return (
     <p class="next-try">
       <span class="big" role="timer">

@@ -25,7 +25,7 @@ export function Lanes({ history, signed, selected, onSelect }: Props): JSX.Eleme
     startedAt: Date.parse(startedAt),
     durationMs,
   }));
-  const { width, places, folds } = layOut(spans, status.value?.budgetMs ?? 5_000);
+  const { width, places, folds } = layOut(spans, status.value.budgetMs);
   const scroller = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     // The last attempts say how it stands.

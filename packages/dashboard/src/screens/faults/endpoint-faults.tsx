@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { post } from "../../data/api.ts";
-import { loadFaults, status } from "../../data/app-state.ts";
+import { loadFaults } from "../../data/app-state.ts";
 import type { Fault } from "../../shapes/types.ts";
 import { Choice } from "../../parts/choice.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -58,7 +58,6 @@ interface EndpointProps {
 export function EndpointFaults({ url, destination }: EndpointProps): JSX.Element {
   const [times, setTimes] = useState("1");
   const { error, run } = useAction();
-  const known = new Set(status.value?.faults);
   const inject = (fault: string): Promise<boolean> =>
     run(async () => {
       await post<Fault>("/faults", {
@@ -82,13 +81,11 @@ export function EndpointFaults({ url, destination }: EndpointProps): JSX.Element
             <h4>{title}</h4>
             <p class="note">{meaning}</p>
             <div class="actions">
-              {items
-                .filter(([fault]) => known.size === 0 || known.has(fault))
-                .map(([fault, label]) => (
-                  <button key={fault} type="button" onClick={() => void inject(fault)}>
-                    {label}
-                  </button>
-                ))}
+              {items.map(([fault, label]) => (
+                <button key={fault} type="button" onClick={() => void inject(fault)}>
+                  {label}
+                </button>
+              ))}
             </div>
           </div>
         ))}
