@@ -48,10 +48,16 @@ export const endpoints = computed(() =>
         url,
         destination: `${source.name}/${destination.name}`,
         enabled: destination.enabled,
+        signed: destination.signed,
       })),
     ),
   ),
 );
+
+/** The full names of the destinations of the settings. */
+export const destinations = computed(() => [
+  ...new Set(endpoints.value.map(({ destination }) => destination)),
+]);
 
 /** The endpoints of the settings that have failed many times in a row. The server tells when that begins and when it ends. */
 export const failing = computed(() =>
@@ -107,17 +113,8 @@ async function loadAll(): Promise<void> {
 
 /** Whether a destination has a shared secret; one that has gone is taken for one that had. */
 export function isSigned(destination: string): boolean {
-  return !unsigned.value.has(destination);
+  return endpoints.value.find((endpoint) => endpoint.destination === destination)?.signed ?? true;
 }
-
-const unsigned = computed(
-  () =>
-    new Set(
-      sources.value.flatMap((source) =>
-        source.destinations.filter(({ signed }) => !signed).map(({ name }) => `${source.name}/${name}`),
-      ),
-    ),
-);
 
 function noteAttempt({ id, destination }: { id: string; destination: string }, attempt: Facts): void {
   const { endpoint, fault = "", status = 0 } = attempt;

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { announce } from "../data/announce.ts";
 import { call, get, post } from "../data/api.ts";
-import { clock, endpoints, onEvent, serverNow } from "../data/app-state.ts";
+import { clock, destinations, onEvent, serverNow } from "../data/app-state.ts";
 import type { DeliveryPage, ResendJob, State } from "../shapes/types.ts";
 import { Failure } from "../parts/failure.tsx";
 import { Card } from "../parts/card.tsx";
@@ -39,7 +39,6 @@ export function Recover(): JSX.Element {
     destination: destination || undefined,
   };
   const [waiting = 0, matching, reasons = []] = useFound(filter);
-  const destinations = [...new Set(endpoints.value.map((endpoint) => endpoint.destination))];
   return (
     <div class="screen">
       <h2>Recover</h2>
@@ -60,7 +59,7 @@ export function Recover(): JSX.Element {
           <Choice
             label="Destination"
             value={destination}
-            options={[["", "all"], ...destinations]}
+            options={[["", "all"], ...destinations.value]}
             onPick={setDestination}
           />
         </div>

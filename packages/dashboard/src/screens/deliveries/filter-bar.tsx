@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { endpoints, list, serverNow } from "../../data/app-state.ts";
+import { destinations, list, serverNow } from "../../data/app-state.ts";
 import { activeNames, type Filter } from "../../data/filter.ts";
 import { change, hrefOf, route } from "../../route/route.ts";
 import { clockTime, count, duration, shortUrl, visible } from "../../words/format.ts";
@@ -23,7 +23,6 @@ export function FilterBar(): JSX.Element {
   const { parameters } = route.value;
   void list.version.value;
   const states = parameters.getAll("state");
-  const destinations = [...new Set(endpoints.value.map(({ destination }) => destination))];
   const [total, all] = [list.total.value, list.all.value];
   return (
     <div class="filters" role="search" aria-label="Filter the deliveries">
@@ -40,11 +39,11 @@ export function FilterBar(): JSX.Element {
         options={[["", "All types"], ...TYPES]}
         onPick={(type) => change({ type })}
       />
-      {destinations.length > 1 && (
+      {destinations.value.length > 1 && (
         <Select
           label="Destination"
           value={parameters.get("destination") ?? ""}
-          options={[["", "All destinations"], ...destinations]}
+          options={[["", "All destinations"], ...destinations.value]}
           onPick={(destination) => change({ destination })}
         />
       )}
