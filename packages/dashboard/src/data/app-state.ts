@@ -1,7 +1,7 @@
 import { route } from "../route/route.ts";
 import { FAILING_AFTER, isForgery, verdictKindOf } from "@countersign/sender/explain";
 import { shortUrl } from "../words/format.ts";
-import { factsOf, type Facts } from "../words/words.ts";
+import { stateVerdict, type Facts, type Verdict } from "../words/words.ts";
 import { announce, announceNews } from "./announce.ts";
 import { call, get, needsToken } from "./api.ts";
 import { DeliveryList } from "./delivery-list.ts";
@@ -10,7 +10,7 @@ import { computed, signal, watch } from "../signals/signals.ts";
 import { openStream } from "./stream.ts";
 import type { Source } from "../shapes/settings.ts";
 import type { EndpointStats } from "../shapes/stats.ts";
-import type { Clock, Fault, LiveEvent, Status } from "../shapes/types.ts";
+import type { Clock, Fault, LiveEvent, State, Status } from "../shapes/types.ts";
 
 /** A receiver that took a forged message for a real one. */
 export interface Forgery {
@@ -116,6 +116,19 @@ export function isSigned(destination: string): boolean {
   return endpoints.value.find((endpoint) => endpoint.destination === destination)?.signed ?? true;
 }
 
+/** The word for where a delivery stands. */
+export function verdictOf({
+  state,
+  last,
+  destination,
+}: {
+  readonly state: State;
+  readonly last?: Facts | undefined;
+  readonly destination: string;
+}): Verdict {
+  return stateVerdict(state, last, isSigned(destination));
+}
+
 function noteAttempt({ id, destination }: { id: string; destination: string }, attempt: Facts): void {
   const { endpoint, fault = "", status = 0 } = attempt;
   if (!isForgery(fault)) return;
@@ -171,9 +184,7 @@ async function begin(again: boolean): Promise<void> {
 
 function findForgeries(): void {
   for (const row of list.rows.slice(0, list.rows.length).toReversed()) {
-    if (!row || row.fault === "") continue;
-    const facts = factsOf(row);
-    if (facts) noteAttempt(row, facts);
+    if (row?.last) noteAttempt(row, row.last);
   }
 }
 

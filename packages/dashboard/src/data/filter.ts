@@ -1,5 +1,5 @@
 import type { Query } from "../route/query.ts";
-import type { Row } from "../shapes/row.ts";
+import type { LastAttempt, Row } from "../shapes/row.ts";
 import type { DeliveryInfo } from "../shapes/types.ts";
 
 /** Which deliveries the list shows, as the URL holds it. Every field that is set must match. */
@@ -73,17 +73,22 @@ export function matchesInfo(filter: Filter, info: DeliveryInfo): boolean {
 }
 
 /** Whether a row matches by what its attempts have changed. */
-export function matchesRow({ state, outcome, status, endpoint, over, upTo }: Filter, row: Row): boolean {
+export function matchesRow(
+  { state, outcome, status, endpoint, over, upTo }: Filter,
+  row: Pick<Row, "state" | "last">,
+): boolean {
+  const last: Partial<LastAttempt> = row.last ?? {};
+  const { durationMs = Number.NaN } = last;
   return (
     has(state, row.state) &&
-    has(outcome, row.outcome) &&
-    has(status, String(row.status)) &&
-    has(endpoint, row.endpoint) &&
-    (over === "" || (row.attempts > 0 && row.ms > Number(over))) &&
-    (upTo === "" || (row.attempts > 0 && row.ms <= Number(upTo)))
+    has(outcome, last.outcome) &&
+    has(status, String(last.status)) &&
+    has(endpoint, last.endpoint) &&
+    (over === "" || durationMs > Number(over)) &&
+    (upTo === "" || durationMs <= Number(upTo))
   );
 }
 
-function has(list: readonly string[], value: string): boolean {
-  return list.length === 0 || list.includes(value);
+function has(list: readonly string[], value: string | undefined): boolean {
+  return list.length === 0 || (value !== undefined && list.includes(value));
 }

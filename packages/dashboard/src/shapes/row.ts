@@ -1,4 +1,4 @@
-import type { AttemptSummary, DeliveryInfo, DeliverySummary, LiveEvent, Outcome, State } from "./types.ts";
+import type { AttemptSummary, DeliveryInfo, DeliverySummary, LiveEvent, State } from "./types.ts";
 
 /** One delivery as the list keeps it: a hundred thousand of these fit in memory, so text that repeats is shared. */
 export interface Row {
@@ -10,17 +10,19 @@ export interface Row {
   readonly destination: string;
   readonly identity: string;
   state: State;
-  /** When the next attempt is due, while it waits. */
-  dueAt: number;
   attempts: number;
-  round: number;
-  startedAt: number;
-  endpoint: string;
-  outcome: Outcome | "";
-  status: number;
-  answer: string;
-  ms: number;
-  fault: string;
+  last: LastAttempt | undefined;
+}
+
+/** What a row keeps of the last attempt. */
+export interface LastAttempt extends Pick<
+  AttemptSummary,
+  "round" | "endpoint" | "durationMs" | "outcome" | "answer"
+> {
+  /** In milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly status: number | undefined;
+  readonly fault: string | undefined;
 }
 
 const MAX_SHARED = 5_000;
@@ -45,16 +47,8 @@ export function newRow(info: DeliveryInfo): Row {
     destination: share(info.destination),
     identity: info.identity,
     state: "pending",
-    dueAt: 0,
     attempts: 0,
-    round: 0,
-    startedAt: 0,
-    endpoint: "",
-    outcome: "",
-    status: 0,
-    answer: "",
-    ms: 0,
-    fault: "",
+    last: undefined,
   };
 }
 
@@ -62,9 +56,8 @@ export function newRow(info: DeliveryInfo): Row {
 export function rowOf(summary: DeliverySummary): Row {
   const row = newRow(summary);
   row.state = summary.state;
-  row.dueAt = summary.dueAt === undefined ? 0 : Date.parse(summary.dueAt);
   row.attempts = summary.attempts;
-  if (summary.last) setLast(row, summary.last);
+  row.last = summary.last && lastOf(summary.last);
   return row;
 }
 
@@ -83,33 +76,40 @@ export function mergeRow(row: Row, listed: Row): void {
 export function applyEvent(row: Row, event: LiveEvent, exact: boolean): void {
   switch (event.event) {
     case "attempt": {
-      const startedAt = Date.parse(event.attempt.startedAt);
-      const sibling = !exact && event.attempt.round === row.round && event.attempt.endpoint !== row.endpoint;
-      if (startedAt <= row.startedAt && !sibling) return;
+      const [before, last] = [row.last, lastOf(event.attempt)];
+      const sibling = !exact && last.round === before?.round && last.endpoint !== before.endpoint;
+      if (before && last.startedAt <= before.startedAt && !sibling) return;
       row.attempts += 1;
-      setLast(row, event.attempt);
+      row.last = last;
       return;
     }
-    case "retrying":
-      if (row.state === "pending") row.dueAt = Date.parse(event.dueAt);
-      return;
     case "delivered":
     case "failed":
     case "expired":
       row.state = event.event;
-      row.dueAt = 0;
       return;
     default:
   }
 }
 
-function setLast(row: Row, last: AttemptSummary): void {
-  row.round = last.round;
-  row.startedAt = Date.parse(last.startedAt);
-  row.endpoint = share(last.endpoint);
-  row.outcome = last.outcome;
-  row.status = last.status ?? 0;
-  row.answer = share(last.answer);
-  row.ms = last.durationMs;
-  row.fault = share(last.fault ?? "");
+function lastOf({
+  round,
+  startedAt,
+  endpoint,
+  outcome,
+  status,
+  answer,
+  durationMs,
+  fault,
+}: AttemptSummary): LastAttempt {
+  return {
+    round,
+    startedAt: Date.parse(startedAt),
+    endpoint: share(endpoint),
+    outcome,
+    status,
+    answer: share(answer),
+    durationMs,
+    fault: fault && share(fault),
+  };
 }

@@ -1,9 +1,11 @@
 import { verdictKindOf, type VerdictKind } from "@countersign/sender/explain";
-import type { Row } from "../shapes/row.ts";
 import type { AttemptSummary, State } from "../shapes/types.ts";
 
 /** What a verdict stands on. */
-export type Facts = Pick<AttemptSummary, "endpoint" | "outcome" | "answer" | "status" | "fault">;
+export interface Facts extends Pick<AttemptSummary, "endpoint" | "outcome" | "answer"> {
+  readonly status?: number | undefined;
+  readonly fault?: string | undefined;
+}
 
 /** How good or bad something is: the colour and the sign that it is shown with, beside the word. */
 export type Tone = "good" | "bad" | "warn" | "wait" | "loud" | "plain";
@@ -29,18 +31,6 @@ const TONES: Readonly<Record<VerdictKind, Tone>> = {
   accepted_fragment: "loud",
   injected: "warn",
 };
-
-/** The last attempt of a row, as a verdict wants it. */
-export function factsOf({ endpoint, outcome, status, answer, fault }: Row): Facts | undefined {
-  if (outcome === "") return undefined;
-  return {
-    endpoint,
-    outcome,
-    answer,
-    ...(status !== 0 && { status }),
-    ...(fault !== "" && { fault }),
-  };
-}
 
 /** The word for where a delivery stands. */
 export function stateVerdict(state: State, last: Facts | undefined, signed: boolean): Verdict {

@@ -118,6 +118,22 @@ describe.skipIf(missing)(`faults and time${why}`, () => {
     await alarm.waitFor({ state: "detached" });
   });
 
+  it("blame no receiver for a forgery where there is no secret, neither in the results nor where it is sent", async () => {
+    const { server, receiver, api } = await startSetting();
+    receiver.mode = "gullible";
+    const endpoints = [{ url: receiver.url }];
+    await api("PUT", "/sources/default/destinations/webhooks", { endpoints, secret: null });
+    await api("POST", "/faults", { fault: "bad_signature", times: 1 });
+    const page = await openPage(`${server.url}/#/send`);
+    const form = page.getByRole("form", { name: "Send a message" });
+    await form.getByText("Valid").waitFor();
+    await form.getByRole("button", { name: "Send", exact: true }).click();
+    await form.getByText("delivered", { exact: true }).waitFor();
+    await page.getByRole("link", { name: "Faults & time" }).click();
+    const results = page.getByRole("region", { name: "Results of the last faults" });
+    await results.getByText("204", { exact: true }).waitFor();
+  });
+
   it("advance the time to the next retry, and by four hours, and cancel a fault", async () => {
     const { server, receiver, track } = await startSetting();
     const page = await openPage(`${server.url}/#/faults`);

@@ -1,11 +1,10 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Row } from "../../shapes/row.ts";
-import { isSigned, serverNow } from "../../data/app-state.ts";
+import { serverNow, verdictOf } from "../../data/app-state.ts";
 import { Mark } from "../../parts/mark.tsx";
 import { ResponseTime } from "../../parts/response-time.tsx";
 import { clockTime, exactTime, visible } from "../../words/format.ts";
-import { factsOf, stateVerdict } from "../../words/words.ts";
 
 interface Props {
   /** Absent while it is read again. */
@@ -38,8 +37,7 @@ function Absent({ index }: { readonly index: number }): JSX.Element {
 }
 
 function Delivery({ row, index, selected, active, onOpen }: Props & { readonly row: Row }): JSX.Element {
-  const last = factsOf(row);
-  const verdict = stateVerdict(row.state, last, isSigned(row.destination));
+  const verdict = verdictOf(row);
   return (
     <div
       id={`row-${row.id}`}
@@ -71,10 +69,10 @@ function Delivery({ row, index, selected, active, onOpen }: Props & { readonly r
         {row.attempts}
       </span>
       <span role="gridcell" class="answer">
-        {row.answer}
+        {row.last?.answer}
       </span>
       <span role="gridcell" class="took">
-        <ResponseTime ms={row.attempts === 0 ? undefined : row.ms} />
+        <ResponseTime ms={row.last?.durationMs} />
       </span>
     </div>
   );

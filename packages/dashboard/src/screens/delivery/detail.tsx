@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isSigned, serverNow, status } from "../../data/app-state.ts";
+import { isSigned, serverNow, status, verdictOf } from "../../data/app-state.ts";
 import type { DeliveryDetail } from "../../shapes/types.ts";
 import { CopyButton } from "../../parts/copy.tsx";
 import { useTick } from "../../parts/hooks.ts";
@@ -8,7 +8,6 @@ import { Mark, Sign } from "../../parts/mark.tsx";
 import { Pairs } from "../../parts/pairs.tsx";
 import { change, hrefOf } from "../../route/route.ts";
 import { clockTime, countdown, exactTime, visible } from "../../words/format.ts";
-import { stateVerdict } from "../../words/words.ts";
 import { focusList, takeFocus } from "../../parts/list-focus.ts";
 import { useKey } from "../keys.tsx";
 import { Actions } from "./actions.tsx";
@@ -70,13 +69,12 @@ function Content({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Eleme
 }
 
 function Head({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element {
-  const { type, event, identity, state, last, why, advice } = delivery;
+  const { type, event, identity, why, advice } = delivery;
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     if (takeFocus()) heading.current?.focus();
   }, [delivery.id]);
-  const signed = isSigned(delivery.destination);
-  const verdict = stateVerdict(state, last, signed);
+  const verdict = verdictOf(delivery);
   return (
     <header class={`detail-head ${verdict.tone}`}>
       <div class="detail-title">

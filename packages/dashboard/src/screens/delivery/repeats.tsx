@@ -1,10 +1,11 @@
 import { signal } from "../../signals/signals.ts";
 import type { JSX } from "preact";
+import { verdictOf } from "../../data/app-state.ts";
 import type { DeliveryDetail } from "../../shapes/types.ts";
 import { focusNext } from "../../parts/list-focus.ts";
 import { Mark } from "../../parts/mark.tsx";
 import { hrefOf } from "../../route/route.ts";
-import { resendVerdict, stateVerdict } from "../../words/words.ts";
+import { resendVerdict } from "../../words/words.ts";
 import { useDelivery } from "./use-delivery.ts";
 
 /** What was resent from this page: the newest repeat of each delivery. */
@@ -53,7 +54,7 @@ function Comparison({
   readonly after: DeliveryDetail;
 }): JSX.Element {
   const verdict = resendVerdict(before.state, after.state) ?? {
-    ...stateVerdict(after.state, after.last, true),
+    ...verdictOf(after),
     word: "on its way",
   };
   return (

@@ -1,8 +1,8 @@
 import type { JSX } from "preact";
+import { verdictOf } from "../../data/app-state.ts";
 import type { Receipt } from "../../shapes/types.ts";
 import { Mark } from "../../parts/mark.tsx";
 import { hrefOf } from "../../route/route.ts";
-import { stateVerdict } from "../../words/words.ts";
 import { useDelivery } from "../delivery/use-delivery.ts";
 
 /** What became of a message that was sent from here. */
@@ -27,7 +27,7 @@ export function Sent({ receipt }: { readonly receipt: Receipt }): JSX.Element {
 
 function SentDelivery({ id }: { readonly id: string }): JSX.Element {
   const { delivery } = useDelivery(id);
-  const verdict = delivery && stateVerdict(delivery.state, delivery.last, true);
+  const verdict = delivery && verdictOf(delivery);
   return (
     <li>
       <Mark {...(verdict ?? { tone: "wait", word: "sent" })} />{" "}
