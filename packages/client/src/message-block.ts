@@ -8,17 +8,6 @@ const BLOCK_MESSAGES = 1_024;
 /** Bytes of memory that a message takes in addition to its JSON: its share of what a block has besides. */
 export const MESSAGE_OVERHEAD = 16;
 
-/** Where a block is written until it is full. */
-interface Draft {
-  readonly bytes: Uint8Array;
-  /** Where the first message begins, which is 0, and where each ends. */
-  readonly ends: Uint16Array;
-}
-
-/** The draft of a block that is no longer written, for the next one. */
-let spare: Draft | undefined;
-
-const NOTHING = new Uint8Array(0);
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -33,12 +22,10 @@ export class MessageBlock {
   readonly first: number;
   /** The number after its last message. */
   end: number;
-  /** Where it is written, until it is full or over. */
-  #draft: Draft | undefined;
-  #bytes: Uint8Array;
-  /** Where messages end in a request body, as in a draft, and where in `#bytes`. */
-  #ends: Uint16Array;
-  #places: Uint16Array;
+  #bytes: Uint8Array = new Uint8Array(BLOCK_BYTES);
+  /** Where messages end in a request body, after the 0 at which the first one begins, and where they end in `#bytes`. */
+  #ends = new Uint16Array(BLOCK_MESSAGES + 1);
+  #places = this.#ends;
   /** What unpacks the bytes, if they are packed. */
   #unpack: Packing["unpack"] | undefined;
   /** How many messages have been freed. */
@@ -52,25 +39,18 @@ export class MessageBlock {
 
   constructor(first: number) {
     this.first = this.end = this.#accepted = first;
-    this.#draft = spare ?? {
-      bytes: new Uint8Array(BLOCK_BYTES),
-      ends: new Uint16Array(BLOCK_MESSAGES + 1),
-    };
-    spare = undefined;
-    this.#bytes = this.#draft.bytes;
-    this.#ends = this.#places = this.#draft.ends;
   }
 
-  /** Adds a message, unless the block is full or over. */
+  /** Adds a message, unless the block is full, packed or freed. */
   append(json: string): boolean {
-    const index = this.end - this.first;
-    if (this.#draft === undefined || index === BLOCK_MESSAGES) return false;
-    const start = this.#ends[index] as number;
+    const next = this.end - this.first + 1;
+    if (next === this.#ends.length) return false;
+    const start = this.#ends[next - 1] as number;
     const { read, written } = encoder.encodeInto(json, this.#bytes.subarray(start));
     const end = start + written;
-    if (read < json.length || end === BLOCK_BYTES) return false;
+    if (read < json.length || end >= this.#bytes.length) return false;
     this.#bytes[end] = 0x2c;
-    this.#ends[index + 1] = end + 1;
+    this.#ends[next] = end + 1;
     this.end += 1;
     return true;
   }
@@ -80,13 +60,12 @@ export class MessageBlock {
     this.end -= 1;
   }
 
-  /** Packs what was written, which ends the writing. */
+  /** Packs what was written, once, which ends the writing. */
   pack({ pack, unpack }: Packing): void {
-    if (this.#draft === undefined) return;
-    const places = this.#ends.slice(0, this.end - this.first + 1);
-    const packed = pack(this.#bytes.subarray(0, places.at(-1)), places.subarray(1));
-    this.#finish(packed, places);
+    if (this.#unpack) return;
     this.#unpack = unpack;
+    this.#places = this.#ends.slice(0, this.end - this.first + 1);
+    this.#finish(pack(this.#bytes.subarray(0, this.#places.at(-1)), this.#places.subarray(1)));
   }
 
   /** Bytes of the messages from one to before another in a request body, with a comma after each. */
@@ -132,9 +111,8 @@ export class MessageBlock {
   free(count: number, isKept: boolean): void {
     this.#freed += count;
     this.#isKept ||= isKept;
-    if (this.#freed < this.end - this.first) return;
-    if (!this.#isKept) this.#finish(NOTHING);
-    else if (this.#draft) this.#finish(this.#bytes.slice(0, this.bytesOf(this.first, this.end)));
+    const all = this.end - this.first;
+    if (this.#freed === all) this.#finish(this.#bytes.slice(0, this.#isKept ? this.#places[all] : 0));
   }
 
   /** How a message ended, or `undefined` while it has not. */
@@ -153,13 +131,11 @@ export class MessageBlock {
     this.#listeners.set(number, [...(this.#listeners.get(number) ?? []), listener]);
   }
 
-  /** Ends the writing: the next block gets the draft. */
-  #finish(bytes: Uint8Array, places?: Uint16Array): void {
-    spare = this.#draft ?? spare;
-    this.#draft = undefined;
+  /** Ends the writing: no more memory is held than this needs. */
+  #finish(bytes: Uint8Array): void {
     this.#bytes = bytes;
     this.#ends = this.#ends.slice(0, this.end - this.first + 1);
-    this.#places = places ?? this.#ends;
+    if (!this.#unpack) this.#places = this.#ends;
   }
 
   #tell(from: number, to: number): void {

@@ -147,7 +147,6 @@ export class MessageQueue {
   #store(json: string): void {
     let block = this.#blocks.at(-1);
     if (!block?.append(json)) {
-      // First, so that the next block can be written where this one was.
       if (block) this.#packWaiting(block);
       block = new MessageBlock(this.#next);
       block.append(json);
