@@ -2,7 +2,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import type {
   AliasCall,
-  CallDefaults,
   CallType,
   GroupCall,
   IdentifyCall,
@@ -10,13 +9,13 @@ import type {
   ScreenCall,
   TrackCall,
 } from "@countersign/protocol";
-import { checkEvent, type EventSchemas, type TrackCallOf } from "./events.ts";
+import { checkEvent, type EventDefinitions, type EventSchemas, type TrackCallOf } from "./events.ts";
 import type { AnalyticsOptions } from "./options.ts";
 import type { Counts } from "./outcome.ts";
 import type { Receipt } from "./receipt.ts";
 import { Recorder } from "./recorder.ts";
 import { serialize } from "./serialize.ts";
-import { createSettings, wrong } from "./settings.ts";
+import { createSettings, wrong, type Settings } from "./settings.ts";
 
 /**
  * Records what users do. Calls are checked and serialised at once, queued in memory and sent in batches in the
@@ -34,9 +33,8 @@ import { createSettings, wrong } from "./settings.ts";
  * ```
  */
 export class Analytics<Schemas extends EventSchemas = EventSchemas> {
+  readonly #settings: Settings;
   readonly #recorder: Recorder;
-  readonly #defaults: CallDefaults;
-  readonly #schemas: EventSchemas | undefined;
 
   /**
    * @param writeKey - The source's write key, sent as the user name of Basic authentication (spec 5.3).
@@ -44,10 +42,8 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
    * @throws TypeError if the write key is empty, or an option is unknown or wrong.
    */
   constructor(writeKey: string, options: AnalyticsOptions<Schemas> = {}) {
-    const settings = createSettings(writeKey, options);
-    this.#recorder = new Recorder(settings);
-    this.#defaults = settings.defaults;
-    this.#schemas = settings.validateEvents ? settings.events?.schemas : undefined;
+    this.#settings = createSettings(writeKey, options);
+    this.#recorder = new Recorder(this.#settings);
   }
 
   /** The outcomes of all calls so far. */
@@ -177,9 +173,11 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
       // Clients of other kinds take one. Here it would never run.
       throw new TypeError(`${type}() takes no callback. Await the receipt that it returns.`);
     }
-    const serialized = serialize(type, call, this.#defaults);
-    // It has an event, or it could not have been serialised.
-    if (type === "track" && this.#schemas) checkEvent(this.#schemas, call as TrackCall);
+    const serialized = serialize(type, call, this.#settings);
+    if (type === "track" && this.#settings.validateEvents) {
+      // There are definitions, or the option would have been refused; and an event, or it could not have been serialised.
+      checkEvent((this.#settings.events as EventDefinitions).schemas, call as TrackCall);
+    }
     return this.#recorder.record(serialized);
   }
 }

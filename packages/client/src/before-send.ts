@@ -11,7 +11,7 @@ import type { Settings } from "./settings.ts";
 export function applyBeforeSend(
   beforeSend: BeforeSend,
   call: SerializedCall,
-  { defaults, sanitize }: Settings,
+  { clock, sanitize }: Settings,
 ): SerializedCall | Dropped {
   try {
     // A copy: what the hook changes must not reach the objects of the caller.
@@ -20,8 +20,7 @@ export function applyBeforeSend(
     // No caller is left to handle the rejection of a promise.
     if (returned instanceof Promise) returned.catch(() => {});
     const { type, ...fields } = Object(returned) as { readonly type?: unknown };
-    if (type === call.type)
-      return serialize(call.type, fields, { ...defaults, messageId: () => call.messageId });
+    if (type === call.type) return serialize(call.type, fields, { clock, ids: () => call.messageId });
     return dropped(
       "internal-error",
       "beforeSend must return the message with its type (not a promise), or null to drop it.",

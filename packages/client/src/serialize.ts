@@ -1,4 +1,5 @@
-import { recordCall, writeCall, type CallDefaults, type CallType } from "@countersign/protocol";
+import { recordCall, writeCall, type CallType } from "@countersign/protocol";
+import type { Settings } from "./settings.ts";
 
 /** A call as it will be sent. Nothing the caller does to their objects afterwards can change it. */
 export interface SerializedCall {
@@ -8,11 +9,15 @@ export interface SerializedCall {
 }
 
 /**
- * Checks a call by its rules (spec 2.3, 8) and serialises it, once.
+ * Checks a call by its rules (spec 2.3, 8) and serialises it, once. A call without an id or a time gets its own.
  *
  * @throws ValidationError naming the field at fault.
  */
-export function serialize(type: CallType, call: unknown, defaults: CallDefaults): SerializedCall {
-  const recorded = recordCall(type, call, defaults);
+export function serialize(
+  type: CallType,
+  call: unknown,
+  { ids, clock }: Pick<Settings, "ids" | "clock">,
+): SerializedCall {
+  const recorded = recordCall(type, call, { messageId: ids, now: () => clock.now() });
   return { type, messageId: recorded.messageId, json: writeCall(recorded) };
 }

@@ -13,7 +13,6 @@ import {
   RETRY_SYNONYMS,
   systemClock,
   TRANSPORT_SYNONYMS,
-  type CallDefaults,
   type OptionHints,
   type OptionNames,
 } from "@countersign/protocol";
@@ -34,12 +33,10 @@ export type Settings = Pick<AnalyticsOptions, Optional> & {
   readonly retry: RetryPolicy;
   /** Makes what an endpoint said fit for a log, without the write key. */
   readonly sanitize: (text: string) => string;
-  /** What a call gets that does not bring its own. */
-  readonly defaults: CallDefaults;
 };
 
 /** As they are before what one option says of another is known. */
-type GivenSettings = Omit<Settings, "sanitize" | "defaults" | "flushAt"> & Pick<AnalyticsOptions, "flushAt">;
+type GivenSettings = Omit<Settings, "sanitize" | "flushAt"> & Pick<AnalyticsOptions, "flushAt">;
 
 /** Checks an option and fills in its default. `what` names it in errors. */
 type Check = (value: unknown, what: string) => unknown;
@@ -127,7 +124,7 @@ export function createSettings(writeKey: unknown, options: AnalyticsOptions): Se
   }
   // Each check returns the type of its option.
   const settings = read("new Analytics()", options, checks, "", SYNONYMS) as GivenSettings;
-  const { size, flushAt = size ?? 20, validateEvents, events, gzip, clock, ids } = settings;
+  const { size, flushAt = size ?? 20, validateEvents, events, gzip } = settings;
   if (size !== undefined && size !== flushAt) {
     throw new TypeError("'size' is another name for 'flushAt'. Pass one.");
   }
@@ -137,8 +134,7 @@ export function createSettings(writeKey: unknown, options: AnalyticsOptions): Se
   }
   const headers = createHeaders(writeKey, gzip, settings.headers ?? {});
   const sanitize = createSanitize(writeKey);
-  const defaults: CallDefaults = { messageId: ids, now: () => clock.now() };
-  return { ...settings, flushAt, headers, sanitize, defaults, log: createLog(settings.log, sanitize) };
+  return { ...settings, flushAt, headers, sanitize, log: createLog(settings.log, sanitize) };
 }
 
 function read<Options>(
