@@ -1,33 +1,19 @@
 import { codeOf, isError, messageOf, parseRetryAfter } from "@countersign/protocol";
-import type { RejectionReason } from "./outcome.ts";
+import type { Delivered, Rejected, RejectionReason } from "./outcome.ts";
 import type { TransportResponse } from "./transport.ts";
 
-/** The result of an attempt to send a batch. */
-export type Answer = Accepted | Refused | TryLater;
-
-/** The service has the batch. */
-interface Accepted {
-  readonly kind: "accepted";
-}
-
-/** The service does not accept the batch, now or later. It may accept parts of it if `divisible`. */
-interface Refused {
-  readonly kind: "refused";
-  readonly reason: RejectionReason;
-  readonly statusCode: number;
-  readonly divisible: boolean;
-  readonly detail: string;
-}
+/** The result of an attempt to send a batch: the outcome of its messages, unless it is to be sent again. */
+export type Answer = Delivered | Rejected | TryLater;
 
 /** The same batch may be accepted later. */
 export interface TryLater {
-  readonly kind: "try-later";
+  readonly status: "try-later";
   /** Whether the service may have stored the batch, and only its answer was lost. */
   readonly mayBeStored: boolean;
   /** Whether every other batch would be rejected, too. */
-  readonly pausesAll: boolean;
+  readonly pausesAll?: boolean;
   /** Whether the service asked, with a 429, to wait. That is a rate limit, not a failure of the batch. */
-  readonly paced: boolean;
+  readonly paced?: boolean;
   /** Milliseconds the service asked to wait. */
   readonly retryAfter: number;
   readonly detail: string;
@@ -51,27 +37,28 @@ const REFUSALS: Readonly<Record<number, readonly [reason: RejectionReason, advic
  *
  * @param now - Milliseconds since 1970, for a Retry-After that is a date.
  * @param quote - Makes what the endpoint said fit for a log, and short.
+ * @param mayBeStored - Whether an earlier attempt went unanswered.
  */
 export function readAnswer(
   { status, headers, body }: TransportResponse,
   now: number,
   quote: (text: string) => string,
+  mayBeStored: boolean,
 ): Answer {
   const said = quote(body.trim());
   const detail = `The endpoint answered ${status}${said && `: ${said}`}.`;
-  const refused = (reason: RejectionReason, advice: string): Refused => {
-    const divisible = status === 400 || status === 413;
-    return { kind: "refused", reason, statusCode: status, divisible, detail: `${detail} ${advice}` };
+  const rejected = (reason: RejectionReason, advice: string): Rejected => {
+    return { status: "rejected", reason, statusCode: status, detail: `${detail} ${advice}`, mayBeStored };
   };
 
   const isSuccess = status >= 200 && status < 300;
   const verdict = isSuccess ? successOf(body) : undefined;
-  if (verdict === true) return { kind: "accepted" };
-  if (verdict === false) return refused("refused", SEE_ANSWER);
+  if (verdict === true) return { status: "delivered" };
+  if (verdict === false) return rejected("refused", SEE_ANSWER);
   if (isSuccess || status === 408 || status === 429 || status >= 500) {
     const retryAfter = parseRetryAfter(headers.get("retry-after"), now, headers.get("date")) ?? 0;
     return {
-      kind: "try-later",
+      status: "try-later",
       // 408 and 429 are refusals. A 5xx can come from a proxy in front of a service that did store.
       mayBeStored: status !== 408 && status !== 429,
       pausesAll: status === 429 || status === 503,
@@ -82,23 +69,25 @@ export function readAnswer(
   }
   if (status >= 300 && status < 400) {
     const location = quote(headers.get("location") ?? "");
-    return refused("redirected", location ? `Set \`endpoint\` to ${location}.` : CHECK_ENDPOINT);
+    return rejected("redirected", location ? `Set \`endpoint\` to ${location}.` : CHECK_ENDPOINT);
   }
-  return refused(...(REFUSALS[status] ?? ["refused", CHECK_ENDPOINT]));
+  return rejected(...(REFUSALS[status] ?? ["refused", CHECK_ENDPOINT]));
 }
+
+/** Codes that say that no connection came about. After anything else the request may have arrived. */
+const UNCONNECTED: readonly unknown[] = [
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "UND_ERR_CONNECT_TIMEOUT",
+];
 
 /** The answer of an endpoint that gave none. */
 export function noAnswer(error: unknown, sanitize: (text: string) => string): TryLater {
   const root = rootOf(error);
-  // These say that no connection came about. After anything else the request may have arrived.
-  const unsent = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"].includes(
-    codeOf(root) ?? "",
-  );
   return {
-    kind: "try-later",
-    mayBeStored: !unsent,
-    pausesAll: false,
-    paced: false,
+    status: "try-later",
+    mayBeStored: !UNCONNECTED.includes(codeOf(root)),
     retryAfter: 0,
     detail: `The endpoint did not answer: ${sanitize(messageOf(root))}. ${CHECK_ENDPOINT}`,
   };

@@ -1,30 +1,11 @@
-import type { Clock } from "@countersign/protocol";
 import { noAnswer, readAnswer, type Answer, type TryLater } from "./answer.ts";
 import { elapsed } from "./elapsed.ts";
 import { requestBody } from "./envelope.ts";
-import type { Log } from "./log.ts";
 import type { Messages } from "./messages.ts";
 import { dropped, type DropReason, type Outcome } from "./outcome.ts";
-import { retryDelay, type RetryPolicy } from "./retry.ts";
-import { gzip, type Transport } from "./transport.ts";
-
-/** The parts that a {@link Dispatcher} uses. */
-export interface DispatcherOptions {
-  readonly endpoint: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly gzip: boolean;
-  readonly requestTimeout: number;
-  readonly retry: RetryPolicy;
-  readonly transport: Transport;
-  readonly clock: Clock;
-  readonly ids: () => string;
-  readonly random: () => number;
-  /** Called once for every message of every batch. */
-  readonly settle: (messages: Messages, outcome: Outcome) => void;
-  readonly log?: Log | undefined;
-  /** Makes what an endpoint said fit for a log, without the write key. */
-  readonly sanitize: (text: string) => string;
-}
+import { retryDelay } from "./retry.ts";
+import type { Settings } from "./settings.ts";
+import { gzip } from "./transport.ts";
 
 interface Batch {
   readonly id: string;
@@ -60,7 +41,8 @@ function createBatch(id: string, messages: Messages, mayBeStored = false): Batch
  * a service that is down is asked by a few, not by all.
  */
 export class Dispatcher {
-  readonly #options: DispatcherOptions;
+  readonly #settings: Settings;
+  readonly #settle: (messages: Messages, outcome: Outcome) => void;
   /** Batches in flight, including those that wait for a retry. The parts of one that was split count as one. */
   active = 0;
   /** Batches that have not ended. */
@@ -70,18 +52,17 @@ export class Dispatcher {
   /** The service asked, with a 429, for no request before this time. */
   #pacedUntil = 0;
 
-  constructor(options: DispatcherOptions) {
-    this.#options = options;
+  /** @param settle - Called once for every message of every batch. */
+  constructor(settings: Settings, settle: (messages: Messages, outcome: Outcome) => void) {
+    this.#settings = settings;
+    this.#settle = settle;
   }
 
   /** Sends a batch. Resolves when all its messages are settled, and never rejects. */
   async dispatch(id: string, messages: Messages): Promise<void> {
     this.active += 1;
-    try {
-      await this.#send([createBatch(id, messages)]);
-    } finally {
-      this.active -= 1;
-    }
+    await this.#send([createBatch(id, messages)]);
+    this.active -= 1;
   }
 
   /** Aborts everything in flight. */
@@ -93,7 +74,7 @@ export class Dispatcher {
   }
 
   #end(batch: Batch, outcome: Outcome): void {
-    if (this.#batches.delete(batch)) this.#options.settle(batch.messages, outcome);
+    if (this.#batches.delete(batch)) this.#settle(batch.messages, outcome);
   }
 
   #drop(batch: Batch, reason: DropReason, detail: string): void {
@@ -108,52 +89,39 @@ export class Dispatcher {
         while (this.#batches.has(batch)) await this.#step(batch);
       } catch (error) {
         const detail = `Something injected into the client threw: ${String(error)}.`;
-        this.#drop(batch, "internal-error", this.#options.sanitize(detail));
+        this.#drop(batch, "internal-error", this.#settings.sanitize(detail));
       }
     }
   }
 
   /** One attempt at a batch, and what follows from it. */
   async #step(batch: Batch): Promise<void> {
-    const { clock, requestTimeout } = this.#options;
     await this.#wait(batch);
     if (!this.#batches.has(batch)) return;
-
-    const { mayBeStored } = batch;
-    // Until there is an answer. Whoever abandons the batch meanwhile reads it.
-    batch.mayBeStored = true;
-    batch.attempts += 1;
-    const since = clock.now();
     const answer = await this.#attempt(batch);
     if (!this.#batches.has(batch)) return;
-    // It took no longer. The machine slept, or its clock was set, and in that time nothing failed.
-    batch.spent += Math.min(elapsed(since, clock.now()), requestTimeout);
-    batch.mayBeStored = mayBeStored;
-
-    if (answer.kind === "accepted") return this.#end(batch, { status: "delivered" });
-    if (answer.kind === "try-later") return this.#tryLater(batch, answer);
-    if (answer.divisible && batch.messages.length > 1) return this.#split(batch);
-    const { reason, statusCode, detail } = answer;
-    this.#end(batch, { status: "rejected", reason, statusCode, detail, mayBeStored });
+    if (answer.status === "try-later") return this.#tryLater(batch, answer);
+    const isDivisible = answer.status === "rejected" && [400, 413].includes(answer.statusCode);
+    if (isDivisible && batch.messages.length > 1) return this.#split(batch);
+    this.#end(batch, answer);
   }
 
   #tryLater(batch: Batch, answer: TryLater): void {
-    const { clock, retry, random } = this.#options;
+    const { clock, retry, random } = this.#settings;
     batch.mayBeStored ||= answer.mayBeStored;
     if (!answer.paced) batch.failures += 1;
-    const delay = retryDelay(batch, answer, retry, random());
+    const until = clock.now() + retryDelay(batch, answer, retry, random());
     // The others must wait even when this batch is dropped.
-    const until = clock.now() + (delay ?? Math.min(answer.retryAfter, retry.maxRetryAfter));
     if (answer.pausesAll) this.#pausedUntil = Math.max(this.#pausedUntil, until);
     if (answer.paced) this.#pacedUntil = Math.max(this.#pacedUntil, until);
     batch.notBefore = until;
-    if (delay !== undefined) return;
+    if (batch.spent < retry.giveUpAfter) return;
     const detail = `Gave up after ${batch.attempts} attempts and retry.giveUpAfter (${retry.giveUpAfter} ms). ${answer.detail}`;
     this.#drop(batch, "retries-exhausted", detail);
   }
 
   #split(batch: Batch): Promise<void> {
-    const { log, ids } = this.#options;
+    const { log, ids } = this.#settings;
     log?.(`splitting a batch of ${batch.messages.length}`);
     const halves = batch.messages.halves().map((half) => createBatch(ids(), half, batch.mayBeStored));
     this.#batches.delete(batch);
@@ -161,16 +129,21 @@ export class Dispatcher {
   }
 
   async #attempt(batch: Batch): Promise<Answer> {
-    const { endpoint: url, headers, requestTimeout, transport, clock, log, sanitize } = this.#options;
+    const { endpoint: url, headers, requestTimeout, transport, clock, log, sanitize } = this.#settings;
+    const { mayBeStored } = batch;
+    // Until there is an answer. Whoever abandons the batch meanwhile reads it.
+    batch.mayBeStored = true;
+    batch.attempts += 1;
+    const start = clock.now();
     const abort = new AbortController();
     batch.interrupt = () => abort.abort(new Error("the client was closed"));
-    const timer = clock.schedule(clock.now() + requestTimeout, () => {
+    const timer = clock.schedule(start + requestTimeout, () => {
       abort.abort(new Error(`nothing within ${requestTimeout} ms`));
     });
     const quote = (text: string): string => sanitize(text).slice(0, 200);
     try {
-      const plain = requestBody(batch.id, batch.messages, clock.now());
-      const body = this.#options.gzip ? await this.#zip(plain) : plain;
+      const plain = requestBody(batch.id, batch.messages, start);
+      const body = this.#settings.gzip ? await this.#zip(plain) : plain;
       // It may have been dropped meanwhile, and not every transport looks at the signal first.
       abort.signal.throwIfAborted();
       // As the published clients send it: absent from a first attempt.
@@ -182,19 +155,22 @@ export class Dispatcher {
       );
       const { status } = response;
       log?.(`response ${status}${status < 300 ? "" : ` – ${quote(response.body)}`}`);
-      return readAnswer(response, clock.now(), quote);
+      return readAnswer(response, clock.now(), quote, mayBeStored);
     } catch (error) {
       const answer = noAnswer(error, sanitize);
       log?.(`error sending request: ${answer.detail}`);
       return answer;
     } finally {
       timer.cancel();
+      batch.mayBeStored = mayBeStored;
+      // It took no longer. The machine slept, or its clock was set, and in that time nothing failed.
+      batch.spent += Math.min(elapsed(start, clock.now()), requestTimeout);
     }
   }
 
   /** Waits until the batch may be sent. */
   async #wait(batch: Batch): Promise<void> {
-    const { clock } = this.#options;
+    const { clock } = this.#settings;
     const until = (): number => Math.max(this.#pausedUntil, batch.notBefore);
     // A pause can become longer meanwhile.
     for (let at = until(); at > clock.now(); at = until()) {
@@ -216,7 +192,7 @@ export class Dispatcher {
   }
 
   async #zip(plain: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
-    const release = this.#options.clock.hold();
+    const release = this.#settings.clock.hold();
     try {
       return await gzip(plain);
     } finally {

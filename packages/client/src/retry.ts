@@ -28,7 +28,7 @@ export interface Failing {
 }
 
 /**
- * How many milliseconds to wait before the next attempt, or `undefined` to stop.
+ * How many milliseconds to wait before the next attempt.
  *
  * The delay is random between `minDelay` and a bound that doubles with every failure, so that clients that failed together
  * do not come back together. A Retry-After can make it longer and never shorter: 0, or a date that has passed, is no
@@ -41,9 +41,8 @@ export function retryDelay(
   answer: TryLater,
   policy: RetryPolicy,
   random: number,
-): number | undefined {
+): number {
   const { giveUpAfter, minDelay, maxDelay, maxRetryAfter } = policy;
-  if (spent >= giveUpAfter) return undefined;
   const asked = Math.min(answer.retryAfter, maxRetryAfter);
   if (answer.paced) return Math.max(asked, minDelay);
   const bound = Math.min(maxDelay, minDelay * 2 ** failures);
