@@ -10,17 +10,19 @@ export interface Span {
 /** Messages with consecutive numbers, in the blocks that hold them. */
 export class Messages {
   readonly #blocks: readonly MessageBlock[];
-  readonly #from: number;
-  readonly #to: number;
+  /** The number of the first of them. */
+  readonly from: number;
+  /** The number after the last of them. */
+  readonly to: number;
 
   constructor(blocks: readonly MessageBlock[], from: number, to: number) {
     this.#blocks = blocks;
-    this.#from = from;
-    this.#to = to;
+    this.from = from;
+    this.to = to;
   }
 
   get length(): number {
-    return this.#to - this.#from;
+    return this.to - this.from;
   }
 
   /** Which of them are in which block. */
@@ -28,8 +30,8 @@ export class Messages {
     return this.#blocks
       .map((block) => ({
         block,
-        from: Math.max(this.#from, block.first),
-        to: Math.min(this.#to, block.end),
+        from: Math.max(this.from, block.first),
+        to: Math.min(this.to, block.end),
       }))
       .filter(({ from, to }) => from < to);
   }
@@ -51,8 +53,8 @@ export class Messages {
 
   /** The first half and the second half. */
   halves(): Messages[] {
-    const middle = Math.ceil((this.#from + this.#to) / 2);
-    return [new Messages(this.#blocks, this.#from, middle), new Messages(this.#blocks, middle, this.#to)];
+    const middle = Math.ceil((this.from + this.to) / 2);
+    return [new Messages(this.#blocks, this.from, middle), new Messages(this.#blocks, middle, this.to)];
   }
 
   #sum(measure: (span: Span) => number): number {

@@ -44,10 +44,7 @@ export class Recorder implements Exiting {
   constructor(settings: Settings) {
     this.#settings = settings;
     this.#queue = new MessageQueue(settings, (isUrgent) => this.#flushed(isUrgent));
-    this.#dispatcher = new Dispatcher({
-      ...settings,
-      settle: (messages, outcome) => this.#settleHeld(messages, outcome),
-    });
+    this.#dispatcher = new Dispatcher(settings, (messages, outcome) => this.#settleHeld(messages, outcome));
     this.#lastFlush = settings.clock.now();
     if (settings.flushOnSignals) enroll("signals", this, true);
   }
@@ -59,14 +56,18 @@ export class Recorder implements Exiting {
 
   record(recorded: SerializedCall): Receipt {
     const { log, flushAt } = this.#settings;
-    const screened = this.#screen(recorded);
+    const call = this.#screen(recorded);
     // A call that is dropped here keeps the form in which it was recorded.
-    if ("status" in screened) return this.#refuse(recorded, screened);
-    log?.(`buffer (${this.#queue.undue}/${flushAt}) ${screened.json}`);
-    const replaced = this.#queue.offer(screened.json);
+    if ("status" in call) return this.#refuse(recorded, call);
+    log?.(`buffer (${this.#queue.undue}/${flushAt}) ${call.json}`);
+    const replaced = this.#queue.offer(call.json);
     if (this.#queue.undue === 0) log?.(`exceeded ${flushAt} messages – flushing`);
-    const receipt = replaced ? this.#admit(screened.messageId, replaced) : this.#refuse(screened, QUEUE_FULL);
     this.#proceed();
+    if (!replaced) return this.#refuse(call, QUEUE_FULL);
+    const receipt = this.#queue.receiptOfLast(call.messageId);
+    this.#pending += 1;
+    if (this.#pending === 1) enroll("busy", this, true);
+    if (replaced.length > 0) this.#settle(replaced, QUEUE_FULL);
     return receipt;
   }
 
@@ -214,15 +215,6 @@ export class Recorder implements Exiting {
     this.#proceed();
   }
 
-  /** A message was taken in; those it replaced have ended. */
-  #admit(messageId: string, replaced: Messages): Receipt {
-    const receipt = this.#queue.receiptOfLast(messageId);
-    this.#pending += 1;
-    if (this.#pending === 1) enroll("busy", this, true);
-    if (replaced.length > 0) this.#settle(replaced, QUEUE_FULL);
-    return receipt;
-  }
-
   /** A call ends that was never queued. */
   #refuse({ messageId, type, json }: SerializedCall, outcome: Dropped): Receipt {
     this.#ended.dropped += 1;
@@ -234,13 +226,14 @@ export class Recorder implements Exiting {
     for (const { block, from, to } of messages.spans) block.settle(from, to, outcome);
     this.#ended[outcome.status] += messages.length;
     this.#pending -= messages.length;
+    // First, since a hook may wait for others.
+    this.#waiters.ended(messages);
     const hook = this.#hookOf(outcome);
     for (const { block, from, to } of messages.spans) {
       if (hook) {
         for (let number = from; number < to; number += 1)
           hook(undelivered(block, number, outcome as Undelivered["outcome"]));
       }
-      this.#waiters.ended(from, to);
       block.free(to - from, hook !== undefined);
     }
     if (this.#pending === 0) enroll("busy", this, false);

@@ -1,4 +1,3 @@
-import type { CallType } from "@countersign/protocol";
 import type { MessageBlock } from "./message-block.ts";
 import type { Undelivered } from "./outcome.ts";
 
@@ -11,14 +10,12 @@ export function undelivered<Outcome extends Undelivered["outcome"]>(
   number: number,
   outcome: Outcome,
 ): Undelivered<Outcome> {
-  const fields = () =>
-    JSON.parse(block.read(number)) as { readonly messageId: string; readonly type: CallType };
   return {
     get messageId() {
-      return fields().messageId;
+      return (JSON.parse(this.json) as Undelivered).messageId;
     },
     get type() {
-      return fields().type;
+      return (JSON.parse(this.json) as Undelivered).type;
     },
     get json() {
       return block.read(number);

@@ -1,3 +1,5 @@
+import type { Messages } from "./messages.ts";
+
 interface Waiter {
   /** It waits for the messages whose numbers are below. */
   readonly below: number;
@@ -18,8 +20,8 @@ export class Waiters {
     else this.#waiters.add({ below, remaining, done });
   }
 
-  /** Tells that the messages from one number to before another have ended. */
-  ended(from: number, to: number): void {
+  /** Tells that messages have ended. */
+  ended({ from, to }: Messages): void {
     for (const waiter of this.#waiters) {
       if (from >= waiter.below) continue;
       waiter.remaining -= Math.min(to, waiter.below) - from;
