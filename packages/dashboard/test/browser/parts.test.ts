@@ -35,6 +35,8 @@ const PARTS: readonly Part[] = [
       await hand.choose(page.getByLabel("Type"), "identify");
       await page.getByText("0 of 3 deliveries match").waitFor();
       await press(link(page, "Clear the filters"), page.locator(".list-pane"));
+      // Read again: what is accepted from here on is new.
+      await rowsOf(page, "Kept").nth(1).waitFor();
       await press(button(page, /^(Pause|Resume)/));
       receiver.mode = "down";
       await track("Later");
