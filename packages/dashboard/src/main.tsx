@@ -5,6 +5,8 @@ import { start } from "./data/app-state.ts";
 import { followHistory } from "./route/route.ts";
 import { App } from "./screens/app.tsx";
 
+// The forms are sent by script.
+addEventListener("submit", (event) => event.preventDefault());
 followSignals();
 followHistory();
 start();

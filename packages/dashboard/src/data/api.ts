@@ -28,7 +28,8 @@ export const needsToken = signal(false);
 interface Options {
   readonly query?: Query;
   readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
+  /** The version of the settings that the call changes. */
+  readonly ifMatch?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -44,10 +45,13 @@ export interface Answer<T> {
  * @throws ApiError with the sentence of the server, or with status 0 if it does not answer.
  */
 export async function call<T>(method: string, path: string, options: Options = {}): Promise<Answer<T>> {
-  const { query = {}, body, headers = {}, signal: abort } = options;
+  const { query = {}, body, ifMatch, signal: abort } = options;
   const response = await fetch(withQuery(`/api${path}`, query), {
     method,
-    headers: { ...(body !== undefined && { "content-type": "application/json" }), ...headers },
+    headers: {
+      ...(body !== undefined && { "content-type": "application/json" }),
+      ...(ifMatch !== undefined && { "if-match": ifMatch }),
+    },
     body: body === undefined ? null : JSON.stringify(body),
     signal: abort ?? null,
   }).catch(() => {
@@ -68,6 +72,16 @@ export async function get<T>(path: string, query: Query = {}, abort?: AbortSigna
 /** The same for a change, without the headers. */
 export async function post<T>(path: string, body: unknown = {}, query: Query = {}): Promise<T> {
   return (await call<T>("POST", path, { body, query })).data;
+}
+
+/** The same for a removal, or to stop what runs. */
+export async function remove<T>(path: string): Promise<T> {
+  return (await call<T>("DELETE", path)).data;
+}
+
+/** How many deliveries match. */
+export async function countDeliveries(query?: Query): Promise<number> {
+  return (await get<{ readonly count: number }>("/deliveries/count", query)).count;
 }
 
 /** What to show of anything that was thrown. */

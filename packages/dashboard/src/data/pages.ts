@@ -1,7 +1,7 @@
 import type { Cursor } from "@countersign/sender/store";
 import { rowOf, type Row } from "../shapes/row.ts";
 import type { DeliveryPage } from "../shapes/types.ts";
-import { get } from "./api.ts";
+import { countDeliveries, get } from "./api.ts";
 import { isLocal, matchesRow, toQuery, type Filter } from "./filter.ts";
 
 /** How many deliveries a page has at most. */
@@ -62,9 +62,6 @@ export async function readFirst(filter: Filter, wanted: number, isOver: () => bo
 
 /** Asks how many match. What the page itself leaves out is not counted by the server. */
 export async function readCounts(filter: Filter): Promise<Counts> {
-  const [matching, everything] = await Promise.all([
-    get<{ count: number }>("/deliveries/count", toQuery(filter)),
-    get<{ count: number }>("/deliveries/count"),
-  ]);
-  return { total: isLocal(filter) ? undefined : matching.count, all: everything.count };
+  const [matching, all] = await Promise.all([countDeliveries(toQuery(filter)), countDeliveries()]);
+  return { total: isLocal(filter) ? undefined : matching, all };
 }

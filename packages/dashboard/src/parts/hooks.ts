@@ -1,8 +1,6 @@
-import { useEffect, useRef, useState } from "preact/hooks";
-import { get, messageOf, type ApiError } from "../data/api.ts";
+import { useEffect, useState } from "preact/hooks";
 import { onEvent } from "../data/app-state.ts";
 import type { LiveEvent } from "../shapes/types.ts";
-import type { Signal } from "../signals/signals.ts";
 
 let ids = 0;
 
@@ -57,55 +55,4 @@ export function useLive(
       stop();
     };
   }, inputs);
-}
-
-/** What runs on the server for a while. */
-interface Job {
-  readonly id: string;
-  readonly state: "running" | "done" | "cancelled" | "failed";
-}
-
-/** Reads again what runs where its events were missed: while another screen was shown, or over a restart, which ends it. */
-export function useRunning<T extends Job>(shown: Signal<T | undefined>, path: string): void {
-  useLive(
-    async () => {
-      const { value } = shown;
-      if (value?.state !== "running") return;
-      shown.value = await get<T>(`${path}/${value.id}`).catch((error: ApiError) => {
-        if (error.status !== 404) throw error;
-        return { ...value, state: "cancelled" };
-      });
-    },
-    ({ event }) => event === "reset",
-    0,
-  );
-}
-
-/** What an action of the person does. */
-export interface Action {
-  /** What went wrong with the last one; empty where nothing has. */
-  readonly error: string;
-  /** Runs one; whether it succeeded. While one runs, another is ignored: a disabled button would lose the focus. */
-  readonly run: (action: () => Promise<unknown>) => Promise<boolean>;
-}
-
-/** Runs the actions of a component one at a time. */
-export function useAction(): Action {
-  const [error, setError] = useState("");
-  const running = useRef(false);
-  const run = async (action: () => Promise<unknown>): Promise<boolean> => {
-    if (running.current) return false;
-    running.current = true;
-    setError("");
-    try {
-      await action();
-      return true;
-    } catch (error) {
-      setError(messageOf(error));
-      return false;
-    } finally {
-      running.current = false;
-    }
-  };
-  return { error, run };
 }

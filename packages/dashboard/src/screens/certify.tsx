@@ -1,12 +1,12 @@
 import { signal } from "../signals/signals.ts";
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { call, post } from "../data/api.ts";
+import { post } from "../data/api.ts";
 import { endpoints, onEvent, status } from "../data/app-state.ts";
 import type { AuditResult, Certification } from "../shapes/types.ts";
 import { Failure } from "../parts/failure.tsx";
 import { Choice } from "../parts/choice.tsx";
-import { useAction, useRunning } from "../parts/hooks.ts";
+import { useJob } from "../parts/use-action.tsx";
 import { Mark } from "../parts/mark.tsx";
 import { Pairs } from "../parts/pairs.tsx";
 import { shortUrl, visible } from "../words/format.ts";
@@ -24,21 +24,16 @@ const TONES: Readonly<Record<AuditResult["outcome"], Tone>> = {
 /** Audits a receiver, live. */
 export function Certify(): JSX.Element {
   const [chosen, setChosen] = useState("");
-  const { error, run } = useAction();
+  const { run, stop, failure } = useJob(shown, "/certifications");
   const target = endpoints.value.find((endpoint) => keyOf(endpoint) === chosen) ?? endpoints.value[0];
   const current = shown.value;
   const running = current?.state === "running";
-  useRunning(shown, "/certifications");
   useEffect(follow, []);
-  const start = (): Promise<boolean> =>
+  const start = (): void =>
     run(async () => {
       if (!target) return;
       const body = { destination: target.destination, endpoint: target.url };
       shown.value = { ...(await post<Certification>("/certify", body)) };
-    });
-  const stop = (): Promise<boolean> =>
-    run(async () => {
-      shown.value = (await call<Certification>("DELETE", `/certifications/${current?.id}`)).data;
     });
   return (
     <div class="screen">
@@ -56,21 +51,16 @@ export function Certify(): JSX.Element {
             onPick={setChosen}
           />
           {running ? (
-            <button type="button" onClick={() => void stop()}>
+            <button type="button" onClick={stop}>
               Stop
             </button>
           ) : (
-            <button
-              type="button"
-              class="primary"
-              disabled={!target || !status.value.certify}
-              onClick={() => void start()}
-            >
+            <button type="button" class="primary" disabled={!target || !status.value.certify} onClick={start}>
               Certify
             </button>
           )}
         </div>
-        <Failure text={error} />
+        {failure}
       </div>
       {current && <Results certification={current} />}
     </div>
@@ -118,7 +108,7 @@ function Results({ certification }: { readonly certification: Certification }): 
         <Mark {...verdict} /> {results.filter(({ outcome }) => outcome === "passed").length} passed,{" "}
         {failed.length} failed, {results.filter(({ outcome }) => outcome === "skipped").length} skipped.
       </p>
-      {error !== undefined && <p class="error">{error}</p>}
+      <Failure text={error} />
       <ul class="audits">
         {[...failed, ...others].map((result) => (
           <Audit key={result.id} result={result} />

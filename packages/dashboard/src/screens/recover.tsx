@@ -2,13 +2,14 @@ import { signal } from "../signals/signals.ts";
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { announce } from "../data/announce.ts";
-import { call, get, post } from "../data/api.ts";
+import { countDeliveries, get, post } from "../data/api.ts";
 import { clock, destinations, onEvent, serverNow } from "../data/app-state.ts";
 import type { DeliveryPage, ResendJob, State } from "../shapes/types.ts";
 import { Failure } from "../parts/failure.tsx";
 import { Card } from "../parts/card.tsx";
 import { Choice } from "../parts/choice.tsx";
-import { useAction, useLive, useRunning } from "../parts/hooks.ts";
+import { useLive } from "../parts/hooks.ts";
+import { useAction, useJob } from "../parts/use-action.tsx";
 import { Mark } from "../parts/mark.tsx";
 import type { Query } from "../route/query.ts";
 import { hrefOf } from "../route/route.ts";
@@ -115,9 +116,9 @@ interface ResendProps {
 }
 
 function Resend({ label, about, filter, disabled, retries }: ResendProps): JSX.Element {
-  const { error, run } = useAction();
+  const { run, failure } = useAction();
   const running = !retries && job.value?.state === "running";
-  const start = (): false | Promise<boolean> =>
+  const start = (): unknown =>
     !running &&
     run(async () => {
       // In a body, the API takes a status as a number.
@@ -132,19 +133,18 @@ function Resend({ label, about, filter, disabled, retries }: ResendProps): JSX.E
         class={(about ?? retries) ? "" : "primary"}
         disabled={disabled}
         aria-disabled={running}
-        onClick={() => void start()}
+        onClick={start}
       >
         {label}
         {about !== undefined && <span class="visually-hidden">: {about}</span>}
       </button>
-      <Failure text={error} />
+      {failure}
     </span>
   );
 }
 
 function Progress(): JSX.Element | null {
-  const { run } = useAction();
-  useRunning(job, "/resends");
+  const { stop, failure } = useJob(job, "/resends");
   useEffect(
     () =>
       onEvent((event) => {
@@ -156,8 +156,6 @@ function Progress(): JSX.Element | null {
   if (!value) return null;
   const { id, state, resent, matched, error, startedAt, filter } = value;
   const since: Query = { since: startedAt, destination: filter.destination };
-  const cancel = (): Promise<boolean> =>
-    run(async () => void (job.value = (await call<ResendJob>("DELETE", `/resends/${id}`)).data));
   return (
     <section class="card stack" aria-label="Progress of the resend">
       <progress value={resent} max={Math.max(matched, 1)} aria-label="Resent" />
@@ -167,11 +165,12 @@ function Progress(): JSX.Element | null {
           {state === "cancelled" && ", then stopped"}.
         </span>
         {state === "running" && (
-          <button type="button" onClick={() => void cancel()}>
+          <button type="button" onClick={stop}>
             Stop
           </button>
         )}
-        {error !== undefined && <span class="error">{error}</span>}
+        <Failure text={error} />
+        {failure}
         <a href={hrefOf("deliveries", since)}>See them arrive</a>
       </div>
       <Since key={id} filter={since} />
@@ -184,10 +183,8 @@ function Since({ filter }: { readonly filter: Query }): JSX.Element {
   const [counts, setCounts] = useState<readonly number[]>([]);
   useLive(
     async (gone) => {
-      const found = await Promise.all(
-        STATES.map((state) => get<{ readonly count: number }>("/deliveries/count", { ...filter, state })),
-      );
-      if (!gone.aborted) setCounts(found.map(({ count }) => count));
+      const found = await Promise.all(STATES.map((state) => countDeliveries({ ...filter, state })));
+      if (!gone.aborted) setCounts(found);
     },
     ({ event }) => RESULTS.has(event),
     AGAIN_MS,
@@ -216,11 +213,11 @@ function useFound(failed: Query): Found {
   useLive(
     async (gone) => {
       const [waiting, number, page] = await Promise.all([
-        get<{ readonly count: number }>("/deliveries/count", { ...failed, state: "pending" }),
-        get<{ readonly count: number }>("/deliveries/count", failed),
+        countDeliveries({ ...failed, state: "pending" }),
+        countDeliveries(failed),
         get<DeliveryPage>("/deliveries", { ...failed, limit: SAMPLE }),
       ]);
-      if (!gone.aborted) setFound([waiting.count, number.count, reasonsOf(page)]);
+      if (!gone.aborted) setFound([waiting, number, reasonsOf(page)]);
     },
     ({ event }) => RESULTS.has(event),
     AGAIN_MS,

@@ -10,8 +10,7 @@ export function TokenForm(): JSX.Element {
     // The address must not keep a token, not even a wrong one.
     if (refused) history.replaceState(undefined, "", `/${location.hash}`);
   }, []);
-  const submit = (event: Event): void => {
-    event.preventDefault();
+  const submit = (): void => {
     const token = input.current?.value.trim() ?? "";
     // The server takes it from this address alone, keeps it in a cookie, and redirects to one without it.
     if (token !== "") location.assign(`/?token=${encodeURIComponent(token)}${location.hash}`);

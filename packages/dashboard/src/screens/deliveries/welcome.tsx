@@ -3,9 +3,8 @@ import { useEffect, useState } from "preact/hooks";
 import { endpoints, sources } from "../../data/app-state.ts";
 import { get, post } from "../../data/api.ts";
 import type { Reachability, Receipt } from "../../shapes/types.ts";
-import { Failure } from "../../parts/failure.tsx";
 import { CopyButton } from "../../parts/copy.tsx";
-import { useAction } from "../../parts/hooks.ts";
+import { useAction } from "../../parts/use-action.tsx";
 import { Mark } from "../../parts/mark.tsx";
 import { change } from "../../route/route.ts";
 import { shortUrl } from "../../words/format.ts";
@@ -47,8 +46,8 @@ export function Welcome(): JSX.Element {
 }
 
 function FirstMessage(): JSX.Element {
-  const { error, run } = useAction();
-  const send = (): Promise<boolean> =>
+  const { run, failure } = useAction();
+  const send = (): void =>
     run(async () => {
       const call = { type: "track", userId: "u1", event: "Hello", properties: { from: "the dashboard" } };
       const { deliveries } = await post<Receipt>("/messages", call);
@@ -56,10 +55,10 @@ function FirstMessage(): JSX.Element {
     });
   return (
     <p class="actions">
-      <button type="button" class="primary" onClick={() => void send()}>
+      <button type="button" class="primary" onClick={send}>
         Send a first message
       </button>
-      <Failure text={error} />
+      {failure}
     </p>
   );
 }

@@ -4,10 +4,9 @@ import { status } from "../../data/app-state.ts";
 import { announce } from "../../data/announce.ts";
 import { post } from "../../data/api.ts";
 import type { DeliveryDetail, Receipt } from "../../shapes/types.ts";
-import { Failure } from "../../parts/failure.tsx";
 import { Choice } from "../../parts/choice.tsx";
 import { copyText, CopyButton } from "../../parts/copy.tsx";
-import { useAction } from "../../parts/hooks.ts";
+import { useAction } from "../../parts/use-action.tsx";
 import { useKey } from "../keys.tsx";
 import { asVitest } from "./as-test.ts";
 import { resent } from "./repeats.tsx";
@@ -15,7 +14,7 @@ import { resent } from "./repeats.tsx";
 /** What can be done with a delivery. */
 export function Actions({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element {
   const { id, state, curls } = delivery;
-  const { error, run } = useAction();
+  const { run, failure } = useAction();
   const [editing, setEditing] = useState(false);
   const toggle = useRef<HTMLButtonElement>(null);
   const close = (): void => {
@@ -23,28 +22,30 @@ export function Actions({ delivery }: { readonly delivery: DeliveryDetail }): JS
     toggle.current?.focus();
   };
   const curl = curls[0]?.curl;
-  const resend = (change: object): Promise<boolean> =>
-    run(async () => {
-      const { deliveries } = await post<Receipt>(`/deliveries/${encodeURIComponent(id)}/resend`, change);
-      if (deliveries[0] === undefined) return;
-      resent.value = new Map(resent.value).set(id, deliveries[0]);
-      announce("Resent.");
-    });
-  const tryNow = (): Promise<boolean> => run(() => post(`/deliveries/${encodeURIComponent(id)}/retry`));
-  useKey("r", () => void resend({}));
+  const resend = async (change: object): Promise<void> => {
+    const { deliveries } = await post<Receipt>(`/deliveries/${encodeURIComponent(id)}/resend`, change);
+    if (deliveries[0] === undefined) return;
+    resent.value = new Map(resent.value).set(id, deliveries[0]);
+    announce("Resent.");
+  };
+  const resendAsIs = (): void => run(() => resend({}));
+  useKey("r", resendAsIs);
   useKey("e", () => setEditing(true));
   useKey("c", () => void (curl !== undefined && copyText(curl, "the curl command")));
   return (
     <div class="actions-block">
       <div class="actions" role="group" aria-label="Actions for the delivery">
-        <button type="button" onClick={() => void resend({})}>
+        <button type="button" onClick={resendAsIs}>
           Resend <kbd>r</kbd>
         </button>
         <button type="button" ref={toggle} aria-expanded={editing} onClick={() => setEditing(!editing)}>
           Edit and resend <kbd>e</kbd>
         </button>
         {state === "pending" && (
-          <button type="button" onClick={() => void tryNow()}>
+          <button
+            type="button"
+            onClick={() => run(() => post(`/deliveries/${encodeURIComponent(id)}/retry`))}
+          >
             Try now
           </button>
         )}
@@ -60,12 +61,12 @@ export function Actions({ delivery }: { readonly delivery: DeliveryDetail }): JS
           </CopyButton>
         </span>
       </div>
-      <Failure text={error} />
+      {failure}
       {editing && (
         <EditForm
           body={delivery.body}
           onCancel={close}
-          onSend={(change) => void resend(change).then((done) => done && close())}
+          onSend={(change) => run(() => resend(change).then(close))}
         />
       )}
     </div>
@@ -83,10 +84,7 @@ function EditForm({ body, onSend, onCancel }: EditProps): JSX.Element {
   const [fault, setFault] = useState("");
   const focused = useRef(false);
   const faults = status.value.faults.map((name) => [name, name.replaceAll("_", " ")] as const);
-  const submit = (event: Event): void => {
-    event.preventDefault();
-    onSend({ ...(text !== body && { body: text }), ...(fault !== "" && { fault }) });
-  };
+  const submit = (): void => onSend({ ...(text !== body && { body: text }), ...(fault !== "" && { fault }) });
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== "Escape") return;
     event.stopPropagation();

@@ -2,8 +2,7 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { post } from "../../data/api.ts";
 import type { Attempt, DeliveryDetail } from "../../shapes/types.ts";
-import { Failure } from "../../parts/failure.tsx";
-import { useAction } from "../../parts/hooks.ts";
+import { useAction } from "../../parts/use-action.tsx";
 import { Mark } from "../../parts/mark.tsx";
 import { bytes } from "../../words/format.ts";
 import { bytesOf, hex } from "./hex.ts";
@@ -43,11 +42,9 @@ function Steps({ delivery, attempt, index }: Props): JSX.Element {
   const sent = sentSignature(attempt);
   const [verified, setVerified] = useState<Verification | undefined>(undefined);
   useEffect(() => {
-    if (!attempt) return;
-    post<Verification>("/verify", { delivery: delivery.id, attempt: index }).then(setVerified, () =>
-      setVerified(undefined),
-    );
-  }, [delivery.id, index]);
+    if (attempt)
+      post<Verification>("/verify", { delivery: delivery.id, attempt: index }).then(setVerified, () => {});
+  }, []);
   const body = bytesOf(delivery);
   return (
     <>
@@ -151,19 +148,9 @@ function OwnCheck({ body, sent }: { readonly body: string; readonly sent: string
   const [secret, setSecret] = useState("");
   const [seen, setSeen] = useState(body);
   const [result, setResult] = useState<Verification | undefined>(undefined);
-  const { error, run } = useAction();
-  const submit = (event: Event): void => {
-    event.preventDefault();
-    void run(async () =>
-      setResult(
-        await post<Verification>("/verify", {
-          body: seen,
-          signature: sent,
-          ...(secret !== "" && { secret }),
-        }),
-      ),
-    );
-  };
+  const { run, failure } = useAction();
+  const submit = (): void =>
+    run(async () => setResult(await post<Verification>("/verify", { body: seen, signature: sent, secret })));
   return (
     <form class="own-check" onSubmit={submit}>
       <h4>The receiver says that it does not match?</h4>
@@ -191,7 +178,7 @@ function OwnCheck({ body, sent }: { readonly body: string; readonly sent: string
         <button type="submit" disabled={sent === ""}>
           Find the difference
         </button>
-        <Failure text={error} />
+        {failure}
       </div>
       {result && <Findings {...result} />}
     </form>

@@ -4,8 +4,7 @@ import { post } from "../../data/api.ts";
 import { loadFaults } from "../../data/app-state.ts";
 import type { Fault } from "../../shapes/types.ts";
 import { Choice } from "../../parts/choice.tsx";
-import { Failure } from "../../parts/failure.tsx";
-import { useAction } from "../../parts/hooks.ts";
+import { useAction } from "../../parts/use-action.tsx";
 import { shortUrl } from "../../words/format.ts";
 
 /** What each fault does, in a word or two, by what it tests. */
@@ -57,8 +56,8 @@ interface EndpointProps {
 /** The faults that can be injected into the attempts to one endpoint. */
 export function EndpointFaults({ url, destination }: EndpointProps): JSX.Element {
   const [times, setTimes] = useState("1");
-  const { error, run } = useAction();
-  const inject = (fault: string): Promise<boolean> =>
+  const { run, failure } = useAction();
+  const inject = (fault: string): void =>
     run(async () => {
       await post<Fault>("/faults", {
         fault,
@@ -82,7 +81,7 @@ export function EndpointFaults({ url, destination }: EndpointProps): JSX.Element
             <p class="note">{meaning}</p>
             <div class="actions">
               {items.map(([fault, label]) => (
-                <button key={fault} type="button" onClick={() => void inject(fault)}>
+                <button key={fault} type="button" onClick={() => inject(fault)}>
                   {label}
                 </button>
               ))}
@@ -90,7 +89,7 @@ export function EndpointFaults({ url, destination }: EndpointProps): JSX.Element
           </div>
         ))}
       </div>
-      <Failure text={error} />
+      {failure}
     </section>
   );
 }

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
-import { call } from "../../data/api.ts";
+import { remove } from "../../data/api.ts";
 import { endpoints, faults, loadFaults } from "../../data/app-state.ts";
-import { useAction } from "../../parts/hooks.ts";
+import { useAction } from "../../parts/use-action.tsx";
 import { Card } from "../../parts/card.tsx";
 import { shortUrl } from "../../words/format.ts";
 import { EndpointFaults } from "./endpoint-faults.tsx";
@@ -24,10 +24,10 @@ export function Faults(): JSX.Element {
 }
 
 function Active(): JSX.Element {
-  const { run } = useAction();
-  const cancel = (id: number): Promise<boolean> =>
+  const { run, failure } = useAction();
+  const cancel = (id: number): void =>
     run(async () => {
-      await call("DELETE", `/faults/${id}`);
+      await remove(`/faults/${id}`);
       await loadFaults();
     });
   return (
@@ -40,12 +40,13 @@ function Active(): JSX.Element {
             <span>{scope.endpoint === undefined ? "any endpoint" : shortUrl(scope.endpoint)}</span>
             <span class="note">{remaining === "unlimited" ? "until cancelled" : `${remaining} more`}</span>
             <span class="grow" />
-            <button type="button" onClick={() => void cancel(id)}>
+            <button type="button" onClick={() => cancel(id)}>
               Cancel<span class="visually-hidden"> {fault}</span>
             </button>
           </li>
         ))}
       </ul>
+      {failure}
     </Card>
   );
 }

@@ -3,8 +3,8 @@ import { post } from "../../data/api.ts";
 import { clock, loadClock, serverNow } from "../../data/app-state.ts";
 import type { Clock } from "../../shapes/types.ts";
 import { Card } from "../../parts/card.tsx";
-import { Failure } from "../../parts/failure.tsx";
-import { useAction, useLive } from "../../parts/hooks.ts";
+import { useLive } from "../../parts/hooks.ts";
+import { useAction } from "../../parts/use-action.tsx";
 import { duration, exactTime } from "../../words/format.ts";
 
 const STEPS = [
@@ -19,7 +19,7 @@ const CHANGES_RETRY: ReadonlySet<string> = new Set(["retrying", "delivered", "ex
 
 /** The time, and buttons that advance it where it is virtual. */
 export function Time(): JSX.Element {
-  const { error, run } = useAction();
+  const { run, failure } = useAction();
   useLive(loadClock, ({ event }) => CHANGES_RETRY.has(event), AGAIN_MS);
   const now = clock.value;
   if (now?.kind !== "virtual") {
@@ -32,7 +32,7 @@ export function Time(): JSX.Element {
       </Card>
     );
   }
-  const advance = (step: string): Promise<boolean> =>
+  const advance = (step: string): void =>
     run(async () => {
       await post<Clock>("/clock", { advance: step });
       await loadClock();
@@ -51,12 +51,12 @@ export function Time(): JSX.Element {
             type="button"
             class={step === "next" ? "primary" : ""}
             disabled={step === "next" && next === undefined}
-            onClick={() => void advance(step)}
+            onClick={() => advance(step)}
           >
             {step === "next" ? label : `+ ${label}`}
           </button>
         ))}
-        <Failure text={error} />
+        {failure}
       </div>
     </Card>
   );

@@ -1,9 +1,8 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { call } from "../../data/api.ts";
-import { Failure } from "../../parts/failure.tsx";
 import { Field } from "../../parts/field.tsx";
-import { useAction } from "../../parts/hooks.ts";
+import { useAction } from "../../parts/use-action.tsx";
 import { useSource } from "./use-source.tsx";
 import { plural } from "../../words/format.ts";
 
@@ -19,18 +18,16 @@ export function Audience(): JSX.Element {
   const [users, setUsers] = useState("");
   const source = useSource();
   const [done, setDone] = useState<SyncReceipt | undefined>(undefined);
-  const { error, run } = useAction();
+  const { run, failure } = useAction();
   const userIds = users.split(/[\n,]/).flatMap((line) => (line.trim() === "" ? [] : [line.trim()]));
-  const submit = (event: Event): void => {
-    event.preventDefault();
-    void run(async () => {
+  const submit = (): void =>
+    run(async () => {
       setDone(undefined);
       const body = { userIds, ...source.query };
       setDone(
         (await call<SyncReceipt>("PUT", `/audiences/${encodeURIComponent(name.trim())}`, { body })).data,
       );
     });
-  };
   return (
     <form class="card stack" onSubmit={submit} aria-label="Sync an audience">
       <h3>Audience</h3>
@@ -48,7 +45,7 @@ export function Audience(): JSX.Element {
         <button type="submit" class="primary">
           Sync
         </button>
-        <Failure text={error} />
+        {failure}
         {done && <span role="status">{resultOf(done)}</span>}
       </div>
     </form>

@@ -1,10 +1,9 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { ApiError, post, type FieldError } from "../../data/api.ts";
-import { Failure } from "../../parts/failure.tsx";
 import { Segments } from "../../parts/choice.tsx";
 import { Field } from "../../parts/field.tsx";
-import { useAction } from "../../parts/hooks.ts";
+import { useAction } from "../../parts/use-action.tsx";
 import type { Receipt } from "../../shapes/types.ts";
 import { Audience } from "./audience.tsx";
 import { CALL_FORMS, callOf, type Values } from "./call-forms.ts";
@@ -33,7 +32,7 @@ function Message(): JSX.Element {
   const [raw, setRaw] = useState<string | undefined>(undefined);
   const source = useSource();
   const [receipt, setReceipt] = useState<Receipt | undefined>(undefined);
-  const { error, run } = useAction();
+  const { run, failure } = useAction();
   const made = useMemo(() => (raw === undefined ? callOf(type, values) : parsed(raw)), [type, values, raw]);
   const text = "call" in made ? JSON.stringify(made.call) : undefined;
   const [problems, isChecked] = useCheck(text);
@@ -43,10 +42,9 @@ function Message(): JSX.Element {
   };
   const names = new Set(raw === undefined ? (CALL_FORMS[type] ?? []).map(({ name }) => name) : []);
   const others = problems.filter(({ pointer = "" }) => !names.has(pointer.split("/")[1] ?? ""));
-  const submit = (event: Event): void => {
-    event.preventDefault();
+  const submit = (): void => {
     if (!("call" in made)) return;
-    void run(async () => {
+    run(async () => {
       setReceipt(undefined);
       setReceipt(await post<Receipt>("/messages", made.call, source.query));
     });
@@ -97,7 +95,7 @@ function Message(): JSX.Element {
         <span class="note" role="status">
           {isChecked && problems.length === 0 ? "Valid" : ""}
         </span>
-        <Failure text={error} />
+        {failure}
       </div>
       {receipt && <Sent receipt={receipt} />}
     </form>

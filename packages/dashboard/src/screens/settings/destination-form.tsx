@@ -33,15 +33,7 @@ export function DestinationForm({ source, destination }: Props): JSX.Element {
   );
 
   return (
-    <form
-      ref={form}
-      class="card stack"
-      aria-label="Destination"
-      onSubmit={(event) => {
-        event.preventDefault();
-        save();
-      }}
-    >
+    <form ref={form} class="card stack" aria-label="Destination" onSubmit={save}>
       <ol class="steps">
         <li>
           <h3>Source</h3>

@@ -25,7 +25,7 @@ export function failureOf(error: unknown): Outcome {
 /** Saves a source; the version of the settings after it. */
 export async function saveSource({ source, writeKey }: Draft, version?: string): Promise<string | undefined> {
   const body = writeKey === "" ? {} : { writeKey };
-  return (await call("PUT", pathOf(source), { body, headers: ifMatch(version) })).etag;
+  return (await call("PUT", pathOf(source), { body, ifMatch: version })).etag;
 }
 
 /** Saves a destination; the version of the settings after it, and what the server notes. */
@@ -34,20 +34,16 @@ export async function saveDestination(
   version?: string,
 ): Promise<{ readonly version: string | undefined; readonly note: string | undefined }> {
   const path = pathOf(draft.source, draft.name);
-  const { data, etag } = await call<Source>("PUT", path, { body: bodyOf(draft), headers: ifMatch(version) });
+  const { data, etag } = await call<Source>("PUT", path, { body: bodyOf(draft), ifMatch: version });
   return { version: etag, note: data.note };
 }
 
 /** Removes a destination. */
 export async function removeDestination({ source, name }: Draft, version?: string): Promise<void> {
-  await call("DELETE", pathOf(source, name), { headers: ifMatch(version) });
+  await call("DELETE", pathOf(source, name), { ifMatch: version });
 }
 
 function pathOf(source: string, destination?: string): string {
   const path = `/sources/${encodeURIComponent(source)}`;
   return destination === undefined ? path : `${path}/destinations/${encodeURIComponent(destination)}`;
-}
-
-function ifMatch(version: string | undefined): Readonly<Record<string, string>> {
-  return version === undefined ? {} : { "if-match": version };
 }

@@ -3,7 +3,7 @@ import { announce } from "../../data/announce.ts";
 import { ApiError } from "../../data/api.ts";
 import { etag, loadSources, sources } from "../../data/app-state.ts";
 import type { Destination, Source } from "../../shapes/settings.ts";
-import { useAction } from "../../parts/hooks.ts";
+import { useAction } from "../../parts/use-action.tsx";
 import { go, hrefOf } from "../../route/route.ts";
 import { draftOf, type Draft } from "./draft.ts";
 import { failureOf, NOTHING, removeDestination, saveDestination, saveSource, type Outcome } from "./save.ts";
@@ -36,7 +36,7 @@ export function useDraft(source: Source | undefined, destination: Destination | 
   const version = useRef(etag.value);
   const { run } = useAction();
   const attempt = (action: () => Promise<void>) => () =>
-    void run(() => action().catch((error: unknown) => setOutcome(failureOf(error))));
+    run(() => action().catch((error: unknown) => setOutcome(failureOf(error))));
   return {
     draft,
     outcome,

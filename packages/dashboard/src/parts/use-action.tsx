@@ -1,0 +1,60 @@
+import type { JSX } from "preact";
+import { useRef, useState } from "preact/hooks";
+import { get, messageOf, remove, type ApiError } from "../data/api.ts";
+import type { Signal } from "../signals/signals.ts";
+import { Failure } from "./failure.tsx";
+import { useLive } from "./hooks.ts";
+
+/** What a person does on a part of the page. */
+export interface Action {
+  /** Does it. While it runs, another is ignored: a disabled button would lose the focus. */
+  readonly run: (action: () => Promise<unknown>) => void;
+  /** Says why the last one has failed. */
+  readonly failure: JSX.Element;
+}
+
+/** Runs the actions of a component one at a time. */
+export function useAction(): Action {
+  const [error, setError] = useState("");
+  const running = useRef(false);
+  const run = async (action: () => Promise<unknown>): Promise<void> => {
+    if (running.current) return;
+    running.current = true;
+    setError("");
+    await action().catch((error: unknown) => setError(messageOf(error)));
+    running.current = false;
+  };
+  return { run: (action) => void run(action), failure: <Failure text={error} /> };
+}
+
+/** What runs on the server for a while. */
+interface Job {
+  readonly id: string;
+  readonly state: "running" | "done" | "cancelled" | "failed";
+}
+
+/**
+ * Follows a job, and stops it. It is read again where its events were missed: while another screen was shown, or over a restart,
+ * which ends it.
+ */
+export function useJob<T extends Job>(
+  shown: Signal<T | undefined>,
+  path: string,
+): Action & { readonly stop: () => void } {
+  const action = useAction();
+  useLive(
+    async () => {
+      const { value } = shown;
+      if (value?.state !== "running") return;
+      shown.value = await get<T>(`${path}/${value.id}`).catch((error: ApiError) => {
+        if (error.status !== 404) throw error;
+        return { ...value, state: "cancelled" };
+      });
+    },
+    ({ event }) => event === "reset",
+    0,
+  );
+  const stop = (): void =>
+    action.run(async () => void (shown.value = await remove<T>(`${path}/${shown.value?.id}`)));
+  return { ...action, stop };
+}
