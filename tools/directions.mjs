@@ -36,7 +36,7 @@ export const LAYERS = {
     "settings",
     "shapes",
     "verify",
-    "certify",
+    "jobs",
     "ingest",
     "ledger",
     "live",

@@ -1,5 +1,5 @@
 import { audits, type Language } from "@countersign/certify";
-import type { CertificationJson, CertificationRequest } from "../certify/certifications.ts";
+import type { CertificationJson, CertificationRequest } from "../jobs/certifications.ts";
 import { destinationOf } from "../settings/settings-edit.ts";
 import { Problem } from "./problem.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";

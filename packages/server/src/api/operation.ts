@@ -1,11 +1,11 @@
 import type { VirtualClock } from "@countersign/protocol";
 import type { Sender } from "@countersign/sender";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Certifications } from "../certify/certifications.ts";
+import type { Certifications } from "../jobs/certifications.ts";
 import type { EventStreams } from "../live/event-stream.ts";
 import type { FaultList } from "../live/fault-list.ts";
 import type { LiveEvents } from "../live/live-events.ts";
-import type { ResendJobs } from "../live/resend-jobs.ts";
+import type { ResendJobs } from "../jobs/resend-jobs.ts";
 import type { StoreRoom } from "../live/store-room.ts";
 import type { WarningList } from "../live/warning-list.ts";
 import type { Ledger } from "../ledger/ledger.ts";

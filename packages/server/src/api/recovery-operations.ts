@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { timeOrderedIds } from "@countersign/protocol";
 import type { Fault } from "@countersign/sender/faults";
-import type { ResendJobJson } from "../live/resend-jobs.ts";
+import type { ResendJobJson } from "../jobs/resend-jobs.ts";
 import { FILTER_PARAMETERS, filterOf } from "./delivery-filter.ts";
 import { Problem } from "./problem.ts";
 import { receiptJson } from "./receipt-json.ts";

@@ -2,7 +2,7 @@ import { systemClock, type Clock, type VirtualClock } from "@countersign/protoco
 import { DEFAULT_RETRY_POLICY, type Sender } from "@countersign/sender";
 import { join } from "node:path";
 import type { ServerInfo } from "../api/operation.ts";
-import { Certifications } from "../certify/certifications.ts";
+import { Certifications } from "../jobs/certifications.ts";
 import { Ledger } from "../ledger/ledger.ts";
 import { version } from "../package-files.ts";
 import { EventStreams } from "../live/event-stream.ts";
@@ -10,7 +10,7 @@ import { FaultList } from "../live/fault-list.ts";
 import { tellFollowedSettings } from "../live/followed-settings.ts";
 import { LiveEvents } from "../live/live-events.ts";
 import { createMetrics } from "../live/metrics.ts";
-import { ResendJobs } from "../live/resend-jobs.ts";
+import { ResendJobs } from "../jobs/resend-jobs.ts";
 import { StoreRoom } from "../live/store-room.ts";
 import { WarningList } from "../live/warning-list.ts";
 import { SettingsBook, SettingsVersions } from "../settings/settings-book.ts";

@@ -1,11 +1,11 @@
 import { checkOptionNames, DEADLINE_MS_SYNONYMS, type OptionNames } from "@countersign/protocol";
 import type { Sender } from "@countersign/sender";
 import type { FastifyInstance } from "fastify";
-import type { Certifications } from "../certify/certifications.ts";
+import type { Certifications } from "../jobs/certifications.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { EventStreams } from "../live/event-stream.ts";
 import type { LiveEvents } from "../live/live-events.ts";
-import type { ResendJobs } from "../live/resend-jobs.ts";
+import type { ResendJobs } from "../jobs/resend-jobs.ts";
 import type { CloseOptions, ControlAnswer, ControlMethod, CountersignServer } from "./server.ts";
 
 const CLOSE_OPTIONS: OptionNames<CloseOptions> = { deadlineMs: DEADLINE_MS_SYNONYMS };

@@ -1,8 +1,8 @@
-import type { CertificationEvent } from "../certify/certifications.ts";
+import type { CertificationEvent } from "../jobs/certifications.ts";
 import type { Rejection, Warning } from "../ingest/rejection-reasons.ts";
 import type { AttemptEventJson, DeliveryJson, SkippedJson } from "../shapes/delivery-shapes.ts";
 import type { FaultJson } from "../shapes/fault-shapes.ts";
-import type { ResendJobJson } from "./resend-jobs.ts";
+import type { ResendJobJson } from "../jobs/resend-jobs.ts";
 import type { ResetReason, Stamp } from "./event-log.ts";
 
 /** An event, in the shape that the control API, `serve --json` and listeners get. Times are ISO 8601. */

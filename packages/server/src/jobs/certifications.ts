@@ -1,0 +1,83 @@
+import { audits, certify, type AuditResult, type CertifyOptions, type Tally } from "@countersign/certify";
+import { messageOf } from "@countersign/protocol";
+import { Jobs, type Job, type JobJson } from "./jobs.ts";
+import { withoutTexts } from "./without-texts.ts";
+
+/** The state of the audits of one receiver, as the API shows it. */
+export interface CertificationJson extends JobJson {
+  readonly url: string;
+  /** How many audits there are. */
+  readonly total: number;
+  readonly tally: Readonly<Record<"MUST" | "SHOULD", Tally>>;
+  /** Whether every MUST is met; when all have ended. */
+  readonly passed?: boolean;
+  readonly results: readonly AuditResult[];
+}
+
+/** What is reported while audits run. */
+export type CertificationEvent =
+  | { readonly event: "audit"; readonly certification: string; readonly result: AuditResult }
+  | { readonly event: "certified"; readonly certification: Omit<CertificationJson, "results"> };
+
+/** What to audit. */
+export type CertificationRequest = Pick<CertifyOptions, "secret" | "headers" | "ca" | "only" | "language"> & {
+  readonly url: string;
+};
+
+const NO_TALLY: Tally = { passed: 0, failed: 0, skipped: 0 };
+
+/** The audits that were started through the control API. */
+export class Certifications extends Jobs<CertificationJson> {
+  readonly #tell: (event: CertificationEvent) => void;
+
+  /** @param tell Called with each result, and at the end. */
+  constructor(tell: (event: CertificationEvent) => void) {
+    super("certification", Date.now, ({ results: _, ...certification }) =>
+      tell({ event: "certified", certification }),
+    );
+    this.#tell = tell;
+  }
+
+  /** Starts the audits. Their results contain what was sent and answered: values of headers and the secret are hidden in it. */
+  start(request: CertificationRequest): CertificationJson {
+    const { url, only } = request;
+    return this.begin(
+      (id, startedAt) => ({
+        id,
+        url,
+        state: "running",
+        startedAt,
+        total: only?.length ?? audits.length,
+        tally: { MUST: NO_TALLY, SHOULD: NO_TALLY },
+        results: [],
+      }),
+      (job) => this.#audit(job, request),
+    );
+  }
+
+  async #audit(
+    job: Job<CertificationJson>,
+    request: CertificationRequest,
+  ): Promise<Partial<CertificationJson>> {
+    const hidden = [request.secret, ...Object.values(request.headers ?? {})];
+    try {
+      const { passed } = await certify({
+        ...request,
+        signal: job.abort.signal,
+        onResult: (result) => this.#add(job, withoutTexts(result, hidden)),
+      });
+      return { passed };
+    } catch (error) {
+      throw new Error(withoutTexts(messageOf(error), hidden), { cause: error });
+    }
+  }
+
+  #add(job: Job<CertificationJson>, result: AuditResult): void {
+    if (job.json.state !== "running") return;
+    const { level, outcome } = result;
+    const { id, tally, results } = job.json;
+    const counted = { ...tally[level], [outcome]: tally[level][outcome] + 1 };
+    job.json = { ...job.json, tally: { ...tally, [level]: counted }, results: [...results, result] };
+    this.#tell({ event: "audit", certification: id, result });
+  }
+}
