@@ -1,11 +1,11 @@
 import { audits, type Language } from "@countersign/certify";
-import type { CertificationJson, CertificationRequest } from "../jobs/certifications.ts";
-import { destinationOf } from "../settings/settings-edit.ts";
-import { Problem } from "./problem.ts";
+import type { CertificationRequest } from "../jobs/certifications.ts";
+import { destinationFor } from "./lookups.ts";
+import { found, Problem } from "./problem.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
 import { CERTIFY_BODY } from "./schemas/certify.ts";
 
-const NOT_FOUND = { 404: "Certification not found. The last twenty are kept." };
+const NOT_FOUND = "Certification not found. The last twenty are kept.";
 
 interface CertifyBody {
   readonly destination?: string;
@@ -61,8 +61,8 @@ export const certifyOperations: readonly Operation[] = [
     id: "getCertification",
     summary: "The results so far.",
     answer: { status: 200, schema: ref("Certification") },
-    errors: NOT_FOUND,
-    handle: ({ certifications }, { params }) => found(certifications.find(params["id"] ?? "")),
+    errors: { 404: NOT_FOUND },
+    handle: ({ certifications }, { params }) => found(certifications.find(params["id"] ?? ""), NOT_FOUND),
   },
   {
     method: "DELETE",
@@ -70,24 +70,20 @@ export const certifyOperations: readonly Operation[] = [
     id: "cancelCertification",
     summary: "Stops audits. The results so far stay.",
     answer: { status: 200, schema: ref("Certification") },
-    errors: NOT_FOUND,
-    handle: ({ certifications }, { params }) => found(certifications.cancel(params["id"] ?? "")),
+    errors: { 404: NOT_FOUND },
+    handle: ({ certifications }, { params }) => found(certifications.cancel(params["id"] ?? ""), NOT_FOUND),
   },
 ];
 
-function found(certification: CertificationJson | undefined): CertificationJson {
-  if (certification) return certification;
-  throw new Problem(404, NOT_FOUND[404]);
-}
-
-function requestOf({ sender }: ApiContext, body: CertifyBody): CertificationRequest {
+function requestOf(context: ApiContext, body: CertifyBody): CertificationRequest {
   const { destination: key, endpoint: endpointUrl, only, language } = body;
   const chosen = { ...(only && { only: checkedAudits(only) }), ...(language && { language }) };
   if (key === undefined) return { ...receiverOf(body), ...chosen };
-  const destination = destinationOf(sender.settings, key);
-  if (!destination) throw new Problem(404, `There is no destination ${JSON.stringify(key)}.`);
-  const endpoint = destination.endpoints.find(({ url }) => endpointUrl === undefined || url === endpointUrl);
-  if (!endpoint) throw new Problem(404, `The destination has no endpoint ${JSON.stringify(endpointUrl)}.`);
+  const destination = destinationFor(context, key);
+  const endpoint = found(
+    destination.endpoints.find(({ url }) => endpointUrl === undefined || url === endpointUrl),
+    `The destination has no endpoint ${JSON.stringify(endpointUrl)}.`,
+  );
   const secret = body.secret ?? destination.secret;
   if (secret === undefined) {
     throw problemAt("/secret", "The destination has no secret. Give one, since audits send signed messages.");

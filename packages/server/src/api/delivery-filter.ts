@@ -1,78 +1,7 @@
 import { messageOf, parseTimestamp } from "@countersign/protocol";
 import type { DeliveryFilter, SkippedFilter } from "@countersign/sender";
-import {
-  ATTEMPT_OUTCOMES,
-  DEFAULT_LIMIT,
-  DELIVERY_STATES,
-  MAX_LIMIT,
-  MESSAGE_TYPES,
-  parseCursor,
-  SKIP_REASONS,
-} from "@countersign/sender/store";
-import type { Schema } from "./operation.ts";
+import { parseCursor } from "@countersign/sender/store";
 import { Problem } from "./problem.ts";
-
-const TEXT: Schema = { type: "string" };
-
-type Schemas = Readonly<Record<string, Schema>>;
-
-function list(items: Schema, description?: string): Schema {
-  return { type: "array", items, ...(description !== undefined && { description }) };
-}
-
-const TIMES: Schemas = {
-  since: { type: "string", format: "date-time", description: "Accepted at this time or later." },
-  until: { type: "string", format: "date-time", description: "Accepted before this time." },
-};
-
-/** Which deliveries are meant. Every parameter given must match; of one that is repeated, any value. */
-export const FILTER_PARAMETERS: Schemas = {
-  state: list({ type: "string", enum: [...DELIVERY_STATES] }),
-  source: list(TEXT),
-  destination: list(TEXT, "`<source>/<destination>`."),
-  type: list({ type: "string", enum: [...MESSAGE_TYPES] }),
-  messageId: list(TEXT),
-  identity: list(TEXT, "The `userId` or `anonymousId`."),
-  event: list(TEXT, "Name of a track event."),
-  outcome: list({ type: "string", enum: [...ATTEMPT_OUTCOMES] }, "How the last attempt ended."),
-  status: list({ type: "integer" }, "Status of the response to the last attempt."),
-  endpoint: list(TEXT, "URL of the last attempt."),
-  q: {
-    type: "string",
-    description:
-      "The id of a delivery, a messageId, a userId or anonymousId, or the beginning of an event's name.",
-  },
-  ...TIMES,
-};
-
-/** Which page of a list. */
-export const PAGE_PARAMETERS: Schemas = {
-  after: { type: "string", description: "`next` of the previous page." },
-  limit: { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
-};
-
-/** Which skipped calls are meant. */
-export const SKIPPED_PARAMETERS: Schemas = {
-  source: list(TEXT),
-  reason: list({ type: "string", enum: [...SKIP_REASONS] }),
-  q: {
-    type: "string",
-    description: "A messageId, a userId or anonymousId, or the beginning of an event's name.",
-  },
-  ...TIMES,
-};
-
-/** The filter in a JSON body: a list may be a single value. */
-export const FILTER_BODY: Schema = {
-  type: "object",
-  properties: Object.fromEntries(
-    Object.entries(FILTER_PARAMETERS).map(([name, schema]) => [
-      name,
-      schema["type"] === "array" ? { anyOf: [schema["items"], { ...schema, maxItems: 1_000 }] } : schema,
-    ]),
-  ),
-  additionalProperties: false,
-};
 
 type Given = Readonly<Record<string, unknown>>;
 

@@ -1,11 +1,11 @@
-import { FILTER_PARAMETERS, filterOf, PAGE_PARAMETERS, SKIPPED_PARAMETERS } from "./delivery-filter.ts";
-import { Problem } from "./problem.ts";
+import { filterOf } from "./delivery-filter.ts";
+import { deliveryFor } from "./lookups.ts";
 import { deliveryDetailJson } from "./delivery-json.ts";
 import { REJECTION_FIXES, SKIP_FIXES } from "../ingest/fixes.ts";
 import { skippedCallJson, summaryJson } from "../shapes/delivery-shapes.ts";
 import { ref, type Operation } from "./operation.ts";
-
-const TEXT = { type: "string" } as const;
+import { FILTER_PARAMETERS, PAGE_PARAMETERS, SKIPPED_PARAMETERS } from "./schemas/filters.ts";
+import { TEXT } from "./schemas/parts.ts";
 
 /** Deliveries, calls without a delivery, and the live stream. */
 export const deliveryOperations: readonly Operation[] = [
@@ -39,10 +39,9 @@ export const deliveryOperations: readonly Operation[] = [
       "One delivery with every attempt, its exact body, its signature, and a curl command for each endpoint.",
     answer: { status: 200, schema: ref("DeliveryDetail") },
     errors: { 404: "Delivery not found." },
-    async handle({ sender, info }, { params }) {
-      const delivery = await sender.delivery(params["id"] ?? "");
-      if (delivery) return deliveryDetailJson(delivery, sender.settings, info);
-      throw new Problem(404, "Delivery not found. It may have been removed after `keepFor`.");
+    async handle(context, { params }) {
+      const delivery = await deliveryFor(context, params["id"] ?? "");
+      return deliveryDetailJson(delivery, context.sender.settings, context.info);
     },
   },
   {

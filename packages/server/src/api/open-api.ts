@@ -1,27 +1,6 @@
-import { certifyOperations } from "./certify-operations.ts";
-import { deliveryOperations } from "./delivery-operations.ts";
-import { messageOperations } from "./message-operations.ts";
 import { ref, type Operation, type Schema } from "./operation.ts";
-import { recoveryOperations } from "./recovery-operations.ts";
+import { operations } from "./operations.ts";
 import { schemas } from "./schemas.ts";
-import { settingsOperations } from "./settings-operations.ts";
-import { statusOperations } from "./status-operations.ts";
-import { testingOperations } from "./testing-operations.ts";
-import { userOperations } from "./user-operations.ts";
-import { verifyOperations } from "./verify-operations.ts";
-
-/** Every operation of the control API. */
-export const operations: readonly Operation[] = [
-  ...deliveryOperations,
-  ...recoveryOperations,
-  ...messageOperations,
-  ...settingsOperations,
-  ...statusOperations,
-  ...testingOperations,
-  ...verifyOperations,
-  ...certifyOperations,
-  ...userOperations,
-];
 
 /** The OpenAPI 3.1 document of the control API. */
 export function openApiDocument(): Schema {

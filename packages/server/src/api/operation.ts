@@ -50,6 +50,9 @@ export interface ServerInfo {
 /** A JSON Schema, 2020-12. */
 export type Schema = Readonly<Record<string, unknown>>;
 
+/** Schemas by their name. */
+export type Schemas = Readonly<Record<string, Schema>>;
+
 /** What a handler is given: validated, so its casts state what the schema has checked. */
 export interface OperationInput {
   readonly params: Readonly<Record<string, string>>;
@@ -67,7 +70,7 @@ export interface Operation {
   readonly id: string;
   readonly summary: string;
   /** Properties of the query string, all optional. */
-  readonly query?: Readonly<Record<string, Schema>>;
+  readonly query?: Schemas;
   readonly body?: Schema;
   /** Request headers that it reads, all optional. */
   readonly headers?: readonly string[];

@@ -23,6 +23,16 @@ export class Problem extends Error {
 }
 
 /**
+ * What was asked for.
+ *
+ * @throws Problem 404 with `detail` if there is none.
+ */
+export function found<T>(value: T | undefined, detail: string): T {
+  if (value === undefined) throw new Problem(404, detail);
+  return value;
+}
+
+/**
  * Makes every error of a scope an `application/problem+json`.
  *
  * @param allowedMethods Tells which methods a path takes, so that a wrong one is told apart from a wrong path.

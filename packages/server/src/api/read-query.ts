@@ -1,8 +1,6 @@
 import { ENDPOINT_SYNONYMS, EVENT_SYNONYMS, nameHint, type OptionSynonyms } from "@countersign/protocol";
 import { Problem } from "./problem.ts";
-import type { Schema } from "./operation.ts";
-
-type Schemas = Readonly<Record<string, Schema>>;
+import type { Schema, Schemas } from "./operation.ts";
 
 /** What else some parameters are called. */
 const SYNONYMS: Readonly<Record<string, OptionSynonyms>> = {

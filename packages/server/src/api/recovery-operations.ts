@@ -1,14 +1,14 @@
 import { randomInt } from "node:crypto";
 import { timeOrderedIds } from "@countersign/protocol";
 import type { Fault } from "@countersign/sender/faults";
-import type { ResendJobJson } from "../jobs/resend-jobs.ts";
-import { FILTER_PARAMETERS, filterOf } from "./delivery-filter.ts";
-import { Problem } from "./problem.ts";
+import { filterOf } from "./delivery-filter.ts";
+import { deliveryFor, NO_DELIVERY } from "./lookups.ts";
+import { found, Problem } from "./problem.ts";
 import { receiptJson } from "./receipt-json.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
 import { RESEND_ALL_BODY, RESEND_BODY, RETRY_ALL_BODY } from "./schemas/deliveries.ts";
+import { FILTER_PARAMETERS } from "./schemas/filters.ts";
 
-const NO_DELIVERY = "Delivery not found. It may have been removed after `keepFor`.";
 const NO_JOB = "Resend job not found. The last twenty are kept.";
 
 const newId = timeOrderedIds(() => randomInt(2 ** 32));
@@ -46,16 +46,15 @@ export const recoveryOperations: readonly Operation[] = [
     summary: "Tries a waiting delivery now.",
     answer: { status: 200, schema: ref("Retried") },
     errors: { 404: NO_DELIVERY, 409: "It has ended, or is being sent." },
-    async handle({ sender }, { params }) {
+    async handle(context, { params }) {
       const id = params["id"] ?? "";
-      if (await sender.retry(id)) return { id };
-      const delivery = await sender.delivery(id);
-      if (!delivery) throw new Problem(404, NO_DELIVERY);
+      if (await context.sender.retry(id)) return { id };
+      const { state } = await deliveryFor(context, id);
       throw new Problem(
         409,
-        delivery.state === "pending"
+        state === "pending"
           ? "The delivery is being sent right now, or is about to be."
-          : `The delivery has ended: it is ${delivery.state}. Send it again with POST /api/deliveries/${id}/resend.`,
+          : `The delivery has ended: it is ${state}. Send it again with POST /api/deliveries/${id}/resend.`,
       );
     },
   },
@@ -107,7 +106,7 @@ export const recoveryOperations: readonly Operation[] = [
     summary: "The progress of a job.",
     answer: { status: 200, schema: ref("ResendJob") },
     errors: { 404: NO_JOB },
-    handle: ({ resends }, { params }) => found(resends.find(params["id"] ?? "")),
+    handle: ({ resends }, { params }) => found(resends.find(params["id"] ?? ""), NO_JOB),
   },
   {
     method: "DELETE",
@@ -116,7 +115,7 @@ export const recoveryOperations: readonly Operation[] = [
     summary: "Stops a job. Deliveries that it has already sent again remain.",
     answer: { status: 200, schema: ref("ResendJob") },
     errors: { 404: NO_JOB },
-    handle: ({ resends }, { params }) => found(resends.cancel(params["id"] ?? "")),
+    handle: ({ resends }, { params }) => found(resends.cancel(params["id"] ?? ""), NO_JOB),
   },
   {
     method: "DELETE",
@@ -161,9 +160,4 @@ async function resend(
     if (error instanceof RangeError) throw new Problem(404, NO_DELIVERY);
     throw error;
   }
-}
-
-function found(job: ResendJobJson | undefined): ResendJobJson {
-  if (job) return job;
-  throw new Problem(404, NO_JOB);
 }

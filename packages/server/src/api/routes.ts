@@ -2,7 +2,8 @@ import type { FastifyInstance } from "fastify";
 import type { ApiContext, Operation, OperationInput, Schema } from "./operation.ts";
 import { Problem } from "./problem.ts";
 import { readQuery } from "./read-query.ts";
-import { openApiDocument, operations } from "./open-api.ts";
+import { openApiDocument } from "./open-api.ts";
+import { operations } from "./operations.ts";
 
 /** Most bytes of a body, unless an operation takes more. Every mistake in it is reported, which takes memory. */
 const MAX_BODY_BYTES = 262_144;

@@ -6,10 +6,10 @@ import { testingSchemas } from "./schemas/testing.ts";
 import { verifySchemas } from "./schemas/verify.ts";
 import { certifySchemas } from "./schemas/certify.ts";
 import { problemSchemas } from "./schemas/problems.ts";
-import type { Schema } from "./operation.ts";
+import type { Schemas } from "./operation.ts";
 
 /** The schemas that the answers of the control API are made of, by the name that `$ref` gives them. */
-export const schemas: Readonly<Record<string, Schema>> = {
+export const schemas: Schemas = {
   ...deliverySchemas,
   ...messageSchemas,
   ...settingsSchemas,

@@ -2,12 +2,12 @@ import {
   SettingsChangedError,
   SettingsError,
   type DestinationSettings,
-  type Sender,
   type SenderSettings,
   type SourceSettings,
 } from "@countersign/sender";
 import { messageOf } from "@countersign/protocol";
 import type { SettingsBook } from "../settings/settings-book.ts";
+import { sourceFor } from "./lookups.ts";
 import { Problem, settingsProblem } from "./problem.ts";
 import { escaped } from "./validation-problem.ts";
 import {
@@ -17,6 +17,7 @@ import {
   withoutDestination,
   withoutSource,
   withSource,
+  type NamedDestination,
 } from "../settings/settings-edit.ts";
 import { HIDDEN, withHiddenHeaders, withKnownHeaders } from "../settings/hidden-headers.ts";
 import { ref, type ApiContext, type Operation, type OperationInput } from "./operation.ts";
@@ -82,7 +83,7 @@ export const settingsOperations: readonly Operation[] = [
     answer: { status: 200, schema: ref("Removed"), headers: ["ETag"] },
     errors: { ...NO_SOURCE, ...STALE, ...UNSAVED, 422: "The last source cannot be removed." },
     async handle(context, input) {
-      const { name } = existing(context.sender, input.params["source"]);
+      const { name } = sourceFor(context, input.params["source"] ?? "");
       await change(context, input, {
         next: withoutSource(context.sender.settings, name),
         source: name,
@@ -102,7 +103,7 @@ export const settingsOperations: readonly Operation[] = [
     errors: { ...NO_SOURCE, ...INVALID },
     async handle(context, input) {
       const { settings } = context.sender;
-      const source = existing(context.sender, input.params["source"]);
+      const source = sourceFor(context, input.params["source"] ?? "");
       const destination = destinationFrom(input, source);
       const withIt = withDestination(source, destination);
       const index = withIt.destinations.findIndex(({ name }) => name === destination.name);
@@ -121,7 +122,7 @@ export const settingsOperations: readonly Operation[] = [
     answer: { status: 200, schema: ref("Removed"), headers: ["ETag"] },
     errors: { ...NO_SOURCE, ...STALE, ...UNSAVED },
     async handle(context, input) {
-      const source = existing(context.sender, input.params["source"]);
+      const source = sourceFor(context, input.params["source"] ?? "");
       const name = input.params["destination"] ?? "";
       if (!namedDestinations(source).some((destination) => destination.name === name)) {
         throw new Problem(
@@ -136,17 +137,8 @@ export const settingsOperations: readonly Operation[] = [
   },
 ];
 
-function existing(sender: Sender, name = ""): SourceSettings {
-  const source = sourceOf(sender.settings, name);
-  if (!source)
-    throw new Problem(404, `Source ${JSON.stringify(name)} not found. PUT /api/sources/NAME adds one.`);
-  return source;
-}
-
-type NamedSettings = DestinationSettings & { readonly name: string };
-
 /** The destination that a body describes: what is hidden in it, or left out, is as it was. */
-function destinationFrom({ params, body }: OperationInput, source: SourceSettings): NamedSettings {
+function destinationFrom({ params, body }: OperationInput, source: SourceSettings): NamedDestination {
   const name = params["destination"] ?? "";
   const { secret: given, ...settings } = body as Omit<DestinationSettings, "secret"> & {
     readonly secret?: string | null;
@@ -220,7 +212,7 @@ function tellETag({ sender, versions }: ApiContext, reply: OperationInput["reply
 }
 
 function changed(context: ApiContext, name: string): object {
-  return { ...sourceJson(existing(context.sender, name), context.book), ...temporary(context, name) };
+  return { ...sourceJson(sourceFor(context, name), context.book), ...temporary(context, name) };
 }
 
 /** Tells the caller if the change is gone after a restart. */

@@ -5,6 +5,8 @@ import { Problem } from "./problem.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
 import { CLOCK_BODY, FAULT_BODY } from "./schemas/testing.ts";
 
+const NO_FAULT = "Fault not found, or it has already been injected as often as requested.";
+
 /** For tests: faults on demand, and control of the clock. */
 export const testingOperations: readonly Operation[] = [
   {
@@ -37,10 +39,9 @@ export const testingOperations: readonly Operation[] = [
     id: "cancelFault",
     summary: "Cancels a fault.",
     answer: { status: 204 },
-    errors: { 404: "Fault not found, or it has already been injected as often as requested." },
+    errors: { 404: NO_FAULT },
     handle({ faults }, { params }) {
-      if (!faults.cancel(Number(params["id"])))
-        throw new Problem(404, "Fault not found, or it has already been injected as often as requested.");
+      if (!faults.cancel(Number(params["id"]))) throw new Problem(404, NO_FAULT);
     },
   },
   {

@@ -1,7 +1,7 @@
 import { sign } from "@countersign/core";
 import type { Delivery } from "@countersign/sender";
-import { destinationOf } from "../settings/settings-edit.ts";
 import { explainSignature } from "../verify/explain-signature.ts";
+import { deliveryFor, destinationFor } from "./lookups.ts";
 import { Problem } from "./problem.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
 import { VERIFY_BODY } from "./schemas/verify.ts";
@@ -68,8 +68,7 @@ async function questionOfAttempt(
   { attempt: index, signature }: VerifyBody,
   id: string,
 ): Promise<Question> {
-  const delivery = await context.sender.delivery(id);
-  if (!delivery) throw new Problem(404, "Delivery not found. It may have been removed after `keepFor`.");
+  const delivery = await deliveryFor(context, id);
   return {
     body: delivery.body,
     signature: signature ?? sentSignature(delivery, index),
@@ -91,10 +90,9 @@ function sentSignature({ attempts }: Delivery, index: number | undefined): strin
   return headers.find(([name]) => name.toLowerCase() === "x-signature")?.[1] ?? "";
 }
 
-function secretOf({ sender }: ApiContext, key: string): string {
-  const destination = destinationOf(sender.settings, key);
-  if (!destination) throw new Problem(404, `There is no destination ${JSON.stringify(key)}.`);
-  if (destination.secret !== undefined) return destination.secret;
+function secretOf(context: ApiContext, key: string): string {
+  const { secret } = destinationFor(context, key);
+  if (secret !== undefined) return secret;
   throw new Problem(
     422,
     `The destination ${JSON.stringify(key)} has no secret, so its messages are not signed.`,

@@ -1,13 +1,13 @@
 import { LANGUAGES } from "@countersign/certify";
-import { ref, type Schema } from "../operation.ts";
-import { TEXT, DATE_TIME, COUNT, NUMBER, TEXTS, HEADERS, object } from "./parts.ts";
+import { ref, type Schema, type Schemas } from "../operation.ts";
+import { TEXT, DATE_TIME, COUNT, NUMBER, TEXTS, HEADERS, JOB_STATE, object } from "./parts.ts";
 
 const LEVEL: Schema = { type: "string", enum: ["MUST", "SHOULD"] };
 
 const TALLY = object({ passed: COUNT, failed: COUNT, skipped: COUNT });
 
 /** The audits of a receiver. */
-export const certifySchemas: Readonly<Record<string, Schema>> = {
+export const certifySchemas: Schemas = {
   Audit: object({ id: TEXT, level: LEVEL, title: TEXT }),
   AuditResult: object(
     {
@@ -25,7 +25,7 @@ export const certifySchemas: Readonly<Record<string, Schema>> = {
     {
       id: TEXT,
       url: TEXT,
-      state: { type: "string", enum: ["running", "done", "cancelled", "failed"] },
+      state: JOB_STATE,
       startedAt: DATE_TIME,
       endedAt: DATE_TIME,
       total: COUNT,

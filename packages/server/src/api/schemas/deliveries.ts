@@ -1,13 +1,19 @@
-import { FAULT_PATTERN, FAULTS } from "@countersign/sender/faults";
+import { FAULTS } from "@countersign/sender/faults";
 import { ATTEMPT_OUTCOMES, DELIVERY_STATES, MESSAGE_TYPES } from "@countersign/sender/store";
-import { FILTER_BODY } from "../delivery-filter.ts";
-import { ref, type Schema } from "../operation.ts";
-import { TEXT, DATE_TIME, COUNT, NUMBER, BASE64, HEADERS, object, CURSOR } from "./parts.ts";
-
-const FAULT_OF_SENDER: Schema = {
-  type: "string",
-  anyOf: [{ enum: [...FAULTS] }, { pattern: FAULT_PATTERN, title: "status:200 to status:599" }],
-};
+import { ref, type Schema, type Schemas } from "../operation.ts";
+import { FILTER_BODY } from "./filters.ts";
+import {
+  TEXT,
+  DATE_TIME,
+  COUNT,
+  NUMBER,
+  BASE64,
+  HEADERS,
+  object,
+  CURSOR,
+  JOB_STATE,
+  faultOf,
+} from "./parts.ts";
 
 const ATTEMPT_SUMMARY = {
   round: COUNT,
@@ -47,7 +53,7 @@ const DELIVERY_SUMMARY = {
 const ABSENT_IN_SUMMARY = ["event", "dueAt", "endedAt", "last", "resendOf"];
 
 /** Deliveries, their attempts, and what resending them answers. */
-export const deliverySchemas: Readonly<Record<string, Schema>> = {
+export const deliverySchemas: Schemas = {
   AttemptSummary: object(ATTEMPT_SUMMARY, ABSENT_IN_ATTEMPT),
   Attempt: object(
     {
@@ -91,7 +97,7 @@ export const deliverySchemas: Readonly<Record<string, Schema>> = {
     {
       id: TEXT,
       filter: FILTER_BODY,
-      state: { type: "string", enum: ["running", "done", "cancelled", "failed"] },
+      state: JOB_STATE,
       matched: COUNT,
       resent: COUNT,
       startedAt: DATE_TIME,
@@ -106,7 +112,7 @@ export const RESEND_BODY: Schema = object(
   {
     body: { type: "string", description: "Sent in place of the original bytes." },
     bodyBase64: BASE64,
-    fault: FAULT_OF_SENDER,
+    fault: faultOf(FAULTS),
   },
   ["body", "bodyBase64", "fault"],
 );

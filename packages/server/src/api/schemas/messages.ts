@@ -1,12 +1,12 @@
 import { REJECTION_REASONS } from "../../ingest/rejection-reasons.ts";
 import { MESSAGE_TYPES, SKIP_REASONS } from "@countersign/sender/store";
-import { ref, type Schema } from "../operation.ts";
+import { ref, type Schema, type Schemas } from "../operation.ts";
 import { TEXT, DATE_TIME, COUNT, TEXTS, object, CURSOR } from "./parts.ts";
 
 const FIX: Schema = { type: "string", description: "What to do about it." };
 
 /** Messages on their way in: what was skipped or rejected, and what acceptance answers. */
-export const messageSchemas: Readonly<Record<string, Schema>> = {
+export const messageSchemas: Schemas = {
   SkippedCall: object(
     {
       id: TEXT,

@@ -1,4 +1,5 @@
-import type { Schema } from "../operation.ts";
+import { FAULT_PATTERN } from "@countersign/sender/faults";
+import type { Schema, Schemas } from "../operation.ts";
 
 export const TEXT: Schema = { type: "string" };
 export const DATE_TIME: Schema = { type: "string", format: "date-time" };
@@ -10,15 +11,20 @@ export const BASE64: Schema = {
   contentEncoding: "base64",
   pattern: "^[A-Za-z0-9+/]*={0,2}$",
 };
+export const CURSOR: Schema = { type: "string", description: "Give it as `after` for the next page." };
+export const JOB_STATE: Schema = { type: "string", enum: ["running", "done", "cancelled", "failed"] };
 export const HEADERS: Schema = { type: "object", additionalProperties: TEXT };
 
 /** An object with these properties and no others. All are required, except those that `optional` names. */
-export function object(
-  properties: Readonly<Record<string, Schema>>,
-  optional: readonly string[] = [],
-): Schema {
+export function object(properties: Schemas, optional: readonly string[] = []): Schema {
   const required = Object.keys(properties).filter((name) => !optional.includes(name));
   return { type: "object", properties, required, additionalProperties: false };
 }
 
-export const CURSOR: Schema = { type: "string", description: "Give it as `after` for the next page." };
+/** A fault: one of these names, or a status. */
+export function faultOf(names: readonly string[]): Schema {
+  return {
+    type: "string",
+    anyOf: [{ enum: [...names] }, { pattern: FAULT_PATTERN, title: "status:200 to status:599" }],
+  };
+}

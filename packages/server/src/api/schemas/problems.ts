@@ -1,8 +1,8 @@
-import { ref, type Schema } from "../operation.ts";
+import { ref, type Schemas } from "../operation.ts";
 import { TEXT, COUNT, object } from "./parts.ts";
 
 /** The answer of an operation that fails (RFC 9457). */
-export const problemSchemas: Readonly<Record<string, Schema>> = {
+export const problemSchemas: Schemas = {
   Problem: object(
     { type: TEXT, title: TEXT, status: COUNT, detail: TEXT, errors: { type: "array", items: ref("Issue") } },
     ["errors"],

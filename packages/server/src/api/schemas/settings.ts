@@ -1,5 +1,5 @@
 import { INCLUDABLE_FIELDS } from "@countersign/sender";
-import { ref, type Schema } from "../operation.ts";
+import { ref, type Schema, type Schemas } from "../operation.ts";
 import { TEXT, COUNT, TEXTS, HEADERS, object } from "./parts.ts";
 
 const INCLUDE_FIELDS: Schema = { type: "array", items: { type: "string", enum: [...INCLUDABLE_FIELDS] } };
@@ -7,7 +7,7 @@ const INCLUDE_FIELDS: Schema = { type: "array", items: { type: "string", enum: [
 const endpoint = object({ url: TEXT, headers: HEADERS, ca: { anyOf: [TEXT, TEXTS] } }, ["headers", "ca"]);
 
 /** Sources and destinations. */
-export const settingsSchemas: Readonly<Record<string, Schema>> = {
+export const settingsSchemas: Schemas = {
   Endpoint: endpoint,
   Destination: object(
     {

@@ -1,9 +1,9 @@
 import { ATTEMPT_OUTCOMES } from "@countersign/sender/store";
-import type { Schema } from "../operation.ts";
+import type { Schemas } from "../operation.ts";
 import { TEXT, DATE_TIME, COUNT, NUMBER, TEXTS, object } from "./parts.ts";
 
 /** The state of the server and of its endpoints. */
-export const statusSchemas: Readonly<Record<string, Schema>> = {
+export const statusSchemas: Schemas = {
   Status: object({
     version: TEXT,
     run: { type: "string", description: "Differs after each start; ids of events begin with it." },

@@ -1,14 +1,11 @@
-import { FAULT_PATTERN, FAULTS } from "@countersign/sender/faults";
-import type { Schema } from "../operation.ts";
-import { TEXT, DATE_TIME, COUNT, object } from "./parts.ts";
+import { FAULTS } from "@countersign/sender/faults";
+import type { Schema, Schemas } from "../operation.ts";
+import { TEXT, DATE_TIME, COUNT, faultOf, object } from "./parts.ts";
 
-const FAULT: Schema = {
-  type: "string",
-  anyOf: [{ enum: [...FAULTS, "rate_limit"] }, { pattern: FAULT_PATTERN, title: "status:200 to status:599" }],
-};
+const FAULT = faultOf([...FAULTS, "rate_limit"]);
 
 /** Faults and the clock. */
-export const testingSchemas: Readonly<Record<string, Schema>> = {
+export const testingSchemas: Schemas = {
   Fault: object({
     id: COUNT,
     fault: FAULT,

@@ -1,8 +1,8 @@
-import type { Schema } from "../operation.ts";
+import type { Schema, Schemas } from "../operation.ts";
 import { TEXT, BASE64, object } from "./parts.ts";
 
 /** Why a signature does not match. */
-export const verifySchemas: Readonly<Record<string, Schema>> = {
+export const verifySchemas: Schemas = {
   Explanation: object(
     {
       matches: { type: "boolean" },
