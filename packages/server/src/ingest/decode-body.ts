@@ -2,15 +2,13 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { codeOf } from "@countersign/protocol";
 import { readIntegers, type ReadIntegers } from "./read-integers.ts";
-import { invalidJson, tooLarge, type Refusal } from "./refusal.ts";
+import { invalidJson, tooLarge, type Refusal, type Refused } from "./refusal.ts";
 
 const inflate = promisify(gunzip);
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** The JSON of a request body, or the reason why it cannot be read. */
-export type DecodedBody =
-  | ({ readonly ok: true } & ReadIntegers)
-  | { readonly ok: false; readonly refusal: Refusal };
+export type DecodedBody = ({ readonly ok: true } & ReadIntegers) | Refused;
 
 /**
  * Turns the bytes of a request into its JSON value, whatever content type it claims.

@@ -1,3 +1,4 @@
+import type { SkipReason } from "@countersign/sender";
 import type { RejectionReason } from "./rejection-reasons.ts";
 
 /** The fix for each reason for which a message was rejected. */
@@ -24,7 +25,7 @@ export const REJECTION_FIXES: Readonly<Record<RejectionReason, string>> = {
 };
 
 /** The fix for each reason for which an accepted call went to no destination. */
-export const SKIP_FIXES: Readonly<Record<"integrations" | "blocked_event" | "no_destination", string>> = {
+export const SKIP_FIXES: Readonly<Record<SkipReason, string>> = {
   integrations: "Remove the `integrations` of the call, or turn webhooks on in them.",
   blocked_event: "Remove the event from `blockedEvents` to forward it.",
   no_destination: "Add a destination, or enable one.",

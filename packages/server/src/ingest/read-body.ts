@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { tooLarge, type Refusal } from "./refusal.ts";
+import { tooLarge, type Refusal, type Refused } from "./refusal.ts";
 
 /**
  * Beyond the limit, this many times the limit is still read and dropped: many clients read a response only after they have
@@ -64,9 +64,7 @@ export class ByteBudget {
 const EMPTY = Buffer.alloc(0);
 
 /** A whole body, or the reason for the refusal. Call `release` when you no longer need its bytes. */
-export type ReadBody =
-  | { readonly ok: true; readonly bytes: Buffer; release(): void }
-  | { readonly ok: false; readonly refusal: Refusal };
+export type ReadBody = { readonly ok: true; readonly bytes: Buffer; release(): void } | Refused;
 
 /** Reads a request's body into memory, at most `maxBytes` of it and within the budget. Never rejects. */
 export function readBody(stream: Readable, maxBytes: number, budget: ByteBudget): Promise<ReadBody> {

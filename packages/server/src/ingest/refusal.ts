@@ -10,6 +10,12 @@ export interface Refusal {
   readonly detail: string;
 }
 
+/** What is refused in place of a result. */
+export interface Refused {
+  readonly ok: false;
+  readonly refusal: Refusal;
+}
+
 export function tooLarge(detail: string): Refusal {
   return { status: 400, code: "payload_too_large", message: "Exceed payload limit", detail };
 }

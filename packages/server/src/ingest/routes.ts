@@ -1,7 +1,7 @@
 import { CALL_TYPES, MAX_BATCH_BYTES, MAX_CALL_BYTES } from "@countersign/protocol";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { watchMethods } from "../allowed-methods.ts";
-import { rudderSettings, segmentSettings } from "./bootstrap.ts";
+import { rudderSettings, segmentSettings, UNKNOWN_WRITE_KEY } from "./bootstrap.ts";
 import { openToBrowsers } from "./cors.ts";
 import { decodeBody } from "./decode-body.ts";
 import { StoreFullError, type Ingest } from "./ingest.ts";
@@ -59,14 +59,13 @@ function addBrowserRoutes(
   scope: FastifyInstance,
   { ingest, budget }: Pick<Exchange, "ingest" | "budget">,
 ): void {
-  const findSource = (writeKey: string): string | undefined => ingest.findSource(writeKey);
   scope.get<{ Params: { writeKey: string } }>("/projects/:writeKey/settings", async (request, reply) => {
-    const found = segmentSettings(request, request.params.writeKey, findSource);
-    return found.ok ? found.settings : answer(reply, found.refusal);
+    const settings = segmentSettings(request, request.params.writeKey, ingest);
+    return settings ?? answer(reply, UNKNOWN_WRITE_KEY);
   });
   scope.get("/sourceConfig", async (request, reply) => {
-    const found = rudderSettings(request, findSource, ingest.isWriteKey);
-    return found.ok ? found.settings : answer(reply, found.refusal);
+    const settings = rudderSettings(request, ingest);
+    return settings ?? answer(reply, UNKNOWN_WRITE_KEY);
   });
   for (const kind of CALL_TYPES) {
     scope.get(`/pixel/${kind}`, async (request, reply) => {
