@@ -13,7 +13,7 @@ import {
   type IngestedCall,
   type Verdict,
 } from "./normalize-call.ts";
-import { tooLarge, type Refusal } from "./refusal.ts";
+import { tooLarge, type Refused } from "./refusal.ts";
 import type { UnsafeIntegers } from "./read-integers.ts";
 import {
   REJECTION_REASONS,
@@ -58,7 +58,7 @@ export type Interpretation =
       readonly rejections: readonly Rejection[];
       readonly warnings: readonly Warning[];
     }
-  | { readonly ok: false; readonly refusal: Refusal };
+  | Refused;
 
 /** Reads the messages of a request. Each has its own verdict, so that good ones are not lost with bad ones. */
 export async function interpretRequest(request: IngestRequest): Promise<Interpretation> {
@@ -122,7 +122,7 @@ export function rejection(reason: RejectionReason, message: unknown, facts: Reje
   };
 }
 
-function refused(detail: string): Interpretation {
+function refused(detail: string): Refused {
   return { ok: false, refusal: tooLarge(detail) };
 }
 
@@ -186,7 +186,7 @@ function judge(
   const paths = [...shared, ...own];
   const detail = `\`${paths[0]}\` is an integer above 2^53 whose digits JavaScript does not keep. Send it as a string.`;
   if (strict) return { verdict: { ok: false, reason: "unsafe_integer", detail }, warnings: [] };
-  const { type, messageId } = verdict.value;
+  const { type, messageId } = verdict.value.call;
   const facts = {
     ...(index !== undefined && { index }),
     type,

@@ -12,25 +12,20 @@ import {
   OBJECT_FIELDS,
   TEXT_FIELDS,
   type CallType,
-  type RecordedCall,
 } from "@countersign/protocol";
-import type { CallOrigin } from "@countersign/sender";
+import type { JudgedCall } from "@countersign/sender";
 import { formerKeyOf, keyOf } from "./call-key.ts";
 import { WireOrigin } from "./call-origin.ts";
 import { readGivenTime, readObject, readTraits, withDocumentedAll } from "./client-habits.ts";
 import { REJECTION_REASONS, type RejectionReason } from "./rejection-reasons.ts";
 import { type ClientTimes, correctClockSkew, readTimestamp } from "./timestamps.ts";
 
-/** A call that passed every check, ready to be forwarded. Absent fields are `undefined`, never null. */
-export interface IngestedCall extends Omit<RecordedCall, "messageId" | keyof Objects>, Readonly<Objects> {
-  /** Absent if the client gave none. */
-  readonly messageId?: string | undefined;
-  /** For destinations that include it. */
-  readonly origin?: CallOrigin | undefined;
-  /** The key by which a repeat of this call is recognised (ADR 19). Absent if the client gave the call no identity. */
-  readonly key?: string | undefined;
+/** A call that passed every check. */
+export interface IngestedCall {
+  /** Ready to be forwarded. Absent fields are `undefined`, never null. Without an identity of its client, it has no `key`. */
+  readonly call: JudgedCall;
   /** The key by which the ledger of an earlier version recognises it. */
-  readonly formerKey?: string | undefined;
+  readonly formerKey: string | undefined;
 }
 
 /** `context` and `integrations` of a batch, measured once for all of its messages. */
@@ -115,7 +110,7 @@ function toCall(message: unknown, surroundings: CallSurroundings): IngestedCall 
   const times = readTimes(message, surroundings);
   const { fallbackKey } = surroundings;
   // Every call has the same fields in the same order: what reads calls of one shape is several times as fast.
-  return {
+  const call = {
     type,
     messageId,
     timestamp: formatTimestamp(correctClockSkew(times)),
@@ -132,8 +127,8 @@ function toCall(message: unknown, surroundings: CallSurroundings): IngestedCall 
     integrations,
     origin: new WireOrigin(message, times),
     key: keyOf(message, type, messageId, fallbackKey),
-    formerKey: formerKeyOf(messageId, fallbackKey),
   };
+  return { call, formerKey: formerKeyOf(messageId, fallbackKey) };
 }
 
 /**

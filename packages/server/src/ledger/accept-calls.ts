@@ -37,17 +37,26 @@ export function createAcceptCalls(
       const part = calls.slice(start, start + CALLS_AT_ONCE);
       const fresh = part.filter(({ formerKey: key }) => !(key && ledger.hasSeen({ source, key }, now())));
       const duplicates = part.length - fresh.length;
-      all = sum(all, sum({ ...NOTHING, duplicates }, await store(source, fresh)));
+      all = sum(
+        all,
+        sum(
+          { ...NOTHING, duplicates },
+          await store(
+            source,
+            fresh.map(({ call }) => call),
+          ),
+        ),
+      );
     }
     return all;
   };
 
   /** Stores the calls in one transaction. If the sender refuses one of them, each gets its own transaction. */
-  async function store(source: string, calls: readonly IngestedCall[]): Promise<Acceptance> {
+  async function store(source: string, calls: readonly JudgedCall[]): Promise<Acceptance> {
     const [first, ...others] = calls;
     if (!first) return NOTHING;
     try {
-      const receipts = await sender.accept(calls.map(judgedCallOf), { source, uniqueFor: UNIQUE_FOR });
+      const receipts = await sender.accept(calls, { source, uniqueFor: UNIQUE_FOR });
       const duplicates = receipts.filter(({ repeat }) => repeat === true).length;
       return { accepted: calls.length - duplicates, duplicates, refused: [] };
     } catch (error) {
@@ -60,28 +69,6 @@ export function createAcceptCalls(
       return { ...NOTHING, refused: [refused] };
     }
   }
-}
-
-/** A call without its former key, which the sender does not know. `...` would take ten times as long. */
-function judgedCallOf(call: IngestedCall): JudgedCall {
-  return {
-    type: call.type,
-    messageId: call.messageId,
-    timestamp: call.timestamp,
-    userId: call.userId,
-    anonymousId: call.anonymousId,
-    event: call.event,
-    name: call.name,
-    category: call.category,
-    groupId: call.groupId,
-    previousId: call.previousId,
-    properties: call.properties,
-    traits: call.traits,
-    context: call.context,
-    integrations: call.integrations,
-    origin: call.origin,
-    key: call.key,
-  };
 }
 
 function sum(one: Acceptance, other: Acceptance): Acceptance {

@@ -1,3 +1,4 @@
+import type { JudgedCall } from "@countersign/sender";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { interpretRequest, type Interpretation } from "../../src/ingest/interpret-request.ts";
@@ -7,7 +8,8 @@ import type { Rejection } from "../../src/ingest/rejection-reasons.ts";
 const receivedAt = Date.UTC(2026, 0, 1, 12);
 const now = new Date(receivedAt).toISOString();
 
-type Read = { calls: readonly IngestedCall[]; rejections: readonly Rejection[] };
+type ReadCall = JudgedCall & Pick<IngestedCall, "formerKey">;
+type Read = { calls: readonly ReadCall[]; rejections: readonly Rejection[] };
 
 async function accepted(reading: Promise<Interpretation>): Promise<Read> {
   const read = await reading;
@@ -16,10 +18,10 @@ async function accepted(reading: Promise<Interpretation>): Promise<Read> {
 }
 
 /** The fields that a call has. How it came here is the same for all of these; the tests of client-meaning look at that. */
-function givenOf({ origin: _, ...call }: IngestedCall): IngestedCall {
+function givenOf({ call: { origin: _, ...call }, formerKey }: IngestedCall): ReadCall {
   return Object.fromEntries(
-    Object.entries(call).filter(([, value]) => value !== undefined),
-  ) as unknown as IngestedCall;
+    Object.entries({ ...call, formerKey }).filter(([, value]) => value !== undefined),
+  ) as unknown as ReadCall;
 }
 
 const batch = (body: object): Promise<Read> =>
@@ -27,7 +29,7 @@ const batch = (body: object): Promise<Read> =>
     interpretRequest({ kind: "batch", body: JSON.parse(JSON.stringify(body)), receivedAt, ip: "10.1.2.3" }),
   );
 
-const one = async (message: object): Promise<IngestedCall | Rejection> => {
+const one = async (message: object): Promise<ReadCall | Rejection> => {
   const { calls, rejections } = await batch({ batch: [message] });
   const verdict = calls[0] ?? rejections[0];
   if (!verdict) throw new Error("no verdict");
@@ -41,7 +43,7 @@ const reasonOf = async (message: object): Promise<string | undefined> => {
 
 const ipOf = async (context: object): Promise<unknown> => {
   const call = await one({ type: "identify", userId: "u", context });
-  return "context" in call && call.context?.["ip"];
+  return "context" in call && (call.context as Readonly<Record<string, unknown>> | undefined)?.["ip"];
 };
 
 const size = (message: object): number => Buffer.byteLength(JSON.stringify(message));

@@ -2,17 +2,17 @@ import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { once } from "node:events";
 import { gzipSync } from "node:zlib";
+import type { JudgedCall } from "@countersign/sender";
 import Fastify, { type FastifyInstance } from "fastify";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Ingest } from "../../src/ingest/ingest.ts";
-import type { IngestedCall } from "../../src/ingest/normalize-call.ts";
 import { ByteBudget } from "../../src/ingest/read-body.ts";
 import type { Rejection } from "../../src/ingest/rejection-reasons.ts";
 import { ingestRoutes } from "../../src/ingest/routes.ts";
 
 let server: FastifyInstance;
 let port: number;
-let stored: IngestedCall[];
+let stored: JudgedCall[];
 let kept: { rejection: Rejection; source: string | undefined }[];
 let refusals: string[];
 let limit: number | undefined;
@@ -31,7 +31,7 @@ beforeEach(async () => {
     findSource: (writeKey) => (writeKey === "WK" ? "site" : undefined),
     accept: async (_source, calls) => {
       if (failing) throw failing;
-      stored.push(...calls);
+      stored.push(...calls.map(({ call }) => call));
       return { accepted: calls.length, duplicates: 0, refused: [] };
     },
     keepRejections: async (rejections, source) => {

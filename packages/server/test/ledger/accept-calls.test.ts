@@ -1,11 +1,10 @@
-import { CallError, createSender, type Sender, StoreError } from "@countersign/sender";
+import { CallError, createSender, type JudgedCall, type Sender, StoreError } from "@countersign/sender";
 import { describe, expect, it } from "vitest";
-import { StoreFullError } from "../../src/ingest/ingest.ts";
-import type { IngestedCall } from "../../src/ingest/normalize-call.ts";
-import { createAcceptCalls, type AcceptCalls } from "../../src/ledger/accept-calls.ts";
+import { StoreFullError, type Acceptance } from "../../src/ingest/ingest.ts";
+import { createAcceptCalls } from "../../src/ledger/accept-calls.ts";
 import { closing } from "../support/resources.ts";
 
-const CALL: IngestedCall = {
+const CALL: JudgedCall = {
   type: "track",
   event: "Ordered",
   userId: "u",
@@ -16,8 +15,10 @@ const CALL: IngestedCall = {
 
 type Accept = Sender["accept"];
 
+type Arrived = JudgedCall & { readonly formerKey?: string };
+
 interface Setup {
-  readonly accept: AcceptCalls;
+  readonly accept: (source: string, calls: readonly Arrived[]) => Promise<Acceptance>;
   readonly sender: Sender;
   /** Sizes of the lists that the sender was given. */
   readonly sizes: number[];
@@ -46,7 +47,16 @@ async function start(
     },
   };
   const ledger = { hasSeen: ({ key }: { key: string }) => seen.includes(key) };
-  return { accept: createAcceptCalls(watched, ledger, () => 0), sender, sizes };
+  const accept = createAcceptCalls(watched, ledger, () => 0);
+  return {
+    accept: (source, calls) =>
+      accept(
+        source,
+        calls.map(({ formerKey, ...call }) => ({ call, formerKey })),
+      ),
+    sender,
+    sizes,
+  };
 }
 
 /** Throws this the first time. */
