@@ -3,6 +3,7 @@ import type { Delivery, SenderSettings } from "@countersign/sender";
 import { adviceFor, whyOf } from "@countersign/sender/explain";
 import { withHiddenHeaders } from "../settings/hidden-headers.ts";
 import { destinationOf } from "../settings/settings-edit.ts";
+import { bodyText, type BodyText } from "../shapes/body-text.ts";
 import { attemptJson, summaryJson } from "../shapes/delivery-shapes.ts";
 import type { ServerInfo } from "./operation.ts";
 
@@ -21,7 +22,7 @@ export function deliveryDetailJson(
   const secret = destination?.secret;
   const signature = secret === undefined ? undefined : sign(body, secret);
   const endpoints = (destination?.endpoints ?? []).map(withHiddenHeaders);
-  const text = textOf(body);
+  const text = bodyText(body);
   const last = attempts.at(-1);
   const summary = { ...delivery, attempts: attempts.length, last };
   // Whether a destination that has gone was signed is not known.
@@ -30,8 +31,7 @@ export function deliveryDetailJson(
   return {
     ...summaryJson(summary),
     history: attempts.map(attemptJson),
-    body: text.body,
-    ...(text.bodyBase64 !== undefined && { bodyBase64: text.bodyBase64 }),
+    ...text,
     bytes: body.byteLength,
     ...(signature !== undefined && { signature }),
     curls: endpoints.map(({ url, headers }) => ({
@@ -41,20 +41,6 @@ export function deliveryDetailJson(
     why: whyOf(summary, context),
     ...(advice && { advice: `${advice.text} ${advice.next}` }),
   };
-}
-
-interface BodyText {
-  readonly body: string;
-  readonly bodyBase64?: string;
-}
-
-/** The body as text, and in base64 where text would not preserve its bytes. */
-function textOf(bytes: Uint8Array): BodyText {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const body = buffer.toString("utf8");
-  return Buffer.from(body, "utf8").equals(buffer)
-    ? { body }
-    : { body, bodyBase64: buffer.toString("base64") };
 }
 
 function curl(

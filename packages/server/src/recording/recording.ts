@@ -1,3 +1,6 @@
+import { isObject } from "@countersign/protocol";
+import { bodyText } from "../shapes/body-text.ts";
+
 /** A recorded request: one line of a recording, as JSON. */
 export interface RecordedRequest {
   /** When it was sent, ISO 8601. */
@@ -17,11 +20,8 @@ export class RecordingError extends Error {
 
 /** One line, with its newline. The body is stored as a string, or in base64 if a string would not preserve its bytes. */
 export function formatRecordedRequest({ at, url, headers, body }: RecordedRequest): string {
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  const text = bytes.toString("utf8");
-  const content = Buffer.from(text, "utf8").equals(bytes)
-    ? { body: text }
-    : { bodyBase64: bytes.toString("base64") };
+  const { body: text, bodyBase64 } = bodyText(body);
+  const content = bodyBase64 === undefined ? { body: text } : { bodyBase64 };
   return `${JSON.stringify({ at, url, headers, ...content })}\n`;
 }
 
@@ -44,8 +44,8 @@ export function parseRecordedRequest(line: string, number: number): RecordedRequ
   } catch {
     return fail("is not JSON");
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return fail("is not an object");
-  const { at = "", url = "", headers = {}, body, bodyBase64 } = value as Record<string, unknown>;
+  if (!isObject(value)) return fail("is not an object");
+  const { at = "", url = "", headers = {}, body, bodyBase64 } = value;
   if (typeof at !== "string" || typeof url !== "string")
     return fail("has an `at` or `url` that is not a string");
   if (!isHeaders(headers)) return fail("has `headers` that are not names and strings");
@@ -55,10 +55,5 @@ export function parseRecordedRequest(line: string, number: number): RecordedRequ
 }
 
 function isHeaders(value: unknown): value is Record<string, string> {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    !Array.isArray(value) &&
-    Object.values(value).every((item) => typeof item === "string")
-  );
+  return isObject(value) && Object.values(value).every((item) => typeof item === "string");
 }
