@@ -17,7 +17,7 @@ import { isLoopback, ServerOptionsError, type ServerOptions } from "./server-opt
  * @throws ServerOptionsError naming the first option that is wrong.
  */
 export function checkServerOptions(options: ServerOptions): void {
-  try {
+  checked(() => {
     checkOptionNames("createServer()", options, {
       ...OPTION_KINDS,
       ...OPTION_SYNONYMS,
@@ -27,9 +27,7 @@ export function checkServerOptions(options: ServerOptions): void {
     });
     if (options.clock !== undefined) checkClock("createServer({ clock })", options.clock);
     checkFunction("createServer({ onError })", options.onError);
-  } catch (error) {
-    throw error instanceof TypeError ? new ServerOptionsError(error.message) : error;
-  }
+  });
   for (const [name, kind] of Object.entries(OPTION_KINDS)) {
     const value = options[name as keyof ServerOptions];
     if (value !== undefined && !isOfKind(value, kind))

@@ -1,7 +1,7 @@
 import { systemClock, type Clock, type VirtualClock } from "@countersign/protocol";
 import { DEFAULT_RETRY_POLICY, type Sender } from "@countersign/sender";
 import { join } from "node:path";
-import type { ServerInfo } from "../api/operation.ts";
+import type { ApiContext, ServerInfo } from "../api/operation.ts";
 import { Certifications } from "../jobs/certifications.ts";
 import { Ledger } from "../ledger/ledger.ts";
 import { version } from "../package-files.ts";
@@ -85,7 +85,7 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
     const certifications = new Certifications((event) => events.tell(event));
     undo.unshift(() => certifications.close());
     const metrics = createMetrics({ sender, room, now }, { withProcess: options.processMetrics ?? false });
-    const context = {
+    const context: ApiContext = {
       sender,
       ledger,
       book,
@@ -101,22 +101,12 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
       info: infoOf(options, now()),
       now,
     };
+    const { allowHosts, tls, maxConnections = DEFAULT_MAX_CONNECTIONS } = options;
     const anyKey = options.to !== undefined && options.writeKey === undefined;
-    const maxConnections = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS;
-    const { allowHosts, tls } = options;
-    const app = createApp({
-      context,
-      metrics,
-      anyKey,
-      maxConnections,
-      tls,
-      token,
-      allowHosts,
-      onError,
-    });
+    const app = createApp({ context, metrics, anyKey, maxConnections, tls, token, allowHosts, onError });
     undo.unshift(() => app.close());
     const url = await listen(app, { host, port, scheme: tls ? "https" : "http" });
-    return runningServer({ url, app, token, sender, ledger, streams, certifications, resends, events });
+    return runningServer({ url, app, token, context });
   } catch (error) {
     await undone(undo, onError);
     throw error;

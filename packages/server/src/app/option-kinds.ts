@@ -3,6 +3,7 @@ import {
   DELIVER_SYNONYMS,
   HEADERS_SYNONYMS,
   HOST_SYNONYMS,
+  isObject,
   KEEP_FOR_SYNONYMS,
   MAX_BYTES_SYNONYMS,
   RETRY_SYNONYMS,
@@ -78,6 +79,6 @@ export function isOfKind(value: unknown, kind: OptionKind): boolean {
     return Array.isArray(value) && value.every((item) => typeof item === "string");
   if (kind === "string or list") return typeof value === "string" || Array.isArray(value);
   if (kind === "duration") return typeof value === "string" || typeof value === "number";
-  if (kind === "object") return typeof value === "object" && value !== null && !Array.isArray(value);
+  if (kind === "object") return isObject(value);
   return typeof value === kind;
 }

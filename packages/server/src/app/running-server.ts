@@ -1,11 +1,6 @@
 import { checkOptionNames, DEADLINE_MS_SYNONYMS, type OptionNames } from "@countersign/protocol";
-import type { Sender } from "@countersign/sender";
 import type { FastifyInstance } from "fastify";
-import type { Certifications } from "../jobs/certifications.ts";
-import type { Ledger } from "../ledger/ledger.ts";
-import type { EventStreams } from "../live/event-stream.ts";
-import type { LiveEvents } from "../live/live-events.ts";
-import type { ResendJobs } from "../jobs/resend-jobs.ts";
+import type { ApiContext } from "../api/operation.ts";
 import type { CloseOptions, ControlAnswer, ControlMethod, CountersignServer } from "./server.ts";
 
 const CLOSE_OPTIONS: OptionNames<CloseOptions> = { deadlineMs: DEADLINE_MS_SYNONYMS };
@@ -16,26 +11,12 @@ interface Parts {
   readonly url: string;
   readonly app: FastifyInstance;
   readonly token: string | undefined;
-  readonly sender: Sender;
-  readonly ledger: Ledger;
-  readonly streams: EventStreams;
-  readonly certifications: Certifications;
-  readonly resends: ResendJobs;
-  readonly events: LiveEvents;
+  readonly context: ApiContext;
 }
 
 /** The server as its caller sees it, once it listens. */
-export function runningServer({
-  url,
-  app,
-  token,
-  sender,
-  ledger,
-  streams,
-  certifications,
-  resends,
-  events,
-}: Parts): CountersignServer {
+export function runningServer({ url, app, token, context }: Parts): CountersignServer {
+  const { sender, ledger, streams, certifications, resends, events } = context;
   let closing: Promise<void> | undefined;
 
   async function shutDown(deadlineMs: number): Promise<void> {

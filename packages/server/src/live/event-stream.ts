@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { iso } from "../shapes/times.ts";
-import type { EventLog, ResetReason } from "./event-log.ts";
+import type { EventLog, ResetReason, Stamp } from "./event-log.ts";
 import type { HelloEvent, LiveEventBody, ResetEvent } from "./live-event.ts";
 
 const HEARTBEAT_MS = 15_000;
@@ -153,7 +153,7 @@ class EventReader {
     while (this.#position < this.#log.last && messages.length < MAX_WRITE_CHARACTERS) {
       this.#position += 1;
       const event = this.#log.at(this.#position);
-      messages += `id: ${event?.id}\nevent: ${event?.event}\ndata: ${JSON.stringify(event)}\n\n`;
+      messages += message(event?.id, event?.event, event);
     }
     this.#write(messages);
   }
@@ -163,7 +163,7 @@ class EventReader {
     const events: unknown[] = [];
     while (this.#position < until) events.push(this.#log.at((this.#position += 1)));
     // At once: to write each by itself takes longer.
-    this.#write(`id: ${this.#log.idOf(until)}\nevent: events\ndata: ${JSON.stringify(events)}\n\n`);
+    this.#write(message(this.#log.idOf(until), "events", events));
   }
 
   #writeReset(reason: ResetReason): void {
@@ -171,10 +171,10 @@ class EventReader {
   }
 
   #writeOwn(event: HelloEvent | ResetEvent): void {
-    this.#write(`id: ${event.id}\nevent: ${event.event}\ndata: ${JSON.stringify(event)}\n\n`);
+    this.#write(message(event.id, event.event, event));
   }
 
-  #stamp(): { readonly id: string; readonly at: string } {
+  #stamp(): Stamp {
     return { id: this.#log.idOf(this.#position), at: iso(this.#now()) };
   }
 
@@ -187,6 +187,11 @@ class EventReader {
     if (!this.#blocked) this.#write(": still here\n\n");
     else if ((this.#blockedBeats += 1) > 3) this.#stream.destroy();
   }
+}
+
+/** A server-sent event. */
+function message(id: string | undefined, event: string | undefined, data: unknown): string {
+  return `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
 function lastEventId(request: FastifyRequest): string | undefined {

@@ -4,6 +4,8 @@ import type { AttemptEventJson, DeliveryJson, SkippedJson } from "../shapes/deli
 import type { FaultJson } from "../shapes/fault-shapes.ts";
 import type { ResendJobJson } from "../jobs/resend-jobs.ts";
 import type { ResetReason, Stamp } from "./event-log.ts";
+import type { FaultChange } from "./fault-list.ts";
+import type { StoreStateJson } from "./store-room.ts";
 
 /** An event, in the shape that the control API, `serve --json` and listeners get. Times are ISO 8601. */
 export type LiveEventBody =
@@ -45,18 +47,15 @@ export type LiveEventBody =
     }
   | {
       readonly event: "fault";
-      readonly change: "injected" | "struck" | "cancelled" | "used_up";
+      readonly change: FaultChange;
       readonly fault: FaultJson;
     }
   | CertificationEvent
   | { readonly event: "resend"; readonly job: ResendJobJson }
   | { readonly event: "cleared"; readonly removed: number }
   | { readonly event: "clock"; readonly now: string; readonly advancedMs: number }
-  | { readonly event: "store"; readonly state: StoreStateName; readonly reason?: string }
+  | ({ readonly event: "store" } & StoreStateJson)
   | { readonly event: "store_error"; readonly message: string };
-
-/** The state of the store: `unsafe` accepts nothing, because it could not keep it; `full` has no room for calls. */
-export type StoreStateName = "up" | "down" | "unsafe" | "full";
 
 /** One thing that happened on a server, or the news that events are missing. */
 export type LiveEvent = (LiveEventBody & Stamp) | ResetEvent;

@@ -37,8 +37,8 @@ export function createMetrics(
   { sender, room, now }: MetricsParts,
   { withProcess }: { readonly withProcess: boolean },
 ): Metrics {
-  const registers = [new Registry()];
-  const [registry] = registers as [Registry];
+  const registry = new Registry();
+  const registers = [registry];
   if (withProcess) collectDefaultMetrics({ register: registry });
   const counter = <const Labels extends string>(name: string, help: string, labelNames: readonly Labels[]) =>
     new Counter({ name: `countersign_${name}`, help, labelNames, registers });

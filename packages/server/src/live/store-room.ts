@@ -1,12 +1,12 @@
 import type { Sender } from "@countersign/sender";
-import type { StoreStateName } from "./live-event.ts";
 
 /** Fullness is believed for this long; then a call may try again, in case room was made from outside. */
 const BELIEVED_FOR_MS = 30_000;
 
 /** How the store is, as the API shows it. */
 export interface StoreStateJson {
-  readonly state: StoreStateName;
+  /** `unsafe` accepts nothing, because it could not keep it; `full` has no room for calls. */
+  readonly state: "up" | "down" | "unsafe" | "full";
   readonly reason?: string;
 }
 
@@ -15,7 +15,7 @@ export class StoreRoom {
   readonly #sender: Pick<Sender, "storeState">;
   readonly #onChange: (state: StoreStateJson) => void;
   #fullSince: number | undefined;
-  #problem = "";
+  #whyFull = "";
 
   /** @param onChange Called each time that the store becomes full, down or unsafe, and when it is up again. */
   constructor(sender: Sender, onChange: (state: StoreStateJson) => void) {
@@ -32,23 +32,23 @@ export class StoreRoom {
 
   /** A call found no room. */
   full(problem: string): void {
-    const isNews = this.problem() === undefined;
+    const isNews = this.#problem() === undefined;
     this.#fullSince = performance.now();
-    this.#problem = problem;
+    this.#whyFull = problem;
     if (isNews) this.#onChange(this.state());
   }
 
   /** How the store is. */
   state(): StoreStateJson {
     const { state, reason: why } = this.#sender.storeState;
-    const problem = state === "up" ? this.problem() : undefined;
+    const problem = state === "up" ? this.#problem() : undefined;
     if (problem !== undefined) return { state: "full", reason: problem };
     return { state, ...(why !== undefined && { reason: why }) };
   }
 
-  /** Why nothing can be stored, as far as is known. */
-  problem(): string | undefined {
+  /** Why there is no room, as far as is known. */
+  #problem(): string | undefined {
     if (this.#fullSince === undefined) return undefined;
-    return performance.now() - this.#fullSince < BELIEVED_FOR_MS ? this.#problem : undefined;
+    return performance.now() - this.#fullSince < BELIEVED_FOR_MS ? this.#whyFull : undefined;
   }
 }
