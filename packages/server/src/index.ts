@@ -12,7 +12,7 @@ export {
   namedDestinations,
   withoutSettingsLine,
   type NamedDestination,
-} from "./settings/settings-edit.ts";
+} from "./settings/find-settings.ts";
 export type { HelloEvent, LiveEvent, ResetEvent } from "./live/live-event.ts";
 export type {
   AttemptEventJson,

@@ -2,7 +2,7 @@ import { sign } from "@countersign/core";
 import type { Delivery, SenderSettings } from "@countersign/sender";
 import { adviceFor, whyOf } from "@countersign/sender/explain";
 import { withHiddenHeaders } from "../settings/hidden-headers.ts";
-import { destinationOf } from "../settings/settings-edit.ts";
+import { destinationOf } from "../settings/find-settings.ts";
 import { bodyText, type BodyText } from "../shapes/body-text.ts";
 import { attemptJson, summaryJson } from "../shapes/delivery-shapes.ts";
 import type { ServerInfo } from "./operation.ts";

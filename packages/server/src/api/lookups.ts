@@ -1,5 +1,5 @@
 import type { Delivery, SourceSettings } from "@countersign/sender";
-import { destinationOf, sourceOf, type NamedDestination } from "../settings/settings-edit.ts";
+import { destinationOf, sourceOf, type NamedDestination } from "../settings/find-settings.ts";
 import type { ApiContext } from "./operation.ts";
 import { found } from "./problem.ts";
 

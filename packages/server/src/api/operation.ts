@@ -9,7 +9,8 @@ import type { ResendJobs } from "../jobs/resend-jobs.ts";
 import type { StoreRoom } from "../live/store-room.ts";
 import type { WarningList } from "../live/warning-list.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { SettingsBook, SettingsVersions } from "../settings/settings-book.ts";
+import type { SettingsBook } from "../settings/settings-book.ts";
+import type { SettingsVersions } from "../settings/settings-versions.ts";
 
 /** What the operations of the control API work on. */
 export interface ApiContext {

@@ -10,15 +10,8 @@ import type { SettingsBook } from "../settings/settings-book.ts";
 import { sourceFor } from "./lookups.ts";
 import { Problem, settingsProblem } from "./problem.ts";
 import { escaped } from "./validation-problem.ts";
-import {
-  namedDestinations,
-  sourceOf,
-  withDestination,
-  withoutDestination,
-  withoutSource,
-  withSource,
-  type NamedDestination,
-} from "../settings/settings-edit.ts";
+import { namedDestinations, sourceOf, type NamedDestination } from "../settings/find-settings.ts";
+import { withDestination, withoutDestination, withoutSource, withSource } from "../settings/settings-edit.ts";
 import { HIDDEN, withHiddenHeaders, withKnownHeaders } from "../settings/hidden-headers.ts";
 import { ref, type ApiContext, type Operation, type OperationInput } from "./operation.ts";
 import { DESTINATION_BODY, SOURCE_BODY } from "./schemas/settings.ts";

@@ -1,7 +1,7 @@
 import type { SenderStats } from "@countersign/sender";
 import { FAULTS } from "@countersign/sender/faults";
 import { reachabilityOf } from "../live/reachability.ts";
-import { destinationOf } from "../settings/settings-edit.ts";
+import { destinationOf } from "../settings/find-settings.ts";
 import { iso, roundedMs } from "../shapes/times.ts";
 import { Problem } from "./problem.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";

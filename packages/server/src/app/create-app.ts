@@ -10,7 +10,7 @@ import { type BareAppOptions, createBareApp } from "./bare-app.ts";
 import { createGuard, type GuardOptions } from "./guard.ts";
 import { healthRoutes } from "./health-routes.ts";
 import type { Metrics } from "../live/metrics.ts";
-import { sourceOf } from "../settings/settings-edit.ts";
+import { sourceOf } from "../settings/find-settings.ts";
 import { pageRoutes } from "../page/routes.ts";
 import { readiness } from "./readiness.ts";
 import { DEFAULT_SOURCE } from "./server-options.ts";

@@ -1,6 +1,6 @@
 import type { Sender } from "@countersign/sender";
 import type { StoreRoom, StoreStateJson } from "../live/store-room.ts";
-import { destinationsWithoutSettings, withoutSettingsLine } from "../settings/settings-edit.ts";
+import { destinationsWithoutSettings, withoutSettingsLine } from "../settings/find-settings.ts";
 
 /** Whether a server can take calls, and what its operator should know. */
 export interface Readiness {

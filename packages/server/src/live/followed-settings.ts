@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Sender, SenderSettings } from "@countersign/sender";
-import type { SettingsVersions } from "../settings/settings-book.ts";
+import type { SettingsVersions } from "../settings/settings-versions.ts";
 import type { LiveEvents } from "./live-events.ts";
 
 /** Tells each source that another process on the same store has changed, added or removed. */

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import type { SenderSettings } from "@countersign/sender";
 import { codeOf, isError, messageOf } from "@countersign/protocol";
-import { namedDestinations } from "../settings/settings-edit.ts";
+import { namedDestinations } from "../settings/find-settings.ts";
 import { roundedMs } from "../shapes/times.ts";
 
 /** Whether something listens where an endpoint is. */

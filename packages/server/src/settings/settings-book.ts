@@ -1,25 +1,10 @@
 import { readFileSync } from "node:fs";
-import { randomBytes } from "node:crypto";
 import { codeOf, isObject, messageOf } from "@countersign/protocol";
-import type { SenderSettings, SourceSettings } from "@countersign/sender";
+import type { SourceSettings } from "@countersign/sender";
 import { ServerError } from "../errors/server-error.ts";
 import { replaceFile } from "../replace-file.ts";
 
 const FORMAT_VERSION = 1;
-
-/** Numbers the settings in force, so that a change can say which ones it was made from. */
-export class SettingsVersions {
-  readonly #run = randomBytes(5).toString("hex");
-  #number = 0;
-  #last: SenderSettings | undefined;
-
-  /** The ETag of these settings, of which the sender makes a new object with each change. */
-  etagOf(settings: SenderSettings): string {
-    if (settings !== this.#last) this.#number += 1;
-    this.#last = settings;
-    return `"${this.#run}-${this.#number}"`;
-  }
-}
 
 /** Where a source is managed: in the flags and the config file, or through the control API. */
 export type Manager = "config" | "api";

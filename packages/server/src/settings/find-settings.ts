@@ -1,0 +1,49 @@
+import {
+  defaultDestinationName,
+  type DestinationSettings,
+  type Sender,
+  type SenderSettings,
+  type SenderStats,
+  type SourceSettings,
+} from "@countersign/sender";
+
+/** A destination with the name it goes by. */
+export type NamedDestination = DestinationSettings & { readonly name: string };
+
+/** The destinations of a source with their names: those without one are `webhooks`, `webhooks-2` and so on. */
+export function namedDestinations(source: SourceSettings): readonly NamedDestination[] {
+  return source.destinations.map((destination, index) => ({
+    ...destination,
+    name: destination.name ?? defaultDestinationName(index),
+  }));
+}
+
+/** The counts of the deliveries of one destination. */
+export type DestinationStats = SenderStats["destinations"][number];
+
+/** The source of a name. */
+export function sourceOf(settings: SenderSettings, name: string): SourceSettings | undefined {
+  return settings.sources.find((source) => source.name === name);
+}
+
+/** The destination of a key, `<source>/<destination>`. */
+export function destinationOf(settings: SenderSettings, key: string): NamedDestination | undefined {
+  for (const source of settings.sources) {
+    const found = namedDestinations(source).find(({ name }) => `${source.name}/${name}` === key);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** The destinations that have deliveries waiting, and no settings to send them by. */
+export async function destinationsWithoutSettings(sender: Sender): Promise<readonly DestinationStats[]> {
+  const { destinations } = await sender.stats();
+  return destinations.filter(
+    ({ destination, pending }) => pending > 0 && !destinationOf(sender.settings, destination),
+  );
+}
+
+/** What to tell about such a destination. */
+export function withoutSettingsLine({ destination, pending }: DestinationStats): string {
+  return `${destination} has no settings, so ${pending === 1 ? "1 delivery waits" : `${pending} deliveries wait`}`;
+}
