@@ -1,4 +1,4 @@
-import { nameHint, quote, type OptionHints, type OptionNames } from "@countersign/protocol";
+import { nameHint, quote, type OptionHints } from "@countersign/protocol";
 import type { ServerOptions } from "@countersign/server";
 import { isOfKind, OPTION_KINDS, OPTION_SYNONYMS } from "@countersign/server/options";
 
@@ -44,32 +44,15 @@ export function defineConfig(config: Config): Config {
   return config;
 }
 
-/** The names of what a config file can set: those of the type, no more and no fewer. */
-const SETTINGS: OptionNames<Config> = {
-  to: true,
-  secret: true,
-  headers: true,
-  ca: true,
-  concurrency: true,
-  writeKey: true,
-  sources: true,
-  host: true,
-  port: true,
-  tls: true,
-  token: true,
-  allowHosts: true,
-  data: true,
-  maxBytes: true,
-  keepFor: true,
-  record: true,
-  retry: true,
-  blockPrivateNetworks: true,
-  maxConnections: true,
-};
+/** What a config file can set, each with its kind: those of the type, no more and no fewer. */
+const { deliver: _, processMetrics: __, ...KINDS } = OPTION_KINDS;
 
-/** The same, each with what other tools call it. */
+/** Their names, each with what other tools call it. */
 const NAMES = Object.fromEntries(
-  Object.keys(SETTINGS).map((name) => [name, OPTION_SYNONYMS[name as keyof Config] ?? true]),
+  (Object.keys(KINDS) as readonly (keyof typeof KINDS)[]).map((name: keyof Config) => [
+    name,
+    OPTION_SYNONYMS[name] ?? true,
+  ]),
 );
 
 /** Options of the server that are flags of the command only. */
@@ -83,9 +66,9 @@ export function configProblem(value: unknown): string | undefined {
   if (!isOfKind(value, "object"))
     return 'must export an object, for example { to: "http://localhost:3000/webhooks" }.';
   for (const [name, setting] of Object.entries(value as object)) {
-    if (!Object.hasOwn(SETTINGS, name))
+    if (!Object.hasOwn(KINDS, name))
       return `has the unknown setting ${quote(name)}${nameHint(name, NAMES, HINTS)}`;
-    const kind = OPTION_KINDS[name as keyof Config];
+    const kind = KINDS[name as keyof Config];
     // An empty text is most likely an environment variable that is not set.
     if (setting === "") return `has an empty \`${name}\`; leave it out, or give it a value.`;
     if (setting !== undefined && !isOfKind(setting, kind)) return `has a \`${name}\` that is not a ${kind}.`;
