@@ -1,11 +1,12 @@
 import type { AuditResult, Language } from "@countersign/certify";
-import { Command, Option } from "commander";
-import { repeatedArgument, secretArgument, urlArgument } from "./arguments.ts";
+import { Command } from "commander";
+import { repeatedArgument, urlArgument } from "./arguments.ts";
 import {
   caOption,
   concurrencyOption,
   headerOption,
   reachOf,
+  secretOption,
   type ReceiverFlags,
 } from "./receiver-options.ts";
 import { examples } from "./examples.ts";
@@ -32,12 +33,7 @@ export function certifyCommand(terminal: Terminal, exit: (code: number) => void)
       "Audits a receiver in any language with forged and broken messages, unusual JSON, slow and aborted requests and more. Prints the failures, MUSTs first; the first line of each names its cause. Sends well over a hundred messages with user IDs that start with countersign-certify. Exits 1 if a MUST is not met.",
     )
     .argument("<url>", "the receiver", urlArgument)
-    .addOption(
-      new Option("--secret <secret>", "the shared secret")
-        .env("COUNTERSIGN_SECRET")
-        .argParser(secretArgument)
-        .makeOptionMandatory(),
-    )
+    .addOption(secretOption("the shared secret").makeOptionMandatory())
     .addOption(headerOption())
     .addOption(caOption())
     .addOption(concurrencyOption("how many audits run at the same time (default: 1)"))

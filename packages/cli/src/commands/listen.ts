@@ -1,9 +1,9 @@
 import { Command, Option } from "commander";
 import { messageOf } from "@countersign/protocol";
 import type { Heard } from "../listen/heard.ts";
-import { hostArgument, portArgument, secretArgument, urlArgument } from "./arguments.ts";
+import { hostArgument, portArgument, urlArgument } from "./arguments.ts";
 import { examples } from "./examples.ts";
-import { caOption, headerOption, reachOf, type ReceiverFlags } from "./receiver-options.ts";
+import { caOption, headerOption, reachOf, secretOption, type ReceiverFlags } from "./receiver-options.ts";
 import { untilToldToStop } from "../terminal/signals.ts";
 import { withoutRepeats } from "../terminal/without-repeats.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
@@ -39,11 +39,7 @@ export function listenCommand(terminal: Terminal, exit: (code: number) => void):
         .argParser(hostArgument)
         .default("127.0.0.1"),
     )
-    .addOption(
-      new Option("--secret <secret>", "verify signatures with this shared secret (default: do not verify)")
-        .env("COUNTERSIGN_SECRET")
-        .argParser(secretArgument),
-    )
+    .addOption(secretOption("verify signatures with this shared secret (default: do not verify)"))
     .option("--forward <url>", "pass each message on to this receiver, byte for byte", urlArgument)
     .addOption(headerOption())
     .addOption(caOption())

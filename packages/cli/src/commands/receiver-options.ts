@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { Option } from "commander";
 import type { SettingsIssue } from "@countersign/sender";
 import { messageOf } from "@countersign/protocol";
-import { countArgument, headerArgument } from "./arguments.ts";
+import { countArgument, headerArgument, secretArgument } from "./arguments.ts";
 import { UsageError } from "../errors/usage-error.ts";
 
 const GIVE_PEM = "Give the file of the certificate authority, which begins with -----BEGIN CERTIFICATE-----.";
@@ -19,6 +19,11 @@ export interface ReceiverFlags {
 export interface Reach {
   readonly headers?: Readonly<Record<string, string>>;
   readonly ca?: string;
+}
+
+/** `--secret`, also from the environment. @param what Describes what it is for. */
+export function secretOption(what: string): Option {
+  return new Option("--secret <secret>", what).env("COUNTERSIGN_SECRET").argParser(secretArgument);
 }
 
 /** `--header`, which every command that sends has. */

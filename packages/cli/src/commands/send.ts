@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
-import { Argument, Command, Option } from "commander";
+import { Argument, Command } from "commander";
 import type { MessageType } from "@countersign/sender";
 import {
   adviceFor,
@@ -14,13 +14,14 @@ import { inParallel } from "../input/in-parallel.ts";
 import { readCalls, typeOf, type FileCall } from "../input/read-calls.ts";
 import { callOfMessage, MESSAGE_TYPES, sampleCall, setField, type SampleCall } from "../send/sample-call.ts";
 import type { SentMessage } from "../send/send-message.ts";
-import { repeatedArgument, secretArgument, urlArgument } from "./arguments.ts";
+import { repeatedArgument, urlArgument } from "./arguments.ts";
 import { examples } from "./examples.ts";
 import {
   caOption,
   concurrencyOption,
   headerOption,
   reachOf,
+  secretOption,
   type ReceiverFlags,
 } from "./receiver-options.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
@@ -56,11 +57,7 @@ export function sendCommand(terminal: Terminal, exit: (code: number) => void): C
       new Argument("[type]", "type of the message; optional if --file gives it").choices(MESSAGE_TYPES),
     )
     .requiredOption("--to <url>", "the receiver", urlArgument)
-    .addOption(
-      new Option("--secret <secret>", "sign with this shared secret")
-        .env("COUNTERSIGN_SECRET")
-        .argParser(secretArgument),
-    )
+    .addOption(secretOption("sign with this shared secret"))
     .option(
       "--file <file>",
       "send the calls or messages of this file in place of the sample: one JSON object per line, or one JSON array; - reads standard input",

@@ -8,14 +8,13 @@ import {
   portArgument,
   repeatedArgument,
   secondsArgument,
-  secretArgument,
   tokenArgument,
   urlsArgument,
   writeKeyArgument,
 } from "./arguments.ts";
 import { examples } from "./examples.ts";
 import { storeOption } from "./shared-store.ts";
-import { caOption, concurrencyOption, headerOption } from "./receiver-options.ts";
+import { caOption, concurrencyOption, headerOption, secretOption } from "./receiver-options.ts";
 import type { ServeFlags } from "./run-server.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
@@ -31,11 +30,7 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
       "forward to this URL; repeatable, up to five; one of them must accept each message",
       urlsArgument,
     )
-    .addOption(
-      new Option("--secret <secret>", "sign with this shared secret")
-        .env("COUNTERSIGN_SECRET")
-        .argParser(secretArgument),
-    )
+    .addOption(secretOption("sign with this shared secret"))
     .addOption(headerOption())
     .addOption(caOption())
     .addOption(concurrencyOption("how many messages may be in flight at once (default: 20)"))

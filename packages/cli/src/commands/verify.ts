@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import { explainSignature } from "@countersign/server/explain";
 import { messageOf } from "@countersign/protocol";
-import { secretArgument } from "./arguments.ts";
 import { examples } from "./examples.ts";
+import { secretOption } from "./receiver-options.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
 import { UsageError } from "../errors/usage-error.ts";
 
@@ -22,12 +22,7 @@ export function verifyCommand(terminal: Terminal, exit: (code: number) => void):
       "Explains in one sentence why a signature matches a body, or why it does not. Exits 1 if it does not.",
     )
     .argument("[file]", "file with the exact body; - reads standard input", "-")
-    .addOption(
-      new Option("--secret <secret>", "the shared secret")
-        .env("COUNTERSIGN_SECRET")
-        .argParser(secretArgument)
-        .makeOptionMandatory(),
-    )
+    .addOption(secretOption("the shared secret").makeOptionMandatory())
     .requiredOption("--signature <value>", "value of the X-Signature header")
     .option("--json", "print the result as JSON")
     .addHelpText("after", examples("verify"))
