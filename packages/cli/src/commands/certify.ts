@@ -74,12 +74,10 @@ async function run(url: string, flags: CertifyFlags, terminal: Terminal): Promis
   // Before the audits, which take minutes: a report that cannot be written is known now, and no report of an earlier run is left.
   const file = junit === undefined ? undefined : await openReportFile(junit, terminal.cwd);
   const progress = createProgress(terminal, json ? undefined : "Auditing", only?.length ?? audits.length);
-  const print = (result: AuditResult): void =>
-    progress.print(
-      isAcceptedForgery(result)
-        ? alarmed(formatResult(result), terminal)
-        : coloured(formatResult(result), result.outcome, terminal),
-    );
+  const print = (result: AuditResult): void => {
+    const text = formatResult(result);
+    progress.print(isAcceptedForgery(result) ? alarmed(text, terminal) : coloured(text, result, terminal));
+  };
   // Printed after everything that is more urgent.
   const manners: AuditResult[] = [];
   let done = 0;
@@ -144,18 +142,20 @@ function printableLines(text: string): string {
   return text.split("\n").map(printable).join("\n");
 }
 
+/** The first line says what it is, and stands out. */
+function withFirst(text: string, mark: (first: string) => string): string {
+  return printableLines(text).replace(/^.*/, mark);
+}
+
 /** A forgery that was accepted is worse than any other failure. */
 function alarmed(text: string, terminal: Terminal): string {
-  const [first = "", ...rest] = printableLines(text).split("\n");
-  return [loud(`${ACCEPTED_FORGERY}  ${first}`, terminal), ...rest].join("\n");
+  return withFirst(text, (first) => loud(`${ACCEPTED_FORGERY}  ${first}`, terminal));
 }
 
 function loud(text: string, { colors }: Terminal): string {
   return colors.bold(colors.red(text));
 }
 
-function coloured(text: string, outcome: AuditResult["outcome"], { colors }: Terminal): string {
-  const [first = "", ...rest] = printableLines(text).split("\n");
-  const color = { passed: colors.green, failed: colors.red, skipped: colors.yellow }[outcome];
-  return [color(first), ...rest].join("\n");
+function coloured(text: string, { outcome }: AuditResult, { colors }: Terminal): string {
+  return withFirst(text, { passed: colors.green, failed: colors.red, skipped: colors.yellow }[outcome]);
 }

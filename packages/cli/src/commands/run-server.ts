@@ -3,7 +3,6 @@ import { createServer, type CountersignServer, type ServerOptions } from "@count
 import { StoreError } from "@countersign/sender";
 import type { DeliveryStore } from "@countersign/sender/store";
 import { type Duration, messageOf, virtualClock } from "@countersign/protocol";
-
 import { loadConfig } from "../config/load-config.ts";
 import { reachOf, type Reach, type ReceiverFlags } from "./receiver-options.ts";
 import { openSharedStore, placeOf, unlessStopped } from "./shared-store.ts";

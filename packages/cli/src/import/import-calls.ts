@@ -16,7 +16,7 @@ import {
   type CallType,
   type OptionNames,
 } from "@countersign/protocol";
-import type { Place } from "../input/read-lines.ts";
+import { BEGINNING, type Place } from "../input/read-lines.ts";
 import { tellingFailures } from "./telling-failures.ts";
 import { checkCalls, importCalls, type ImportCall } from "./file-calls.ts";
 import { openProgress, type ImportProgress, type ProgressFile } from "./progress-file.ts";
@@ -83,7 +83,6 @@ const QUEUE = 2_500;
 /** What a server says of one call. Any other refusal is about the server or the write key, and every call gets it. */
 const OF_ONE_CALL: ReadonlySet<RejectionReason> = new Set(["bad-request", "too-large"]);
 const UNSAVED = "Its progress cannot be stored.";
-const BEGINNING: Place = { number: 0, end: 0 };
 
 /**
  * Imports past calls into a server, in the order of the file. Every call is checked before the first one is
@@ -105,8 +104,7 @@ export async function importFile(options: ImportOptions): Promise<ImportReport> 
   checkFunction("importFile({ onRetry })", options.onRetry);
   const { file, server, restart = false } = options;
   const progress = await openProgress(file, server, restart);
-  const { earlier } = progress;
-  const after = earlier?.place ?? BEGINNING;
+  const after = progress.earlier?.place ?? BEGINNING;
   const { size } = await stat(file);
   await checkCalls(file, after, size);
   return new Import(options, progress, after, size).run();

@@ -32,11 +32,6 @@ export interface ProgressFile {
   save(progress: ImportProgress): Promise<void>;
 }
 
-/** The name of the file that stores the position of an import. */
-function progressNameOf(file: string): string {
-  return `${file}.progress`;
-}
-
 /**
  * Opens the progress of a file.
  *
@@ -44,7 +39,7 @@ function progressNameOf(file: string): string {
  * @throws UsageError when it belongs to another server, or the file has changed since.
  */
 export async function openProgress(file: string, server: string, restart: boolean): Promise<ProgressFile> {
-  const name = progressNameOf(file);
+  const name = `${file}.progress`;
   const stored = restart ? undefined : await readStored(name);
   if (stored !== undefined) await assertSame(file, server, stored);
   const fingerprint = stored?.fingerprint ?? (await fingerprintOf(file, FINGERPRINT_BYTES));
@@ -86,27 +81,29 @@ async function readStored(name: string): Promise<Stored | undefined> {
 }
 
 async function assertSame(file: string, server: string, { progress, fingerprint }: Stored): Promise<void> {
-  const restart = "Pass --restart to import everything again.";
   if (progress.server !== server) {
     throw new UsageError(
-      `The import of ${file} was started with the server ${progress.server}, not ${server}. Pass that server, or ${restart.charAt(0).toLowerCase()}${restart.slice(1)}`,
+      `The import of ${file} was started with the server ${progress.server}, not ${server}. Pass that server, or pass --restart to import everything again.`,
     );
   }
   const { bytes, sha256 } = await fingerprintOf(file, fingerprint.bytes);
   if (sha256 === fingerprint.sha256 && bytes === fingerprint.bytes) return;
-  throw new UsageError(`${file} has changed since its import was started. ${restart}`);
+  throw new UsageError(
+    `${file} has changed since its import was started. Pass --restart to import everything again.`,
+  );
 }
 
 async function fingerprintOf(file: string, most: number): Promise<Fingerprint> {
-  const handle = await open(file).catch((error: unknown) => {
+  const cannotRead = (error: unknown): never => {
     throw new UsageError(`Cannot read ${file}: ${messageOf(error)}. Give a file with one call on each line.`);
-  });
+  };
+  const handle = await open(file).catch(cannotRead);
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(most), 0, most, 0);
     const sha256 = createHash("sha256").update(buffer.subarray(0, bytesRead)).digest("hex");
     return { bytes: bytesRead, sha256 };
   } catch (error) {
-    throw new UsageError(`Cannot read ${file}: ${messageOf(error)}. Give a file with one call on each line.`);
+    return cannotRead(error);
   } finally {
     await handle.close();
   }

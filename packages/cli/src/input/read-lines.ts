@@ -18,7 +18,8 @@ export interface Line {
 /** A place in a file: what is before it was read earlier. */
 export type Place = Pick<Line, "number" | "end">;
 
-const BEGINNING: Place = { number: 0, end: 0 };
+/** Where a file begins. */
+export const BEGINNING: Place = { number: 0, end: 0 };
 
 /**
  * Reads a file line by line, never more than one line of it in memory. Empty lines are left out, and so is a byte order mark.

@@ -143,9 +143,10 @@ async function hear(
   response: ServerResponse,
   { read, recorder, transport, options }: Parts,
 ): Promise<Omit<Heard, "at">> {
-  const { accepted, message, body, problem, diagnoses, refusal } = await read(request);
+  const { accepted, refusal, ...facts } = await read(request);
   const verdict = !accepted ? "rejected" : options.secret === undefined ? "unsigned" : "verified";
-  const known = { verdict, message, body, problem, diagnoses } as const;
+  const known = { verdict, ...facts } as const;
+  const { body } = facts;
   if (!accepted || body === undefined) {
     if (refusal) sendResponse(response, refusal);
     return { ...known, status: response.statusCode };

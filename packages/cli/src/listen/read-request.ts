@@ -2,22 +2,18 @@ import type { IncomingMessage } from "node:http";
 import {
   createReceiver,
   type Diagnosis,
-  type ReceivedMessage,
   type WebhookError,
   type WebhookErrorCode,
   type WebhookResponse,
 } from "@countersign/core";
 import { toWebhookRequest } from "@countersign/core/node";
 import { explainSignature } from "@countersign/server/explain";
+import type { Heard } from "./heard.ts";
 
 /** What a request is. */
-export interface ReadRequest {
+export interface ReadRequest extends Pick<Heard, "message" | "body" | "problem" | "diagnoses"> {
   /** Whether the signature was right, or there is no secret to verify with. */
   readonly accepted: boolean;
-  readonly message?: ReceivedMessage | undefined;
-  readonly body?: Uint8Array | undefined;
-  readonly problem?: { readonly code: string; readonly text: string } | undefined;
-  readonly diagnoses: readonly Diagnosis[];
   /** What to answer, if it is no well-formed message. */
   readonly refusal?: WebhookResponse | undefined;
 }
@@ -62,19 +58,15 @@ export function createReader(secret: string | undefined): (request: IncomingMess
   };
 }
 
+/** What a signature was compared with. */
+interface Compared {
+  readonly signature: string | string[] | undefined;
+  readonly body: Uint8Array | undefined;
+  readonly secret: string | undefined;
+}
+
 /** What to do about a rejection. A wrong signature is explained as `countersign verify` does. */
-function textOf(
-  { code, hint, message }: WebhookError,
-  {
-    signature,
-    body,
-    secret,
-  }: {
-    readonly signature: string | string[] | undefined;
-    readonly body: Uint8Array | undefined;
-    readonly secret: string | undefined;
-  },
-): string {
+function textOf({ code, hint, message }: WebhookError, { signature, body, secret }: Compared): string {
   if (code === "ERR_SIGNATURE_MISMATCH" && typeof signature === "string" && body && secret !== undefined) {
     return explainSignature({ body, signature, secret }).sentence;
   }

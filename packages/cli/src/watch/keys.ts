@@ -1,4 +1,5 @@
 import { createInterface } from "node:readline";
+import { messageOf } from "@countersign/protocol";
 import type { ControlAnswer, CountersignServer } from "@countersign/server";
 import { printable, type Terminal } from "../terminal/terminal.ts";
 import { isInForeground } from "./foreground.ts";
@@ -68,7 +69,7 @@ export function listenToKeys(options: KeysOptions): () => void {
       return;
     }
     void Promise.resolve(key.run(options, argument)).catch((error: unknown) =>
-      terminal.complain(`countersign: ${printable(error instanceof Error ? error.message : String(error))}`),
+      terminal.complain(`countersign: ${printable(messageOf(error))}`),
     );
   });
   return () => lines.close();

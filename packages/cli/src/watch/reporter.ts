@@ -1,5 +1,5 @@
 import { isForgery, verdictOf } from "@countersign/sender/explain";
-import type { DeliveryJson, LiveEvent } from "@countersign/server";
+import type { AttemptEventJson, DeliveryJson, LiveEvent } from "@countersign/server";
 import { layout, wrap, type Part } from "../terminal/layout.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import {
@@ -12,12 +12,10 @@ import {
   type LineContext,
   type Next,
 } from "./attempt-line.ts";
-import { HeldAttempts, type HeldAttempt } from "./held-attempts.ts";
+import { Held } from "./held.ts";
 import { isFailure } from "./is-failure.ts";
 import { LineRate } from "./line-rate.ts";
 import { noticeOf } from "./notice-line.ts";
-
-import { Unanswered } from "./unanswered.ts";
 
 /** Options of a reporter. */
 export interface ReporterOptions {
@@ -37,6 +35,23 @@ export interface ReporterOptions {
   readonly shared?: boolean;
 }
 
+/** A delivery, and when something happened to it. */
+interface Happened {
+  readonly at: string;
+  readonly delivery: DeliveryJson;
+}
+
+/** An attempt whose line may have to wait. */
+interface Attempted extends Happened {
+  readonly attempt: AttemptEventJson;
+}
+
+/** So long after it was accepted, a delivery without an answer gets a line. */
+const ANSWER_PATIENCE_MS = 300;
+/** More deliveries without an answer are not watched. A terminal could not show them. */
+const MAX_UNANSWERED = 1_000;
+/** A failed attempt that nothing follows is shown after this time: the store is slow, or another attempt of its round. */
+const NEXT_PATIENCE_MS = 1_000;
 /** Above this many lines a second, one line a second sums up those that are no failures. */
 const MAX_LINES_A_SECOND = 50;
 /** How many pieces of advice are remembered as given. */
@@ -48,15 +63,17 @@ const INDENT = " ".repeat(14);
 export class Reporter {
   readonly #options: ReporterOptions;
   readonly #rate: LineRate;
-  readonly #held: HeldAttempts;
-  readonly #unanswered: Unanswered;
+  /** Failed attempts, until it is known what their delivery does next, so that one line can say both. */
+  readonly #attempted: Held<Attempted[]>;
+  /** Deliveries that were accepted, and whose receiver has not answered yet. */
+  readonly #unanswered: Held<Happened>;
   readonly #given = new Set<string>();
 
   constructor(options: ReporterOptions) {
     this.#options = options;
     this.#rate = new LineRate({ limit: MAX_LINES_A_SECOND, summarise: (counts) => this.#summary(counts) });
-    this.#held = new HeldAttempts((held) => this.#attempts(held));
-    this.#unanswered = new Unanswered((at, delivery) =>
+    this.#attempted = new Held(NEXT_PATIENCE_MS, (attempts) => this.#attempts(attempts));
+    this.#unanswered = new Held(ANSWER_PATIENCE_MS, ({ at, delivery }) =>
       this.#delivery("accepted", at, delivery, {
         text: options.shared === true ? "accepted" : "accepted, no answer yet",
         tone: "dim",
@@ -69,17 +86,17 @@ export class Reporter {
   report(event: LiveEvent): void {
     switch (event.event) {
       case "accepted":
-        this.#unanswered.accepted(event.at, event.delivery);
+        if (this.#unanswered.size < MAX_UNANSWERED) this.#unanswered.hold(event.delivery.id, event);
         return;
       case "attempt":
-        this.#unanswered.answered(event.delivery.id);
+        this.#unanswered.release(event.delivery.id);
         // What follows a success is known. What follows a failure comes with the next event of the delivery.
         if (event.attempt.outcome === "success") this.#attempts([event]);
-        else this.#held.hold(event);
+        else this.#hold(event);
         return;
       case "retrying": {
         const until = new Date(Date.parse(event.delivery.acceptedAt) + this.#options.retryWindowMs);
-        this.#attempts(this.#held.release(event.delivery.id), {
+        this.#attempts(this.#released(event.delivery), {
           kind: "again",
           delayMs: event.delayMs,
           until,
@@ -87,11 +104,11 @@ export class Reporter {
         return;
       }
       case "delivered":
-        this.#attempts(this.#held.release(event.delivery.id), { kind: "delivered" });
+        this.#attempts(this.#released(event.delivery), { kind: "delivered" });
         return;
       case "failed":
       case "expired":
-        this.#unanswered.answered(event.delivery.id);
+        this.#unanswered.release(event.delivery.id);
         this.#ended(event.event, event.at, event.delivery);
         return;
       default:
@@ -101,25 +118,36 @@ export class Reporter {
 
   /** Prints what was held back. Nothing is printed after it. */
   close(): void {
-    this.#unanswered.close();
-    this.#held.close();
+    this.#unanswered.releaseAll();
+    for (const attempts of this.#attempted.releaseAll()) this.#attempts(attempts);
     this.#rate.close();
+  }
+
+  #hold(attempt: Attempted): void {
+    const { id } = attempt.delivery;
+    const earlier = this.#attempted.get(id);
+    if (earlier) earlier.push(attempt);
+    else this.#attempted.hold(id, [attempt]);
+  }
+
+  #released({ id }: DeliveryJson): readonly Attempted[] {
+    return this.#attempted.release(id) ?? [];
   }
 
   #ended(state: "failed" | "expired", at: string, delivery: DeliveryJson): void {
     const next: Next = { kind: state };
-    const held = this.#held.release(delivery.id);
+    const held = this.#released(delivery);
     if (held.length > 0) this.#attempts(held, next);
     // Its attempts have a line already, or it ended without one: its time was over when the server started.
     else if (this.#shows(true, state)) this.#line([...deliveryParts(at, delivery), ...nextParts(next, 0)]);
   }
 
   /** Lines of attempts that ended together; the last one says what comes next. */
-  #attempts(held: readonly HeldAttempt[], next?: Next): void {
+  #attempts(held: readonly Attempted[], next?: Next): void {
     for (const [index, each] of held.entries()) this.#attempt(each, next, index === held.length - 1);
   }
 
-  #attempt({ at, delivery, attempt }: HeldAttempt, next: Next | undefined, isLast: boolean): void {
+  #attempt({ at, delivery, attempt }: Attempted, next: Next | undefined, isLast: boolean): void {
     const context = this.#options.contextOf(delivery.destination);
     const { kind } = verdictOf(attempt, context);
     const failed = isFailure({ id: "", at, event: "attempt", delivery, attempt }, context);

@@ -1,5 +1,4 @@
 import { ACCEPTED_FORGERY, verdictOf, type ExplainContext } from "@countersign/sender/explain";
-
 import type { LiveEvent } from "@countersign/server";
 import { printable } from "../terminal/terminal.ts";
 
@@ -27,7 +26,7 @@ const MAX_FAILED = 100;
 /** Adds up what events tell. */
 export class SumsOfEvents {
   readonly #counts = { accepted: 0, delivered: 0, failed: 0, expired: 0, forgeriesRefused: 0 };
-  readonly #accepted = new Map<string, AcceptedForgery>();
+  readonly #forgeries = new Map<string, AcceptedForgery>();
   /** Deliveries whose forgery was rejected, and which have not ended. */
   readonly #refused = new Set<string>();
   readonly #failed: string[] = [];
@@ -39,7 +38,7 @@ export class SumsOfEvents {
   }
 
   get sums(): ServeSums {
-    return { ...this.#counts, forgeriesAccepted: [...this.#accepted.values()] };
+    return { ...this.#counts, forgeriesAccepted: [...this.#forgeries.values()] };
   }
 
   /** The delivery that failed last and was not asked for before; `undefined` when there is none. */
@@ -86,8 +85,8 @@ export class SumsOfEvents {
 
   #forgery(endpoint: string, fault: string): void {
     const key = `${fault} ${endpoint}`;
-    const times = (this.#accepted.get(key)?.times ?? 0) + 1;
-    this.#accepted.set(key, { fault, endpoint, times });
+    const times = (this.#forgeries.get(key)?.times ?? 0) + 1;
+    this.#forgeries.set(key, { fault, endpoint, times });
   }
 }
 
