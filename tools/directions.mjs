@@ -45,7 +45,7 @@ export const LAYERS = {
     "page",
     "app",
   ],
-  "server/api": ["validation-problem.ts", "problem.ts", "operation.ts", "schemas"],
+  "server/api": ["operation.ts", "schemas"],
   dashboard: ["shapes", "words", "signals", "route", "data", "parts", "screens"],
   "dashboard/screens": ["keys.tsx", "delivery", "deliveries", "send", "faults", "settings"],
   cli: [

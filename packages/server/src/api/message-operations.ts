@@ -11,9 +11,8 @@ import {
 } from "@countersign/protocol";
 import type { JudgedCall } from "@countersign/sender";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
-import { Problem } from "./problem.ts";
+import { pointerPart, Problem, type ProblemIssue } from "./problem.ts";
 import { receiptJson } from "./receipt-json.ts";
-import { escaped, type ProblemIssue } from "./validation-problem.ts";
 
 const TYPES: readonly string[] = [...CALL_TYPES, "delete"];
 
@@ -151,13 +150,13 @@ function deleteMistake({ userId, timestamp, type: _, ...others }: Fields): Valid
 
 /** A path such as `integrations.Mail.io` as a pointer. A name of the first level may contain dots, too. */
 function pointerTo(field: string, message: Fields): string {
-  if (Object.hasOwn(message, field)) return `/${escaped(field)}`;
+  if (Object.hasOwn(message, field)) return `/${pointerPart(field)}`;
   let value: unknown = message;
   let pointer = "";
   let rest = field;
   while (rest !== "") {
     const name = nextName(rest, value);
-    pointer += `/${escaped(name)}`;
+    pointer += `/${pointerPart(name)}`;
     value = isObject(value) || Array.isArray(value) ? (value as Fields)[name] : undefined;
     rest = rest.slice(name.length + 1);
   }

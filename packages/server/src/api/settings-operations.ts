@@ -8,8 +8,7 @@ import {
 import { messageOf } from "@countersign/protocol";
 import type { SettingsBook } from "../settings/settings-book.ts";
 import { sourceFor } from "./lookups.ts";
-import { Problem, settingsProblem } from "./problem.ts";
-import { escaped } from "./validation-problem.ts";
+import { pointerPart, Problem, settingsProblem } from "./problem.ts";
 import { namedDestinations, sourceOf, type NamedDestination } from "../settings/find-settings.ts";
 import { withDestination, withoutDestination, withoutSource, withSource } from "../settings/settings-edit.ts";
 import { HIDDEN, withHiddenHeaders, withKnownHeaders } from "../settings/hidden-headers.ts";
@@ -144,7 +143,7 @@ function destinationFrom({ params, body }: OperationInput, source: SourceSetting
   }
   const { header, index } = endpoints.unknown;
   const detail = `The value of the header ${JSON.stringify(header)} is hidden, and this URL had no such header. Pass its value.`;
-  throw new Problem(422, detail, [{ pointer: `/endpoints/${index}/headers/${escaped(header)}`, detail }]);
+  throw new Problem(422, detail, [{ pointer: `/endpoints/${index}/headers/${pointerPart(header)}`, detail }]);
 }
 
 function sourcePath({ sources }: SenderSettings, name: string): string {

@@ -1,22 +1,5 @@
 import { isObject } from "@countersign/protocol";
-
-/** One thing that is wrong with a request. */
-export interface ProblemIssue {
-  /** Where in the body: a JSON pointer (RFC 6901), empty for the whole of it. */
-  readonly pointer?: string;
-  /** Which parameter of the query string. */
-  readonly parameter?: string;
-  /** What is wrong, and what to do. */
-  readonly detail: string;
-  /** The rule that a call breaks, as in `/api/rejections`. */
-  readonly rule?: string;
-}
-
-/** What a schema found wrong with a request. */
-export interface ValidationProblem {
-  readonly detail: string;
-  readonly errors: readonly ProblemIssue[];
-}
+import { pointerPart, Problem, type ProblemIssue } from "./problem.ts";
 
 /** What Ajv says of one mistake. */
 interface SchemaError {
@@ -32,8 +15,8 @@ const MAX_ERRORS = 50;
 /** Keywords that only say that one of their branches failed: the branches say why. */
 const COMBINING: ReadonlySet<string> = new Set(["anyOf", "oneOf", "allOf", "if"]);
 
-/** The mistakes that the schemas of an operation found in a request; undefined for any other error. */
-export function validationProblem(error: unknown): ValidationProblem | undefined {
+/** The problem of a request in which the schemas of an operation found mistakes; undefined for any other error. */
+export function validationProblem(error: unknown): Problem | undefined {
   if (!isObject(error) || !Array.isArray(error["validation"])) return undefined;
   const found = (error["validation"] as readonly SchemaError[]).slice(0, MAX_ERRORS);
   const telling = found.filter(({ keyword }) => !COMBINING.has(keyword));
@@ -42,7 +25,7 @@ export function validationProblem(error: unknown): ValidationProblem | undefined
   const lines = errors.map(
     ({ pointer, parameter, detail }) => `${parameter ?? (pointer || "The body")} ${detail}`,
   );
-  return { detail: lines.join(" "), errors };
+  return new Problem(400, lines.join(" "), errors);
 }
 
 function issueOf(
@@ -50,7 +33,7 @@ function issueOf(
   inQuery: boolean,
 ): ProblemIssue {
   const named = params["additionalProperty"] ?? params["missingProperty"];
-  const pointer = typeof named === "string" ? `${instancePath}/${escaped(named)}` : instancePath;
+  const pointer = typeof named === "string" ? `${instancePath}/${pointerPart(named)}` : instancePath;
   const detail = sentence(keyword, message, params);
   return inQuery ? { parameter: pointer.split("/")[1] ?? "", detail } : { pointer, detail };
 }
@@ -83,9 +66,4 @@ function withoutRepeats(errors: readonly ProblemIssue[]): readonly ProblemIssue[
     merged.set(key, { ...error, detail });
   }
   return [...merged.values()];
-}
-
-/** A name as a part of a JSON pointer. */
-export function escaped(name: string): string {
-  return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }

@@ -1,6 +1,6 @@
 import Fastify, { type FastifyInstance } from "fastify";
 import { isDateTime } from "../api/date-time.ts";
-import { answerWithProblems } from "../api/problem.ts";
+import { answerWithProblems } from "../api/answer-with-problems.ts";
 import { watchMethods } from "../allowed-methods.ts";
 import { answerBrokenRequest, answerMalformedUrl, isTlsHello, TLS_EXPECTED } from "./broken-request.ts";
 import { limitConnections } from "./connections.ts";
