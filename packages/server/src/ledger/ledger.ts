@@ -39,14 +39,14 @@ export class Ledger {
   readonly #statements: Statements;
   readonly #maxBytes: number;
   readonly #seen: SeenTable | undefined;
-  #pending: Write[] = [];
+  #pending: Pending[] = [];
 
   /**
    * @param path A file, made when it is not there, or `:memory:`.
    * @param maxBytes The most that rejected messages may take.
    * @throws ServerError if the file is not a ledger, or was written by a newer version.
    */
-  constructor(path: string, maxBytes: number = Number.POSITIVE_INFINITY) {
+  constructor(path: string, maxBytes: number = Number.MAX_SAFE_INTEGER) {
     this.#db = open(path);
     this.#statements = prepare(this.#db);
     this.#maxBytes = maxBytes;
@@ -60,12 +60,9 @@ export class Ledger {
 
   /** Keeps rejected messages; the oldest beyond a thousand go, and those beyond the room for them. */
   keepRejections(rejections: readonly Rejection[], source: string | undefined, now: number): Promise<void> {
-    const maxBytes = Math.min(this.#maxBytes, Number.MAX_SAFE_INTEGER);
-    return this.#write(() => {
-      for (const { message, ...rejection } of rejections.slice(-MAX_REJECTIONS)) {
-        this.#statements.keep.run(now, source ?? null, JSON.stringify(rejection), printed(message));
-      }
-      this.#statements.trimBytes.run(maxBytes);
+    return new Promise((resolve, reject) => {
+      if (this.#pending.length === 0) setImmediate(() => this.#flush());
+      this.#pending.push({ rejections: rejections.slice(-MAX_REJECTIONS), source, now, resolve, reject });
     });
   }
 
@@ -89,21 +86,18 @@ export class Ledger {
     this.#db.close();
   }
 
-  #write(run: () => void): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (this.#pending.length === 0) setImmediate(() => this.#flush());
-      this.#pending.push({ run, resolve, reject });
-    });
-  }
-
   #flush(): void {
     const batch = this.#pending;
     this.#pending = [];
     if (batch.length === 0) return;
+    const { keep, trim, trimBytes } = this.#statements;
     try {
       this.#db.transaction(() => {
-        for (const { run } of batch) run();
-        this.#statements.trim.run(MAX_REJECTIONS);
+        for (const { rejections, source, now } of batch)
+          for (const { message, ...rejection } of rejections)
+            keep.run(now, source ?? null, JSON.stringify(rejection), printed(message));
+        trim.run(MAX_REJECTIONS);
+        trimBytes.run(this.#maxBytes);
       })();
       for (const { resolve } of batch) resolve();
     } catch (error) {
@@ -112,8 +106,11 @@ export class Ledger {
   }
 }
 
-interface Write {
-  readonly run: () => void;
+/** Rejections that wait for the end of this turn. */
+interface Pending {
+  readonly rejections: readonly Rejection[];
+  readonly source: string | undefined;
+  readonly now: number;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
