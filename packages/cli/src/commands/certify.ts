@@ -85,7 +85,7 @@ async function run(url: string, flags: CertifyFlags, terminal: Terminal): Promis
     url,
     secret,
     ...reach,
-    ...(flags.concurrency !== undefined && { concurrency: flags.concurrency }),
+    concurrency: flags.concurrency,
     only,
     language,
     onResult(result) {

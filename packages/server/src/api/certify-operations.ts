@@ -77,7 +77,7 @@ export const certifyOperations: readonly Operation[] = [
 
 function requestOf(context: ApiContext, body: CertifyBody): CertificationRequest {
   const { destination: key, endpoint: endpointUrl, only, language } = body;
-  const chosen = { ...(only && { only: checkedAudits(only) }), ...(language && { language }) };
+  const chosen = { only: only && checkedAudits(only), language };
   if (key === undefined) return { ...receiverOf(body), ...chosen };
   const destination = destinationFor(context, key);
   const endpoint = found(
@@ -89,7 +89,7 @@ function requestOf(context: ApiContext, body: CertifyBody): CertificationRequest
     throw problemAt("/secret", "The destination has no secret. Give one, since audits send signed messages.");
   }
   const { url, headers, ca } = endpoint;
-  return { url, secret, ...(headers && { headers }), ...(ca && { ca: [ca].flat().join("\n") }), ...chosen };
+  return { url, secret, headers, ca: ca && [ca].flat().join("\n"), ...chosen };
 }
 
 function receiverOf({ url, secret, headers, ca }: CertifyBody): CertificationRequest {
@@ -98,7 +98,7 @@ function receiverOf({ url, secret, headers, ca }: CertifyBody): CertificationReq
     throw problemAt("/url", "The `url` must be an http: or https: URL.");
   }
   if (secret === undefined || secret === "") throw problemAt("/secret", "Give the `secret` of the receiver.");
-  return { url, secret, ...(headers && { headers }), ...(ca !== undefined && { ca }) };
+  return { url, secret, headers, ca };
 }
 
 function checkedAudits(only: readonly string[]): readonly string[] {

@@ -9,7 +9,7 @@ import { MAX_BYTES_IN_MEMORY } from "@countersign/sender/store";
 import { checkTls } from "./check-tls.ts";
 import type { GuardOptions } from "./guard.ts";
 import { isOfKind, LEAST_BYTES, OPTION_KINDS, OPTION_SYNONYMS } from "./option-kinds.ts";
-import { isLoopback, ServerOptionsError, type ServerOptions } from "./server-options.ts";
+import { DEFAULT_HOST, isLoopback, ServerOptionsError, type ServerOptions } from "./server-options.ts";
 
 /**
  * Checks the options by their names and kinds, and the ports by their shape.
@@ -35,7 +35,7 @@ export function checkServerOptions(options: ServerOptions): void {
         `createServer({ ${name} }) must be ${kind === "object" ? "an" : "a"} ${kind}.`,
       );
   }
-  const { host = "127.0.0.1", token, maxConnections = 1, maxBytes = LEAST_BYTES, keepFor = 0 } = options;
+  const { host = DEFAULT_HOST, token, maxConnections = 1, maxBytes = LEAST_BYTES, keepFor = 0 } = options;
   if (!Number.isInteger(maxBytes) || maxBytes < LEAST_BYTES) {
     throw new ServerOptionsError(
       `\`maxBytes\` must be a whole number of bytes, at least ${LEAST_BYTES}, not ${maxBytes}.`,

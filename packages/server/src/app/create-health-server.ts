@@ -7,6 +7,7 @@ import { createGuard } from "./guard.ts";
 import { healthRoutes } from "./health-routes.ts";
 import { listen } from "./listen.ts";
 import { readiness, type Readiness } from "./readiness.ts";
+import { DEFAULT_HOST } from "./server-options.ts";
 
 /** Options of {@link createHealthServer}. */
 export interface HealthServerOptions {
@@ -48,7 +49,7 @@ const MAX_CONNECTIONS = 100;
  */
 export async function createHealthServer({
   port,
-  host = "127.0.0.1",
+  host = DEFAULT_HOST,
   token,
   allowHosts,
 }: HealthServerOptions): Promise<HealthServer> {

@@ -23,7 +23,7 @@ import { listen } from "./listen.ts";
 import { ATTEMPT_TIMEOUT_MS, makeDirectory, maxBytesOf, openSender, openTransport } from "./open-sender.ts";
 import { runningServer } from "./running-server.ts";
 import type { CountersignServer } from "./server.ts";
-import { ServerOptionsError, sourcesOf, type ServerOptions } from "./server-options.ts";
+import { DEFAULT_HOST, ServerOptionsError, sourcesOf, type ServerOptions } from "./server-options.ts";
 
 const NOWHERE =
   "No destination is configured. Pass --to URL, for example --to http://localhost:3000/webhooks, or write a countersign.config.json.";
@@ -46,7 +46,7 @@ const LEDGER_SHARE = 0.0625;
  */
 export async function createServer(options: ServerOptions): Promise<CountersignServer> {
   checkServerOptions(options);
-  const { host = "127.0.0.1", port = DEFAULT_PORT, data, token, onError = () => {} } = options;
+  const { host = DEFAULT_HOST, port = DEFAULT_PORT, data, token, onError = () => {} } = options;
   const configured = sourcesOf(options);
   const clock = options.clock ?? systemClock();
   if (data !== undefined) makeDirectory(data);

@@ -70,6 +70,9 @@ export interface TlsOptions {
   readonly key: string | Buffer;
 }
 
+/** Where a server listens, unless it is told otherwise: only this machine can reach it. */
+export const DEFAULT_HOST = "127.0.0.1";
+
 /** The name of the one source that `to` makes. */
 export const DEFAULT_SOURCE = "default";
 

@@ -102,14 +102,14 @@ export class LiveEvents {
       const id = this.log.idOf(position);
       call({ id, at: iso(this.#now()), event: "reset", run: this.log.run, reason: start.reset });
     }
-    const subscribed = new Set([listener]);
+    let subscribed = true;
     let reading = false;
     // A listener that causes an event gets that one after the one it is in.
     const read = (): void => {
       if (reading) return;
       reading = true;
       for (;;) {
-        const event = subscribed.has(listener) ? this.log.at(position + 1) : undefined;
+        const event = subscribed ? this.log.at(position + 1) : undefined;
         if (!event) break;
         position += 1;
         call(event);
@@ -119,7 +119,7 @@ export class LiveEvents {
     const unsubscribe = this.log.onAdded(read);
     read();
     return () => {
-      subscribed.delete(listener);
+      subscribed = false;
       unsubscribe();
     };
   }
