@@ -36,12 +36,12 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     // Commander has printed its own errors; help and version are good ends.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (error instanceof Error && USAGE_ERRORS.has(error.name)) {
-      terminal.complain(`countersign: ${printable(oneLine(error.message))}`);
+      terminal.complain(printable(oneLine(error.message)));
       return 2;
     }
     const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
     const lines = stack.split("\n").map(printable).join("\n");
-    terminal.complain(`countersign: This should not happen, please report it: ${lines}`);
+    terminal.complain(`This should not happen, please report it: ${lines}`);
     return 1;
   }
 }

@@ -109,7 +109,7 @@ async function run(url: string, flags: CertifyFlags, terminal: Terminal): Promis
     .finally(() => progress.stop());
   if (report instanceof ReceiverUnreachableError) {
     await file?.discard();
-    terminal.complain(`countersign: ${printable(report.message)}${caHint(report, flags)}`);
+    terminal.complain(`${printable(report.message)}${caHint(report, flags)}`);
     return 1;
   }
   terminal.print(json ? jsonLine(report) : printableLines(formatSummary(report)));

@@ -5,7 +5,7 @@ import { writeKeyArgument, serverArgument } from "./arguments.ts";
 import { examples } from "./examples.ts";
 import { concurrencyOption, headerOption, reachOf, type ReceiverFlags } from "./receiver-options.ts";
 import { createProgress } from "../terminal/progress.ts";
-import { untilToldToStop } from "../terminal/signals.ts";
+import { stoppingText, untilToldToStop } from "../terminal/signals.ts";
 import { withoutRepeats } from "../terminal/without-repeats.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
 
@@ -48,18 +48,18 @@ export function importCommand(terminal: Terminal, exit: (code: number) => void):
 async function run(file: string, flags: ImportFlags, terminal: Terminal): Promise<number> {
   const { server, writeKey, restart, concurrency, json = false } = flags;
   const { headers } = await reachOf(flags, terminal.cwd);
-  const { importFile } = await import("../import/import-calls.ts");
+  const { CLOSE_MS, importFile } = await import("../import/import-calls.ts");
   const abort = new AbortController();
   void untilToldToStop().then((signal) => {
-    terminal.complain(
-      `countersign: ${signal}: sending the calls that were read, for at most 10 s. A second signal exits at once.`,
-    );
+    terminal.complain(stoppingText(signal, "sending the calls that were read", CLOSE_MS));
     abort.abort();
   });
   const progress = createProgress(terminal, json ? undefined : "Importing", 100);
   // Where there is a bar, only the bar can make room for a line.
   const hasBar = terminal.stdout.isTTY && !json;
-  const tell = withoutRepeats((line) => (hasBar ? progress.print(line) : terminal.complain(line)));
+  const tell = withoutRepeats((text) =>
+    hasBar ? progress.print(`countersign: ${text}`) : terminal.complain(text),
+  );
   try {
     const report = await importFile({
       file: resolve(terminal.cwd, file),
@@ -70,8 +70,7 @@ async function run(file: string, flags: ImportFlags, terminal: Terminal): Promis
       concurrency,
       signal: abort.signal,
       onProgress: (share) => progress.update(Math.floor(share * 100)),
-      onRetry: (problem) =>
-        tell(`countersign: ${printable(problem)} The calls are tried again for up to an hour.`),
+      onRetry: (problem) => tell(`${printable(problem)} The calls are tried again for up to an hour.`),
       onRejected: (line, { reason, statusCode, detail }) => {
         if (json) terminal.print(jsonLine({ line, reason, statusCode, detail }));
         else progress.print(`line ${line}: rejected: ${printable(detail)}`);
@@ -99,6 +98,6 @@ function summarise(
   if (done) return;
   const again = restart ? "Run the command again without --restart" : "Run the same command again";
   complain(
-    `countersign: The import is not complete. ${printable(stopped ?? "")} ${again}: it continues after line ${line}.`,
+    `The import is not complete. ${printable(stopped ?? "")} ${again}: it continues after line ${line}.`,
   );
 }

@@ -4,7 +4,7 @@ import type { Heard } from "../listen/heard.ts";
 import { hostArgument, portArgument, urlArgument } from "./arguments.ts";
 import { examples } from "./examples.ts";
 import { caOption, headerOption, reachOf, secretOption, type ReceiverFlags } from "./receiver-options.ts";
-import { untilToldToStop } from "../terminal/signals.ts";
+import { stoppingText, untilToldToStop } from "../terminal/signals.ts";
 import { withoutRepeats } from "../terminal/without-repeats.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
 
@@ -20,6 +20,8 @@ interface ListenFlags extends ReceiverFlags {
 
 /** Where `listen` listens, beside `serve`, which has 4010. */
 const DEFAULT_PORT = 4011;
+/** How long running requests may take when it is told to stop. */
+const CLOSE_MS = 10_000;
 
 /** `countersign listen` */
 export function listenCommand(terminal: Terminal, exit: (code: number) => void): Command {
@@ -57,7 +59,7 @@ async function run(flags: ListenFlags, terminal: Terminal): Promise<number> {
   const reach = await reachOf(flags, terminal.cwd);
   const { listen } = await import("../listen/listen.ts");
   const stop = untilToldToStop();
-  const complain = withoutRepeats((text) => terminal.complain(`countersign: ${printable(text)}`));
+  const complain = withoutRepeats((text) => terminal.complain(printable(text)));
   const listener = await listen({
     port,
     host,
@@ -73,10 +75,8 @@ async function run(flags: ListenFlags, terminal: Terminal): Promise<number> {
   });
   announce(listener.url, flags, terminal);
   const signal = await stop;
-  terminal.complain(
-    `countersign: ${signal}: waiting for running requests, for at most 10 s. A second signal exits at once.`,
-  );
-  await listener.close();
+  terminal.complain(stoppingText(signal, "waiting for running requests", CLOSE_MS));
+  await listener.close(CLOSE_MS);
   return 0;
 }
 

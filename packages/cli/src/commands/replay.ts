@@ -60,8 +60,7 @@ async function run(file: string, flags: ReplayFlags, terminal: Terminal): Promis
     if (json) terminal.print(resultLine(replayed));
     else if (replayed.result.outcome !== "success") progress.print(failureLine(replayed, to));
   };
-  const onUnreadable = ({ message }: Error): void =>
-    terminal.complain(`countersign: Left out: ${printable(message)}`);
+  const onUnreadable = ({ message }: Error): void => terminal.complain(`Left out: ${printable(message)}`);
   try {
     const report = await replay({
       file,
@@ -92,13 +91,11 @@ function summarise(
   else terminal.print(`${sent} sent, ${succeeded} answered 2xx, ${failed} not.${leftOut}`);
   if (withheld.length > 0) {
     terminal.complain(
-      `countersign: Not sent: ${printable(withheld.join(", "))}, recorded for another receiver. Give --keep-headers to send ${withheld.length === 1 ? "it" : "them"} to ${to}.`,
+      `Not sent: ${printable(withheld.join(", "))}, recorded for another receiver. Give --keep-headers to send ${withheld.length === 1 ? "it" : "them"} to ${to}.`,
     );
   }
   if (sent === 0)
-    terminal.complain(
-      `countersign: ${file} has no messages. Record some with countersign serve --record ${file}`,
-    );
+    terminal.complain(`${file} has no messages. Record some with countersign serve --record ${file}`);
 }
 
 function resultLine({ line, result: { outcome, status, code, durationMs } }: ReplayedRequest): string {

@@ -7,7 +7,7 @@ import { loadConfig } from "../config/load-config.ts";
 import { reachOf, type Reach, type ReceiverFlags } from "./receiver-options.ts";
 import { openSharedStore, placeOf, unlessStopped } from "./shared-store.ts";
 import { openTls, type ServeTls, type TlsFlags } from "../tls/serve-tls.ts";
-import { untilToldToStop } from "../terminal/signals.ts";
+import { stoppingText, untilToldToStop } from "../terminal/signals.ts";
 import { printable, type Terminal } from "../terminal/terminal.ts";
 import { withoutRepeats } from "../terminal/without-repeats.ts";
 import { hasKeys, listenToKeys } from "../watch/keys.ts";
@@ -56,14 +56,14 @@ function checkStoreFlags({ store, data, dataFromEnvironment, maxBytes, deliver }
 /** Runs the server until it is asked to stop. Resolves to the exit code. */
 export async function serve(flags: ServeFlags, terminal: Terminal): Promise<number> {
   const loaded = await loadConfig(terminal.cwd, flags.config);
-  if (loaded?.warning !== undefined) terminal.complain(`countersign: ${printable(loaded.warning)}`);
+  if (loaded?.warning !== undefined) terminal.complain(printable(loaded.warning));
   const reach = await reachOf(flags, terminal.cwd);
   checkStoreFlags(flags);
   const given = merged(flags, reach, loaded?.config ?? {});
   // The store takes precedence over a directory of the config file or of the environment, and over what limits one.
   const { data: _, maxBytes: __, ...withoutFiles } = given;
   const options: ServerOptions = flags.store === undefined ? given : withoutFiles;
-  const complain = (message: string): void => terminal.complain(`countersign: ${printable(message)}`);
+  const complain = (message: string): void => terminal.complain(printable(message));
   const { store: url } = flags;
   const store = url === undefined ? undefined : await openSharedStore(url, options.keepFor, complain);
   const tls = await openTls(flags, options.data, terminal.cwd);
@@ -86,7 +86,7 @@ interface RunParts {
 
 async function run(parts: RunParts): Promise<number> {
   const { flags, terminal, options, store, tls } = parts;
-  const complainOnce = withoutRepeats((message) => terminal.complain(`countersign: ${printable(message)}`));
+  const complainOnce = withoutRepeats((message) => terminal.complain(printable(message)));
   const quitting = new AbortController();
   const stop = untilToldToStop(once(quitting.signal, "abort").then(() => "q"));
   const opening = createServer({
@@ -128,10 +128,8 @@ async function attend(server: CountersignServer, parts: RunParts, { stop, quit }
   const stopKeys = keys ? listenToKeys({ terminal, server, pageUrl, takeLastFailed, quit }) : undefined;
   const reason = await stop;
   // A terminal has shown ^C on this line.
-  const onNewLine = reason === "SIGINT" && terminal.stderr.isTTY ? "\n" : "";
-  terminal.complain(
-    `${onNewLine}countersign: ${reason}: waiting for running requests and attempts, for at most ${flags.drain / 1_000} s. A second signal exits at once.`,
-  );
+  if (reason === "SIGINT" && terminal.stderr.isTTY) terminal.stderr.write("\n");
+  terminal.complain(stoppingText(reason, "waiting for running requests and attempts", flags.drain));
   stopKeys?.();
   await watch.countWaiting();
   await server.close({ deadlineMs: flags.drain });

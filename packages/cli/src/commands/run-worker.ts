@@ -2,7 +2,7 @@ import { type Duration, messageOf } from "@countersign/protocol";
 import { createSender, type Sender } from "@countersign/sender";
 import type { HealthServer } from "@countersign/server";
 import { UsageError } from "../errors/usage-error.ts";
-import { untilToldToStop } from "../terminal/signals.ts";
+import { stoppingText, untilToldToStop } from "../terminal/signals.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
 import { withoutRepeats } from "../terminal/without-repeats.ts";
 import { openSharedStore, placeOf, unlessStopped } from "./shared-store.ts";
@@ -27,7 +27,7 @@ type Report = (event: string, sentence: string, fields?: Readonly<Record<string,
 export async function work(flags: WorkFlags, terminal: Terminal): Promise<number> {
   const { store: url, keepFor, blockPrivateNetworks } = flags;
   const stop = untilToldToStop();
-  const complain = (message: string): void => terminal.complain(`countersign: ${printable(message)}`);
+  const complain = (message: string): void => terminal.complain(printable(message));
   const store = await openSharedStore(url, keepFor, complain);
   const told = reporter(flags, terminal);
   const health = await openHealth(flags, told);
@@ -55,9 +55,7 @@ async function closeAfter(
   { complain }: Terminal,
 ): Promise<void> {
   const reason = await stop;
-  complain(
-    `countersign: ${reason}: waiting for running attempts, for at most ${drain / 1_000} s. A second signal exits at once.`,
-  );
+  complain(stoppingText(reason, "waiting for running attempts", drain));
   await sender.close({ deadline: drain });
 }
 

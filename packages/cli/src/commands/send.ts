@@ -118,7 +118,7 @@ function summarise(
   { print, complain }: Terminal,
 ): void {
   if (sent > 1) print(`${sent} sent, ${delivered} delivered, ${sent - delivered} not.`);
-  for (const line of lines) complain(`countersign: ${line}`);
+  for (const line of lines) complain(line);
 }
 
 async function* startingWith<T>(first: T, others: AsyncGenerator<T>): AsyncGenerator<T> {

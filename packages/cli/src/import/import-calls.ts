@@ -77,7 +77,8 @@ export interface ImportReport {
 }
 
 const SAVE_EVERY_MS = 1_000;
-const CLOSE_MS = 10_000;
+/** How long the calls that were read are sent for when an import is stopped, in milliseconds. */
+export const CLOSE_MS = 10_000;
 const BATCH = 250;
 const QUEUE = 2_500;
 /** What a server says of one call. Any other refusal is about the server or the write key, and every call gets it. */

@@ -56,6 +56,17 @@ export function untilToldToStop(
 }
 
 /**
+ * What a command says when it is told to stop.
+ *
+ * @param reason The signal, or what else told it.
+ * @param work What it still does.
+ * @param deadlineMs How long that may take, in milliseconds.
+ */
+export function stoppingText(reason: string, work: string, deadlineMs: number): string {
+  return `${reason}: ${work}, for at most ${deadlineMs / 1_000} s. A second signal exits at once.`;
+}
+
+/**
  * Calls `tidy` when the process ends, also when a signal asks it to stop: by default, the system ends it without calling anything.
  *
  * @returns a function that takes it back

@@ -12,13 +12,14 @@ export interface Terminal {
   readonly colors: ReturnType<typeof createColors>;
   /** Writes a line to standard output. */
   readonly print: (line: string) => void;
-  /** Writes a line to standard error. */
-  readonly complain: (line: string) => void;
+  /** Writes a line to standard error, after the name of the command. */
+  readonly complain: (text: string) => void;
 }
 
 /** The terminal that a process runs in. */
 export function terminalOf(host: NodeJS.Process): Terminal {
   const { stdin, stdout, stderr, env } = host;
+  const writeError = lineWriter(stderr, 2);
   return {
     stdin,
     stdout,
@@ -33,7 +34,7 @@ export function terminalOf(host: NodeJS.Process): Terminal {
     // A stream that is not a terminal has no isTTY property, and picocolors would then guess, for example by CI.
     colors: createColors("isTTY" in stdout && stdout.isTTY && !env["NO_COLOR"]),
     print: lineWriter(stdout, 1),
-    complain: lineWriter(stderr, 2),
+    complain: (text) => writeError(`countersign: ${text}`),
   };
 }
 

@@ -69,7 +69,7 @@ export function listenToKeys(options: KeysOptions): () => void {
       return;
     }
     void Promise.resolve(key.run(options, argument)).catch((error: unknown) =>
-      terminal.complain(`countersign: ${printable(messageOf(error))}`),
+      terminal.complain(printable(messageOf(error))),
     );
   });
   return () => lines.close();
