@@ -3,7 +3,7 @@ import { isError } from "@countersign/protocol";
 import { CallError, SettingsError, StoreError } from "@countersign/sender";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { AllowedMethods } from "../allowed-methods.ts";
-import { pointerOf, Problem, settingsProblem } from "./problem.ts";
+import { pointerOf, Problem, problemAt, settingsProblem } from "./problem.ts";
 import { validationProblem } from "./validation-problem.ts";
 
 /**
@@ -45,10 +45,7 @@ function sendProblem(reply: FastifyReply, { status, message: detail, errors }: P
 
 function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  if (error instanceof CallError) {
-    const pointer = pointerOf(error.field ?? "");
-    return new Problem(422, error.message, [{ pointer, detail: error.message }]);
-  }
+  if (error instanceof CallError) return problemAt({ pointer: pointerOf(error.field ?? "") }, error.message);
   if (error instanceof SettingsError) return settingsProblem(error, "");
   if (error instanceof StoreError) return new Problem(503, error.message);
   const invalid = validationProblem(error);

@@ -1,7 +1,7 @@
 import { audits, type Language } from "@countersign/certify";
 import type { CertificationRequest } from "../jobs/certifications.ts";
 import { destinationFor } from "./lookups.ts";
-import { found, Problem } from "./problem.ts";
+import { found, Problem, problemAt } from "./problem.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
 import { CERTIFY_BODY } from "./schemas/certify.ts";
 
@@ -86,18 +86,23 @@ function requestOf(context: ApiContext, body: CertifyBody): CertificationRequest
   );
   const secret = body.secret ?? destination.secret;
   if (secret === undefined) {
-    throw problemAt("/secret", "The destination has no secret. Give one, since audits send signed messages.");
+    throw problemAt(
+      { pointer: "/secret" },
+      "The destination has no secret. Give one, since audits send signed messages.",
+    );
   }
   const { url, headers, ca } = endpoint;
   return { url, secret, headers, ca: ca && [ca].flat().join("\n"), ...chosen };
 }
 
 function receiverOf({ url, secret, headers, ca }: CertifyBody): CertificationRequest {
-  if (url === undefined) throw problemAt("/url", "Give a `destination`, or a `url` with its `secret`.");
+  if (url === undefined)
+    throw problemAt({ pointer: "/url" }, "Give a `destination`, or a `url` with its `secret`.");
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw problemAt("/url", "The `url` must be an http: or https: URL.");
+    throw problemAt({ pointer: "/url" }, "The `url` must be an http: or https: URL.");
   }
-  if (secret === undefined || secret === "") throw problemAt("/secret", "Give the `secret` of the receiver.");
+  if (secret === undefined || secret === "")
+    throw problemAt({ pointer: "/secret" }, "Give the `secret` of the receiver.");
   return { url, secret, headers, ca };
 }
 
@@ -105,11 +110,7 @@ function checkedAudits(only: readonly string[]): readonly string[] {
   const index = only.findIndex((id) => !audits.some((audit) => audit.id === id));
   if (index === -1) return only;
   throw problemAt(
-    `/only/${index}`,
+    { pointer: `/only/${index}` },
     `There is no audit ${JSON.stringify(only[index])}. GET /api/audits lists them.`,
   );
-}
-
-function problemAt(pointer: string, detail: string): Problem {
-  return new Problem(422, detail, [{ pointer, detail }]);
 }

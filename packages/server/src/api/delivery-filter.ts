@@ -1,7 +1,7 @@
 import { messageOf, parseTimestamp } from "@countersign/protocol";
 import type { DeliveryFilter, SkippedFilter } from "@countersign/sender";
 import { parseCursor } from "@countersign/sender/store";
-import { Problem } from "./problem.ts";
+import { problemAt } from "./problem.ts";
 
 type Given = Readonly<Record<string, unknown>>;
 
@@ -23,6 +23,6 @@ function checkCursor(after: string): void {
   try {
     parseCursor(after);
   } catch (error) {
-    throw new Problem(400, messageOf(error), [{ parameter: "after", detail: messageOf(error) }]);
+    throw problemAt({ parameter: "after" }, messageOf(error), 400);
   }
 }

@@ -11,7 +11,7 @@ import {
 } from "@countersign/protocol";
 import type { JudgedCall } from "@countersign/sender";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
-import { pointerPart, Problem, type ProblemIssue } from "./problem.ts";
+import { pointerPart, Problem, problemAt, type ProblemIssue } from "./problem.ts";
 import { receiptJson } from "./receipt-json.ts";
 
 const TYPES: readonly string[] = [...CALL_TYPES, "delete"];
@@ -86,7 +86,7 @@ function sourceName({ sender }: ApiContext, given: unknown): string {
   const name = given ?? (names.length === 1 ? names[0] : undefined);
   if (typeof name === "string" && names.includes(name)) return name;
   const detail = `${given === undefined ? "There are several sources" : "There is no such source"}. Name one of them with ?source=: ${names.join(", ")}.`;
-  throw new Problem(422, detail, [{ parameter: "source", detail }]);
+  throw problemAt({ parameter: "source" }, detail);
 }
 
 /** The call as it is recorded; the sender makes its id when it has none. */

@@ -29,6 +29,15 @@ export class Problem extends Error {
   }
 }
 
+/** The problem of one place in a request. */
+export function problemAt(
+  place: Pick<ProblemIssue, "pointer" | "parameter">,
+  detail: string,
+  status = 422,
+): Problem {
+  return new Problem(status, detail, [{ ...place, detail }]);
+}
+
 /**
  * What was asked for.
  *

@@ -1,5 +1,5 @@
 import { ENDPOINT_SYNONYMS, EVENT_SYNONYMS, nameHint, type OptionSynonyms } from "@countersign/protocol";
-import { Problem } from "./problem.ts";
+import { problemAt } from "./problem.ts";
 import type { Schema, Schemas } from "./operation.ts";
 
 /** What else some parameters are called. */
@@ -19,7 +19,7 @@ export function readQuery(given: Record<string, unknown>, schemas: Schemas): voi
     const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
     if (!schema) {
       const detail = `The parameter ${JSON.stringify(name)} does not exist${hintFor(name, schemas)}`;
-      throw new Problem(400, detail, [{ parameter: name, detail }]);
+      throw problemAt({ parameter: name }, detail, 400);
     }
     given[name] = schema["type"] === "array" ? readList(value, schema) : readValue(value, schema);
   }

@@ -3,7 +3,7 @@ import { timeOrderedIds } from "@countersign/protocol";
 import type { Fault } from "@countersign/sender/faults";
 import { filterOf } from "./delivery-filter.ts";
 import { deliveryFor, NO_DELIVERY } from "./lookups.ts";
-import { found, Problem } from "./problem.ts";
+import { found, Problem, problemAt } from "./problem.ts";
 import { receiptJson } from "./receipt-json.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
 import { RESEND_ALL_BODY, RESEND_BODY, RETRY_ALL_BODY } from "./schemas/deliveries.ts";
@@ -71,9 +71,10 @@ export const recoveryOperations: readonly Operation[] = [
       const { filter: given, limit } = body as RetryAllBody;
       const filter = filterOf(given);
       if (filter.state !== undefined && ![filter.state].flat().includes("pending")) {
-        const detail =
-          "Only a pending delivery can be tried now. Send others again with POST /api/deliveries/resend.";
-        throw new Problem(422, detail, [{ pointer: "/filter/state", detail }]);
+        throw problemAt(
+          { pointer: "/filter/state" },
+          "Only a pending delivery can be tried now. Send others again with POST /api/deliveries/resend.",
+        );
       }
       return sender.retry({ filter, limit });
     },
@@ -90,9 +91,10 @@ export const recoveryOperations: readonly Operation[] = [
     handle({ resends }, { body }) {
       const { filter } = body as { readonly filter: Readonly<Record<string, unknown>> };
       if (Object.keys(filter).length === 0) {
-        const detail =
-          'An empty filter would send everything again. Say which deliveries, such as {"state":["failed","expired"]}.';
-        throw new Problem(422, detail, [{ pointer: "/filter", detail }]);
+        throw problemAt(
+          { pointer: "/filter" },
+          'An empty filter would send everything again. Say which deliveries, such as {"state":["failed","expired"]}.',
+        );
       }
       const { running } = resends;
       if (running) throw new Problem(409, `${running.id} is still running. Wait for it, or DELETE it.`);
@@ -128,8 +130,10 @@ export const recoveryOperations: readonly Operation[] = [
     async handle({ sender, events }, { query }) {
       const filter = filterOf(query);
       if ([filter.state].flat().includes("pending")) {
-        const detail = "A pending delivery cannot be removed: it was accepted, and will be sent.";
-        throw new Problem(422, detail, [{ parameter: "state", detail }]);
+        throw problemAt(
+          { parameter: "state" },
+          "A pending delivery cannot be removed: it was accepted, and will be sent.",
+        );
       }
       const removed = await sender.clear(filter);
       events.tell({ event: "cleared", removed });
@@ -145,8 +149,7 @@ async function resend(
 ): Promise<object> {
   const { body, bodyBase64, fault } = given;
   if (body !== undefined && bodyBase64 !== undefined) {
-    const detail = "Give `body` or `bodyBase64`, not both.";
-    throw new Problem(422, detail, [{ pointer: "/bodyBase64", detail }]);
+    throw problemAt({ pointer: "/bodyBase64" }, "Give `body` or `bodyBase64`, not both.");
   }
   const changed = bodyBase64 === undefined ? body : Buffer.from(bodyBase64, "base64");
   // Chosen here only for a fault, which must be there before the first attempt. With its own id, the sender stores one copy of two

@@ -8,7 +8,7 @@ import {
 import { messageOf } from "@countersign/protocol";
 import type { SettingsBook } from "../settings/settings-book.ts";
 import { sourceFor } from "./lookups.ts";
-import { pointerPart, Problem, settingsProblem } from "./problem.ts";
+import { pointerPart, Problem, problemAt, settingsProblem } from "./problem.ts";
 import { namedDestinations, sourceOf, type NamedDestination } from "../settings/find-settings.ts";
 import { withDestination, withoutDestination, withoutSource, withSource } from "../settings/settings-edit.ts";
 import { HIDDEN, withHiddenHeaders, withKnownHeaders } from "../settings/hidden-headers.ts";
@@ -57,8 +57,10 @@ export const settingsOperations: readonly Operation[] = [
       // What was read can be changed and sent back.
       const key = writeKey === HIDDEN ? before.writeKey : (writeKey ?? before.writeKey);
       if (writeKey === HIDDEN && key === undefined) {
-        const detail = "The write key is hidden, and this source had no write key. Pass its value.";
-        throw new Problem(422, detail, [{ pointer: "/writeKey", detail }]);
+        throw problemAt(
+          { pointer: "/writeKey" },
+          "The write key is hidden, and this source had no write key. Pass its value.",
+        );
       }
       const source = { ...before, ...given, ...(key !== undefined && { writeKey: key }) };
       const next = withSource(settings, source);
@@ -142,8 +144,10 @@ function destinationFrom({ params, body }: OperationInput, source: SourceSetting
     return { ...settings, endpoints: endpoints.known, name, ...(secret !== undefined && { secret }) };
   }
   const { header, index } = endpoints.unknown;
-  const detail = `The value of the header ${JSON.stringify(header)} is hidden, and this URL had no such header. Pass its value.`;
-  throw new Problem(422, detail, [{ pointer: `/endpoints/${index}/headers/${pointerPart(header)}`, detail }]);
+  throw problemAt(
+    { pointer: `/endpoints/${index}/headers/${pointerPart(header)}` },
+    `The value of the header ${JSON.stringify(header)} is hidden, and this URL had no such header. Pass its value.`,
+  );
 }
 
 function sourcePath({ sources }: SenderSettings, name: string): string {

@@ -1,7 +1,7 @@
 import type { Duration } from "@countersign/protocol";
 import type { Fault } from "@countersign/sender/faults";
 import { iso } from "../shapes/times.ts";
-import { Problem } from "./problem.ts";
+import { Problem, problemAt } from "./problem.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
 import { CLOCK_BODY, FAULT_BODY } from "./schemas/testing.ts";
 
@@ -75,8 +75,7 @@ export const testingOperations: readonly Operation[] = [
       try {
         await virtualClock.advance(duration);
       } catch (error) {
-        if (error instanceof TypeError)
-          throw new Problem(422, error.message, [{ pointer: "/advance", detail: error.message }]);
+        if (error instanceof TypeError) throw problemAt({ pointer: "/advance" }, error.message);
         throw error;
       }
       const now = virtualClock.now();

@@ -2,7 +2,7 @@ import { sign } from "@countersign/core";
 import type { Delivery } from "@countersign/sender";
 import { explainSignature } from "../verify/explain-signature.ts";
 import { deliveryFor, destinationFor } from "./lookups.ts";
-import { Problem } from "./problem.ts";
+import { Problem, problemAt } from "./problem.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
 import { VERIFY_BODY } from "./schemas/verify.ts";
 
@@ -100,6 +100,5 @@ function secretOf(context: ApiContext, key: string): string {
 }
 
 function missing(name: string, alternative: string): Problem {
-  const detail = `Give \`${name}\`, ${alternative}.`;
-  return new Problem(422, detail, [{ pointer: `/${name}`, detail }]);
+  return problemAt({ pointer: `/${name}` }, `Give \`${name}\`, ${alternative}.`);
 }

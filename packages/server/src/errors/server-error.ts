@@ -17,3 +17,11 @@ export class ServerError extends Error {
     this.code = code;
   }
 }
+
+/** The error about a file of the data directory that this version does not know. */
+export function writtenByNewer(path: string): ServerError {
+  return new ServerError(
+    "ERR_DATA_VERSION",
+    `${path} was written by a newer version of countersign. Use that version, or another data directory.`,
+  );
+}

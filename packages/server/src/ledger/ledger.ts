@@ -2,7 +2,7 @@ import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 import Database from "libsql";
 import { messageOf } from "@countersign/protocol";
 import type { Rejection } from "../ingest/rejection-reasons.ts";
-import { ServerError } from "../errors/server-error.ts";
+import { ServerError, writtenByNewer } from "../errors/server-error.ts";
 import { type SeenKey, SeenTable } from "./seen-table.ts";
 import { iso } from "../shapes/times.ts";
 
@@ -149,22 +149,13 @@ function open(path: string): Database.Database {
     // FULL: what is answered 200 must survive a power failure, not only a killed process.
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 1000;");
     const version = versionOf(db);
-    if (version > SCHEMA_VERSION) {
-      throw new ServerError(
-        "ERR_DATA_VERSION",
-        `${path} was written by a newer version of countersign. Use that version, or another data directory.`,
-      );
-    }
+    if (version > SCHEMA_VERSION) throw writtenByNewer(path);
     if (version === 0) db.exec(`BEGIN; ${SCHEMA} COMMIT;`);
     return db;
   } catch (error) {
     db.close();
     if (error instanceof ServerError) throw error;
-    throw new ServerError(
-      "ERR_DATA_UNREADABLE",
-      `${path} cannot be used: ${messageOf(error)}. Move it away, or use another data directory.`,
-      error,
-    );
+    throw unusable(path, error, "Move it away");
   }
 }
 
@@ -174,12 +165,16 @@ function makePrivate(path: string): void {
     closeSync(openSync(path, "a", 0o600));
     for (const file of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(file)) chmodSync(file, 0o600);
   } catch (error) {
-    throw new ServerError(
-      "ERR_DATA_UNREADABLE",
-      `${path} cannot be used: ${messageOf(error)}. Correct its permissions, or use another data directory.`,
-      error,
-    );
+    throw unusable(path, error, "Correct its permissions");
   }
+}
+
+function unusable(path: string, error: unknown, fix: string): ServerError {
+  return new ServerError(
+    "ERR_DATA_UNREADABLE",
+    `${path} cannot be used: ${messageOf(error)}. ${fix}, or use another data directory.`,
+    error,
+  );
 }
 
 /** Whatever could not be serialised was too deep; then its kind must do. */

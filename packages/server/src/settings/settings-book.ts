@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { codeOf, isObject, messageOf } from "@countersign/protocol";
 import type { SourceSettings } from "@countersign/sender";
-import { ServerError } from "../errors/server-error.ts";
+import { ServerError, writtenByNewer } from "../errors/server-error.ts";
 import { replaceFile } from "../replace-file.ts";
 
 const FORMAT_VERSION = 1;
@@ -81,12 +81,7 @@ function readSources(path: string): readonly SourceSettings[] {
     throw unusable(path, `is not JSON: ${messageOf(error)}. Correct it, or move it away.`, error);
   }
   const { version, sources } = isObject(value) ? value : {};
-  if (typeof version === "number" && version > FORMAT_VERSION) {
-    throw new ServerError(
-      "ERR_DATA_VERSION",
-      `${path} was written by a newer version of countersign. Use that version, or another data directory.`,
-    );
-  }
+  if (typeof version === "number" && version > FORMAT_VERSION) throw writtenByNewer(path);
   if (
     !Array.isArray(sources) ||
     !sources.every((source) => isObject(source) && typeof source["name"] === "string")
