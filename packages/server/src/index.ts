@@ -26,4 +26,4 @@ export {
   type Rejection,
   type RejectionReason,
   type Warning,
-} from "./ingest/rejection-reasons.ts";
+} from "./ingest/rejections.ts";

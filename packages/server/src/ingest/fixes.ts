@@ -1,5 +1,5 @@
 import type { SkipReason } from "@countersign/sender";
-import type { RejectionReason } from "./rejection-reasons.ts";
+import type { RejectionReason } from "./rejections.ts";
 
 /** The fix for each reason for which a message was rejected. */
 export const REJECTION_FIXES: Readonly<Record<RejectionReason, string>> = {

@@ -1,5 +1,5 @@
 import type { IngestedCall } from "./normalize-call.ts";
-import type { Rejection, Warning } from "./rejection-reasons.ts";
+import type { Rejection, Warning } from "./rejections.ts";
 
 /** The results of the calls of one request. */
 export interface Acceptance {

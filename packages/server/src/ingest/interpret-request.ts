@@ -5,7 +5,6 @@ import {
   MAX_BATCH_MESSAGES,
   type CallType,
 } from "@countersign/protocol";
-import { beginningOf } from "./beginning-of.ts";
 import {
   normalizeCall,
   readSharedFields,
@@ -15,12 +14,7 @@ import {
 } from "./normalize-call.ts";
 import { tooLarge, type Refused } from "./refusal.ts";
 import type { UnsafeIntegers } from "./read-integers.ts";
-import {
-  REJECTION_REASONS,
-  type Rejection,
-  type RejectionReason,
-  type Warning,
-} from "./rejection-reasons.ts";
+import { rejection, type Rejection, type RejectionReason, type Warning } from "./rejections.ts";
 import { takeTurns } from "./take-turns.ts";
 import { readTimestamp } from "./timestamps.ts";
 
@@ -95,31 +89,6 @@ export async function interpretRequest(request: IngestRequest): Promise<Interpre
     sentAt: readTimestamp(body["sentAt"] ?? body["timestamp"]),
     shared: shared.value,
   });
-}
-
-/** The facts about a rejected message. */
-export interface RejectionFacts {
-  /** More exact than the sentence of the reason. */
-  readonly detail?: string | undefined;
-  /** Its place in the batch. */
-  readonly index?: number;
-  /** The type that the path gave it. */
-  readonly type?: CallType | undefined;
-}
-
-/** The rejection of a message, or without `index` of a request as a whole. */
-export function rejection(reason: RejectionReason, message: unknown, facts: RejectionFacts = {}): Rejection {
-  const fields = isObject(message) ? message : {};
-  const type = facts.type ?? fields["type"];
-  const messageId = fields["messageId"];
-  return {
-    reason,
-    detail: facts.detail ?? REJECTION_REASONS[reason],
-    ...(facts.index !== undefined && { index: facts.index }),
-    ...(typeof type === "string" && { type: beginningOf(type, 100) }),
-    ...(typeof messageId === "string" && { messageId: beginningOf(messageId, 100) }),
-    message,
-  };
 }
 
 function refused(detail: string): Refused {

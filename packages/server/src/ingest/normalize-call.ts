@@ -17,7 +17,7 @@ import type { JudgedCall } from "@countersign/sender";
 import { formerKeyOf, keyOf } from "./call-key.ts";
 import { WireOrigin } from "./call-origin.ts";
 import { readGivenTime, readObject, readTraits, withDocumentedAll } from "./client-habits.ts";
-import { REJECTION_REASONS, type RejectionReason } from "./rejection-reasons.ts";
+import { REJECTION_REASONS, type RejectionReason } from "./rejections.ts";
 import { type ClientTimes, correctClockSkew, readTimestamp } from "./timestamps.ts";
 
 /** A call that passed every check. */

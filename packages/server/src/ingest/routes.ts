@@ -5,11 +5,11 @@ import { rudderSettings, segmentSettings, UNKNOWN_WRITE_KEY } from "./bootstrap.
 import { openToBrowsers } from "./cors.ts";
 import { decodeBody } from "./decode-body.ts";
 import { StoreFullError, type Ingest } from "./ingest.ts";
-import { interpretRequest, rejection, type IngestRequest } from "./interpret-request.ts";
+import { interpretRequest, type IngestRequest } from "./interpret-request.ts";
 import { NO_PIXEL_DATA, pixelCall, sendPixel } from "./pixel.ts";
 import { ByteBudget, readBody } from "./read-body.ts";
 import type { Refusal } from "./refusal.ts";
-import type { Rejection } from "./rejection-reasons.ts";
+import { rejection, type Rejection } from "./rejections.ts";
 import { readWriteKey } from "./write-key.ts";
 
 /** Every path below /v1, with the short one that browser libraries use, and what it carries. */

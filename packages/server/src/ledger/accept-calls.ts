@@ -1,8 +1,8 @@
 import { CallError, StoreError, type JudgedCall, type Sender } from "@countersign/sender";
 import { messageOf } from "@countersign/protocol";
 import { StoreFullError, type Acceptance } from "../ingest/ingest.ts";
-import { rejection } from "../ingest/interpret-request.ts";
 import type { IngestedCall } from "../ingest/normalize-call.ts";
+import { rejection } from "../ingest/rejections.ts";
 import type { Ledger } from "./ledger.ts";
 
 /** Takes the calls of one request for a source. */

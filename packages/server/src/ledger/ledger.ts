@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 import Database from "libsql";
 import { messageOf } from "@countersign/protocol";
-import type { Rejection } from "../ingest/rejection-reasons.ts";
+import type { Rejection } from "../ingest/rejections.ts";
 import { ServerError, writtenByNewer } from "../errors/server-error.ts";
 import { type SeenKey, SeenTable } from "./seen-table.ts";
 import { iso } from "../shapes/times.ts";

@@ -1,5 +1,5 @@
 import type { CertificationEvent } from "../jobs/certifications.ts";
-import type { Rejection, Warning } from "../ingest/rejection-reasons.ts";
+import type { Rejection, Warning } from "../ingest/rejections.ts";
 import type { AttemptEventJson, DeliveryJson, SkippedJson } from "../shapes/delivery-shapes.ts";
 import type { FaultJson } from "../shapes/fault-shapes.ts";
 import type { ResendJobJson } from "../jobs/resend-jobs.ts";

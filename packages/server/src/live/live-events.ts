@@ -1,5 +1,5 @@
 import type { Attempt, DeliveryInfo, Sender } from "@countersign/sender";
-import type { Rejection, Warning } from "../ingest/rejection-reasons.ts";
+import type { Rejection, Warning } from "../ingest/rejections.ts";
 import { attemptEventJson, deliveryJson, skippedJson } from "../shapes/delivery-shapes.ts";
 import { iso, roundedMs } from "../shapes/times.ts";
 import { EventLog } from "./event-log.ts";

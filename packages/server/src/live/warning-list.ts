@@ -1,4 +1,4 @@
-import type { Warning } from "../ingest/rejection-reasons.ts";
+import type { Warning } from "../ingest/rejections.ts";
 import { iso } from "../shapes/times.ts";
 
 /** A warning as it is kept. */

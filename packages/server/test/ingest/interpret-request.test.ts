@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { interpretRequest, type Interpretation } from "../../src/ingest/interpret-request.ts";
 import type { IngestedCall } from "../../src/ingest/normalize-call.ts";
-import type { Rejection } from "../../src/ingest/rejection-reasons.ts";
+import type { Rejection } from "../../src/ingest/rejections.ts";
 
 const receivedAt = Date.UTC(2026, 0, 1, 12);
 const now = new Date(receivedAt).toISOString();

@@ -7,7 +7,7 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Ingest } from "../../src/ingest/ingest.ts";
 import { ByteBudget } from "../../src/ingest/read-body.ts";
-import type { Rejection } from "../../src/ingest/rejection-reasons.ts";
+import type { Rejection } from "../../src/ingest/rejections.ts";
 import { ingestRoutes } from "../../src/ingest/routes.ts";
 
 let server: FastifyInstance;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import Database from "libsql";
 import { describe, expect, it } from "vitest";
-import { rejection } from "../../src/ingest/interpret-request.ts";
+import { rejection } from "../../src/ingest/rejections.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import { closing, temporaryDirectory } from "../support/resources.ts";
 

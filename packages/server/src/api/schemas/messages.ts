@@ -1,4 +1,4 @@
-import { REJECTION_REASONS } from "../../ingest/rejection-reasons.ts";
+import { REJECTION_REASONS } from "../../ingest/rejections.ts";
 import { MESSAGE_TYPES, SKIP_REASONS } from "@countersign/sender/store";
 import { ref, type Schema, type Schemas } from "../operation.ts";
 import { TEXT, DATE_TIME, COUNT, TEXTS, object, CURSOR } from "./parts.ts";

@@ -1,4 +1,5 @@
-import type { CallRule } from "@countersign/protocol";
+import { isObject, type CallRule, type CallType } from "@countersign/protocol";
+import { beginningOf } from "./beginning-of.ts";
 
 /** The rules that a message can break on this wire. An unknown field is ignored, and what arrived as JSON is JSON. */
 type WireRule = Exclude<CallRule, "unknown_field" | "not_json">;
@@ -66,4 +67,29 @@ export interface Rejection {
   readonly messageId?: string;
   /** The message as it came. */
   readonly message: unknown;
+}
+
+/** The facts about a rejected message. */
+export interface RejectionFacts {
+  /** More exact than the sentence of the reason. */
+  readonly detail?: string | undefined;
+  /** Its place in the batch. */
+  readonly index?: number;
+  /** The type that the path gave it. */
+  readonly type?: CallType | undefined;
+}
+
+/** The rejection of a message, or without `index` of a request as a whole. */
+export function rejection(reason: RejectionReason, message: unknown, facts: RejectionFacts = {}): Rejection {
+  const fields = isObject(message) ? message : {};
+  const type = facts.type ?? fields["type"];
+  const messageId = fields["messageId"];
+  return {
+    reason,
+    detail: facts.detail ?? REJECTION_REASONS[reason],
+    ...(facts.index !== undefined && { index: facts.index }),
+    ...(typeof type === "string" && { type: beginningOf(type, 100) }),
+    ...(typeof messageId === "string" && { messageId: beginningOf(messageId, 100) }),
+    message,
+  };
 }
