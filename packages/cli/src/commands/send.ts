@@ -12,7 +12,9 @@ import {
 } from "@countersign/sender/explain";
 import { inParallel } from "../input/in-parallel.ts";
 import { readCalls, typeOf, type FileCall } from "../input/read-calls.ts";
-import { callOfMessage, MESSAGE_TYPES, sampleCall, setField, type SampleCall } from "../send/sample-call.ts";
+import { callOfMessage } from "../send/call-of-message.ts";
+import { MESSAGE_TYPES, sampleCall, type SampleCall } from "../send/sample-call.ts";
+import { setField } from "../send/set-field.ts";
 import type { SentMessage } from "../send/send-message.ts";
 import { repeatedArgument, urlArgument } from "./arguments.ts";
 import { examples } from "./examples.ts";

@@ -5,7 +5,8 @@ import { CALL_TYPES, recordCall, serializeCall, ValidationError, type CallType }
 import { UsageError } from "../errors/usage-error.ts";
 import { readCalls, typeOf, type FileCall } from "../input/read-calls.ts";
 import type { Place } from "../input/read-lines.ts";
-import { callOfMessage, type SampleCall } from "../send/sample-call.ts";
+import { callOfMessage } from "../send/call-of-message.ts";
+import type { SampleCall } from "../send/sample-call.ts";
 
 /** A call to import. */
 export interface ImportCall {

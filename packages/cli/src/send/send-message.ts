@@ -6,7 +6,8 @@ import {
   type Receipt,
   type Sender,
 } from "@countersign/sender";
-import { assertField, SetError, type SampleCall } from "./sample-call.ts";
+import type { SampleCall } from "./sample-call.ts";
+import { assertField, SetError } from "./set-field.ts";
 
 /** Where messages go, and how. */
 export interface SendTarget {
