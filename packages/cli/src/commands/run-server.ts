@@ -118,11 +118,10 @@ interface Stopping {
 /** Shows what a server does, until it is told to stop and has stopped. */
 async function attend(server: CountersignServer, parts: RunParts, { stop, quit }: Stopping): Promise<void> {
   const { flags, terminal, options, store, tls, configFile } = parts;
-  // Where deliveries are kept: so the start and the end say the same.
-  const shown = flags.store === undefined ? options : { ...options, data: placeOf(flags.store) };
-  const watch = await watchServer(server, { ...shown, store }, flags, terminal);
+  const kept = flags.store === undefined ? options.data : placeOf(flags.store);
+  const watch = await watchServer(server, { kept, shared: store !== undefined }, flags, terminal);
   const keys = flags.json !== true && hasKeys(terminal);
-  await watch.start({ server, options: shown, configFile, trust: tls?.trust, keys });
+  await watch.start({ server, options, kept, configFile, trust: tls?.trust, keys });
   const pageUrl = pageUrlOf(server.url, options.token);
   const { takeLastFailed } = watch;
   const stopKeys = keys ? listenToKeys({ terminal, server, pageUrl, takeLastFailed, quit }) : undefined;

@@ -29,15 +29,15 @@ export async function work(flags: WorkFlags, terminal: Terminal): Promise<number
   const stop = untilToldToStop();
   const complain = (message: string): void => terminal.complain(printable(message));
   const store = await openSharedStore(url, keepFor, complain);
-  const told = reporter(flags, terminal);
-  const health = await openHealth(flags, told);
+  const report = reporter(flags, terminal);
+  const health = await openHealth(flags, report);
   try {
     const opening = createSender({ sources: "shared", store, blockPrivateNetworks });
     const sender = await unlessStopped(opening, store, stop);
     if (sender === undefined) return 0;
     health?.watch(sender);
-    tell(sender, told);
-    told("working", ...whereOf(sender, url));
+    reportChanges(sender, report);
+    reportStart(sender, placeOf(url), report);
     const complainOnce = withoutRepeats(complain);
     sender.on("storeError", ({ error }) => complainOnce(messageOf(error)));
     await closeAfter(stop, sender, flags, terminal);
@@ -62,13 +62,13 @@ async function closeAfter(
 /** What answers supervisors, if they have a port. It listens first: nothing is claimed by a process that cannot be asked. */
 async function openHealth(
   { port, host, token, allowHost }: WorkFlags,
-  told: Report,
+  report: Report,
 ): Promise<HealthServer | undefined> {
   if (port !== undefined) {
     const { createHealthServer } = await import("@countersign/server");
     const health = await createHealthServer({ port, host, token, allowHosts: allowHost });
     const { url } = health;
-    told("listening", `Answers ${url}/healthz, ${url}/readyz and ${url}/metrics`, { url });
+    report("listening", `Answers ${url}/healthz, ${url}/readyz and ${url}/metrics`, { url });
     return health;
   }
   // A token may be in the environment for another command.
@@ -83,14 +83,14 @@ function reporter({ json = false }: WorkFlags, { print }: Terminal): Report {
 }
 
 /** Where it works, and for which sources. */
-function whereOf({ settings }: Sender, url: string): [sentence: string, fields: Record<string, unknown>] {
-  const [store, sources] = [placeOf(url), settings.sources.map(({ name }) => name)];
+function reportStart({ settings }: Sender, store: string, report: Report): void {
+  const sources = settings.sources.map(({ name }) => name);
   const what = sources.length === 0 ? "no sources yet; a server adds them" : `sources ${sources.join(", ")}`;
-  return [`Works on the store ${store}: ${what}`, { store, sources }];
+  report("working", `Works on the store ${store}: ${what}`, { store, sources });
 }
 
 /** What an operator of many processes wants to see of one: changes, not each delivery. */
-function tell(sender: Sender, report: Report): void {
+function reportChanges(sender: Sender, report: Report): void {
   sender.on("storeState", ({ state, reason }) =>
     report("store", `The store is ${state}${reason === undefined ? "." : `: ${reason}`}`, { state, reason }),
   );

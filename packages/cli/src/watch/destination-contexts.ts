@@ -1,11 +1,18 @@
 import { namedDestinations, type CountersignServer } from "@countersign/server";
 import type { LineContext } from "./attempt-line.ts";
 
+/** What the settings say of all destinations. */
+interface Known {
+  /** Whether there are several endpoints. */
+  readonly several: boolean;
+  readonly signed: ReadonlyMap<string, boolean>;
+}
+
 /** What lines need to know about destinations, read from the settings when they have changed. */
 export class DestinationContexts {
   readonly #server: Pick<CountersignServer, "sender">;
   readonly #budgetMs: number;
-  #known: { readonly several: boolean; readonly signed: ReadonlyMap<string, boolean> } | undefined;
+  #known: Known | undefined;
 
   /** `budgetMs`: how long a receiver has to answer. */
   constructor(server: Pick<CountersignServer, "sender">, budgetMs: number) {
@@ -24,7 +31,7 @@ export class DestinationContexts {
     this.#known = undefined;
   }
 
-  #read(): { readonly several: boolean; readonly signed: ReadonlyMap<string, boolean> } {
+  #read(): Known {
     const destinations = this.#server.sender.settings.sources.flatMap((source) =>
       namedDestinations(source).map((destination) => ({ source, destination })),
     );

@@ -15,6 +15,8 @@ import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
 export interface StartInfo {
   readonly server: CountersignServer;
   readonly options: ServerOptions;
+  /** Where deliveries are kept; undefined for in memory. */
+  readonly kept: string | undefined;
   readonly configFile: string | undefined;
   readonly trust: ServeTls["trust"] | undefined;
   /** Whether there are keys to press. */
@@ -27,11 +29,11 @@ export function pageUrlOf(url: string, token: string | undefined): string {
 }
 
 /** The start, as one JSON line. */
-export function startJson({ server: { url, sender }, options, configFile, trust }: StartInfo): string {
+export function startJson({ server: { url, sender }, kept, configFile, trust }: StartInfo): string {
   return jsonLine({
     event: "listening",
     url,
-    data: options.data ?? null,
+    data: kept ?? null,
     config: configFile ?? null,
     ...(trust && { trust }),
     sources: sender.settings.sources.map(({ name }) => name),
@@ -48,11 +50,11 @@ export async function startLines(
   info: StartInfo,
   { colors, stdout }: Pick<Terminal, "colors" | "stdout">,
 ): Promise<readonly string[]> {
-  const { server, options, configFile, trust, keys } = info;
+  const { server, options, kept, configFile, trust, keys } = info;
   const { url } = server;
   const { sources } = server.sender.settings;
   const anyKey = options.to !== undefined && options.writeKey === undefined;
-  const { data, record, token } = options;
+  const { record, token } = options;
   // The token is a password: it goes to a screen, and never to a log.
   const page = stdout.isTTY ? pageUrlOf(url, token) : `${url}/${token === undefined ? "" : "?token=TOKEN"}`;
   return [
@@ -61,7 +63,7 @@ export async function startLines(
     ...(await destinationsWithoutSettings(server.sender)).map(
       (destination) => `Waiting     ${printable(withoutSettingsLine(destination))}`,
     ),
-    `Kept in     ${data === undefined ? "memory; --data DIR keeps deliveries across restarts" : printable(data)}`,
+    `Kept in     ${kept === undefined ? "memory; --data DIR keeps deliveries across restarts" : printable(kept)}`,
     ...(record === undefined ? [] : [`Recorded in ${printable(record)}`]),
     ...(configFile === undefined ? [] : [`Set up by   ${printable(configFile)}`]),
     ...timeLines(options, keys),

@@ -1,4 +1,4 @@
-import type { CountersignServer, LiveEvent, ServerOptions } from "@countersign/server";
+import type { CountersignServer, LiveEvent } from "@countersign/server";
 import { wrap } from "../terminal/layout.ts";
 import { jsonLine, type Terminal } from "../terminal/terminal.ts";
 import { DestinationContexts } from "./destination-contexts.ts";
@@ -12,6 +12,14 @@ export interface WatchFlags {
   readonly json?: boolean;
   readonly only?: "failed";
   readonly quiet?: boolean;
+}
+
+/** The store of a server. */
+export interface WatchedStore {
+  /** Where deliveries are kept; undefined for in memory. */
+  readonly kept: string | undefined;
+  /** Whether other processes use it, too. */
+  readonly shared: boolean;
 }
 
 /** The terminal's view of a running server. */
@@ -32,7 +40,7 @@ const COUNT_TRIES = 5;
 /** Prints what happens on a server until it ends: lines for a person, or JSON in the shape of the control API's events. */
 export async function watchServer(
   server: CountersignServer,
-  { data, store }: ServerOptions,
+  { kept, shared }: WatchedStore,
   { json = false, only, quiet = false }: WatchFlags,
   terminal: Terminal,
 ): Promise<Watch> {
@@ -55,7 +63,7 @@ export async function watchServer(
         retryWindowMs,
         onlyFailures,
         quiet,
-        shared: store !== undefined,
+        shared,
       });
   // From the first event on: deliveries of an earlier run go out as soon as the data directory is open.
   server.subscribe((event: LiveEvent) => {
@@ -87,10 +95,10 @@ export async function watchServer(
       reporter?.close();
       const left = Math.max(waiting - (sums.ended - endedAtCount), 0);
       if (json) {
-        terminal.print(jsonLine({ event: "summary", ...sums.sums, waiting: left, kept: data ?? null }));
+        terminal.print(jsonLine({ event: "summary", ...sums.sums, waiting: left, kept: kept ?? null }));
         return;
       }
-      for (const line of wrap(sumsLine(sums.sums, left, data), "", columns())) terminal.print(line);
+      for (const line of wrap(sumsLine(sums.sums, left, kept), "", columns())) terminal.print(line);
       for (const forgery of forgeryLines(sums.sums))
         for (const line of wrap(forgery, "", columns())) terminal.print(colors.bold(colors.red(line)));
     },
