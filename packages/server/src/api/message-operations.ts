@@ -1,7 +1,5 @@
 import {
-  CALL_TYPES,
   isObject,
-  OBJECT_FIELDS,
   recordCall,
   serializeCall,
   TEXT_FIELDS,
@@ -10,11 +8,10 @@ import {
   type CallType,
 } from "@countersign/protocol";
 import type { JudgedCall } from "@countersign/sender";
+import { MESSAGE_TYPES } from "@countersign/sender/store";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
 import { pointerPart, Problem, problemAt, type ProblemIssue } from "./problem.ts";
 import { receiptJson } from "./receipt-json.ts";
-
-const TYPES: readonly string[] = [...CALL_TYPES, "delete"];
 
 /** As long as an id that the sender makes, so that the size of the call is right. */
 const ID_TO_COME = "00000000-0000-7000-8000-000000000000";
@@ -102,16 +99,16 @@ function recorded(type: CallType, { type: _, ...fields }: Fields, now: () => num
  * and the rules are asked again.
  */
 function mistakesOf(message: Fields, now: () => number): readonly ProblemIssue[] {
-  const { type } = message;
-  if (typeof type !== "string" || !TYPES.includes(type)) {
-    const missing = type === undefined;
-    const detail = `The \`type\` ${missing ? "is missing" : "is unknown"}. Use one of: ${TYPES.join(", ")}.`;
+  const type = MESSAGE_TYPES.find((known) => known === message["type"]);
+  if (type === undefined) {
+    const missing = message["type"] === undefined;
+    const detail = `The \`type\` ${missing ? "is missing" : "is unknown"}. Use one of: ${MESSAGE_TYPES.join(", ")}.`;
     return [{ pointer: "/type", detail, rule: missing ? "missing_type" : "unknown_type" }];
   }
   const errors: ProblemIssue[] = [];
   const copy: Record<string, unknown> = { ...message };
   while (errors.length < MAX_ERRORS) {
-    const error = type === "delete" ? deleteMistake(copy) : callMistake(type as CallType, copy, now);
+    const error = type === "delete" ? deleteMistake(copy) : callMistake(type, copy, now);
     if (!error) return errors;
     const { rule, field, message: detail } = error;
     errors.push({ pointer: field === undefined ? "" : pointerTo(field, copy), detail, rule });
@@ -171,11 +168,6 @@ function nextName(path: string, value: unknown): string {
 /** A field that the type does not have goes, even if it is a text field of another type. */
 function putRight(message: Record<string, unknown>, field: string, rule: CallRule): void {
   const name = Object.hasOwn(message, field) ? field : (field.split(".", 1)[0] ?? field);
-  if (rule === "unknown_field") {
-    delete message[name];
-  } else if (TEXT_FIELDS.some((text) => text === name) && !OBJECT_FIELDS.some((object) => object === name)) {
-    message[name] = "x";
-  } else {
-    delete message[name];
-  }
+  if (rule !== "unknown_field" && TEXT_FIELDS.some((text) => text === name)) message[name] = "x";
+  else delete message[name];
 }

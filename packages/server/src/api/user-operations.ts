@@ -1,4 +1,4 @@
-import type { CallOptions, Sender, SyncReceipt } from "@countersign/sender";
+import type { SyncReceipt } from "@countersign/sender";
 import { Problem } from "./problem.ts";
 import { ref, type Operation } from "./operation.ts";
 import { receiptJson } from "./receipt-json.ts";
@@ -35,7 +35,7 @@ export const userOperations: readonly Operation[] = [
         const errors = [{ pointer: `/userIds/${wrong}`, detail: "must be a string." }];
         throw new Problem(400, `/userIds/${wrong} must be a string.`, errors);
       }
-      return syncJson(await sender.syncAudience(params["name"] ?? "", userIds, options(sender, source)));
+      return syncJson(await sender.syncAudience(params["name"] ?? "", userIds, { source }));
     },
   },
   {
@@ -53,7 +53,7 @@ export const userOperations: readonly Operation[] = [
         readonly values: Readonly<Record<string, unknown>>;
         readonly source?: string;
       };
-      return syncJson(await sender.syncComputedTrait(params["name"] ?? "", values, options(sender, source)));
+      return syncJson(await sender.syncComputedTrait(params["name"] ?? "", values, { source }));
     },
   },
   {
@@ -70,13 +70,6 @@ export const userOperations: readonly Operation[] = [
     },
   },
 ];
-
-/** With a single source there is nothing to choose. */
-function options(sender: Sender, source: string | undefined): CallOptions {
-  const { sources } = sender.settings;
-  const name = source ?? (sources.length === 1 ? sources[0]?.name : undefined);
-  return name === undefined ? {} : { source: name };
-}
 
 function syncJson({ changed, removed, deliveries, skipped }: SyncReceipt): object {
   return { changed, removed, deliveries, ...(skipped !== undefined && { skipped }) };

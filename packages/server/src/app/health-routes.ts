@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { Problem } from "../api/problem.ts";
 import type { Metrics } from "../live/metrics.ts";
 import type { Guard } from "./guard.ts";
-import type { Readiness } from "./readiness.ts";
+import { isReady, type Readiness } from "./readiness.ts";
 
 /** What the routes for supervisors tell. Undefined while the store is being opened. */
 export interface Health {
@@ -20,13 +20,13 @@ export function healthRoutes(scope: FastifyInstance, { guard, metrics, readiness
   });
   scope.get("/healthz", HEAD_TOO, async () => ({ status: "ok" }));
   scope.get("/readyz", HEAD_TOO, async (request, reply) => {
-    const { ready, status, ...details } = (await readiness()) ?? OPENING;
+    const { status, ...details } = (await readiness()) ?? OPENING;
     // Names of destinations, and what the store says of its files, are not for everyone on the network.
-    return reply.code(ready ? 200 : 503).send({ status, ...(guard.isTrusted(request) && details) });
+    return reply.code(isReady(status) ? 200 : 503).send({ status, ...(guard.isTrusted(request) && details) });
   });
 }
 
 /** Monitors ask with HEAD, many by default. */
 const HEAD_TOO = { exposeHeadRoute: true };
 
-const OPENING = { ready: false, status: "down", problems: ["The store is being opened."] } as const;
+const OPENING = { status: "down", problems: ["The store is being opened."] } as const;

@@ -1,11 +1,13 @@
 import type { Sender } from "@countersign/sender";
 import type { StoreRoom, StoreStateJson } from "../live/store-room.ts";
-import { destinationsWithoutSettings, withoutSettingsLine } from "../settings/find-settings.ts";
+import {
+  destinationsWithoutSettings,
+  withoutSettingsLine,
+  type DestinationStats,
+} from "../settings/find-settings.ts";
 
 /** Whether a server can take calls, and what its operator should know. */
 export interface Readiness {
-  /** Whether calls can be stored. */
-  readonly ready: boolean;
   /**
    * `degraded`: calls are stored, and the operator has something to do. `full`: the store has no room for calls. `down`: it
    * does not answer. `unsafe`: it would not keep what it is given.
@@ -24,27 +26,26 @@ export interface ReadinessParts {
   readonly delivers: boolean;
 }
 
+/** Whether calls can be stored. */
+export function isReady(status: Readiness["status"]): boolean {
+  return status === "ok" || status === "degraded";
+}
+
 /** Looks at the store, and at what waits in it. */
 export async function readiness({ sender, room, delivers }: ReadinessParts): Promise<Readiness> {
   const store = room.state();
-  const about = { store, delivers };
+  const { state, reason } = store;
   // A store that is down would only let the question wait.
-  if (store.state === "down") return { ready: false, status: "down", ...problems(store), ...about };
-  const waiting = (await destinationsWithoutSettings(sender)).map(
-    (destination) =>
-      `${withoutSettingsLine(destination)}. Add it with PUT /api/sources/NAME/destinations/NAME, or in the config file.`,
-  );
-  if (store.state !== "up")
-    return { ready: false, status: store.state, ...problems(store, waiting), ...about };
+  const waiting = state === "down" ? [] : (await destinationsWithoutSettings(sender)).map(waitingText);
+  if (state !== "up")
+    return { status: state, problems: [reason ?? `The store is ${state}.`, ...waiting], store, delivers };
   // A store that can be used gives a reason if its operator has something to do, as when no process delivers from it.
-  const toDo = store.reason === undefined ? waiting : [store.reason, ...waiting];
-  if (toDo.length > 0) return { ready: true, status: "degraded", problems: toDo, ...about };
-  return { ready: true, status: "ok", ...about };
+  const problems = reason === undefined ? waiting : [reason, ...waiting];
+  return problems.length > 0
+    ? { status: "degraded", problems, store, delivers }
+    : { status: "ok", store, delivers };
 }
 
-function problems(
-  { state, reason = `The store is ${state}.` }: StoreStateJson,
-  others: readonly string[] = [],
-): Pick<Readiness, "problems"> {
-  return { problems: [reason, ...others] };
+function waitingText(destination: DestinationStats): string {
+  return `${withoutSettingsLine(destination)}. Add it with PUT /api/sources/NAME/destinations/NAME, or in the config file.`;
 }
