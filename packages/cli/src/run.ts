@@ -1,6 +1,6 @@
 import { CommanderError } from "commander";
 import { createProgram } from "./program.ts";
-import { printable, type Terminal } from "./terminal/terminal.ts";
+import { printable, printableLines, type Terminal } from "./terminal/terminal.ts";
 
 /**
  * Errors that the caller can do something about, and whose message says what. By name, so that asking for help does not
@@ -40,8 +40,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
       return 2;
     }
     const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    const lines = stack.split("\n").map(printable).join("\n");
-    terminal.complain(`This should not happen, please report it: ${lines}`);
+    terminal.complain(`This should not happen, please report it: ${printableLines(stack)}`);
     return 1;
   }
 }

@@ -12,7 +12,7 @@ import {
 import { examples } from "./examples.ts";
 import { ACCEPTED_FORGERY } from "@countersign/sender/explain";
 import { createProgress } from "../terminal/progress.ts";
-import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
+import { jsonLine, printable, printableLines, type Terminal } from "../terminal/terminal.ts";
 import { UsageError } from "../errors/usage-error.ts";
 import { openReportFile } from "./report-file.ts";
 
@@ -135,11 +135,6 @@ function languageOf(given: string | undefined, languages: readonly Language[]): 
   throw new UsageError(
     `Unknown language \`${given}\`. Use --for with one of ${languages.join(", ")}, or leave it out.`,
   );
-}
-
-/** The output contains what a receiver answered, so it is escaped line by line. */
-function printableLines(text: string): string {
-  return text.split("\n").map(printable).join("\n");
 }
 
 /** The first line says what it is, and stands out. */

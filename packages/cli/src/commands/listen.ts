@@ -4,6 +4,7 @@ import type { Heard } from "../listen/heard.ts";
 import { hostArgument, portArgument, urlArgument } from "./arguments.ts";
 import { examples } from "./examples.ts";
 import { caOption, headerOption, reachOf, secretOption, type ReceiverFlags } from "./receiver-options.ts";
+import { clockTime } from "../terminal/clock-time.ts";
 import { stoppingText, untilToldToStop } from "../terminal/signals.ts";
 import { withoutRepeats } from "../terminal/without-repeats.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
@@ -110,7 +111,7 @@ function jsonOf({ body, message, forwarded, ...heard }: Heard): string {
 
 function* lines(heard: Heard, { body: withBody }: ListenFlags, { colors }: Terminal): Generator<string> {
   const { verdict, status, problem, body } = heard;
-  const time = colors.dim(new Date(heard.at).toTimeString().slice(0, 8));
+  const time = colors.dim(clockTime(heard.at));
   const mark = { verified: colors.green, unsigned: colors.yellow, rejected: colors.red }[verdict](
     verdict.padEnd(8),
   );

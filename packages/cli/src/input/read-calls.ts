@@ -41,7 +41,8 @@ export async function* readCalls(
     for await (const line of lines) yield await callOf(line, name);
   } catch (error) {
     if (error instanceof RangeError) throw new UsageError(`${name}: ${error.message} ${FORM}`);
-    if (error instanceof Error && "syscall" in error) throw unreadable(name, error);
+    if (error instanceof Error && "syscall" in error)
+      throw new UsageError(`Cannot read ${name}: ${messageOf(error)}. ${FORM}`);
     throw error;
   }
 }
@@ -117,10 +118,6 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function unreadable(name: string, error: unknown): UsageError {
-  return new UsageError(`Cannot read ${name}: ${messageOf(error)}. ${FORM}`);
 }
 
 /** The type of a call in a file. @throws UsageError for a type that is not one of these. */

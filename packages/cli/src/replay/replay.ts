@@ -1,4 +1,4 @@
-import { createReadStream, type ReadStream } from "node:fs";
+import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { sign } from "@countersign/core";
 import {
@@ -142,7 +142,7 @@ async function* recordedLines(
   onLeftOut: () => void,
 ): AsyncGenerator<RecordedLine> {
   let isFirst = true;
-  for await (const { number, text, end, isWhole } of readLines(open(file))) {
+  for await (const { number, text, end, isWhole } of readLines(createReadStream(file))) {
     if (signal?.aborted) return;
     try {
       yield { number, end, recorded: parseRecordedRequest(text, number) };
@@ -178,10 +178,6 @@ function isOwn([name]: readonly [string, string]): boolean {
 
 function originOf(url: string): string | undefined {
   return URL.canParse(url) ? new URL(url).origin : undefined;
-}
-
-function open(file: string): ReadStream {
-  return createReadStream(file, { highWaterMark: 65_536 });
 }
 
 function unreadable(file: string): (error: unknown) => never {

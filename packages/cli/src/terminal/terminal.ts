@@ -49,6 +49,11 @@ export function printable(text: string): string {
   });
 }
 
+/** The same for a text of several lines, whose breaks remain. */
+export function printableLines(text: string): string {
+  return text.split("\n").map(printable).join("\n");
+}
+
 /**
  * A value as one line of JSON that is safe for a terminal. `JSON.stringify` leaves the C1 controls and bidirectional marks as
  * they are; here they are escaped, which JSON readers undo.

@@ -13,6 +13,7 @@ import {
   type ExplainContext,
 } from "@countersign/sender/explain";
 import type { AttemptEventJson, DeliveryJson } from "@countersign/server";
+import { clockTime } from "../terminal/clock-time.ts";
 import { printable } from "../terminal/terminal.ts";
 import type { Part, Tone } from "../terminal/layout.ts";
 
@@ -27,11 +28,6 @@ export interface LineContext extends ExplainContext {
   readonly several: boolean;
   /** How long a receiver has to answer, in milliseconds. */
   readonly budgetMs: number;
-}
-
-/** The time of day in this place. */
-export function clockTime(at: Date | string): string {
-  return new Date(at).toTimeString().slice(0, 8);
 }
 
 /** Time, short id, and what the message is: the beginning of each line about a delivery. */

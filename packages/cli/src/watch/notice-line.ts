@@ -1,8 +1,8 @@
 import { durationText } from "@countersign/sender/explain";
+import { clockTime } from "../terminal/clock-time.ts";
 import { printable } from "../terminal/terminal.ts";
 import type { Part, Tone } from "../terminal/layout.ts";
 import type { FaultJson, LiveEvent } from "@countersign/server";
-import { clockTime } from "./attempt-line.ts";
 
 /** A line about something other than a delivery. */
 export interface Notice {

@@ -1,12 +1,12 @@
 import { isForgery, verdictOf } from "@countersign/sender/explain";
 import type { AttemptEventJson, DeliveryJson, LiveEvent } from "@countersign/server";
+import { clockTime } from "../terminal/clock-time.ts";
 import { layout, wrap, type Part } from "../terminal/layout.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import {
   adviceOf,
   answerOf,
   attemptParts,
-  clockTime,
   deliveryParts,
   nextParts,
   type LineContext,
