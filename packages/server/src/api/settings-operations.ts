@@ -139,15 +139,15 @@ function destinationFrom({ params, body }: OperationInput, source: SourceSetting
   };
   const before = namedDestinations(source).find((destination) => destination.name === name);
   const secret = given === undefined ? before?.secret : (given ?? undefined);
-  const endpoints = withKnownHeaders(settings.endpoints, before?.endpoints ?? []);
-  if (!("unknown" in endpoints)) {
-    return { ...settings, endpoints: endpoints.known, name, ...(secret !== undefined && { secret }) };
-  }
-  const { header, index } = endpoints.unknown;
-  throw problemAt(
-    { pointer: `/endpoints/${index}/headers/${pointerPart(header)}` },
-    `The value of the header ${JSON.stringify(header)} is hidden, and this URL had no such header. Pass its value.`,
+  const endpoints = settings.endpoints.map((endpoint, index) =>
+    withKnownHeaders(endpoint, before?.endpoints ?? [], (header) => {
+      throw problemAt(
+        { pointer: `/endpoints/${index}/headers/${pointerPart(header)}` },
+        `The value of the header ${JSON.stringify(header)} is hidden, and this URL had no such header. Pass its value.`,
+      );
+    }),
   );
+  return { ...settings, endpoints, name, ...(secret !== undefined && { secret }) };
 }
 
 function sourcePath({ sources }: SenderSettings, name: string): string {

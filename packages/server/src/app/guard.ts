@@ -32,21 +32,24 @@ export function createGuard({ token, allowHosts = [] }: GuardOptions): Guard {
   const check: Guard["check"] = async (request, reply) => {
     assertHost(request, hosts);
     assertOrigin(request);
-    if (token === undefined || OPEN_TO_ALL.has(pathOf(request))) return undefined;
-    const given = new URLSearchParams(request.url.split("?")[1]).get("token");
-    if (pathOf(request) === "/" && given !== null && matches(given, token)) {
+    const [path = "", query] = request.url.split("?");
+    if (token === undefined || OPEN_TO_ALL.has(path)) return undefined;
+    const given = new URLSearchParams(query).get("token");
+    if (path === "/" && given !== null && matches(given, token)) {
       const cookie = `${cookieName(request)}=${cookieValue(request, token)}`;
       return reply.header("set-cookie", `${cookie}; HttpOnly; SameSite=Strict; Path=/`).redirect("/", 303);
     }
-    if (!isTrusted(request)) {
-      if (isPageFile(pathOf(request)) && request.method === "GET") return withoutToken(request, reply);
-      reply.header("www-authenticate", "Bearer");
-      throw new Problem(
-        401,
-        "Send the token of --token as `Authorization: Bearer TOKEN`, or open /?token=TOKEN in a browser.",
-      );
+    if (isTrusted(request)) return undefined;
+    if (request.method === "GET" && isPageFile(path)) {
+      // The page itself has nothing to hide, and asks for the token. Programs learn from the status.
+      if (path === "/") reply.code(401).header("www-authenticate", "Bearer");
+      return undefined;
     }
-    return undefined;
+    reply.header("www-authenticate", "Bearer");
+    throw new Problem(
+      401,
+      "Send the token of --token as `Authorization: Bearer TOKEN`, or open /?token=TOKEN in a browser.",
+    );
   };
   return { check, isTrusted };
 }
@@ -61,11 +64,6 @@ function cookieName({ socket }: FastifyRequest): string {
 
 function cookieValue({ socket }: FastifyRequest, token: string): string {
   return createHmac("sha256", token).update(`countersign cookie ${socket.localPort}`).digest("hex");
-}
-
-/** Lets the page itself through, which has nothing to hide and asks for the token. Programs learn from the status. */
-function withoutToken(request: FastifyRequest, reply: FastifyReply): undefined {
-  if (pathOf(request) === "/") reply.code(401).header("www-authenticate", "Bearer");
 }
 
 function assertHost(request: FastifyRequest, hosts: ReadonlySet<string>): void {
@@ -90,10 +88,6 @@ function assertOrigin(request: FastifyRequest): void {
 function hostName(host: string | undefined): string {
   const [, bracketed, plain] = /^(?:\[([^\]]+)\]|([^:]+))(?::\d+)?$/.exec(host?.toLowerCase() ?? "") ?? [];
   return bracketed ?? plain ?? "";
-}
-
-function pathOf(request: FastifyRequest): string {
-  return request.url.split("?", 1)[0] ?? "";
 }
 
 function presents(request: FastifyRequest, token: string): boolean {

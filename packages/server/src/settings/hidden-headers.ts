@@ -10,35 +10,24 @@ export function withHiddenHeaders<T extends EndpointSettings>(endpoint: T): T {
   return { ...endpoint, headers };
 }
 
-/** Endpoints whose hidden values are known again, or the first header whose value is not. */
-export type KnownHeaders =
-  | { readonly known: readonly EndpointSettings[] }
-  | { readonly unknown: { readonly index: number; readonly header: string } };
-
 /**
- * Puts the values back that were hidden when a caller read the endpoints, so that what was read can be changed and sent back.
+ * Puts the values back that were hidden when a caller read an endpoint, so that what was read can be changed and sent back.
  *
- * @param before The endpoints as they are; one is found by its URL.
+ * @param before The endpoints as they are; it is found by its URL.
+ * @param unknown Called with the name of a hidden header whose value is not known.
  */
 export function withKnownHeaders(
-  endpoints: readonly EndpointSettings[],
+  endpoint: EndpointSettings,
   before: readonly EndpointSettings[],
-): KnownHeaders {
-  const known: EndpointSettings[] = [];
-  for (const [index, endpoint] of endpoints.entries()) {
-    const values = valuesByName(before.find(({ url }) => url === endpoint.url));
-    const headers = Object.entries(endpoint.headers ?? {});
-    const unknown = headers.find(([name, value]) => value === HIDDEN && !values.has(name.toLowerCase()));
-    if (unknown) return { unknown: { index, header: unknown[0] } };
-    const full = headers.map(([name, value]) => [
-      name,
-      value === HIDDEN ? values.get(name.toLowerCase()) : value,
-    ]);
-    known.push(
-      endpoint.headers === undefined ? endpoint : { ...endpoint, headers: Object.fromEntries(full) },
-    );
-  }
-  return { known };
+  unknown: (header: string) => never,
+): EndpointSettings {
+  if (endpoint.headers === undefined) return endpoint;
+  const values = valuesByName(before.find(({ url }) => url === endpoint.url));
+  const headers = Object.entries(endpoint.headers).map(([name, value]) => [
+    name,
+    value === HIDDEN ? (values.get(name.toLowerCase()) ?? unknown(name)) : value,
+  ]);
+  return { ...endpoint, headers: Object.fromEntries(headers) };
 }
 
 /** The values of static headers. Upper and lower case of a name are the same. */
