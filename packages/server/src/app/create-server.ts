@@ -1,26 +1,15 @@
-import { systemClock, type Clock, type VirtualClock } from "@countersign/protocol";
-import { DEFAULT_RETRY_POLICY, type Sender } from "@countersign/sender";
+import { systemClock } from "@countersign/protocol";
+import type { Sender } from "@countersign/sender";
 import { join } from "node:path";
-import type { ApiContext, ServerInfo } from "../api/operation.ts";
-import { Certifications } from "../jobs/certifications.ts";
 import { Ledger } from "../ledger/ledger.ts";
-import { version } from "../package-files.ts";
-import { EventStreams } from "../live/event-stream.ts";
-import { FaultList } from "../live/fault-list.ts";
-import { tellFollowedSettings } from "../live/followed-settings.ts";
-import { LiveEvents } from "../live/live-events.ts";
 import { createMetrics } from "../live/metrics.ts";
-import { ResendJobs } from "../jobs/resend-jobs.ts";
-import { StoreRoom } from "../live/store-room.ts";
-import { WarningList } from "../live/warning-list.ts";
 import { SettingsBook } from "../settings/settings-book.ts";
-import { SettingsVersions } from "../settings/settings-versions.ts";
-import { iso } from "../shapes/times.ts";
 import { answerMeanwhile } from "./answer-meanwhile.ts";
 import { checkServerOptions } from "./check-server-options.ts";
 import { createApp } from "./create-app.ts";
+import { createContext } from "./create-context.ts";
 import { listen } from "./listen.ts";
-import { ATTEMPT_TIMEOUT_MS, makeDirectory, maxBytesOf, openSender, openTransport } from "./open-sender.ts";
+import { makeDirectory, maxBytesOf, openSender, openTransport } from "./open-sender.ts";
 import { runningServer } from "./running-server.ts";
 import type { CountersignServer } from "./server.ts";
 import { DEFAULT_HOST, ServerOptionsError, sourcesOf, type ServerOptions } from "./server-options.ts";
@@ -68,41 +57,9 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
       maxBytesOf(options) * LEDGER_SHARE,
     );
     undo.unshift(() => ledger.close());
-    const now = (): number => clock.now();
-    const versions = new SettingsVersions();
-    const events = new LiveEvents(sender, { now, onError });
-    tellFollowedSettings(sender, events, versions);
-    const streams = new EventStreams(events.log, now);
-    const faults = new FaultList(transport, (change, fault) =>
-      events.tell({ event: "fault", change, fault }),
-    );
-    sender.on("attempt", () => faults.lookForStrikes());
-    const room = new StoreRoom(sender, (state) => {
-      events.tell({ event: "store", ...state });
-      if (state.reason !== undefined) onError(new Error(state.reason));
-    });
-    const resends = new ResendJobs(sender, now, (job) => events.tell({ event: "resend", job }));
-    undo.unshift(() => resends.close());
-    const certifications = new Certifications((event) => events.tell(event));
-    undo.unshift(() => certifications.close());
-    const metrics = createMetrics({ sender, room, now }, { withProcess: options.processMetrics ?? false });
-    const context: ApiContext = {
-      sender,
-      ledger,
-      book,
-      versions,
-      faults,
-      warnings: new WarningList(),
-      events,
-      streams,
-      virtualClock: asVirtual(clock),
-      room,
-      certifications,
-      resends,
-      info: infoOf(options, now()),
-      now,
-    };
-    const { allowHosts, tls, maxConnections = DEFAULT_MAX_CONNECTIONS } = options;
+    const context = createContext(options, clock, { sender, transport, ledger, book });
+    const { allowHosts, tls, maxConnections = DEFAULT_MAX_CONNECTIONS, processMetrics = false } = options;
+    const metrics = createMetrics(context, { withProcess: processMetrics });
     const anyKey = options.to !== undefined && options.writeKey === undefined;
     const app = createApp({ context, metrics, anyKey, maxConnections, tls, token, allowHosts, onError });
     undo.unshift(() => app.close());
@@ -123,24 +80,4 @@ async function undone(undo: readonly (() => unknown)[], onError: (error: unknown
       onError(error);
     }
   }
-}
-
-function infoOf(
-  { data, store, deliver = true, record, retry, blockPrivateNetworks = false }: ServerOptions,
-  now: number,
-): ServerInfo {
-  return {
-    version,
-    startedAt: iso(now),
-    delivers: deliver,
-    kept: store !== undefined ? "shared" : data === undefined ? "memory" : "disk",
-    budgetMs: ATTEMPT_TIMEOUT_MS,
-    retryWindowMs: retry?.windowMs ?? DEFAULT_RETRY_POLICY.windowMs,
-    recording: record !== undefined,
-    blocksPrivateNetworks: blockPrivateNetworks,
-  };
-}
-
-function asVirtual(clock: Clock): VirtualClock | undefined {
-  return "advance" in clock ? (clock as VirtualClock) : undefined;
 }

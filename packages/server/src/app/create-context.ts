@@ -1,0 +1,82 @@
+import type { Clock, VirtualClock } from "@countersign/protocol";
+import { DEFAULT_RETRY_POLICY, type Sender } from "@countersign/sender";
+import type { FaultyTransport } from "@countersign/sender/faults";
+import type { ApiContext, ServerInfo } from "../api/operation.ts";
+import { Certifications } from "../jobs/certifications.ts";
+import { ResendJobs } from "../jobs/resend-jobs.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { EventStreams } from "../live/event-stream.ts";
+import { FaultList } from "../live/fault-list.ts";
+import { tellFollowedSettings } from "../live/followed-settings.ts";
+import { LiveEvents } from "../live/live-events.ts";
+import { StoreRoom } from "../live/store-room.ts";
+import { WarningList } from "../live/warning-list.ts";
+import { version } from "../package-files.ts";
+import type { SettingsBook } from "../settings/settings-book.ts";
+import { SettingsVersions } from "../settings/settings-versions.ts";
+import { iso } from "../shapes/times.ts";
+import { ATTEMPT_TIMEOUT_MS } from "./open-sender.ts";
+import type { ServerOptions } from "./server-options.ts";
+
+/** What a server has opened. */
+export interface Opened {
+  readonly sender: Sender;
+  readonly transport: FaultyTransport;
+  readonly ledger: Ledger;
+  readonly book: SettingsBook;
+}
+
+/** Makes the parts that the routes work on, and has each of them tell what happens to it. */
+export function createContext(
+  options: ServerOptions,
+  clock: Clock,
+  { sender, transport, ledger, book }: Opened,
+): ApiContext {
+  const { onError = () => {} } = options;
+  const now = (): number => clock.now();
+  const versions = new SettingsVersions();
+  const events = new LiveEvents(sender, { now, onError });
+  tellFollowedSettings(sender, events, versions);
+  const faults = new FaultList(transport, (change, fault) => events.tell({ event: "fault", change, fault }));
+  sender.on("attempt", () => faults.lookForStrikes());
+  const room = new StoreRoom(sender, (state) => {
+    events.tell({ event: "store", ...state });
+    if (state.reason !== undefined) onError(new Error(state.reason));
+  });
+  return {
+    sender,
+    ledger,
+    book,
+    versions,
+    faults,
+    warnings: new WarningList(),
+    events,
+    streams: new EventStreams(events.log, now),
+    virtualClock: asVirtual(clock),
+    room,
+    certifications: new Certifications((event) => events.tell(event)),
+    resends: new ResendJobs(sender, now, (job) => events.tell({ event: "resend", job })),
+    info: infoOf(options, now()),
+    now,
+  };
+}
+
+function infoOf(
+  { data, store, deliver = true, record, retry, blockPrivateNetworks = false }: ServerOptions,
+  now: number,
+): ServerInfo {
+  return {
+    version,
+    startedAt: iso(now),
+    delivers: deliver,
+    kept: store !== undefined ? "shared" : data === undefined ? "memory" : "disk",
+    budgetMs: ATTEMPT_TIMEOUT_MS,
+    retryWindowMs: retry?.windowMs ?? DEFAULT_RETRY_POLICY.windowMs,
+    recording: record !== undefined,
+    blocksPrivateNetworks: blockPrivateNetworks,
+  };
+}
+
+function asVirtual(clock: Clock): VirtualClock | undefined {
+  return "advance" in clock ? (clock as VirtualClock) : undefined;
+}
