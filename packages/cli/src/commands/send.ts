@@ -12,6 +12,7 @@ import {
 } from "@countersign/sender/explain";
 import { inParallel } from "../input/in-parallel.ts";
 import { readCalls, typeOf, type FileCall } from "../input/read-calls.ts";
+import { ATTEMPT_TIMEOUT_MS } from "../send/attempt-timeout.ts";
 import { callOfMessage } from "../send/call-of-message.ts";
 import { MESSAGE_TYPES, sampleCall, type SampleCall } from "../send/sample-call.ts";
 import { setField } from "../send/set-field.ts";
@@ -44,9 +45,6 @@ interface Item {
   /** Its place in the file; absent for a sample message. */
   readonly where?: string;
 }
-
-/** How long a receiver has to answer, in milliseconds: the sender's default. */
-const BUDGET_MS = 5_000;
 
 /** `countersign send` */
 export function sendCommand(terminal: Terminal, exit: (code: number) => void): Command {
@@ -175,8 +173,8 @@ function report(
   }
   const mark = ok ? colors.green("delivered") : colors.red("not delivered");
   const place = where === undefined ? "" : `${where}: `;
-  const took = isSlow(attempt.durationMs, BUDGET_MS)
-    ? colors.yellow(budgetText(attempt.durationMs, BUDGET_MS))
+  const took = isSlow(attempt.durationMs, ATTEMPT_TIMEOUT_MS)
+    ? colors.yellow(budgetText(attempt.durationMs, ATTEMPT_TIMEOUT_MS))
     : durationText(attempt.durationMs);
   const how = attempt.status === undefined ? ", after" : " in";
   print(`${place}${mark}: ${type} to ${to}: ${answerText(attempt)}${how} ${took}`);

@@ -17,11 +17,11 @@ import { createTransport, type AttemptResult, type Transport } from "@countersig
 import { openRecorder, type Recorder } from "@countersign/server/recording";
 import { mergeHeaders } from "../input/merge-headers.ts";
 import { UsageError } from "../errors/usage-error.ts";
+import { ATTEMPT_TIMEOUT_MS } from "../send/attempt-timeout.ts";
 import type { Heard } from "./heard.ts";
 import { createReader, type ReadRequest } from "./read-request.ts";
 import { recordedHeaders, urlOf } from "./recorded-headers.ts";
 
-const ATTEMPT_TIMEOUT_MS = 5_000;
 const MAX_CONNECTIONS = 1_000;
 
 /** Settings of {@link listen}. */

@@ -14,8 +14,7 @@ import { parseRecordedRequest, RecordingError, type RecordedRequest } from "@cou
 import { inParallel } from "../input/in-parallel.ts";
 import { mergeHeaders } from "../input/merge-headers.ts";
 import { readLines } from "../input/read-lines.ts";
-
-const ATTEMPT_TIMEOUT_MS = 5_000;
+import { ATTEMPT_TIMEOUT_MS } from "../send/attempt-timeout.ts";
 
 /** What the sender itself writes; every other header is a static one of the endpoint. */
 const OWN_HEADERS: ReadonlySet<string> = new Set(["content-type", "user-agent", "x-signature"]);

@@ -3,9 +3,12 @@ import { deliveryFor } from "./lookups.ts";
 import { deliveryDetailJson } from "./delivery-json.ts";
 import { REJECTION_FIXES, SKIP_FIXES } from "../ingest/fixes.ts";
 import { skippedCallJson, summaryJson } from "../shapes/delivery-shapes.ts";
-import { ref, type Operation } from "./operation.ts";
+import { ref, type Operation, type Schema } from "./operation.ts";
 import { FILTER_PARAMETERS, PAGE_PARAMETERS, SKIPPED_PARAMETERS } from "./schemas/filters.ts";
 import { TEXT } from "./schemas/parts.ts";
+
+/** How many of a list, of which the last thousand are kept. */
+const LIMIT: Schema = { type: "integer", minimum: 1, maximum: 1_000, default: 100 };
 
 /** Deliveries, calls without a delivery, and the live stream. */
 export const deliveryOperations: readonly Operation[] = [
@@ -62,7 +65,7 @@ export const deliveryOperations: readonly Operation[] = [
     path: "/rejections",
     id: "listRejections",
     summary: "Rejected messages, newest first, each with its reason. The last thousand are kept.",
-    query: { limit: { type: "integer", minimum: 1, maximum: 1_000, default: 100 } },
+    query: { limit: LIMIT },
     answer: { status: 200, schema: { type: "array", items: ref("Rejection") } },
     handle: ({ ledger }, { query }) =>
       ledger
@@ -74,7 +77,7 @@ export const deliveryOperations: readonly Operation[] = [
     path: "/warnings",
     id: "listWarnings",
     summary: "Warnings about accepted messages, newest first. The last thousand since the start are kept.",
-    query: { limit: { type: "integer", minimum: 1, maximum: 1_000, default: 100 } },
+    query: { limit: LIMIT },
     answer: { status: 200, schema: { type: "array", items: ref("Warning") } },
     handle: ({ warnings }, { query }) => warnings.list(Number(query["limit"])),
   },
