@@ -3,6 +3,9 @@ import { type AddressInfo, createServer } from "node:net";
 import pg from "pg";
 import { expect, it, onTestFinished } from "vitest";
 import { Connections } from "../src/database/connections.ts";
+import { namesOf } from "../src/schema/names.ts";
+import { DeliveryLog } from "../src/tables/delivery-log.ts";
+import { freePort } from "../../../tests/support/free-port.ts";
 
 /** A message of the protocol: its kind, the length of what follows with these four bytes, and what follows. */
 function message(kind: string, content: Buffer): Buffer {
@@ -28,6 +31,26 @@ async function endingServer(): Promise<string> {
   return `postgres://countersign@127.0.0.1:${(server.address() as AddressInfo).port}/x?sslmode=disable`;
 }
 
+/** What would have ended the process from now on: nobody has caught it. */
+function uncaught(event: "uncaughtException" | "unhandledRejection"): readonly unknown[] {
+  const thrown: unknown[] = [];
+  const hear = (error: unknown): unknown => thrown.push(error);
+  process.prependListener(event, hear);
+  onTestFinished(() => void process.off(event, hear));
+  return thrown;
+}
+
+it("a delivery that is asked for while the database is away does not end the process, though it is looked for in two tables", async () => {
+  const connections = new Connections({ url: `postgres://countersign@127.0.0.1:${await freePort()}/x` });
+  const thrown = uncaught("unhandledRejection");
+  const log = new DeliveryLog(connections, namesOf("countersign"));
+  await expect(log.find("d1", undefined)).rejects.toThrow("ECONNREFUSED");
+  // Both connections have been refused by then, and Node.js has told what nobody has caught.
+  await connections.close();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(thrown).toEqual([]);
+});
+
 it.each(["of our own", "of the caller's pool"])(
   "a connection %s whose server ends as it answers does not end the process",
   async (whose) => {
@@ -37,10 +60,7 @@ it.each(["of our own", "of the caller's pool"])(
     onTestFinished(() => pool.end());
     const connections = new Connections(whose === "of our own" ? { url } : { pool });
     onTestFinished(() => connections.close());
-    const thrown: unknown[] = [];
-    const hear = (error: unknown): unknown => thrown.push(error);
-    process.prependListener("uncaughtException", hear);
-    onTestFinished(() => void process.off("uncaughtException", hear));
+    const thrown = uncaught("uncaughtException");
     const client = await connections.dedicated();
     await expect(client.query({ text: "SELECT 1" })).rejects.toThrow(
       /postmaster exit|not queryable|terminated/,

@@ -18,6 +18,7 @@ type DeliveryState = DeliverySummary["state"];
 const SHARED = `source, id, destination, message_id, type, identity, event, accepted_at, attempts, last, resend_of`;
 const PENDING = `${SHARED}, 'pending' AS state, due_at, NULL::bigint AS ended_at`;
 const ENDED = `${SHARED}, state, NULL::bigint AS due_at, ended_at`;
+const BODY = `(SELECT body FROM $.message AS m WHERE m.source = d.source AND m.id = d.message AND m.day = d.message_day) AS body`;
 const SORTED: Readonly<Record<ListOrder, string>> = {
   "newest first": "ORDER BY accepted_at DESC, id DESC",
   "oldest first": "ORDER BY accepted_at, id",
@@ -43,30 +44,17 @@ export class DeliveryLog {
   async find(id: string, source: string | undefined): Promise<Delivery | undefined> {
     const where = `source ${source === undefined ? `IN (${SOURCES})` : "= $2"} AND id = $1`;
     const values = [encodeText(id), ...(source === undefined ? [] : [encodeText(source)])];
-    // Ended ones second: one that ends meanwhile is found twice rather than not at all.
-    const body = `(SELECT body FROM $.message AS m WHERE m.source = d.source AND m.id = d.message AND m.day = d.message_day)`;
-    const [pending, ended] = [`${PENDING}, '[]' AS log`, `${ENDED}, log`].map((columns, index) =>
-      this.#ask<FullRow>(
-        index === 0 ? "find_pending" : "find_ended",
-        source,
-        `SELECT ${columns}, ${body} AS body FROM $.${index === 0 ? "delivery" : "ended"} AS d WHERE ${where}`,
-        values,
-      ),
+    const pending = this.#ask<FullRow>(
+      "find_pending",
+      `SELECT ${PENDING}, '[]' AS log, ${BODY} FROM $.delivery AS d WHERE ${where}`,
+      values,
     );
-    const [waiting, over] = [await pending, await ended];
-    const row = over?.[0] ?? waiting?.[0] ?? (await this.#again(source, where, values, body));
-    return row === undefined ? undefined : deliveryOf(row, await this.#earlier(row));
-  }
-
-  /** It may have ended between the two questions. */
-  async #again(
-    source: string | undefined,
-    where: string,
-    values: readonly unknown[],
-    body: string,
-  ): Promise<FullRow | undefined> {
-    const text = `SELECT ${ENDED}, log, ${body} AS body FROM $.ended AS d WHERE ${where}`;
-    return (await this.#ask<FullRow>("find_again", source, text, values))[0];
+    const ended = (): Promise<readonly FullRow[]> =>
+      this.#ask("find_ended", `SELECT ${ENDED}, log, ${BODY} FROM $.ended AS d WHERE ${where}`, values);
+    const [[waiting], [over]] = await Promise.all([pending, ended()]);
+    // One that ends meanwhile may be found in both tables, or in neither.
+    const row = over ?? waiting ?? (await ended())[0];
+    return row && deliveryOf(row, await this.#earlier(row));
   }
 
   async list(filter: DeliveryFilter, order?: ListOrder): Promise<readonly DeliverySummary[]> {
@@ -149,19 +137,12 @@ export class DeliveryLog {
 
   async #earlier({ source, id }: FullRow): Promise<readonly string[]> {
     const text = "SELECT log FROM $.attempt WHERE source = $1 AND delivery = $2 ORDER BY logged_at, token";
-    const rows = await this.#ask<{ log: string }>("earlier", source, text, [source, id]);
+    const rows = await this.#ask<{ log: string }>("earlier", text, [source, id]);
     return rows.map(({ log }) => log);
   }
 
-  #ask<Row>(
-    name: string,
-    source: string | undefined,
-    sql: string,
-    values: readonly unknown[],
-  ): Promise<readonly Row[]> {
-    const prepared = `${name}${source === undefined ? "_any" : ""}`;
-    const statement = keptStatement(prepared, inSchema(this.#names, sql));
-    return this.#connections.query<Row>("read", statement, values);
+  #ask<Row>(name: string, sql: string, values: readonly unknown[]): Promise<readonly Row[]> {
+    return this.#connections.query<Row>("read", keptStatement(name, inSchema(this.#names, sql)), values);
   }
 
   #query<Row>(sql: string, values: readonly unknown[]): Promise<readonly Row[]> {
