@@ -1,0 +1,138 @@
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { Connections } from "../src/database/connections.ts";
+import { DayPartitions } from "../src/schema/day-partitions.ts";
+import { migrate } from "../src/schema/migrate.ts";
+import { inSchema, type Names, namesOf, startOfDay } from "../src/schema/names.ts";
+import { ask, connectTo, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+
+const HOUR_MS = 3_600_000;
+
+const server = await startPostgres({ fsync: "off" });
+const url = server?.url ?? "postgres://127.0.0.1";
+
+describe.skipIf(server === undefined)(
+  `the tables of days (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
+  () => {
+    afterAll(() => server?.stop());
+
+    /** A process on a schema of its own, or of another one. */
+    async function processOn(names: Names = namesOf(newSchema())) {
+      const connections = new Connections({ url });
+      onTestFinished(() => connections.close());
+      await migrate(connections, names);
+      const partitions = new DayPartitions(connections, names);
+      const run = (sql: string): Promise<readonly unknown[]> => ask(url, inSchema(names, sql));
+      /** Days of a table, in their order. */
+      const days = async (table: string): Promise<readonly number[]> => {
+        const sql = `SELECT substring(inhrelid::regclass::text FROM '_(-?[0-9]+)"?$')::int AS day
+          FROM pg_inherits WHERE inhparent = '$.${table}'::regclass ORDER BY day`;
+        return (await ask<{ day: number }>(url, inSchema(names, sql))).map(({ day }) => day);
+      };
+      return { names, partitions, run, days };
+    }
+
+    /** A pending delivery, as a row. */
+    const pending = (id: string, acceptedAt: number, worker: string): string =>
+      `INSERT INTO $.delivery (source, id, destination, message, message_day, message_id, type, identity, accepted_at, due_at, worker)
+       VALUES ('shop', '${id}', 'shop/crm', '${id}', 0, 'm', 'track', 'u', ${acceptedAt}, 0, ${worker})`;
+
+    it("are made for today and tomorrow, so that no call waits for them at midnight", async () => {
+      const { partitions, days } = await processOn();
+      await partitions.ensureAhead(startOfDay(20_000) + HOUR_MS);
+      for (const table of ["message", "ended", "attempt"])
+        expect(await days(table)).toEqual([20_000, 20_001]);
+    });
+
+    it("are made once by processes that find them missing at the same moment", async () => {
+      const one = await processOn();
+      const others = await Promise.all(Array.from({ length: 4 }, () => processOn(one.names)));
+      for (const day of [1, 2, 3, 4, 5])
+        await Promise.all([one, ...others].map(({ partitions }) => partitions.ensure([day])));
+      expect(await one.days("ended")).toEqual([1, 2, 3, 4, 5]);
+    });
+
+    it("are made by the next command that needs them when they could not be made", async () => {
+      const { partitions, run, days } = await processOn();
+      await run("ALTER TABLE $.attempt RENAME TO hidden");
+      await expect(partitions.ensure([7])).rejects.toThrow("does not exist");
+      expect(partitions.has([7])).toBe(false);
+      await run("ALTER TABLE $.hidden RENAME TO attempt");
+      await partitions.ensure([7]);
+      expect(await days("attempt")).toEqual([7]);
+      expect(partitions.has([7])).toBe(true);
+    });
+
+    it("can be made by an older version after a newer one has changed the tables", async () => {
+      const { names, partitions, run, days } = await processOn();
+      await run(
+        `ALTER TABLE $.ended ADD COLUMN note text NOT NULL DEFAULT '', ADD CHECK (note <> 'wrong');
+         ALTER TABLE $.message ALTER COLUMN body SET STORAGE EXTERNAL`,
+      );
+      await partitions.ensure([7]);
+      expect(await days("ended")).toEqual([7]);
+      const storage = `SELECT attstorage FROM pg_attribute WHERE attrelid = '${names.table("message_7")}'::regclass AND attname = 'body'`;
+      expect(await run(storage)).toEqual([{ attstorage: "e" }]);
+    });
+
+    it.each([20_000, -1])(
+      "are removed as soon as all of them was kept for long enough, and no sooner: day %i",
+      async (day) => {
+        const { partitions, run, days } = await processOn();
+        await partitions.ensure([day, day + 1, day + 2]);
+        await run(`INSERT INTO $.tally (source, destination, day, writer, delivered)
+          SELECT 'shop', 'shop/crm', d, 'w', 1 FROM generate_series(${day}, ${day + 2}) AS d`);
+        // What has ended in the last millisecond of the day.
+        const isOver = startOfDay(day + 1) + 5 * HOUR_MS;
+        const left = async (now: number): Promise<unknown> => {
+          await partitions.removeBefore(now, 5 * HOUR_MS);
+          const counted = await run("SELECT day FROM $.tally ORDER BY day");
+          const [ended, message, attempt] = [
+            await days("ended"),
+            await days("message"),
+            await days("attempt"),
+          ];
+          return { ended, message, attempt, counted: counted.map((row) => (row as { day: number }).day) };
+        };
+        const all = [day, day + 1, day + 2];
+        expect(await left(isOver - 1)).toEqual({ ended: all, message: all, attempt: all, counted: all });
+        const later = [day + 1, day + 2];
+        expect(await left(isOver)).toEqual({ ended: later, message: all, attempt: all, counted: later });
+        // A delivery that ended on the next day needs its message and its attempts for as long.
+        const isNextOver = isOver + 24 * HOUR_MS;
+        expect(await left(isNextOver - 1)).toMatchObject({ message: all, attempt: all });
+        expect(await left(isNextOver)).toMatchObject({ ended: [day + 2], message: later, attempt: later });
+        expect(partitions.has([day])).toBe(false);
+      },
+    );
+
+    it.each([
+      ["waits", "NULL"],
+      ["is being delivered", "'a worker'"],
+    ])("are kept while a delivery %s whose message or attempts they have", async (_, worker) => {
+      const { partitions, run, days } = await processOn();
+      await partitions.ensure([10, 11, 12]);
+      await run(pending("first of its day", startOfDay(11), worker));
+      // The other index: of those that wait, or of those that are claimed.
+      await run(pending("later", startOfDay(12), worker === "NULL" ? "'a worker'" : "NULL"));
+      await partitions.removeBefore(startOfDay(100), 0);
+      expect(await days("ended")).toEqual([]);
+      expect(await days("message")).toEqual([11, 12]);
+      expect(await days("attempt")).toEqual([11, 12]);
+      await run("DELETE FROM $.delivery");
+      await partitions.removeBefore(startOfDay(100), 0);
+      expect(await days("message")).toEqual([]);
+    });
+
+    it("are removed later while a backup reads them: what comes behind a removal that waits would wait, too", async () => {
+      const { names, partitions, days } = await processOn();
+      await partitions.ensure([1]);
+      const backup = await connectTo(url);
+      onTestFinished(() => backup.end());
+      await backup.query(`BEGIN; LOCK TABLE ${names.table("ended_1")} IN ACCESS SHARE MODE`);
+      await expect(partitions.removeBefore(startOfDay(100), 0)).rejects.toThrow("lock timeout");
+      await backup.query("COMMIT");
+      await partitions.removeBefore(startOfDay(100), 0);
+      expect(await days("ended")).toEqual([]);
+    });
+  },
+);
