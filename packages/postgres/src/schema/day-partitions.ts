@@ -24,8 +24,8 @@ const PARTITIONS = keptStatement(
 export class DayPartitions {
   readonly #connections: Connections;
   readonly #names: Names;
-  readonly #made = new Map<number, Promise<void>>();
-  readonly #ready = new Set<number>();
+  /** Days that are made, or are being made. */
+  readonly #days = new Map<number, "made" | Promise<void>>();
 
   constructor(connections: Connections, names: Names) {
     this.#connections = connections;
@@ -34,20 +34,19 @@ export class DayPartitions {
 
   /** Whether rows of all these days can be stored without further ado. */
   has(days: Iterable<number>): boolean {
-    for (const day of days) if (!this.#ready.has(day)) return false;
+    for (const day of days) if (this.#days.get(day) !== "made") return false;
     return true;
   }
 
   /** Makes what is missing for rows of these days. */
   async ensure(days: Iterable<number>): Promise<void> {
-    await Promise.all([...days].map((day) => this.#ensure(day)));
+    await Promise.all([...days].map((day) => this.#days.get(day) ?? this.#begin(day)));
   }
 
   /** Whether a command failed since a partition is missing. It is then made again before the next command. */
   isMissing(error: unknown): boolean {
     if (!isWithoutPartition(error)) return false;
-    this.#made.clear();
-    this.#ready.clear();
+    this.#days.clear();
     return true;
   }
 
@@ -61,24 +60,24 @@ export class DayPartitions {
   /** Removes the days whose deliveries were kept for long enough. */
   async removeBefore(now: number, keepMs: number): Promise<void> {
     const days = await this.#existing("ended");
-    const outdated = days.filter((day) => startOfDay(day + 1) + keepMs <= now);
-    if (outdated.length > 0) await this.#drop("ended", outdated);
+    await this.#drop(
+      "ended",
+      days.filter((day) => startOfDay(day + 1) + keepMs <= now),
+    );
     // A delivery ends up to a day after it was accepted.
     const older = (await this.#existing("message")).filter((day) => startOfDay(day + 2) + keepMs <= now);
     if (older.length > 0) await this.#dropUnused(older);
   }
 
-  #ensure(day: number): Promise<void> {
-    const known = this.#made.get(day);
-    if (known !== undefined) return known;
+  #begin(day: number): Promise<void> {
     const making = this.#make(day).then(
-      () => void this.#ready.add(day),
+      () => void this.#days.set(day, "made"),
       (error: unknown) => {
-        this.#made.delete(day);
+        this.#days.delete(day);
         throw error;
       },
     );
-    this.#made.set(day, making);
+    this.#days.set(day, making);
     return making;
   }
 
@@ -114,7 +113,8 @@ export class DayPartitions {
         await run(`DROP TABLE IF EXISTS ${this.#names.table(`${table}_${day}`)}`);
         if (table === "ended") await run(inSchema(this.#names, "DELETE FROM $.tally WHERE day = $1"), [day]);
       });
-      if (table === "ended") this.#forget(day);
+      // It is made again before anything is stored in it.
+      this.#days.delete(day);
     }
   }
 
@@ -125,10 +125,5 @@ export class DayPartitions {
     const unused = days.filter((day) => row?.at == null || row.at >= startOfDay(day + 1));
     await this.#drop("message", unused);
     await this.#drop("attempt", unused);
-  }
-
-  #forget(day: number): void {
-    this.#made.delete(day);
-    this.#ready.delete(day);
   }
 }
