@@ -1,4 +1,7 @@
+import { postgresStore } from "@countersign/postgres";
+import { virtualClock } from "@countersign/sender/testing";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
 import { Connections } from "../src/database/connections.ts";
 import { DayPartitions } from "../src/schema/day-partitions.ts";
 import { migrate } from "../src/schema/migrate.ts";
@@ -72,6 +75,16 @@ describe.skipIf(server === undefined)(
       expect(await days("ended")).toEqual([7]);
       const storage = `SELECT attstorage FROM pg_attribute WHERE attrelid = '${names.table("message_7")}'::regclass AND attname = 'body'`;
       expect(await run(storage)).toEqual([{ attstorage: "e" }]);
+    });
+
+    it("have the message of a delivery also before 1970, where a virtual clock may begin", async () => {
+      const clock = virtualClock("1969-12-31T23:00:00Z");
+      const store = postgresStore({ url, schema: newSchema() });
+      await store.open(quietContext(clock));
+      onTestFinished(() => store.close());
+      const acceptance = acceptanceOf([{ id: "d1", destination: "shop/crm", acceptedAt: clock.now() }]);
+      await store.accept(acceptance);
+      expect(String((await store.find("d1"))?.body)).toBe(String(acceptance.messages[0]?.body));
     });
 
     it.each([20_000, -1])(

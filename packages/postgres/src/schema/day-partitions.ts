@@ -89,8 +89,8 @@ export class DayPartitions {
         const [found] = await run<{ there: boolean }>("SELECT to_regclass($1) IS NOT NULL AS there", [part]);
         if (found?.there === true) continue;
         // PARTITION OF would wait for whatever reads the table, as a backup does for hours, and all else would wait behind it.
-        // Whatever a newer version has set of the table holds for its days; they get their indexes as they are attached.
-        await run(`CREATE TABLE ${part} (LIKE ${whole} INCLUDING ALL EXCLUDING INDEXES)`);
+        // Whatever a newer version has set of the table holds for its days, too.
+        await run(`CREATE TABLE ${part} (LIKE ${whole} INCLUDING ALL)`);
         await run(`ALTER TABLE ${whole} ATTACH PARTITION ${part} FOR VALUES IN (${day})`);
       }
     });

@@ -10,6 +10,11 @@ export function dayOf(ms: number): number {
   return Math.floor(ms / DAY_MS);
 }
 
+/** The same of a column, as SQL. */
+export function dayOfColumn(column: string): string {
+  return `floor(${column} / ${DAY_MS}::float8)::integer`;
+}
+
 /** When a day begins, in milliseconds since 1970. */
 export function startOfDay(day: number): number {
   return day * DAY_MS;

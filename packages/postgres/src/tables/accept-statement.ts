@@ -1,5 +1,5 @@
 import type { ElementType } from "../database/binary-array.ts";
-import { inSchema, type Names } from "../schema/names.ts";
+import { dayOfColumn, inSchema, type Names } from "../schema/names.ts";
 import { type ColumnTypes, rowsOf } from "./rows-of.ts";
 
 /** What the statement answers: only what is out of the ordinary, since answers are read one character after another. */
@@ -49,8 +49,8 @@ export const REPEATS: Readonly<Record<"keys" | "messages" | "skipped" | "counted
 const ALIVE = `alive AS (SELECT id FROM $.worker WHERE id = $2 AND epoch = $3 FOR KEY SHARE)`;
 
 const NEW_DELIVERY = `INSERT INTO $.delivery (source, id, message, destination, message_id, type, identity, event, accepted_at, message_day, due_at, worker, claim)
-      SELECT $1, d.id, d.message, d.destination, d.message_id, d.type, d.identity, d.event, d.accepted_at, d.accepted_at / 86400000,
-        d.accepted_at, CASE WHEN d.claims THEN a.id END, CASE WHEN d.claims AND a.id IS NOT NULL THEN $4::bigint END
+      SELECT $1, d.id, d.message, d.destination, d.message_id, d.type, d.identity, d.event, d.accepted_at,
+        ${dayOfColumn("d.accepted_at")}, d.accepted_at, CASE WHEN d.claims THEN a.id END, CASE WHEN d.claims AND a.id IS NOT NULL THEN $4::bigint END
       FROM ${rowsOf(GIVEN.deliveries, 8)} AS d LEFT JOIN alive AS a ON true`;
 
 const NEW_SKIPPED = `INSERT INTO $.skipped (source, id, message_id, type, identity, event, accepted_at, reason)
