@@ -78,9 +78,7 @@ describe.skipIf(server === undefined)(
       const connections = connect();
       const settingsOf = async (purpose: "work" | "read"): Promise<readonly string[]> => {
         const text = "SELECT name, setting FROM pg_settings WHERE name = ANY ($1) AND source = 'session'";
-        const rows = await connections.query<{ name: string; setting: string }>(purpose, { name: "", text }, [
-          NAMES,
-        ]);
+        const rows = await connections.query<{ name: string; setting: string }>(purpose, { text }, [NAMES]);
         return rows.map(({ name, setting }) => `${name} ${setting}`).toSorted();
       };
       expect(await settingsOf("work")).toEqual(
@@ -98,7 +96,7 @@ describe.skipIf(server === undefined)(
 
     it("leaves no command running on the server that nobody waits for any more", async () => {
       const connections = connect();
-      await expect(connections.query("read", { name: "", text: "SELECT pg_sleep(600)" })).rejects.toThrow(
+      await expect(connections.query("read", { text: "SELECT pg_sleep(600)" })).rejects.toThrow(
         "no answer within 5 s",
       );
       const sql = "SELECT pid FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT pg_sleep%'";

@@ -16,8 +16,8 @@ const AT_ONCE: Readonly<Record<Purpose, number>> = { work: 3, read: 2, control: 
 
 /** A command whose text is the same every time. */
 export interface Statement {
-  /** Under this name the server keeps it prepared. Empty for one that is asked once. */
-  readonly name: string;
+  /** Under this name the server keeps it prepared. */
+  readonly name?: string;
   readonly text: string;
   /** It is for each of many deliveries, so that a plan of it is kept only on connections with the settings for that. */
   readonly isForMany?: boolean;
@@ -72,10 +72,10 @@ export class Connections {
     { name, text, isForMany = false }: Statement,
     values: readonly unknown[] = [],
   ): Promise<readonly Row[]> {
-    const isKept = name !== "" && (!isForMany || this.#isSet);
+    const kept = !isForMany || this.#isSet ? name : undefined;
     return this.#with(purpose, async (client) => {
       try {
-        return await this.#send<Row>(client, text, values, this.#keepsPrepared && isKept ? name : undefined);
+        return await this.#send<Row>(client, text, values, this.#keepsPrepared ? kept : undefined);
       } catch (error) {
         if (purpose === "read" && error instanceof NoAnswerError) throw tooSlow(error);
         if (!["26000", "42P05"].includes(sqlStateOf(error) ?? "")) throw error;

@@ -133,7 +133,7 @@ export class Dispatcher {
     const lanes = [...this.#lanes.values()];
     if (lanes.length === 0) return;
     const { connections, names, clock } = this.#options;
-    const statement = { name: "", text: peekSql(names) };
+    const statement = { text: peekSql(names) };
     const of = (pick: (lane: Lane) => string): readonly string[] =>
       lanes.map((lane) => encodeText(pick(lane)));
     const rows = await connections.query<{ destination: string; due_at: number }>("work", statement, [

@@ -153,7 +153,7 @@ export class Settler {
   ): Promise<ReadonlySet<string>> {
     const { connections, names } = this.#options;
     const ids = entries.map(({ id }) => encodeText(id));
-    const statement = { name: "", text: settledSql(names) };
+    const statement = { text: settledSql(names) };
     const rows = await connections.query<{ id: string; settled: string | null }>("work", statement, [
       encodeText(source),
       ids,
@@ -162,7 +162,7 @@ export class Settler {
     const isStored = ({ id, claim }: Waiting): boolean => tokens.get(id) === `${worker}:${claim}`;
     const lost = entries.filter((entry) => !isStored(entry));
     if (lost.length > 0) {
-      const log = { name: "", text: logLostSql(names) };
+      const log = { text: logLostSql(names) };
       await connections.query("work", log, logLostValues(source, worker, lost));
     }
     return new Set(entries.filter(isStored).map(({ id }) => id));

@@ -120,7 +120,7 @@ export class DayPartitions {
 
   /** Messages of a day are needed for as long as a delivery of that day is pending. */
   async #dropUnused(days: readonly number[]): Promise<void> {
-    const statement = { name: "", text: inSchema(this.#names, OLDEST) };
+    const statement = { text: inSchema(this.#names, OLDEST) };
     const [row] = await this.#connections.query<{ at: number | null }>("control", statement);
     const unused = days.filter((day) => row?.at == null || row.at >= startOfDay(day + 1));
     await this.#drop("message", unused);

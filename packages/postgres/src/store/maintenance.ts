@@ -57,7 +57,7 @@ export class Maintenance {
     this.keepKeysMs = ms;
     const { connections, names } = this.#options;
     try {
-      await connections.query("control", { name: "", text: inSchema(names, KEEP_KEYS) }, [Math.ceil(ms)]);
+      await connections.query("control", { text: inSchema(names, KEEP_KEYS) }, [Math.ceil(ms)]);
     } catch (error) {
       // The next call asks again.
       this.keepKeysMs = before;
@@ -92,7 +92,7 @@ export class Maintenance {
 
   async #isOurTurn(now: number): Promise<boolean> {
     const { connections, names } = this.#options;
-    const statement = { name: "", text: inSchema(names, TAKE_TURN) };
+    const statement = { text: inSchema(names, TAKE_TURN) };
     return (await connections.query("control", statement, [now, INTERVAL_MS / 2])).length > 0;
   }
 

@@ -97,7 +97,7 @@ export class DeliveryChanges {
   }
 
   #query<Row>(sql: string, values: readonly unknown[]): Promise<readonly Row[]> {
-    return this.#connections.query<Row>("work", { name: "", text: inSchema(this.#names, sql) }, values);
+    return this.#connections.query<Row>("work", { text: inSchema(this.#names, sql) }, values);
   }
 }
 

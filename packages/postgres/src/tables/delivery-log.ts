@@ -146,7 +146,7 @@ export class DeliveryLog {
   }
 
   #query<Row>(sql: string, values: readonly unknown[]): Promise<readonly Row[]> {
-    return this.#connections.query<Row>("read", { name: "", text: inSchema(this.#names, sql) }, values);
+    return this.#connections.query<Row>("read", { text: inSchema(this.#names, sql) }, values);
   }
 }
 

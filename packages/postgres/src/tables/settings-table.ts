@@ -59,6 +59,6 @@ export class SettingsTable implements SharedSettings {
   }
 
   #query<Row>(sql: string, values: readonly unknown[]): Promise<readonly Row[]> {
-    return this.#connections().query<Row>("control", { name: "", text: inSchema(this.#names, sql) }, values);
+    return this.#connections().query<Row>("control", { text: inSchema(this.#names, sql) }, values);
   }
 }

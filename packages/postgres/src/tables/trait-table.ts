@@ -31,7 +31,7 @@ export async function readTrait(
 ): Promise<KnownTrait> {
   const { source, trait, destinations } = asked;
   const values = [encodeText(source), encodeText(trait), destinations.map(encodeText)];
-  const rows = await connections.query<TraitRow>("read", { name: "", text: inSchema(names, READ) }, values);
+  const rows = await connections.query<TraitRow>("read", { text: inSchema(names, READ) }, values);
   const [first] = rows;
   const known = new Map(destinations.map((destination) => [destination, new Map<string, string>()]));
   for (const { destination, user_id: userId, value } of rows) {

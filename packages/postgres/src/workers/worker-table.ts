@@ -73,13 +73,13 @@ export class WorkerTable {
 
   /** Removes a worker, if its lease is as it was seen, and releases what it has claimed. */
   async remove(id: string, leaseUntil: string | null): Promise<boolean> {
-    const statement = { name: "", text: removeSql(this.#names) };
+    const statement = { text: removeSql(this.#names) };
     return (await this.#connections.query("control", statement, [id, leaseUntil])).length > 0;
   }
 
   /** Releases what is claimed by a worker that is not in the list. */
   async releaseOrphans(): Promise<void> {
-    await this.#connections.query("control", { name: "", text: releaseOrphansSql(this.#names) });
+    await this.#connections.query("control", { text: releaseOrphansSql(this.#names) });
   }
 
   /** Begins a new epoch: late commands of the old one claim nothing, and what is not among `claimed` is released. */
