@@ -81,12 +81,35 @@ describe.skipIf(server === undefined)(
       });
     });
 
-    it("refuses a database whose encoding cannot hold every text", async () => {
-      await ask(url, "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'");
-      const refusal = await refusalOf(Object.assign(new URL(url), { pathname: "/latin" }).href);
+    it.each([
+      ["LATIN1", "cannot hold every text"],
+      ["SQL_ASCII", "counts bytes, so that a user with a long name in Greek would not be found"],
+    ])("refuses a database with the encoding %s, which %s", async (encoding) => {
+      const database = `of_${encoding.toLowerCase()}`;
+      await ask(url, `CREATE DATABASE ${database} ENCODING '${encoding}' TEMPLATE template0 LOCALE 'C'`);
+      const refusal = await refusalOf(Object.assign(new URL(url), { pathname: `/${database}` }).href);
       expect(refusal).toMatchObject({
         code: "ERR_STORE_OPEN",
-        message: expect.stringContaining("The encoding of the database is LATIN1"),
+        message: expect.stringContaining(`The encoding of the database is ${encoding}`),
+      });
+    });
+
+    it("refuses a server that is older than what the statements need, and says which one it is", async () => {
+      const pool = new pg.Pool({ connectionString: url });
+      onTestFinished(() => pool.end());
+      // As a server of version 13 would answer.
+      pool.on("connect", (client) => {
+        const query = client.query.bind(client) as (config: { text: string }) => Promise<pg.QueryResult>;
+        const text = "SELECT 130014 AS version, 'UTF8' AS encoding";
+        client.query = ((config: { text: string }) =>
+          query(
+            config.text.includes("server_version_num") ? { ...config, text } : config,
+          )) as typeof client.query;
+      });
+      const store = postgresStore({ pool, schema: newSchema() });
+      await expect(store.open(quietContext(systemClock()))).rejects.toMatchObject({
+        code: "ERR_STORE_OPEN",
+        message: expect.stringContaining("The server has the version 130014"),
       });
     });
 

@@ -55,10 +55,11 @@ async function assertServer(run: Run): Promise<void> {
     const text = `The server has the version ${version} (server_version_num). PostgreSQL 14 or later is needed.`;
     throw new StoreError("ERR_STORE_OPEN", text);
   }
-  if (["UTF8", "SQL_ASCII"].includes(encoding)) return;
+  // With SQL_ASCII, which holds every text, the database counts bytes where this store counts characters.
+  if (encoding === "UTF8") return;
   throw new StoreError(
     "ERR_STORE_OPEN",
-    `The encoding of the database is ${encoding}, which cannot hold every text. Use a database that was created with ENCODING 'UTF8' TEMPLATE template0.`,
+    `The encoding of the database is ${encoding}, and the store needs UTF8. Use a database that was created with ENCODING 'UTF8' TEMPLATE template0.`,
   );
 }
 
