@@ -136,6 +136,14 @@ describe.skipIf(server === undefined)(
       expect(await days("message")).toEqual([]);
     });
 
+    it("are removed by processes that look for them at the same moment", async () => {
+      const one = await processOn();
+      const other = await processOn(one.names);
+      await one.partitions.ensure([1, 2, 3]);
+      await Promise.all([one, other].map(({ partitions }) => partitions.removeBefore(startOfDay(100), 0)));
+      expect(await one.days("ended")).toEqual([]);
+    });
+
     it("are removed later while a backup reads them: what comes behind a removal that waits would wait, too", async () => {
       const { names, partitions, days } = await processOn();
       await partitions.ensure([1]);

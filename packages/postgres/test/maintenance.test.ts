@@ -120,5 +120,21 @@ describe.skipIf(server === undefined)(
       await until("the key is gone", () => holds(gone), 30_000);
       expect(await holds(gone)).toBe(true);
     });
+
+    it("makes room for tomorrow, also in a process that has run for days", async () => {
+      const schema = newSchema();
+      const clock = virtualClock();
+      let aheadMs = 0;
+      await openStore(schema, { ...clock, now: () => clock.now() + aheadMs });
+      aheadMs = 3 * DAY_MS;
+      const tomorrow = `${schema}.message_${Math.floor(clock.now() / DAY_MS) + 4}`;
+      await until("the tables of tomorrow are there", async () => {
+        const [row] = await ask<{ there: boolean }>(
+          url,
+          `SELECT to_regclass('${tomorrow}') IS NOT NULL AS there`,
+        );
+        return row?.there === true;
+      });
+    });
   },
 );

@@ -63,9 +63,12 @@ describe.skipIf(server === undefined)(
       const [tally, schema] = [await startTally(), newSchema()];
       const running = await open(schema, tally.url);
       const sql = "ALTER TABLE $.delivery ADD COLUMN note text; ALTER TABLE $.ended ADD COLUMN note text";
-      await upgrade(schema, { sql, worksWith: MIGRATIONS.length });
+      const step = { sql, worksWith: MIGRATIONS.length };
+      await upgrade(schema, step);
       expect(await deliversTo(running, "Before")).toEqual(["delivered"]);
       expect(await deliversTo(await open(schema, tally.url), "After")).toEqual(["delivered"]);
+      // The version is still the new one: the step is not made again.
+      await upgrade(schema, step);
     });
 
     it("lets processes of the old version continue, and start no more, where the new one says so", async () => {
@@ -74,6 +77,17 @@ describe.skipIf(server === undefined)(
       await upgrade(schema, { sql: "CREATE TABLE $.extra (id integer)", worksWith: MIGRATIONS.length + 1 });
       expect(await deliversTo(running, "Running")).toEqual(["delivered"]);
       await expect(open(schema, tally.url)).rejects.toMatchObject({ code: "ERR_STORE_NEWER" });
+    });
+
+    it("of processes that start at once makes the schema once, and tells each how many came before it", async () => {
+      const names = namesOf(newSchema());
+      const start = async (): Promise<number> => {
+        const connections = new Connections({ url });
+        onTestFinished(() => connections.close());
+        return (await migrate(connections, names)).generation;
+      };
+      const generations = await Promise.all([start(), start(), start(), start()]);
+      expect(generations.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3]);
     });
 
     it("leaves the schema as it was when a step fails", async () => {

@@ -32,15 +32,16 @@ export function migrate(
     await run(
       inSchema(names, "CREATE TABLE IF NOT EXISTS $.meta (key text PRIMARY KEY, value bigint NOT NULL)"),
     );
-    const version = await valueOf(run, names, "version", 0);
-    assertKnown(version, await valueOf(run, names, "works_with", version), steps.length);
-    for (const { sql } of steps.slice(version)) await run(inSchema(names, sql));
-    const last = steps.at(-1);
-    if (version < steps.length && last !== undefined) {
+    const version = await valueOf(run, names, "version");
+    assertKnown(version, await valueOf(run, names, "works_with"), steps.length);
+    const missing = steps.slice(version);
+    for (const { sql } of missing) await run(inSchema(names, sql));
+    const last = missing.at(-1);
+    if (last !== undefined) {
       await put(run, names, "version", steps.length);
       await put(run, names, "works_with", last.worksWith);
     }
-    const generation = await valueOf(run, names, "opened", 0);
+    const generation = await valueOf(run, names, "opened");
     await put(run, names, "opened", generation + 1);
     return { generation };
   });
@@ -64,18 +65,19 @@ async function assertServer(run: Run): Promise<void> {
 }
 
 function assertKnown(version: number, worksWith: number, known: number): void {
-  if (version <= known || worksWith <= known) return;
+  if (worksWith <= known) return;
   throw new StoreError(
     "ERR_STORE_NEWER",
     `The schema has version ${version}, which needs a version of @countersign/postgres that knows ${worksWith}; this one knows ${known}. Upgrade it.`,
   );
 }
 
-async function valueOf(run: Run, names: Names, key: string, otherwise: number): Promise<number> {
+/** 0 for what was never put. */
+async function valueOf(run: Run, names: Names, key: string): Promise<number> {
   const [row] = await run<{ value: number }>(inSchema(names, "SELECT value FROM $.meta WHERE key = $1"), [
     key,
   ]);
-  return row?.value ?? otherwise;
+  return row?.value ?? 0;
 }
 
 async function put(run: Run, names: Names, key: string, value: number): Promise<void> {
