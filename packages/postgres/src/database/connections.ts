@@ -5,13 +5,12 @@ import { Gate } from "./gate.ts";
 import { breaksConnection, NoAnswerError, NotReachedError, sqlStateOf } from "./postgres-error.ts";
 import { type PostgresClient, type PostgresPool, type PostgresQuery, takeFrom } from "./postgres-pool.ts";
 import { ownPool, READ_SETTINGS, SETTINGS } from "./own-pool.ts";
-import { ANSWER_MS, within } from "./within.ts";
+import { ANSWER_MS, answered, within } from "./within.ts";
 
 /** What a command is for: reads, which may be slow, leave connections to the others. */
 export type Purpose = "work" | "read" | "control";
 
 /** Connections of one process at most, besides the one that listens. */
-const MAX_CONNECTIONS = 6;
 const AT_ONCE: Readonly<Record<Purpose, number>> = { work: 3, read: 2, control: 1 };
 
 /** A command whose text is the same every time. */
@@ -52,7 +51,7 @@ export class Connections {
     if (where.pool === undefined) {
       const notSet = (): void => void (this.#isSet = false);
       const reads = ownPool(where.url, AT_ONCE.read, { settings: READ_SETTINGS, notSet });
-      const works = ownPool(where.url, MAX_CONNECTIONS - AT_ONCE.read, { settings: SETTINGS, notSet });
+      const works = ownPool(where.url, AT_ONCE.work + AT_ONCE.control, { settings: SETTINGS, notSet });
       this.#own = [reads, works];
       this.#pools = { work: works, read: reads, control: works };
     } else {
@@ -73,16 +72,16 @@ export class Connections {
     values: readonly unknown[] = [],
   ): Promise<readonly Row[]> {
     const kept = !isForMany || this.#isSet ? name : undefined;
-    return this.#with(purpose, async (client) => {
+    const answer = this.#with(purpose, async (client) => {
       try {
         return await this.#send<Row>(client, text, values, this.#keepsPrepared ? kept : undefined);
       } catch (error) {
-        if (purpose === "read" && error instanceof NoAnswerError) throw tooSlow(error);
         if (!["26000", "42P05"].includes(sqlStateOf(error) ?? "")) throw error;
         this.#keepsPrepared = false;
         return this.#send<Row>(client, text, values, undefined);
       }
     });
+    return purpose === "read" ? answer.catch(throwOfRead) : answer;
   }
 
   /** Runs several commands as one transaction: all of them, or none. */
@@ -95,8 +94,7 @@ export class Connections {
         await run("COMMIT");
         return result;
       } catch (error) {
-        if (!breaksConnection(error) || !(error instanceof NoAnswerError))
-          await run("ROLLBACK").catch(() => {});
+        if (!(error instanceof NoAnswerError)) await run("ROLLBACK").catch(() => {});
         throw error;
       }
     });
@@ -125,7 +123,7 @@ export class Connections {
         client.release();
         return result;
       } catch (error) {
-        if (isNoAnswer(error)) drop(client);
+        if (error instanceof NoAnswerError) drop(client);
         client.release(breaksConnection(error));
         throw error;
       }
@@ -140,7 +138,7 @@ export class Connections {
   ): Promise<readonly Row[]> {
     try {
       const config = { text, values: [...values], types: TYPES, ...(name !== undefined && { name }) };
-      const { rows } = await within(ANSWER_MS, client.query(config), notAnswered);
+      const { rows } = await answered(client.query(config));
       return rows as readonly Row[];
     } catch (error) {
       if (error instanceof NoAnswerError || sqlStateOf(error) !== undefined) throw error;
@@ -149,20 +147,11 @@ export class Connections {
   }
 }
 
-function isNoAnswer(error: unknown): boolean {
-  return (
-    error instanceof NoAnswerError || (error instanceof StoreError && error.cause instanceof NoAnswerError)
-  );
-}
-
-function notAnswered(): Error {
-  return new NoAnswerError("no answer within 5 s");
-}
-
 /** Nothing was to be stored, so what became of it is not in question. */
-function tooSlow(cause: NoAnswerError): StoreError {
-  const text = `The database did not answer: ${cause.message}. Ask for less, such as a shorter time, or ask again.`;
-  return new StoreError("ERR_STORE_FAILED", text, cause);
+function throwOfRead(error: unknown): never {
+  if (!(error instanceof NoAnswerError)) throw error;
+  const text = `The database did not answer: ${error.message}. Ask for less, such as a shorter time, or ask again.`;
+  throw new StoreError("ERR_STORE_FAILED", text, error);
 }
 
 function notReached(): Error {

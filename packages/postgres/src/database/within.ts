@@ -1,3 +1,5 @@
+import { NoAnswerError } from "./postgres-error.ts";
+
 /** A command without an answer after this time drops its connection, in milliseconds. */
 export const ANSWER_MS = 5_000;
 
@@ -20,4 +22,13 @@ export function within<T>(ms: number, promise: Promise<T>, late: () => Error): P
       },
     );
   });
+}
+
+/**
+ * What a command answers, if it does so in time.
+ *
+ * @throws NoAnswerError otherwise
+ */
+export function answered<T>(answer: Promise<T>): Promise<T> {
+  return within(ANSWER_MS, answer, () => new NoAnswerError("no answer within 5 s"));
 }

@@ -1,9 +1,9 @@
+import pg from "pg";
 import type { RemoteEvent, Settlement } from "@countersign/sender/store";
 import type { Connections } from "../database/connections.ts";
 import { keptStatement } from "../database/kept-statement.ts";
-import { NoAnswerError } from "../database/postgres-error.ts";
 import type { PostgresClient } from "../database/postgres-pool.ts";
-import { ANSWER_MS, within } from "../database/within.ts";
+import { answered } from "../database/within.ts";
 import type { Names } from "../schema/names.ts";
 
 /** The notice of one process to the others. */
@@ -96,7 +96,7 @@ export class Bulletin {
       client.on("end", again);
       client.on("notification", ({ payload = "" }) => this.#read(payload));
       this.#client = client;
-      await this.#ask(client, `LISTEN "${names.channel.replaceAll('"', '""')}"`);
+      await answered(client.query({ text: `LISTEN ${pg.escapeIdentifier(names.channel)}` }));
       if (this.#isClosed) return;
       missed();
       await this.#sendProbe();
@@ -112,7 +112,7 @@ export class Bulletin {
   async check(): Promise<void> {
     const client = this.#client;
     if (client === undefined || !this.#hears) return;
-    await this.#ask(client, "SELECT 1").catch(() => this.#broke(client));
+    await answered(client.query({ text: "SELECT 1" })).catch(() => this.#broke(client));
   }
 
   tell(news: News): void {
@@ -194,10 +194,6 @@ export class Bulletin {
     const payload =
       Buffer.byteLength(whole) <= MAX_BYTES ? whole : JSON.stringify({ from, list, settings, missed: true });
     await connections.query("control", NOTIFY, [names.channel, payload]);
-  }
-
-  #ask(client: PostgresClient, text: string): Promise<unknown> {
-    return within(ANSWER_MS, client.query({ text }), () => new NoAnswerError("no answer within 5 s"));
   }
 
   async #sendProbe(): Promise<void> {
