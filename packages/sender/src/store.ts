@@ -55,4 +55,5 @@ export type {
   TraitChanges,
   TraitOwner,
 } from "./store/delivery-store.ts";
+export { sourceOf } from "./store/source-of.ts";
 export { StoreError, type StoreErrorCode } from "./store/store-error.ts";

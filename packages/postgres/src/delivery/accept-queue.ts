@@ -44,7 +44,7 @@ export interface AcceptQueueOptions {
   readonly claims: Claims;
   readonly membership: () => Membership;
   /** Deliveries were stored that no worker has claimed. */
-  readonly unclaimed: (source: string, destinations: readonly string[]) => void;
+  readonly unclaimed: (destinations: readonly string[]) => void;
   /** These deliveries were stored. */
   readonly stored: (due: readonly DueDelivery[]) => void;
 }
@@ -146,7 +146,7 @@ export class AcceptQueue {
       const isClaimed = rows.length === parts.length && rows.every(({ alive }) => alive) && !signal.aborted;
       const taken = isClaimed ? without(offers, missing) : new Map<string, Offer>();
       for (const { lane, due } of taken.values()) dispatcher.run(lane, due, worker, claim);
-      this.#answer(source, group, repeated, missing, taken);
+      this.#answer(group, repeated, missing, taken);
     } catch (error) {
       if (offers.size > 0 && isUnknown(error)) void membership.renew();
       throw error;
@@ -175,7 +175,6 @@ export class AcceptQueue {
   }
 
   #answer(
-    source: string,
     group: readonly Waiting[],
     repeated: ReadonlySet<string>,
     missing: ReadonlySet<string>,
@@ -196,7 +195,7 @@ export class AcceptQueue {
     }
     stored(new_);
     if (left.size === 0) return;
-    unclaimed(source, [...left]);
+    unclaimed([...left]);
     dispatcher.stir(left);
   }
 }

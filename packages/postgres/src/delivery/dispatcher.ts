@@ -1,5 +1,11 @@
 import type { Clock } from "@countersign/protocol";
-import type { Consumer, DeliveryHandler, DueDelivery, Settlement } from "@countersign/sender/store";
+import {
+  type Consumer,
+  type DeliveryHandler,
+  type DueDelivery,
+  type Settlement,
+  sourceOf,
+} from "@countersign/sender/store";
 import type { Connections } from "../database/connections.ts";
 import { decodeText, encodeText } from "../database/text.ts";
 import type { Names } from "../schema/names.ts";
@@ -48,7 +54,7 @@ export class Dispatcher {
 
   consume(destination: string, concurrency: number, handler: DeliveryHandler): Consumer {
     const { clock } = this.#options;
-    const source = destination.slice(0, Math.max(destination.lastIndexOf("/"), 0));
+    const source = sourceOf(destination);
     const wake = ({ options }: Lane): void => this.pump(options.source);
     const lane = new Lane({
       source,

@@ -9,8 +9,8 @@ import { type SourcePart, splitBySize, splitBySource } from "./split-acceptance.
 
 /** The parts of the store that an intake uses. */
 export interface IntakeOptions extends AcceptQueueOptions {
-  /** Something was stored for a destination. */
-  readonly stirred: (source: string, destination: string) => void;
+  /** Something was stored for these destinations. */
+  readonly stirred: (destinations: readonly string[]) => void;
 }
 
 /** Stores what is accepted: each source for itself, and together with what is known of a trait. */
@@ -72,7 +72,7 @@ export class Intake {
       throw isUnknown(error) ? unknownTraits(error) : storeErrorOf(error);
     }
     const destinations = new Set(rest.deliveries.map(({ destination }) => destination));
-    for (const destination of destinations) stirred(traits.source, destination);
+    stirred([...destinations]);
     return { repeats: [] };
   }
 }

@@ -10,7 +10,7 @@ import type {
   Settlement,
   StoreContext,
 } from "@countersign/sender/store";
-import { StoreError } from "@countersign/sender/store";
+import { sourceOf, StoreError } from "@countersign/sender/store";
 import type { Connections } from "../database/connections.ts";
 import { storeErrorOf } from "../database/postgres-error.ts";
 import { Claims } from "../delivery/claims.ts";
@@ -98,12 +98,12 @@ export class OpenStore {
       dispatcher: this.dispatcher,
       claims: this.#claims,
       membership,
-      unclaimed: (source, destinations) => {
+      unclaimed: (destinations) => {
         this.#leftAt ??= performance.now();
-        this.#tellStirred(destinations.map((one) => [source, one]));
+        this.#tellStirred(destinations);
       },
       stored: (due) => this.#tellStored(due),
-      stirred: (source, destination) => this.#stirred(source, destination),
+      stirred: (destinations) => this.#stirred(destinations),
     });
     this.#workers = new WorkerTable(connections, names);
     this.membership = this.#newMembership();
@@ -156,7 +156,7 @@ export class OpenStore {
     await this.#partitions.ensure([dayOf(next.acceptedAt)]);
     const stored = await this.#repeats.add(id, next);
     if (stored === undefined) return false;
-    this.#stirred(stored.source, stored.destination);
+    this.#stirred([stored.destination]);
     return true;
   }
 
@@ -164,7 +164,7 @@ export class OpenStore {
     const now = Math.floor(this.#options.context.clock.now());
     const destination = await this.#changes.hasten(id, source, now);
     if (destination === undefined) return false;
-    this.#stirred(destination.slice(0, destination.lastIndexOf("/")), destination);
+    this.#stirred([destination]);
     return true;
   }
 
@@ -178,7 +178,7 @@ export class OpenStore {
       const ids = own.map(({ id }) => id);
       const destinations = await this.#changes.hastenAll(source, ids, Math.floor(dueAt));
       count += destinations.length;
-      for (const destination of new Set(destinations)) this.#stirred(source, destination);
+      this.#stirred(destinations);
     }
     return count;
   }
@@ -230,13 +230,13 @@ export class OpenStore {
     return this.bulletin.isDeaf ? DEAF : undefined;
   }
 
-  #stirred(source: string, destination: string): void {
-    this.dispatcher.stir([destination]);
-    this.#tellStirred([[source, destination]]);
+  #stirred(destinations: readonly string[]): void {
+    this.dispatcher.stir(destinations);
+    this.#tellStirred(destinations);
   }
 
-  #tellStirred(stirred: readonly (readonly [string, string])[]): void {
-    this.bulletin.tell({ stirred });
+  #tellStirred(destinations: readonly string[]): void {
+    this.bulletin.tell({ stirred: destinations.map((one) => [sourceOf(one), one]) });
   }
 
   #tellStored(due: readonly DueDelivery[]): void {
@@ -275,7 +275,7 @@ export class OpenStore {
     if (settings !== null) this.#options.settings.heard(settings);
     // By a clock that is wrong, everything may look as if it were outdated.
     if (this.membership.unsafe === undefined) this.#maintenance.run().catch(this.#failed);
-    void this.dispatcher.giveBackLate().then((late) => this.#tellStirred(late.map(withSource)));
+    void this.dispatcher.giveBackLate().then((late) => this.#tellStirred(late));
     const every = this.bulletin.hears ? PEEK_MS : PEEK_WITHOUT_NOTICES_MS;
     if (performance.now() - this.#peekedAt < every) return;
     this.#peekedAt = performance.now();
@@ -288,9 +288,4 @@ export class OpenStore {
     const { unsafe } = this.membership;
     if (unsafe !== undefined) throw new StoreError("ERR_STORE_FAILED", unsafe);
   }
-}
-
-/** A destination, after the source that it begins with. */
-function withSource(destination: string): readonly [string, string] {
-  return [destination.slice(0, destination.lastIndexOf("/")), destination];
 }

@@ -20,7 +20,6 @@ export interface Repetition {
 
 /** What a delivery that is repeated is for, and whether this command has stored the copy. */
 export interface RepeatedFrom {
-  readonly source: string;
   readonly destination: string;
   /** False when a delivery had the id of the copy. */
   readonly stored: boolean;
@@ -54,7 +53,7 @@ export class DeliveryChanges {
     const found = new Map(rows.map((row) => [decodeText(row.next), row]));
     return repetitions.map(({ next }) => {
       const row = found.get(next.id);
-      return row && { ...row, source: decodeText(row.source), destination: decodeText(row.destination) };
+      return row && { stored: row.stored, destination: decodeText(row.destination) };
     });
   }
 
@@ -174,7 +173,7 @@ const REPEAT = `WITH asked AS (
     INSERT INTO $.tally AS t (source, destination, day, writer, pending)
     SELECT source, destination, -1, $1, count(*) FROM made GROUP BY source, destination ORDER BY source, destination
     ON CONFLICT (source, destination, day, writer) DO UPDATE SET pending = t.pending + excluded.pending)
-  SELECT o.next, o.source, o.destination, m.id IS NOT NULL AS stored
+  SELECT o.next, o.destination, m.id IS NOT NULL AS stored
   FROM original AS o LEFT JOIN made AS m ON m.source = o.source AND m.id = o.next`;
 
 /** The body of a message goes when no other delivery sends it. */

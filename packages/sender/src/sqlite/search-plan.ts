@@ -9,6 +9,7 @@ import {
 } from "../delivery/delivery-filter.ts";
 import { type Bound, Conditions, storedValuesOf } from "./conditions.ts";
 import type { ListOrder } from "../store/delivery-store.ts";
+import { sourceOf } from "../store/source-of.ts";
 import type { DeliveryCount } from "./delivery-counter.ts";
 import { type StoredText, textOf } from "./whole-text.ts";
 
@@ -169,8 +170,7 @@ function isKindWanted(kind: DeliveryCount, filter: DeliveryFilter): boolean {
     isWanted(filter.state, state) &&
     isWanted(filter.destination, destination) &&
     isWanted(filter.type, type) &&
-    // A destination is called `<source>/<destination>`, and a source's name has no slash.
-    isWanted(filter.source, destination.slice(0, Math.max(destination.indexOf("/"), 0)))
+    isWanted(filter.source, sourceOf(destination))
   );
 }
 

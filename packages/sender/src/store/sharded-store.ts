@@ -10,6 +10,7 @@ import type {
   StoreState,
 } from "./delivery-store.ts";
 import { Shard } from "./shard.ts";
+import { sourceOf } from "./source-of.ts";
 import { splitAcceptance } from "./split-acceptance.ts";
 import { StoreError } from "./store-error.ts";
 
@@ -143,8 +144,7 @@ class ShardedStore implements DeliveryStore {
   }
 
   consume(...args: Parameters<DeliveryStore["consume"]>): ReturnType<DeliveryStore["consume"]> {
-    const [source = ""] = args[0].split("/");
-    return this.#of(source).consume(...args);
+    return this.#of(sourceOf(args[0])).consume(...args);
   }
 
   async find(id: string, source?: string): Promise<Delivery | undefined> {
