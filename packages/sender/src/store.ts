@@ -55,5 +55,7 @@ export type {
   TraitChanges,
   TraitOwner,
 } from "./store/delivery-store.ts";
+export { firstRoundOf } from "./store/first-round.ts";
+export { hastenedProgress } from "./store/hastened-progress.ts";
 export { sourceOf } from "./store/source-of.ts";
 export { StoreError, type StoreErrorCode } from "./store/store-error.ts";

@@ -1,11 +1,4 @@
-import type {
-  Acceptance,
-  Accepted,
-  DeliveryProgress,
-  DueDelivery,
-  NewDelivery,
-  NewMessage,
-} from "@countersign/sender/store";
+import { type Acceptance, type Accepted, type DueDelivery, firstRoundOf } from "@countersign/sender/store";
 import type { Connections, Statement } from "../database/connections.ts";
 import { keptForMany } from "../database/kept-statement.ts";
 import { isConflict, isUnknown, sqlStateOf, storeErrorOf } from "../database/postgres-error.ts";
@@ -239,13 +232,4 @@ function nextGroup(queue: Waiting[]): readonly Waiting[] {
     count += 1;
   }
   return queue.splice(0, count);
-}
-
-const NO_PROGRESS: DeliveryProgress = Object.freeze({});
-
-/** The row that the table has of a delivery that was just stored. */
-function firstRoundOf({ id, destination }: NewDelivery, message: NewMessage): DueDelivery {
-  const { messageId, type, source, identity, event, acceptedAt, body } = message;
-  const delivery = { id, messageId, type, source, destination, identity, event, acceptedAt };
-  return { delivery, rounds: 0, dueAt: acceptedAt, progress: NO_PROGRESS, body };
 }

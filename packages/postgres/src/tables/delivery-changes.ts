@@ -1,4 +1,4 @@
-import type { DeliveryProgress, NewMessageContent } from "@countersign/sender/store";
+import { hastenedProgress, type NewMessageContent } from "@countersign/sender/store";
 import type { Connections } from "../database/connections.ts";
 import { decodeText, encodeOptional, encodeText } from "../database/text.ts";
 import { dayOf, inSchema, type Names } from "../schema/names.ts";
@@ -63,8 +63,7 @@ export class DeliveryChanges {
     for (;;) {
       const [row] = await this.#query<{ source: string; progress: string }>(WAITING, values);
       if (row === undefined) return undefined;
-      const text = encodeText(JSON.stringify(withoutDelays(progressOf(row))));
-      const given = [row.source, values[0], now, text, row.progress];
+      const given = [row.source, values[0], now, hastenedColumn(row), row.progress];
       const [hastened] = await this.#query<{ destination: string }>(HASTEN, given);
       if (hastened !== undefined) return decodeText(hastened.destination);
     }
@@ -75,12 +74,15 @@ export class DeliveryChanges {
     const given = [encodeText(source), ids.map(encodeText), dueAt];
     const waiting = await this.#query<{ id: string; progress: string }>(WAITING_FOR, given);
     if (waiting.length === 0) return [];
-    const texts = waiting.map((row) => encodeText(JSON.stringify(withoutDelays(progressOf(row)))));
-    const values = [encodeText(source), waiting.map(({ id }) => id), dueAt, texts];
-    const hastened = await this.#query<{ destination: string }>(HASTEN_ALL, [
-      ...values,
-      waiting.map(({ progress }) => progress),
-    ]);
+    const known = waiting.map(({ progress }) => progress);
+    const values = [
+      encodeText(source),
+      waiting.map(({ id }) => id),
+      dueAt,
+      waiting.map(hastenedColumn),
+      known,
+    ];
+    const hastened = await this.#query<{ destination: string }>(HASTEN_ALL, values);
     return hastened.map(({ destination }) => decodeText(destination));
   }
 
@@ -100,12 +102,9 @@ export class DeliveryChanges {
   }
 }
 
-/** What an endpoint has rejected stays rejected; when it wanted to be called again no longer counts. */
-function withoutDelays(progress: DeliveryProgress): DeliveryProgress {
-  const entries = Object.entries(progress).map(
-    ([url, { rejected }]) => [url, rejected ? { rejected } : {}] as const,
-  );
-  return Object.fromEntries(entries);
+/** The column of a delivery that is hastened, from the one that it has. */
+function hastenedColumn(row: { readonly progress: string }): string {
+  return encodeText(JSON.stringify(hastenedProgress(progressOf(row))));
 }
 
 const WAITING = `SELECT source, progress FROM $.delivery

@@ -1,5 +1,5 @@
-import type { DeliveryProgress, DueDelivery } from "../delivery/delivery.ts";
-import type { Acceptance, Accepted, NewCall, NewDelivery, NewMessage } from "../store/delivery-store.ts";
+import type { Acceptance, Accepted, NewCall } from "../store/delivery-store.ts";
+import { firstRoundOf } from "../store/first-round.ts";
 import type { CallTable } from "./call-table.ts";
 import type { DeliveryTable, DueRow } from "./delivery-table.ts";
 import type { ProfileTable } from "./profile-table.ts";
@@ -74,13 +74,4 @@ export class AcceptanceWriter {
       if (call.skipped !== undefined) this.#calls.addSkipped(call, call.skipped);
     }
   }
-}
-
-const NO_PROGRESS: DeliveryProgress = Object.freeze({});
-
-/** The row that the table has of a delivery that was just stored. */
-function firstRoundOf({ id, destination }: NewDelivery, message: NewMessage): DueDelivery {
-  const { messageId, type, source, identity, event, acceptedAt, body } = message;
-  const delivery = { id, messageId, type, source, destination, identity, event, acceptedAt };
-  return { delivery, rounds: 0, dueAt: acceptedAt, progress: NO_PROGRESS, body };
 }

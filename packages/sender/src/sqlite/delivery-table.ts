@@ -1,6 +1,7 @@
 import type Database from "libsql";
 import type { DeliveryProgress, DueDelivery } from "../delivery/delivery.ts";
 import type { NewDelivery, NewMessage, NewMessageContent } from "../store/delivery-store.ts";
+import { hastenedProgress } from "../store/hastened-progress.ts";
 import { BulkWrite } from "./bulk-write.ts";
 import { type DeliveryRow, dueDeliveryOf, SELECT_DELIVERIES } from "./delivery-rows.ts";
 import { lastOf } from "./last-of.ts";
@@ -184,8 +185,7 @@ export class DeliveryTable {
 
   /** Makes it due, for endpoints that asked to be called later, too. */
   hasten({ seq, progress }: WaitingRow, dueAt: number): void {
-    const endpoints = Object.entries(progress).map(([url, { rejected }]) => [url, { rejected }]);
-    this.#hasten.run([dueAt, JSON.stringify(Object.fromEntries(endpoints)), seq]);
+    this.#hasten.run([dueAt, JSON.stringify(hastenedProgress(progress)), seq]);
   }
 }
 
