@@ -28,6 +28,7 @@ export {
   type OneOrMore,
   valuesOf,
 } from "./delivery/delivery-filter.ts";
+export { firstRoundOf, hastenedProgress } from "./delivery/settle-round.ts";
 export { prefixEnd } from "./delivery/prefix-end.ts";
 export {
   SKIP_REASONS,
@@ -55,7 +56,5 @@ export type {
   TraitChanges,
   TraitOwner,
 } from "./store/delivery-store.ts";
-export { firstRoundOf } from "./store/first-round.ts";
-export { hastenedProgress } from "./store/hastened-progress.ts";
 export { sourceOf } from "./store/source-of.ts";
 export { StoreError, type StoreErrorCode } from "./store/store-error.ts";

@@ -1,4 +1,10 @@
-import type { DeliveryProgress, DueDelivery, EndpointProgress, Settlement } from "./delivery.ts";
+import type {
+  DeliveryInfo,
+  DeliveryProgress,
+  DueDelivery,
+  EndpointProgress,
+  Settlement,
+} from "./delivery.ts";
 import type { Attempt } from "./attempt.ts";
 import type { AttemptOutcome } from "./attempt.ts";
 import { nextRetryAt, type RetryPolicy } from "./retry-policy.ts";
@@ -30,6 +36,18 @@ export interface Round {
   readonly random: SpreadSource;
 }
 
+const NO_PROGRESS: DeliveryProgress = Object.freeze({});
+
+/** The first round of a delivery that was just stored: it is due at once, and nothing is known of its endpoints. */
+export function firstRoundOf(
+  { id, destination }: Pick<DeliveryInfo, "id" | "destination">,
+  message: Omit<DeliveryInfo, "id" | "destination"> & Pick<DueDelivery, "body">,
+): DueDelivery {
+  const { messageId, type, source, identity, event, acceptedAt, body } = message;
+  const delivery = { id, messageId, type, source, destination, identity, event, acceptedAt };
+  return { delivery, rounds: 0, dueAt: acceptedAt, progress: NO_PROGRESS, body };
+}
+
 /** Whether the window of a delivery is over. The first attempt is never too late: it is not a retry. */
 export function isOver(due: DueDelivery, now: number, policy: RetryPolicy): boolean {
   return due.rounds > 0 && now > due.delivery.acceptedAt + policy.windowMs;
@@ -45,6 +63,12 @@ export function endpointsOfRound<T extends { readonly url: string }>(
     const { rejected, notBefore = 0 } = progress[url] ?? {};
     return rejected !== true && notBefore <= now;
   });
+}
+
+/** What is known of the endpoints of a delivery that is hastened: which rejected it, and no more when one wants to be called. */
+export function hastenedProgress(progress: DeliveryProgress): DeliveryProgress {
+  const known = Object.entries(progress).map(([url, { rejected }]) => [url, { rejected }] as const);
+  return Object.fromEntries(known);
 }
 
 /**

@@ -1,5 +1,5 @@
+import { firstRoundOf } from "../delivery/settle-round.ts";
 import type { Acceptance, Accepted, NewCall } from "../store/delivery-store.ts";
-import { firstRoundOf } from "../store/first-round.ts";
 import type { CallTable } from "./call-table.ts";
 import type { DeliveryTable, DueRow } from "./delivery-table.ts";
 import type { ProfileTable } from "./profile-table.ts";

@@ -1,7 +1,7 @@
 import type Database from "libsql";
+import { hastenedProgress } from "../delivery/settle-round.ts";
 import type { DeliveryProgress, DueDelivery } from "../delivery/delivery.ts";
 import type { NewDelivery, NewMessage, NewMessageContent } from "../store/delivery-store.ts";
-import { hastenedProgress } from "../store/hastened-progress.ts";
 import { BulkWrite } from "./bulk-write.ts";
 import { type DeliveryRow, dueDeliveryOf, SELECT_DELIVERIES } from "./delivery-rows.ts";
 import { lastOf } from "./last-of.ts";
