@@ -57,4 +57,5 @@ export type {
   TraitOwner,
 } from "./store/delivery-store.ts";
 export { sourceOf } from "./store/source-of.ts";
+export { type AcceptancePart, acceptParts, splitAcceptance } from "./store/split-acceptance.ts";
 export { StoreError, type StoreErrorCode } from "./store/store-error.ts";

@@ -12,7 +12,7 @@ import type { Claims } from "./claims.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { Lane } from "./lane.ts";
 import { keysOf, ownRepeatsOf, repeatsOf } from "./repeats.ts";
-import { splitBySize } from "./split-acceptance.ts";
+import { splitBySize } from "./split-by-size.ts";
 
 /** Stored with one command: so many calls, and bytes of bodies. */
 const CALLS_AT_ONCE = 500;
@@ -201,8 +201,8 @@ function partsOf(
   const [first, ...others] = group;
   if (first === undefined || others.length > 0)
     return [group.map(({ acceptance, ownRepeats }) => ({ acceptance, ownRepeats, claims }))];
-  return splitBySize(first.acceptance).map(({ acceptance, calls }) => {
-    const own = calls.flatMap((call, position) => (first.ownRepeats.has(call) ? position : []));
+  return splitBySize(first.acceptance).map(({ acceptance, positions }) => {
+    const own = positions.flatMap((call, position) => (first.ownRepeats.has(call) ? position : []));
     return [{ acceptance, ownRepeats: new Set(own), claims }];
   });
 }

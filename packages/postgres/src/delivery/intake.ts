@@ -1,11 +1,17 @@
-import { type Acceptance, type Accepted, StoreError } from "@countersign/sender/store";
+import {
+  type Acceptance,
+  type Accepted,
+  acceptParts,
+  splitAcceptance,
+  StoreError,
+} from "@countersign/sender/store";
 import { isUnknown, storeErrorOf } from "../database/postgres-error.ts";
 import { dayOf } from "../schema/names.ts";
 import { acceptSql } from "../tables/accept-statement.ts";
 import { acceptValues } from "../tables/accept-values.ts";
 import { changeTrait } from "../tables/trait-table.ts";
 import { AcceptQueue, type AcceptQueueOptions } from "./accept-queue.ts";
-import { type SourcePart, splitBySize, splitBySource } from "./split-acceptance.ts";
+import { splitBySize } from "./split-by-size.ts";
 
 /** The parts of the store that an intake uses. */
 export interface IntakeOptions extends AcceptQueueOptions {
@@ -30,25 +36,19 @@ export class Intake {
     if (first === undefined) return Promise.resolve({ repeats: [] });
     if (calls.every(({ source }) => source === first.source))
       return this.#queue.add(first.source, acceptance);
-    return this.#acceptParts(splitBySource(acceptance));
+    return this.#acceptBySource(acceptance);
   }
 
-  async #acceptParts(parts: readonly SourcePart[]): Promise<Accepted> {
-    const results = await Promise.allSettled(
-      parts.map((part) => this.#queue.add(part.source, part.acceptance)),
-    );
-    const failures = results.flatMap((result) =>
-      result.status === "rejected" ? [result.reason as unknown] : [],
+  /** No transaction spans two sources, since they may be kept on different machines. */
+  async #acceptBySource(acceptance: Acceptance): Promise<Accepted> {
+    const parts = splitAcceptance(acceptance, (source) => source);
+    const { repeats, failures } = await acceptParts(parts, (part) =>
+      this.#queue.add(part.key, part.acceptance),
     );
     // Some sources have their part: the same ids again store the rest.
     if (failures.length === parts.length) throw storeErrorOf(failures[0]);
     if (failures.length > 0) throw partlyStored(failures[0]);
-    const repeats = results.flatMap((result, index) =>
-      result.status === "fulfilled"
-        ? result.value.repeats.map((position) => parts[index]?.calls[position] ?? 0)
-        : [],
-    );
-    return { repeats: repeats.toSorted((a, b) => a - b) };
+    return { repeats };
   }
 
   async #acceptWithTraits(acceptance: Acceptance): Promise<Accepted> {

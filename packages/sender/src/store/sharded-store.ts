@@ -11,7 +11,7 @@ import type {
 } from "./delivery-store.ts";
 import { Shard } from "./shard.ts";
 import { sourceOf } from "./source-of.ts";
-import { splitAcceptance } from "./split-acceptance.ts";
+import { acceptParts, splitAcceptance } from "./split-acceptance.ts";
 import { StoreError } from "./store-error.ts";
 
 /**
@@ -80,18 +80,11 @@ class ShardedStore implements DeliveryStore {
 
   async accept(acceptance: Acceptance): Promise<Accepted> {
     const parts = splitAcceptance(acceptance, (source) => this.#of(source));
-    const results = await Promise.allSettled(
-      parts.map(async (part) => {
-        const { repeats } = await part.store.store.accept(part.acceptance);
-        return repeats.map((position) => part.positions[position] ?? -1);
-      }),
+    const { repeats, failures } = await acceptParts(parts, ({ key, acceptance: part }) =>
+      key.store.accept(part),
     );
-    const failures = results.flatMap((result) =>
-      result.status === "rejected" ? [result.reason as unknown] : [],
-    );
-    if (failures.length > 0) throw failureOf(failures, results.length);
-    const repeats = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
-    return { repeats: repeats.toSorted((a, b) => a - b) };
+    if (failures.length > 0) throw failureOf(failures, parts.length);
+    return { repeats };
   }
 
   async repeat(...[id, next]: Parameters<DeliveryStore["repeat"]>): Promise<boolean> {

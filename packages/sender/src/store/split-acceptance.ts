@@ -1,14 +1,15 @@
-import type { Acceptance, NewCall, NewDelivery, NewMessage } from "./delivery-store.ts";
+import type { Acceptance, Accepted, NewCall, NewDelivery, NewMessage } from "./delivery-store.ts";
 
-/** A part of an acceptance, for one store. */
-export interface AcceptancePart<Store> {
-  readonly store: Store;
+/** A part of an acceptance: some of its calls, with their messages and deliveries. */
+export interface AcceptancePart<Key> {
+  /** What its calls have in common. */
+  readonly key: Key;
   readonly acceptance: Acceptance;
   /** Where each of its calls stands in the whole. */
   readonly positions: readonly number[];
 }
 
-interface Part<Store> extends AcceptancePart<Store> {
+interface Part<Key> extends AcceptancePart<Key> {
   readonly acceptance: Acceptance & {
     readonly calls: NewCall[];
     readonly messages: NewMessage[];
@@ -17,36 +18,59 @@ interface Part<Store> extends AcceptancePart<Store> {
   readonly positions: number[];
 }
 
-/** Divides what is accepted by the store of each call's source. Mostly there is one. */
-export function splitAcceptance<Store>(
+/**
+ * Divides what is accepted: calls with the same key go together. Traits go with the calls of their source.
+ *
+ * @param keyOf The key of a source, or of its call at a position.
+ */
+export function splitAcceptance<Key>(
   { calls, messages, deliveries, traits, uniqueForMs }: Acceptance,
-  storeOf: (source: string) => Store,
-): readonly AcceptancePart<Store>[] {
-  const parts = new Map<Store, Part<Store>>();
-  const partOf = (source: string): Part<Store> => {
-    const store = storeOf(source);
-    const known = parts.get(store);
+  keyOf: (source: string, position?: number) => Key,
+): readonly AcceptancePart<Key>[] {
+  const parts = new Map<Key, Part<Key>>();
+  const partOf = (key: Key): Part<Key> => {
+    const known = parts.get(key);
     if (known !== undefined) return known;
     const empty = { calls: [], messages: [], deliveries: [] };
-    const ownTraits = traits !== undefined && storeOf(traits.source) === store ? traits : undefined;
-    const part = { store, acceptance: { ...empty, traits: ownTraits, uniqueForMs }, positions: [] };
-    parts.set(store, part);
+    const ownTraits = traits !== undefined && keyOf(traits.source) === key ? traits : undefined;
+    const part = { key, acceptance: { ...empty, traits: ownTraits, uniqueForMs }, positions: [] };
+    parts.set(key, part);
     return part;
   };
-  if (traits !== undefined) partOf(traits.source);
-  const callAt = calls.map((call, position) => {
-    const { acceptance, positions } = partOf(call.source);
+  if (traits !== undefined) partOf(keyOf(traits.source));
+  const placedCalls = calls.map((call, position) => {
+    const { acceptance, positions } = partOf(keyOf(call.source, position));
     positions.push(position);
-    return acceptance.calls.push(call) - 1;
+    return { acceptance, call: acceptance.calls.push(call) - 1 };
   });
-  const messageAt = messages.map((message) => {
-    const { acceptance } = partOf(message.source);
-    return acceptance.messages.push({ ...message, call: callAt[message.call] ?? -1 }) - 1;
+  const placedMessages = messages.map((message) => {
+    const placed = placedCalls[message.call];
+    if (placed === undefined) throw new TypeError("A message names no call.");
+    const { acceptance, call } = placed;
+    return { acceptance, message: acceptance.messages.push({ ...message, call }) - 1 };
   });
   for (const delivery of deliveries) {
-    const source = messages[delivery.message]?.source;
-    if (source === undefined) throw new TypeError("A delivery names no message.");
-    partOf(source).acceptance.deliveries.push({ ...delivery, message: messageAt[delivery.message] ?? -1 });
+    const placed = placedMessages[delivery.message];
+    if (placed === undefined) throw new TypeError("A delivery names no message.");
+    placed.acceptance.deliveries.push({ ...delivery, message: placed.message });
   }
   return [...parts.values()];
+}
+
+/** Has each part accepted by itself; resolves to what is a repeat, by its position in the whole, and to what failed. */
+export async function acceptParts<Key>(
+  parts: readonly AcceptancePart<Key>[],
+  accept: (part: AcceptancePart<Key>) => Promise<Accepted>,
+): Promise<Accepted & { readonly failures: readonly unknown[] }> {
+  const results = await Promise.allSettled(
+    parts.map(async (part) => {
+      const { repeats } = await accept(part);
+      return repeats.map((position) => part.positions[position] ?? -1);
+    }),
+  );
+  const failures = results.flatMap((result) =>
+    result.status === "rejected" ? [result.reason as unknown] : [],
+  );
+  const repeats = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
+  return { repeats: repeats.toSorted((a, b) => a - b), failures };
 }
