@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { postgresStore } from "@countersign/postgres";
 import { systemClock } from "@countersign/protocol";
+import { cursorOf } from "@countersign/sender/store";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
 import { delivering } from "./support/delivering.ts";
@@ -33,8 +34,9 @@ describe.skipIf(server === undefined)(
     it("may be a user id and the name of an event of 10 KB, which no index has room for", async () => {
       const { store, handler, ended } = await openStore();
       // Random: a text that repeats itself is compressed.
+      // The database counts characters, of which this is one of two units.
       const [identity, event] = [
-        randomBytes(5_000).toString("hex"),
+        `𝄞${randomBytes(5_000).toString("hex")}`,
         `${randomBytes(5_000).toString("hex")}é`,
       ];
       const other = `${identity.slice(0, -1)}x`;
@@ -57,6 +59,27 @@ describe.skipIf(server === undefined)(
       store.consume(destination, 10, handler);
       await until("both are delivered", () => ended.size === 2);
       await expectFound();
+    });
+
+    it("has ids and events in the order of their characters, whatever the locale of the database", async ({
+      skip,
+    }) => {
+      const english = "LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'";
+      const made = await ask(url, `CREATE DATABASE english TEMPLATE template0 ${english}`).catch(
+        () => undefined,
+      );
+      skip(made === undefined, "this server has no other locale");
+      const store = postgresStore({ url: Object.assign(new URL(url), { pathname: "/english" }).href });
+      await store.open(quietContext(systemClock()));
+      onTestFinished(() => store.close());
+      const about = { destination: "shop/crm", acceptedAt: Date.now() };
+      const deliveries = ["a", "B", "_", "A"].map((id) => ({ ...about, id, event: `${id} event` }));
+      await store.accept(acceptanceOf(deliveries));
+      const ids = (await store.list({})).map(({ id }) => id);
+      expect(ids).toEqual(["a", "_", "B", "A"]);
+      expect((await store.list({ q: "A" })).map(({ id }) => id)).toEqual(["A"]);
+      const after = cursorOf({ acceptedAt: about.acceptedAt, id: "_" });
+      expect((await store.list({ after })).map(({ id }) => id)).toEqual(["B", "A"]);
     });
 
     it("may be a trait of a user with such an id", async () => {

@@ -74,34 +74,43 @@ describe.skipIf(server === undefined)(
       expect(await left()).toBe(0);
     });
 
-    it("is never the body of a delivery that ended days after it was accepted, while that one is kept", async () => {
-      const schema = newSchema();
-      const clock = virtualClock();
-      const acceptedAt = clock.now();
-      let aheadMs = 0;
-      const { store } = await openStore(schema, { ...clock, now: () => clock.now() + aheadMs });
-      const { handler, ended } = delivering();
-      const endedAt = acceptedAt + 3 * DAY_MS;
-      const late = {
-        ...handler,
-        deliver: async () => ({ state: "delivered", endedAt, attempts: [] }) as const,
-      };
-      store.consume("shop/crm", 10, late);
-      const acceptance = acceptanceOf([{ id: "d1", destination: "shop/crm", acceptedAt }]);
-      await store.accept(acceptance);
-      await until("it is delivered", () => ended.size === 1);
+    it.each([1, 2, 3])(
+      "is never the body of a delivery that ended %i days after it was accepted, while that one is kept",
+      async (days) => {
+        const schema = newSchema();
+        const clock = virtualClock();
+        const acceptedAt = clock.now();
+        let aheadMs = 0;
+        const { store } = await openStore(schema, { ...clock, now: () => clock.now() + aheadMs });
+        const { handler, ended } = delivering();
+        const endedAt = acceptedAt + days * DAY_MS;
+        const late = {
+          ...handler,
+          deliver: async () => ({ state: "delivered", endedAt, attempts: [] }) as const,
+        };
+        store.consume("shop/crm", 10, late);
+        const acceptance = acceptanceOf([{ id: "d1", destination: "shop/crm", acceptedAt }]);
+        await store.accept(acceptance);
+        await until("it is delivered", () => ended.size === 1);
 
-      // The messages of its first day have been kept for a week, and the deliveries that ended on its last one have not.
-      aheadMs = 10 * DAY_MS;
-      const partition = `${schema}.message_${Math.floor(acceptedAt / DAY_MS)}`;
-      await until("its first day is removed", async () => {
-        const [row] = await ask<{ gone: boolean }>(url, `SELECT to_regclass('${partition}') IS NULL AS gone`);
-        return row?.gone === true;
-      });
-      const found = await store.find("d1");
-      expect(String(found?.body)).toBe(String(acceptance.messages[0]?.body));
-      expect(await store.repeat("d1", { id: "d2", acceptedAt: acceptedAt + aheadMs })).toBe(true);
-    });
+        // A moment before its last day has been kept for a week.
+        aheadMs = (days + 8) * DAY_MS - 60_000;
+        const firstDay = Math.floor(acceptedAt / DAY_MS);
+        // The messages of a day are kept for a day longer.
+        const oldest = days === 1 ? firstDay : firstDay + 1;
+        await until("what is older is removed", async () => {
+          const [row] = await ask<{ gone: boolean }>(
+            url,
+            `SELECT to_regclass('${schema}.ended_${firstDay}') IS NULL
+               AND to_regclass('${schema}.message_${oldest - 1}') IS NULL AS gone`,
+          );
+          return row?.gone === true;
+        });
+        const found = await store.find("d1");
+        expect(String(found?.body)).toBe(String(acceptance.messages[0]?.body));
+        expect(await store.repeat("d1", { id: "d2", acceptedAt: acceptedAt + aheadMs })).toBe(true);
+      },
+    );
 
     it("goes also after the clocks of the machine, which the database has as well, were ahead and set back", async () => {
       const schema = newSchema();

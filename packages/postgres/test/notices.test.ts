@@ -58,6 +58,15 @@ describe.skipIf(server === undefined)(
       expect(heard).toEqual([{ from: "other", ended: ["d1"] }]);
     });
 
+    it("of another schema in the same database are not heard", async () => {
+      const { heard, notify } = await listening();
+      const other = namesOf(newSchema());
+      await ask(url, `SELECT pg_notify('${other.channel}', '{"from":"other","ended":["d1"]}')`);
+      await notify('{"from":"other","ended":["d2"]}');
+      await until("the next one is told", () => heard.length > 0);
+      expect(heard).toEqual([{ from: "other", ended: ["d2"] }]);
+    });
+
     it("of a process that closes while it connects keep no connection of its pool", async () => {
       const proxy = await startProxy(Number(new URL(url).port));
       const pool = new pg.Pool({ connectionString: proxy.url(url), max: 1 });
