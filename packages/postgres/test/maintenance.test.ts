@@ -112,6 +112,29 @@ describe.skipIf(server === undefined)(
       },
     );
 
+    it("is the body of a message once for each day, also when several of its deliveries ended days later", async () => {
+      const schema = newSchema();
+      const clock = virtualClock();
+      const { store } = await openStore(schema, clock);
+      const { handler, ended } = delivering();
+      const endedAt = clock.now() + 2 * DAY_MS;
+      const late = {
+        ...handler,
+        deliver: async () => ({ state: "delivered", endedAt, attempts: [] }) as const,
+      };
+      const one = acceptanceOf([{ id: "d1", destination: "shop/crm", acceptedAt: clock.now() }]);
+      const others = ["d2", "d3"].map((id) => ({ id, destination: "shop/crm", message: 0 }));
+      const last = { id: "d4", destination: "shop/mail", message: 0 };
+      await store.accept({ ...one, deliveries: [...one.deliveries, ...others, last] });
+      store.consume("shop/crm", 10, late);
+      await until("three end with one command", () => ended.size === 3);
+      store.consume("shop/mail", 10, late);
+      await until("the last ends", () => ended.size === 4);
+      for (const id of ["d1", "d2", "d3", "d4"])
+        expect(String((await store.find(id))?.body)).toBe(String(one.messages[0]?.body));
+      expect(await ask(url, `SELECT day FROM ${schema}.message`)).toHaveLength(2);
+    });
+
     it("goes also after the clocks of the machine, which the database has as well, were ahead and set back", async () => {
       const schema = newSchema();
       const clock = virtualClock();

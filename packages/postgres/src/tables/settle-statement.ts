@@ -27,7 +27,7 @@ const GIVEN = `unnest($3::text[], $4::bigint[], $5::text[], $6::bigint[], $7::bi
 /** A body that is needed for longer than those of its day: it moves with the delivery that ends. */
 const CARRIED = `carried AS (
       INSERT INTO $.message (source, id, day, body)
-      SELECT DISTINCT m.source, m.id, g.day, m.body FROM gone AS g
+      SELECT m.source, m.id, g.day, m.body FROM gone AS g
         JOIN $.message AS m ON m.source = g.source AND m.id = g.message AND m.day = g.message_day
       WHERE g.day > g.message_day + 1 ON CONFLICT DO NOTHING),`;
 
