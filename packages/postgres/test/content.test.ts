@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { postgresStore } from "@countersign/postgres";
 import { systemClock } from "@countersign/protocol";
-import { cursorOf } from "@countersign/sender/store";
+import { cursorOf, type Settlement } from "@countersign/sender/store";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
 import { delivering } from "./support/delivering.ts";
@@ -80,6 +80,32 @@ describe.skipIf(server === undefined)(
       expect((await store.list({ q: "A" })).map(({ id }) => id)).toEqual(["A"]);
       const after = cursorOf({ acceptedAt: about.acceptedAt, id: "_" });
       expect((await store.list({ after })).map(({ id }) => id)).toEqual(["B", "A"]);
+    });
+
+    it("is gone when it is removed, with what endpoints have answered", async () => {
+      const { schema, store, handler, ended, accept } = await openStore();
+      const attempt = {
+        startedAt: Date.now(),
+        durationMs: 1,
+        endpoint: "https://example.com/",
+        response: "",
+      };
+      const failure = { ...attempt, round: 1, outcome: "server_error", status: 503 } as const;
+      const success = { ...attempt, round: 2, outcome: "success", status: 200 } as const;
+      await accept("d1");
+      store.consume("shop/crm", 10, {
+        ...handler,
+        deliver: async ({ rounds }): Promise<Settlement> =>
+          rounds === 0
+            ? { state: "pending", dueAt: Date.now(), rounds: 1, progress: {}, attempts: [failure] }
+            : { state: "delivered", endedAt: Date.now(), attempts: [success] },
+      });
+      await until("it is delivered in the second round", () => ended.size === 1);
+      const left = (): Promise<readonly unknown[]> =>
+        ask(url, `SELECT 1 FROM ${schema}.message UNION ALL SELECT 1 FROM ${schema}.attempt`);
+      expect(await left()).toHaveLength(2);
+      expect(await store.remove({})).toBe(1);
+      expect(await left()).toEqual([]);
     });
 
     it("may be a trait of a user with such an id", async () => {

@@ -868,6 +868,26 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
         expect(await store.count({})).toBe(1);
       });
 
+      it.each(["waits", "is being delivered", "has ended"])(
+        "leaves the bytes of a message that another delivery sends, which %s",
+        async (other) => {
+          const one = acceptanceOf([{ id: "d1", destination: SHOP, acceptedAt: now }]);
+          const also = { id: "d2", destination: MAIL, message: 0 };
+          await store.accept({ ...one, deliveries: [...one.deliveries, also] });
+          rounds.serve(store, SHOP);
+          await rounds.toBe("d1");
+          await rounds.end("d1", delivered());
+          if (other !== "waits") {
+            rounds.serve(store, MAIL);
+            await rounds.toBe("d1", "d2");
+          }
+          if (other === "has ended") await rounds.end("d2", delivered());
+          expect(await store.remove({ destination: SHOP })).toBe(1);
+          const [message] = one.messages;
+          expect(Buffer.from((await store.find("d2"))?.body ?? [])).toEqual(message?.body);
+        },
+      );
+
       it("leaves a delivered copy for as long as the delivery that failed, so that a resend knows of it", async () => {
         await accept({ id: "failed" }, { id: "delivered" }, { id: "older", acceptedAt: now - 1 });
         for (const id of ["failed", "delivered"])
