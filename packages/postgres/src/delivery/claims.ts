@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { UnderWay } from "../database/under-way.ts";
 
 /**
  * The claims that this process holds: their numbers, the signal that they are lost, and which commands that claim are under
@@ -6,8 +7,7 @@ import { setMaxListeners } from "node:events";
  */
 export class Claims {
   #number = 0;
-  #commands = 0;
-  #quiet: (() => void)[] = [];
+  readonly #commands = new UnderWay();
   #lost = newController();
 
   /** Aborted when the claims made until then are lost. */
@@ -30,18 +30,17 @@ export class Claims {
 
   /** Runs a command that claims. */
   async during<T>(command: () => Promise<T>): Promise<T> {
-    this.#commands += 1;
+    this.#commands.begin();
     try {
       return await command();
     } finally {
-      this.#commands -= 1;
-      if (this.#commands === 0) for (const resolve of this.#quiet.splice(0)) resolve();
+      this.#commands.end();
     }
   }
 
   /** Resolves when no command that claims is under way. */
-  async quiet(): Promise<void> {
-    if (this.#commands > 0) await new Promise<void>((resolve) => this.#quiet.push(resolve));
+  quiet(): Promise<void> {
+    return this.#commands.ended();
   }
 }
 

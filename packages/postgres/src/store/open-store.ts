@@ -54,6 +54,7 @@ export interface OpenStoreOptions {
 
 /** A database that is open: its parts, and how they hear of each other. */
 export class OpenStore {
+  readonly connections: Connections;
   readonly log: DeliveryLog;
   readonly dispatcher: Dispatcher;
   readonly bulletin: Bulletin;
@@ -75,6 +76,7 @@ export class OpenStore {
   constructor(options: OpenStoreOptions) {
     this.#options = options;
     const { connections, names, context, keepMs } = options;
+    this.connections = connections;
     const { clock, failed } = context;
     const shared = { connections, names, clock };
     const membership = (): Membership => this.membership;
@@ -201,7 +203,7 @@ export class OpenStore {
     await this.#settler.close();
     await this.membership.leave().catch(() => {});
     this.bulletin.close();
-    await this.#options.connections.close();
+    await this.connections.close();
   }
 
   #newMembership(): Membership {

@@ -11,6 +11,7 @@ import { type DeliveryStore, StoreError, type StoreContext } from "@countersign/
 import { Connections } from "../database/connections.ts";
 import { isConflict, mayPass, storeErrorOf } from "../database/postgres-error.ts";
 import type { PostgresPool } from "../database/postgres-pool.ts";
+import { UnderWay } from "../database/under-way.ts";
 import { migrate } from "../schema/migrate.ts";
 import { namesOf } from "../schema/names.ts";
 import { SettingsTable } from "../tables/settings-table.ts";
@@ -81,7 +82,6 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
   const leaseMs = parseLease(options.lease ?? "10s");
   const keepMs = parseDuration(options.keep ?? "7d", "postgresStore({ keep })");
   const openWithinMs = parseDuration(options.openWithin ?? "1m", "postgresStore({ openWithin })");
-  let connections: Connections | undefined;
   let opened: OpenStore | undefined;
   let isClosed = false;
   let opening: Promise<unknown> | undefined;
@@ -94,27 +94,21 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
       "The store is not open: createSender() opens it, and close() closes it.",
     );
   };
-  const connected = (): Connections => {
-    if (connections !== undefined && !isClosed) return connections;
-    throw new StoreError(
-      "ERR_STORE_CLOSED",
-      "The store is not open: createSender() opens it, and close() closes it.",
-    );
-  };
-  const settings = new SettingsTable(connected, names, (version) =>
+  const connections = (): Connections => store().connections;
+  const settings = new SettingsTable(connections, names, (version) =>
     opened?.bulletin.tell({ settings: version }),
   );
 
   async function openOnce(context: StoreContext): Promise<{ readonly generation: number }> {
-    connections = new Connections(where);
+    const made = new Connections(where);
     try {
-      const { generation } = await migrate(connections, names);
-      const made = new OpenStore({ connections, names, context, leaseMs, keepMs, settings });
-      await made.start();
-      opened = made;
+      const { generation } = await migrate(made, names);
+      const next = new OpenStore({ connections: made, names, context, leaseMs, keepMs, settings });
+      await next.start();
+      opened = next;
       return { generation };
     } catch (error) {
-      await connections.close().catch(() => {});
+      await made.close().catch(() => {});
       throw error;
     }
   }
@@ -171,11 +165,11 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
     find: (id, source) => attempt(() => store().log.find(id, source)),
     list: (filter, order) => attempt(() => store().log.list(filter, order)),
     count: (filter) => attempt(() => store().log.count(filter)),
-    skipped: (filter) => attempt(() => listSkipped(connected(), names, filter)),
-    counts: () => attempt(() => readCounts(connected(), names)),
-    usage: () => attempt(() => readUsage(connected(), names)),
+    skipped: (filter) => attempt(() => listSkipped(connections(), names, filter)),
+    counts: () => attempt(() => readCounts(connections(), names)),
+    usage: () => attempt(() => readUsage(connections(), names)),
     traits: (source, trait, destinations) =>
-      attempt(() => readTrait(connected(), names, { source, trait, destinations })),
+      attempt(() => readTrait(connections(), names, { source, trait, destinations })),
     settings,
     async close() {
       isClosed = true;
@@ -183,26 +177,6 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
       await closing;
     },
   };
-}
-
-/** Counts what is under way. */
-class UnderWay {
-  #count = 0;
-  #waiting: (() => void)[] = [];
-
-  begin(): void {
-    this.#count += 1;
-  }
-
-  end(): void {
-    this.#count -= 1;
-    if (this.#count === 0) for (const resolve of this.#waiting.splice(0)) resolve();
-  }
-
-  /** Resolves when nothing is. */
-  async ended(): Promise<void> {
-    if (this.#count > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-  }
 }
 
 /** A name that needs no care in tools: it is part of names of channels, too, which have 63 characters. */
