@@ -1,11 +1,5 @@
-import type { Attempt, AttemptSummary } from "@countersign/sender";
-import type {
-  Delivery,
-  DeliveryProgress,
-  DeliverySummary,
-  DueDelivery,
-  Settlement,
-} from "@countersign/sender/store";
+import type { Attempt } from "@countersign/sender";
+import type { Delivery, DeliveryProgress, DeliverySummary, DueDelivery } from "@countersign/sender/store";
 import { decodeOptional, decodeText } from "../database/text.ts";
 
 /** The identity of a delivery, as both tables have it. */
@@ -90,42 +84,5 @@ function infoOf(row: InfoRow): DueDelivery["delivery"] {
     identity: decodeText(row.identity),
     event: decodeOptional(row.event),
     acceptedAt: row.accepted_at,
-  };
-}
-
-/** The columns that a settlement adds to a row. */
-export interface RoundColumns {
-  readonly attempts: number;
-  readonly last: string | null;
-  readonly outcome: string | null;
-  readonly status: number | null;
-  readonly endpoint: string | null;
-  readonly log: string;
-}
-
-export function roundColumnsOf({ attempts }: Settlement): RoundColumns {
-  const last = attempts.at(-1);
-  const log = JSON.stringify(attempts);
-  if (last === undefined)
-    return { attempts: 0, last: null, outcome: null, status: null, endpoint: null, log };
-  const { round, endpoint, startedAt, durationMs, outcome, status, code, message, fault } = last;
-  const summary: AttemptSummary = {
-    round,
-    endpoint,
-    startedAt,
-    durationMs,
-    outcome,
-    status,
-    code,
-    message,
-    fault,
-  };
-  return {
-    attempts: attempts.length,
-    last: JSON.stringify(summary),
-    outcome,
-    status: status ?? null,
-    endpoint: endpoint.replaceAll("\0", ""),
-    log,
   };
 }

@@ -16,3 +16,9 @@ export function rowsOf(columns: ColumnTypes, first: number, more = ""): string {
   );
   return `(SELECT ${rows.join(", ")}${more})`;
 }
+
+/** The same in FROM, under a name: for rows that are joined with a table. */
+export function unnestOf(columns: ColumnTypes, first: number, name: string): string {
+  const arrays = Object.values(columns).map((type, index) => `$${first + index}::${type}[]`);
+  return `unnest(${arrays.join(", ")}) AS ${name} (${Object.keys(columns).join(", ")})`;
+}

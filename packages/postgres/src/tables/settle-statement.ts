@@ -1,9 +1,10 @@
+import type { AttemptSummary } from "@countersign/sender";
 import type { Settlement } from "@countersign/sender/store";
 import { Columns } from "../database/columns.ts";
 import type { Element } from "../database/binary-array.ts";
 import { encodeText } from "../database/text.ts";
 import { dayOf, inSchema, type Names } from "../schema/names.ts";
-import { roundColumnsOf } from "./delivery-rows.ts";
+import { type ColumnTypes, unnestOf } from "./rows-of.ts";
 
 /** A settlement of a delivery that was claimed. */
 export interface SettleEntry {
@@ -17,12 +18,26 @@ export interface SettleEntry {
   readonly now: number;
 }
 
-const STANDS = ["text", "bigint", "text", "bigint", "bigint", "integer", "text"] as const;
-const ROUND = ["integer", "text", "text", "integer", "text", "text", "integer"] as const;
+/** Columns of a settlement, in the order of their parameters. */
+const GIVEN: ColumnTypes = {
+  id: "text",
+  claim: "bigint",
+  state: "text",
+  due_at: "bigint",
+  ended_at: "bigint",
+  rounds: "integer",
+  progress: "text",
+  attempts: "integer",
+  last: "text",
+  outcome: "text",
+  status: "integer",
+  endpoint: "text",
+  log: "text",
+  day: "integer",
+};
 
-const GIVEN = `unnest($3::text[], $4::bigint[], $5::text[], $6::bigint[], $7::bigint[], $8::int[], $9::text[], $10::int[],
-    $11::text[], $12::text[], $13::int[], $14::text[], $15::text[], $16::int[])
-  AS s (id, claim, state, due_at, ended_at, rounds, progress, attempts, last, outcome, status, endpoint, log, day)`;
+/** Columns of attempts that are logged, in the order of their parameters. */
+const LOGGED: ColumnTypes = { id: "text", claim: "bigint", day: "integer", at: "bigint", log: "text" };
 
 /** A body that is needed for longer than those of its day: it moves with the delivery that ends. */
 const CARRIED = `carried AS (
@@ -44,7 +59,7 @@ export function settleSql(names: Names, carries: boolean): string {
   return inSchema(
     names,
     `WITH s AS (
-      SELECT s.*, k.place FROM ${GIVEN} CROSS JOIN LATERAL (
+      SELECT s.*, k.place FROM ${unnestOf(GIVEN, 3, "s")} CROSS JOIN LATERAL (
         SELECT d.ctid AS place, d.worker, d.claim FROM $.delivery AS d WHERE d.source = $1 AND d.id = s.id FOR UPDATE) AS k
       WHERE (k.worker = $2) IS TRUE AND k.claim = s.claim),
     gone AS (
@@ -85,7 +100,7 @@ export function settleSql(names: Names, carries: boolean): string {
 
 /** The values of {@link settleSql}. */
 export function settleValues(source: string, worker: string, entries: readonly SettleEntry[]): unknown[] {
-  const columns = new Columns([...STANDS, ...ROUND], entries.length);
+  const columns = new Columns(Object.values(GIVEN), entries.length);
   for (const entry of entries) columns.add(rowOf(entry));
   return [encodeText(source), worker, ...columns.values()];
 }
@@ -106,15 +121,34 @@ function dayOfEntry({ settlement, now }: SettleEntry): number {
 
 function rowOf(entry: SettleEntry): readonly Element[] {
   const { id, claim, settlement, now } = entry;
-  const { attempts, last, outcome, status, endpoint, log } = roundColumnsOf(settlement);
-  const day = dayOfEntry(entry);
-  const round = [attempts, last, outcome, status, endpoint, log, day] as const;
+  const { state } = settlement;
+  const round = [...roundOf(settlement), dayOfEntry(entry)];
   // A clock may tell fractions of a millisecond.
-  if (settlement.state !== "pending")
-    return [encodeText(id), claim, settlement.state, null, Math.round(settlement.endedAt), 0, "{}", ...round];
+  if (state !== "pending")
+    return [encodeText(id), claim, state, null, Math.round(settlement.endedAt), 0, "{}", ...round];
   const progress = encodeText(JSON.stringify(settlement.progress));
   const dueAt = Math.round(settlement.dueAt);
-  return [encodeText(id), claim, "pending", dueAt, Math.round(now), settlement.rounds, progress, ...round];
+  return [encodeText(id), claim, state, dueAt, Math.round(now), settlement.rounds, progress, ...round];
+}
+
+/** How many attempts a round has made, the last one and what is searched of it, and the log of all. */
+function roundOf({ attempts }: Settlement): readonly Element[] {
+  const log = JSON.stringify(attempts);
+  const last = attempts.at(-1);
+  if (last === undefined) return [0, null, null, null, null, log];
+  const { round, endpoint, startedAt, durationMs, outcome, status, code, message, fault } = last;
+  const summary: AttemptSummary = {
+    round,
+    endpoint,
+    startedAt,
+    durationMs,
+    outcome,
+    status,
+    code,
+    message,
+    fault,
+  };
+  return [attempts.length, JSON.stringify(summary), outcome, status ?? null, encodeText(endpoint), log];
 }
 
 /** How each of these claims was settled, if it was: to find out after an answer was lost. */
@@ -132,20 +166,17 @@ export function logLostSql(names: Names): string {
     names,
     `INSERT INTO $.attempt (source, delivery, token, day, logged_at, log)
      SELECT $1, id, $2 || ':' || claim, day, at, log
-     FROM unnest($3::text[], $4::bigint[], $5::int[], $6::bigint[], $7::text[]) AS l (id, claim, day, at, log) ON CONFLICT DO NOTHING`,
+     FROM ${unnestOf(LOGGED, 3, "l")} ON CONFLICT DO NOTHING`,
   );
 }
 
 /** The values of {@link logLostSql}. */
 export function logLostValues(source: string, worker: string, entries: readonly SettleEntry[]): unknown[] {
-  const made = entries.filter(({ settlement }) => settlement.attempts.length > 0);
-  return [
-    encodeText(source),
-    worker,
-    made.map(({ id }) => encodeText(id)),
-    made.map(({ claim }) => claim),
-    made.map(dayOfEntry),
-    made.map(({ now }) => now),
-    made.map(({ settlement }) => JSON.stringify(settlement.attempts)),
-  ];
+  const columns = new Columns(Object.values(LOGGED), entries.length);
+  for (const entry of entries) {
+    const { id, claim, now, settlement } = entry;
+    if (settlement.attempts.length === 0) continue;
+    columns.add([encodeText(id), claim, dayOfEntry(entry), now, JSON.stringify(settlement.attempts)]);
+  }
+  return [encodeText(source), worker, ...columns.values()];
 }
