@@ -119,6 +119,11 @@ export function isWithoutPartition(error: unknown): boolean {
   return sqlStateOf(error) === "23514";
 }
 
+/** Whether nothing was stored, perhaps for one of the things that a command carries: on its own, another may succeed. */
+export function mayBeOfOne(error: unknown): boolean {
+  return (error instanceof TypeError || sqlStateOf(error) !== undefined) && !isUnknown(error);
+}
+
 /** Whether it is the fault of what a command carries: on its own, something else may succeed. */
 export function isOfContent(error: unknown): boolean {
   return error instanceof TypeError || /^(?:22|23|54)/.test(sqlStateOf(error) ?? "");

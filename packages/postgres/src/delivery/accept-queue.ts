@@ -1,7 +1,7 @@
 import { type Acceptance, type Accepted, type DueDelivery, firstRoundOf } from "@countersign/sender/store";
 import type { Connections, Statement } from "../database/connections.ts";
 import { keptForMany } from "../database/kept-statement.ts";
-import { isConflict, isUnknown, sqlStateOf, storeErrorOf } from "../database/postgres-error.ts";
+import { isConflict, isUnknown, mayBeOfOne, storeErrorOf } from "../database/postgres-error.ts";
 import { decodeText } from "../database/text.ts";
 import type { DayPartitions } from "../schema/day-partitions.ts";
 import { dayOf, type Names } from "../schema/names.ts";
@@ -93,8 +93,7 @@ export class AcceptQueue {
         const isInTheWay = isConflict(error) || this.#options.partitions.isMissing(error);
         if (isInTheWay && attempt < TRIES) continue;
         // One that cannot be stored must not fail the rest.
-        const isOfOne = error instanceof TypeError || sqlStateOf(error) !== undefined;
-        if (group.length > 1 && isOfOne && !isUnknown(error)) {
+        if (group.length > 1 && mayBeOfOne(error)) {
           for (const one of group) await this.#store(source, [one]);
         } else {
           for (const { reject } of group) reject(storeErrorOf(error));

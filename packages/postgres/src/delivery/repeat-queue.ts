@@ -1,5 +1,5 @@
 import { StoreError } from "@countersign/sender/store";
-import { isUnknown, sqlStateOf } from "../database/postgres-error.ts";
+import { mayBeOfOne, storeErrorOf } from "../database/postgres-error.ts";
 import type { DeliveryChanges, NextDelivery, RepeatedFrom, Repetition } from "../tables/delivery-changes.ts";
 
 /** Stored with one command: so many copies, and bytes of bodies of their own. */
@@ -8,7 +8,7 @@ const BYTES_AT_ONCE = 4_000_000;
 
 interface Waiting extends Repetition {
   readonly resolve: (from: RepeatedFrom | undefined) => void;
-  readonly reject: (error: unknown) => void;
+  readonly reject: (error: StoreError) => void;
 }
 
 /** Group commit of repetitions: each on its own would wait for the disk, and for the others, which count in the same row. */
@@ -49,10 +49,10 @@ export class RepeatQueue {
       });
     } catch (error) {
       // One that cannot be stored must not fail the rest.
-      if (group.length > 1 && sqlStateOf(error) !== undefined && !isUnknown(error)) {
+      if (group.length > 1 && mayBeOfOne(error)) {
         for (const one of group) await this.#store([one]);
       } else {
-        for (const { reject } of group) reject(error);
+        for (const { reject } of group) reject(storeErrorOf(error));
       }
     }
   }

@@ -1,9 +1,12 @@
 import { hastenedProgress, type NewMessageContent } from "@countersign/sender/store";
+import type { Element } from "../database/binary-array.ts";
+import { Columns } from "../database/columns.ts";
 import type { Connections } from "../database/connections.ts";
 import { decodeText, encodeOptional, encodeText } from "../database/text.ts";
 import { dayOf, inSchema, type Names } from "../schema/names.ts";
 import { progressOf } from "./delivery-rows.ts";
 import { SOURCES } from "./filter-sql.ts";
+import { type ColumnTypes, unnestOf } from "./rows-of.ts";
 
 /** A delivery that repeats another. */
 export interface NextDelivery {
@@ -46,10 +49,10 @@ export class DeliveryChanges {
     repetitions: readonly Repetition[],
     writer: string,
   ): Promise<readonly (RepeatedFrom | undefined)[]> {
-    const columns: unknown[][] = Array.from({ length: 10 }, () => []);
-    for (const repetition of repetitions)
-      rowOf(repetition).forEach((value, index) => columns[index]?.push(value));
-    const rows = await this.#query<RepeatedFrom & { next: string }>(REPEAT, [writer, ...columns]);
+    const columns = new Columns(Object.values(ASKED), repetitions.length);
+    for (const repetition of repetitions) columns.add(rowOf(repetition));
+    const values = [writer, ...columns.values()];
+    const rows = await this.#query<RepeatedFrom & { next: string }>(REPEAT, values);
     const found = new Map(rows.map((row) => [decodeText(row.next), row]));
     return repetitions.map(({ next }) => {
       const row = found.get(next.id);
@@ -133,14 +136,28 @@ const HASTEN_ALL = `WITH picked AS (
   UPDATE $.delivery AS d SET due_at = $3::bigint, progress = p.progress FROM picked AS p
   WHERE d.ctid = p.place AND (d.worker IS NULL) IS TRUE RETURNING d.destination`;
 
-/** The values of one copy, in the order of the columns of `asked`. */
-function rowOf({ id, next: { id: nextId, acceptedAt, message } }: Repetition): readonly unknown[] {
+/** Columns of a copy, in the order of their parameters. */
+const ASKED: ColumnTypes = {
+  of: "text",
+  next: "text",
+  at: "bigint",
+  on_day: "integer",
+  new_body: "bytea",
+  new_message_id: "text",
+  new_type: "text",
+  new_identity: "text",
+  new_event: "text",
+  changed: "bool",
+};
+
+/** The values of {@link ASKED}. */
+function rowOf({ id, next: { id: nextId, acceptedAt, message } }: Repetition): readonly Element[] {
   return [
     encodeText(id),
     encodeText(nextId),
     acceptedAt,
     dayOf(acceptedAt),
-    message === undefined ? null : Buffer.from(message.body),
+    message?.body ?? null,
     encodeOptional(message?.messageId),
     message?.type ?? null,
     encodeOptional(message?.identity),
@@ -151,8 +168,7 @@ function rowOf({ id, next: { id: nextId, acceptedAt, message } }: Repetition): r
 
 /** The key of a table with days does not tell of other days, so whether the id of a copy is taken is looked up. */
 const REPEAT = `WITH asked AS (
-    SELECT DISTINCT ON (next) * FROM unnest($2::text[], $3::text[], $4::bigint[], $5::int[], $6::bytea[], $7::text[], $8::text[],
-      $9::text[], $10::text[], $11::boolean[]) AS a (of, next, at, on_day, new_body, new_message_id, new_type, new_identity, new_event, changed)),
+    SELECT DISTINCT ON (next) * FROM ${unnestOf(ASKED, 2, "a")}),
   original AS (
     SELECT a.*, o.*, t.id AS taken FROM asked AS a CROSS JOIN LATERAL (
       SELECT * FROM ${BOTH} AS d WHERE d.id = a.of AND d.source IN (${SOURCES}) LIMIT 1) AS o
