@@ -123,6 +123,17 @@ describe.skipIf(server === undefined)(
       expect(found).toEqual(expect.arrayContaining(indexes));
     });
 
+    it("a delivery that is claimed is in few indexes, since it leaves the table in a moment", async () => {
+      const { rows } = await own.query<{ name: string }>(
+        inSchema(
+          names,
+          `SELECT indexrelid::regclass::text AS name FROM pg_index WHERE indrelid = '$.delivery'::regclass
+             AND pg_get_expr(indpred, indrelid) IS DISTINCT FROM '(worker IS NULL)' ORDER BY name`,
+        ),
+      );
+      expect(rows.map(({ name }) => name.split(".")[1])).toEqual(["delivery_claimed", "delivery_pkey"]);
+    });
+
     it("skipped calls, and the oldest of each destination, are found by an index", async () => {
       expect(await foundBy(() => listSkipped(connections, names, { limit: 5 }))).toEqual([
         "skipped_accepted",

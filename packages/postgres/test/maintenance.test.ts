@@ -135,6 +135,34 @@ describe.skipIf(server === undefined)(
       expect(await ask(url, `SELECT day FROM ${schema}.message`)).toHaveLength(2);
     });
 
+    it("is counted no more when it was removed before its day", async () => {
+      const schema = newSchema();
+      const clock = virtualClock();
+      let aheadMs = 0;
+      const { store } = await openStore(schema, { ...clock, now: () => clock.now() + aheadMs });
+      const { handler, ended } = delivering();
+      const soon = {
+        ...handler,
+        deliver: async () => ({ state: "delivered", endedAt: clock.now(), attempts: [] }) as const,
+      };
+      store.consume("shop/crm", 10, soon);
+      await store.accept(acceptanceOf([{ id: "d1", destination: "shop/crm", acceptedAt: clock.now() }]));
+      await until("it is delivered", () => ended.size === 1);
+      expect(await store.remove({})).toBe(1);
+      aheadMs = 10 * DAY_MS;
+      const day = `${schema}.ended_${Math.floor(clock.now() / DAY_MS)}`;
+      await until("its day is removed", async () => {
+        const [row] = await ask<{ gone: boolean }>(url, `SELECT to_regclass('${day}') IS NULL AS gone`);
+        return row?.gone === true;
+      });
+      expect((await store.counts()).get("shop/crm")).toEqual({
+        pending: 0,
+        delivered: 0,
+        failed: 0,
+        expired: 0,
+      });
+    });
+
     it("goes also after the clocks of the machine, which the database has as well, were ahead and set back", async () => {
       const schema = newSchema();
       const clock = virtualClock();
