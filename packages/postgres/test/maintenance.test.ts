@@ -1,6 +1,6 @@
 import { postgresStore } from "@countersign/postgres";
 import { type Clock, systemClock } from "@countersign/protocol";
-import type { StoreState } from "@countersign/sender/store";
+import type { Settlement, StoreState } from "@countersign/sender/store";
 import { virtualClock } from "@countersign/sender/testing";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
@@ -133,6 +133,73 @@ describe.skipIf(server === undefined)(
       for (const id of ["d1", "d2", "d3", "d4"])
         expect(String((await store.find(id))?.body)).toBe(String(one.messages[0]?.body));
       expect(await ask(url, `SELECT day FROM ${schema}.message`)).toHaveLength(2);
+    });
+
+    it("is every day but those of a delivery that waits for ever, because its destination is disabled", async () => {
+      const schema = newSchema();
+      const clock = virtualClock();
+      const acceptedAt = clock.now();
+      const firstDay = Math.floor(acceptedAt / DAY_MS);
+      let day = 0;
+      const now = (): number => acceptedAt + day * DAY_MS;
+      const { store } = await openStore(schema, { ...clock, now });
+      const waiting = acceptanceOf([{ id: "waits", destination: "shop/off", acceptedAt }]);
+      await store.accept(waiting);
+
+      // It is tried once, two days later. Then its destination is disabled.
+      day = 2;
+      const endpoint = "https://example.com/";
+      const attempt = { startedAt: now(), durationMs: 1, endpoint, response: "", round: 1 };
+      const failure = { ...attempt, outcome: "server_error", status: 503 } as const;
+      const { handler } = delivering();
+      const off = store.consume("shop/off", 10, {
+        ...handler,
+        deliver: async (): Promise<Settlement> => ({
+          state: "pending",
+          dueAt: now() + DAY_MS,
+          rounds: 1,
+          progress: {},
+          attempts: [failure],
+        }),
+      });
+      await until("it was tried", async () => (await store.find("waits"))?.attempts.length === 1);
+      await off.stop();
+
+      day = 3;
+      const { handler: delivers, ended } = delivering();
+      const endsToday = {
+        ...delivers,
+        deliver: async (): Promise<Settlement> => ({
+          state: "delivered",
+          endedAt: now(),
+          attempts: [failure],
+        }),
+      };
+      store.consume("shop/crm", 10, endsToday);
+      await store.accept(acceptanceOf([{ id: "d1", destination: "shop/crm", acceptedAt: now() }]));
+      await until("another one is delivered", () => ended.size === 1);
+
+      const partitions = async (): Promise<readonly string[]> => {
+        const daily = ["message", "attempt"].map((table) => `'${schema}.${table}'::regclass`).join();
+        const sql = `SELECT relname AS name FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid WHERE inhparent IN (${daily})`;
+        const rows = await ask<{ name: string }>(url, sql);
+        return rows
+          .map(({ name }) => name.replace(/\d+/, (one) => String(Number(one) - firstDay)))
+          .toSorted();
+      };
+      day = 30;
+      await until("what nothing needs is removed", async () => (await partitions()).length <= 6);
+      expect(await partitions()).toEqual([
+        "attempt_2",
+        "attempt_30",
+        "attempt_31",
+        "message_0",
+        "message_30",
+        "message_31",
+      ]);
+      const found = await store.find("waits");
+      expect(String(found?.body)).toBe(String(waiting.messages[0]?.body));
+      expect(found?.attempts).toHaveLength(1);
     });
 
     it("is counted no more when it was removed before its day", async () => {

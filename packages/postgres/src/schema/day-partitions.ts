@@ -1,7 +1,7 @@
 import type { Connections } from "../database/connections.ts";
 import { keptStatement } from "../database/kept-statement.ts";
 import { isWithoutPartition } from "../database/postgres-error.ts";
-import { DAILY_TABLES, dayOf, inSchema, type Names, startOfDay } from "./names.ts";
+import { DAILY_TABLES, dayOf, inSchema, type Names, startOfDay, startOfDayColumn } from "./names.ts";
 
 /** Days for which partitions are made ahead. */
 const AHEAD = 1;
@@ -11,9 +11,28 @@ const LOCK_WAIT = "500ms";
 
 const DAY_NAME = /_(-?\d+)$/;
 
-/** By two indexes: of those that wait, and of those that are claimed. */
-const OLDEST = `SELECT least((SELECT min(accepted_at) FROM $.delivery WHERE worker IS NULL),
-  (SELECT min(accepted_at) FROM $.delivery WHERE worker IS NOT NULL)) AS at`;
+/** Pending deliveries by when they were accepted: by an index of those that wait, and among the claimed, which are few. */
+function pending(accepted: string): string {
+  const half = (claimed: string): string =>
+    `SELECT source, id, attempts FROM $.delivery WHERE worker ${claimed} AND ${accepted}`;
+  return `(${half("IS NULL")} UNION ALL ${half("IS NOT NULL")}) AS d`;
+}
+
+const [DAY_BEGINS, DAY_IS_OVER] = [startOfDayColumn("day"), startOfDayColumn("day + 1")];
+
+/**
+ * Which of some days a pending delivery needs. A body is kept on the day on which it was accepted, and a round on the day on
+ * which it ended. One delivery may be pending for ever, because its destination is disabled: it keeps its own days, and no others.
+ */
+const NEEDED = {
+  message: `SELECT day FROM unnest($1::int[]) AS day
+    WHERE EXISTS (SELECT FROM ${pending(`accepted_at >= ${DAY_BEGINS} AND accepted_at < ${DAY_IS_OVER}`)})`,
+  // LIMIT has each of them looked up in the day. It would else be joined with all that the day holds.
+  attempt: `SELECT day FROM unnest($1::int[]) AS day
+    WHERE EXISTS (SELECT FROM ${pending(`accepted_at < ${DAY_IS_OVER}`)} CROSS JOIN LATERAL
+      (SELECT FROM $.attempt AS a WHERE a.source = d.source AND a.delivery = d.id AND a.day = day.day LIMIT 1) AS round
+      WHERE d.attempts > 0)`,
+};
 
 const PARTITIONS = keptStatement(
   "partitions",
@@ -64,9 +83,11 @@ export class DayPartitions {
       "ended",
       days.filter((day) => startOfDay(day + 1) + keepMs <= now),
     );
-    // A delivery ends up to a day after it was accepted.
-    const older = (await this.#existing("message")).filter((day) => startOfDay(day + 2) + keepMs <= now);
-    if (older.length > 0) await this.#dropUnused(older);
+    for (const table of ["message", "attempt"] as const) {
+      // A delivery ends up to a day after it was accepted.
+      const older = (await this.#existing(table)).filter((day) => startOfDay(day + 2) + keepMs <= now);
+      if (older.length > 0) await this.#drop(table, await this.#unneeded(table, older));
+    }
   }
 
   #begin(day: number): Promise<void> {
@@ -118,12 +139,10 @@ export class DayPartitions {
     }
   }
 
-  /** Messages of a day are needed for as long as a delivery of that day is pending. */
-  async #dropUnused(days: readonly number[]): Promise<void> {
-    const statement = { text: inSchema(this.#names, OLDEST) };
-    const [row] = await this.#connections.query<{ at: number | null }>("control", statement);
-    const unused = days.filter((day) => row?.at == null || row.at >= startOfDay(day + 1));
-    await this.#drop("message", unused);
-    await this.#drop("attempt", unused);
+  async #unneeded(table: keyof typeof NEEDED, days: readonly number[]): Promise<readonly number[]> {
+    const statement = { text: inSchema(this.#names, NEEDED[table]) };
+    const rows = await this.#connections.query<{ day: number }>("control", statement, [days]);
+    const needed = new Set(rows.map(({ day }) => day));
+    return days.filter((day) => !needed.has(day));
   }
 }

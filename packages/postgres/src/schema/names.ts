@@ -20,6 +20,11 @@ export function startOfDay(day: number): number {
   return day * DAY_MS;
 }
 
+/** The same of a column, as SQL. */
+export function startOfDayColumn(day: string): string {
+  return `(${day}) * ${DAY_MS}::bigint`;
+}
+
 /** Names of one schema, quoted for SQL. */
 export interface Names {
   readonly schema: string;
