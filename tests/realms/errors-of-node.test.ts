@@ -1,4 +1,4 @@
-import { mkdtemp, rm, symlink } from "node:fs/promises";
+import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { statSync } from "node:fs";
 import { once } from "node:events";
 import { createServer as createTcpServer, type AddressInfo, type Server } from "node:net";
@@ -10,6 +10,7 @@ import { Analytics } from "@countersign/client";
 import { createSender, sqliteStore, type Sender } from "@countersign/sender";
 import { virtualClock } from "@countersign/sender/testing";
 import { createServer } from "@countersign/server";
+import { importFile, replay } from "countersign";
 import { expect, it, onTestFinished } from "vitest";
 import { freePort } from "../support/free-port.ts";
 
@@ -117,4 +118,25 @@ it("says why an audit cannot reach the receiver, without the name of a class", a
   await expect(certify({ url, secret: "secret" })).rejects.toThrow(
     `Cannot connect to ${url}: connect ECONNREFUSED`,
   );
+});
+
+it("says of a recording that it cannot be read, and how to get one", async () => {
+  await expect(replay({ file: await folder(), to: "http://127.0.0.1:9/" })).rejects.toThrow(
+    /^Cannot read .+EISDIR.+ Give a file that countersign serve --record/,
+  );
+});
+
+it("says why the calls of an import are tried again", async () => {
+  const server = `http://127.0.0.1:${await freePort()}`;
+  const file = join(await folder(), "calls.jsonl");
+  await writeFile(file, '{"type":"track","userId":"u1","event":"E","timestamp":"2026-01-01T00:00:00Z"}\n');
+  const problems: string[] = [];
+  await importFile({
+    file,
+    server,
+    writeKey: "any",
+    giveUpAfterMs: 1,
+    onRetry: (problem) => problems.push(problem),
+  });
+  expect(problems).toContainEqual(expect.stringMatching(/^The server does not answer: connect ECONNREFUSED/));
 });

@@ -1,4 +1,4 @@
-import { messageOf } from "@countersign/protocol";
+import { isError, messageOf } from "@countersign/protocol";
 import type { Transport, TransportResponse } from "@countersign/client";
 
 /** A transport that tells why a request is tried again. The client retries for an hour and says so to nobody. */
@@ -26,5 +26,5 @@ function problemOf({ status, body }: TransportResponse): string | undefined {
 
 /** fetch says "fetch failed" and keeps what happened in `cause`. */
 function rootOf(error: unknown): unknown {
-  return error instanceof Error && error.cause !== undefined ? rootOf(error.cause) : error;
+  return isError(error) && error.cause !== undefined ? rootOf(error.cause) : error;
 }

@@ -1,4 +1,4 @@
-import { isObject, messageOf, quote } from "@countersign/protocol";
+import { isError, isObject, messageOf, quote } from "@countersign/protocol";
 import { readIntegers, type ReadIntegers } from "@countersign/server/json";
 import { UsageError } from "../errors/usage-error.ts";
 import { readLines, type Line, type Place } from "./read-lines.ts";
@@ -41,7 +41,7 @@ export async function* readCalls(
     for await (const line of lines) yield await callOf(line, name);
   } catch (error) {
     if (error instanceof RangeError) throw new UsageError(`${name}: ${error.message} ${FORM}`);
-    if (error instanceof Error && "syscall" in error)
+    if (isError(error) && "syscall" in error)
       throw new UsageError(`Cannot read ${name}: ${messageOf(error)}. ${FORM}`);
     throw error;
   }

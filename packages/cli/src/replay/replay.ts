@@ -4,6 +4,7 @@ import { sign } from "@countersign/core";
 import {
   checkOptionNames,
   HEADERS_SYNONYMS,
+  isError,
   messageOf,
   type OptionNames,
   SECRET_SYNONYMS,
@@ -121,7 +122,7 @@ export async function replay(options: ReplayOptions): Promise<ReplayReport> {
     if (error instanceof RangeError)
       throw new RecordingError(`${error.message} The file is not a recording.`);
     // The system's error about reading: a directory, or a disk that fails.
-    if (error instanceof Error && "syscall" in error) unreadable(file)(error);
+    if (isError(error) && "syscall" in error) unreadable(file)(error);
     throw error;
   } finally {
     await transport.close();
