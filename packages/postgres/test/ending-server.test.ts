@@ -35,8 +35,8 @@ async function endingServer(): Promise<string> {
 function uncaught(event: "uncaughtException" | "unhandledRejection"): readonly unknown[] {
   const thrown: unknown[] = [];
   const hear = (error: unknown): unknown => thrown.push(error);
-  process.prependListener(event, hear);
-  onTestFinished(() => void process.off(event, hear));
+  process.prependListener(event as "uncaughtException", hear);
+  onTestFinished(() => void process.off(event as "uncaughtException", hear));
   return thrown;
 }
 

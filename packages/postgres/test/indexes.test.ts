@@ -104,7 +104,7 @@ describe.skipIf(server === undefined)(
       return [...found].toSorted();
     }
 
-    const lists: readonly (readonly [DeliveryFilter, ...string[]])[] = [
+    const lists: [DeliveryFilter, ...string[]][] = [
       [{}, "delivery_accepted", "delivery_claimed", "ended_accepted"],
       [{ destination: "shop/rare" }, "delivery_destination", "delivery_claimed", "ended_destination"],
       [{ messageId: "m7" }, "delivery_message", "delivery_claimed", "ended_message"],
