@@ -36,7 +36,7 @@ function uncaught(event: "uncaughtException" | "unhandledRejection"): readonly u
   const thrown: unknown[] = [];
   const hear = (error: unknown): unknown => thrown.push(error);
   process.prependListener(event as "uncaughtException", hear);
-  onTestFinished(() => void process.off(event as "uncaughtException", hear));
+  onTestFinished(() => void process.off(event, hear));
   return thrown;
 }
 

@@ -255,13 +255,11 @@ describe.skipIf(server === undefined)(
       await openStore(schema, { ...clock, now: () => clock.now() + aheadMs });
       aheadMs = 3 * DAY_MS;
       const tomorrow = `${schema}.message_${Math.floor(clock.now() / DAY_MS) + 4}`;
-      await until("the tables of tomorrow are there", async () => {
-        const [row] = await ask<{ there: boolean }>(
-          url,
-          `SELECT to_regclass('${tomorrow}') IS NOT NULL AS there`,
-        );
-        return row?.there === true;
-      });
+      const isThere = async (): Promise<boolean | undefined> =>
+        (await ask<{ there: boolean }>(url, `SELECT to_regclass('${tomorrow}') IS NOT NULL AS there`))[0]
+          ?.there;
+      await until("the tables of tomorrow are there", async () => (await isThere()) === true);
+      expect(await isThere()).toBe(true);
     });
   },
 );

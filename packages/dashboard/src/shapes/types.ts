@@ -1,6 +1,6 @@
 /** The shapes of the control API that the page reads. Times are ISO 8601, durations milliseconds. */
 export type State = "pending" | "delivered" | "failed" | "expired";
-export type Outcome = "success" | "server_error" | "timeout" | "network" | "rejected" | "tls";
+type Outcome = "success" | "server_error" | "timeout" | "network" | "rejected" | "tls";
 export type Headers = Readonly<Record<string, string>>;
 
 export interface DeliveryInfo {
@@ -79,7 +79,7 @@ export interface Clock {
   readonly nextDueAt?: string;
 }
 
-export interface StoreState {
+interface StoreState {
   readonly state: "up" | "down" | "unsafe" | "full";
   readonly reason?: string;
 }

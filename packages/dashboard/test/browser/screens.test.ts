@@ -132,6 +132,7 @@ describe.skipIf(missing)(`faults and time${why}`, () => {
     await page.getByRole("link", { name: "Faults & time" }).click();
     const results = page.getByRole("region", { name: "Results of the last faults" });
     await results.getByText("204", { exact: true }).waitFor();
+    expect(await page.getByText("forgery accepted").count()).toBe(0);
   });
 
   it("advance the time to the next retry, and by four hours, and cancel a fault", async () => {

@@ -59,7 +59,8 @@ export class DayPartitions {
 
   /** Makes what is missing for rows of these days. */
   async ensure(days: Iterable<number>): Promise<void> {
-    await Promise.all([...days].map((day) => this.#days.get(day) ?? this.#begin(day)));
+    const making = [...days].map((day) => this.#days.get(day) ?? this.#begin(day));
+    await Promise.all(making.filter((one) => one !== "made"));
   }
 
   /** Whether a command failed since a partition is missing. It is then made again before the next command. */
