@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { otel } from "@countersign/sender/otel";
 import { createTestSender } from "@countersign/sender/testing";
 import { context, propagation, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
@@ -87,6 +88,32 @@ it("an attempt belongs to no request of the app, and the endpoint gets no reques
   expect(await Promise.all(["u1", "u2"].map(record))).toEqual(["none", "none"]);
   const attempts = spans.getFinishedSpans().filter(({ kind }) => kind === SpanKind.CLIENT);
   expect(attempts.map(({ parentSpanContext }) => parentSpanContext)).toEqual([undefined, undefined]);
+});
+
+/** Traces every request of undici, as `@opentelemetry/instrumentation-undici` does. */
+function instrumentUndici(): void {
+  const tracer = tracerProvider.getTracer("undici");
+  const onCreate = (message: unknown): void => {
+    const { request } = message as { request: { addHeader(name: string, value: string): void } };
+    const here = context.active();
+    const span = tracer.startSpan("POST", { kind: SpanKind.CLIENT }, here);
+    const headers: Record<string, string> = {};
+    propagation.inject(trace.setSpan(here, span), headers);
+    for (const [name, value] of Object.entries(headers)) request.addHeader(name, value);
+    span.end();
+  };
+  subscribe("undici:request:create", onCreate);
+  onTestFinished(() => void unsubscribe("undici:request:create", onCreate));
+}
+
+it("automatic instrumentation adds no second traceparent, which would end the trace, and no second span", async () => {
+  instrumentUndici();
+  const { sender, received } = await open(204);
+  await (await sender.track({ userId: "u1", event: "Traced" })).settled();
+  const [span, ...others] = spans.getFinishedSpans();
+  const { traceId = "", spanId = "" } = span?.spanContext() ?? {};
+  expect(received).toEqual([`00-${traceId}-${spanId}-01`]);
+  expect(others.map(({ name }) => name)).toEqual([]);
 });
 
 it("a span tells a failure, and holds no query, no header and no body", async () => {

@@ -2,6 +2,7 @@ import { type OtelOptions, telemetryOf } from "@countersign/core/otel";
 import {
   type Attributes,
   context,
+  createContextKey,
   propagation,
   ROOT_CONTEXT,
   type Span,
@@ -16,6 +17,9 @@ import type { AttemptRequest, AttemptResult } from "../transport/transport.ts";
 const SCOPE = "@countersign/sender";
 /** The buckets that OpenTelemetry advises for durations of HTTP requests, in seconds. The service waits 5 s. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 4, 5];
+
+/** The key of `suppressTracing()` in `@opentelemetry/core`, by its description: an equal description makes an equal key. */
+const SUPPRESS_TRACING = createContextKey("OpenTelemetry SDK Context Key SUPPRESS_TRACING");
 
 /**
  * Reports each attempt to OpenTelemetry: a client span, the duration of its request, and a count of messages sent, named by
@@ -56,8 +60,11 @@ export function otel(options: OtelOptions = {}): SenderInstrument {
       const inSpan = trace.setSpan(ROOT_CONTEXT, span);
       const headers = { ...request.headers };
       propagation.inject(inSpan, headers);
+      // This span stands for the request. Automatic instrumentation would add a second span, which has the query, and a second
+      // `traceparent`: with two of them, a receiver ignores both.
+      const onWire = inSpan.setValue(SUPPRESS_TRACING, true);
       try {
-        const result = await context.with(inSpan, send, undefined, { ...request, headers });
+        const result = await context.with(onWire, send, undefined, { ...request, headers });
         const outcome = outcomeOf(result);
         end(span, outcome, result);
         duration.record(result.durationMs / 1_000, { ...place, ...outcome });
