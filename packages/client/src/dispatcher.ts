@@ -98,8 +98,10 @@ export class Dispatcher {
   async #step(batch: Batch): Promise<void> {
     await this.#wait(batch);
     if (!this.#batches.has(batch)) return;
-    const answer = await this.#attempt(batch);
+    const { mayBeStored } = batch;
+    const answer = await this.#attempt(batch, mayBeStored);
     if (!this.#batches.has(batch)) return;
+    batch.mayBeStored = mayBeStored;
     if (answer.status === "try-later") return this.#tryLater(batch, answer);
     const isDivisible = answer.status === "rejected" && [400, 413].includes(answer.statusCode);
     if (isDivisible && batch.messages.length > 1) return this.#split(batch);
@@ -128,10 +130,9 @@ export class Dispatcher {
     return this.#send(halves);
   }
 
-  async #attempt(batch: Batch): Promise<Answer> {
+  async #attempt(batch: Batch, mayBeStored: boolean): Promise<Answer> {
     const { endpoint: url, headers, requestTimeout, transport, clock, log, sanitize } = this.#settings;
-    const { mayBeStored } = batch;
-    // Until there is an answer. Whoever abandons the batch meanwhile reads it.
+    // Until its answer is read. Whoever drops the batch before reads it.
     batch.mayBeStored = true;
     batch.attempts += 1;
     const start = clock.now();
@@ -162,7 +163,6 @@ export class Dispatcher {
       return answer;
     } finally {
       timer.cancel();
-      batch.mayBeStored = mayBeStored;
       // It took no longer. The machine slept, or its clock was set, and in that time nothing failed.
       batch.spent += Math.min(elapsed(start, clock.now()), requestTimeout);
     }

@@ -224,3 +224,14 @@ it("something injected that throws is an outcome, not a crash", async () => {
   expect(await next.accepted).toBe(true);
   expect(await analytics.flush()).toMatchObject({ delivered: 1 });
 });
+
+it("a log that throws at an answer does not make what may be stored look safe to send again", async () => {
+  const log = (line: string): void => {
+    if (/^(?:response|error)/.test(line)) throw new Error("no room for logs");
+  };
+  const { analytics, service } = createBench({ log });
+  const receipt = analytics.track({ userId: USER_ID, event: "E" });
+  await analytics.flush();
+  service.assertCount(1);
+  expect(receipt.outcome).toMatchObject({ reason: "internal-error", mayBeStored: true });
+});
