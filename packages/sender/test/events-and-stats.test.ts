@@ -325,6 +325,24 @@ describe("stats", () => {
     expect(silent?.responseTimes).toMatchObject({ count: 0, overBudget: 0 });
   });
 
+  it("lists a destination that has left the settings for as long as it has deliveries, and not for ever", async () => {
+    const receiver = await startReceiver();
+    const endpoints = [{ url: receiver.url }];
+    const settings = (...names: string[]) => ({
+      sources: [{ name: "shop", destinations: names.map((name) => ({ name, endpoints })) }],
+    });
+    const sender = await openSender({ ...settings("crm", "summer"), clock: virtualClock() });
+    await sender.track({ userId: "u1", event: "Sale" });
+    await sender.idle();
+    const listed = async () => (await sender.stats()).destinations.map(({ destination }) => destination);
+
+    sender.configure(settings("crm"));
+    expect(await listed()).toEqual(["shop/crm", "shop/summer"]);
+
+    await sender.clear({ destination: "shop/summer" });
+    expect(await listed()).toEqual(["shop/crm"]);
+  });
+
   it("counts what happened in each of the last sixty minutes, and forgets what is older", async () => {
     const answers = [200, 404, 503];
     const receiver = await startReceiver(() => ({ status: answers.shift() ?? 200 }));

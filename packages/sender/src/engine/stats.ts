@@ -42,8 +42,11 @@ export async function collectStats(
   const [counts, usage] = await Promise.all([store.counts(), store.usage()]);
   const known = sources.flatMap((source) => source.destinations);
   const enabled = new Set(known.filter((destination) => destination.enabled).map(({ key }) => key));
-  // A destination that is gone from the settings still has what waits for it.
-  const keys = new Set([...known.map(({ key }) => key), ...counts.keys()]);
+  // A destination that is gone from the settings is there for as long as it has deliveries.
+  const left = [...counts].filter(
+    ([, { pending, delivered, failed, expired }]) => pending + delivered + failed + expired > 0,
+  );
+  const keys = new Set([...known.map(({ key }) => key), ...left.map(([key]) => key)]);
   return {
     sources: sources.map(({ name }) => ({ source: name, usage: usage.get(name) ?? 0 })),
     destinations: [...keys].map((key) => ({
