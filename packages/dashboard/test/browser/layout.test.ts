@@ -41,6 +41,16 @@ describe.skipIf(missing)(`where things stand${why}`, () => {
     }
   });
 
+  it("rows of one message to several destinations differ, also on a telephone and beside a delivery", async () => {
+    const { server, track, api, receiver } = await startSetting();
+    const endpoints = [{ url: receiver.url }];
+    await api("PUT", "/sources/default/destinations/second", { endpoints, secret: SECRET });
+    await track("Ordered");
+    const page = await openPage(server.url, { width: 375 });
+    for (const name of ["webhooks", "second"])
+      expect(await rowOf(page, "Ordered").getByText(`default/${name}`).isVisible()).toBe(true);
+  });
+
   it("an attempt is as wide as its list, whatever its verdict says", async () => {
     const { server } = await startWithForgeries();
     for (const event of EVENTS) {
