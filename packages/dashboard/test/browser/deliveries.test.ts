@@ -72,6 +72,7 @@ describe.skipIf(missing)(`the list of deliveries${why}`, () => {
     await page.keyboard.press("/");
     await page.keyboard.type("Order");
     await page.getByText("0 of 5 deliveries match").waitFor();
+    await page.getByText("A search finds events that begin with it").waitFor();
     await page.getByRole("link", { name: "Clear the filters" }).click();
     await vi.waitFor(async () => expect(await rows.count()).toBe(5));
     await page.goBack();

@@ -46,6 +46,11 @@ function List(): JSX.Element {
         0 of {count(list.all.value ?? 0)} deliveries match the filters.
         {!list.rows.complete && " Older ones were not searched yet."}
       </p>
+      {list.filter.q !== "" && (
+        <p>
+          A search finds events that begin with it, a whole user id, or a whole id of a message or delivery.
+        </p>
+      )}
       {!list.rows.complete && (
         <button type="button" onClick={() => void list.more()}>
           Search older ones
