@@ -65,7 +65,7 @@ export function Recover(): JSX.Element {
           />
         </div>
         <p class="big" role="status">
-          {matching === undefined ? "…" : plural(matching, "delivery")}
+          {matching === undefined ? "…" : `${plural(matching, "delivery")} failed or expired`}
         </p>
         <Resend label="Resend all" filter={filter} disabled={!matching} />
         <Resend

@@ -406,7 +406,7 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     await api("POST", "/clock", { advance: "5h" });
     expect(await api("GET", "/deliveries/count?state=expired")).toEqual({ count: 2 });
     const page = await openPage(`${server.url}/#/recover`);
-    await page.getByText("2 deliveries", { exact: true }).waitFor();
+    await page.getByText("2 deliveries failed or expired", { exact: true }).waitFor();
   });
 
   it("recover: says whether what was resent fails again, and leads to it", async () => {
@@ -415,13 +415,13 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     await track("Ordered", 3);
     await api("POST", "/clock", { advance: "1m" });
     const page = await openPage(`${server.url}/#/recover`);
-    await page.getByText("3 deliveries", { exact: true }).waitFor();
+    await page.getByText("3 deliveries failed or expired", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Resend all" }).click();
     await page.getByRole("link", { name: "3 failed" }).waitFor();
     await page.getByRole("link", { name: "0 delivered" }).waitFor();
     receiver.mode = "verifies";
     await api("POST", "/clock", { advance: "1m" });
-    await page.getByText("6 deliveries", { exact: true }).waitFor();
+    await page.getByText("6 deliveries failed or expired", { exact: true }).waitFor();
     await page.getByRole("button", { name: /^Resend these.*404/ }).click();
     await page.getByRole("link", { name: "0 failed" }).waitFor();
     // Two deliveries of each message have failed: one of them is resent.
