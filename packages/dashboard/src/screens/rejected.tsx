@@ -78,7 +78,7 @@ interface EntriesProps {
 
 function Entries({ title, none, children }: EntriesProps): JSX.Element {
   return (
-    <Card title={title} about={children.length}>
+    <Card title={title} about={children.length < LIMIT ? children.length : `the newest ${LIMIT}`}>
       {children.length === 0 ? <p class="note">{none}</p> : <ul class="entries">{children}</ul>}
     </Card>
   );
