@@ -52,7 +52,7 @@ export function Attempts({ history, signed, selected, onSelect }: Props): JSX.El
 }
 
 function Exchange({ attempt, number }: { readonly attempt: Attempt; readonly number: number }): JSX.Element {
-  const { message, response, cut, requestHeaders, responseHeaders, fault } = attempt;
+  const { endpoint, message, response, cut, requestHeaders, responseHeaders, fault } = attempt;
   const looksLikeJson = /^\s*[{[]/.test(response);
   return (
     <div class="exchange">
@@ -62,7 +62,9 @@ function Exchange({ attempt, number }: { readonly attempt: Attempt; readonly num
         </p>
       )}
       {message !== undefined && <p class="note">{visible(message)}</p>}
-      <h4>Response to attempt {number}</h4>
+      <h4>
+        Response to attempt {number} <span class="about">{shortUrl(endpoint)}</span>
+      </h4>
       {response === "" ? (
         <p class="note">No body.</p>
       ) : looksLikeJson && cut === undefined ? (
