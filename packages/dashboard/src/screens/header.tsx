@@ -3,7 +3,7 @@ import { clock, serverNow, status } from "../data/app-state.ts";
 import { streamState } from "../data/stream.ts";
 import { hrefOf } from "../route/route.ts";
 import { clockTime } from "../words/format.ts";
-import { helpOpen } from "./keys.tsx";
+import { showHelp } from "./keys.tsx";
 
 /** Name, state of the stream, and the time where it is virtual. */
 export function Header(): JSX.Element {
@@ -21,7 +21,7 @@ export function Header(): JSX.Element {
       <span class="grow" />
       <Time />
       <Stream />
-      <button type="button" class="quiet" aria-haspopup="dialog" onClick={() => (helpOpen.value = true)}>
+      <button type="button" class="quiet" aria-haspopup="dialog" onClick={showHelp}>
         <span class="key-word">Keys</span> <kbd>?</kbd>
       </button>
     </header>

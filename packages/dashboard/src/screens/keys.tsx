@@ -1,10 +1,12 @@
 import { signal } from "../signals/signals.ts";
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { Pairs } from "../parts/pairs.tsx";
 
-/** Whether the list of keys is shown. */
-export const helpOpen = signal(false);
+/** Shows the list of keys. */
+export function showHelp(): void {
+  document.querySelector("dialog")?.showModal();
+}
 
 const SETTING = "countersign.single-keys";
 
@@ -19,7 +21,7 @@ function stored(): boolean {
 /** Whether single letters do something outside of fields; some people's voice control or habits cannot have that. */
 export const singleKeys = signal(stored());
 
-type Handler = (event: KeyboardEvent) => void;
+type Handler = () => void;
 const handlers = new Map<string, Handler>();
 
 /** Gives a single key a meaning while a screen is shown. */
@@ -41,12 +43,9 @@ export function useKeys(): void {
       const target = event.target as HTMLElement;
       const typing = target.closest("input, textarea, select, [contenteditable], dialog") !== null;
       if (typing || (event.key.length === 1 && !singleKeys.value)) return;
-      if (event.key === "?") helpOpen.value = true;
-      else {
-        const handler = handlers.get(event.key);
-        if (!handler) return;
-        handler(event);
-      }
+      const handler = event.key === "?" ? showHelp : handlers.get(event.key);
+      if (!handler) return;
+      handler();
       event.preventDefault();
     };
     const gone = new AbortController();
@@ -70,10 +69,6 @@ const KEYS: readonly (readonly [string, string])[] = [
 
 /** The list of keys, and the switch for them. */
 export function Help(): JSX.Element {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    if (helpOpen.value && !dialog.current?.open) dialog.current?.showModal();
-  });
   const change = (event: Event): void => {
     singleKeys.value = (event.target as HTMLInputElement).checked;
     try {
@@ -83,20 +78,18 @@ export function Help(): JSX.Element {
     }
   };
   return (
-    <dialog
-      ref={dialog}
-      class="dialog"
-      aria-labelledby="keys-title"
-      data-open={helpOpen.value}
-      onClose={() => (helpOpen.value = false)}
-    >
+    <dialog class="dialog" aria-labelledby="keys-title">
       <h2 id="keys-title">Keys</h2>
       <Pairs kind="keys" entries={KEYS} />
       <label class="check">
         <input type="checkbox" checked={singleKeys.value} onChange={change} />
         Single letters work outside of fields
       </label>
-      <button type="button" class="primary" onClick={() => dialog.current?.close()}>
+      <button
+        type="button"
+        class="primary"
+        onClick={({ currentTarget }) => currentTarget.closest("dialog")?.close()}
+      >
         Close
       </button>
     </dialog>
