@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { ApiError, post, type FieldError } from "../../data/api.ts";
 import { Segments } from "../../parts/choice.tsx";
 import { Field } from "../../parts/field.tsx";
+import { errorAt, FieldErrors } from "../../parts/field-errors.tsx";
 import { useAction } from "../../parts/use-action.tsx";
 import type { Receipt } from "../../shapes/types.ts";
 import { Audience } from "./audience.tsx";
@@ -36,9 +37,9 @@ function Message(): JSX.Element {
   const made = useMemo(() => (raw === undefined ? callOf(type, values) : parsed(raw)), [type, values, raw]);
   const text = "call" in made ? JSON.stringify(made.call) : undefined;
   const [problems, isChecked] = useCheck(text);
-  const errorAt = (name: string): string => {
+  const errorOf = (name: string): string => {
     if ("field" in made && made.field === name) return made.error;
-    return problems.find(({ pointer = "" }) => pointer.split("/")[1] === name)?.detail ?? "";
+    return errorAt(problems, `/${name}`);
   };
   const names = new Set(raw === undefined ? (CALL_FORMS[type] ?? []).map(({ name }) => name) : []);
   const others = problems.filter(({ pointer = "" }) => !names.has(pointer.split("/")[1] ?? ""));
@@ -70,7 +71,7 @@ function Message(): JSX.Element {
               label={label}
               value={values[name] ?? ""}
               required={required}
-              error={errorAt(name)}
+              error={errorOf(name)}
               {...(json && { rows: 5 })}
               onInput={(value) => setValues({ ...values, [name]: value })}
             />
@@ -87,7 +88,7 @@ function Message(): JSX.Element {
         />
       )}
       {source.choice}
-      <Problems list={others} />
+      <FieldErrors errors={others} />
       <div class="actions">
         <button type="submit" class="primary" disabled={!("call" in made) || problems.length > 0}>
           {type === "delete" && raw === undefined ? "Delete the user" : "Send"}
@@ -99,19 +100,6 @@ function Message(): JSX.Element {
       </div>
       {receipt && <Sent receipt={receipt} />}
     </form>
-  );
-}
-
-function Problems({ list }: { readonly list: readonly FieldError[] }): JSX.Element | null {
-  if (list.length === 0) return null;
-  return (
-    <ul class="error" role="alert">
-      {list.map(({ pointer = "", detail }) => (
-        <li key={pointer + detail}>
-          {pointer !== "" && <code>{pointer}</code>} {detail}
-        </li>
-      ))}
-    </ul>
   );
 }
 

@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Destination, Source } from "../../shapes/settings.ts";
 import { Failure } from "../../parts/failure.tsx";
 import { Field } from "../../parts/field.tsx";
+import { errorAt, FieldErrors } from "../../parts/field-errors.tsx";
 import { change } from "../../route/route.ts";
 import { EMPTY_ENDPOINT } from "./draft.ts";
 import { EndpointFields } from "./endpoint-fields.tsx";
@@ -26,8 +27,6 @@ export function DestinationForm({ source, destination }: Props): JSX.Element {
     const wanted = outcome.isSaved === true ? "[type=submit]" : "[aria-invalid=true]";
     if (outcome !== NOTHING) form.current?.querySelector<HTMLElement>(wanted)?.focus();
   }, [outcome]);
-  const errorAt = (pointer: string): string =>
-    outcome.errors.find((error) => error.pointer === pointer)?.detail ?? "";
   const others = outcome.errors.filter(
     ({ pointer = "" }) => !/^\/(?:name|endpoints\/\d+|secret)/.test(pointer),
   );
@@ -43,7 +42,7 @@ export function DestinationForm({ source, destination }: Props): JSX.Element {
                 label="Name of the source"
                 value={draft.source}
                 required
-                error={errorAt("/name")}
+                error={errorAt(outcome.errors, "/name")}
                 onInput={(source) => update({ source })}
               />
               <Field
@@ -64,7 +63,7 @@ export function DestinationForm({ source, destination }: Props): JSX.Element {
               label="Name of the destination"
               value={draft.name}
               required
-              error={draft.isNewSource ? "" : errorAt("/name")}
+              error={draft.isNewSource ? "" : errorAt(outcome.errors, "/name")}
               onInput={(name) => update({ name })}
             />
           ) : (
@@ -99,7 +98,7 @@ export function DestinationForm({ source, destination }: Props): JSX.Element {
         </li>
         <li>
           <h3>Shared secret</h3>
-          <SecretFields draft={draft} error={errorAt("/secret")} onChange={update} />
+          <SecretFields draft={draft} error={errorAt(outcome.errors, "/secret")} onChange={update} />
         </li>
         <li>
           <h3>Enabled</h3>
@@ -128,11 +127,7 @@ export function DestinationForm({ source, destination }: Props): JSX.Element {
         </div>
       )}
       <Failure text={outcome.error} />
-      {others.map(({ pointer = "", detail }) => (
-        <p key={pointer} class="error">
-          <code>{pointer}</code> {detail}
-        </p>
-      ))}
+      <FieldErrors errors={others} />
       <div class="actions">
         <button type="submit" class="primary">
           Save

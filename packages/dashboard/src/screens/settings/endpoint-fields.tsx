@@ -1,6 +1,8 @@
 import type { JSX } from "preact";
 import type { FieldError } from "../../data/api.ts";
+import { Failure } from "../../parts/failure.tsx";
 import { Field } from "../../parts/field.tsx";
+import { errorAt } from "../../parts/field-errors.tsx";
 import type { EndpointDraft, HeaderDraft } from "./draft.ts";
 
 interface Props {
@@ -15,9 +17,7 @@ interface Props {
 export function EndpointFields({ endpoint, index, errors, onChange, onRemove }: Props): JSX.Element {
   const { url, headers, ca } = endpoint;
   const prefix = `/endpoints/${index}`;
-  const at = (part: string): string =>
-    errors.find(({ pointer = "" }) => pointer === prefix + part || pointer.startsWith(`${prefix}${part}/`))
-      ?.detail ?? "";
+  const at = (part: string): string => errorAt(errors, prefix + part);
   const setHeader = (position: number, header: HeaderDraft): void =>
     onChange({ ...endpoint, headers: headers.map((other, index) => (index === position ? header : other)) });
   const whole = errors.find(({ pointer }) => pointer === prefix)?.detail;
@@ -56,7 +56,7 @@ export function EndpointFields({ endpoint, index, errors, onChange, onRemove }: 
           </button>
         </div>
       ))}
-      {at("/headers") !== "" && <p class="error">{at("/headers")}</p>}
+      <Failure text={at("/headers")} />
       {ca !== "" && (
         <Field
           label="Certificate authority, in PEM"
