@@ -41,7 +41,7 @@ export function Banners(): JSX.Element {
         <Banner
           key={url + destination}
           tone="bad"
-          title={`Failing since ${clockTime(Date.parse(failingSince), serverNow())}`}
+          title={`Failing since ${clockTime(failingSince, serverNow())}`}
           link={<a href={hrefOf("deliveries", { destination, state: LEFT })}>See what is left</a>}
         >
           {shortUrl(url)} ({destination})

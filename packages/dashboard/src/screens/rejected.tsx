@@ -6,7 +6,7 @@ import { Card } from "../parts/card.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { useLive } from "../parts/hooks.ts";
 import { JsonView } from "../parts/json-view.tsx";
-import { exactTime, visible } from "../words/format.ts";
+import { exactTime, visible, wordsOf } from "../words/format.ts";
 
 const AGAIN_MS = 500;
 const LIMIT = 200;
@@ -98,7 +98,7 @@ function Entry({ at, reason, detail, about, fix, children }: EntryProps): JSX.El
   return (
     <li>
       <p>
-        <span class="time">{exactTime(Date.parse(at))}</span> <strong>{reason.replaceAll("_", " ")}</strong>{" "}
+        <span class="time">{exactTime(at)}</span> <strong>{wordsOf(reason)}</strong>{" "}
         <span class="note">{visible(about)}</span>
       </p>
       <p>

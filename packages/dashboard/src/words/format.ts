@@ -5,16 +5,17 @@ const MONTH = new Intl.DateTimeFormat("en-GB", { month: "short" });
 /**
  * Local time of day, such as `17:24:06`; on another day than today the date and the minute.
  *
+ * @param time In milliseconds since 1970, or as the API writes it.
  * @param now The time of the server, which can be virtual.
  */
-export function clockTime(time: number, now: number): string {
+export function clockTime(time: number | string, now: number): string {
   const date = new Date(time);
   const text = TIME.format(date);
   return new Date(now).toDateString() === date.toDateString() ? text : `${dayOf(date)} ${text.slice(0, 5)}`;
 }
 
 /** Local time to the millisecond, with the date. */
-export function exactTime(time: number): string {
+export function exactTime(time: number | string): string {
   const date = new Date(time);
   const ms = String(date.getMilliseconds()).padStart(3, "0");
   return `${dayOf(date)} ${TIME.format(date)}.${ms}`;
@@ -68,6 +69,11 @@ export function bytes(value: number): string {
   if (value < 1_000) return `${value} bytes`;
   if (value < 1_000_000) return `${(value / 1_000).toFixed(1)} kB`;
   return `${(value / 1_000_000).toFixed(1)} MB`;
+}
+
+/** A code of the API as words. */
+export function wordsOf(code: string): string {
+  return code.replaceAll("_", " ");
 }
 
 /** A URL without what is the same in most: the scheme, and the slash at the end. */

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { destinations, list, serverNow } from "../../data/app-state.ts";
 import { activeNames, type Filter } from "../../data/filter.ts";
 import { change, hrefOf, route } from "../../route/route.ts";
-import { clockTime, count, duration, shortUrl, visible } from "../../words/format.ts";
+import { clockTime, count, duration, shortUrl, visible, wordsOf } from "../../words/format.ts";
 import { Segments, Select } from "../../parts/choice.tsx";
 import { useKey } from "../keys.tsx";
 import { paused, togglePause } from "./delivery-grid.tsx";
@@ -93,7 +93,7 @@ const LABELS: Partial<Record<keyof Filter, (value: string) => string>> = {
   event: (value) => `event ${visible(value)}`,
   identity: (value) => `user ${visible(value)}`,
   endpoint: (value) => `answered by ${shortUrl(value)}`,
-  outcome: (value) => `outcome ${value.replace("_", " ")}`,
+  outcome: (value) => `outcome ${wordsOf(value)}`,
   status: (value) => `status ${value}`,
   since: (value) => `since ${timeOf(value)}`,
   until: (value) => `until ${timeOf(value)}`,
@@ -103,8 +103,7 @@ const LABELS: Partial<Record<keyof Filter, (value: string) => string>> = {
 
 /** A time as the list has it; what is none, as it is: the server says so. */
 function timeOf(value: string): string {
-  const time = Date.parse(value);
-  return time ? clockTime(time, serverNow()) : value;
+  return Date.parse(value) ? clockTime(value, serverNow()) : value;
 }
 
 /** Filters that have no control of their own: shown, so that they can be removed. */

@@ -10,6 +10,7 @@ import { useAction } from "../../parts/use-action.tsx";
 import { useKey } from "../keys.tsx";
 import { asVitest } from "./as-test.ts";
 import { resent } from "./repeats.tsx";
+import { wordsOf } from "../../words/format.ts";
 
 /** What can be done with a delivery. */
 export function Actions({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element {
@@ -83,7 +84,7 @@ function EditForm({ body, onSend, onCancel }: EditProps): JSX.Element {
   const [text, setText] = useState(body);
   const [fault, setFault] = useState("");
   const focused = useRef(false);
-  const faults = status.value.faults.map((name) => [name, name.replaceAll("_", " ")] as const);
+  const faults = status.value.faults.map((name) => [name, wordsOf(name)] as const);
   const submit = (): void => onSend({ ...(text !== body && { body: text }), ...(fault !== "" && { fault }) });
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== "Escape") return;

@@ -5,7 +5,7 @@ import { JsonView } from "../../parts/json-view.tsx";
 import { Mark } from "../../parts/mark.tsx";
 import { Pairs } from "../../parts/pairs.tsx";
 import { ResponseTime } from "../../parts/response-time.tsx";
-import { exactTime, shortUrl, visible } from "../../words/format.ts";
+import { exactTime, shortUrl, visible, wordsOf } from "../../words/format.ts";
 import { attemptVerdict } from "../../words/words.ts";
 
 /** So many are shown at first: the last ones, which say how it stands. */
@@ -37,7 +37,7 @@ export function Attempts({ history, signed, selected, onSelect }: Props): JSX.El
             <li key={index}>
               <button type="button" aria-pressed={index === selected} onClick={() => onSelect(index)}>
                 <span class="number">{index + 1}</span>
-                <span class="time">{exactTime(Date.parse(item.startedAt))}</span>
+                <span class="time">{exactTime(item.startedAt)}</span>
                 <span class="where">{shortUrl(item.endpoint)}</span>
                 <Mark {...attemptVerdict(item, signed)} />
                 <ResponseTime ms={item.durationMs} />
@@ -58,7 +58,7 @@ function Exchange({ attempt, number }: { readonly attempt: Attempt; readonly num
     <div class="exchange">
       {fault !== undefined && (
         <p class="note">
-          Injected fault: <strong>{fault.replaceAll("_", " ")}</strong>
+          Injected fault: <strong>{wordsOf(fault)}</strong>
         </p>
       )}
       {message !== undefined && <p class="note">{visible(message)}</p>}

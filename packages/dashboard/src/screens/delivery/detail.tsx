@@ -123,7 +123,7 @@ function NextTry({
 function inBothZones(time: string): JSX.Element {
   return (
     <>
-      {exactTime(Date.parse(time))} <span class="about">{time}</span>
+      {exactTime(time)} <span class="about">{time}</span>
     </>
   );
 }

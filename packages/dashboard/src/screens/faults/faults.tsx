@@ -3,7 +3,7 @@ import { remove } from "../../data/api.ts";
 import { endpoints, faults, loadFaults } from "../../data/app-state.ts";
 import { useAction } from "../../parts/use-action.tsx";
 import { Card } from "../../parts/card.tsx";
-import { shortUrl } from "../../words/format.ts";
+import { shortUrl, wordsOf } from "../../words/format.ts";
 import { EndpointFaults } from "./endpoint-faults.tsx";
 import { Time } from "./time.tsx";
 import { Verdicts } from "./verdicts.tsx";
@@ -36,7 +36,7 @@ function Active(): JSX.Element {
       <ul class="rows-list">
         {faults.value.map(({ id, fault, scope, remaining }) => (
           <li key={id}>
-            <strong>{fault.replaceAll("_", " ")}</strong>
+            <strong>{wordsOf(fault)}</strong>
             <span>{scope.endpoint === undefined ? "any endpoint" : shortUrl(scope.endpoint)}</span>
             <span class="note">{remaining === "unlimited" ? "until cancelled" : `${remaining} more`}</span>
             <span class="grow" />

@@ -3,7 +3,7 @@ import { isSigned, list } from "../../data/app-state.ts";
 import { Card } from "../../parts/card.tsx";
 import { Mark } from "../../parts/mark.tsx";
 import { hrefOf } from "../../route/route.ts";
-import { shortUrl } from "../../words/format.ts";
+import { shortUrl, wordsOf } from "../../words/format.ts";
 import { attemptVerdict } from "../../words/words.ts";
 
 const SHOWN = 10;
@@ -25,7 +25,7 @@ export function Verdicts(): JSX.Element {
         {struck.map((attempt) => (
           <li key={attempt.id}>
             <Mark {...attemptVerdict(attempt, isSigned(attempt.destination))} />
-            <span>{attempt.fault?.replaceAll("_", " ")}</span>
+            <span>{wordsOf(attempt.fault ?? "")}</span>
             <span class="note">{shortUrl(attempt.endpoint)}</span>
             <span class="grow" />
             <a href={hrefOf("deliveries", { id: attempt.id })}>

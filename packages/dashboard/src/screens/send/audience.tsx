@@ -4,7 +4,7 @@ import { call } from "../../data/api.ts";
 import { Field } from "../../parts/field.tsx";
 import { useAction } from "../../parts/use-action.tsx";
 import { useSource } from "./use-source.tsx";
-import { plural } from "../../words/format.ts";
+import { plural, wordsOf } from "../../words/format.ts";
 
 interface SyncReceipt {
   readonly changed: readonly string[];
@@ -53,6 +53,6 @@ export function Audience(): JSX.Element {
 }
 
 function resultOf({ changed, removed, skipped }: SyncReceipt): string {
-  if (skipped !== undefined) return `Nothing was sent: ${skipped.replaceAll("_", " ")}.`;
+  if (skipped !== undefined) return `Nothing was sent: ${wordsOf(skipped)}.`;
   return `${changed.length} joined or changed, ${removed.length} left.`;
 }

@@ -4,6 +4,7 @@ import type { Receipt } from "../../shapes/types.ts";
 import { Mark } from "../../parts/mark.tsx";
 import { hrefOf } from "../../route/route.ts";
 import { useDelivery } from "../delivery/use-delivery.ts";
+import { wordsOf } from "../../words/format.ts";
 
 /** What became of a message that was sent from here. */
 export function Sent({ receipt }: { readonly receipt: Receipt }): JSX.Element {
@@ -11,8 +12,7 @@ export function Sent({ receipt }: { readonly receipt: Receipt }): JSX.Element {
   if (deliveries.length === 0) {
     return (
       <p role="status">
-        <Mark tone="warn" word="skipped" /> No destination gets it:{" "}
-        {(skipped ?? "none is enabled").replaceAll("_", " ")}.
+        <Mark tone="warn" word="skipped" /> No destination gets it: {wordsOf(skipped ?? "none is enabled")}.
       </p>
     );
   }
