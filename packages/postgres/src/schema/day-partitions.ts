@@ -11,27 +11,29 @@ const LOCK_WAIT = "500ms";
 
 const DAY_NAME = /_(-?\d+)$/;
 
-/** Pending deliveries by when they were accepted: by an index of those that wait, and among the claimed, which are few. */
-function pending(accepted: string): string {
+/** Pending deliveries: by an index of those that wait, and among the claimed, which are few. */
+function pending(condition: string): string {
   const half = (claimed: string): string =>
-    `SELECT source, id, attempts FROM $.delivery WHERE worker ${claimed} AND ${accepted}`;
+    `SELECT source, id FROM $.delivery WHERE worker ${claimed} AND ${condition}`;
   return `(${half("IS NULL")} UNION ALL ${half("IS NOT NULL")}) AS d`;
 }
 
-const [DAY_BEGINS, DAY_IS_OVER] = [startOfDayColumn("day"), startOfDayColumn("day + 1")];
+/** Of more pending deliveries than this, it is not asked which rounds they have: a command has to end in time. */
+const MANY = 10_000;
+
+const [DAY_BEGINS, DAY_IS_OVER] = [startOfDayColumn("$1::integer"), startOfDayColumn("$1::integer + 1")];
 
 /**
- * Which of some days a pending delivery needs. A body is kept on the day on which it was accepted, and a round on the day on
- * which it ended. One delivery may be pending for ever, because its destination is disabled: it keeps its own days, and no others.
+ * Whether pending deliveries need what is kept of a day: bodies are those of the deliveries that were accepted on it, and rounds
+ * those that ended on it. A delivery of a disabled destination is pending for ever: it keeps its own days, and no others.
  */
-const NEEDED = {
-  message: `SELECT day FROM unnest($1::int[]) AS day
-    WHERE EXISTS (SELECT FROM ${pending(`accepted_at >= ${DAY_BEGINS} AND accepted_at < ${DAY_IS_OVER}`)})`,
-  // LIMIT has each of them looked up in the day. It would else be joined with all that the day holds.
-  attempt: `SELECT day FROM unnest($1::int[]) AS day
-    WHERE EXISTS (SELECT FROM ${pending(`accepted_at < ${DAY_IS_OVER}`)} CROSS JOIN LATERAL
-      (SELECT FROM $.attempt AS a WHERE a.source = d.source AND a.delivery = d.id AND a.day = day.day LIMIT 1) AS round
-      WHERE d.attempts > 0)`,
+const IS_NEEDED = {
+  message: `SELECT EXISTS (SELECT FROM ${pending(`accepted_at >= ${DAY_BEGINS} AND accepted_at < ${DAY_IS_OVER}`)}) AS needed`,
+  attempt: `WITH tried AS MATERIALIZED
+      (SELECT source, id FROM ${pending(`accepted_at < ${DAY_IS_OVER} AND attempts > 0`)} LIMIT ${MANY + 1})
+    SELECT (SELECT count(*) FROM tried) > ${MANY} OR EXISTS (SELECT FROM tried CROSS JOIN LATERAL
+      (SELECT FROM $.attempt AS a WHERE a.source = tried.source AND a.delivery = tried.id AND a.day = $1::integer LIMIT 1) AS one
+    ) AS needed`,
 };
 
 const PARTITIONS = keptStatement(
@@ -87,7 +89,7 @@ export class DayPartitions {
     for (const table of ["message", "attempt"] as const) {
       // A delivery ends up to a day after it was accepted.
       const older = (await this.#existing(table)).filter((day) => startOfDay(day + 2) + keepMs <= now);
-      if (older.length > 0) await this.#drop(table, await this.#unneeded(table, older));
+      for (const day of older) if (!(await this.#isNeeded(table, day))) await this.#drop(table, [day]);
     }
   }
 
@@ -140,10 +142,9 @@ export class DayPartitions {
     }
   }
 
-  async #unneeded(table: keyof typeof NEEDED, days: readonly number[]): Promise<readonly number[]> {
-    const statement = { text: inSchema(this.#names, NEEDED[table]) };
-    const rows = await this.#connections.query<{ day: number }>("control", statement, [days]);
-    const needed = new Set(rows.map(({ day }) => day));
-    return days.filter((day) => !needed.has(day));
+  async #isNeeded(table: keyof typeof IS_NEEDED, day: number): Promise<boolean> {
+    const statement = { text: inSchema(this.#names, IS_NEEDED[table]) };
+    const [row] = await this.#connections.query<{ needed: boolean }>("control", statement, [day]);
+    return row?.needed !== false;
   }
 }
