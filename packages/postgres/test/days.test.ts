@@ -127,13 +127,32 @@ describe.skipIf(server === undefined)(
       await run(pending("first of its day", startOfDay(11), worker));
       // The other index: of those that wait, or of those that are claimed.
       await run(pending("later", startOfDay(12), worker === "NULL" ? "'a worker'" : "NULL"));
+      // A round of the first one ended on the day after.
+      await run("UPDATE $.delivery SET attempts = 1 WHERE id = 'first of its day'");
+      await run("INSERT INTO $.attempt VALUES ('shop', 'first of its day', 't', 12, 0, '[]')");
       await partitions.removeBefore(startOfDay(100), 0);
       expect(await days("ended")).toEqual([]);
       expect(await days("message")).toEqual([11, 12]);
-      expect(await days("attempt")).toEqual([11, 12]);
+      expect(await days("attempt")).toEqual([12]);
       await run("DELETE FROM $.delivery");
       await partitions.removeBefore(startOfDay(100), 0);
       expect(await days("message")).toEqual([]);
+      expect(await days("attempt")).toEqual([]);
+    });
+
+    it("have their rounds for longer while more deliveries wait than can be asked for them in time", async () => {
+      const { partitions, run, days } = await processOn();
+      await partitions.ensure([11]);
+      await run(pending("one", startOfDay(10), "NULL"));
+      await run(`INSERT INTO $.delivery (source, id, destination, message, message_day, message_id, type, identity, accepted_at, due_at)
+        SELECT source, 'copy ' || n, destination, message, message_day, message_id, type, identity, accepted_at, due_at
+        FROM $.delivery CROSS JOIN generate_series(1, 10000) AS n`);
+      await run("UPDATE $.delivery SET attempts = 1");
+      await partitions.removeBefore(startOfDay(100), 0);
+      expect(await days("attempt")).toEqual([11]);
+      await run("DELETE FROM $.delivery WHERE id = 'one'");
+      await partitions.removeBefore(startOfDay(100), 0);
+      expect(await days("attempt")).toEqual([]);
     });
 
     it("are removed by processes that look for them at the same moment", async () => {

@@ -1,4 +1,4 @@
-import type { Connections } from "../database/connections.ts";
+import type { Connections, Run } from "../database/connections.ts";
 import { keptStatement } from "../database/kept-statement.ts";
 import { isWithoutPartition } from "../database/postgres-error.ts";
 import { DAILY_TABLES, dayOf, inSchema, type Names, startOfDay, startOfDayColumn } from "./names.ts";
@@ -107,7 +107,7 @@ export class DayPartitions {
 
   #make(day: number): Promise<void> {
     return this.#connections.transaction("control", async (run) => {
-      await run("SELECT pg_advisory_xact_lock(hashtext($1))", [`${this.#names.schema} ${day}`]);
+      await this.#lock(run, day);
       for (const table of DAILY_TABLES) {
         const [part, whole] = [this.#names.table(`${table}_${day}`), this.#names.table(table)];
         const [found] = await run<{ there: boolean }>("SELECT to_regclass($1) IS NOT NULL AS there", [part]);
@@ -118,6 +118,11 @@ export class DayPartitions {
         await run(`ALTER TABLE ${whole} ATTACH PARTITION ${part} FOR VALUES IN (${day})`);
       }
     });
+  }
+
+  /** Until the end of the transaction, no other process makes or removes the day: the database fails on two that do. */
+  async #lock(run: Run, day: number): Promise<void> {
+    await run("SELECT pg_advisory_xact_lock(hashtext($1))", [`${this.#names.schema} ${day}`]);
   }
 
   async #existing(table: string): Promise<readonly number[]> {
@@ -134,6 +139,7 @@ export class DayPartitions {
     for (const day of days) {
       await this.#connections.transaction("control", async (run) => {
         await run(`SET LOCAL lock_timeout = '${LOCK_WAIT}'`);
+        await this.#lock(run, day);
         await run(`DROP TABLE IF EXISTS ${this.#names.table(`${table}_${day}`)}`);
         if (table === "ended") await run(inSchema(this.#names, "DELETE FROM $.tally WHERE day = $1"), [day]);
       });

@@ -77,9 +77,10 @@ export class Maintenance {
     try {
       if (!(await this.#isOurTurn(now))) return;
       await this.#options.workers.releaseOrphans();
-      await partitions.removeBefore(now, keepMs);
       await this.#delete("forget_seen", FORGET_SEEN, [now, KEEP_KEYS_MS]);
       await this.#delete("forget_skipped", FORGET_SKIPPED, [now - keepMs]);
+      // Last, since it fails for as long as a backup reads a day that is to be removed.
+      await partitions.removeBefore(now, keepMs);
     } finally {
       this.#isRunning = false;
     }
