@@ -3,10 +3,10 @@ import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { Connections } from "../src/database/connections.ts";
 import { DayPartitions } from "../src/schema/day-partitions.ts";
 import { migrate } from "../src/schema/migrate.ts";
-import { inSchema, type Names, namesOf } from "../src/schema/names.ts";
+import { dayOf, inSchema, type Names, namesOf } from "../src/schema/names.ts";
 import { Maintenance } from "../src/store/maintenance.ts";
 import { WorkerTable } from "../src/workers/worker-table.ts";
-import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { ask, connectTo, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
@@ -64,6 +64,18 @@ describe.skipIf(server === undefined)(
       expect(early.turns.taken).toBe(0);
       await late.runAfter(MINUTE_MS / 2);
       expect(late.turns.taken).toBe(1);
+    });
+
+    it("removes keys and skipped calls also while a backup reads a day that is to be removed", async () => {
+      const { names, runAfter, run } = await processOn();
+      await runAfter(0);
+      const backup = await connectTo(url);
+      onTestFinished(() => backup.end());
+      await backup.query(`BEGIN; LOCK TABLE ${names.table(`ended_${dayOf(NOW)}`)} IN ACCESS SHARE MODE`);
+      await run(skipped(1, "0"));
+      await run("INSERT INTO $.seen VALUES ('shop', 'key', 'call', 0)");
+      await expect(runAfter(72 * HOUR_MS)).rejects.toThrow("lock timeout");
+      expect(await run("SELECT FROM $.skipped UNION ALL SELECT FROM $.seen")).toEqual([]);
     });
 
     it("is not begun while the process is still busy with the one before", async () => {
