@@ -161,6 +161,10 @@ const PARTS: readonly Part[] = [
       await press(button(page, "Remove the destination"), main(page));
       await track("Others");
       expect(server.sender.settings.sources.find(({ name }) => name === "shop")?.destinations).toEqual([]);
+      const shop = page.getByRole("region", { name: "Source shop" });
+      await press(shop.getByRole("button", { name: "Remove the source" }), main(page));
+      await shop.waitFor({ state: "detached" });
+      expect(server.sender.settings.sources.map(({ name }) => name)).toEqual(["default"]);
     },
   },
   {

@@ -43,6 +43,11 @@ export async function removeDestination({ source, name }: Draft, version?: strin
   await call("DELETE", pathOf(source, name), { ifMatch: version });
 }
 
+/** Removes a source with all that it has. */
+export async function removeSource(name: string, version?: string): Promise<void> {
+  await call("DELETE", pathOf(name), { ifMatch: version });
+}
+
 function pathOf(source: string, destination?: string): string {
   const path = `/sources/${encodeURIComponent(source)}`;
   return destination === undefined ? path : `${path}/destinations/${encodeURIComponent(destination)}`;

@@ -1,12 +1,15 @@
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
-import { etag, sources } from "../../data/app-state.ts";
+import { announce } from "../../data/announce.ts";
+import { etag, loadSources, sources } from "../../data/app-state.ts";
 import { CopyButton } from "../../parts/copy.tsx";
 import { Mark } from "../../parts/mark.tsx";
+import { useAction } from "../../parts/use-action.tsx";
 import { hrefOf, route } from "../../route/route.ts";
 import { plural } from "../../words/format.ts";
 import { configFile } from "./config-file.ts";
 import { DestinationForm } from "./destination-form.tsx";
+import { removeSource } from "./save.ts";
 
 /** Sources and destinations: a list, and the form of the one that is chosen. */
 export function Settings(): JSX.Element {
@@ -54,9 +57,10 @@ export function Settings(): JSX.Element {
                   </li>
                 ))}
               </ul>
-              <p>
+              <div class="actions">
                 <a href={hrefOf("settings", { source: item.name, new: "destination" })}>Add a destination</a>
-              </p>
+                {item.destinations.length === 0 && <RemoveSource name={item.name} />}
+              </div>
             </section>
           ))}
         </div>
@@ -65,5 +69,25 @@ export function Settings(): JSX.Element {
         )}
       </div>
     </div>
+  );
+}
+
+/** Removes a source that has no destinations, unless somebody adds one at the same moment. */
+function RemoveSource({ name }: { readonly name: string }): JSX.Element {
+  const { run, failure } = useAction();
+  const remove = (): void =>
+    run(async () => {
+      await removeSource(name, etag.value);
+      await loadSources();
+      announce("Removed.");
+    });
+  return (
+    <>
+      <span class="grow" />
+      <button type="button" class="danger" onClick={remove}>
+        Remove the source
+      </button>
+      {failure}
+    </>
   );
 }
