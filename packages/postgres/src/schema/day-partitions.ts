@@ -11,30 +11,29 @@ const LOCK_WAIT = "500ms";
 
 const DAY_NAME = /_(-?\d+)$/;
 
-/** Pending deliveries: by an index of those that wait, and among the claimed, which are few. */
-function pending(condition: string): string {
-  const half = (claimed: string): string =>
-    `SELECT source, id FROM $.delivery WHERE worker ${claimed} AND ${condition}`;
-  return `(${half("IS NULL")} UNION ALL ${half("IS NOT NULL")}) AS d`;
+/** So many pending deliveries are looked at by one command: after an outage, all of them take longer than an answer may. */
+const LOOKED_AT = 2_000;
+
+const [DAY_BEGINS, DAY_IS_OVER] = [startOfDayColumn("day"), startOfDayColumn("day + 1")];
+
+/** Pending deliveries that were accepted on a day: by an index of those that wait, and among the claimed, which are few. */
+function pending(claimed: string): string {
+  return `SELECT FROM $.delivery
+    WHERE worker ${claimed} AND accepted_at >= ${DAY_BEGINS} AND accepted_at < ${DAY_IS_OVER}`;
 }
 
-/** Of more pending deliveries than this, it is not asked which rounds they have: a command has to end in time. */
-const MANY = 10_000;
+/** On which of some days a pending delivery was accepted: its body is kept there. */
+const BODY_DAYS = `SELECT day FROM unnest($1::int[]) AS day
+  WHERE EXISTS (${pending("IS NULL")}) OR EXISTS (${pending("IS NOT NULL")})`;
 
-const [DAY_BEGINS, DAY_IS_OVER] = [startOfDayColumn("$1::integer"), startOfDayColumn("$1::integer + 1")];
-
-/**
- * Whether pending deliveries need what is kept of a day: bodies are those of the deliveries that were accepted on it, and rounds
- * those that ended on it. A delivery of a disabled destination is pending for ever: it keeps its own days, and no others.
- */
-const IS_NEEDED = {
-  message: `SELECT EXISTS (SELECT FROM ${pending(`accepted_at >= ${DAY_BEGINS} AND accepted_at < ${DAY_IS_OVER}`)}) AS needed`,
-  attempt: `WITH tried AS MATERIALIZED
-      (SELECT source, id FROM ${pending(`accepted_at < ${DAY_IS_OVER} AND attempts > 0`)} LIMIT ${MANY + 1})
-    SELECT (SELECT count(*) FROM tried) > ${MANY} OR EXISTS (SELECT FROM tried CROSS JOIN LATERAL
-      (SELECT FROM $.attempt AS a WHERE a.source = tried.source AND a.delivery = tried.id AND a.day = $1::integer LIMIT 1) AS one
-    ) AS needed`,
-};
+/** On which of some days a round of a pending delivery ended, of the next ones by their key; and the last one of these. */
+const ROUND_DAYS = `WITH few AS MATERIALIZED (SELECT source, id, attempts, accepted_at FROM $.delivery
+    WHERE (source, id) > ($2, $3) ORDER BY source, id LIMIT ${LOOKED_AT})
+  -- LIMIT has each of them looked up in the day. It would else be joined with all that the day holds.
+  SELECT day, NULL AS source, NULL AS id FROM unnest($1::int[]) AS day WHERE EXISTS (SELECT FROM few AS d CROSS JOIN LATERAL
+      (SELECT FROM $.attempt AS a WHERE a.source = d.source AND a.delivery = d.id AND a.day = day.day LIMIT 1) AS round
+      WHERE d.attempts > 0 AND d.accepted_at < ${DAY_IS_OVER})
+  UNION ALL (SELECT NULL, source, id FROM few ORDER BY source DESC, id DESC LIMIT 1)`;
 
 const PARTITIONS = keptStatement(
   "partitions",
@@ -79,18 +78,24 @@ export class DayPartitions {
     if (!this.has(days)) await this.ensure(days);
   }
 
-  /** Removes the days whose deliveries were kept for long enough. */
-  async removeBefore(now: number, keepMs: number): Promise<void> {
+  /**
+   * Removes the days whose deliveries were kept for long enough. One delivery may be pending for ever, because its destination
+   * is disabled: it keeps its own days, and no others.
+   *
+   * @param isStopped Whether to begin no more commands.
+   */
+  async removeBefore(now: number, keepMs: number, isStopped: () => boolean = () => false): Promise<void> {
     const days = await this.#existing("ended");
     await this.#drop(
       "ended",
       days.filter((day) => startOfDay(day + 1) + keepMs <= now),
     );
-    for (const table of ["message", "attempt"] as const) {
-      // A delivery ends up to a day after it was accepted.
-      const older = (await this.#existing(table)).filter((day) => startOfDay(day + 2) + keepMs <= now);
-      for (const day of older) if (!(await this.#isNeeded(table, day))) await this.#drop(table, [day]);
-    }
+    // A delivery ends up to a day after it was accepted.
+    const isOutdated = (day: number): boolean => startOfDay(day + 2) + keepMs <= now;
+    const bodies = (await this.#existing("message")).filter(isOutdated);
+    await this.#drop("message", await this.#withoutBodies(bodies));
+    const rounds = (await this.#existing("attempt")).filter(isOutdated);
+    await this.#drop("attempt", await this.#withoutRounds(rounds, isStopped));
   }
 
   #begin(day: number): Promise<void> {
@@ -148,9 +153,49 @@ export class DayPartitions {
     }
   }
 
-  async #isNeeded(table: keyof typeof IS_NEEDED, day: number): Promise<boolean> {
-    const statement = { text: inSchema(this.#names, IS_NEEDED[table]) };
-    const [row] = await this.#connections.query<{ needed: boolean }>("control", statement, [day]);
-    return row?.needed !== false;
+  /** Those of some days that keep the body of no pending delivery. */
+  async #withoutBodies(days: readonly number[]): Promise<readonly number[]> {
+    if (days.length === 0) return days;
+    const rows = await this.#ask<{ day: number }>(BODY_DAYS, [days]);
+    return without(days, rows);
   }
+
+  /** Those of some days that keep a round of no pending delivery, unless it is stopped before that is known. */
+  async #withoutRounds(days: readonly number[], isStopped: () => boolean): Promise<readonly number[]> {
+    let left = days;
+    let [source, id] = ["", ""];
+    while (left.length > 0) {
+      if (isStopped()) return [];
+      const rows = await this.#ask<RoundDay | LookedAt>(ROUND_DAYS, [left, source, id]);
+      left = without(left, rows);
+      const last = rows.find((row) => row.day === null);
+      if (last === undefined) break;
+      ({ source, id } = last);
+    }
+    return left;
+  }
+
+  #ask<Row>(sql: string, values: readonly unknown[]): Promise<readonly Row[]> {
+    return this.#connections.query<Row>("control", { text: inSchema(this.#names, sql) }, values);
+  }
+}
+
+/** A day on which a round ended. */
+interface RoundDay {
+  readonly day: number;
+}
+
+/** The last delivery that a command has looked at. */
+interface LookedAt {
+  readonly day: null;
+  readonly source: string;
+  readonly id: string;
+}
+
+function without(
+  days: readonly number[],
+  rows: readonly { readonly day: number | null }[],
+): readonly number[] {
+  const needed = new Set(rows.map(({ day }) => day));
+  return days.filter((day) => !needed.has(day));
 }

@@ -80,7 +80,7 @@ export class Maintenance {
       await this.#delete("forget_seen", FORGET_SEEN, [now, KEEP_KEYS_MS]);
       await this.#delete("forget_skipped", FORGET_SKIPPED, [now - keepMs]);
       // Last, since it fails for as long as a backup reads a day that is to be removed.
-      await partitions.removeBefore(now, keepMs);
+      await partitions.removeBefore(now, keepMs, () => this.#isStopped);
     } finally {
       this.#isRunning = false;
     }
