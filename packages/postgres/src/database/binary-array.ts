@@ -76,7 +76,7 @@ function writeElement(writer: Writer, type: ElementType, value: Element): void {
   else if (typeof value === "number" && type === "integer" && (value | 0) === value) writer.integer(value);
   else if (typeof value === "boolean" && type === "bool") writer.bool(value);
   else if (type === "bytea" && isBytes(value)) writer.bytea(value);
-  else throw new TypeError(`${String(value)} is no ${type}.`);
+  else throw new TypeError(`${String(value)} is no ${type}`);
 }
 
 /** Each element is its length in bytes, and its bytes. */
