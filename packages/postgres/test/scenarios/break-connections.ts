@@ -59,6 +59,8 @@ export async function breakConnections(
   });
   const account = await load(async () => {
     await node.waitFor(({ kind }) => kind === "delivered", node.messages.length);
+    // It may still be down since its connections were dropped, and would not say so again.
+    await node.waitFor(() => node.told("state").at(-1)?.state === "up");
     const seen = node.messages.length;
     proxy.stall();
     // That is after more than two leases: the other process has taken over what this one had claimed.
