@@ -72,6 +72,25 @@ describe("flush()", () => {
     expect(await flushing).toMatchObject({ delivered: 2, pending: 0 });
   });
 
+  it("that a hook calls waits for the others, and does not count the message that the hook is told of", async () => {
+    let flushed: boolean | undefined;
+    const { analytics, service, clock } = createBench({
+      flushAt: 1,
+      requestTimeout: 60_000,
+      onReject: () => {
+        flushed = false;
+        void analytics.flush().finally(() => (flushed = true));
+      },
+    });
+    service.reply("hang", { status: 401 });
+    for (const event of ["slow", "rejected"]) analytics.track({ userId: USER_ID, event });
+    await clock.advance(0);
+    expect(analytics.counts).toMatchObject({ failed: 1, pending: 1 });
+    expect(flushed).toBe(false);
+    await clock.advance(61_000);
+    expect(flushed).toBe(true);
+  });
+
   it("leaves no timer when it returns before its deadline", async () => {
     const { analytics, clock } = createBench();
     analytics.track({ userId: USER_ID, event: "E" });
