@@ -61,8 +61,11 @@ export class Dispatcher {
   /** Sends a batch. Resolves when all its messages are settled, and never rejects. */
   async dispatch(id: string, messages: Messages): Promise<void> {
     this.active += 1;
-    await this.#send([createBatch(id, messages)]);
-    this.active -= 1;
+    try {
+      await this.#send([createBatch(id, messages)]);
+    } finally {
+      this.active -= 1;
+    }
   }
 
   /** Aborts everything in flight. */

@@ -254,3 +254,20 @@ it("a log that throws at an answer does not make what may be stored look safe to
   service.assertCount(1);
   expect(receipt.outcome).toMatchObject({ reason: "internal-error", mayBeStored: true });
 });
+
+it("a place for a request is free again when a hook and the log throw for what was dropped", async () => {
+  // The exception of the log reaches the process, which goes on.
+  const note = (): void => {};
+  process.on("unhandledRejection", note);
+  const fail = (): never => {
+    throw new Error("boom");
+  };
+  const log = (line: string): void => (/^(?:response|error|onDrop)/.test(line) ? fail() : undefined);
+  const { analytics, service, clock } = createBench({ log, onDrop: fail, maxInFlight: 1, flushAt: 1 });
+  for (const event of ["first", "second"]) {
+    analytics.track({ userId: USER_ID, event });
+    await clock.advance(100);
+  }
+  process.off("unhandledRejection", note);
+  expect(service.messages).toHaveLength(2);
+});
