@@ -34,16 +34,17 @@ export class Acceptor {
    * @throws StoreError `ERR_STORE_UNKNOWN` when it may have been stored, and the store does not say
    */
   async accept(acceptance: Acceptance): Promise<readonly Receipt[]> {
-    const { repeats } = await this.#parts.waiters.working(this.#store(acceptance));
-    return this.#accepted(acceptance, repeats);
-  }
-
-  async #store(acceptance: Acceptance): Promise<Accepted> {
+    const { store, waiters } = this.#parts;
+    const worked = waiters.working();
+    let stored: Accepted;
     try {
-      return await this.#parts.store.accept(acceptance);
+      stored = await store.accept(acceptance);
     } catch (error) {
-      return surely(() => this.#storeAgain(acceptance), error);
+      stored = await surely(() => this.#storeAgain(acceptance), error);
+    } finally {
+      worked();
     }
+    return this.#accepted(acceptance, stored.repeats);
   }
 
   /** Counts what was stored, and tells of it. */
@@ -93,7 +94,7 @@ export class Acceptor {
     const storing = store
       .repeat(id, next)
       .catch((error: unknown) => surely(async () => (await isStored()) || store.repeat(id, next), error));
-    if (!(await waiters.working(storing))) return false;
+    if (!(await storing.finally(waiters.working()))) return false;
     minutes.add("accepted");
     const { messageId, type, identity, event } = next.message ?? original;
     const about = { id: next.id, messageId, type, source, destination, identity, event };

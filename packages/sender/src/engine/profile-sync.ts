@@ -101,7 +101,7 @@ export class ProfileSyncer {
       if (this.#running.get(key) === result) this.#running.delete(key);
     };
     result.then(forget, forget);
-    const sync = await waiters.working(result);
+    const sync = await result.finally(waiters.working());
     return { ...sync, settled: () => waiters.settled(sync.deliveries) };
   }
 

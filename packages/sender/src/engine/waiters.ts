@@ -77,17 +77,15 @@ export class Waiters {
     for (const { wake } of this.#forIdle.splice(0)) wake();
   }
 
-  /** Neither does the clock advance nor `idle` resolve while something is being accepted. */
-  async working<T>(accepting: Promise<T>): Promise<T> {
+  /** Something is being accepted: until the result is called, neither does the clock advance nor `idle` resolve. */
+  working(): () => void {
     const release = this.#clock.hold();
     this.#working += 1;
-    try {
-      return await accepting;
-    } finally {
+    return () => {
       release();
       this.#working -= 1;
       if (this.#forIdle.length > 0) this.changed();
-    }
+    };
   }
 
   /** Fails all callers that still wait. */
