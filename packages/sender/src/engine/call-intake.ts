@@ -74,7 +74,9 @@ export class CallIntake {
   take<T extends CallType>(type: T, call: Calls[T], options: CallOptions | undefined): Intake {
     if (options !== undefined) checkCallOptions(type, options);
     const source = this.sourceOf(options);
-    return this.#takeAll(source, [record(type, call, { messageId: this.newId, now: this.now })]);
+    const intake = newIntake();
+    this.#addRecorded(intake, source, record(type, call, { messageId: this.newId, now: this.now }));
+    return intake;
   }
 
   /** @throws CallError when something in the list is not a recorded call; then no call of the list is accepted */
@@ -87,7 +89,9 @@ export class CallIntake {
     if (!Array.isArray(calls)) throw new TypeError("accept() takes a list of recorded calls.");
     calls.forEach(assertJudged);
     const withIds = calls.map((call) => (hasId(call) ? call : { ...call, messageId: this.newId() }));
-    return { ...this.#takeAll(source, withIds), uniqueForMs };
+    const intake = newIntake();
+    for (const call of withIds) this.#addRecorded(intake, source, call);
+    return { ...intake, uniqueForMs };
   }
 
   /** @throws CallError when the user, the time or a source is not valid */
@@ -99,14 +103,14 @@ export class CallIntake {
       if (source.enabled.length === 0) continue;
       const defaults = { messageId: this.newId(), now: this.now() };
       const message = buildDeleteMessage(userId, options.timestamp, defaults);
-      this.#addOne(intake, source, message, { counted: false });
+      this.addCall(intake, source, message, { counted: false });
+      this.addMessage(intake, source, message, source.enabled);
     }
     return intake;
   }
 
   /** Adds a message of the call that was added last, and a delivery of it for each of these destinations. */
   addMessage(intake: Intake, source: Source, message: BuiltMessage, destinations: readonly string[]): void {
-    if (destinations.length === 0) return;
     const position = intake.messages.length;
     const call = intake.calls.length - 1;
     const acceptedAt = intake.calls[call]?.acceptedAt ?? this.now();
@@ -160,26 +164,14 @@ export class CallIntake {
     });
   }
 
-  #takeAll(source: Source, calls: readonly OriginatedCall[]): Intake {
-    const intake = newIntake();
-    for (const call of calls) {
-      const { event, integrations, key } = call;
-      const isBlocked = event !== undefined && source.blockedEvents.has(event);
-      const isOff = integrations !== undefined && !isSelected(integrations);
-      const reason = isBlocked ? "blocked_event" : isOff ? "integrations" : undefined;
-      const counted = !isBlocked || source.countFiltered;
-      this.#addCall(intake, source, call, { reason, counted, key: key && storedKey(key) });
-    }
-    return intake;
-  }
-
-  /** One message for all destinations that get the same bytes, which is one as long as no destination includes fields. */
-  #addCall(intake: Intake, source: Source, call: OriginatedCall, traits: CallTraits): void {
-    const [audience, ...others] = source.audiences;
-    const isOne = others.length === 0 && (audience === undefined || audience.includeFields.length === 0);
-    // One that is skipped is checked like the others.
-    if (isOne || traits.reason !== undefined) {
-      this.#addOne(intake, source, buildMessage(call), traits);
+  /** Adds a call, and a message for the destinations of each audience: those that get the same bytes. */
+  #addRecorded(intake: Intake, source: Source, call: OriginatedCall): void {
+    const reason = skipReasonOf(source, call);
+    const counted = reason !== "blocked_event" || source.countFiltered;
+    const traits = { counted, reason, key: call.key && storedKey(call.key) };
+    if (reason !== undefined) {
+      // It is checked like the others.
+      this.addCall(intake, source, buildMessage(call), traits);
       return;
     }
     for (const [position, { includeFields, destinations }] of source.audiences.entries()) {
@@ -190,6 +182,7 @@ export class CallIntake {
   }
 
   #included(call: OriginatedCall, fields: readonly IncludableField[]): IncludedFields {
+    if (fields.length === 0) return {};
     const { integrations, origin = {}, timestamp } = call;
     const {
       channel,
@@ -200,17 +193,20 @@ export class CallIntake {
     const known: IncludedFields = { integrations, channel, originalTimestamp, sentAt, receivedAt };
     return Object.fromEntries(fields.map((field) => [field, known[field]]));
   }
-
-  #addOne(intake: Intake, source: Source, message: BuiltMessage, traits: CallTraits): void {
-    const reason = traits.reason ?? (source.enabled.length === 0 ? "no_destination" : undefined);
-    const { counted, key } = traits;
-    this.addCall(intake, source, message, { counted, reason, key });
-    if (reason === undefined) this.addMessage(intake, source, message, source.enabled);
-  }
 }
 
 export function newIntake(): Intake {
   return { calls: [], messages: [], deliveries: [] };
+}
+
+/** Why a call goes to none of its source's destinations, if it does not. */
+function skipReasonOf(
+  { blockedEvents, enabled }: Source,
+  { event, integrations }: RecordedCall,
+): SkipReason | undefined {
+  if (event !== undefined && blockedEvents.has(event)) return "blocked_event";
+  if (integrations !== undefined && !isSelected(integrations)) return "integrations";
+  return enabled.length === 0 ? "no_destination" : undefined;
 }
 
 /**
