@@ -81,6 +81,9 @@ export class Maintenance {
       await this.#delete("forget_skipped", FORGET_SKIPPED, [now - keepMs]);
       // Last, since it fails for as long as a backup reads a day that is to be removed.
       await partitions.removeBefore(now, keepMs, () => this.#isStopped);
+    } catch (error) {
+      // The store closes, and its connections have gone. What is left is for the next turn.
+      if (!this.#isStopped) throw error;
     } finally {
       this.#isRunning = false;
     }
