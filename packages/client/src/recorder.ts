@@ -62,12 +62,9 @@ export class Recorder implements Exiting {
     log?.(`buffer (${this.#queue.undue}/${flushAt}) ${call.json}`);
     const replaced = this.#queue.offer(call.json);
     if (this.#queue.undue === 0) log?.(`exceeded ${flushAt} messages – flushing`);
+    // Counted before anything is sent.
+    const receipt = replaced ? this.#admit(call.messageId, replaced) : this.#refuse(call, QUEUE_FULL);
     this.#proceed();
-    if (!replaced) return this.#refuse(call, QUEUE_FULL);
-    const receipt = this.#queue.receiptOfLast(call.messageId);
-    this.#pending += 1;
-    if (this.#pending === 1) enroll("busy", this, true);
-    if (replaced.length > 0) this.#settle(replaced, QUEUE_FULL);
     return receipt;
   }
 
@@ -213,6 +210,15 @@ export class Recorder implements Exiting {
     this.#queue.release(messages);
     this.#settle(messages, outcome);
     this.#proceed();
+  }
+
+  /** A message was taken in; those it replaced have ended. */
+  #admit(messageId: string, replaced: Messages): Receipt {
+    const receipt = this.#queue.receiptOfLast(messageId);
+    this.#pending += 1;
+    if (this.#pending === 1) enroll("busy", this, true);
+    if (replaced.length > 0) this.#settle(replaced, QUEUE_FULL);
+    return receipt;
   }
 
   /** A call ends that was never queued. */

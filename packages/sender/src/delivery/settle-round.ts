@@ -5,8 +5,7 @@ import type {
   EndpointProgress,
   Settlement,
 } from "./delivery.ts";
-import type { Attempt } from "./attempt.ts";
-import type { AttemptOutcome } from "./attempt.ts";
+import type { Attempt, AttemptOutcome } from "./attempt.ts";
 import { nextRetryAt, type RetryPolicy } from "./retry-policy.ts";
 
 /** Outcomes with which an endpoint has rejected a message for good (spec 7). */
