@@ -155,6 +155,55 @@ describe.skipIf(server === undefined)(
       expect(await days("attempt")).toEqual([10, 11]);
     });
 
+    /** A store with a delivery, and what stores a second one: a call, a sync, or a repetition of the first. */
+    async function storeAt(time: string) {
+      const [clock, names] = [virtualClock(time), namesOf(newSchema())];
+      const store = postgresStore({ url, schema: names.schema.replaceAll('"', "") });
+      await store.open(quietContext(clock));
+      onTestFinished(() => store.close());
+      const acceptance = (id: string) =>
+        acceptanceOf([{ id, destination: "shop/crm", acceptedAt: clock.now() }]);
+      await store.accept(acceptance("first"));
+      const traits = {
+        source: "shop",
+        trait: "plan",
+        owner: { kind: "audience", name: "Plan" },
+        version: "0",
+        values: new Map([["shop/crm", new Map([["u1", "1"]])]]),
+      } as const;
+      const ways = {
+        call: () => store.accept(acceptance("second")),
+        sync: () => store.accept({ ...acceptance("second"), traits }),
+        repetition: () => {
+          const [message] = acceptance("second").messages;
+          return store.repeat("first", { id: "second", acceptedAt: clock.now(), message });
+        },
+      };
+      return { clock, names, store, ways };
+    }
+
+    const WAYS = ["call", "sync", "repetition"] as const;
+
+    it.each(WAYS)("are made for a %s that is the first of its day", async (way) => {
+      const { clock, store, ways } = await storeAt("2027-02-27T23:59:59Z");
+      await clock.advance(48 * HOUR_MS);
+      await ways[way]();
+      expect(await store.find("second")).toMatchObject({ state: "pending", acceptedAt: clock.now() });
+      expect(String((await store.find("second"))?.body)).not.toBe("");
+    });
+
+    it.each(WAYS)("are made again for a %s after another process has removed them", async (way) => {
+      const { names, store, ways } = await storeAt("2027-02-27T12:00:00Z");
+      const other = await processOn(names);
+      // By its clock they are old.
+      await other.run("UPDATE $.delivery SET accepted_at = 0");
+      await other.partitions.removeBefore(Date.parse("2029-01-01T00:00:00Z"), 0);
+      expect(await other.days("message")).toEqual([]);
+      await ways[way]();
+      expect(await store.find("second")).toMatchObject({ state: "pending" });
+      expect((await store.counts()).get("shop/crm")?.pending).toBe(2);
+    });
+
     it("are removed by processes that look for them at the same moment", async () => {
       const one = await processOn();
       const other = await processOn(one.names);

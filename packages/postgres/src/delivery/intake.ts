@@ -56,18 +56,19 @@ export class Intake {
     if (traits === undefined) return this.accept(rest);
     const { connections, names, partitions, membership, stirred } = this.#options;
     const days = new Set(rest.messages.map(({ acceptedAt }) => dayOf(acceptedAt)));
-    if (!partitions.has(days)) await partitions.ensure(days);
     const { id: worker, epoch } = membership();
     const nothing = { ownRepeats: new Set<number>(), claims: new Set<string>() };
     const sql = acceptSql(names);
-    try {
-      await connections.transaction("work", async (run) => {
+    const store = (): Promise<void> =>
+      connections.transaction("work", async (run) => {
         await changeTrait(run, names, traits);
         for (const { acceptance: part } of splitBySize(rest)) {
           const entry = { acceptance: part, ...nothing };
           await run(sql, acceptValues(traits.source, [entry], { worker, epoch, claim: 0 }, undefined));
         }
       });
+    try {
+      await partitions.storing(days, store);
     } catch (error) {
       throw isUnknown(error) ? unknownTraits(error) : storeErrorOf(error);
     }

@@ -1,5 +1,7 @@
 import { StoreError } from "@countersign/sender/store";
 import { mayBeOfOne, storeErrorOf } from "../database/postgres-error.ts";
+import type { DayPartitions } from "../schema/day-partitions.ts";
+import { dayOf } from "../schema/names.ts";
 import type { DeliveryChanges, NextDelivery, RepeatedFrom, Repetition } from "../tables/delivery-changes.ts";
 
 /** Stored with one command: so many copies, and bytes of bodies of their own. */
@@ -14,12 +16,14 @@ interface Waiting extends Repetition {
 /** Group commit of repetitions: each on its own would wait for the disk, and for the others, which count in the same row. */
 export class RepeatQueue {
   readonly #changes: DeliveryChanges;
+  readonly #partitions: DayPartitions;
   readonly #writer: () => string;
   readonly #waiting: Waiting[] = [];
   #isRunning = false;
 
-  constructor(changes: DeliveryChanges, writer: () => string) {
+  constructor(changes: DeliveryChanges, partitions: DayPartitions, writer: () => string) {
     this.#changes = changes;
+    this.#partitions = partitions;
     this.#writer = writer;
   }
 
@@ -40,7 +44,8 @@ export class RepeatQueue {
 
   async #store(group: readonly Waiting[]): Promise<void> {
     try {
-      const found = await this.#changes.repeat(group, this.#writer());
+      const days = new Set(group.map(({ next }) => dayOf(next.acceptedAt)));
+      const found = await this.#partitions.storing(days, () => this.#changes.repeat(group, this.#writer()));
       group.forEach(({ next, resolve, reject }, index) => {
         const from = found[index];
         // Another process may have stored this very copy: then it tells of it.

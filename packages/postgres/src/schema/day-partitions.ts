@@ -64,6 +64,18 @@ export class DayPartitions {
     await Promise.all(making.filter((one) => one !== "made"));
   }
 
+  /** Runs a command that stores rows of these days; again, if another process has removed one that this one knew. */
+  async storing<T>(days: ReadonlySet<number>, command: () => Promise<T>): Promise<T> {
+    for (let isAgain = false; ; isAgain = true) {
+      if (!this.has(days)) await this.ensure(days);
+      try {
+        return await command();
+      } catch (error) {
+        if (!this.isMissing(error) || isAgain) throw error;
+      }
+    }
+  }
+
   /** Whether a command failed since a partition is missing. It is then made again before the next command. */
   isMissing(error: unknown): boolean {
     if (!isWithoutPartition(error)) return false;

@@ -20,7 +20,7 @@ import type { HandOver } from "../delivery/lane.ts";
 import { RepeatQueue } from "../delivery/repeat-queue.ts";
 import { Settler } from "../delivery/settler.ts";
 import { DayPartitions } from "../schema/day-partitions.ts";
-import { dayOf, type Names } from "../schema/names.ts";
+import type { Names } from "../schema/names.ts";
 import { DeliveryChanges, type NextDelivery } from "../tables/delivery-changes.ts";
 import { DeliveryLog } from "../tables/delivery-log.ts";
 import type { SettingsTable } from "../tables/settings-table.ts";
@@ -83,7 +83,7 @@ export class OpenStore {
     const partitions = (this.#partitions = new DayPartitions(connections, names));
     this.log = new DeliveryLog(connections, names);
     this.#changes = new DeliveryChanges(connections, names);
-    this.#repeats = new RepeatQueue(this.#changes, () => this.membership.id);
+    this.#repeats = new RepeatQueue(this.#changes, partitions, () => this.membership.id);
     this.#settler = new Settler({ ...shared, partitions, failed });
     this.dispatcher = new Dispatcher({
       ...shared,
@@ -155,7 +155,6 @@ export class OpenStore {
 
   async repeat(id: string, next: NextDelivery): Promise<boolean> {
     this.#assertSafe();
-    await this.#partitions.ensure([dayOf(next.acceptedAt)]);
     const stored = await this.#repeats.add(id, next);
     if (stored === undefined) return false;
     this.#stirred([stored.destination]);
