@@ -9,6 +9,9 @@ const AHEAD = 1;
 /** How long a command waits for what reads a day that is to be removed; then it is tried again a minute later. */
 const LOCK_WAIT = "500ms";
 
+/** The same of one that makes a day, as for ANALYZE of the whole table: not as long as for an answer, so that there is one. */
+const LONG_LOCK_WAIT = "4s";
+
 const DAY_NAME = /_(-?\d+)$/;
 
 /** So many pending deliveries are looked at by one command: after an outage, all of them take longer than an answer may. */
@@ -123,8 +126,9 @@ export class DayPartitions {
   }
 
   #make(day: number): Promise<void> {
-    return this.#connections.transaction("control", async (run) => {
-      await this.#lock(run, day);
+    // Not among the commands that extend the lease, which would wait as long.
+    return this.#connections.transaction("read", async (run) => {
+      await this.#lock(run, day, LONG_LOCK_WAIT);
       for (const table of DAILY_TABLES) {
         const [part, whole] = [this.#names.table(`${table}_${day}`), this.#names.table(table)];
         const [found] = await run<{ there: boolean }>("SELECT to_regclass($1) IS NOT NULL AS there", [part]);
@@ -137,8 +141,13 @@ export class DayPartitions {
     });
   }
 
-  /** Until the end of the transaction, no other process makes or removes the day: the database fails on two that do. */
-  async #lock(run: Run, day: number): Promise<void> {
+  /**
+   * Until the end of the transaction, no other process makes or removes the day: the database fails on two that do.
+   *
+   * @param wait How long each command of the transaction waits for what is in its way.
+   */
+  async #lock(run: Run, day: number, wait: string): Promise<void> {
+    await run(`SET LOCAL lock_timeout = '${wait}'`);
     await run("SELECT pg_advisory_xact_lock(hashtext($1))", [`${this.#names.schema} ${day}`]);
   }
 
@@ -155,8 +164,7 @@ export class DayPartitions {
   async #drop(table: string, days: readonly number[]): Promise<void> {
     for (const day of days) {
       await this.#connections.transaction("control", async (run) => {
-        await run(`SET LOCAL lock_timeout = '${LOCK_WAIT}'`);
-        await this.#lock(run, day);
+        await this.#lock(run, day, LOCK_WAIT);
         await run(`DROP TABLE IF EXISTS ${this.#names.table(`${table}_${day}`)}`);
         if (table === "ended") await run(inSchema(this.#names, "DELETE FROM $.tally WHERE day = $1"), [day]);
       });

@@ -1,0 +1,82 @@
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { postgresStore, type PostgresStoreOptions } from "@countersign/postgres";
+import { systemClock } from "@countersign/protocol";
+import type { StoreState } from "@countersign/sender/store";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
+import { Connections } from "../src/database/connections.ts";
+import { DayPartitions } from "../src/schema/day-partitions.ts";
+import { migrate } from "../src/schema/migrate.ts";
+import { dayOf, namesOf, startOfDay } from "../src/schema/names.ts";
+import { delivering } from "./support/delivering.ts";
+import { programs, serverFolder } from "./support/postgres-programs.ts";
+import { ask, connectTo, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { happened, until } from "./support/until.ts";
+
+// Its locks are few, and it makes tablespaces: a server of its own, also where POSTGRES_URL names one.
+const server = await startPostgres({
+  fsync: "off",
+  max_connections: "20",
+  max_locks_per_transaction: "10",
+});
+const url = server?.url ?? "postgres://127.0.0.1";
+
+describe.skipIf(server === undefined)(
+  `what an administrator of the database does (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
+  () => {
+    afterAll(() => server?.stop());
+
+    async function openStore(options: PostgresStoreOptions) {
+      const states: StoreState[] = [];
+      const store = postgresStore(options);
+      const stateChanged = (state: StoreState): void => {
+        states.push(state);
+        happened();
+      };
+      const opened = store.open({ ...quietContext(systemClock()), stateChanged });
+      onTestFinished(() => store.close());
+      const accept = (...ids: readonly string[]) =>
+        store.accept(
+          acceptanceOf(ids.map((id) => ({ id, destination: "shop/crm", acceptedAt: Date.now() }))),
+        );
+      return { store, states, opened, accept };
+    }
+
+    /** Days of a schema, as a process makes them. */
+    async function daysOf(names = namesOf(newSchema())) {
+      const connections = new Connections({ url });
+      onTestFinished(() => connections.close());
+      await migrate(connections, names);
+      return { connections, names, partitions: new DayPartitions(connections, names) };
+    }
+
+    /** Holds a lock until it is told to let go, or the test has ended. */
+    async function lock(table: string, mode: string): Promise<() => Promise<void>> {
+      const client = await connectTo(url);
+      onTestFinished(() => client.end());
+      await client.query(`BEGIN; LOCK TABLE ${table} IN ${mode} MODE`);
+      return async () => void (await client.query("COMMIT"));
+    }
+
+    it("analyzes a table while its next day is to be made: no lease waits for that", async () => {
+      const { connections, names, partitions } = await daysOf();
+      // ANALYZE of a large table holds this lock for minutes.
+      const release = await lock(names.table("attempt"), "SHARE UPDATE EXCLUSIVE");
+      const making = partitions.ensure([7]);
+      const isLate = making.then(
+        () => "made",
+        (error: unknown) => String(error),
+      );
+      const beat = connections.query("control", { text: "SELECT 1" }).then(() => "beaten");
+      expect(await Promise.race([beat, isLate])).toBe("beaten");
+      expect(await isLate).toContain("lock timeout");
+      await release();
+      await partitions.ensure([7]);
+      expect(partitions.has([7])).toBe(true);
+    });
+  },
+);
