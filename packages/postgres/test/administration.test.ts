@@ -78,5 +78,25 @@ describe.skipIf(server === undefined)(
       await partitions.ensure([7]);
       expect(partitions.has([7])).toBe(true);
     });
+
+    it("moves tables to another tablespace: days that are made later follow, with their indexes", async () => {
+      const folder = serverFolder();
+      onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+      await ask(url, `CREATE TABLESPACE "Large disk" LOCATION '${folder}'`);
+      const { names, partitions } = await daysOf();
+      await partitions.ensure([7]);
+      const tables = [names.table("message"), names.table("message_7")];
+      for (const table of tables) await ask(url, `ALTER TABLE ${table} SET TABLESPACE "Large disk"`);
+      await ask(url, `ALTER INDEX ${names.table("message_pkey")} SET TABLESPACE "Large disk"`);
+      await partitions.ensure([8]);
+      const found = await ask<{ name: string }>(
+        url,
+        `SELECT c.relname AS name FROM pg_class AS c JOIN pg_tablespace AS t ON t.oid = c.reltablespace
+         WHERE c.relnamespace = '${names.schema}'::regnamespace AND c.relname ~ '_8' AND t.spcname = 'Large disk' ORDER BY 1`,
+      );
+      expect(found).toEqual([{ name: "message_8" }, { name: "message_8_pkey" }]);
+      await ask(url, `DROP SCHEMA ${names.schema} CASCADE`);
+      await ask(url, `DROP TABLESPACE "Large disk"`);
+    });
   },
 );

@@ -1,3 +1,4 @@
+import pg from "pg";
 import type { Connections, Run } from "../database/connections.ts";
 import { keptStatement } from "../database/kept-statement.ts";
 import { isWithoutPartition } from "../database/postgres-error.ts";
@@ -37,6 +38,10 @@ const ROUND_DAYS = `WITH few AS MATERIALIZED (SELECT source, id, attempts, accep
       (SELECT FROM $.attempt AS a WHERE a.source = d.source AND a.delivery = d.id AND a.day = day.day LIMIT 1) AS round
       WHERE d.attempts > 0 AND d.accepted_at < ${DAY_IS_OVER})
   UNION ALL (SELECT NULL, source, id FROM few ORDER BY source DESC, id DESC LIMIT 1)`;
+
+/** Whether a table is there, and the tablespace of another one, which LIKE leaves out, if it has one of its own. */
+const PLACE = `SELECT to_regclass($1) IS NOT NULL AS there,
+  (SELECT t.spcname FROM pg_class AS c JOIN pg_tablespace AS t ON t.oid = c.reltablespace WHERE c.oid = $2::regclass) AS space`;
 
 const PARTITIONS = keptStatement(
   "partitions",
@@ -131,11 +136,12 @@ export class DayPartitions {
       await this.#lock(run, day, LONG_LOCK_WAIT);
       for (const table of DAILY_TABLES) {
         const [part, whole] = [this.#names.table(`${table}_${day}`), this.#names.table(table)];
-        const [found] = await run<{ there: boolean }>("SELECT to_regclass($1) IS NOT NULL AS there", [part]);
+        const [found] = await run<{ there: boolean; space: string | null }>(PLACE, [part, whole]);
         if (found?.there === true) continue;
         // PARTITION OF would wait for whatever reads the table, as a backup does for hours, and all else would wait behind it.
-        // Whatever a newer version has set of the table holds for its days, too.
-        await run(`CREATE TABLE ${part} (LIKE ${whole} INCLUDING ALL)`);
+        // Whatever a newer version, or an administrator, has set of the table holds for its days, too.
+        const space = found?.space == null ? "" : ` TABLESPACE ${pg.escapeIdentifier(found.space)}`;
+        await run(`CREATE TABLE ${part} (LIKE ${whole} INCLUDING ALL)${space}`);
         await run(`ALTER TABLE ${whole} ATTACH PARTITION ${part} FOR VALUES IN (${day})`);
       }
     });
