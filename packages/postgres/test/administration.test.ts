@@ -98,5 +98,48 @@ describe.skipIf(server === undefined)(
       await ask(url, `DROP SCHEMA ${names.schema} CASCADE`);
       await ask(url, `DROP TABLESPACE "Large disk"`);
     });
+
+    it("locks a table for longer than lock_timeout: calls are rejected together, and stored as soon as it is free", async () => {
+      const schema = newSchema();
+      const limited = { url: `${url}?options=-c%20lock_timeout%3D500`, schema };
+      const { opened, accept } = await openStore(limited);
+      await opened;
+      await accept("first");
+      const release = await lock(`${schema}.delivery`, "ACCESS EXCLUSIVE");
+      const calls = Array.from({ length: 40 }, (_, index) => accept(`call ${index}`));
+      const since = performance.now();
+      const answers = await Promise.allSettled(calls);
+      // One after the other, they would take 20 seconds.
+      expect(performance.now() - since).toBeLessThan(10_000);
+      for (const answer of answers) {
+        expect(answer).toMatchObject({
+          status: "rejected",
+          reason: {
+            code: "ERR_STORE_FAILED",
+            message: expect.stringContaining("A table of the store is locked"),
+          },
+        });
+      }
+      await release();
+      await accept("later");
+      expect(await ask(url, `SELECT id FROM ${schema}.delivery ORDER BY id`)).toEqual([
+        { id: "first" },
+        { id: "later" },
+      ]);
+    });
+
+    it("locks a table while a process starts: it waits for it, also where a command may not", async () => {
+      const schema = newSchema();
+      const limited = { url: `${url}?options=-c%20lock_timeout%3D100`, schema };
+      const before = await openStore(limited);
+      await before.opened;
+      await before.store.close();
+      const release = await lock(`${schema}.meta`, "ACCESS EXCLUSIVE");
+      const { opened, states } = await openStore(limited);
+      await until("it tells what it waits for", () => states.length > 0);
+      expect(states[0]).toMatchObject({ state: "down", reason: expect.stringContaining("is locked") });
+      await release();
+      expect(await opened).toEqual({ generation: 1 });
+    });
   },
 );

@@ -38,6 +38,13 @@ const STARTING: Known = {
   text: "The database is starting or shutting down.",
   passes: true,
 };
+/** Another command is in the way for longer than this one may wait. */
+const LOCKED = "55P03";
+const CANCELLED: Known = {
+  code: "ERR_STORE_FAILED",
+  text: "The database cancelled the command: somebody asked for that, or it took longer than statement_timeout.",
+  passes: true,
+};
 const REFUSED: Known = {
   code: "ERR_STORE_OPEN",
   text: "The database refused the user or the password. Check the URL.",
@@ -52,6 +59,12 @@ const KNOWN: Readonly<Record<string, Known>> = {
   "57P03": STARTING,
   "57P01": STARTING,
   "57P02": STARTING,
+  "57014": CANCELLED,
+  [LOCKED]: {
+    code: "ERR_STORE_FAILED",
+    text: "A table of the store is locked for longer than lock_timeout, as by a backup, VACUUM FULL or ALTER TABLE.",
+    passes: true,
+  },
   "28P01": REFUSED,
   "28000": REFUSED,
   "3D000": {
@@ -121,7 +134,10 @@ export function isWithoutPartition(error: unknown): boolean {
 
 /** Whether nothing was stored, perhaps for one of the things that a command carries: on its own, another may succeed. */
 export function mayBeOfOne(error: unknown): boolean {
-  return (error instanceof TypeError || sqlStateOf(error) !== undefined) && !isUnknown(error);
+  const state = sqlStateOf(error);
+  // Each on its own would wait for the lock in turn, and all that comes behind them.
+  if (state === LOCKED) return false;
+  return (error instanceof TypeError || state !== undefined) && !isUnknown(error);
 }
 
 /** Whether it is the fault of what a command carries: on its own, something else may succeed. */
