@@ -141,5 +141,21 @@ describe.skipIf(server === undefined)(
       await release();
       expect(await opened).toEqual({ generation: 1 });
     });
+
+    it("keeps more days than there is room for locks: a search says what to raise, and calls are accepted", async () => {
+      const schema = newSchema();
+      const { partitions } = await daysOf(namesOf(schema));
+      const today = dayOf(Date.now());
+      for (let day = today - 60; day < today; day += 1) await partitions.ensure([day]);
+      const { opened, store, accept } = await openStore({ url, schema, keep: "60d" });
+      await opened;
+      await accept("first");
+      await expect(store.list({})).rejects.toMatchObject({
+        code: "ERR_STORE_FAILED",
+        message: expect.stringContaining("Raise max_locks_per_transaction"),
+      });
+      await accept("later");
+      expect((await store.counts()).get("shop/crm")).toMatchObject({ pending: 2 });
+    });
   },
 );

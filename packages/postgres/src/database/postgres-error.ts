@@ -65,6 +65,11 @@ const KNOWN: Readonly<Record<string, Known>> = {
     text: "A table of the store is locked for longer than lock_timeout, as by a backup, VACUUM FULL or ALTER TABLE.",
     passes: true,
   },
+  "53200": {
+    code: "ERR_STORE_FAILED",
+    text: "The database has no memory left, perhaps for locks: a search locks 14 tables and indexes for each day that is kept. Raise max_locks_per_transaction.",
+    passes: true,
+  },
   "28P01": REFUSED,
   "28000": REFUSED,
   "3D000": {
