@@ -64,7 +64,7 @@ if (process.argv.includes("--check")) {
   const wrong = [...differing.map(([file]) => file), ...surplus];
   if (wrong.length > 0) {
     console.error(
-      `docs/errors is not what the codes say: ${wrong.join(", ")}. Run pnpm docs, and commit the pages.`,
+      `docs/errors is not what the codes say: ${wrong.join(", ")}. Run pnpm docs:write, and commit the pages.`,
     );
     process.exit(1);
   }

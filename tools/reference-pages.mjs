@@ -30,7 +30,7 @@ if (process.argv.includes("--check")) {
     const stored = existsSync(folder + file) ? readFileSync(folder + file, "utf8") : "";
     if (stored !== text)
       problems.push(
-        `docs/reference/${file} is not what the code says. Run pnpm docs, and commit it.\n${difference(stored, text)}`,
+        `docs/reference/${file} is not what the code says. Run pnpm docs:write, and commit it.\n${difference(stored, text)}`,
       );
   }
 } else {
