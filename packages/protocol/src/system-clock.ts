@@ -1,5 +1,4 @@
 import type { Clock } from "./clock.ts";
-import { TaskQueue } from "./task-queue.ts";
 
 /** Options of {@link systemClock}. */
 export interface SystemClockOptions {
@@ -34,47 +33,35 @@ interface Host {
  * ```
  */
 export function systemClock({ keepAlive = true }: SystemClockOptions = {}): Clock {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const queue = new TaskQueue(arm);
-  let offset = Date.now() - performance.now();
-
-  /** The time. What was scheduled moves along with a clock that was set back. */
-  function read(): number {
-    const now = Date.now();
-    const moved = now - performance.now() - offset;
-    offset += moved;
-    if (moved <= -SET_BACK_MS) queue.shift(moved);
-    return now;
-  }
-
-  function arm(): void {
-    clearTimeout(timer);
-    timer = undefined;
-    const now = read();
-    if (queue.nextAt === undefined) return;
-    const wait = Math.min(Math.max(queue.nextAt - now, 0), LONGEST_WAIT_MS);
-    timer = setTimeout(wake, wait);
-    if (!keepAlive) unref(timer);
-  }
-
-  function wake(): void {
-    try {
-      queue.runDue(read());
-    } finally {
-      arm();
-    }
-  }
-
   return {
     now: () => Date.now(),
     schedule(at, task) {
-      // What is already scheduled moves, and the new task does not.
-      read();
-      return queue.add(at, task);
+      let due = at;
+      let offset = clockOffset();
+      let timer: ReturnType<typeof setTimeout>;
+      const wait = (): void => {
+        timer = setTimeout(wake, Math.min(Math.max(due - Date.now(), 0), LONGEST_WAIT_MS));
+        if (!keepAlive) unref(timer);
+      };
+      const wake = (): void => {
+        const moved = clockOffset() - offset;
+        offset += moved;
+        // The task moves along with a clock that was set back.
+        if (moved <= -SET_BACK_MS) due += moved;
+        if (due > Date.now()) wait();
+        else task();
+      };
+      wait();
+      return { cancel: () => clearTimeout(timer) };
     },
     // Nothing waits for the end of the work.
     hold: () => () => {},
   };
+}
+
+/** How far the machine's clock is ahead of the time that passes whether or not somebody sets that clock. */
+function clockOffset(): number {
+  return Date.now() - performance.now();
 }
 
 /** Node and Bun return an object from setTimeout; browsers, workerd and older Deno a number. */

@@ -1,23 +1,17 @@
 import type { ScheduledTask } from "./clock.ts";
 
 interface Entry {
-  at: number;
+  readonly at: number;
   readonly run: () => void;
 }
 
 /**
- * Tasks in the order of their time, equal times in the order they were scheduled. Both clocks run one.
+ * Tasks in the order of their time, equal times in the order they were scheduled.
  *
  * A sorted array is enough: a sender schedules one task for each destination, a client one for each request in flight.
  */
 export class TaskQueue {
   readonly #entries: Entry[] = [];
-  readonly #changed: () => void;
-
-  /** Calls `changed` when the time of the first task may have changed. */
-  constructor(changed: () => void) {
-    this.#changed = changed;
-  }
 
   /** How many tasks are waiting. */
   get size(): number {
@@ -34,13 +28,7 @@ export class TaskQueue {
     const entry: Entry = { at, run };
     const position = this.#entries.findLastIndex((other) => other.at <= at) + 1;
     this.#entries.splice(position, 0, entry);
-    if (position === 0) this.#changed();
     return { cancel: () => this.#remove(entry) };
-  }
-
-  /** Moves every task to a later time, or to an earlier one. Their order stays. */
-  shift(milliseconds: number): void {
-    for (const entry of this.#entries) entry.at += milliseconds;
   }
 
   /** Runs every task that is due at `now` or before, and those that they add for `now` or before. */
@@ -53,8 +41,6 @@ export class TaskQueue {
 
   #remove(entry: Entry): void {
     const position = this.#entries.indexOf(entry);
-    if (position === -1) return;
-    this.#entries.splice(position, 1);
-    if (position === 0) this.#changed();
+    if (position !== -1) this.#entries.splice(position, 1);
   }
 }

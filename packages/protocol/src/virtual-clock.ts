@@ -43,7 +43,7 @@ const DEFAULT_START = 1_767_225_600_000;
  */
 export function virtualClock(start: number | string | Date = DEFAULT_START): VirtualClock {
   let now = parseStart(start);
-  const queue = new TaskQueue(() => {});
+  const queue = new TaskQueue();
   const work = new WorkUnderWay();
   let moves: Promise<void> = Promise.resolve();
 
