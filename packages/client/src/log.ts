@@ -1,4 +1,5 @@
 import { base64 } from "./envelope.ts";
+import { callForeign } from "./foreign.ts";
 
 /** Takes one line of the log. */
 export type Log = (line: string) => void;
@@ -50,7 +51,16 @@ export function createLog(log: Log | undefined, sanitize: (text: string) => stri
   // The spec names this variable for exactly this: it is the operator who asks for the output, not the library.
   // oxlint-disable-next-line no-console
   const write = log ?? (enabled ? (line: string) => console.error(`analytics ${line}`) : undefined);
-  return write && ((line) => write(sanitize(line)));
+  return (
+    write &&
+    ((line) => {
+      callForeign(
+        () => write(sanitize(line)),
+        // Where should it be told?
+        () => {},
+      );
+    })
+  );
 }
 
 function debugVariable(): string {

@@ -76,7 +76,10 @@ export interface AnalyticsOptions<Schemas extends EventSchemas = EventSchemas> {
   /** Check calls against `events` at run time too; the compiler checks them anyway. Default: false. */
   readonly validateEvents?: boolean | undefined;
 
-  /** Called with each line of the log, without the write key. Default: standard error with `DEBUG=analytics`, else none. */
+  /**
+   * Called with each line of the log, without the write key. Its errors are ignored. Default: standard error with
+   * `DEBUG=analytics`, else none.
+   */
   readonly log?: Log | undefined;
   /** The time. Default: this machine's. */
   readonly clock?: Clock | undefined;

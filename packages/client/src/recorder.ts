@@ -4,6 +4,7 @@ import { Dispatcher } from "./dispatcher.ts";
 import { elapsed } from "./elapsed.ts";
 import { requestBody } from "./envelope.ts";
 import { enroll, keepAlive, type Exiting } from "./exit.ts";
+import { callForeign } from "./foreign.ts";
 import { MessageQueue, NO_MESSAGES } from "./message-queue.ts";
 import type { Messages } from "./messages.ts";
 import {
@@ -260,16 +261,14 @@ export class Recorder implements Exiting {
     return (
       hook &&
       ((told) => {
-        try {
-          // While it runs, no other message is dropped for what it records.
-          this.#queue.keepsAll = true;
-          hook(told);
-        } catch (error) {
-          // A hook that throws must not keep the other messages from their outcomes.
-          log?.(`${name} threw: ${String(error)}`);
-        } finally {
-          this.#queue.keepsAll = false;
-        }
+        // While it runs, no other message is dropped for what it records.
+        this.#queue.keepsAll = true;
+        // A hook that throws must not keep the other messages from their outcomes.
+        callForeign(
+          () => hook(told),
+          (error) => log?.(`${name} threw: ${String(error)}`),
+        );
+        this.#queue.keepsAll = false;
       })
     );
   }

@@ -1,6 +1,6 @@
 import { Analytics } from "@countersign/client";
 import { memoryTransport } from "@countersign/client/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createBench } from "./support/bench.ts";
 
 const USER_ID = "u1";
@@ -244,30 +244,44 @@ it("something injected that throws is an outcome, not a crash", async () => {
   expect(await analytics.flush()).toMatchObject({ delivered: 1 });
 });
 
-it("a log that throws at an answer does not make what may be stored look safe to send again", async () => {
-  const log = (line: string): void => {
-    if (/^(?:response|error)/.test(line)) throw new Error("no room for logs");
-  };
-  const { analytics, service } = createBench({ log });
-  const receipt = analytics.track({ userId: USER_ID, event: "E" });
+it.each<[string, () => unknown]>([
+  ["throw", boom],
+  ["are async and throw", async () => boom()],
+])("a log and hooks that %s change no outcome, and nothing rejects unhandled", async (_, fail) => {
+  const unhandled = vi.fn<(reason: unknown) => void>();
+  process.on("unhandledRejection", unhandled);
+  onTestFinished(() => void process.off("unhandledRejection", unhandled));
+  const { analytics, service } = createBench({
+    log: fail,
+    onDrop: fail,
+    onReject: fail,
+    maxQueueSize: 1,
+  });
+  const delivered = analytics.track({ userId: USER_ID, event: "E" });
+  const dropped = analytics.track({ userId: USER_ID, event: "E" });
   await analytics.flush();
-  service.assertCount(1);
-  expect(receipt.outcome).toMatchObject({ reason: "internal-error", mayBeStored: true });
+  service.replyAlways({ status: 401 });
+  const rejected = analytics.track({ userId: USER_ID, event: "E" });
+  await analytics.flush();
+  // Rejections are told of when the turn of the event loop is over.
+  await new Promise((resolve) => setImmediate(resolve));
+  expect([delivered, dropped, rejected].map(({ outcome }) => outcome?.status)).toEqual([
+    "delivered",
+    "dropped",
+    "rejected",
+  ]);
+  expect(unhandled).not.toHaveBeenCalled();
 });
 
 it("a place for a request is free again when a hook and the log throw for what was dropped", async () => {
-  // The exception of the log reaches the process, which goes on.
-  const note = (): void => {};
-  process.on("unhandledRejection", note);
-  const fail = (): never => {
-    throw new Error("boom");
-  };
-  const log = (line: string): void => (/^(?:response|error|onDrop)/.test(line) ? fail() : undefined);
-  const { analytics, service, clock } = createBench({ log, onDrop: fail, maxInFlight: 1, flushAt: 1 });
+  const { analytics, service, clock } = createBench({ log: boom, onDrop: boom, maxInFlight: 1, flushAt: 1 });
   for (const event of ["first", "second"]) {
     analytics.track({ userId: USER_ID, event });
     await clock.advance(100);
   }
-  process.off("unhandledRejection", note);
   expect(service.messages).toHaveLength(2);
 });
+
+function boom(): never {
+  throw new Error("boom");
+}
