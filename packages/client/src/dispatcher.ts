@@ -43,8 +43,6 @@ function createBatch(id: string, messages: Messages, mayBeStored = false): Batch
 export class Dispatcher {
   readonly #settings: Settings;
   readonly #settle: (messages: Messages, outcome: Outcome) => void;
-  /** Batches in flight, including those that wait for a retry. The parts of one that was split count as one. */
-  active = 0;
   /** Batches that have not ended. */
   readonly #batches = new Set<Batch>();
   /** Nothing is sent before this time. */
@@ -59,13 +57,8 @@ export class Dispatcher {
   }
 
   /** Sends a batch. Resolves when all its messages are settled, and never rejects. */
-  async dispatch(id: string, messages: Messages): Promise<void> {
-    this.active += 1;
-    try {
-      await this.#send([createBatch(id, messages)]);
-    } finally {
-      this.active -= 1;
-    }
+  dispatch(id: string, messages: Messages): Promise<void> {
+    return this.#send([createBatch(id, messages)]);
   }
 
   /** Aborts everything in flight. */

@@ -222,7 +222,7 @@ export class MessageQueue {
   }
 
   /** Removes messages from the front: those before a number, as many as fit. */
-  #take(end: number, maxBytes = Number.POSITIVE_INFINITY): Messages {
+  #take(end: number, maxBytes = Infinity): Messages {
     const blocks: MessageBlock[] = [];
     const from = this.#taken;
     let bytes = 0;

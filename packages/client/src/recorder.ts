@@ -19,7 +19,6 @@ import { endedAs, PendingReceipt, type Receipt } from "./receipt.ts";
 import type { SerializedCall } from "./serialize.ts";
 import type { Settings } from "./settings.ts";
 import { undelivered } from "./undelivered.ts";
-import { Waiters } from "./waiters.ts";
 
 /** Milliseconds after the start of a request in which messages that are due wait for others. */
 const GATHERING = 50;
@@ -29,15 +28,18 @@ export class Recorder implements Exiting {
   readonly #settings: Settings;
   readonly #queue: MessageQueue;
   readonly #dispatcher: Dispatcher;
-  readonly #waiters = new Waiters();
+  /** Those who wait until some messages have ended. */
+  readonly #waiting = new Set<(ended: Messages) => void>();
   readonly #ended: Record<Outcome["status"], number> = { delivered: 0, rejected: 0, dropped: 0 };
   #pending = 0;
+  /** Batches on their way, including those that wait for a retry. The parts of one that was split count as one. */
+  #requests = 0;
   #lastFlush: number;
   #timer: ScheduledTask | undefined;
   #pumpScheduled = false;
   #gathering: ScheduledTask | undefined;
   /** When the last request was started. */
-  #lastRequest = Number.NEGATIVE_INFINITY;
+  #lastRequest = -Infinity;
   /** The messages before this one wait for no others. */
   #urgent = 0;
   #closing: Promise<Counts> | undefined;
@@ -75,7 +77,17 @@ export class Recorder implements Exiting {
     let timer: ScheduledTask | undefined;
     try {
       await new Promise<void>((resolve) => {
-        this.#waiters.wait(this.#queue.next, this.#pending, resolve);
+        const end = this.#queue.next;
+        let remaining = this.#pending;
+        const tell = ({ from, to }: Messages): void => {
+          remaining -= Math.max(0, Math.min(to, end) - from);
+          if (remaining > 0) return;
+          this.#waiting.delete(tell);
+          resolve();
+        };
+        this.#waiting.add(tell);
+        // Nothing may be pending.
+        tell(NO_MESSAGES);
         if (deadline !== undefined) timer = this.#after(deadline, resolve);
       });
     } finally {
@@ -173,7 +185,7 @@ export class Recorder implements Exiting {
   #pump(): void {
     const { clock, ids, flushAt, maxInFlight } = this.#settings;
     try {
-      while (this.#queue.ready > 0 && this.#dispatcher.active < maxInFlight) {
+      while (this.#queue.ready > 0 && this.#requests < maxInFlight) {
         const isTime = flushAt === 1 || this.#queue.taken < this.#urgent || this.#queue.fillsRequest;
         const wait = isTime ? 0 : GATHERING - elapsed(this.#lastRequest, clock.now());
         if (wait > 0) {
@@ -192,7 +204,11 @@ export class Recorder implements Exiting {
           MAX_BATCH_BYTES - requestBody(id, NO_MESSAGES, 0).length,
         );
         this.#lastRequest = clock.now();
-        void this.#dispatcher.dispatch(id, messages).then(() => this.#proceed());
+        this.#requests += 1;
+        void this.#dispatcher.dispatch(id, messages).then(() => {
+          this.#requests -= 1;
+          this.#proceed();
+        });
       }
     } catch (error) {
       // There is no caller to notify: this runs by itself.
@@ -234,7 +250,7 @@ export class Recorder implements Exiting {
     this.#ended[outcome.status] += messages.length;
     this.#pending -= messages.length;
     // First, since a hook may wait for others.
-    this.#waiters.ended(messages);
+    for (const tell of this.#waiting) tell(messages);
     const hook = this.#hookOf(outcome);
     for (const { block, from, to } of messages.spans) {
       if (hook) {

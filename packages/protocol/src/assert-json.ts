@@ -16,7 +16,7 @@ export function assertJson(value: object, field: string): boolean {
 }
 
 /** How large the JSON is of what writes itself, or is not looked at. */
-const UNKNOWN = Number.POSITIVE_INFINITY;
+const UNKNOWN = Infinity;
 
 /** What a value takes that is neither a text nor a list nor an object, such as a number or a date, with its comma. */
 const MOST_SCALAR_BYTES = 32;
@@ -120,9 +120,8 @@ export function tooLarge(field: string | undefined, bytes?: number): ValidationE
 }
 
 /** The error for a call that nests too deeply. */
-export function tooDeep(field?: string): ValidationError {
-  const what = field === undefined ? "The call" : `'${field}'`;
-  const text = `${what} is circular, or the call nests deeper than ${MAX_NESTING} levels.`;
+function tooDeep(field: string): ValidationError {
+  const text = `'${field}' is circular, or the call nests deeper than ${MAX_NESTING} levels.`;
   return new ValidationError("nested_too_deeply", field, text);
 }
 

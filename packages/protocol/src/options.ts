@@ -83,7 +83,7 @@ export function nameHint(name: string, names: Names, hints: OptionHints = {}): s
 /** The known name that takes the fewest changed letters to reach, if they are few. */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
-  let least = Number.POSITIVE_INFINITY;
+  let least = Infinity;
   for (const other of known) {
     const changes = editDistance(name.toLowerCase(), other.toLowerCase());
     if (changes >= least || changes > Math.max(1, other.length / 3)) continue;
@@ -122,10 +122,10 @@ export function checkFunction(what: string, value: unknown): void {
 /** How many letters have to be added, removed or replaced to turn one text into another. */
 function editDistance(from: string, to: string): number {
   // A given name can have any length. One that is much longer is not near, and must cost nothing.
-  if (Math.abs(from.length - to.length) > to.length) return Number.POSITIVE_INFINITY;
+  if (Math.abs(from.length - to.length) > to.length) return Infinity;
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const letter of from) {
-    let left = Number.POSITIVE_INFINITY;
+    let left = Infinity;
     let diagonal = left;
     row = row.map((above, column) => {
       left = Math.min(diagonal + (letter === to[column - 1] ? 0 : 1), above + 1, left + 1);

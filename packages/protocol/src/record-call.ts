@@ -1,7 +1,7 @@
-import { assertJson, mostJsonBytes, mostTextBytes, tooDeep, tooLarge } from "./assert-json.ts";
+import { assertJson, mostJsonBytes, mostTextBytes, tooLarge } from "./assert-json.ts";
 import { ValidationError, type CallRule } from "./validation-error.ts";
 import type { CallType, RecordedCall } from "./calls.ts";
-import { describeKind, isBoxed, isDate, isObject, nestsDeeperThan } from "./json.ts";
+import { describeKind, isBoxed, isDate, isObject } from "./json.ts";
 import { isMessageId, MAX_CALL_BYTES, MAX_MESSAGE_ID_LENGTH, utf8Bytes } from "./limits.ts";
 import {
   EVENT_SYNONYMS,
@@ -128,7 +128,7 @@ export function writeCall(call: RecordedCall): string {
     if (json.length * 3 > MAX_CALL_BYTES && utf8Bytes(json) > MAX_CALL_BYTES) {
       throw tooLarge(undefined, utf8Bytes(json));
     }
-    if (writesItself && nestsDeeperThan(JSON.parse(json))) throw tooDeep();
+    if (writesItself) assertFields(JSON.parse(json) as RecordedCall);
     return json;
   });
 }

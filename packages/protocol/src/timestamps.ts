@@ -7,8 +7,6 @@ const ISO_8601 =
 const EARLIEST = -62_167_219_200_000;
 const LATEST = 253_402_300_799_999;
 
-const MINUTE = 60_000;
-
 /**
  * Reads a time: a `Date`, or ISO 8601 text with or without seconds, a fraction of up to nine digits, and an offset (`Z`,
  * `+02`, `+0200`, `+02:00`). Text without an offset is UTC, whatever the time zone of the machine. Digits beyond
@@ -63,11 +61,10 @@ function parseIso(text: string): number {
   }
   const match = ISO_8601.exec(text);
   if (match === null) return Number.NaN;
-  const [, date = "", hour = "00", minute = "00", second = "00", fraction = "", sign, ...offset] = match;
-  const local = Date.parse(`${date}T${hour}:${minute}:${second}.${fraction.slice(0, 3).padEnd(3, "0")}Z`);
+  const [, date = "", hour = "00", minute = "00", second = "00", fraction = "", sign = "+", hours = "00", minutes = "00"] = match;
+  const day = Date.parse(date);
   // Date.parse reads 30 February as 1 or 2 March.
-  if (Number.isNaN(local) || !new Date(local).toISOString().startsWith(date)) return Number.NaN;
-  const [hours = 0, minutes = 0] = offset;
-  const ahead = (Number(hours) * 60 + Number(minutes)) * MINUTE;
-  return sign === "-" ? local + ahead : local - ahead;
+  if (Number.isNaN(day) || !formatTimestamp(day).startsWith(date)) return Number.NaN;
+  const millisecond = fraction.slice(0, 3).padEnd(3, "0");
+  return Date.parse(`${date}T${hour}:${minute}:${second}.${millisecond}${sign}${hours}:${minutes}`);
 }
