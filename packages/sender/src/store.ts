@@ -28,7 +28,7 @@ export {
   type OneOrMore,
   valuesOf,
 } from "./delivery/delivery-filter.ts";
-export { firstRoundOf, hastenedProgress } from "./delivery/settle-round.ts";
+export { firstRoundOf, hastenedProgress } from "./delivery/rounds.ts";
 export { prefixEnd } from "./delivery/prefix-end.ts";
 export {
   SKIP_REASONS,

@@ -11,7 +11,7 @@ import {
   isOver,
   type RoundAttempt,
   settleRound,
-} from "../delivery/settle-round.ts";
+} from "../delivery/rounds.ts";
 import { withoutCredentials } from "../settings/hidden-credentials.ts";
 import type { Destination, Source } from "../settings/parse-settings.ts";
 import type { EndpointSettings } from "../settings/settings.ts";

@@ -1,4 +1,4 @@
-import { firstRoundOf } from "../delivery/settle-round.ts";
+import { firstRoundOf } from "../delivery/rounds.ts";
 import type { Acceptance, Accepted, NewCall } from "../store/delivery-store.ts";
 import type { CallTable } from "./call-table.ts";
 import type { DeliveryTable, DueRow } from "./delivery-table.ts";

@@ -1,5 +1,5 @@
 import type Database from "libsql";
-import { hastenedProgress } from "../delivery/settle-round.ts";
+import { hastenedProgress } from "../delivery/rounds.ts";
 import type { DeliveryProgress, DueDelivery } from "../delivery/delivery.ts";
 import type { NewDelivery, NewMessage, NewMessageContent } from "../store/delivery-store.ts";
 import { BulkWrite } from "./bulk-write.ts";
