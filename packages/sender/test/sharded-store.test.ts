@@ -1,8 +1,8 @@
 import { createSender, shardedStore, sqliteStore, StoreError } from "@countersign/sender";
-import type { DeliveryStore, SharedSettings } from "@countersign/sender/store";
+import { type DeliveryStore, type SharedSettings, splitAcceptance } from "@countersign/sender/store";
 import { virtualClock } from "@countersign/sender/testing";
 import { describe, expect, it, vi } from "vitest";
-import { quietContext } from "./support/acceptances.ts";
+import { acceptanceOf, quietContext } from "./support/acceptances.ts";
 import { answering } from "./support/answering.ts";
 import { changedStore } from "./support/changed-store.ts";
 import { openSender } from "./support/open-sender.ts";
@@ -42,6 +42,28 @@ function leavingStore(store: DeliveryStore): {
   }));
   return { store: changed, link };
 }
+
+describe("an acceptance whose parts do not fit each other", () => {
+  const { calls, messages, deliveries } = acceptanceOf([
+    { id: "a", destination: "shop/webhooks", acceptedAt: 0 },
+    { id: "b", destination: "shop/webhooks", acceptedAt: 0 },
+  ]);
+
+  it.each([
+    [{ messages: messages.map((message) => ({ ...message, call: 2 })) }, "messages[0].call is 2", "`calls`"],
+    [
+      { deliveries: deliveries.map((delivery) => ({ ...delivery, message: -1 })) },
+      "deliveries[0].message is -1",
+      "`messages`",
+    ],
+  ])("is refused by an error that says which position is wrong, and what it may be", (wrong, what, list) => {
+    expect(() => splitAcceptance({ calls, messages, deliveries, ...wrong }, (source) => source)).toThrow(
+      new TypeError(
+        `splitAcceptance(): ${what}. It must be a position in ${list}, which has 2: count from 0.`,
+      ),
+    );
+  });
+});
 
 describe("a store that is closed while one of its stores is being opened", () => {
   it("closes that one, too", async () => {

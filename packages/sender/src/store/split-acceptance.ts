@@ -22,6 +22,7 @@ interface Part<Key> extends AcceptancePart<Key> {
  * Divides what is accepted: calls with the same key go together. Traits go with the calls of their source.
  *
  * @param keyOf The key of a source, or of its call at a position.
+ * @throws TypeError when a message names no call of the acceptance, or a delivery no message of it
  */
 export function splitAcceptance<Key>(
   { calls, messages, deliveries, traits, uniqueForMs }: Acceptance,
@@ -43,18 +44,26 @@ export function splitAcceptance<Key>(
     positions.push(position);
     return { acceptance, call: acceptance.calls.push(call) - 1 };
   });
-  const placedMessages = messages.map((message) => {
+  const placedMessages = messages.map((message, position) => {
     const placed = placedCalls[message.call];
-    if (placed === undefined) throw new TypeError("A message names no call.");
+    if (placed === undefined) throw misplaced(`messages[${position}].call`, message.call, "calls", calls);
     const { acceptance, call } = placed;
     return { acceptance, message: acceptance.messages.push({ ...message, call }) - 1 };
   });
-  for (const delivery of deliveries) {
-    const placed = placedMessages[delivery.message];
-    if (placed === undefined) throw new TypeError("A delivery names no message.");
+  for (const [position, delivery] of deliveries.entries()) {
+    const { message } = delivery;
+    const placed = placedMessages[message];
+    if (placed === undefined)
+      throw misplaced(`deliveries[${position}].message`, message, "messages", messages);
     placed.acceptance.deliveries.push({ ...delivery, message: placed.message });
   }
   return [...parts.values()];
+}
+
+function misplaced(field: string, position: number, list: string, { length }: readonly unknown[]): TypeError {
+  return new TypeError(
+    `splitAcceptance(): ${field} is ${position}. It must be a position in \`${list}\`, which has ${length}: count from 0.`,
+  );
 }
 
 /** Has each part accepted by itself; resolves to what is a repeat, by its position in the whole, and to what failed. */
