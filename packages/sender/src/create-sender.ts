@@ -113,8 +113,8 @@ export async function openSender(what: string, options: SenderOptions): Promise<
   const random = seededRandom(`${seed} ${generation}`);
   const intake = new CallIntake(clock, random.fork("ids"));
   const transport = instrumented(openTransport(what, options), options.instrument);
-  const recorder = new EndpointRecorder(timeoutMs, options.failingAfter ?? FAILING_AFTER, events);
   const minutes = new MinuteCounts(clock);
+  const recorder = new EndpointRecorder(timeoutMs, options.failingAfter ?? FAILING_AFTER, minutes, events);
   const parts = { store, clock, transport, policy, timeoutMs, random, events, recorder, minutes, delivers };
   const all = { ...parts, engine: new Engine(parts), intake, waiters, keeper, storeWatch };
   try {

@@ -1,5 +1,6 @@
 import { isSlow } from "../explain/texts.ts";
 import type { Attempt, AttemptOutcome } from "../delivery/attempt.ts";
+import type { MinuteCounts } from "./minute-counts.ts";
 
 /** The counts of one endpoint since the sender was created. */
 export interface EndpointStats {
@@ -52,11 +53,6 @@ const INNER_BOUNDS: readonly number[] = [
   5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 3_000, 4_000, 4_500, 4_900,
 ];
 
-/** Whether an attempt succeeded shortly before its time was up. */
-export function isNearMiss({ outcome, durationMs }: Attempt, budgetMs: number): boolean {
-  return outcome === "success" && isSlow(durationMs, budgetMs);
-}
-
 interface Tally {
   readonly destination: string;
   readonly url: string;
@@ -69,11 +65,12 @@ interface Tally {
   failingSince: number | undefined;
 }
 
-/** Counts attempts by outcome, responses by the time they took, and failures in a row, for each endpoint. */
+/** Counts attempts by minute, and for each endpoint by outcome, by the time of their responses, and failures in a row. */
 export class EndpointRecorder {
   readonly #budgetMs: number;
   readonly #bounds: readonly number[];
   readonly #failingAfter: number;
+  readonly #minutes: MinuteCounts;
   readonly #listener: Listener;
   readonly #tallies = new Map<string, Map<string, Tally>>();
 
@@ -81,19 +78,26 @@ export class EndpointRecorder {
    * @param budgetMs How long an endpoint may take to respond.
    * @param failingAfter How many failures in a row make an endpoint a failing one.
    */
-  constructor(budgetMs: number, failingAfter: number, listener: Listener) {
+  constructor(budgetMs: number, failingAfter: number, minutes: MinuteCounts, listener: Listener) {
     this.#budgetMs = budgetMs;
     this.#bounds = [...INNER_BOUNDS.filter((bound) => bound < budgetMs), budgetMs];
     this.#failingAfter = failingAfter;
+    this.#minutes = minutes;
     this.#listener = listener;
   }
 
   record(destination: string, attempt: Attempt): void {
     const { endpoint, outcome, status, durationMs } = attempt;
     const tally = this.#tallies.get(destination)?.get(endpoint) ?? this.#add(destination, endpoint);
+    this.#minutes.add("attempts");
     tally.outcomes[outcome] += 1;
     if (outcome === "timeout") tally.overBudget += 1;
-    if (isNearMiss(attempt, this.#budgetMs)) tally.nearMisses += 1;
+    if (outcome !== "success") {
+      this.#minutes.add("failures");
+    } else if (isSlow(durationMs, this.#budgetMs)) {
+      this.#minutes.add("nearMisses");
+      tally.nearMisses += 1;
+    }
     if (status !== undefined) {
       const bucket = this.#bounds.findIndex((bound) => durationMs <= bound);
       if (bucket === -1) tally.overBudget += 1;

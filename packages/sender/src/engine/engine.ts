@@ -21,7 +21,7 @@ import type { AttemptRequest, AttemptResult, Transport } from "../transport/tran
 import type { EventHub } from "./event-hub.ts";
 import { tellSettled } from "./tell-events.ts";
 import type { RandomSource } from "./random-source.ts";
-import { type EndpointRecorder, isNearMiss } from "./endpoint-recorder.ts";
+import type { EndpointRecorder } from "./endpoint-recorder.ts";
 import type { MinuteCounts } from "./minute-counts.ts";
 
 /** The parts of an engine. */
@@ -154,7 +154,7 @@ export class Engine implements DeliveryHandler {
     endpoint: EndpointSettings,
     broken: Broken | undefined,
   ): Promise<readonly RoundAttempt[] | undefined> {
-    const { clock, events, transport, timeoutMs } = this.#parts;
+    const { clock, events, recorder, transport, timeoutMs } = this.#parts;
     const startedAt = clock.now();
     const began = performance.now();
     const { delivery } = due;
@@ -175,7 +175,7 @@ export class Engine implements DeliveryHandler {
       const whole = attemptOf(result, due.rounds + 1, endpoint.url, startedAt);
       const attempt = withoutCredentials(whole, destination.credentials);
       events.emit("attempt", { delivery, attempt });
-      this.#count(destination.key, attempt);
+      recorder.record(destination.key, attempt);
       const { retryAfter } = result;
       tried.push({
         attempt,
@@ -183,14 +183,6 @@ export class Engine implements DeliveryHandler {
       });
     }
     return tried;
-  }
-
-  #count(destination: string, attempt: Attempt): void {
-    const { recorder, minutes, timeoutMs } = this.#parts;
-    minutes.add("attempts");
-    if (attempt.outcome !== "success") minutes.add("failures");
-    else if (isNearMiss(attempt, timeoutMs)) minutes.add("nearMisses");
-    recorder.record(destination, attempt);
   }
 
   #resultOf(error: unknown, durationMs: number): AttemptResult {
