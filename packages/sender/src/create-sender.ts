@@ -19,7 +19,6 @@ import { seededRandom } from "./engine/random-source.ts";
 import type { Sender } from "./engine/sender.ts";
 import { SettingsKeeper } from "./engine/settings-keeper.ts";
 import { StoreWatch } from "./engine/store-watch.ts";
-import { tellRemote } from "./engine/tell-events.ts";
 import { parseSettings } from "./settings/parse-settings.ts";
 import { secretOf, type SenderSettings } from "./settings/settings.ts";
 import type { DeliveryStore } from "./store/delivery-store.ts";
@@ -88,7 +87,7 @@ export async function openSender(what: string, options: SenderOptions): Promise<
   if (given !== undefined) parseSettings(given);
   const { store = sqliteStore(), clock = systemClock(), deliver: delivers = true } = options;
   if (given === undefined && store.settings === undefined) throw new TypeError(nothingShared(what));
-  const events = new EventHub();
+  const events = new EventHub(clock);
   const waiters = new Waiters(store, clock);
   const failed = (error: Error): void => events.emit("storeError", { error });
   const keeper = new SettingsKeeper(store.settings, failed);
@@ -100,7 +99,7 @@ export async function openSender(what: string, options: SenderOptions): Promise<
       waiters.missed();
       keeper.refresh();
     },
-    told: options.events === "all" ? (event) => tellRemote(events, clock, event) : () => {},
+    told: options.events === "all" ? (event) => events.emitRemote(event) : () => {},
     failed,
     stateChanged: storeWatch.changed,
   });

@@ -19,7 +19,6 @@ import type { Consumer, DeliveryHandler, DeliveryStore } from "../store/delivery
 import { resultOfRejection } from "../transport/classify.ts";
 import type { AttemptRequest, AttemptResult, Transport } from "../transport/transport.ts";
 import type { EventHub } from "./event-hub.ts";
-import { tellSettled } from "./tell-events.ts";
 import type { RandomSource } from "./random-source.ts";
 import type { EndpointRecorder } from "./endpoint-recorder.ts";
 import type { MinuteCounts } from "./minute-counts.ts";
@@ -128,9 +127,9 @@ export class Engine implements DeliveryHandler {
   }
 
   settled({ delivery }: DueDelivery, settlement: Settlement): void {
-    const { events, clock, minutes } = this.#parts;
+    const { events, minutes } = this.#parts;
     if (settlement.state !== "pending") minutes.add(settlement.state);
-    tellSettled(events, clock, delivery, settlement);
+    events.emitSettled(delivery, settlement);
   }
 
   lost({ delivery }: DueDelivery, { attempts }: Settlement): void {

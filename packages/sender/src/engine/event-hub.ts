@@ -1,3 +1,6 @@
+import type { Clock } from "@countersign/protocol";
+import type { DeliveryInfo, Settlement } from "../delivery/delivery.ts";
+import type { RemoteEvent } from "../store/delivery-store.ts";
 import type { SenderEvents } from "./sender-events.ts";
 
 type EventName = keyof SenderEvents;
@@ -6,6 +9,7 @@ type Listeners = { readonly [K in EventName]: Map<Listener<K>, { readonly once: 
 
 /** The events of a sender. What a listener throws is an uncaught exception, and never part of the engine's work. */
 export class EventHub {
+  readonly #clock: Pick<Clock, "now">;
   readonly #listeners: Listeners = {
     accepted: new Map(),
     attempt: new Map(),
@@ -21,6 +25,10 @@ export class EventHub {
     storeError: new Map(),
     storeState: new Map(),
   };
+
+  constructor(clock: Pick<Clock, "now">) {
+    this.#clock = clock;
+  }
 
   add<K extends EventName>(event: K, listener: Listener<K>, once: boolean): void {
     const listeners = this.#of(event);
@@ -56,6 +64,31 @@ export class EventHub {
           throw error;
         });
       }
+    }
+  }
+
+  /** Emits the result of a delivery after a round. */
+  emitSettled(delivery: DeliveryInfo, settlement: Settlement): void {
+    const { attempts } = settlement;
+    if (settlement.state !== "pending") {
+      this.emit(settlement.state, { delivery, attempts });
+    } else if (attempts.length > 0) {
+      const { dueAt } = settlement;
+      this.emit("retrying", { delivery, attempts, dueAt, delayMs: Math.max(dueAt - this.#clock.now(), 0) });
+    }
+  }
+
+  /** Emits the events of another process, as if they were this one's. */
+  emitRemote(event: RemoteEvent): void {
+    if (event.kind === "accepted") {
+      this.emit("accepted", { delivery: event.delivery });
+    } else if (event.kind === "skipped") {
+      const { messageId, type, source, event: name, identity, reason } = event.call;
+      this.emit("skipped", { messageId, type, source, event: name, identity, reason });
+    } else {
+      const { delivery, settlement } = event;
+      for (const attempt of settlement.attempts) this.emit("attempt", { delivery, attempt });
+      this.emitSettled(delivery, settlement);
     }
   }
 
