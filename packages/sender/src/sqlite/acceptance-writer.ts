@@ -29,16 +29,17 @@ export class AcceptanceWriter {
     this.#profiles = profiles;
   }
 
-  /** A transaction begins. An earlier one may have failed. */
-  begin(): void {
+  /** Forgets what was gathered: its transaction failed. */
+  clear(): void {
     this.#usage.clear();
-    this.#table.begin();
+    this.#table.clear();
   }
 
-  /** The transaction is about to be committed. */
-  finish(): void {
+  /** Inserts what was gathered, inside of its transaction. */
+  insert(): void {
     this.#table.write();
     this.#profiles.addUsage(this.#usage);
+    this.#usage.clear();
   }
 
   write(acceptance: Acceptance): WrittenAcceptance {

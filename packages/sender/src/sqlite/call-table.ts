@@ -63,8 +63,6 @@ export class CallTable {
    * the repeats.
    */
   repeats(calls: readonly NewCall[], uniqueForMs: number): readonly number[] {
-    // A transaction that failed left what it gathered.
-    this.#addKeys.clear();
     const first = this.#lastKey + 1;
     let added = 0;
     for (const { source, key, acceptedAt } of calls) {

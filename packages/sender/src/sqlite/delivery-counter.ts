@@ -19,16 +19,24 @@ export interface DeliveryCount extends DeliveryKind {
   readonly count: number;
 }
 
-/** How many deliveries of a destination are in each state. */
-export type StateCounts = Omit<DeliveryCounts, "oldestPendingAt" | "nextDueAt">;
-
-type Tally = { -readonly [K in keyof StateCounts]: StateCounts[K] };
+type Tally = Record<DeliveryState, number>;
 
 /** Counts deliveries by destination, type and state: read from an index once, kept from then on. */
 export class DeliveryCounter {
   readonly #tallies = new Map<string, Map<string, Tally>>();
+  readonly #oldestPending: Database.Statement;
+  readonly #nextDue: Database.Statement;
 
   constructor(db: Database.Database) {
+    this.#oldestPending = db
+      .prepare(
+        `SELECT min(accepted_at) FROM delivery INDEXED BY delivery_by_kind
+         WHERE destination = ? AND type = ? AND state = 'pending'`,
+      )
+      .raw();
+    this.#nextDue = db
+      .prepare("SELECT min(due_at) FROM delivery WHERE destination = ? AND state = 'pending'")
+      .raw();
     const rows = db
       .prepare(
         "SELECT destination, type, state, count(*) AS count FROM delivery GROUP BY destination, type, state",
@@ -66,12 +74,20 @@ export class DeliveryCounter {
     );
   }
 
-  counts(): ReadonlyMap<string, StateCounts> {
+  counts(): ReadonlyMap<string, DeliveryCounts> {
     return new Map(
       [...this.#tallies].map(([destination, byType]) => {
         const sum = newTally();
-        for (const tally of byType.values()) for (const state of DELIVERY_STATES) sum[state] += tally[state];
-        return [destination, sum];
+        let oldestPendingAt = Number.POSITIVE_INFINITY;
+        for (const [type, tally] of byType) {
+          for (const state of DELIVERY_STATES) sum[state] += tally[state];
+          if (tally.pending <= 0) continue;
+          const [at] = this.#oldestPending.get([destination, type]) as [number];
+          oldestPendingAt = Math.min(oldestPendingAt, at);
+        }
+        if (oldestPendingAt === Number.POSITIVE_INFINITY) return [destination, sum];
+        const [nextDueAt] = this.#nextDue.get([destination]) as [number];
+        return [destination, { ...sum, oldestPendingAt, nextDueAt }];
       }),
     );
   }

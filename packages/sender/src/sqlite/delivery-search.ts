@@ -2,11 +2,20 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type Database from "libsql";
 import { type Cursor, newestFirst, oldestFirst } from "../delivery/cursor.ts";
 import { type DeliveryFilter, limitOf } from "../delivery/delivery-filter.ts";
-import type { DeliverySummary } from "../delivery/delivery.ts";
+import type { Delivery, DeliverySummary } from "../delivery/delivery.ts";
 import type { ListOrder } from "../store/delivery-store.ts";
 import type { Bound, Conditions } from "./conditions.ts";
 import type { DeliveryCounter } from "./delivery-counter.ts";
-import { SUMMARY_COLUMNS, type SummaryRow, summaryOf } from "./delivery-rows.ts";
+import {
+  type AttemptRow,
+  type DeliveryRow,
+  deliveryOf,
+  SELECT_ATTEMPTS,
+  SELECT_DELIVERIES,
+  SUMMARY_COLUMNS,
+  type SummaryRow,
+  summaryOf,
+} from "./delivery-rows.ts";
 import { planSearch, type Range, type SearchPlan } from "./search-plan.ts";
 
 /** Rows looked at in one turn of the event loop: some milliseconds. A range is begun with fewer: most are not read far. */
@@ -43,14 +52,26 @@ const IS_NO_EVIDENCE = `(d.resend_of IS NULL OR d.state <> 'delivered' OR NOT EX
   SELECT 1 FROM delivery AS o INDEXED BY delivery_by_message_id
   WHERE o.message_id = d.message_id AND o.destination = d.destination AND o.state IN ('failed', 'expired')))`;
 
-/** Lists and counts what matches a filter, without holding up sending for long. */
+/** Finds a delivery, and lists and counts what matches a filter, without holding up sending for long. */
 export class DeliverySearch {
   readonly #db: Database.Database;
   readonly #counter: DeliveryCounter;
+  readonly #find: Database.Statement;
+  readonly #attempts: Database.Statement;
 
   constructor(db: Database.Database, counter: DeliveryCounter) {
     this.#db = db;
     this.#counter = counter;
+    this.#find = db.prepare(`${SELECT_DELIVERIES} WHERE d.id = ?`);
+    this.#attempts = db.prepare(`${SELECT_ATTEMPTS} WHERE delivery = ? ORDER BY seq`);
+  }
+
+  find(id: string): Delivery | undefined {
+    const row = this.#find.get([id]) as DeliveryRow | undefined;
+    if (row === undefined) return undefined;
+    // Most deliveries have one attempt, and it is in their row.
+    const earlier = row.attempts > 1 ? (this.#attempts.all([row.seq]) as AttemptRow[]) : [];
+    return deliveryOf(row, earlier);
   }
 
   /** The newest first, unless told otherwise. */

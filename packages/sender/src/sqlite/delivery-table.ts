@@ -43,7 +43,6 @@ export class DeliveryTable {
   readonly #due: Statement;
   readonly #nextDue: Statement;
   readonly #waiting: Statement;
-  readonly #waitingFor: Statement;
   readonly #hasten: Statement;
 
   constructor(db: Database.Database) {
@@ -84,17 +83,14 @@ export class DeliveryTable {
       "SELECT min(due_at) AS at FROM delivery WHERE destination = ? AND state = 'pending' AND due_at > ?",
     );
     this.#waiting = db.prepare(
-      "SELECT seq, destination, progress FROM delivery WHERE id = ? AND state = 'pending'",
-    );
-    this.#waitingFor = db.prepare(
       `SELECT seq, destination, progress FROM delivery
        WHERE id IN (SELECT value FROM json_each(?)) AND +state = 'pending' AND +due_at > ?`,
     );
     this.#hasten = db.prepare("UPDATE delivery SET due_at = ?, progress = ? WHERE seq = ?");
   }
 
-  /** A transaction begins; what an earlier one gathered failed with it. */
-  begin(): void {
+  /** Forgets what was added: its transaction failed. */
+  clear(): void {
     this.#messages.clear();
     this.#deliveries.clear();
   }
@@ -172,15 +168,9 @@ export class DeliveryTable {
     return row?.at ?? undefined;
   }
 
-  /** Where a pending delivery is, and what is known of its endpoints. */
-  waiting(id: string): WaitingRow | undefined {
-    const row = this.#waiting.get([id]) as StoredWaitingRow | undefined;
-    return row && waitingRowOf(row);
-  }
-
-  /** The same for those of many deliveries that are due later than a time. */
-  waitingFor(ids: readonly string[], dueAt: number): readonly WaitingRow[] {
-    return (this.#waitingFor.all([JSON.stringify(ids), dueAt]) as StoredWaitingRow[]).map(waitingRowOf);
+  /** Those of some deliveries that are pending and due later than a time. */
+  waiting(ids: readonly string[], laterThan: number): readonly WaitingRow[] {
+    return (this.#waiting.all([JSON.stringify(ids), laterThan]) as StoredWaitingRow[]).map(waitingRowOf);
   }
 
   /** Makes it due, for endpoints that asked to be called later, too. */

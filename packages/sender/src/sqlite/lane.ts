@@ -1,10 +1,11 @@
-import { type Clock, isError, type ScheduledTask } from "@countersign/protocol";
-import type { Consumer, DeliveryHandler } from "../store/delivery-store.ts";
+import { isError, type ScheduledTask } from "@countersign/protocol";
 import type { Settlement } from "../delivery/delivery.ts";
+import type { Consumer, DeliveryHandler, StoreContext } from "../store/delivery-store.ts";
+import type { DeliveryCounter } from "./delivery-counter.ts";
 import type { DeliveryTable, DueRow } from "./delivery-table.ts";
 import type { Memory } from "./memory.ts";
-import { type Settlements, SettlementWrite } from "./settlement-table.ts";
-import type { WriteQueue } from "./write-queue.ts";
+import type { SettlementTable } from "./settlement-table.ts";
+import type { Write, WriteQueue } from "./write-queue.ts";
 
 /** One process owns the file: no claim is ever lost. */
 const NEVER_LOST = new AbortController().signal;
@@ -15,23 +16,17 @@ const RECOVERY_MS = 1_000;
 /** How many deliveries at least may wait in memory that were read from the table. */
 const LEAST_AHEAD = 10;
 
-/** The parts of its store that a lane uses. */
-export interface LaneOptions {
-  readonly destination: string;
-  readonly concurrency: number;
-  readonly handler: DeliveryHandler;
+/** The parts of its store that a lane uses. All lanes have the same. */
+export interface LaneParts {
   readonly table: DeliveryTable;
-  readonly clock: Clock;
+  readonly settlements: SettlementTable;
+  readonly counter: DeliveryCounter;
+  readonly writes: WriteQueue;
+  readonly context: Pick<StoreContext, "clock" | "ended" | "failed">;
   /** For deliveries that are due and wait for a place. */
   readonly memory: Memory;
-  /** Has `free` called in the next turn of the event loop, when the connection of a delivery that has ended is free. */
-  readonly freeSoon: () => void;
-  readonly writes: Pick<WriteQueue, "addSettlement">;
-  readonly settlements: Settlements;
-  /** Lanes whose `finish` is called when everything of the turn is committed, and what is due next is claimed. */
-  readonly finishing: Set<Lane>;
-  readonly ended: (id: string) => void;
-  readonly failed: (error: Error) => void;
+  /** Lanes whose `pump` and `finish` are called when everything of the turn is committed. */
+  readonly stirred: Set<Lane>;
 }
 
 /**
@@ -41,12 +36,16 @@ export interface LaneOptions {
  * pending. What waits in memory for a place (`#ahead`) is always due longer than what only the table has.
  */
 export class Lane implements Consumer {
-  readonly #options: LaneOptions;
+  readonly #parts: LaneParts;
+  readonly #destination: string;
+  readonly #concurrency: number;
+  readonly #handler: DeliveryHandler;
   /** What was handed over and is not settled in the table. */
   readonly #claimed = new Set<number>();
   /** How many places are taken, and how many of them are about to be free: those of deliveries that have ended. */
   #taken = 0;
   #ended = 0;
+  #freeing: NodeJS.Immediate | undefined;
   #ahead: DueRow[] = [];
   #wake: { readonly at: number; readonly task: ScheduledTask } | undefined;
   #stopped = false;
@@ -57,18 +56,22 @@ export class Lane implements Consumer {
   #releases: (() => void)[] = [];
   #whenEmpty: (() => void)[] = [];
 
-  constructor(options: LaneOptions) {
-    this.#options = options;
+  constructor(parts: LaneParts, destination: string, concurrency: number, handler: DeliveryHandler) {
+    this.#parts = parts;
+    this.#destination = destination;
+    this.#concurrency = concurrency;
+    this.#handler = handler;
   }
 
   /** Takes a delivery that was just stored, if it is the next one and there is room. Else `pump` finds it in the table. */
   offer(row: DueRow): void {
+    const { context, memory, stirred } = this.#parts;
+    stirred.add(this);
     if (!this.#isDrained || this.#stopped) return;
-    const { clock, memory } = this.#options;
     const { dueAt } = row.due;
     const isLast = (this.#wake?.at ?? Number.POSITIVE_INFINITY) > dueAt && this.#lastAt() <= dueAt;
     // After the system's time was set back, it may not be due yet.
-    if (!isLast || dueAt > clock.now()) this.stir(dueAt);
+    if (!isLast || dueAt > context.clock.now()) this.stir(dueAt);
     else if (this.#room() > 0 && this.#ahead.length === 0) void this.#run(row);
     else if (memory.take(row)) this.#ahead.push(row);
     else this.#isDrained = false;
@@ -81,8 +84,11 @@ export class Lane implements Consumer {
 
   /** The table has something due at a time, or due later, that this lane does not know of. */
   stir(dueAt: number): void {
+    if (this.#stopped) return;
+    const { context, stirred } = this.#parts;
+    stirred.add(this);
     // Nothing has to be looked up before then.
-    if (this.#isDrained && dueAt > this.#options.clock.now()) {
+    if (this.#isDrained && dueAt > context.clock.now()) {
       if ((this.#wake?.at ?? Number.POSITIVE_INFINITY) > dueAt) this.#wakeAt(dueAt);
       return;
     }
@@ -91,15 +97,15 @@ export class Lane implements Consumer {
   }
 
   /** Gives the places of deliveries that have ended to others. */
-  free(): void {
+  readonly #free = (): void => {
     this.#taken -= this.#ended;
     this.#ended = 0;
     this.pump();
-  }
+  };
 
   /** Claims what is due and has room. */
   pump(): void {
-    const { memory } = this.#options;
+    const { memory } = this.#parts;
     while (this.#ahead.length > 0 && this.#room() > 0 && !this.#stopped) {
       const row = this.#ahead.shift();
       if (row === undefined) return;
@@ -122,26 +128,27 @@ export class Lane implements Consumer {
    * only in the table has to be read from the table as well.
    */
   #canRead(): boolean {
-    return this.#room() > 0 || (this.#ahead.length < this.#mostAhead && !this.#options.memory.isFull);
+    return this.#room() > 0 || (this.#ahead.length < this.#mostAhead && !this.#parts.memory.isFull);
   }
 
   /** Reads what fits, and as much again, so that the table is not asked for each. */
   #read(): void {
-    const { destination, table, clock, memory } = this.#options;
+    const { table, context, memory } = this.#parts;
+    const { clock, failed } = context;
     try {
       const now = clock.now();
       const room = this.#room();
       const known = [...this.#claimed, ...this.#ahead.map(({ seq }) => seq)];
       const limit = room + this.#mostAhead;
-      const rows = table.due(destination, now, limit, known);
+      const rows = table.due(this.#destination, now, limit, known);
       const waiting = rows.slice(room);
       const remembered = waiting.findIndex((row) => !memory.take(row));
       this.#ahead.push(...(remembered === -1 ? waiting : waiting.slice(0, remembered)));
       this.#isDrained = remembered === -1 && rows.length < limit;
-      if (this.#isDrained) this.#wakeAt(table.nextDueAt(destination, now));
+      if (this.#isDrained) this.#wakeAt(table.nextDueAt(this.#destination, now));
       for (const row of rows.slice(0, room)) void this.#run(row);
     } catch (error) {
-      this.#options.failed(isError(error) ? error : new Error(String(error)));
+      failed(isError(error) ? error : new Error(String(error)));
       this.#wakeAt(clock.now() + RECOVERY_MS);
     }
   }
@@ -149,30 +156,37 @@ export class Lane implements Consumer {
   async #run(row: DueRow): Promise<void> {
     this.#claimed.add(row.seq);
     this.#taken += 1;
-    const release = this.#options.clock.hold();
-    const settlement = await this.#options.handler.deliver(row.due, NEVER_LOST);
+    const release = this.#parts.context.clock.hold();
+    const settlement = await this.#handler.deliver(row.due, NEVER_LOST);
     const hasEnded = settlement.state !== "pending";
     if (hasEnded) {
       // The next one need not wait until this is stored. One that is due again keeps its place: it may be the next.
       this.#ended += 1;
-      this.#options.freeSoon();
+      // Anew each time: after whatever makes the connections free of all that have ended in this turn.
+      clearImmediate(this.#freeing);
+      this.#freeing = setImmediate(this.#free);
     }
     this.#settle(row, settlement, !hasEnded, release);
   }
 
   #settle(row: DueRow, settlement: Settlement, hasPlace: boolean, release: () => void): void {
-    const { writes, settlements } = this.#options;
+    const { writes, settlements } = this.#parts;
     const write = new SettlementWrite(settlements, this, row, settlement, hasPlace, release);
-    writes.addSettlement(write, this.#stopped);
+    // After the last one, nothing is written with which it could be flushed to disk.
+    if (this.#stopped) writes.add(write);
+    else writes.addSettlement(write);
   }
 
   /** A settlement was stored. */
   settled(write: SettlementWrite): void {
-    const { handler, ended } = this.#options;
-    const { row, settlement } = write;
+    const { counter, context } = this.#parts;
+    const { due } = write.row;
+    const { settlement } = write;
+    if (settlement.state === "pending") this.stir(settlement.dueAt);
+    else counter.ended(due.delivery, settlement.state);
     this.#done(write);
-    handler.settled(row.due, settlement);
-    if (settlement.state !== "pending") ended(row.due.delivery.id);
+    this.#handler.settled(due, settlement);
+    if (settlement.state !== "pending") context.ended(due.delivery.id);
   }
 
   /**
@@ -180,7 +194,7 @@ export class Lane implements Consumer {
    * as the disk is full. Until then it keeps a place, so that a store in trouble is given no more work.
    */
   unsettled(write: SettlementWrite, error: Error): void {
-    this.#options.failed(error);
+    this.#parts.context.failed(error);
     this.#done(write);
     // Deliveries that are abandoned when the lane stops are delivered again after a restart: at least once.
     if (!this.#stopped) this.#settleLater(write.row, write.settlement);
@@ -197,11 +211,11 @@ export class Lane implements Consumer {
     this.#claimed.delete(row.seq);
     if (hasPlace) this.#taken -= 1;
     this.#releases.push(release);
-    this.#options.finishing.add(this);
+    this.#parts.stirred.add(this);
   }
 
   #settleLater(row: DueRow, settlement: Settlement): void {
-    const { clock } = this.#options;
+    const { clock } = this.#parts.context;
     this.#claimed.add(row.seq);
     this.#taken += 1;
     const resume = (): void => {
@@ -214,11 +228,11 @@ export class Lane implements Consumer {
   }
 
   get #mostAhead(): number {
-    return Math.max(this.#options.concurrency, LEAST_AHEAD);
+    return Math.max(this.#concurrency, LEAST_AHEAD);
   }
 
   #room(): number {
-    return this.#options.concurrency - this.#taken;
+    return this.#concurrency - this.#taken;
   }
 
   #lastAt(): number {
@@ -226,7 +240,7 @@ export class Lane implements Consumer {
   }
 
   #forgetAhead(): void {
-    for (const row of this.#ahead) this.#options.memory.give(row);
+    for (const row of this.#ahead) this.#parts.memory.give(row);
     this.#ahead = [];
   }
 
@@ -235,11 +249,51 @@ export class Lane implements Consumer {
     this.#wake?.task.cancel();
     this.#wake = undefined;
     if (at === undefined) return;
-    const task = this.#options.clock.schedule(at, () => {
+    const task = this.#parts.context.clock.schedule(at, () => {
       this.#wake = undefined;
       this.stir(at);
       this.pump();
     });
     this.#wake = { at, task };
+  }
+}
+
+/** A settlement until it is stored. There is one of each delivery: an object takes less memory than its functions would. */
+class SettlementWrite implements Write {
+  readonly row: DueRow;
+  readonly settlement: Settlement;
+  /** Whether the delivery keeps its place until then. */
+  readonly hasPlace: boolean;
+  /** Lets the clock go on. */
+  readonly release: () => void;
+  readonly #table: SettlementTable;
+  readonly #lane: Lane;
+
+  constructor(
+    table: SettlementTable,
+    lane: Lane,
+    row: DueRow,
+    settlement: Settlement,
+    hasPlace: boolean,
+    release: () => void,
+  ) {
+    this.#table = table;
+    this.#lane = lane;
+    this.row = row;
+    this.settlement = settlement;
+    this.hasPlace = hasPlace;
+    this.release = release;
+  }
+
+  run(): void {
+    this.#table.settle(this.row, this.settlement);
+  }
+
+  committed(): void {
+    this.#lane.settled(this);
+  }
+
+  failed(error: Error): void {
+    this.#lane.unsettled(this, error);
   }
 }

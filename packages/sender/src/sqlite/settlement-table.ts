@@ -1,9 +1,8 @@
 import type Database from "libsql";
 import type { Attempt } from "../delivery/attempt.ts";
-import type { DueDelivery, Settlement } from "../delivery/delivery.ts";
+import type { Settlement } from "../delivery/delivery.ts";
 import type { DueRow } from "./delivery-table.ts";
-import type { RoomLeft } from "./file-room.ts";
-import type { Write } from "./write-queue.ts";
+import type { FileRoom } from "./file-room.ts";
 
 type Statement = Database.Statement;
 
@@ -19,6 +18,7 @@ const NO_ATTEMPT: readonly null[] = ATTEMPT_COLUMNS.split(",").map(() => null);
 
 /** The statements that record what became of a delivery in a round: prepared once. */
 export class SettlementTable {
+  readonly #room: FileRoom | undefined;
   readonly #endFirst: Statement;
   readonly #end: Statement;
   readonly #endAttempted: Statement;
@@ -28,7 +28,9 @@ export class SettlementTable {
   readonly #moveAttempt: Statement;
   readonly #deleteAttempts: Statement;
 
-  constructor(db: Database.Database) {
+  /** @param room Undefined: the file may grow without limit. */
+  constructor(db: Database.Database, room: FileRoom | undefined) {
+    this.#room = room;
     const end = "state = ?, ended_at = ?, due_at = NULL, rounds = rounds + 1, progress = '{}'";
     const postpone = "due_at = ?, rounds = ?, progress = ?";
     const attempted = `attempts = attempts + ?, ${SET_ATTEMPT}`;
@@ -56,16 +58,17 @@ export class SettlementTable {
    * Records the result of a round. Without room, the attempts of this delivery are dropped: its result matters more than
    * its log.
    */
-  settle(seq: number, due: DueDelivery, settlement: Settlement, room: RoomLeft): void {
+  settle({ seq, due }: DueRow, settlement: Settlement): void {
     const { attempts } = settlement;
+    const hasRoom = this.#room?.left !== "none";
     const last = attempts.at(-1);
     const isFirst = due.rounds === 0 && Object.keys(due.progress).length === 0;
-    if (isFirst && room !== "none" && last !== undefined && isPlainSuccess(settlement, last)) {
+    if (isFirst && hasRoom && last !== undefined && isPlainSuccess(settlement, last)) {
       this.#endAtFirst(seq, settlement.endedAt, last);
       return;
     }
     let logged: readonly (string | number | null)[] = [];
-    if (room === "none") {
+    if (!hasRoom) {
       this.#deleteAttempts.run([seq]);
       logged = [attempts.length, ...NO_ATTEMPT];
     } else if (last !== undefined) {
@@ -124,59 +127,4 @@ function valuesOf(attempt: Attempt): readonly (string | number | null)[] {
 
 function headersText(headers: Readonly<Record<string, string>> | undefined): string | null {
   return headers === undefined ? null : JSON.stringify(headers);
-}
-
-/** Where settlements are stored. */
-export interface Settlements {
-  /** Writes one, inside of a transaction. */
-  readonly write: (row: DueRow, settlement: Settlement) => void;
-  /** One was committed. */
-  readonly committed: (row: DueRow, settlement: Settlement) => void;
-}
-
-/** Whoever settles. */
-interface Settler {
-  settled(write: SettlementWrite): void;
-  unsettled(write: SettlementWrite, error: Error): void;
-}
-
-/** A settlement until it is stored. There is one of each delivery: an object takes less memory than its functions would. */
-export class SettlementWrite implements Write {
-  readonly row: DueRow;
-  readonly settlement: Settlement;
-  /** Whether the delivery keeps its place until then. */
-  readonly hasPlace: boolean;
-  /** Lets the clock go on. */
-  readonly release: () => void;
-  readonly #settlements: Settlements;
-  readonly #settler: Settler;
-
-  constructor(
-    settlements: Settlements,
-    settler: Settler,
-    row: DueRow,
-    settlement: Settlement,
-    hasPlace: boolean,
-    release: () => void,
-  ) {
-    this.#settlements = settlements;
-    this.#settler = settler;
-    this.row = row;
-    this.settlement = settlement;
-    this.hasPlace = hasPlace;
-    this.release = release;
-  }
-
-  run(): void {
-    this.#settlements.write(this.row, this.settlement);
-  }
-
-  committed(): void {
-    this.#settlements.committed(this.row, this.settlement);
-    this.#settler.settled(this);
-  }
-
-  failed(error: Error): void {
-    this.#settler.unsettled(this, error);
-  }
 }

@@ -118,17 +118,18 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
     accept: (acceptance) =>
       typeof state === "object" ? state.accept(acceptance) : attempt(() => opened().accept(acceptance)),
     repeat: (id, next) => attempt(() => opened().repeat(id, next)),
-    consume: (destination, concurrency, handler) => opened().consume(destination, concurrency, handler),
-    find: (id) => attempt(() => opened().find(id)),
-    list: (filter, order) => attempt(() => opened().list(filter, order)),
-    count: (filter) => attempt(() => opened().count(filter)),
-    skipped: (filter) => attempt(() => opened().skipped(filter)),
+    consume: (destination, concurrency, handler) => opened().lanes.consume(destination, concurrency, handler),
+    find: (id) => attempt(() => opened().search.find(id)),
+    list: (filter, order) => attempt(() => opened().search.list(filter, order)),
+    count: (filter) => attempt(() => opened().search.count(filter)),
+    skipped: (filter) => attempt(() => opened().calls.skipped(filter)),
     hasten: (id) => attempt(() => opened().hasten(id)),
     hastenAll: (deliveries, dueAt) => attempt(() => opened().hastenAll(deliveries, dueAt)),
     remove: (filter) => attempt(() => opened().remove(filter)),
-    counts: () => attempt(() => opened().counts()),
-    usage: () => attempt(() => opened().usage()),
-    traits: (source, trait, destinations) => attempt(() => opened().traits(source, trait, destinations)),
+    counts: () => attempt(() => opened().counter.counts()),
+    usage: () => attempt(() => opened().profiles.usage()),
+    traits: (source, trait, destinations) =>
+      attempt(() => opened().profiles.traits(source, trait, destinations)),
     async close() {
       const closing = typeof state === "object" ? state.close() : undefined;
       state = "closed";

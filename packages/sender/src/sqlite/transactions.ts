@@ -1,0 +1,123 @@
+import type Database from "libsql";
+import type { StoreContext } from "../store/delivery-store.ts";
+import { StoreError } from "../store/store-error.ts";
+import type { AcceptanceWriter } from "./acceptance-writer.ts";
+import type { DeliveryCount, DeliveryCounter } from "./delivery-counter.ts";
+import type { FileRoom } from "./file-room.ts";
+import type { Retention } from "./retention.ts";
+import { isConstraint, storeErrorOf } from "./sqlite-error.ts";
+import type { Write } from "./write-queue.ts";
+
+/** The parts that transactions use. */
+interface TransactionParts {
+  readonly path: string;
+  readonly writer: AcceptanceWriter;
+  readonly counter: DeliveryCounter;
+  readonly retention: Retention;
+  /** Undefined: the file may grow without limit. */
+  readonly room: FileRoom | undefined;
+  readonly stateChanged: StoreContext["stateChanged"];
+}
+
+const NOTHING: readonly DeliveryCount[] = [];
+
+/**
+ * Commits writes in groups, and so flushes them to disk once. Settlements are not flushed to disk unless something else is:
+ * a power cut that undoes one repeats a delivery, and never loses an accepted call.
+ */
+export class Transactions {
+  readonly #db: Database.Database;
+  readonly #parts: TransactionParts;
+  readonly #begin: Database.Statement;
+  readonly #commit: Database.Statement;
+  /** Whether commits are flushed to disk. */
+  #isFlushing = true;
+  #isDown = false;
+
+  constructor(db: Database.Database, parts: TransactionParts) {
+    this.#db = db;
+    this.#parts = parts;
+    this.#begin = db.prepare("BEGIN IMMEDIATE");
+    this.#commit = db.prepare("COMMIT");
+  }
+
+  /** Commits a group in one transaction, and tells each of its writes whether it was. */
+  commit(group: readonly Write[], isFlushed: boolean): void {
+    try {
+      this.#setFlushing(isFlushed);
+      this.#begin.run([]);
+    } catch (cause) {
+      // Whoever has the file would keep each of them waiting as long as all of them, and the process with them.
+      this.#fail(group, cause);
+      return;
+    }
+    const { writer, counter, stateChanged } = this.#parts;
+    let removed: readonly DeliveryCount[];
+    try {
+      removed = this.#run(group);
+      this.#commit.run([]);
+    } catch (cause) {
+      if (this.#db.inTransaction) this.#db.exec("ROLLBACK");
+      writer.clear();
+      // One write that cannot be stored, such as one too large for what is left of the disk, must not fail the rest.
+      if (group.length > 1) for (const write of group) this.commit([write], isFlushed);
+      else this.#fail(group, cause);
+      return;
+    }
+    if (this.#isDown) {
+      this.#isDown = false;
+      stateChanged({ state: "up" });
+    }
+    counter.forget(removed);
+    for (const write of group) write.committed();
+  }
+
+  /** Removes some of what is outdated, in a transaction that is not flushed to disk: a power cut may undo it. */
+  sweep(now: number, stored: number): void {
+    const { counter, retention } = this.#parts;
+    this.#setFlushing(false);
+    counter.forget(retention.sweep(now, stored));
+  }
+
+  /**
+   * Runs a group inside of the transaction, and makes room for it.
+   *
+   * @returns what deliveries were removed to make room
+   * @throws StoreError when a write needs room, and there is none whatever is removed
+   */
+  #run(group: readonly Write[]): readonly DeliveryCount[] {
+    const { writer, retention, room } = this.#parts;
+    // Otherwise there is as much as after the last one.
+    const isShort = room !== undefined && room.left !== "ample";
+    const removedBefore = isShort ? room.make(retention) : NOTHING;
+    let needsRoom = false;
+    for (const write of group) {
+      write.run();
+      if (write.needsRoom === true) needsRoom = true;
+    }
+    writer.insert();
+    if (room === undefined) return NOTHING;
+    // How large the file is can be told when it has everything.
+    const removed = room.make(retention);
+    if (needsRoom) room.assertRoom();
+    return isShort ? [...removedBefore, ...removed] : removed;
+  }
+
+  /** FULL flushes the log with each commit, and so what earlier commits wrote to it; NORMAL does not. */
+  #setFlushing(isFlushing: boolean): void {
+    if (this.#isFlushing === isFlushing) return;
+    this.#db.exec(`PRAGMA synchronous = ${isFlushing ? "FULL" : "NORMAL"}`);
+    this.#isFlushing = isFlushing;
+  }
+
+  #fail(group: readonly Write[], cause: unknown): void {
+    const { path, stateChanged } = this.#parts;
+    const error = storeErrorOf(cause, path);
+    // What the store itself refuses says nothing about the database.
+    if (!this.#isDown && !(cause instanceof StoreError) && !isConstraint(cause)) {
+      this.#isDown = true;
+      stateChanged({ state: "down", reason: error.message });
+    }
+    for (const write of group) write.failed(error);
+  }
+}
