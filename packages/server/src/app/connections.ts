@@ -2,15 +2,15 @@ import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 
 /**
- * Limits the connections of a server. When there are too many, it closes the one that has waited longest without finishing a
- * request: clients that dribble headers or bodies cannot keep those out that send them.
+ * Limits the connections of a server. When there are too many, it closes the one whose client has been awaited for longest, to
+ * finish a request or to take a response: clients that dribble headers or bodies, or read nothing, cannot keep others out.
  *
  * @param max Connections at once.
  * @returns a function that closes the connections on which nothing has arrived. Browsers and load balancers open such connections
  *   ahead, and Node counts them as busy: a server that stops would wait for them.
  */
 export function limitConnections(server: Server, max: number): () => void {
-  /** In order of arrival; a connection is in here while its next request is not complete. */
+  /** In order of arrival; a connection is in here from the end of its last response until its next request is complete. */
   const waiting = new Map<string, Socket>();
   /** By peer, because a request over TLS knows another socket than the one that was accepted. */
   const open = new Map<string, Socket>();
@@ -30,13 +30,19 @@ export function limitConnections(server: Server, max: number): () => void {
     dropped?.destroy();
   });
   server.on("request", (request, response) => {
+    // It has no socket while an earlier response of its connection is unfinished, which may be because the client does not read it.
+    if (response.socket === null) return;
     const peer = peerOf(request.socket);
-    if (hasBody(request)) request.once("end", () => waiting.delete(peer));
-    else waiting.delete(peer);
-    response.once("close", () => {
+    const awaitClient = (): void => {
       const socket = open.get(peer);
       if (socket && !socket.destroyed) waiting.set(peer, socket);
-    });
+    };
+    if (!hasBody(request)) waiting.delete(peer);
+    // What is left of a body that nobody wanted is dropped after the response.
+    else request.once("end", () => response.writableEnded || waiting.delete(peer));
+    // When the response is written, and not when it is sent: nothing ends the wait for a client that does not read it.
+    if (response.writableEnded) awaitClient();
+    else response.once("prefinish", awaitClient);
   });
   return () => {
     for (const socket of open.values()) if (socket.bytesRead === 0) socket.destroy();

@@ -1,7 +1,9 @@
 import { once } from "node:events";
-import { connect, type Socket } from "node:net";
+import { createServer as createHttpServer } from "node:http";
+import { connect, type AddressInfo, type Socket } from "node:net";
 import { createServer, type CountersignServer, type ServerOptions } from "@countersign/server";
 import { describe, expect, it, vi } from "vitest";
+import { limitConnections } from "../../src/app/connections.ts";
 import { send } from "../support/http.ts";
 import { cleanUp, closing } from "../support/resources.ts";
 
@@ -150,6 +152,31 @@ describe("connections", () => {
     const good = await Promise.all(Array.from({ length: 40 }, () => send(`${url}/healthz`)));
     expect(good.map(({ status }) => status)).toEqual(good.map(() => 200));
     await vi.waitFor(() => expect(closed).toBeGreaterThanOrEqual(250));
+  });
+
+  it.each([
+    ["one at a time", 1],
+    ["several at once", 3],
+  ])("whose clients read no response, %s, make room for others", async (_, requests) => {
+    const beyondEveryBuffer = Buffer.alloc(64 * 1_024 * 1_024);
+    const server = createHttpServer(({ url }, response) => {
+      setImmediate(() => response.end(url === "/" ? beyondEveryBuffer : "ok"));
+    });
+    limitConnections(server, 5);
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    cleanUp(() => (server.close(), server.closeAllConnections()));
+    const { port } = server.address() as AddressInfo;
+    for (let n = 0; n < 5; n += 1) {
+      const socket = connect(port, "127.0.0.1").pause();
+      cleanUp(() => socket.destroy());
+      socket.on("error", () => {});
+      for (let request = 0; request < requests; request += 1) {
+        socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+        await once(server, "request");
+      }
+    }
+    const good = await Promise.all(Array.from({ length: 4 }, () => send(`http://127.0.0.1:${port}/good`)));
+    expect(good.map(({ text }) => text)).toEqual(["ok", "ok", "ok", "ok"]);
   });
 
   it("keep those that are being answered", async () => {
