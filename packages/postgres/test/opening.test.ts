@@ -113,19 +113,25 @@ describe.skipIf(server === undefined)(
       });
     });
 
-    it("needs no privilege to create schemas where the schema exists", async () => {
+    it("needs no privilege to create schemas where the schema exists, and says what it needs there", async () => {
       const schema = newSchema();
       await ask(
         url,
-        `CREATE ROLE ${schema} LOGIN PASSWORD 'a'; CREATE SCHEMA ${schema} AUTHORIZATION ${schema};
+        `CREATE ROLE ${schema} LOGIN PASSWORD 'a'; CREATE SCHEMA ${schema}; GRANT CREATE ON SCHEMA ${schema} TO ${schema};
          REVOKE CREATE ON DATABASE postgres FROM PUBLIC`,
       );
-      const store = postgresStore({
-        url: Object.assign(new URL(url), { username: schema, password: "a" }).href,
-        schema,
+      const open = async (): Promise<unknown> => {
+        const asRole = Object.assign(new URL(url), { username: schema, password: "a" }).href;
+        const store = postgresStore({ url: asRole, schema });
+        onTestFinished(() => store.close());
+        return store.open(quietContext(systemClock()));
+      };
+      await expect(open()).rejects.toMatchObject({
+        code: "ERR_STORE_READ_ONLY",
+        message: expect.stringContaining("or CREATE and USAGE on the schema"),
       });
-      expect(await store.open(quietContext(systemClock()))).toEqual({ generation: 0 });
-      await store.close();
+      await ask(url, `GRANT USAGE ON SCHEMA ${schema} TO ${schema}`);
+      expect(await open()).toEqual({ generation: 0 });
     });
 
     it("makes the days to come while a backup reads the tables, which holds them until its end", async () => {

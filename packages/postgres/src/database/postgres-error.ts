@@ -79,7 +79,7 @@ const KNOWN: Readonly<Record<string, Known>> = {
   },
   "42501": {
     code: "ERR_STORE_READ_ONLY",
-    text: "The user of the database lacks a privilege. It needs CREATE on the database, or on the schema if that exists.",
+    text: "The user of the database lacks a privilege. It needs CREATE on the database, or CREATE and USAGE on the schema if that exists, and has to own the tables.",
     passes: false,
   },
   "42P01": {
