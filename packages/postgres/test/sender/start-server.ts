@@ -16,7 +16,7 @@ const UNUSUAL = {
   row_security: "off",
   search_path: "nowhere",
   standard_conforming_strings: "off",
-  statement_timeout: "100ms",
+  statement_timeout: "2s",
   transform_null_equals: "on",
 };
 
