@@ -2,13 +2,20 @@ import { postgresStore } from "@countersign/postgres";
 import { createSender, type Sender } from "@countersign/sender";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { Connections } from "../src/database/connections.ts";
+import { isConflict } from "../src/database/postgres-error.ts";
 import { migrate } from "../src/schema/migrate.ts";
 import { MIGRATIONS, type Migration } from "../src/schema/migrations.ts";
 import { namesOf } from "../src/schema/names.ts";
 import { Suspects } from "../src/workers/suspects.ts";
 import type { HeartbeatRow } from "../src/workers/worker-statements.ts";
+import { untilSettled } from "./support/account.ts";
+import { acceptAll, FleetNode } from "./support/fleet.ts";
 import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 import { startTally } from "./support/tally.ts";
+import { until } from "./support/until.ts";
+
+/** Calls that are accepted while the schema changes. */
+const MESSAGES = 300;
 
 describe("a worker whose lease is over", () => {
   const row = (leaseUntil: string, isOver: boolean): HeartbeatRow =>
@@ -78,6 +85,49 @@ describe.skipIf(server === undefined)(
       expect(await deliversTo(running, "Running")).toEqual(["delivered"]);
       await expect(open(schema, tally.url)).rejects.toMatchObject({ code: "ERR_STORE_NEWER" });
     });
+
+    it.each([
+      ["works with the old one", MIGRATIONS.length],
+      ["knows nothing of the old one", MIGRATIONS.length + 1],
+    ])(
+      "loses nothing under load when the new version, which %s, changes every table",
+      async (_, worksWith) => {
+        const [tally, schema] = [await startTally(), newSchema()];
+        const start = (role: "ingest" | "worker"): Promise<FleetNode> =>
+          FleetNode.start({ url, schema, role, to: tally.url, lease: "2s", concurrency: 10 });
+        const [ingest, worker] = await Promise.all([start("ingest"), start("worker"), start("worker")]);
+        const accepted = new Set<string>();
+        const load = acceptAll(ingest, MESSAGES, accepted);
+        await until("it is under load", () => tally.arrivals.size > MESSAGES / 4);
+        const tables = await ask<{ name: string }>(
+          url,
+          `SELECT relname AS name FROM pg_class WHERE relnamespace = '${schema}'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition`,
+        );
+        expect(tables.length).toBeGreaterThan(10);
+        const columns = tables.map(
+          ({ name }) => `ALTER TABLE $.${name} ADD COLUMN note text NOT NULL DEFAULT ''`,
+        );
+        const sql = `${columns.join(";")}; CREATE INDEX delivery_note ON $.delivery (note); CREATE INDEX ended_note ON $.ended (note)`;
+        const isUpgraded = (): Promise<boolean> =>
+          upgrade(schema, { sql, worksWith }).then(
+            () => true,
+            // Another command was in its way: a process that opens the store tries again, too.
+            (error: unknown) => !isConflict(error) && Promise.reject(error as Error),
+          );
+        await until("the schema is changed", isUpgraded);
+        // Half of those that deliver die. Another one can start if the new version says so.
+        await worker.kill();
+        const another = start("worker").then(
+          () => true,
+          () => false,
+        );
+        expect(await another).toBe(worksWith <= MIGRATIONS.length);
+        await load;
+        const account = await untilSettled({ url, schema }, accepted, tally);
+        expect(account).toMatchObject({ accepted: MESSAGES, delivered: MESSAGES, lost: [] });
+        expect(account.failed + account.expired + account.pending).toBe(0);
+      },
+    );
 
     it("of processes that start at once makes the schema once, and tells each how many came before it", async () => {
       const names = namesOf(newSchema());
