@@ -157,5 +157,56 @@ describe.skipIf(server === undefined)(
       await accept("later");
       expect((await store.counts()).get("shop/crm")).toMatchObject({ pending: 2 });
     });
+
+    it("restores a backup of a running store into another database: it goes on there with what was pending", async () => {
+      const schema = newSchema();
+      const { opened, store, accept } = await openStore({ url, schema, lease: "1s" });
+      await opened;
+      const { handler, ended } = delivering();
+      const consumer = store.consume("shop/crm", 50, handler);
+      await accept("delivered");
+      await until("the first is delivered", () => ended.has("delivered"));
+      await consumer.stop();
+      // It is being delivered at the time of the backup.
+      const endpoint = new AbortController();
+      onTestFinished(() => endpoint.abort());
+      const answered = once(endpoint.signal, "abort");
+      store.consume("shop/crm", 50, {
+        ...handler,
+        deliver: async (due, signal) => answered.then(() => handler.deliver(due, signal)),
+      });
+      await accept("under way");
+      const claimed = `SELECT FROM ${schema}.delivery WHERE worker IS NOT NULL`;
+      await until("it is claimed", async () => (await ask(url, claimed)).length === 1);
+
+      const folder = mkdtempSync(join(tmpdir(), "countersign-backup-"));
+      onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+      const file = join(folder, "backup");
+      const run = (program: string, ...args: readonly string[]): void => {
+        const { status, stderr } = spawnSync(join(programs() ?? "", program), args);
+        if (status !== 0) throw new Error(String(stderr));
+      };
+      run("pg_dump", "--format=custom", `--schema=${schema}`, `--file=${file}`, url);
+      await ask(url, "CREATE DATABASE restored TEMPLATE template0");
+      const restored = Object.assign(new URL(url), { pathname: "/restored" }).href;
+      run("pg_restore", "--exit-on-error", `--dbname=${restored}`, file);
+
+      const there = await openStore({ url: restored, schema });
+      await there.opened;
+      expect(await there.store.find("delivered")).toMatchObject({ state: "delivered" });
+      there.store.consume("shop/crm", 50, handler);
+      await there.accept("new");
+      await until("what was under way is delivered, too", () => ended.has("under way") && ended.has("new"));
+      expect(String((await there.store.find("under way"))?.body)).toContain("under way");
+      const counts = async () => (await there.store.counts()).get("shop/crm");
+      expect(await counts()).toMatchObject({ pending: 0, delivered: 3 });
+      // Days are made and removed there.
+      const connections = new Connections({ url: restored });
+      onTestFinished(() => connections.close());
+      const partitions = new DayPartitions(connections, namesOf(schema));
+      await partitions.ensure([7]);
+      await partitions.removeBefore(startOfDay(dayOf(Date.now()) + 10), 0);
+      expect(await counts()).toMatchObject({ delivered: 0 });
+    });
   },
 );
