@@ -42,6 +42,16 @@ describe("explainSignature", () => {
     expect(explained.sentence).toContain(sentence);
   });
 
+  it("says what to compare in words for a file, a request and the API", () => {
+    const { sentence } = explainSignature({
+      body: Buffer.from(BODY),
+      signature: sign(BODY, "other"),
+      secret: SECRET,
+    });
+    expect(sentence).toMatch(/the sender's, and the body with the one that was sent, byte for byte\.$/);
+    expect(sentence).not.toContain("FILE");
+  });
+
   it("never shows the secret or the right signature", () => {
     const { sentence } = explainSignature({
       body: Buffer.from(BODY),
