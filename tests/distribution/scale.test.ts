@@ -88,3 +88,9 @@ describe.skipIf(database === undefined)(
     }, 90_000);
   },
 );
+
+it("the database of examples/scale is of the version that every test was run with", () => {
+  const page = readFileSync(`${root}docs/scaling.md`, "utf8");
+  const [, version] = /^\| PostgreSQL (\d+) +\| every test was run +\|$/mu.exec(page) ?? [];
+  expect(compose).toContain(`image: postgres:${version}\n`);
+});
