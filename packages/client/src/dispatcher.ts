@@ -20,7 +20,7 @@ interface Batch {
   /** An attempt went out and got no clear answer. */
   mayBeStored: boolean;
   /** Ends what it waits for: an answer, or the time of a retry. */
-  interrupt: () => void;
+  abort: () => void;
 }
 
 function createBatch(id: string, messages: Messages, mayBeStored = false): Batch {
@@ -32,7 +32,7 @@ function createBatch(id: string, messages: Messages, mayBeStored = false): Batch
     spent: 0,
     notBefore: 0,
     mayBeStored,
-    interrupt: () => {},
+    abort: () => {},
   };
 }
 
@@ -57,15 +57,15 @@ export class Dispatcher {
   }
 
   /** Sends a batch. Resolves when all its messages are settled, and never rejects. */
-  dispatch(id: string, messages: Messages): Promise<void> {
+  send(id: string, messages: Messages): Promise<void> {
     return this.#send([createBatch(id, messages)]);
   }
 
   /** Aborts everything in flight. */
-  abandon(reason: DropReason, detail: string): void {
+  drop(reason: DropReason, detail: string): void {
     for (const batch of this.#batches) {
       this.#drop(batch, reason, detail);
-      batch.interrupt();
+      batch.abort();
     }
   }
 
@@ -133,7 +133,7 @@ export class Dispatcher {
     batch.attempts += 1;
     const start = clock.now();
     const abort = new AbortController();
-    batch.interrupt = () => abort.abort(new Error("the client was closed"));
+    batch.abort = () => abort.abort(new Error("the client was closed"));
     const timer = clock.schedule(start + requestTimeout, () => {
       abort.abort(new Error(`nothing within ${requestTimeout} ms`));
     });
@@ -173,7 +173,7 @@ export class Dispatcher {
       const since = clock.now();
       await new Promise<void>((resolve) => {
         const timer = clock.schedule(at, resolve);
-        batch.interrupt = () => {
+        batch.abort = () => {
           timer.cancel();
           resolve();
         };

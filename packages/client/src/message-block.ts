@@ -19,9 +19,9 @@ const decoder = new TextDecoder();
  */
 export class MessageBlock {
   /** The number of its first message; the others follow. */
-  readonly first: number;
+  readonly from: number;
   /** The number after its last message. */
-  end: number;
+  to: number;
   #bytes: Uint8Array = new Uint8Array(BLOCK_BYTES);
   /** Where messages end in a request body, after the 0 at which the first one begins, and where they end in `#bytes`. */
   #ends = new Uint16Array(BLOCK_MESSAGES + 1);
@@ -37,13 +37,13 @@ export class MessageBlock {
   /** What to call when a message is accepted or has ended. */
   #listeners: Map<number, (() => void)[]> | undefined;
 
-  constructor(first: number) {
-    this.first = this.end = this.#accepted = first;
+  constructor(from: number) {
+    this.from = this.to = this.#accepted = from;
   }
 
   /** Adds a message, unless the block is full, packed or freed. */
   append(json: string): boolean {
-    const next = this.end - this.first + 1;
+    const next = this.to - this.from + 1;
     if (next === this.#ends.length) return false;
     const start = this.#ends[next - 1] as number;
     const { read, written } = encoder.encodeInto(json, this.#bytes.subarray(start));
@@ -51,37 +51,37 @@ export class MessageBlock {
     if (read < json.length || end >= this.#bytes.length) return false;
     this.#bytes[end] = 0x2c;
     this.#ends[next] = end + 1;
-    this.end += 1;
+    this.to += 1;
     return true;
   }
 
   /** Removes the message that was added last. */
   removeLast(): void {
-    this.end -= 1;
+    this.to -= 1;
   }
 
   /** Packs what was written, once, which ends the writing. */
   pack({ pack, unpack }: Packing): void {
     if (this.#unpack) return;
     this.#unpack = unpack;
-    this.#places = this.#ends.slice(0, this.end - this.first + 1);
+    this.#places = this.#ends.slice(0, this.to - this.from + 1);
     this.#finish(pack(this.#bytes.subarray(0, this.#places.at(-1)), this.#places.subarray(1)));
   }
 
   /** Bytes of the messages from one to before another in a request body, with a comma after each. */
-  bytesOf(from: number, to: number): number {
+  bytes(from: number, to: number): number {
     return this.#between(this.#ends, from, to);
   }
 
   /** Bytes of memory that they take. */
-  memoryOf(from: number, to: number): number {
+  memory(from: number, to: number): number {
     return this.#between(this.#places, from, to) + (to - from) * MESSAGE_OVERHEAD;
   }
 
   /** Writes them into a request body, and returns where they end in it. */
   write(from: number, to: number, target: Uint8Array, at: number): number {
-    const start = this.#places[from - this.first] as number;
-    const end = this.#places[to - this.first] as number;
+    const start = this.#places[from - this.from] as number;
+    const end = this.#places[to - this.from] as number;
     if (this.#unpack) return this.#unpack(this.#bytes, start, end, target, at);
     target.set(this.#bytes.subarray(start, end), at);
     return at + end - start;
@@ -89,7 +89,7 @@ export class MessageBlock {
 
   /** The JSON of a message, unless the bytes are freed. */
   read(number: number): string {
-    const json = new Uint8Array(this.bytesOf(number, number + 1));
+    const json = new Uint8Array(this.bytes(number, number + 1));
     this.write(number, number + 1, json, 0);
     return decoder.decode(json.subarray(0, -1));
   }
@@ -103,7 +103,7 @@ export class MessageBlock {
 
   /** Notes how messages ended. */
   settle(from: number, to: number, outcome: Outcome): void {
-    for (let number = from; number < to; number += 1) this.#outcomes[number - this.first] = outcome;
+    for (let number = from; number < to; number += 1) this.#outcomes[number - this.from] = outcome;
     this.#tell(from, to);
   }
 
@@ -111,17 +111,17 @@ export class MessageBlock {
   free(count: number, isKept: boolean): void {
     this.#freed += count;
     this.#isKept ||= isKept;
-    const all = this.end - this.first;
+    const all = this.to - this.from;
     if (this.#freed === all) this.#finish(this.#bytes.slice(0, this.#isKept ? this.#places[all] : 0));
   }
 
   /** How a message ended, or `undefined` while it has not. */
-  outcomeOf(number: number): Outcome | undefined {
-    return this.#outcomes[number - this.first];
+  outcome(number: number): Outcome | undefined {
+    return this.#outcomes[number - this.from];
   }
 
   /** Whether the queue has accepted a message. */
-  hasAccepted(number: number): boolean {
+  accepted(number: number): boolean {
     return number < this.#accepted;
   }
 
@@ -134,7 +134,7 @@ export class MessageBlock {
   /** Ends the writing: no more memory is held than this needs. */
   #finish(bytes: Uint8Array): void {
     this.#bytes = bytes;
-    this.#ends = this.#ends.slice(0, this.end - this.first + 1);
+    this.#ends = this.#ends.slice(0, this.to - this.from + 1);
     if (!this.#unpack) this.#places = this.#ends;
   }
 
@@ -147,6 +147,6 @@ export class MessageBlock {
   }
 
   #between(ends: Uint16Array, from: number, to: number): number {
-    return (ends[to - this.first] as number) - (ends[from - this.first] as number);
+    return (ends[to - this.from] as number) - (ends[from - this.from] as number);
   }
 }

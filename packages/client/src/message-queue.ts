@@ -23,7 +23,7 @@ export const NO_MESSAGES: Messages = new Messages([], 0, 0);
 
 /**
  * The messages that have not ended. The bounds hold for all of them, also for those that were taken to be sent, until
- * {@link MessageQueue.release} says that they ended: memory is bounded by what is held, not by what is queued.
+ * {@link MessageQueue.free} says that they ended: memory is bounded by what is held, not by what is queued.
  *
  * Messages are numbered in the order of their calls. Those before `#taken` are on their way or have ended, those before
  * `#admitted` are in the queue, and the rest found no room and stands in line (`wait`), with bounds of its own.
@@ -97,7 +97,7 @@ export class MessageQueue {
   }
 
   /** The receipt of the message that was taken in last. */
-  receiptOfLast(messageId: string): Receipt {
+  receipt(messageId: string): Receipt {
     return new PendingReceipt(messageId, this.#blocks.at(-1) as MessageBlock, this.#next - 1);
   }
 
@@ -129,7 +129,7 @@ export class MessageQueue {
   }
 
   /** Makes the room of messages that were sent available, first to those who wait for it. */
-  release(messages: Messages): void {
+  free(messages: Messages): void {
     this.#sent -= messages.length;
     this.#sentMemory -= messages.memory;
     this.#admitLine();
@@ -152,7 +152,7 @@ export class MessageQueue {
       block.append(json);
       this.#blocks.push(block);
     }
-    this.#lineMemory += block.memoryOf(this.#next, this.#next + 1);
+    this.#lineMemory += block.memory(this.#next, this.#next + 1);
     this.#next += 1;
   }
 
@@ -160,7 +160,7 @@ export class MessageQueue {
   #removeLast(): void {
     const block = this.#blocks.at(-1) as MessageBlock;
     this.#next -= 1;
-    this.#lineMemory -= block.memoryOf(this.#next, this.#next + 1);
+    this.#lineMemory -= block.memory(this.#next, this.#next + 1);
     block.removeLast();
   }
 
@@ -169,12 +169,12 @@ export class MessageQueue {
     while (this.#admitted < this.#next) {
       const number = this.#admitted;
       // The last block that begins before it, which almost always is the last of all.
-      const block = this.#blocks.findLast(({ first }) => first <= number) as MessageBlock;
-      const memory = block.memoryOf(number, number + 1);
+      const block = this.#blocks.findLast(({ from }) => from <= number) as MessageBlock;
+      const memory = block.memory(number, number + 1);
       if (!this.#fits(memory)) return;
       this.#lineMemory -= memory;
       this.#queuedMemory += memory;
-      this.#queuedBytes += block.bytesOf(number, number + 1);
+      this.#queuedBytes += block.bytes(number, number + 1);
       this.#admitted += 1;
       block.accept(this.#admitted);
       // As many bytes as a request may have are worth a request, however few messages they are.
@@ -204,17 +204,17 @@ export class MessageQueue {
 
   /** Packs the messages that wait longest, or a full block if its messages wait for the interval. */
   #packWaiting(full: MessageBlock): void {
-    const waiting = this.#due <= full.first ? full : this.#blocks.at(-UNPACKED_BLOCKS);
+    const waiting = this.#due <= full.from ? full : this.#blocks.at(-UNPACKED_BLOCKS);
     if (waiting) withPacking((packing) => this.#pack(waiting, packing));
   }
 
   /** Packs a full block that is not on its way: what that saves is room again. */
   #pack(block: MessageBlock, packing: Packing): void {
-    if (block.first < this.#taken) return;
-    const admitted = Math.min(Math.max(this.#admitted, block.first), block.end);
+    if (block.from < this.#taken) return;
+    const admitted = Math.min(Math.max(this.#admitted, block.from), block.to);
     const count = (sign: 1 | -1): void => {
-      this.#queuedMemory += sign * block.memoryOf(block.first, admitted);
-      this.#lineMemory += sign * block.memoryOf(admitted, block.end);
+      this.#queuedMemory += sign * block.memory(block.from, admitted);
+      this.#lineMemory += sign * block.memory(admitted, block.to);
     };
     count(-1);
     block.pack(packing);
@@ -228,11 +228,11 @@ export class MessageQueue {
     let bytes = 0;
     while (this.#taken < end) {
       const block = this.#blocks[0] as MessageBlock;
-      if (this.#taken === block.end) {
+      if (this.#taken === block.to) {
         this.#blocks.shift();
         continue;
       }
-      bytes += block.bytesOf(this.#taken, this.#taken + 1);
+      bytes += block.bytes(this.#taken, this.#taken + 1);
       if (bytes > maxBytes) break;
       if (blocks.at(-1) !== block) blocks.push(block);
       this.#taken += 1;

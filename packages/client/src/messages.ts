@@ -30,20 +30,20 @@ export class Messages {
     return this.#blocks
       .map((block) => ({
         block,
-        from: Math.max(this.from, block.first),
-        to: Math.min(this.to, block.end),
+        from: Math.max(this.from, block.from),
+        to: Math.min(this.to, block.to),
       }))
       .filter(({ from, to }) => from < to);
   }
 
   /** Bytes of all of them in a request body, with a comma after each. */
   get bytes(): number {
-    return this.#sum(({ block, from, to }) => block.bytesOf(from, to));
+    return this.#sum(({ block, from, to }) => block.bytes(from, to));
   }
 
   /** Bytes of memory that they take. */
   get memory(): number {
-    return this.#sum(({ block, from, to }) => block.memoryOf(from, to));
+    return this.#sum(({ block, from, to }) => block.memory(from, to));
   }
 
   /** Writes them into a request body, with a comma after each, and returns where they end in it. */

@@ -27,14 +27,14 @@ export interface Receipt extends PromiseLike<Outcome> {
 
 /** What knows how a message fares: its block, or the reason for which it is in none. */
 export interface Fate {
-  outcomeOf(number: number): Outcome | undefined;
-  hasAccepted(number: number): boolean;
+  outcome(number: number): Outcome | undefined;
+  accepted(number: number): boolean;
   once(number: number, listener: () => void): void;
 }
 
 /** The fate of a message that ended before it was in a block. */
 export function endedAs(outcome: Outcome): Fate {
-  return { outcomeOf: () => outcome, hasAccepted: () => false, once: () => {} };
+  return { outcome: () => outcome, accepted: () => false, once: () => {} };
 }
 
 /**
@@ -53,12 +53,12 @@ export class PendingReceipt implements Receipt {
   }
 
   get outcome(): Outcome | undefined {
-    return this.#fate.outcomeOf(this.#number);
+    return this.#fate.outcome(this.#number);
   }
 
   get accepted(): Promise<boolean> {
     return this.#when(() => {
-      if (this.#fate.hasAccepted(this.#number)) return true;
+      if (this.#fate.accepted(this.#number)) return true;
       return this.outcome ? false : undefined;
     });
   }

@@ -205,7 +205,7 @@ export class Recorder implements Exiting {
         );
         this.#lastRequest = clock.now();
         this.#requests += 1;
-        void this.#dispatcher.dispatch(id, messages).then(() => {
+        void this.#dispatcher.send(id, messages).then(() => {
           this.#requests -= 1;
           this.#proceed();
         });
@@ -219,19 +219,19 @@ export class Recorder implements Exiting {
   #abandon(reason: DropReason, detail: string): void {
     // First, so that the room that is freed lets in no one who would be thrown out again.
     const messages = this.#queue.takeAll();
-    this.#dispatcher.abandon(reason, detail);
+    this.#dispatcher.drop(reason, detail);
     this.#settle(messages, dropped(reason, detail));
   }
 
   #settleHeld(messages: Messages, outcome: Outcome): void {
-    this.#queue.release(messages);
+    this.#queue.free(messages);
     this.#settle(messages, outcome);
     this.#proceed();
   }
 
   /** A message was taken in; those it replaced have ended. */
   #admit(messageId: string, replaced: Messages): Receipt {
-    const receipt = this.#queue.receiptOfLast(messageId);
+    const receipt = this.#queue.receipt(messageId);
     this.#pending += 1;
     if (this.#pending === 1) enroll("busy", this, true);
     if (replaced.length > 0) this.#settle(replaced, QUEUE_FULL);
