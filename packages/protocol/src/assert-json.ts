@@ -26,62 +26,68 @@ export function mostTextBytes({ length }: string): number {
   return length * 6 + 3;
 }
 
+/** What is known of a value while it is checked. */
+interface Checked {
+  readonly field: string;
+  /** The names that lead to what is looked at, as many as it is deep; what follows is left from another one. */
+  readonly path: (string | number)[];
+  nodes: number;
+  bytes: number;
+}
+
 /**
  * Checks like {@link assertJson}, and tells how many bytes the JSON has at most: `Infinity` if something in it writes itself.
  * This costs less than writing it.
  */
 export function mostJsonBytes(value: object, field: string): number {
-  /** The names that lead to a value, as many as it is deep; what follows is left from another one. */
-  const path: (string | number)[] = [field];
-  let nodes = 0;
-  let bytes = 0;
+  const checked: Checked = { field, path: [field], nodes: 0, bytes: 0 };
+  check(checked, value, 1);
+  return checked.bytes;
+}
 
-  const check = (value: unknown, depth: number): void => {
-    nodes += 1;
-    // Every value takes at least one byte and its comma.
-    if (nodes > MAX_CALL_BYTES) throw tooLarge(field);
-    if (typeof value === "string") {
-      bytes += mostTextBytes(value);
-      return;
+// No closure over these: making one for each call takes a tenth of the CPU time of the call.
+function check(checked: Checked, value: unknown, depth: number): void {
+  const { path } = checked;
+  checked.nodes += 1;
+  // Every value takes at least one byte and its comma.
+  if (checked.nodes > MAX_CALL_BYTES) throw tooLarge(checked.field);
+  if (typeof value === "string") {
+    checked.bytes += mostTextBytes(value);
+    return;
+  }
+  checked.bytes += MOST_SCALAR_BYTES;
+  if (typeof value === "bigint") {
+    // An application may teach BigInt to be JSON.
+    if (!("toJSON" in BigInt.prototype)) throw unfit(path, depth, "a BigInt", "Pass a number or a string.");
+    checked.bytes = UNKNOWN;
+    return;
+  }
+  if (typeof value === "function" || typeof value === "symbol") {
+    throw unfit(path, depth, `a ${typeof value}`, "Leave it out.");
+  }
+  if (typeof value !== "object" || value === null) return;
+  if (typeof (value as { toJSON?: unknown }).toJSON === "function") {
+    if (!isDate(value)) checked.bytes = UNKNOWN;
+    return;
+  }
+  if (value instanceof Map || value instanceof Set) {
+    throw unfit(path, depth, "a Map or a Set", "Pass an object or an array.");
+  }
+  if (depth >= MAX_NESTING) throw tooDeep(checked.field);
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index += 1) {
+      path[depth] = index;
+      check(checked, value[index], depth + 1);
     }
-    bytes += MOST_SCALAR_BYTES;
-    if (typeof value === "bigint") {
-      // An application may teach BigInt to be JSON.
-      if (!("toJSON" in BigInt.prototype)) throw unfit(path, depth, "a BigInt", "Pass a number or a string.");
-      bytes = UNKNOWN;
-      return;
-    }
-    if (typeof value === "object" && value !== null) return checkObject(value, depth);
-    if (typeof value === "function" || typeof value === "symbol") {
-      throw unfit(path, depth, `a ${typeof value}`, "Leave it out.");
-    }
-  };
-  const checkObject = (value: object, depth: number): void => {
-    if (typeof (value as { toJSON?: unknown }).toJSON === "function") {
-      if (!isDate(value)) bytes = UNKNOWN;
-      return;
-    }
-    if (value instanceof Map || value instanceof Set) {
-      throw unfit(path, depth, "a Map or a Set", "Pass an object or an array.");
-    }
-    if (depth >= MAX_NESTING) throw tooDeep(field);
-    if (Array.isArray(value)) {
-      for (let index = 0; index < value.length; index += 1) {
-        path[depth] = index;
-        check(value[index], depth + 1);
-      }
-      return;
-    }
-    for (const key of Object.keys(value)) {
-      const item: unknown = value[key as keyof typeof value];
-      if (item === undefined) continue;
-      bytes += mostTextBytes(key);
-      path[depth] = key;
-      check(item, depth + 1);
-    }
-  };
-  check(value, 1);
-  return bytes;
+    return;
+  }
+  for (const key of Object.keys(value)) {
+    const item: unknown = value[key as keyof typeof value];
+    if (item === undefined) continue;
+    checked.bytes += mostTextBytes(key);
+    path[depth] = key;
+    check(checked, item, depth + 1);
+  }
 }
 
 /**

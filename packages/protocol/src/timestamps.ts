@@ -61,7 +61,17 @@ function parseIso(text: string): number {
   }
   const match = ISO_8601.exec(text);
   if (match === null) return Number.NaN;
-  const [, date = "", hour = "00", minute = "00", second = "00", fraction = "", sign = "+", hours = "00", minutes = "00"] = match;
+  const [
+    ,
+    date = "",
+    hour = "00",
+    minute = "00",
+    second = "00",
+    fraction = "",
+    sign = "+",
+    hours = "00",
+    minutes = "00",
+  ] = match;
   const day = Date.parse(date);
   // Date.parse reads 30 February as 1 or 2 March.
   if (Number.isNaN(day) || !formatTimestamp(day).startsWith(date)) return Number.NaN;
