@@ -160,12 +160,11 @@ export class Engine implements DeliveryHandler {
     const request = requestOf(due, destination, endpoint);
     let last: AttemptResult;
     try {
-      last =
-        broken === undefined
-          ? assertResult(await transport.send(request, { timeoutMs, signal: this.#giveUp.signal }))
-          : this.#resultOf(broken.error, 0);
+      if (broken !== undefined) throw broken.error;
+      last = assertResult(await transport.send(request, { timeoutMs, signal: this.#giveUp.signal }));
     } catch (error) {
-      last = this.#resultOf(error, performance.now() - began);
+      last = resultOfRejection(error, performance.now() - began);
+      if (this.#giveUp.signal.aborted) last = { ...last, code: ABORTED_CODE };
     }
     const results = last.earlier === undefined ? [last] : [...last.earlier, last];
     for (const { code } of results) if (code === ABORTED_CODE) return undefined;
@@ -182,11 +181,6 @@ export class Engine implements DeliveryHandler {
       });
     }
     return tried;
-  }
-
-  #resultOf(error: unknown, durationMs: number): AttemptResult {
-    const result = resultOfRejection(error, durationMs);
-    return this.#giveUp.signal.aborted ? { ...result, code: ABORTED_CODE } : result;
   }
 
   /** Starts or stops serving a destination, as the settings want it now. */
