@@ -152,7 +152,7 @@ export class EndpointRecorder {
       destination,
       url,
       outcomes: { success: 0, server_error: 0, timeout: 0, network: 0, rejected: 0, tls: 0 },
-      counts: this.#bounds.map(() => 0),
+      counts: Array<number>(this.#bounds.length).fill(0),
       overBudget: 0,
       nearMisses: 0,
       sumMs: 0,

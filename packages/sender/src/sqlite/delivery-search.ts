@@ -209,7 +209,7 @@ class RangeReader {
     let sum = 0;
     while (!this.#isAtEnd) {
       const end = this.#stretchEnd();
-      const { sql, values } = this.#where(end);
+      const { sql, values } = this.#where(end, this.#rest);
       const row = this.#db.prepare(`SELECT count(*) ${sql}`).raw().get(values) as [number];
       sum += row[0];
       this.#advance(end);
@@ -219,7 +219,7 @@ class RangeReader {
   }
 
   #read<T>(columns: string, end: Cursor | undefined, limit: number): T[] {
-    const { sql, values } = this.#where(end);
+    const { sql, values } = this.#where(end, this.#rest);
     const ordered = `SELECT ${columns} ${sql} ORDER BY ${this.#order.sort} LIMIT ?`;
     return this.#db.prepare(ordered).all([...values, limit]) as T[];
   }
@@ -227,7 +227,7 @@ class RangeReader {
   /** Where the next stretch ends; undefined when it is the last, or when every row of the range matches. */
   #stretchEnd(): Cursor | undefined {
     if (this.#rest.isEmpty) return undefined;
-    const { sql, values } = this.#where(undefined, false);
+    const { sql, values } = this.#where();
     const row = this.#db
       .prepare(`SELECT d.accepted_at, d.id ${sql} ORDER BY ${this.#order.sort} LIMIT 1 OFFSET ?`)
       .get([...values, this.#stretch - 1]) as Pick<SummaryRow, "accepted_at" | "id"> | undefined;
@@ -240,10 +240,7 @@ class RangeReader {
     else this.#from = end;
   }
 
-  #where(
-    end: Cursor | undefined,
-    withRest = true,
-  ): { readonly sql: string; readonly values: readonly Bound[] } {
+  #where(end?: Cursor, rest?: Conditions): { readonly sql: string; readonly values: readonly Bound[] } {
     const { index, conditions } = this.#range;
     const { acceptedAt, id } = this.#from;
     const parts: string[] = [conditions.sql, this.#order.after];
@@ -252,9 +249,9 @@ class RangeReader {
       parts.push(this.#order.upTo);
       values.push(end.acceptedAt, end.acceptedAt, end.id);
     }
-    if (withRest) {
-      parts.push(this.#rest.sql);
-      values.push(...this.#rest.values);
+    if (rest !== undefined) {
+      parts.push(rest.sql);
+      values.push(...rest.values);
     }
     return { sql: `FROM delivery AS d INDEXED BY ${index} WHERE ${parts.join(" AND ")}`, values };
   }

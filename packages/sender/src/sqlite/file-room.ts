@@ -17,11 +17,12 @@ export type RoomLeft = "ample" | "short" | "none";
 
 /** How much room a file has that may only grow to a size. */
 export class FileRoom {
+  /** How much there was when it was last made. */
+  left: RoomLeft = "ample";
   readonly #path: string;
   readonly #maxPages: number;
   readonly #pages: Database.Statement;
   readonly #freePages: Database.Statement;
-  #left: RoomLeft = "ample";
 
   constructor(db: Database.Database, path: string, maxBytes: number) {
     const maxPages = Math.floor(maxBytes / PAGE_BYTES);
@@ -31,11 +32,6 @@ export class FileRoom {
     this.#pages = db.prepare("PRAGMA page_count").raw();
     this.#freePages = db.prepare("PRAGMA freelist_count").raw();
     this.#measure();
-  }
-
-  /** How much there was when it was last made. */
-  get left(): RoomLeft {
-    return this.#left;
   }
 
   /** Has what ended first removed until there is room or nothing more to remove; returns what deliveries were removed. */
@@ -51,13 +47,13 @@ export class FileRoom {
 
   #measure(): RoomLeft {
     const share = (numberOf(this.#pages) - numberOf(this.#freePages)) / this.#maxPages;
-    this.#left = share <= SHARE_OF_CALLS ? "ample" : share <= SHARE_OF_LOG ? "short" : "none";
-    return this.#left;
+    this.left = share <= SHARE_OF_CALLS ? "ample" : share <= SHARE_OF_LOG ? "short" : "none";
+    return this.left;
   }
 
   /** @throws StoreError when calls had filled their part when room was last made */
   assertRoom(): void {
-    if (this.#left === "ample") return;
+    if (this.left === "ample") return;
     throw new StoreError(
       "ERR_STORE_FULL",
       `The store ${this.#path} is full of pending deliveries. Wait until some have ended, or raise maxBytes.`,

@@ -119,8 +119,9 @@ export class Retention {
     this.leavesMore = false;
     this.#db.exec("BEGIN IMMEDIATE");
     try {
-      const removed = this.#remove(now - this.#keepForMs, Math.max(SWEEP_SIZE, 2 * stored));
-      const keys = this.#sweepKeys(now);
+      const removed = this.#remove(this.#choose, now - this.#keepForMs, Math.max(SWEEP_SIZE, 2 * stored));
+      const keep = this.keepKeysForMs;
+      const keys = keep === 0 ? 0 : this.#forgetKeys.run([now - keep, now + keep, SMALL_SWEEP_SIZE]).changes;
       const skipped = this.#forgetSkipped.run([now - this.#keepForMs, SMALL_SWEEP_SIZE]).changes;
       this.#db.exec("COMMIT");
       this.leavesMore = removed.length > 0 || keys + skipped > 0;
@@ -143,7 +144,7 @@ export class Retention {
     const oldest = Math.min(...ages);
     if (oldest === Number.POSITIVE_INFINITY) return undefined;
     const [delivery, key] = ages;
-    if (oldest === delivery) return this.#remove(Number.MAX_SAFE_INTEGER, FEW_AT_A_TIME);
+    if (oldest === delivery) return this.#remove(this.#choose, Number.MAX_SAFE_INTEGER, FEW_AT_A_TIME);
     if (oldest === key) this.#forgetKeys.run([Number.MAX_SAFE_INTEGER, 0, FEW_SMALL_AT_A_TIME]);
     else this.#forgetSkipped.run([Number.MAX_SAFE_INTEGER, FEW_SMALL_AT_A_TIME]);
     return [];
@@ -151,23 +152,11 @@ export class Retention {
 
   /** Removes those of these deliveries that have ended, inside of the present transaction. */
   removeById(ids: readonly string[]): readonly DeliveryCount[] {
-    this.#chooseById.run([JSON.stringify(ids)]);
-    return this.#removeChosen();
+    return this.#remove(this.#chooseById, JSON.stringify(ids));
   }
 
-  /** Returns how many it removed. */
-  #sweepKeys(now: number): number {
-    if (this.keepKeysForMs === 0) return 0;
-    const keep = this.keepKeysForMs;
-    return this.#forgetKeys.run([now - keep, now + keep, SMALL_SWEEP_SIZE]).changes;
-  }
-
-  #remove(endedBefore: number, limit: number): readonly DeliveryCount[] {
-    this.#choose.run([endedBefore, limit]);
-    return this.#removeChosen();
-  }
-
-  #removeChosen(): readonly DeliveryCount[] {
+  #remove(choose: Statement, ...values: readonly (string | number)[]): readonly DeliveryCount[] {
+    choose.run(values);
     const removed = this.#count.all([]) as DeliveryCount[];
     if (removed.length > 0) for (const statement of this.#statements) statement.run([]);
     return removed;

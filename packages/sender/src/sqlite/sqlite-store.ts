@@ -8,12 +8,12 @@ import {
 } from "@countersign/protocol";
 import { resolve } from "node:path";
 import Database from "libsql";
-import type { DeliveryStore, StoreContext } from "../store/delivery-store.ts";
+import type { DeliveryStore } from "../store/delivery-store.ts";
 import { StoreError } from "../store/store-error.ts";
 import { LEAST_BYTES, MAX_BYTES_IN_MEMORY } from "./byte-limits.ts";
 import { fileOf, lockFile } from "./file-lock.ts";
 import { makeFolderOf } from "./make-folder.ts";
-import { OpenStore } from "./open-store.ts";
+import { OpenStore, type OpenStoreOptions } from "./open-store.ts";
 import { createPrivately, makePrivate, warnOfSharedFolder } from "./private-files.ts";
 import { releaseNativeHandles } from "./release-native-handles.ts";
 import { assertOurs, migrate } from "./schema.ts";
@@ -88,48 +88,44 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
     );
   };
 
-  /** What SQLite throws becomes a rejection with a StoreError. */
-  const attempt = async <T>(action: () => T | Promise<T>): Promise<T> => {
+  /** Uses the open store. What SQLite throws becomes a rejection with a StoreError. */
+  const use = async <T>(action: (store: OpenStore) => T | Promise<T>): Promise<T> => {
     try {
-      return await action();
+      return await action(opened());
     } catch (error) {
       throw storeErrorOf(error, path);
     }
   };
 
-  const open = (context: StoreContext): { readonly generation: number } => {
-    if (state !== "new")
-      throw new StoreError("ERR_STORE_CLOSED", "A store can be opened only once. Create a new one.");
-    const { db, unlock, generation } = openDatabase(path);
-    try {
-      state = new OpenStore(db, { path, keepForMs, maxBytes, context, unlock });
-    } catch (error) {
-      // As when a table is missing. The lock would be taken for that of another sender.
-      db.close();
-      unlock();
-      throw error;
-    }
-    context.stateChanged({ state: "up" });
-    return { generation };
-  };
-
   return {
-    open: (context) => attempt(() => open(context)),
+    async open(context) {
+      if (state !== "new")
+        throw new StoreError("ERR_STORE_CLOSED", "A store can be opened only once. Create a new one.");
+      try {
+        const { db, unlock, generation } = openDatabase(path);
+        state = openOn(db, { path, keepForMs, maxBytes, context, unlock });
+        context.stateChanged({ state: "up" });
+        return { generation };
+      } catch (error) {
+        throw storeErrorOf(error, path);
+      }
+    },
+    // At once where it is open: a promise more costs each call.
     accept: (acceptance) =>
-      typeof state === "object" ? state.accept(acceptance) : attempt(() => opened().accept(acceptance)),
-    repeat: (id, next) => attempt(() => opened().repeat(id, next)),
+      typeof state === "object" ? state.accept(acceptance) : use((store) => store.accept(acceptance)),
+    repeat: (id, next) => use((store) => store.repeat(id, next)),
     consume: (destination, concurrency, handler) => opened().lanes.consume(destination, concurrency, handler),
-    find: (id) => attempt(() => opened().search.find(id)),
-    list: (filter, order) => attempt(() => opened().search.list(filter, order)),
-    count: (filter) => attempt(() => opened().search.count(filter)),
-    skipped: (filter) => attempt(() => opened().calls.skipped(filter)),
-    hasten: (id) => attempt(() => opened().hasten(id)),
-    hastenAll: (deliveries, dueAt) => attempt(() => opened().hastenAll(deliveries, dueAt)),
-    remove: (filter) => attempt(() => opened().remove(filter)),
-    counts: () => attempt(() => opened().counter.counts()),
-    usage: () => attempt(() => opened().profiles.usage()),
+    find: (id) => use(({ search }) => search.find(id)),
+    list: (filter, order) => use(({ search }) => search.list(filter, order)),
+    count: (filter) => use(({ search }) => search.count(filter)),
+    skipped: (filter) => use(({ calls }) => calls.skipped(filter)),
+    hasten: (id) => use((store) => store.hasten(id)),
+    hastenAll: (deliveries, dueAt) => use((store) => store.hastenAll(deliveries, dueAt)),
+    remove: (filter) => use((store) => store.remove(filter)),
+    counts: () => use(({ counter }) => counter.counts()),
+    usage: () => use(({ profiles }) => profiles.usage()),
     traits: (source, trait, destinations) =>
-      attempt(() => opened().profiles.traits(source, trait, destinations)),
+      use(({ profiles }) => profiles.traits(source, trait, destinations)),
     async close() {
       const closing = typeof state === "object" ? state.close() : undefined;
       state = "closed";
@@ -138,6 +134,17 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
       if (closing !== undefined && path !== MEMORY_PATH) await releaseNativeHandles();
     },
   };
+}
+
+function openOn(db: Database.Database, options: OpenStoreOptions): OpenStore {
+  try {
+    return new OpenStore(db, options);
+  } catch (error) {
+    // As when a table is missing. The lock would be taken for that of another sender.
+    db.close();
+    options.unlock();
+    throw error;
+  }
 }
 
 function openDatabase(path: string): OpenedDatabase {
