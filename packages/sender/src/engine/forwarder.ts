@@ -77,7 +77,7 @@ export class Forwarder implements Sender {
     this.#recovery = new Recovery({ store: parts.store, acceptor: this.#acceptor, newId, now });
     // Without any, a sender waits for those that other processes share.
     this.#apply(settings, settings.sources.length === 0 ? [] : parseSettings(settings));
-    parts.keeper.follow(this.#apply, this.#followed);
+    parts.keeper.follow(this.#followed);
   }
 
   identify(call: IdentifyCall, options?: CallOptions): Promise<Receipt> {
@@ -217,7 +217,7 @@ export class Forwarder implements Sender {
 
   async update(settings: SenderSettings): Promise<void> {
     this.#assertOpen();
-    await this.#parts.keeper.update(settings);
+    await this.#parts.keeper.update(settings, this.#apply);
   }
 
   close(options: CloseOptions = {}): Promise<void> {

@@ -17,7 +17,6 @@ interface Shared extends SenderSettings {
 export class SettingsKeeper {
   readonly #shared: SharedSettings | undefined;
   readonly #failed: (error: Error) => void;
-  #apply: Apply = () => {};
   #followed: Apply = () => {};
   #version = 0;
   #given: readonly string[] = [];
@@ -59,14 +58,8 @@ export class SettingsKeeper {
     }
   }
 
-  /**
-   * Applies settings from now on.
-   *
-   * @param apply Receives those that this process has put.
-   * @param followed Receives those that another process has put.
-   */
-  follow(apply: Apply, followed: Apply): void {
-    this.#apply = apply;
+  /** Passes on, from now on, the settings that another process has put. */
+  follow(followed: Apply): void {
     this.#followed = followed;
     this.#stop = this.#shared?.watch(() => this.refresh()) ?? this.#stop;
     this.refresh();
@@ -82,12 +75,12 @@ export class SettingsKeeper {
   };
 
   /**
-   * Replaces the settings everywhere.
+   * Replaces the settings everywhere; applies them here, unless another process has been quicker.
    *
    * @throws SettingsError when they are not valid
    * @throws SettingsChangedError when another process has replaced them since
    */
-  async update(settings: SenderSettings): Promise<void> {
+  async update(settings: SenderSettings, apply: Apply): Promise<void> {
     const sources = parseSettings(settings);
     if (this.#shared !== undefined) {
       const version = await this.#put(JSON.stringify({ sources: settings.sources, given: this.#given }));
@@ -95,7 +88,7 @@ export class SettingsKeeper {
       if (version <= this.#version) return;
       this.#version = version;
     }
-    this.#apply(settings, sources);
+    apply(settings, sources);
   }
 
   close(): void {
