@@ -87,7 +87,8 @@ export function matchesFilter(delivery: DeliverySummary, filter: DeliveryFilter)
   );
 }
 
-function isWanted(
+/** Whether a value is the wanted one, or one of several; any is, when none is named. */
+export function isWanted(
   wanted: OneOrMore<string | number> | undefined,
   value: string | number | undefined,
 ): boolean {

@@ -52,8 +52,6 @@ export class OpenStore {
   readonly #retention: Retention;
   readonly #transactions: Transactions;
   readonly #writes: WriteQueue;
-  /** How many deliveries were stored since outdated ones were removed. */
-  #stored = 0;
   #idleSweep: NodeJS.Timeout | undefined;
 
   constructor(db: Database.Database, options: OpenStoreOptions) {
@@ -92,7 +90,7 @@ export class OpenStore {
         },
         committed: () => {
           if (uniqueForMs > this.#retention.keepKeysForMs) this.#retention.keysAreKeptFor(uniqueForMs);
-          this.#stored += written.stored.length;
+          this.#retention.stored += written.stored.length;
           for (const row of written.stored) {
             const { delivery } = row.due;
             this.counter.added(delivery);
@@ -206,10 +204,8 @@ export class OpenStore {
     const { clock, failed } = this.#options.context;
     const now = clock.now();
     if (!this.#retention.isDue(now)) return;
-    const stored = this.#stored;
-    this.#stored = 0;
     try {
-      this.#transactions.sweep(now, stored);
+      this.#transactions.sweep(now);
     } catch (error) {
       failed(isError(error) ? error : new Error(String(error)));
     }

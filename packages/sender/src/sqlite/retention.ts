@@ -28,6 +28,8 @@ export class Retention {
   keepKeysForMs: number;
   /** Whether more may be outdated: the last sweep found something, and removes only some at a time. */
   leavesMore = false;
+  /** How many deliveries were stored since the last sweep. It removes more than that, so that the file does not grow. */
+  stored = 0;
   readonly #db: Database.Database;
   readonly #keepForMs: number;
   readonly #choose: Statement;
@@ -109,17 +111,14 @@ export class Retention {
     this.#nextSweepAt = Number.NEGATIVE_INFINITY;
   }
 
-  /**
-   * Removes some of what is outdated; returns what deliveries it removed.
-   *
-   * @param stored how many deliveries were stored since the last time; it can remove more than that, so that the file does not
-   *   grow
-   */
-  sweep(now: number, stored: number): readonly DeliveryCount[] {
+  /** Removes some of what is outdated; returns what deliveries it removed. */
+  sweep(now: number): readonly DeliveryCount[] {
+    const most = Math.max(SWEEP_SIZE, 2 * this.stored);
+    this.stored = 0;
     this.leavesMore = false;
     this.#db.exec("BEGIN IMMEDIATE");
     try {
-      const removed = this.#remove(this.#choose, now - this.#keepForMs, Math.max(SWEEP_SIZE, 2 * stored));
+      const removed = this.#remove(this.#choose, now - this.#keepForMs, most);
       const keep = this.keepKeysForMs;
       const keys = keep === 0 ? 0 : this.#forgetKeys.run([now - keep, now + keep, SMALL_SWEEP_SIZE]).changes;
       const skipped = this.#forgetSkipped.run([now - this.#keepForMs, SMALL_SWEEP_SIZE]).changes;

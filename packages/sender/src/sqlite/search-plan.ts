@@ -3,9 +3,8 @@ import { type Cursor, newestFirst, oldestFirst, parseCursor } from "../delivery/
 import {
   COMPARED_FIELDS,
   type DeliveryFilter,
+  isWanted,
   LAST_ATTEMPT_FIELDS,
-  type OneOrMore,
-  valuesOf,
 } from "../delivery/delivery-filter.ts";
 import { type Bound, Conditions, storedValuesOf } from "./conditions.ts";
 import type { ListOrder } from "../store/delivery-store.ts";
@@ -172,10 +171,6 @@ function isKindWanted(kind: DeliveryCount, filter: DeliveryFilter): boolean {
     isWanted(filter.type, type) &&
     isWanted(filter.source, sourceOf(destination))
   );
-}
-
-function isWanted(wanted: OneOrMore<string> | undefined, value: string): boolean {
-  return wanted === undefined || valuesOf(wanted).includes(value);
 }
 
 /** What `q` finds: an id, a messageId, an identity, or events whose name starts with it. `undefined`: too many names do. */

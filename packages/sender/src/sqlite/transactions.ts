@@ -73,10 +73,10 @@ export class Transactions {
   }
 
   /** Removes some of what is outdated, in a transaction that is not flushed to disk: a power cut may undo it. */
-  sweep(now: number, stored: number): void {
+  sweep(now: number): void {
     const { counter, retention } = this.#parts;
     this.#setFlushing(false);
-    counter.forget(retention.sweep(now, stored));
+    counter.forget(retention.sweep(now));
   }
 
   /**
