@@ -80,75 +80,60 @@ export function planSearch(
   kinds: readonly DeliveryCount[],
   order: ListOrder = "newest first",
 ): SearchPlan {
-  const isFromEnd = order === "newest first";
-  const start = isFromEnd ? endOf(filter) : beginningOf(filter);
+  const start = startOf(filter, order);
   // The list begins at one end of the time that is meant; where it ends is a condition.
-  const within = (range: Range): Range => (isFromEnd ? sinceOf(range, filter) : untilOf(range, filter));
-  const byKind = kinds.filter((kind) => isKindWanted(kind, filter));
-  const { q } = filter;
-  if (q !== undefined) {
-    const found = rangesOfSearch(db, q)?.map(within);
-    if (found !== undefined)
-      return { ranges: found, rest: restOf(filter, []), order, start, overlaps: true, size: undefined };
-    const ranges = byKind.map((kind) => within(rangeOfKind(kind)));
-    const rest = searched(restOf(filter, KIND_FIELDS), q);
-    return { ranges, rest, order, start, overlaps: false, size: undefined };
-  }
-  const size = byKind.reduce((sum, { count }) => sum + count, 0);
-  let best: SearchPlan = {
-    ranges: byKind.map((kind) => within(rangeOfKind(kind))),
-    rest: restOf(filter, KIND_FIELDS),
-    order,
-    start,
-    overlaps: false,
-    size: filter.since === undefined && start.acceptedAt === END_OF_TIME ? size : undefined,
+  const within = (range: Range): Range => {
+    const { since, until } = filter;
+    const isFromEnd = order === "newest first";
+    if (isFromEnd && since !== undefined) range.conditions.add("d.accepted_at >= ?", since);
+    if (!isFromEnd && until !== undefined) range.conditions.add("d.accepted_at < ?", until);
+    return range;
   };
-  let fewest = size;
+  const plan = { order, start, overlaps: false, size: undefined };
+  const { q } = filter;
+  const found = q === undefined ? undefined : rangesOfSearch(db, q);
+  if (found !== undefined)
+    return { ...plan, ranges: found.map(within), rest: restOf(filter, []), overlaps: true };
+  const byKind = kinds.filter((kind) => isKindWanted(kind, filter));
+  const ranges = byKind.map((kind) => within(rangeOfKind(kind)));
+  const rest = restOf(filter, KIND_FIELDS);
+  if (q !== undefined) return { ...plan, ranges, rest: searched(rest, q) };
+  let fewest = byKind.reduce((sum, { count }) => sum + count, 0);
+  const isWholeTime = filter.since === undefined && start.acceptedAt === END_OF_TIME;
+  let best: SearchPlan = { ...plan, ranges, rest, size: isWholeTime ? fewest : undefined };
   for (const field of FIELDS) {
     const wanted = filter[field];
     const indexed = INDEXED[field];
     if (wanted === undefined || indexed === undefined) continue;
     const values = storedValuesOf(wanted);
     if (indexed.has !== undefined && !values.every(indexed.has)) continue;
-    const ranges = values.map((value) => within(rangeOf(field, indexed.index, value)));
-    const rows = ranges.reduce((sum, range) => sum + roughSizeOf(db, range), 0);
+    const ofField = values.map((value) => within(rangeOf(field, indexed.index, value)));
+    const rows = ofField.reduce((sum, range) => sum + roughSizeOf(db, range), 0);
     if (rows >= fewest) continue;
     fewest = rows;
-    best = { ranges, rest: restOf(filter, [field]), order, start, overlaps: false, size: undefined };
+    best = { ...plan, ranges: ofField, rest: restOf(filter, [field]) };
   }
   return best;
 }
 
 const END_OF_TIME = Number.MAX_SAFE_INTEGER;
 
-function endOf({ until = END_OF_TIME, after }: DeliveryFilter): Cursor {
-  const end: Cursor = { acceptedAt: until, id: "" };
-  if (after === undefined) return end;
+/** The end of the time that is meant from which it is read, or the cursor where that comes after it. */
+function startOf(
+  { since = -END_OF_TIME, until = END_OF_TIME, after }: DeliveryFilter,
+  order: ListOrder,
+): Cursor {
+  const [acceptedAt, compare] = order === "newest first" ? [until, newestFirst] : [since, oldestFirst];
+  const edge: Cursor = { acceptedAt, id: "" };
+  if (after === undefined) return edge;
   const cursor = parseCursor(after);
-  return newestFirst(cursor, end) > 0 ? cursor : end;
-}
-
-function beginningOf({ since = -END_OF_TIME, after }: DeliveryFilter): Cursor {
-  const beginning: Cursor = { acceptedAt: since, id: "" };
-  if (after === undefined) return beginning;
-  const cursor = parseCursor(after);
-  return oldestFirst(cursor, beginning) > 0 ? cursor : beginning;
+  return compare(cursor, edge) > 0 ? cursor : edge;
 }
 
 function restOf(filter: DeliveryFilter, answered: readonly Field[]): Conditions {
   const rest = new Conditions();
   for (const field of FIELDS) if (!answered.includes(field)) rest.any(`d.${COLUMNS[field]}`, filter[field]);
   return rest;
-}
-
-function sinceOf(range: Range, { since }: DeliveryFilter): Range {
-  if (since !== undefined) range.conditions.add("d.accepted_at >= ?", since);
-  return range;
-}
-
-function untilOf(range: Range, { until }: DeliveryFilter): Range {
-  if (until !== undefined) range.conditions.add("d.accepted_at < ?", until);
-  return range;
 }
 
 function rangeOf(field: Field, index: string, value: Bound): Range {
