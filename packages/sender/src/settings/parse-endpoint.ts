@@ -2,7 +2,7 @@ import { messageOf } from "@countersign/protocol";
 import { assertCertificateAuthority } from "../transport/certificate-authority.ts";
 import { headerProblem } from "./header-rules.ts";
 import { ENDPOINT_HINTS, ENDPOINT_NAMES, type EndpointSettings } from "./settings.ts";
-import { SettingChecks, type Unchecked } from "./setting-checks.ts";
+import { SettingPlace, type Unchecked } from "./setting-place.ts";
 import type { SettingsIssue } from "./settings-error.ts";
 
 /**
@@ -19,10 +19,11 @@ export function endpointIssues({
   headers,
   ca,
 }: Pick<EndpointSettings, "headers" | "ca">): readonly SettingsIssue[] {
-  const checks = new SettingChecks();
-  headersOf(checks, headers, "headers", "");
-  authoritiesOf(checks, ca, "ca", "");
-  return checks.issues;
+  const issues: SettingsIssue[] = [];
+  const place = new SettingPlace(issues);
+  headersOf(place.field("headers"), headers);
+  authoritiesOf(place.field("ca"), ca);
+  return issues;
 }
 
 /**
@@ -31,33 +32,25 @@ export function endpointIssues({
  * @param urls What the destination's endpoints so far call; the URL is added.
  */
 export function parseEndpoint(
-  checks: SettingChecks,
+  place: SettingPlace,
   item: Unchecked<EndpointSettings>,
-  path: string,
-  where: string,
   urls: Set<string>,
 ): EndpointSettings {
-  checks.names(item, ENDPOINT_NAMES, path, where, ENDPOINT_HINTS);
+  place.names(item, ENDPOINT_NAMES, ENDPOINT_HINTS);
   const problem = urlProblem(item?.url);
   const url = typeof item?.url === "string" ? item.url : "";
-  if (problem !== undefined) checks.issue(`${path}.url`, where, problem);
-  else if (urls.has(calledUrl(url)))
-    checks.issue(`${path}.url`, where, "is listed twice; list each URL once.");
-  if (problem === undefined) urls.add(calledUrl(url));
-  const headers = headersOf(checks, item?.headers, `${path}.headers`, where);
-  const ca = authoritiesOf(checks, item?.ca, `${path}.ca`, where);
+  if (problem !== undefined) place.field("url").issue(problem);
+  else if (urls.has(calledUrl(url))) place.field("url").issue("is listed twice; list each URL once.");
+  else urls.add(calledUrl(url));
+  const headers = headersOf(place.field("headers"), item?.headers);
+  const ca = authoritiesOf(place.field("ca"), item?.ca);
   return { url, headers, ca };
 }
 
-function headersOf(
-  checks: SettingChecks,
-  value: unknown,
-  path: string,
-  where: string,
-): Readonly<Record<string, string>> {
+function headersOf(place: SettingPlace, value: unknown): Readonly<Record<string, string>> {
   if (value === undefined || value === null) return {};
   if (typeof value !== "object" || Array.isArray(value)) {
-    checks.issue(path, where, "must be an object of header names and values.");
+    place.issue("must be an object of header names and values.");
     return {};
   }
   const names = new Set<string>();
@@ -68,31 +61,26 @@ function headersOf(
     const problem = headerProblem(name, content) ?? twice;
     // A header written as "Authorization: Bearer ..." is a name with a credential in it.
     const shown = name.replace(/:.*$/su, ":…");
-    if (problem !== undefined) checks.issue(`${path}[${JSON.stringify(shown)}]`, where, problem);
+    if (problem !== undefined) place.item(shown).issue(problem);
     names.add(name.toLowerCase());
     return [name, typeof content === "string" ? content : ""];
   });
   return Object.fromEntries(entries);
 }
 
-function authoritiesOf(
-  checks: SettingChecks,
-  value: unknown,
-  path: string,
-  where: string,
-): string | readonly string[] | undefined {
+function authoritiesOf(place: SettingPlace, value: unknown): string | readonly string[] | undefined {
   if (value === undefined || value === null) return undefined;
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
   const certificates = list.filter((item) => typeof item === "string");
   if (certificates.length !== list.length) {
-    checks.issue(path, where, "must be certificates in PEM: one text, or a list of texts.");
+    place.issue("must be certificates in PEM: one text, or a list of texts.");
     return undefined;
   }
   try {
     assertCertificateAuthority(certificates);
   } catch (error) {
     const reason = messageOf(error);
-    checks.issue(path, where, `cannot be used: ${reason}.`);
+    place.issue(`cannot be used: ${reason}.`);
   }
   return certificates;
 }

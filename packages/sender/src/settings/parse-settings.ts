@@ -2,7 +2,7 @@ import { INCLUDABLE_FIELDS, type IncludableField } from "../calls/message.ts";
 import { defaultDestinationName } from "./destination-name.ts";
 import { type Credentials, credentialsOf } from "./hidden-credentials.ts";
 import { parseEndpoint } from "./parse-endpoint.ts";
-import { SettingChecks, type Unchecked } from "./setting-checks.ts";
+import { SettingPlace, type Unchecked } from "./setting-place.ts";
 import {
   DESTINATION_HINTS,
   DESTINATION_NAMES,
@@ -14,7 +14,7 @@ import {
   type SenderSettings,
   type SourceSettings,
 } from "./settings.ts";
-import { SettingsError } from "./settings-error.ts";
+import { SettingsError, type SettingsIssue } from "./settings-error.ts";
 
 /** Most endpoints of a destination (spec 8). */
 const MAX_ENDPOINTS = 5;
@@ -63,9 +63,8 @@ export interface Source {
  * @throws SettingsError naming everything that is wrong
  */
 export function parseSettings(settings: SenderSettings): readonly Source[] {
-  const parser = new SettingsParser();
-  const sources = parser.sources(settings);
-  const { issues } = parser.checks;
+  const issues: SettingsIssue[] = [];
+  const sources = sourcesOf(new SettingPlace(issues), settings);
   if (issues.length > 0) throw new SettingsError(issues);
   return sources;
 }
@@ -84,125 +83,122 @@ function audiencesOf(destinations: readonly Destination[]): readonly Audience[] 
   return [...audiences.values()];
 }
 
-class SettingsParser {
-  readonly checks: SettingChecks = new SettingChecks();
-  readonly #writeKeys = new Set<string>();
+function sourcesOf(place: SettingPlace, settings: Unchecked<SenderSettings>): Source[] {
+  place.names(settings, SETTINGS_NAMES);
+  const all = place.field("sources");
+  const list = all.list(settings?.sources, "must list at least one source.");
+  const names = new Set<string>();
+  const writeKeys = new Set<string>();
+  return list.map((item, index) => {
+    const here = all.item(index);
+    const name = here
+      .called(`source ${index + 1}`)
+      .field("name")
+      .name(item?.name, names);
+    return sourceOf(here.called(`source "${name}"`), item, name, writeKeys);
+  });
+}
 
-  sources(settings: Unchecked<SenderSettings>): Source[] {
-    this.checks.names(settings, SETTINGS_NAMES, "", "");
-    const list = this.checks.list(settings?.sources, "sources", "", "must list at least one source.");
-    const names = new Set<string>();
-    return list.map((item, index) => {
-      const path = `sources[${index}]`;
-      const name = this.checks.name(item?.name, `${path}.name`, `source ${index + 1}`, names, undefined);
-      return this.#source(item, path, name);
-    });
+/** @param writeKeys Those of the sources so far; its own is added. */
+function sourceOf(
+  place: SettingPlace,
+  item: Unchecked<SourceSettings>,
+  name: string,
+  writeKeys: Set<string>,
+): Source {
+  place.names(item, SOURCE_NAMES, SOURCE_HINTS);
+  const writeKey = item?.writeKey ?? name;
+  if (typeof writeKey !== "string" || writeKey === "") {
+    place.field("writeKey").issue("must be a non-empty string.");
+  } else if (writeKeys.has(writeKey)) {
+    place.field("writeKey").issue("is also the write key of another source.");
+  } else {
+    writeKeys.add(writeKey);
   }
+  const blocked = item?.blockedEvents ?? [];
+  if (!Array.isArray(blocked) || blocked.some((event) => typeof event !== "string")) {
+    place.field("blockedEvents").issue("must be a list of event names.");
+  }
+  const all = place.field("destinations");
+  const names = new Set<string>();
+  const destinations = all
+    .array(item?.destinations, "must be a list.")
+    .map((destination, index) => destinationOf(all.item(index), destination, name, index, names));
+  const enabled = destinations.filter((destination) => destination.enabled);
+  return {
+    name,
+    writeKey: typeof writeKey === "string" ? writeKey : "",
+    destinations,
+    enabled: enabled.map(({ key }) => key),
+    audiences: audiencesOf(enabled),
+    blockedEvents: new Set(Array.isArray(blocked) ? blocked.map(String) : []),
+    countFiltered: place.field("countFiltered").flag(item?.countFiltered, false),
+  };
+}
 
-  #source(item: Unchecked<SourceSettings>, path: string, name: string): Source {
-    const where = `source "${name}"`;
-    this.checks.names(item, SOURCE_NAMES, path, where, SOURCE_HINTS);
-    const writeKey = item?.writeKey ?? name;
-    if (typeof writeKey !== "string" || writeKey === "") {
-      this.checks.issue(`${path}.writeKey`, where, "must be a non-empty string.");
-    } else if (this.#writeKeys.has(writeKey)) {
-      this.checks.issue(`${path}.writeKey`, where, "is also the write key of another source.");
-    } else {
-      this.#writeKeys.add(writeKey);
-    }
-    const blocked = item?.blockedEvents ?? [];
-    if (!Array.isArray(blocked) || blocked.some((event) => typeof event !== "string")) {
-      this.checks.issue(`${path}.blockedEvents`, where, "must be a list of event names.");
-    }
-    const list = this.checks.array(item?.destinations, `${path}.destinations`, where, "must be a list.");
-    const names = new Set<string>();
-    const destinations = list.map((destination, index) =>
-      this.#destination(destination, `${path}.destinations[${index}]`, name, index, names),
-    );
-    return {
-      name,
-      writeKey: typeof writeKey === "string" ? writeKey : "",
-      destinations,
-      enabled: destinations.filter(({ enabled }) => enabled).map(({ key }) => key),
-      audiences: audiencesOf(destinations.filter(({ enabled }) => enabled)),
-      blockedEvents: new Set(Array.isArray(blocked) ? blocked.map(String) : []),
-      countFiltered: this.checks.flag(item?.countFiltered, `${path}.countFiltered`, where, false),
-    };
+function destinationOf(
+  here: SettingPlace,
+  item: Unchecked<DestinationSettings>,
+  source: string,
+  index: number,
+  names: Set<string>,
+): Destination {
+  const name = here
+    .called(`destination ${index + 1}`)
+    .field("name")
+    .name(item?.name, names, defaultDestinationName(index));
+  const place = here.called(`destination "${name}"`);
+  place.names(item, DESTINATION_NAMES, DESTINATION_HINTS);
+  const concurrency = item?.concurrency ?? DEFAULT_CONCURRENCY;
+  if (!Number.isInteger(concurrency) || Number(concurrency) < 1) {
+    place.field("concurrency").issue("must be a whole number, at least 1.");
   }
+  const endpoints = endpointsOf(place.field("endpoints"), item?.endpoints);
+  const secret = secretAt(place.field("secret"), item);
+  return {
+    key: `${source}/${name}`,
+    source,
+    endpoints,
+    secret,
+    credentials: credentialsOf({ endpoints, secret }),
+    enabled: place.field("enabled").flag(item?.enabled, true),
+    includeFields: includeFieldsOf(place.field("includeFields"), item?.includeFields),
+    concurrency: Number(concurrency),
+  };
+}
 
-  #destination(
-    item: Unchecked<DestinationSettings>,
-    path: string,
-    source: string,
-    index: number,
-    names: Set<string>,
-  ): Destination {
-    const here = `source "${source}"`;
-    const name = this.checks.name(
-      item?.name,
-      `${path}.name`,
-      `${here}, destination ${index + 1}`,
-      names,
-      defaultDestinationName(index),
-    );
-    const where = `${here}, destination "${name}"`;
-    this.checks.names(item, DESTINATION_NAMES, path, where, DESTINATION_HINTS);
-    const concurrency = item?.concurrency ?? DEFAULT_CONCURRENCY;
-    if (!Number.isInteger(concurrency) || Number(concurrency) < 1) {
-      this.checks.issue(`${path}.concurrency`, where, "must be a whole number, at least 1.");
+function secretAt(place: SettingPlace, item: Unchecked<DestinationSettings>): string | undefined {
+  const value: unknown = item?.secret;
+  if (value === null) return undefined;
+  if (value === undefined) {
+    // Mostly a variable of the environment that is not set. Unsigned messages would be rejected for good.
+    if (item && Object.hasOwn(item, "secret")) {
+      const advice = "set the variable that it comes from, or leave it out to send unsigned messages.";
+      place.issue(`is undefined: ${advice}`);
     }
-    const endpoints = this.#endpoints(item?.endpoints, `${path}.endpoints`, where);
-    const secret = this.#secret(item, `${path}.secret`, where);
-    return {
-      key: `${source}/${name}`,
-      source,
-      endpoints,
-      secret,
-      credentials: credentialsOf({ endpoints, secret }),
-      enabled: this.checks.flag(item?.enabled, `${path}.enabled`, where, true),
-      includeFields: this.#includeFields(item?.includeFields, `${path}.includeFields`, where),
-      concurrency: Number(concurrency),
-    };
+    return undefined;
   }
+  if (typeof value !== "string" || value === "") {
+    place.issue("must be a non-empty string; leave it out to send unsigned messages.");
+  } else if (value.trim() === "") {
+    place.issue("must not consist of white space, which anyone could guess.");
+  }
+  return typeof value === "string" ? value : undefined;
+}
 
-  #secret(item: Unchecked<DestinationSettings>, path: string, where: string): string | undefined {
-    const value: unknown = item?.secret;
-    if (value === null) return undefined;
-    if (value === undefined) {
-      // Mostly a variable of the environment that is not set. Unsigned messages would be rejected for good.
-      if (item && Object.hasOwn(item, "secret")) {
-        const advice = "set the variable that it comes from, or leave it out to send unsigned messages.";
-        this.checks.issue(path, where, `is undefined: ${advice}`);
-      }
-      return undefined;
-    }
-    if (typeof value !== "string" || value === "") {
-      this.checks.issue(path, where, "must be a non-empty string; leave it out to send unsigned messages.");
-    } else if (value.trim() === "") {
-      this.checks.issue(path, where, "must not consist of white space, which anyone could guess.");
-    }
-    return typeof value === "string" ? value : undefined;
-  }
+function includeFieldsOf(place: SettingPlace, value: unknown): readonly IncludableField[] {
+  const names = value ?? [];
+  if (isIncludable(names)) return INCLUDABLE_FIELDS.filter((field) => names.includes(field));
+  place.issue(`must be a list of these: ${INCLUDABLE_FIELDS.join(", ")}.`);
+  return [];
+}
 
-  #includeFields(value: unknown, path: string, where: string): readonly IncludableField[] {
-    const names = value ?? [];
-    if (isIncludable(names)) return INCLUDABLE_FIELDS.filter((field) => names.includes(field));
-    this.checks.issue(path, where, `must be a list of these: ${INCLUDABLE_FIELDS.join(", ")}.`);
-    return [];
-  }
-
-  #endpoints(value: unknown, path: string, where: string): EndpointSettings[] {
-    const list = this.checks.list(value, path, where, "must list at least one endpoint.");
-    if (list.length > MAX_ENDPOINTS) {
-      this.checks.issue(
-        path,
-        where,
-        `has ${list.length} endpoints; a destination may have ${MAX_ENDPOINTS}.`,
-      );
-    }
-    const urls = new Set<string>();
-    return list.map((item, index) =>
-      parseEndpoint(this.checks, item, `${path}[${index}]`, `${where}, endpoint ${index + 1}`, urls),
-    );
-  }
+function endpointsOf(place: SettingPlace, value: unknown): EndpointSettings[] {
+  const list = place.list(value, "must list at least one endpoint.");
+  if (list.length > MAX_ENDPOINTS)
+    place.issue(`has ${list.length} endpoints; a destination may have ${MAX_ENDPOINTS}.`);
+  const urls = new Set<string>();
+  return list.map((item, index) =>
+    parseEndpoint(place.item(index).called(`endpoint ${index + 1}`), item, urls),
+  );
 }
