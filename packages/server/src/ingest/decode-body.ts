@@ -7,8 +7,20 @@ import { invalidJson, tooLarge, type Refusal, type Refused } from "./refusal.ts"
 const inflate = promisify(gunzip);
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** The JSON of a request body, or the reason why it cannot be read. */
-export type DecodedBody = ({ readonly ok: true } & ReadIntegers) | Refused;
+/** The JSON of a request body with its size when inflated, or the reason why it cannot be read. */
+export type DecodedBody = ({ readonly ok: true; readonly bytes: number } & ReadIntegers) | Refused;
+
+/** No byte of gzip becomes more: 258 bytes can be written with two bits. */
+const MAX_INFLATION = 1_032;
+
+/** The most bytes that a body can have when inflated, as far as {@link decodeBody} inflates it. */
+export function mostDecodedBytes(
+  { length }: Buffer,
+  contentEncoding: string | undefined,
+  maxBytes: number,
+): number {
+  return Math.min(maxBytes, contentEncoding === undefined ? length : length * MAX_INFLATION);
+}
 
 /**
  * Turns the bytes of a request into its JSON value, whatever content type it claims.
@@ -27,7 +39,7 @@ export async function decodeBody(
   if (plain.length > maxBytes) return { ok: false, refusal: tooLarge(`The limit is ${maxBytes} bytes.`) };
   try {
     const text = utf8.decode(plain);
-    return { ok: true, ...(await readIntegers(text, JSON.parse(text))) };
+    return { ok: true, bytes: plain.length, ...(await readIntegers(text, JSON.parse(text))) };
   } catch (error) {
     const detail = error instanceof SyntaxError ? error.message : "The body is not valid UTF-8.";
     return { ok: false, refusal: invalidJson(detail) };

@@ -3,11 +3,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { watchMethods } from "../allowed-methods.ts";
 import { rudderSettings, segmentSettings, UNKNOWN_WRITE_KEY } from "./bootstrap.ts";
 import { openToBrowsers } from "./cors.ts";
-import { decodeBody } from "./decode-body.ts";
+import { decodeBody, mostDecodedBytes } from "./decode-body.ts";
+import { DecodingRoom } from "./decoding-room.ts";
 import { StoreFullError, type Ingest } from "./ingest.ts";
 import { interpretRequest, type IngestRequest } from "./interpret-request.ts";
 import { NO_PIXEL_DATA, pixelCall, sendPixel } from "./pixel.ts";
 import { ByteBudget, readBody } from "./read-body.ts";
+import type { ReadIntegers } from "./read-integers.ts";
 import type { Refusal } from "./refusal.ts";
 import { rejection, type Rejection } from "./rejections.ts";
 import { readWriteKey } from "./write-key.ts";
@@ -24,11 +26,14 @@ const PATHS: readonly (readonly [path: string, kind: IngestRequest["kind"]])[] =
 const ENVELOPE_BYTES = 1_024;
 /** The bodies of all requests under way hold no more than this. */
 const MAX_BODY_BYTES_AT_ONCE = 64 * 1_024 * 1_024;
+/** What is worked on at the same time, when inflated: eight of the largest batches, whose values take some 100 MB. */
+const MAX_DECODED_BYTES_AT_ONCE = 4 * 1_024 * 1_024;
 const MAX_REJECTIONS_TOLD = 100;
 
 /** Adds the ingestion API (the public wire format, docs/ingestion.md) to a scope of a Fastify server, to be registered under `/v1`. */
 export async function ingestRoutes(scope: FastifyInstance, { ingest }: { ingest: Ingest }): Promise<void> {
   const budget = new ByteBudget(MAX_BODY_BYTES_AT_ONCE);
+  const room = new DecodingRoom(MAX_DECODED_BYTES_AT_ONCE);
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser("*", (_request, _payload, done) => done(null));
   scope.addHook("onRequest", (request, _reply, done) => {
@@ -50,14 +55,14 @@ export async function ingestRoutes(scope: FastifyInstance, { ingest }: { ingest:
     return answer(reply.header("allow", `${allowed}, OPTIONS`), methodNotAllowed(method, allowed));
   });
   for (const [path, kind] of PATHS)
-    scope.post(path, async (request, reply) => handle({ request, reply, kind, ingest, budget }));
-  addBrowserRoutes(scope, { ingest, budget });
+    scope.post(path, async (request, reply) => handle({ request, reply, kind, ingest, budget, room }));
+  addBrowserRoutes(scope, { ingest, budget, room });
 }
 
 /** The paths that browser libraries request besides recording calls. */
 function addBrowserRoutes(
   scope: FastifyInstance,
-  { ingest, budget }: Pick<Exchange, "ingest" | "budget">,
+  { ingest, budget, room }: Pick<Exchange, "ingest" | "budget" | "room">,
 ): void {
   scope.get<{ Params: { writeKey: string } }>("/projects/:writeKey/settings", async (request, reply) => {
     const settings = segmentSettings(request, request.params.writeKey, ingest);
@@ -69,7 +74,7 @@ function addBrowserRoutes(
   });
   for (const kind of CALL_TYPES) {
     scope.get(`/pixel/${kind}`, async (request, reply) => {
-      const exchange = { request, reply, kind, ingest, budget };
+      const exchange = { request, reply, kind, ingest, budget, room };
       const bytes = pixelCall(request.query);
       if (!bytes) return refuse(exchange, NO_PIXEL_DATA);
       const maxBytes = MAX_CALL_BYTES + ENVELOPE_BYTES;
@@ -91,6 +96,7 @@ interface Exchange {
   readonly kind: IngestRequest["kind"];
   readonly ingest: Ingest;
   readonly budget: ByteBudget;
+  readonly room: DecodingRoom;
 }
 
 async function handle(exchange: Exchange): Promise<FastifyReply> {
@@ -114,19 +120,36 @@ interface ReceivedBody {
 
 async function record(
   exchange: Exchange,
-  { bytes, maxBytes, receivedAt }: ReceivedBody,
+  received: ReceivedBody,
   succeed: (reply: FastifyReply) => FastifyReply = sendSuccess,
 ): Promise<FastifyReply> {
-  const { request, reply, kind, ingest } = exchange;
+  const { request, reply, ingest, room } = exchange;
   const wait = ingest.rateLimit();
   if (wait !== undefined) return refuse(exchange, rateLimited(reply, wait));
-  const decoded = await decodeBody(bytes, request.headers["content-encoding"], maxBytes);
-  if (!decoded.ok) return refuse(exchange, decoded.refusal);
-  const source = findSource(request.headers.authorization, decoded.value, ingest);
+  const { bytes, maxBytes } = received;
+  const encoding = request.headers["content-encoding"];
+  const place = await room.enter(mostDecodedBytes(bytes, encoding, maxBytes));
+  try {
+    const decoded = await decodeBody(bytes, encoding, maxBytes);
+    if (!decoded.ok) return refuse(exchange, decoded.refusal);
+    place.shrink(decoded.bytes);
+    return await recordDecoded(exchange, decoded, received.receivedAt, succeed);
+  } finally {
+    place.leave();
+  }
+}
+
+async function recordDecoded(
+  exchange: Exchange,
+  { value, unsafeIntegers }: ReadIntegers,
+  receivedAt: number,
+  succeed: (reply: FastifyReply) => FastifyReply,
+): Promise<FastifyReply> {
+  const { request, kind, ingest } = exchange;
+  const source = findSource(request.headers.authorization, value, ingest);
   if (typeof source !== "string") return conclude(exchange, succeed, [source]);
   const ip = clientAddress(request.raw.socket.remoteAddress);
   const strict = isStrict(request);
-  const { value, unsafeIntegers } = decoded;
   const read = await interpretRequest({ kind, body: value, receivedAt, ip, unsafeIntegers, strict });
   if (!read.ok) return refuse(exchange, read.refusal);
   const { refused } = await ingest.accept(source, read.calls);

@@ -1,6 +1,6 @@
 import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { gzipSync } from "node:zlib";
 import type { JudgedCall } from "@countersign/sender";
 import Fastify, { type FastifyInstance } from "fastify";
@@ -18,6 +18,8 @@ let refusals: string[];
 let limit: number | undefined;
 let failing: Error | undefined;
 let reported: unknown[];
+/** What storing waits for. */
+let storing: Promise<unknown> | undefined;
 
 beforeEach(async () => {
   stored = [];
@@ -26,12 +28,14 @@ beforeEach(async () => {
   limit = undefined;
   failing = undefined;
   reported = [];
+  storing = undefined;
   const ingest: Ingest = {
     isWriteKey: (text) => text === "WK",
     findSource: (writeKey) => (writeKey === "WK" ? "site" : undefined),
     accept: async (_source, calls) => {
       if (failing) throw failing;
       stored.push(...calls.map(({ call }) => call));
+      await storing;
       return { accepted: calls.length, duplicates: 0, refused: [] };
     },
     keepRejections: async (rejections, source) => {
@@ -240,6 +244,28 @@ describe("bodies", () => {
     expect(answer).toContain("Exceed payload limit");
     expect(written).toBeLessThan(20_000_000);
   });
+
+  it.each([
+    ["gzip", gzipSync, { "content-encoding": "gzip" }],
+    ["no encoding", (text: string) => Buffer.from(text), {}],
+  ])(
+    "in %s that are large are not all decoded at once, and keep no small ones waiting",
+    async (_, encode, headers) => {
+      const store = new EventEmitter();
+      storing = once(store, "up");
+      const filling = { type: "track", userId: "u", event: "e", properties: { a: "x".repeat(30_000) } };
+      const large = withKey({ batch: [identify("large"), ...Array.from({ length: 16 }, () => filling)] });
+      const sent = Array.from({ length: 20 }, () => send({ body: encode(large), headers }));
+      const idsOf = (id: string): number => stored.filter(({ messageId }) => messageId === id).length;
+      await vi.waitFor(() => expect(idsOf("large")).toBe(8));
+      const small = send({ body: encode(withKey({ batch: [identify("small")] })), headers });
+      await vi.waitFor(() => expect(idsOf("small")).toBe(1));
+      expect(idsOf("large")).toBe(8);
+      store.emit("up");
+      expect((await Promise.all([small, ...sent])).map(({ status }) => status)).toEqual(Array(21).fill(200));
+      expect(idsOf("large")).toBe(20);
+    },
+  );
 
   it("survives a client that leaves in the middle of a body", async () => {
     const socket = connect(port, "127.0.0.1");

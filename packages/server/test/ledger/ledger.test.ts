@@ -63,6 +63,45 @@ describe("the ledger", () => {
     expect([kept[0], kept.at(-1)]).toEqual(['{"n":199,', '{"n":190,']);
   });
 
+  it.each([
+    [
+      {
+        writeKey: "secret",
+        a: [1, -0, Number.POSITIVE_INFINITY, "\ud800\u0000é", null, true, [], {}],
+        b: { writeKey: 1, c: [{}, [[]]] },
+      },
+    ],
+    [JSON.parse('{"__proto__":{"toJSON":1},"":{"length":2},"1":[[1],"2"]}')],
+    ["x".repeat(40_000)],
+    [{ [`k${"é".repeat(40_000)}`]: 1 }],
+    [Array.from({ length: 20_000 }, (_, index) => ({ [index]: "\n" }))],
+    [null],
+    [undefined],
+  ])("keeps the JSON of a rejected message without its write key, and cuts it (%#)", async (message) => {
+    const ledger = open();
+    await ledger.keepRejections([rejection("missing_type", message)], "shop", 0);
+    const json = JSON.stringify(message, (name, value: unknown) => (name === "writeKey" ? undefined : value));
+    expect(ledger.rejections(1)[0]?.message).toBe((json ?? "").slice(0, 32_768));
+  });
+
+  it("does not look at what it cuts off, which would take a tenth of a second for each message", async () => {
+    const ledger = open();
+    let looked = 0;
+    const item = {
+      get name(): string {
+        looked += 1;
+        return "x".repeat(100);
+      },
+    };
+    const many = Array.from({ length: 10_000 }, () => item);
+    await ledger.keepRejections(
+      [rejection("missing_type", { many, ...Object.fromEntries(Object.entries(many)) })],
+      "shop",
+      0,
+    );
+    expect(looked).toBeLessThan(400);
+  });
+
   it("of an earlier version knows what that one accepted, to the last bit of a key", () => {
     const path = join(temporaryDirectory(), "server.db");
     earlierLedger(path, [
