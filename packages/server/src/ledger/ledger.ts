@@ -91,11 +91,16 @@ export class Ledger {
     this.#pending = [];
     if (batch.length === 0) return;
     const { keep, trim, trimBytes } = this.#statements;
+    // Only the last ones are written: a few bytes of gzip are 2,500 of them, and many requests can end in one turn.
+    const newest = batch
+      .flatMap(({ rejections, source = null, now }) => rejections.map((one) => ({ one, source, now })))
+      .slice(-MAX_REJECTIONS);
     try {
       this.#db.transaction(() => {
-        for (const { rejections, source, now } of batch)
-          for (const { message, ...rejection } of rejections)
-            keep.run(now, source ?? null, JSON.stringify(rejection), printed(message));
+        for (const { one, source, now } of newest) {
+          const { message, ...rejection } = one;
+          keep.run(now, source, JSON.stringify(rejection), printed(message));
+        }
         trim.run(MAX_REJECTIONS);
         trimBytes.run(this.#maxBytes);
       })();

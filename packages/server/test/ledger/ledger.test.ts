@@ -84,6 +84,25 @@ describe("the ledger", () => {
     expect(ledger.rejections(1)[0]?.message).toBe((json ?? "").slice(0, 32_768));
   });
 
+  it("does not write what other rejections of the same turn push out: 60 bytes of gzip are a thousand of them", async () => {
+    const ledger = open();
+    const kept = ["a", "b", "c"].map((name) => {
+      const messages = Array.from({ length: 600 }, (_, index) => ({ messageId: `${name}-${index}` }));
+      return ledger.keepRejections(
+        messages.map((message) => rejection("missing_type", message)),
+        "shop",
+        0,
+      );
+    });
+    await Promise.all(kept);
+    const rejections = ledger.rejections(10_000);
+    expect(rejections.map(({ messageId }) => messageId).filter((id) => id?.endsWith("-599"))).toEqual([
+      "c-599",
+      "b-599",
+    ]);
+    expect([rejections.length, rejections[0]?.id]).toEqual([1_000, 1_000]);
+  });
+
   it("does not look at what it cuts off, which would take a tenth of a second for each message", async () => {
     const ledger = open();
     let looked = 0;
