@@ -2,6 +2,7 @@ import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { isIP } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Problem } from "../api/problem.ts";
+import { isOverTls } from "../over-tls.ts";
 import { isPageFile } from "../page/page-files.ts";
 
 /** Who may use everything except the ingestion API. */
@@ -36,8 +37,7 @@ export function createGuard({ token, allowHosts = [] }: GuardOptions): Guard {
     if (token === undefined || OPEN_TO_ALL.has(path)) return undefined;
     const given = new URLSearchParams(query).get("token");
     if (path === "/" && given !== null && matches(given, token)) {
-      const cookie = `${cookieName(request)}=${cookieValue(request, token)}`;
-      return reply.header("set-cookie", `${cookie}; HttpOnly; SameSite=Strict; Path=/`).redirect("/", 303);
+      return reply.header("set-cookie", cookieOf(request, token)).redirect("/", 303);
     }
     if (isTrusted(request)) return undefined;
     if (request.method === "GET" && isPageFile(path)) {
@@ -52,6 +52,12 @@ export function createGuard({ token, allowHosts = [] }: GuardOptions): Guard {
     );
   };
   return { check, isTrusted };
+}
+
+/** Over TLS, the browser must not send it without: any page of this host, at any port, would show it to the network. */
+function cookieOf(request: FastifyRequest, token: string): string {
+  const secure = isOverTls(request) ? "; Secure" : "";
+  return `${cookieName(request)}=${cookieValue(request, token)}; HttpOnly; SameSite=Strict; Path=/${secure}`;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from "fastify";
+import { isOverTls } from "../over-tls.ts";
 import type { Ingest } from "./ingest.ts";
 import type { Refusal } from "./refusal.ts";
 import { readWriteKey } from "./write-key.ts";
@@ -74,8 +75,8 @@ export function rudderSettings(
 }
 
 /** The address as the page's browser knows it: another one would be another origin, or no address at all behind a proxy. */
-function addressOf({ headers, protocol, socket }: FastifyRequest): { host: string; protocol: string } {
+function addressOf(request: FastifyRequest): { host: string; protocol: string } {
+  const { headers, socket } = request;
   const host = headers.host ?? `${socket.localAddress}:${socket.localPort}`;
-  const behindTls = protocol === "https" || headers["x-forwarded-proto"] === "https";
-  return { host, protocol: behindTls ? "https" : "http" };
+  return { host, protocol: isOverTls(request) ? "https" : "http" };
 }

@@ -102,6 +102,12 @@ describe("the token", () => {
     expect((await send(`${url}/api/sources`, { headers: kept })).status).toBe(200);
   });
 
+  it("is kept in a cookie that is not sent without TLS, if a proxy in front of the server speaks it", async () => {
+    const { url } = await start({ token: "s3cret" });
+    const answer = await send(`${url}/?token=s3cret`, { headers: { "x-forwarded-proto": "https" } });
+    expect(answer.headers["set-cookie"]).toEqual([expect.stringMatching(/; Secure$/)]);
+  });
+
   it("is not in the cookie, which a browser sends to every port of the host, and each port has a cookie of its own", async () => {
     const servers = [await start({ token: "s3cret" }), await start({ token: "s3cret" })];
     const cookies: string[] = [];

@@ -48,6 +48,14 @@ describe("a server with a certificate", () => {
     expect(error.code).toBe("DEPTH_ZERO_SELF_SIGNED_CERT");
   });
 
+  it("the cookie of the page is not sent without TLS, where the network would see it", async () => {
+    const { url } = await start({ token: "s3cret" });
+    const call = request(`${url}/?token=s3cret`, { ca: tls.cert }).end();
+    const [answer] = await once(call, "response");
+    answer.resume();
+    expect(answer.headers["set-cookie"]).toEqual([expect.stringMatching(/; Secure$/)]);
+  });
+
   it("connections that never finish a request cannot keep out those that do", async () => {
     const { url } = await start({ maxConnections: 5 });
     const { port } = new URL(url);
