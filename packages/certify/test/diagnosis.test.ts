@@ -75,6 +75,10 @@ describe.concurrent("a receiver that accepts no plain track message is told why,
       "the signature is right, and the message is rejected with 422",
       { reply: (_, { status }) => (status === 204 ? { status: 422 } : undefined) },
     ],
+    [
+      "the signature is right, and the handler fails (500)",
+      { reply: (_, { status }) => (status === 204 ? { status: 500 } : undefined) },
+    ],
   ])("%s", async ([cause, mutation]) => {
     expect(await causes(mutation)).toEqual([`accepts-track: ${cause}`]);
   });
@@ -86,7 +90,7 @@ describe.concurrent("a receiver that accepts no plain track message is told why,
     [415, "it does not accept Content-Type: application/json (415)"],
     [301, "it redirects (301), and the sender does not follow"],
     [429, "it limits the rate of requests (429)"],
-    [500, "answered 500"],
+    [500, "it fails before it has checked the signature (500)"],
   ])("answering %d", async ([status, cause]) => {
     const only = ["accepts-track", "accepts-page", "survives-garbage"];
     const [first, ...rest] = await results({ reply: () => ({ status }) }, { only });
@@ -95,6 +99,23 @@ describe.concurrent("a receiver that accepts no plain track message is told why,
       { outcome: "skipped", reason: `accepts-track failed: ${cause}` },
       { outcome: "skipped", reason: `accepts-track failed: ${cause}` },
     ]);
+  });
+});
+
+describe("a receiver that takes track messages only", () => {
+  it.for<[string, Mutation["reply"]]>([
+    ["answers 404 to others", (_, { status }) => (status === 204 ? { status: 404 } : undefined)],
+    ["fails for others", (_, { status }) => (status === 204 ? { status: 500 } : undefined)],
+  ])("and %s is told neither of its secret nor of its path", async ([, reply]) => {
+    const onlyTrack: Mutation = {
+      reply: (seen, right) => (/"type":"track"/.test(seen.text) ? undefined : reply?.(seen, right)),
+    };
+    const only = ["accepts-track", "accepts-page"];
+    const [, page] = await results(onlyTrack, { only, language: "python" });
+    expect(page).toMatchObject({
+      outcome: "failed",
+      failure: { fix: expect.stringMatching(/^Answer 2xx to each of the seven types/) },
+    });
   });
 });
 

@@ -42,11 +42,11 @@ describe("an acceptance", () => {
 
   it.each([
     [301, "the sender does not follow redirects"],
-    [401, "Make sure that both sides have the same secret."],
-    [404, "Check the path of the URL"],
-    [405, "Check the path of the URL"],
+    [401, "Answer 2xx to each of the seven types"],
+    [404, "Answer 2xx to each of the seven types"],
+    [405, "Answer 2xx to each of the seven types"],
     [429, "The receiver limits its rate."],
-    [503, "Make sure that both sides have the same secret."],
+    [503, "Answer 2xx to each of the seven types"],
   ])("is not %i, and the fix is its own", async (status, fix) => {
     expect(await audit("accepts-page", answering(status))).toMatchObject({
       outcome: "failed",

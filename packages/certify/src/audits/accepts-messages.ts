@@ -18,8 +18,8 @@ export const acceptsMessages: readonly Audit[] = [
       what: `${article(type)} ${type} message`,
       body: () => freshText(type),
       fix: {
-        text: "Make sure that both sides have the same secret. Compute HMAC-SHA1 of the exact bytes of the body, compare it with the hex digits in X-Signature, and accept all seven types.",
-        hint: "digest",
+        // Not the secret, nor the path: a track message was accepted.
+        text: "Answer 2xx to each of the seven types, also to those that you do not need: a 4xx loses the message, and a 5xx or no answer has it sent again for four hours. If track messages are not accepted either, accepts-track says why.",
       },
     }),
   ),

@@ -31,7 +31,7 @@ const SAME_SECRET: Advice = {
  *
  * @param rejection - The exchange in which it was not accepted.
  */
-export async function diagnoseRejection(probe: Probe, rejection: Exchange): Promise<Diagnosis | undefined> {
+export async function diagnoseRejection(probe: Probe, rejection: Exchange): Promise<Diagnosis> {
   const status = rejection.answer?.status;
   if (status === undefined) return diagnoseSilence(rejection);
   const routing = diagnoseStatus(probe, status);
@@ -39,12 +39,12 @@ export async function diagnoseRejection(probe: Probe, rejection: Exchange): Prom
   for (const { delivery, ...diagnosis } of suspicions(probe)) {
     if (isAccepted(await probe.send(delivery))) return diagnosis;
   }
-  if (status >= 500) return undefined;
   const forged = await probe.send({
     what: "a track message with a made-up signature",
     body: freshText("track"),
     signature: MADE_UP_SIGNATURE,
   });
+  if (status >= 500) return diagnoseError(status, forged);
   if (forged.answer?.status !== status) {
     return {
       cause: `the signature is right, and the message is rejected with ${status}`,
@@ -64,6 +64,23 @@ export async function diagnoseRejection(probe: Probe, rejection: Exchange): Prom
   };
 }
 
+/** An error of the receiver: in the handler if a forgery does not get there, otherwise before the signature decides. */
+function diagnoseError(status: number, forged: Exchange): Diagnosis {
+  const forgedStatus = forged.answer?.status ?? status;
+  if (forgedStatus >= 400 && forgedStatus < 500) {
+    return {
+      cause: `the signature is right, and the handler fails (${status})`,
+      advice: { text: "Look for the error in the receiver's log, and correct the handler." },
+    };
+  }
+  return {
+    cause: `it fails before it has checked the signature (${status})`,
+    advice: {
+      text: "Look for the error in the receiver's log. Often something has read the body before the check, or the handler runs before it.",
+    },
+  };
+}
+
 function diagnoseSilence({ timedOut, error, durationMs }: Exchange): Diagnosis {
   if (!timedOut) {
     return {
@@ -74,7 +91,7 @@ function diagnoseSilence({ timedOut, error, durationMs }: Exchange): Diagnosis {
   return {
     cause: `no answer within ${seconds(durationMs)}; the sender gives up at 5 s`,
     advice: {
-      text: "Answer within five seconds: store the message, answer, and process it afterwards.",
+      text: "Answer on every path of the handler, and within five seconds: store the message, answer, and process it afterwards.",
       hint: "later",
     },
   };

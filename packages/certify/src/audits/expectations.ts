@@ -5,11 +5,14 @@ import type { AuditFailure } from "./audit.ts";
 /** What an exchange should have been; `fix` says what to change if it was not. */
 export type Expectation = (exchange: Exchange, fix: string) => AuditFailure | undefined;
 
+/** What is expected of an authentic message, in words. */
+export const ACCEPTED = "2xx: the message is authentic";
+
 /** The receiver accepted the message: 2xx. */
 export const accepted: Expectation = (exchange, fix) => {
   const status = exchange.answer?.status;
   if (isAccepted(exchange)) return undefined;
-  return failure(exchange, "2xx: the message is authentic", commonFix(status) ?? fix);
+  return failure(exchange, ACCEPTED, commonFix(status) ?? fix);
 };
 
 /** The receiver rejected the request, and said so: 4xx. */
@@ -92,7 +95,6 @@ function rejectionFix(status: number | undefined, fix: string): string {
 
 /** What to do about an answer that has nothing to do with the rule. */
 function commonFix(status: number | undefined): string | undefined {
-  if (status === 404 || status === 405) return "Check the path of the URL, and that POST is routed there.";
   if (status === 429)
     return "The receiver limits its rate. Run the audits against an instance without the limit.";
   if (status !== undefined && status >= 300 && status < 400) {

@@ -1,7 +1,7 @@
 import type { Audit, AuditFailure } from "./audit.ts";
 import { adviceFor } from "./advice.ts";
 import { diagnoseRejection } from "./diagnose-rejection.ts";
-import { accepted, failure, rejected, sendEach } from "./expectations.ts";
+import { ACCEPTED, accepted, failure, isAccepted, rejected, sendEach } from "./expectations.ts";
 import { freshText } from "./messages.ts";
 import { hasLeadingZero, MADE_UP_SIGNATURE, trackSignedSo } from "./signatures.ts";
 import type { Probe } from "../probe/probe.ts";
@@ -39,20 +39,9 @@ async function acceptsTrack(probe: Probe): Promise<AuditFailure | undefined> {
   // Without the digits that only the next audit is about.
   const body = trackSignedSo(probe, (signature) => !hasLeadingZero(signature));
   const exchange = await probe.send({ what: "a track message", body });
-  const failed = accepted(
-    exchange,
-    adviceFor(
-      {
-        text: "Make sure that both sides have the same secret. Compute HMAC-SHA1 of the exact bytes of the body, and compare it with the hex digits in X-Signature.",
-        hint: "digest",
-      },
-      probe.language,
-    ),
-  );
-  if (failed === undefined) return undefined;
-  const diagnosis = await diagnoseRejection(probe, exchange);
-  if (diagnosis === undefined) return failed;
-  return { ...failed, cause: diagnosis.cause, fix: adviceFor(diagnosis.advice, probe.language) };
+  if (isAccepted(exchange)) return undefined;
+  const { cause, advice } = await diagnoseRejection(probe, exchange);
+  return failure(exchange, ACCEPTED, adviceFor(advice, probe.language), cause);
 }
 
 async function acceptsLeadingZeros(probe: Probe): Promise<AuditFailure | undefined> {
