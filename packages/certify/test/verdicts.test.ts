@@ -1,7 +1,7 @@
 import { createServer, type Socket } from "node:net";
 import { certify, isAcceptedForgery, type AuditResult } from "@countersign/certify";
 import { describe, expect, it } from "vitest";
-import { handWrittenReceiver, type Mutation } from "./support/hand-written-receiver.ts";
+import { handWrittenReceiver, type Mutation, type Seen } from "./support/hand-written-receiver.ts";
 import { listen, SECRET } from "./support/listen.ts";
 
 async function audit(id: string, mutation: Mutation): Promise<AuditResult | undefined> {
@@ -204,6 +204,24 @@ describe("a connection that is kept", () => {
     expect(connections.size).toBeGreaterThanOrEqual(2);
   });
 
+  it.for<[string, (seen: Seen) => boolean]>([
+    ["without a signature", ({ signature }) => signature === undefined],
+    ["of another media type", ({ request }) => request.headers["content-type"] === "text/plain"],
+  ])("has nothing left in it of a message %s", async ([, isRejectedByItsHead]) => {
+    const spoilt = new WeakSet<object>();
+    const leavesTheBody: Mutation = {
+      reply(seen) {
+        if (spoilt.has(seen.request.socket)) return { status: 400 };
+        if (isRejectedByItsHead(seen)) spoilt.add(seen.request.socket);
+        return undefined;
+      },
+    };
+    expect(await audit("keeps-connections-in-step", leavesTheBody)).toMatchObject({
+      outcome: "failed",
+      failure: { cause: "answered 400" },
+    });
+  });
+
   it("is used for both messages", async () => {
     const perConnection = new Map<unknown, number>();
     const counts: Mutation = {
@@ -213,7 +231,7 @@ describe("a connection that is kept", () => {
       },
     };
     await audit("keeps-connections-in-step", counts);
-    expect([...perConnection.values()]).toEqual([2]);
+    expect([...perConnection.values()]).toEqual([2, 2, 2]);
   });
 });
 

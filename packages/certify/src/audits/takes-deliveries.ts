@@ -116,16 +116,30 @@ export function lateness({ answer, durationMs }: Exchange): string {
 }
 
 async function keepsInStep(probe: Probe): ReturnType<Audit["run"]> {
-  return probe.withConnection(async (agent) => {
-    await probe.send({ ...forgedDelivery(), transfer: { agent } });
-    const what = "a track message on the connection of a rejected one";
-    const delivery: Delivery = { what, body: freshText("track"), transfer: { agent } };
-    const second = await probe.send(delivery);
-    return accepted(
-      isStaleConnection(second) ? await probe.send(delivery) : second,
-      "Read the body of a rejected request to its end, or answer with Connection: close, before the next request is read.",
-    );
-  });
+  for (const rejection of rejections()) {
+    const failed = await probe.withConnection(async (agent) => {
+      await probe.send({ ...rejection, transfer: { agent } });
+      const what = `a track message on the connection of a rejected one (${rejection.what})`;
+      const delivery: Delivery = { what, body: freshText("track"), transfer: { agent } };
+      const second = await probe.send(delivery);
+      return accepted(
+        isStaleConnection(second) ? await probe.send(delivery) : second,
+        "Read the body of a rejected request to its end, or answer with Connection: close, before the next request is read.",
+      );
+    });
+    if (failed !== undefined) return failed;
+  }
+  return undefined;
+}
+
+/** To be rejected after the body was read, since the signature is of the body, or by the head alone: then the body may be left. */
+function rejections(): Delivery[] {
+  const body = freshText("track");
+  return [
+    { what: "a made-up signature", body, signature: "f".repeat(40) },
+    { what: "no signature", body, signature: null },
+    { what: "text/plain", body, headers: { "Content-Type": "text/plain" } },
+  ];
 }
 
 /**
