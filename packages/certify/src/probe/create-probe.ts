@@ -8,7 +8,7 @@ import type { Delivery, Exchange, Probe, ProbeOptions } from "./probe.ts";
 import { tells, telltalesOf } from "./telltales.ts";
 
 /** How long the sender waits for an answer (spec 4.1), in ms. */
-const ANSWER_BUDGET_MS = 5_000;
+export const ANSWER_BUDGET_MS = 5_000;
 
 /** How many late answers are kept: more say no more. */
 const MAX_LATE_KEPT = 10;

@@ -27,7 +27,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     what: "takes six seconds over a delete message",
     mutation: slowAtLast(),
   },
-  "survives-slow-body": { what: "serves one request at a time", mutation: oneAtATime(), timeoutMs: 2_000 },
+  "survives-slow-body": { what: "serves one request at a time", mutation: oneAtATime() },
   "accepts-twenty-at-once": { what: "serves ten at a time", mutation: tenAtATime() },
   "accepts-leading-zeros": {
     what: "writes hex without leading zeros",
