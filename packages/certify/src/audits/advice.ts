@@ -1,7 +1,17 @@
 import type { Language } from "../probe/language.ts";
 
 /** What fixes are about, where each language does it in its own way. */
-type Topic = "digest" | "secret" | "hex" | "compare" | "json" | "utf8" | "limit" | "later" | "workers";
+type Topic =
+  | "digest"
+  | "secret"
+  | "hex"
+  | "compare"
+  | "json"
+  | "utf8"
+  | "limit"
+  | "chunked"
+  | "later"
+  | "workers";
 
 /** What to change in a receiver: advice for every language, and the topic of the language's hint. */
 export interface Advice {
@@ -23,7 +33,7 @@ const HINTS: Readonly<Record<Topic, Readonly<Record<Language, string>>>> = {
   digest: {
     node: 'crypto.createHmac("sha1", secret).update(rawBody).digest("hex"), where rawBody is the Buffer from express.raw({ type: "application/json" }) or the request\'s chunks, not JSON.stringify(req.body)',
     python:
-      "hmac.new(secret.encode(), raw, hashlib.sha1).hexdigest(), where raw is request.get_data() in Flask, request.body in Django, await request.body() in FastAPI, not json.dumps(...)",
+      "hmac.new(secret.encode(), raw, hashlib.sha1).hexdigest(), where raw is request.get_data() in Flask, request.body in Django, await request.body() in FastAPI, self.rfile.read(length) in http.server, not json.dumps(...)",
     java: 'Mac.getInstance("HmacSHA1") over the byte[] body, and HexFormat.of().formatHex(digest); take the body as byte[] in Spring, not as an object',
     php: "hash_hmac('sha1', file_get_contents('php://input'), $secret), not json_encode($data)",
     go: "hmac.New(sha1.New, secret) over the bytes of io.ReadAll(r.Body), not over json.Marshal(v)",
@@ -49,11 +59,11 @@ const HINTS: Readonly<Record<Topic, Readonly<Record<Language, string>>>> = {
   compare: {
     node: "/^[0-9a-f]{40}$/i.test(header), then crypto.timingSafeEqual of the two Buffers, which throws if the lengths differ",
     python:
-      "re.fullmatch('[0-9a-fA-F]{40}', header), then hmac.compare_digest, which raises for text that is not ASCII",
+      "re.fullmatch('[0-9a-fA-F]{40}', header), then hmac.compare_digest(digest, header.lower()), which raises for text that is not ASCII",
     java: 'header.matches("[0-9a-fA-F]{40}"), then MessageDigest.isEqual of the two byte[]',
     php: "preg_match('/^[0-9a-f]{40}$/iD', $header), then hash_equals($digest, strtolower($header))",
     go: "hex.DecodeString, then a length of 20, then hmac.Equal",
-    ruby: "header.match?(/\\A\\h{40}\\z/), then OpenSSL.fixed_length_secure_compare",
+    ruby: "header.match?(/\\A\\h{40}\\z/), then OpenSSL.fixed_length_secure_compare(digest, header.downcase)",
   },
   json: {
     node: "JSON.parse throws a SyntaxError, and JSON.stringify a RangeError for deep nesting",
@@ -79,6 +89,15 @@ const HINTS: Readonly<Record<Topic, Readonly<Record<Language, string>>>> = {
     php: "the web server reads the whole body before PHP runs, so only it can reject: client_max_body_size 1m in nginx, LimitRequestBody 1048576 in Apache. It answers 413 by Content-Length. PHP's built-in server has no such limit: ignore this there",
     go: "http.MaxBytesReader(w, r.Body, 1<<20)",
     ruby: "Rack reads the body through the web server, so the limit belongs there: client_max_body_size in nginx, http_content_length_limit in Puma",
+  },
+  chunked: {
+    node: "take every chunk of the request, or express.raw(), whatever Content-Length says",
+    python:
+      "read() without a length never ends in http.server, which does not decode chunks: take gunicorn or uvicorn. Django takes chunked bodies under ASGI only: uvicorn",
+    java: "request.getInputStream().readAllBytes(), not getContentLength() bytes",
+    php: "file_get_contents('php://input'), not as many bytes as $_SERVER['CONTENT_LENGTH']",
+    go: "io.ReadAll(r.Body), not r.ContentLength bytes, which is -1",
+    ruby: "request.body.read, not as many bytes as request.content_length",
   },
   later: {
     node: "put the message into a queue such as BullMQ, or into a table, and answer before the work",
