@@ -154,6 +154,24 @@ describe("a fix", () => {
   );
 });
 
+describe("advice for Python that was followed to the letter", () => {
+  it.for<[string, Mutation["reply"], RegExp]>([
+    [
+      "accepts-chunked-body",
+      ({ request }) => (request.headers["transfer-encoding"] ? { status: 401 } : undefined),
+      /read\(\) without a length never ends in http\.server/,
+    ],
+    [
+      "accepts-upper-case-signature",
+      ({ signature = "" }) => (/[A-F]/.test(signature) ? { status: 401 } : undefined),
+      /compare_digest\(digest, header\.lower\(\)\)/,
+    ],
+  ])("neither hangs nor fails the same audit again: %s", async ([id, reply, words]) => {
+    const [result] = await results(reply === undefined ? {} : { reply }, { only: [id], language: "python" });
+    expect(result).toMatchObject({ failure: { fix: expect.stringMatching(words) } });
+  });
+});
+
 describe("a slow receiver", () => {
   it("gets its verdict from three answers, and everything left is skipped for it", async () => {
     const found = await results({
