@@ -10,12 +10,20 @@ export interface ValidatedEvent<Message extends ReceivedMessage> {
   readonly issues: readonly EventIssue[] | undefined;
 }
 
-// A receiver and a router may have the same events. A schema may transform, so its output must not be validated again.
-const outputs = new WeakMap<
-  object,
-  { readonly events: EventDefinitions; readonly received: ReceivedMessage }
->();
-const reports = new WeakMap<object, Report>();
+/** What was validated. A schema may transform, so its output must not be validated again. */
+interface Validated {
+  readonly outputs: WeakMap<
+    object,
+    { readonly events: EventDefinitions; readonly received: ReceivedMessage }
+  >;
+  readonly reports: WeakMap<object, Report>;
+}
+
+// A receiver and a router may have the same events. One for the process, since each may be of another copy of this package:
+// an app has two where its adapter needs another version than the app.
+const KEY = Symbol.for("@countersign/core/validated");
+const host = globalThis as { [KEY]?: Validated };
+const { outputs, reports } = (host[KEY] ??= { outputs: new WeakMap(), reports: new WeakMap() });
 
 interface Report {
   readonly events: EventDefinitions;
