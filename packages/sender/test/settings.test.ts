@@ -64,6 +64,11 @@ describe("settings that are wrong", () => {
       `${WHERE}: sources[0].destinations[0].secret is undefined: set the variable that it comes from, or leave it out`,
     ],
     [
+      "a write key from a variable that is not set, in place of which the name would let everybody in",
+      { sources: [{ name: "shop", writeKey: undefined, destinations: [] }] },
+      'source "shop": sources[0].writeKey is undefined: set the variable that it comes from, or leave it out',
+    ],
+    [
       "a secret of white space",
       destination({ secret: " \t" }),
       `${WHERE}: sources[0].destinations[0].secret must not consist of white space`,

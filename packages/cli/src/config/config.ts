@@ -61,6 +61,9 @@ const HINTS: OptionHints = {
   store: "pass --store to serve",
 };
 
+/** Settings that keep others out. */
+const GUARDS: readonly (keyof Config)[] = ["token", "writeKey"];
+
 /** What is wrong with the value of a config file, as the end of a sentence; the sender checks what is in `sources`. */
 export function configProblem(value: unknown): string | undefined {
   if (!isOfKind(value, "object"))
@@ -69,6 +72,9 @@ export function configProblem(value: unknown): string | undefined {
     if (!Object.hasOwn(KINDS, name))
       return `has the unknown setting ${quote(name)}${nameHint(name, NAMES, HINTS)}`;
     const kind = KINDS[name as keyof Config];
+    // Mostly an environment variable that is not set: without it, everybody would be let in.
+    if (setting === undefined && GUARDS.some((guard) => guard === name))
+      return `has a \`${name}\` that is undefined: set the variable that it comes from, or leave it out.`;
     // An empty text is most likely an environment variable that is not set.
     if (setting === "") return `has an empty \`${name}\`; leave it out, or give it a value.`;
     if (setting !== undefined && !isOfKind(setting, kind)) return `has a \`${name}\` that is not a ${kind}.`;

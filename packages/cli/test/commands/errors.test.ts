@@ -419,6 +419,18 @@ describe("the config file", () => {
     ),
   );
 
+  it.each(["token", "writeKey"])(
+    "with a %s from a variable that is not set, instead of letting everybody in",
+    (name) =>
+      expectConfigError(
+        "countersign.config.mjs",
+        `export default { to: "http://x/", ${name}: process.env.NOT_SET };`,
+        new RegExp(
+          `has a \`${name}\` that is undefined: set the variable that it comes from, or leave it out\\.`,
+        ),
+      ),
+  );
+
   it("with both `to` and `sources`", () =>
     expectConfigError(
       "countersign.config.json",

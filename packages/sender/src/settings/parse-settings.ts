@@ -108,7 +108,11 @@ function sourceOf(
 ): Source {
   place.names(item, SOURCE_NAMES, SOURCE_HINTS);
   const writeKey = item?.writeKey ?? name;
-  if (typeof writeKey !== "string" || writeKey === "") {
+  if (item && Object.hasOwn(item, "writeKey") && item.writeKey === undefined) {
+    // Mostly a variable of the environment that is not set. The name is no secret.
+    const advice = "set the variable that it comes from, or leave it out to use the name.";
+    place.field("writeKey").issue(`is undefined: ${advice}`);
+  } else if (typeof writeKey !== "string" || writeKey === "") {
     place.field("writeKey").issue("must be a non-empty string.");
   } else if (writeKeys.has(writeKey)) {
     place.field("writeKey").issue("is also the write key of another source.");

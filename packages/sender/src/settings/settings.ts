@@ -45,7 +45,10 @@ export interface DestinationSettings {
 export interface SourceSettings {
   /** Names it in events and across restarts. */
   readonly name: string;
-  /** The key with which clients of this source authenticate. Default: the name. */
+  /**
+   * The key with which clients of this source authenticate. Default: the name. `undefined` is refused, because it usually
+   * means that an environment variable is not set.
+   */
   readonly writeKey?: string | undefined;
   /** Where its messages go. */
   readonly destinations: readonly DestinationSettings[];
