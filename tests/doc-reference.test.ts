@@ -32,23 +32,26 @@ describe("docs/reference/messages.md", () => {
   });
 });
 
-it("docs/reference/retries.md has the delays of the policy", () => {
-  const page = read("docs/reference/retries.md");
-  const { firstDelayMs, maxDelayMs, minJitter, windowMs, lastRetryMarginMs } = DEFAULT_RETRY_POLICY;
-  const [row = ""] = /^\| longest delay .*$/m.exec(page) ?? [];
-  const delays = row
-    .split("|")
-    .slice(2, -1)
-    .map((text) => text.trim());
-  const longest = delays.map((_, index) => Math.min(firstDelayMs * 2 ** index, maxDelayMs) / 1_000);
-  expect(delays.map((text) => (text.endsWith(" min") ? parseFloat(text) * 60 : parseFloat(text)))).toEqual(
-    longest,
-  );
-  expect(longest.at(-1)).toBe(maxDelayMs / 1_000);
-  expect(page).toContain(`between ${minJitter} and 1`);
-  expect(windowMs - lastRetryMarginMs).toBe(((3 * 60 + 59) * 60 + 55) * 1_000);
-  expect(page).toContain("3 h 59 min 55 s");
-});
+it.each(["docs/reference/retries.md", "packages/sender/README.md"])(
+  "%s has the delays of the policy",
+  (file) => {
+    const page = read(file);
+    const { firstDelayMs, maxDelayMs, minJitter, windowMs, lastRetryMarginMs } = DEFAULT_RETRY_POLICY;
+    const [row = ""] = /^\| longest delay .*$/m.exec(page) ?? [];
+    const delays = row
+      .split("|")
+      .slice(2, -1)
+      .map((text) => text.trim());
+    const longest = delays.map((_, index) => Math.min(firstDelayMs * 2 ** index, maxDelayMs) / 1_000);
+    expect(delays.map((text) => (text.endsWith(" min") ? parseFloat(text) * 60 : parseFloat(text)))).toEqual(
+      longest,
+    );
+    expect(longest.at(-1)).toBe(maxDelayMs / 1_000);
+    expect(page).toContain(`between ${minJitter} and 1`);
+    expect(windowMs - lastRetryMarginMs).toBe(((3 * 60 + 59) * 60 + 55) * 1_000);
+    expect(page).toContain("3 h 59 min 55 s");
+  },
+);
 
 it.each(["commands", "operations", "options"])(
   "docs/reference/%s.md has no rest of a comment or a schema",
