@@ -68,6 +68,28 @@ it("docs/reference/options.md has all that the members of a union say of an opti
   expect(row).toMatch(/Every source.* Or: `"shared"` reads the settings from the store/);
 });
 
+it.each([
+  ["certify", "CertifyOptions"],
+  ["core", "ReceiverOptions"],
+  ["express", "VerifyWebhookOptions"],
+  ["fastify", "VerifyWebhookOptions"],
+  ["fetch", "WebhookHandlerOptions"],
+  ["koa", "VerifyWebhookOptions"],
+  ["postgres", "PostgresStoreOptions"],
+  ["redis", "RedisDedupeOptions"],
+  ["sender", "SenderOptions"],
+  ["sender", "SqliteStoreOptions"],
+  ["server", "ServerOptions"],
+])("the README of %s has a row for every option of %s", (name, type) => {
+  const [, ofPackage = ""] = read("docs/reference/options.md").split(`\n## @countersign/${name}\n`);
+  const [, section = ""] = ofPackage.split(`\n### ${type}\n`);
+  const [table = ""] = section.split("\n#");
+  const options = [...table.matchAll(/^\| `(\w+)`/gm)].map(([, option = ""]) => option);
+  expect(options.length).toBeGreaterThan(2);
+  const rows = read(`packages/${name}/README.md`).match(/^\| `[^|]*/gm) ?? [];
+  expect(options.filter((option) => !rows.some((row) => row.includes(`\`${option}\``)))).toEqual([]);
+});
+
 describe("every endpoint of the server has its page", () => {
   it("for what clients call: docs/ingestion.md", async () => {
     const page = read("docs/ingestion.md");
