@@ -1,6 +1,6 @@
 import { postgresDedupe } from "@countersign/postgres/dedupe";
 import pg from "pg";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { testDedupeStore, type OpenStore } from "../../core/test/support/dedupe-contract.ts";
 import { newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 
@@ -57,6 +57,19 @@ describe.skipIf(server === undefined)(
       await store.claim("b");
       await store.release("b");
       expect(queries).toBe(4);
+    });
+
+    it("gives a key to one of many simultaneous claims also where transactions are isolated strictly", async () => {
+      const options = "-c default_transaction_isolation=serializable";
+      const pool = new pg.Pool({ connectionString: server?.url, max: 10, options });
+      onTestFinished(() => pool.end());
+      const store = postgresDedupe(pool, { table: newSchema() });
+      await store.claim("first: creates the table");
+      for (let key = 0; key < 50; key += 1) {
+        const claims = await Promise.all(Array.from({ length: 10 }, () => store.claim(`key ${key}`)));
+        expect(claims.filter((claim) => claim === "new")).toHaveLength(1);
+        expect(claims.filter((claim) => claim === "in-flight")).toHaveLength(9);
+      }
     });
 
     it("fails when the database does not answer in time, so that the sender repeats the delivery", async () => {

@@ -51,6 +51,9 @@ const FEW = 1_000;
 /** What PostgreSQL answers when a table does not exist, and when two create it at the same moment. */
 const [NO_TABLE, CREATED_MEANWHILE] = ["42P01", "23505"];
 
+/** What it answers to the later of two that claim one key at once, where a role or a database isolates transactions more strictly. */
+const CLAIMED_MEANWHILE = "40001";
+
 /** The value of a row whose delivery was handled. The row of a claim has a token instead. */
 const DONE = "done";
 
@@ -87,6 +90,8 @@ export function postgresDedupe(pool: PostgresPool, options: PostgresDedupeOption
     try {
       return await query(pool, text, values, timeout);
     } catch (error) {
+      // Asked again, it sees what the other has stored.
+      if (codeOf(error) === CLAIMED_MEANWHILE) return query(pool, text, values, timeout);
       if (codeOf(error) !== NO_TABLE) throw error;
     }
     await query(pool, sql.create, [], timeout).catch((error: unknown) => {

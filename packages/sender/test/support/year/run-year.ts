@@ -32,7 +32,24 @@ export interface Month {
 }
 
 const ENDED = ["delivered", "failed", "expired"] as const;
+const STATES = ["pending", ...ENDED] as const;
 const CALLS_AT_ONCE = 10;
+
+type Counts = Readonly<Record<DeliveryState, number>>;
+
+/** What a store says of itself at one moment. */
+interface Readings {
+  readonly sums: Counts;
+  readonly found: Counts;
+  readonly listed: number;
+  /** Ids of deliveries whose body has gone before them. */
+  readonly withoutBody: readonly string[];
+}
+
+async function byState(count: (state: DeliveryState) => Promise<number>): Promise<Counts> {
+  const [pending, delivered, failed, expired] = await Promise.all(STATES.map(count));
+  return { pending: pending ?? 0, delivered: delivered ?? 0, failed: failed ?? 0, expired: expired ?? 0 };
+}
 
 /** A sender that lives for a year, restarts included, and what it was seen to do. */
 class Life {
@@ -93,22 +110,38 @@ class Life {
     const { sender, counts } = this;
     // Everything of this moment has been tried.
     await this.clock.advance(1);
-    const { destinations, minutes } = await sender.stats();
-    const sum = (state: DeliveryState): number => destinations.reduce((total, one) => total + one[state], 0);
     const differs = (what: string, one: number, other: number): void => {
       if (one !== other) this.problems.push(`${what}: ${one} is not ${other}`);
     };
+    const { sums, found, listed, withoutBody } = await this.#read();
     const ended = counts.delivered + counts.failed + counts.expired;
-    differs("accepted", counts.accepted, ended + sum("pending"));
-    for (const state of ["pending", ...ENDED] as const)
-      differs(state, await sender.count({ state }), sum(state));
-    differs("listed", await this.#listed(), await sender.count());
-    differs("minutes", minutes.length, 60);
-    return sum("pending");
+    differs("accepted", counts.accepted, ended + sums.pending);
+    for (const state of STATES) differs(state, found[state], sums[state]);
+    differs("listed", listed, found.pending + found.delivered + found.failed + found.expired);
+    for (const id of withoutBody) this.problems.push(`${id} has no body`);
+    differs("minutes", (await sender.stats()).minutes.length, 60);
+    return sums.pending;
+  }
+
+  /** What the store counts, and what it finds: read again if something was removed between, which is too old. */
+  async #read(): Promise<Readings> {
+    for (let sums = await this.#sums(); ;) {
+      const found = await byState((state) => this.sender.count({ state }));
+      const listed = await this.#listed();
+      const again = await this.#sums();
+      if (STATES.every((state) => sums[state] === again[state])) return { sums, found, ...listed };
+      sums = again;
+    }
+  }
+
+  /** What the destinations have by state, as the store has counted it. */
+  async #sums(): Promise<Counts> {
+    const { destinations } = await this.sender.stats();
+    return byState(async (state) => destinations.reduce((total, one) => total + one[state], 0));
   }
 
   /** How many deliveries a reader finds who reads page by page. The oldest still has its body. */
-  async #listed(): Promise<number> {
+  async #listed(): Promise<Pick<Readings, "listed" | "withoutBody">> {
     let [listed, last] = [0, ""];
     for (let after: string | undefined, isFirst = true; isFirst || after !== undefined; isFirst = false) {
       const page = await this.sender.summaries({ limit: 500, after });
@@ -117,8 +150,7 @@ class Life {
       after = page.next;
     }
     const oldest = await this.sender.delivery(last);
-    if ((oldest?.body ?? "").length === 0) this.problems.push(`${last} has no body`);
-    return listed;
+    return { listed, withoutBody: (oldest?.body ?? "").length === 0 ? [last] : [] };
   }
 }
 
