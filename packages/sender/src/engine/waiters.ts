@@ -108,17 +108,15 @@ export class Waiters {
       if (this.#isClosed) throw closedError(id);
       // Registered before the store is asked, or an end between the two would be missed.
       const [end, waiter] = this.#wait(id);
-      const delivery = await this.#store.find(id, source).catch((error: unknown) => {
-        this.#forget(id, waiter);
-        throw error;
-      });
-      if (delivery?.state === "pending") {
+      try {
+        const delivery = await this.#store.find(id, source);
+        if (delivery === undefined)
+          throw new RangeError(`Delivery ${id} has ended, and the store no longer keeps it.`);
+        if (delivery.state !== "pending") return delivery;
         await end;
-        continue;
+      } finally {
+        this.#forget(id, waiter);
       }
-      this.#forget(id, waiter);
-      if (delivery !== undefined) return delivery;
-      throw new RangeError(`Delivery ${id} has ended, and the store no longer keeps it.`);
     }
   }
 
