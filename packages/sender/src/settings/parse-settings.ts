@@ -108,15 +108,13 @@ function sourceOf(
 ): Source {
   place.names(item, SOURCE_NAMES, SOURCE_HINTS);
   const writeKey = item?.writeKey ?? name;
-  if (item && Object.hasOwn(item, "writeKey") && item.writeKey === undefined) {
-    // Mostly a variable of the environment that is not set. The name is no secret.
-    const advice = "set the variable that it comes from, or leave it out to use the name.";
-    place.field("writeKey").issue(`is undefined: ${advice}`);
-  } else if (typeof writeKey !== "string" || writeKey === "") {
+  // The name is no secret.
+  const isSet = place.isSet(item, "writeKey", "use the name");
+  if (typeof writeKey !== "string" || writeKey === "") {
     place.field("writeKey").issue("must be a non-empty string.");
   } else if (writeKeys.has(writeKey)) {
     place.field("writeKey").issue("is also the write key of another source.");
-  } else {
+  } else if (isSet) {
     writeKeys.add(writeKey);
   }
   const blocked = item?.blockedEvents ?? [];
@@ -158,7 +156,7 @@ function destinationOf(
     place.field("concurrency").issue("must be a whole number, at least 1.");
   }
   const endpoints = endpointsOf(place.field("endpoints"), item?.endpoints);
-  const secret = secretAt(place.field("secret"), item);
+  const secret = secretAt(place, item);
   return {
     key: `${source}/${name}`,
     source,
@@ -172,20 +170,15 @@ function destinationOf(
 }
 
 function secretAt(place: SettingPlace, item: Unchecked<DestinationSettings>): string | undefined {
+  // Unsigned messages would be rejected for good.
+  place.isSet(item, "secret", "send unsigned messages");
   const value: unknown = item?.secret;
-  if (value === null) return undefined;
-  if (value === undefined) {
-    // Mostly a variable of the environment that is not set. Unsigned messages would be rejected for good.
-    if (item && Object.hasOwn(item, "secret")) {
-      const advice = "set the variable that it comes from, or leave it out to send unsigned messages.";
-      place.issue(`is undefined: ${advice}`);
-    }
-    return undefined;
-  }
+  if (value === undefined || value === null) return undefined;
+  const here = place.field("secret");
   if (typeof value !== "string" || value === "") {
-    place.issue("must be a non-empty string; leave it out to send unsigned messages.");
+    here.issue("must be a non-empty string; leave it out to send unsigned messages.");
   } else if (value.trim() === "") {
-    place.issue("must not consist of white space, which anyone could guess.");
+    here.issue("must not consist of white space, which anyone could guess.");
   }
   return typeof value === "string" ? value : undefined;
 }

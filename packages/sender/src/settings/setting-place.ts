@@ -48,6 +48,14 @@ export class SettingPlace {
       this.field(name).issue(`is an unknown setting${nameHint(name, names, hints)}`);
   }
 
+  /** Refuses a setting that is there and undefined: mostly, the variable of the environment that it comes from is not set. */
+  isSet<T extends object>(item: T | null | undefined, name: keyof T & string, otherwise: string): boolean {
+    if (!item || !Object.hasOwn(item, name) || item[name] !== undefined) return true;
+    const problem = `is undefined: set the variable that it comes from, or leave it out to ${otherwise}.`;
+    this.field(name).issue(problem);
+    return false;
+  }
+
   /** The name of an item, which no other item of its list has. */
   name(value: unknown, taken: Set<string>, fallback?: string): string {
     const name = value ?? fallback;
