@@ -22,6 +22,9 @@ const BESIDE_THE_BUILD = ["README.md", "CHANGELOG.md", "LICENSE"];
 /** Functions of another package that become part of this one, because each package and each file costs a cold start. */
 const INLINED = { "@countersign/core": ["@countersign/protocol/json", "@countersign/protocol/options"] };
 
+/** What almost every module needs anyway: it decides of no file of its own. */
+const LIGHT = /^(?:#|@countersign\/(?:core|protocol)(?:\/|$))/;
+
 /**
  * Writes a package as it is published. It must have been built.
  *
@@ -118,8 +121,7 @@ function modulesBelow(module, context) {
     const { importedIds, dynamicallyImportedIds } = context.getModuleInfo(id);
     for (const imported of importedIds) {
       if (isAbsolute(imported)) visit(imported, found);
-      else if (found === atOnce && !/^(?:#|@countersign\/)/.test(imported))
-        others.add(imported.replace(/:.*/, ""));
+      else if (found === atOnce && !LIGHT.test(imported)) others.add(imported.replace(/:.*/, ""));
     }
     for (const imported of dynamicallyImportedIds) if (isAbsolute(imported)) visit(imported, onDemand);
   };

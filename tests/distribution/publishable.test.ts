@@ -143,6 +143,20 @@ describe("what is published", () => {
     expect(stdout.trim()).toBe(version);
   });
 
+  it.each([["--version"], ["certify", "http://127.0.0.1:1/", "--secret", "dev"]])(
+    "has the command, which does not load the engine to do what needs none: %s",
+    async (...args) => {
+      const command = join(folder, "node_modules/countersign/dist/bin.js");
+      const preload = new URL("../../packages/cli/test/support/print-loaded.mjs", import.meta.url).href;
+      // An audit of a receiver that is not there ends with another status than 0.
+      const { stderr } = await run(process.execPath, ["--import", preload, command, ...args]).catch(
+        (error: unknown) => error as { readonly stderr: string },
+      );
+      expect(stderr).toContain("countersign/dist/bin.js");
+      expect(stderr).not.toMatch(/node_modules\/(?:fastify|libsql|undici|pg)\/|\/sender\/dist\/index\.js/);
+    },
+  );
+
   it("has a server, which finds its page", async () => {
     const script = `
       import { createServer } from "@countersign/server";
