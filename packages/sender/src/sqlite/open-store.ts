@@ -56,21 +56,23 @@ export class OpenStore {
 
   constructor(db: Database.Database, options: OpenStoreOptions) {
     const { path, keepForMs, maxBytes, context } = options;
-    this.#db = db;
-    this.#options = options;
+    const { stateChanged } = context;
     const table = new DeliveryTable(db);
     const counter = new DeliveryCounter(db);
+    const calls = new CallTable(db);
+    const profiles = new ProfileTable(db);
+    const writer = new AcceptanceWriter(table, calls, profiles);
     const retention = new Retention(db, keepForMs);
     const room = maxBytes === undefined ? undefined : new FileRoom(db, path, maxBytes);
-    this.search = new DeliverySearch(db, counter);
-    this.calls = new CallTable(db);
-    this.profiles = new ProfileTable(db);
-    const writer = new AcceptanceWriter(table, this.calls, this.profiles);
-    const { stateChanged } = context;
+    this.#db = db;
+    this.#options = options;
     this.#table = table;
-    this.counter = counter;
-    this.#retention = retention;
     this.#writer = writer;
+    this.#retention = retention;
+    this.search = new DeliverySearch(db, counter);
+    this.counter = counter;
+    this.calls = calls;
+    this.profiles = profiles;
     this.#transactions = new Transactions(db, { path, writer, counter, retention, room, stateChanged });
     this.#writes = new WriteQueue(this.#commit);
     const settlements = new SettlementTable(db, room);
@@ -126,6 +128,7 @@ export class OpenStore {
 
   async hasten(id: string): Promise<boolean> {
     const now = this.#options.context.clock.now();
+    // One that is due, too: its endpoints may have asked to be called later.
     return (await this.#hasten([id], now, Number.MIN_SAFE_INTEGER)) > 0;
   }
 
