@@ -90,10 +90,11 @@ export function messageOf(error: unknown): string {
 }
 
 function problemOf(status: number, text: string): ApiError {
+  let problem: { readonly detail?: string; readonly errors?: readonly FieldError[] } = {};
   try {
-    const { detail, errors } = JSON.parse(text) as { detail?: string; errors?: readonly FieldError[] };
-    return new ApiError(status, detail ?? `The server answered ${status}.`, errors);
+    problem = JSON.parse(text) as typeof problem;
   } catch {
-    return new ApiError(status, `The server answered ${status}.`);
+    // Something between the page and the server has answered.
   }
+  return new ApiError(status, problem.detail ?? `The server answered ${status}.`, problem.errors);
 }

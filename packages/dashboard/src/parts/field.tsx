@@ -15,6 +15,8 @@ interface Props {
   readonly placeholder?: string | undefined;
 }
 
+type Input = JSX.IntrinsicElements["input"];
+
 /** A labelled field with its error beside it. */
 export function Field({
   label,
@@ -49,9 +51,11 @@ export function Field({
         {label}
         {!required && <span class="about"> optional</span>}
       </label>
-      {rows !== undefined && <textarea rows={rows} {...common} />}
-      {rows === undefined && type === "password" && <input {...common} type="password" />}
-      {rows === undefined && type === "text" && <input {...common} type="text" />}
+      {rows === undefined ? (
+        <input {...({ ...common, type } as Input)} />
+      ) : (
+        <textarea rows={rows} {...common} />
+      )}
       {hint !== undefined && (
         <p id={`${id}-hint`} class="note">
           {hint}

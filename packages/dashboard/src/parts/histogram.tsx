@@ -48,7 +48,7 @@ export function Histogram({ url, name, bounds, counts, over }: Props): JSX.Eleme
                     {countText(number)}
                   </text>
                 )}
-                <text class="axis" x={x + STEP / 2} y="157" text-anchor="middle">
+                <text x={x + STEP / 2} y="157" text-anchor="middle">
                   {isOver ? "over" : short(to ?? 0)}
                 </text>
               </g>

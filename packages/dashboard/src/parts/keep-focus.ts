@@ -7,7 +7,9 @@ const PLACES = "section, form, fieldset, dialog, main, [role=group]";
  */
 export function keepFocus(): void {
   let path: readonly Element[] = [];
-  addEventListener("focusin", ({ target }) => (path = [...withAncestors(target as Element)]));
+  addEventListener("focusin", (event) => {
+    path = event.composedPath().filter((target) => target instanceof Element);
+  });
   const observer = new MutationObserver(() => {
     const [element] = path;
     if (!element || (element.isConnected && !element.matches(":disabled"))) return;
@@ -21,8 +23,4 @@ export function keepFocus(): void {
   });
   const attributeFilter = ["disabled"];
   observer.observe(document.body, { subtree: true, childList: true, attributeFilter });
-}
-
-function* withAncestors(element: Element | null): Generator<Element> {
-  for (let each = element; each; each = each.parentElement) yield each;
 }

@@ -52,10 +52,7 @@ export function change(changes: Query, replace = false): void {
 
 /** Follows the browser's own steps. */
 export function followHistory(): void {
-  addEventListener("popstate", readLocation);
-  addEventListener("hashchange", readLocation);
-}
-
-function readLocation(): void {
-  route.value = readRoute(location.hash);
+  addEventListener("hashchange", () => {
+    route.value = readRoute(location.hash);
+  });
 }

@@ -128,7 +128,7 @@ function Audit({ result }: { readonly result: AuditResult }): JSX.Element {
   );
   if (!failure) return <li>{head}</li>;
   return (
-    <li class="failed">
+    <li>
       <details>
         <summary>{head}</summary>
         <p>{visible(failure.cause)}</p>

@@ -35,23 +35,18 @@ export function useKey(key: string, handler: Handler): void {
 }
 
 /** Listens for the single keys. */
-export function useKeys(): void {
-  useEffect(() => {
-    const listen = (event: KeyboardEvent): void => {
-      // A key that is held down acts once: each repeat would resend again.
-      if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-      const target = event.target as HTMLElement;
-      const typing = target.closest("input, textarea, select, [contenteditable], dialog") !== null;
-      if (typing || (event.key.length === 1 && !singleKeys.value)) return;
-      const handler = event.key === "?" ? showHelp : handlers.get(event.key);
-      if (!handler) return;
-      handler();
-      event.preventDefault();
-    };
-    const gone = new AbortController();
-    addEventListener("keydown", listen, gone);
-    return () => gone.abort();
-  }, []);
+export function listenToKeys(): void {
+  addEventListener("keydown", (event) => {
+    // A key that is held down acts once: each repeat would resend again.
+    if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    const target = event.target as HTMLElement;
+    const typing = target.closest("input, textarea, select, dialog") !== null;
+    if (typing || (event.key.length === 1 && !singleKeys.value)) return;
+    const handler = event.key === "?" ? showHelp : handlers.get(event.key);
+    if (!handler) return;
+    handler();
+    event.preventDefault();
+  });
 }
 
 const KEYS: readonly (readonly [string, string])[] = [

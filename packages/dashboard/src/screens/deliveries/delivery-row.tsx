@@ -29,9 +29,7 @@ export function DeliveryRow(props: Props): JSX.Element {
 function Absent({ index }: { readonly index: number }): JSX.Element {
   return (
     <div class="row" role="row" aria-rowindex={index + 2}>
-      <span role="gridcell" class="reading">
-        …
-      </span>
+      <span role="gridcell">…</span>
     </div>
   );
 }

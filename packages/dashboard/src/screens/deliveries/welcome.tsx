@@ -83,7 +83,7 @@ function Receivers(): JSX.Element | null {
   }, [urls]);
   if (found.length === 0) return null;
   return (
-    <ul class="receivers" aria-label="Receivers">
+    <ul aria-label="Receivers">
       {found.map(({ url, reachable, message, code }) => (
         <li key={url}>
           <Mark

@@ -34,7 +34,7 @@ export function Actions({ delivery }: { readonly delivery: DeliveryDetail }): JS
   useKey("e", () => setEditing(true));
   useKey("c", () => void (curl !== undefined && copyText(curl, "the curl command")));
   return (
-    <div class="actions-block">
+    <div class="actions-block stack">
       <div class="actions" role="group" aria-label="Actions for the delivery">
         <button type="button" onClick={resendAsIs}>
           Resend <kbd>r</kbd>
@@ -92,7 +92,7 @@ function EditForm({ body, onSend, onCancel }: EditProps): JSX.Element {
     onCancel();
   };
   return (
-    <form class="edit" onSubmit={submit} onKeyDown={onKeyDown}>
+    <form class="stack" onSubmit={submit} onKeyDown={onKeyDown}>
       <label>
         Body
         <textarea

@@ -82,7 +82,7 @@ function Head({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element 
           {type} {event !== undefined && <bdi>“{visible(event)}”</bdi>} <span class="about">for</span>{" "}
           <bdi>{visible(identity)}</bdi>
         </h2>
-        <button type="button" class="quiet close" onClick={back}>
+        <button type="button" class="quiet" onClick={back}>
           Close <kbd>Esc</kbd>
         </button>
       </div>
@@ -110,7 +110,7 @@ function NextTry({
   const left = Date.parse(dueAt) - serverNow();
   const until = Date.parse(acceptedAt) + status.value.retryWindowMs;
   return (
-    <p class="next-try">
+    <p>
       <span class="big" role="timer">
         {left > 0 ? countdown(left) : "now"}
       </span>{" "}

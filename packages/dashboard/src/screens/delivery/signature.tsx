@@ -39,7 +39,7 @@ export function Signature({ delivery, attempt, index }: Props): JSX.Element {
 
 function Steps({ delivery, attempt, index }: Props): JSX.Element {
   const { signature } = delivery;
-  const sent = sentSignature(attempt);
+  const sent = attempt?.requestHeaders?.["X-Signature"];
   const [verified, setVerified] = useState<Verification | undefined>(undefined);
   useEffect(() => {
     if (attempt)
@@ -48,7 +48,7 @@ function Steps({ delivery, attempt, index }: Props): JSX.Element {
   const body = bytesOf(delivery);
   return (
     <>
-      <ol class="digest">
+      <ol class="steps">
         <li>
           <h4>The body, as bytes</h4>
           <p>
@@ -90,13 +90,6 @@ function Steps({ delivery, attempt, index }: Props): JSX.Element {
       <OwnCheck body={delivery.body} sent={sent ?? ""} />
     </>
   );
-}
-
-function sentSignature(attempt: Attempt | undefined): string | undefined {
-  const entry = Object.entries(attempt?.requestHeaders ?? {}).find(
-    ([name]) => name.toLowerCase() === "x-signature",
-  );
-  return entry?.[1];
 }
 
 /** A signature, with what differs from the expected one marked. */
@@ -152,7 +145,7 @@ function OwnCheck({ body, sent }: { readonly body: string; readonly sent: string
   const submit = (): void =>
     run(async () => setResult(await post<Verification>("/verify", { body: seen, signature: sent, secret })));
   return (
-    <form class="own-check" onSubmit={submit}>
+    <form class="stack" onSubmit={submit}>
       <h4>The receiver says that it does not match?</h4>
       <p class="note">Enter what the receiver has. It is compared on this server, and not kept.</p>
       <label>

@@ -13,9 +13,8 @@ export function Verdicts(): JSX.Element {
   void list.version.value;
   const struck = list.rows
     .slice(0, 2_000)
-    .filter((row) => row?.last?.fault !== undefined)
-    .slice(0, SHOWN)
-    .flatMap((row) => (row?.last ? [{ ...row, ...row.last }] : []));
+    .flatMap((row) => (row?.last?.fault === undefined ? [] : [{ ...row, ...row.last }]))
+    .slice(0, SHOWN);
   return (
     <Card title="Results of the last faults">
       {struck.length === 0 && (
