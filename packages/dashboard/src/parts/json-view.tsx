@@ -18,7 +18,7 @@ export function JsonView({ text, label }: { readonly text: string; readonly labe
   const [folded, setFolded] = useState<ReadonlySet<number>>(() => foldedAtFirst(lines ?? []));
   const scroller = useRef<HTMLDivElement>(null);
   const shown = useMemo(() => unfolded(lines ?? [], folded), [lines, folded]);
-  const { from, to } = useRange(scroller, shown.length, LINE_HEIGHT);
+  const { from, to } = useRange(scroller, shown.length, () => LINE_HEIGHT);
   if (!lines) return <p class="note">This is not JSON. “Exact” shows it as it was sent.</p>;
   const toggle = (line: number): void => {
     const next = new Set(folded);

@@ -5,6 +5,7 @@ import type { RefObject } from "preact";
 export interface Range {
   readonly from: number;
   readonly to: number;
+  readonly rowHeight: number;
 }
 
 const OVERSCAN = 8;
@@ -12,15 +13,16 @@ const OVERSCAN = 8;
 /**
  * Follows a scrolling element whose content is rows of one height.
  *
+ * @param heightAt The height of a row where the element is so wide.
  * @param onRange Called when other rows come into view.
  */
 export function useRange(
   scroller: RefObject<HTMLElement | null>,
   count: number,
-  rowHeight: number,
+  heightAt: (width: number) => number,
   onRange?: (range: Range) => void,
 ): Range {
-  const [view, setView] = useState({ top: 0, height: 800 });
+  const [view, setView] = useState({ top: 0, height: 800, width: 800 });
   const frame = useRef(0);
 
   useLayoutEffect(() => {
@@ -28,7 +30,8 @@ export function useRange(
     if (!element) return undefined;
     const measure = (): void => {
       frame.current = 0;
-      setView({ top: element.scrollTop, height: element.clientHeight });
+      // The width that the style stands on: with the scroll bar.
+      setView({ top: element.scrollTop, height: element.clientHeight, width: element.offsetWidth });
     };
     const later = (): void => {
       frame.current ||= requestAnimationFrame(measure);
@@ -45,12 +48,14 @@ export function useRange(
     };
   }, [scroller]);
 
+  const rowHeight = heightAt(view.width);
   const visibleFrom = Math.floor(view.top / rowHeight);
   const visibleTo = Math.ceil((view.top + view.height) / rowHeight);
   const to = Math.min(visibleTo + OVERSCAN, count);
   const from = Math.max(Math.min(visibleFrom - OVERSCAN, to - 1), 0);
-  useLayoutEffect(() => onRange?.({ from, to }), [from, to, count]);
-  return { from, to };
+  const range = { from, to, rowHeight };
+  useLayoutEffect(() => onRange?.(range), [from, to, count]);
+  return range;
 }
 
 /**

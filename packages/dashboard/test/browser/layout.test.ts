@@ -41,6 +41,23 @@ describe.skipIf(missing)(`where things stand${why}`, () => {
     }
   });
 
+  it("rows are as high in the list as their style makes them, also beside a scroll bar", async () => {
+    const { server, track } = await startSetting();
+    await track("Ordered", 3);
+    // As wide as the list beside a delivery on a screen of 1366 px.
+    const page = await openPage(server.url, { width: 565 });
+    await rowOf(page, "Ordered").first().waitFor();
+    // A browser without a window draws no scroll bar: a border takes as much from the inside.
+    await page.evaluate(`document.styleSheets[0].insertRule(".grid { border-right: 15px solid }")`);
+    const heights = `["clientWidth", "offsetHeight"].map((name, at) => document.querySelector([".grid", ".rows"][at])[name])`;
+    await expect.poll(() => page.evaluate(heights)).toEqual([550, 3 * 36]);
+    expect(
+      await rowOf(page, "Ordered")
+        .first()
+        .evaluate(({ clientHeight }) => clientHeight),
+    ).toBe(35);
+  });
+
   it("rows of one message to several destinations differ, also on a telephone and beside a delivery", async () => {
     const { server, track, api, receiver } = await startSetting();
     const endpoints = [{ url: receiver.url }];

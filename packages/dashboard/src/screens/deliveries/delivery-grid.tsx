@@ -1,6 +1,6 @@
 import { signal, watch } from "../../signals/signals.ts";
 import type { JSX } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { list } from "../../data/app-state.ts";
 import { showRow, useRange } from "../../parts/virtual.ts";
 import { change, route } from "../../route/route.ts";
@@ -24,10 +24,9 @@ export const paused = signal(false);
 /** The list itself: a grid with one tab stop, of which only the rows in view are in the document. */
 export function DeliveryGrid(): JSX.Element {
   const scroller = useRef<HTMLDivElement>(null);
-  const rowHeight = useRowHeight(scroller);
   const { rows } = list;
   const version = list.version.value;
-  const range = useRange(scroller, rows.length, rowHeight, ({ from, to }) => {
+  const { from, to, rowHeight } = useRange(scroller, rows.length, rowHeightAt, ({ from, to }) => {
     void list.look(from, to);
     if (to >= rows.length - 50) void list.more();
   });
@@ -85,17 +84,13 @@ export function DeliveryGrid(): JSX.Element {
           ))}
         </div>
         <div class="rows" role="rowgroup" style={{ height: `${rows.length * rowHeight}px` }}>
-          <div
-            class="window"
-            role="presentation"
-            style={{ transform: `translateY(${range.from * rowHeight}px)` }}
-          >
-            {rows.slice(range.from, range.to).map((row, index) => (
+          <div class="window" role="presentation" style={{ transform: `translateY(${from * rowHeight}px)` }}>
+            {rows.slice(from, to).map((row, index) => (
               <DeliveryRow
-                key={row?.id ?? `gap-${range.from + index}`}
+                key={row?.id ?? `gap-${from + index}`}
                 row={row}
                 version={version}
-                index={range.from + index}
+                index={from + index}
                 selected={row !== undefined && row.id === selected}
                 active={row !== undefined && row.id === active.value}
                 onOpen={open}
@@ -186,16 +181,6 @@ function useHold(scroller: { readonly current: HTMLElement | null }): void {
   }, [scroller]);
 }
 
-function useRowHeight(scroller: { readonly current: HTMLElement | null }): number {
-  const [height, setHeight] = useState(ROW_HEIGHT);
-  useLayoutEffect(() => {
-    const element = scroller.current;
-    if (!element) return undefined;
-    const observer = new ResizeObserver(([entry]) => {
-      setHeight((entry?.contentRect.width ?? 0) < NARROW ? TALL_ROW_HEIGHT : ROW_HEIGHT);
-    });
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, [scroller]);
-  return height;
+function rowHeightAt(width: number): number {
+  return width < NARROW ? TALL_ROW_HEIGHT : ROW_HEIGHT;
 }
