@@ -1,6 +1,6 @@
 import type { FunctionComponent, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { announcement } from "../data/announce.ts";
+import { news, notice } from "../data/announce.ts";
 import { needsToken } from "../data/api.ts";
 import { list } from "../data/app-state.ts";
 import { hrefOf, route, SCREENS, type Screen } from "../route/route.ts";
@@ -44,7 +44,7 @@ export function App(): JSX.Element {
       <Navigation />
       <Main />
       <Help />
-      <Announcement />
+      <Told />
     </div>
   );
 }
@@ -55,11 +55,16 @@ export function showTitle(): void {
   document.title = `${LABELS[route.value.screen]}${waiting} · Countersign`;
 }
 
-function Announcement(): JSX.Element {
+function Told(): JSX.Element {
   return (
-    <div class="visually-hidden" role="status" aria-live="polite">
-      {announcement.value}
-    </div>
+    <>
+      <div class="notice" role="status">
+        {notice.value}
+      </div>
+      <div class="visually-hidden" role="status">
+        {news.value}
+      </div>
+    </>
   );
 }
 

@@ -91,7 +91,7 @@ describe.skipIf(missing)(`what a person prefers${why}`, () => {
     await page.getByRole("row").filter({ hasText: "Before" }).waitFor();
     await page.evaluate(`(() => {
       globalThis.told = [];
-      const region = document.querySelector("[aria-live=polite]");
+      const region = document.querySelector("[role=status].visually-hidden");
       const note = () => told.push([performance.now(), region.textContent]);
       new MutationObserver(note).observe(region, { childList: true, characterData: true, subtree: true });
     })()`);
@@ -102,7 +102,7 @@ describe.skipIf(missing)(`what a person prefers${why}`, () => {
     }
     await vi.waitFor(async () => {
       await page.clock.runFor(500);
-      expect(await page.locator("[aria-live=polite]").innerText()).toMatch(/^31 deliveries/);
+      expect(await page.locator("[role=status].visually-hidden").innerText()).toMatch(/^31 deliveries/);
     });
     const told = await page.evaluate<[number, string][]>("told");
     expect(told.length).toBeGreaterThan(2);
@@ -152,9 +152,24 @@ describe.skipIf(missing)(`what a person prefers${why}`, () => {
     expect(await setting.api("GET", "/deliveries/count")).toEqual({ count: 6 });
   });
 
+  it("who sees is told, too, that the browser forbids copying", async () => {
+    const { server, track } = await startSetting();
+    await track("Ordered");
+    // So it is where the page comes from another machine without TLS.
+    const init = `Object.defineProperty(navigator, "clipboard", { value: undefined })`;
+    const page = await openPage(server.url, { init, clock: true });
+    await page.getByRole("row").filter({ hasText: "Ordered" }).click();
+    await page.getByRole("button", { name: "Copy as curl" }).click();
+    const told = page.locator(".notice").filter({ hasText: "The browser forbids copying here." });
+    await told.waitFor();
+    expect((await told.boundingBox())?.width).toBeGreaterThan(100);
+    await page.clock.fastForward(6_000);
+    await told.waitFor({ state: "detached" });
+  });
+
   it("a screen reader is told again what is done again", async () => {
     const page = await openFirst(await startSetting());
-    const told = page.locator("[aria-live=polite]");
+    const told = page.locator(".notice");
     await page.keyboard.press("c");
     await told.getByText("Copied the curl command.").waitFor();
     const before = await told.textContent();

@@ -345,7 +345,10 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     await page.getByText(/^6 of 8/).waitFor();
     receiver.mode = "verifies";
     await api("POST", "/clock", { advance: "10m" });
-    await page.getByRole("status").filter({ hasText: "/webhooks answers again." }).waitFor();
+    // Those who see are told, too.
+    const told = page.locator(".notice").filter({ hasText: "/webhooks answers again." });
+    await told.waitFor();
+    expect((await told.boundingBox())?.width).toBeGreaterThan(100);
     await expect.poll(() => banner.count()).toBe(0);
     receiver.mode = "down";
     await track("Ordered", 6);
