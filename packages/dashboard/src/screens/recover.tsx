@@ -83,7 +83,7 @@ export function Recover(): JSX.Element {
                 <Mark tone="bad" word={words} />
                 <span>{name}</span>
                 <a href={hrefOf("deliveries", { ...filter, destination: name, ...own })}>
-                  {number === SAMPLE ? `${count(number)} or more` : count(number)}
+                  {count(number)}
                   <span class="visually-hidden"> deliveries: {words}</span>
                 </a>
                 <span class="grow" />
@@ -207,7 +207,7 @@ function Since({ filter }: { readonly filter: Query }): JSX.Element {
 
 type Found = readonly [waiting?: number, failed?: number, reasons?: readonly Reason[]];
 
-/** How many wait, how many have failed, and why: the reasons are those of the newest thousand. */
+/** How many wait, how many have failed, and why: the reasons are those of the newest thousand, each with all that it found. */
 function useFound(failed: Query): Found {
   const [found, setFound] = useState<Found>([]);
   useLive(
@@ -217,7 +217,14 @@ function useFound(failed: Query): Found {
         countDeliveries(failed),
         get<DeliveryPage>("/deliveries", { ...failed, limit: SAMPLE }),
       ]);
-      if (!gone.aborted) setFound([waiting, number, reasonsOf(page)]);
+      const reasons = await Promise.all(
+        reasonsOf(page).map(async (reason) => {
+          const { destination, filter } = reason;
+          if (page.next === undefined) return reason;
+          return { ...reason, number: await countDeliveries({ ...failed, destination, ...filter }) };
+        }),
+      );
+      if (!gone.aborted) setFound([waiting, number, reasons]);
     },
     ({ event }) => RESULTS.has(event),
     AGAIN_MS,

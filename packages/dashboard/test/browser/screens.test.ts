@@ -386,6 +386,21 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     expect(receiver.accepted).toHaveLength(43);
   });
 
+  it("recover: a reason has as many deliveries as are resent, also beyond the thousand that are looked at", async () => {
+    const { server, receiver, track } = await startSetting();
+    receiver.mode = "missing";
+    await track("Ordered", 500);
+    await track("Ordered", 500);
+    receiver.mode = { status: 422, body: "no" };
+    await track("Other", 20);
+    const page = await openPage(`${server.url}/#/recover`);
+    await page.getByText("1,020 deliveries").waitFor();
+    const reasons = page.getByRole("link", { name: /deliveries: / });
+    await expect
+      .poll(() => reasons.allInnerTexts())
+      .toEqual([expect.stringMatching(/^1,000\b/), expect.stringMatching(/^20\b/)]);
+  });
+
   it("recover: what waits is tried at once when the receiver works again, not when its time comes", async () => {
     const { server, receiver, track } = await startSetting();
     receiver.mode = "down";
