@@ -139,12 +139,20 @@ function noteAttempt({ id, destination }: { id: string; destination: string }, a
   forgeries.value = next;
 }
 
+/** Whether the stream begins with it, for the first time or again: what could not be read meanwhile can be read. */
+export function begins({ event }: LiveEvent): boolean {
+  return event === "hello" || event === "reset";
+}
+
 function receive(events: readonly LiveEvent[]): void {
   let accepted = 0;
   let failed = 0;
   for (const event of events) {
-    if (event.event === "hello" || event.event === "reset") void begin(event.event === "reset");
-    else if (event.event === "accepted") accepted += 1;
+    if (begins(event)) {
+      // With `hello`, the stream goes on where it ended. What came before it was open is in the list alone.
+      if (event.event === "reset" || !isFollowed || list.state.value.kind === "failed") void begin();
+      isFollowed = true;
+    } else if (event.event === "accepted") accepted += 1;
     else if (event.event === "failed" || event.event === "expired") failed += 1;
     else if (event.event === "attempt") noteAttempt(event.delivery, event.attempt);
     else if (event.event === "store") status.value = { ...status.value, store: event };
@@ -168,17 +176,14 @@ function newsText(): string {
   return `${total} deliveries${waiting > 0 ? `, ${waiting} new` : ""}.`;
 }
 
-let begun = false;
+/** Whether the list was read, and whether it was read since the stream is open. */
+let [isRead, isFollowed] = [false, false];
 
-/** After the stream is open: reads the list. After a gap in the stream: reads it anew, as far as it was read. */
-async function begin(again: boolean): Promise<void> {
-  if (begun && !again) return;
-  const first = !begun;
-  begun = true;
-  await Promise.all([
-    list.load(readFilter(route.value.parameters), first ? undefined : list.rows.loaded),
-    loadAll(),
-  ]);
+/** Reads the list; where it was read before, as far as it was read. */
+async function begin(): Promise<void> {
+  const loaded = isRead ? list.rows.loaded : undefined;
+  isRead = true;
+  await Promise.all([list.load(readFilter(route.value.parameters), loaded), loadAll()]);
   findForgeries();
 }
 
@@ -201,11 +206,11 @@ export function start(): void {
   });
   void loadAll();
   // The stream tells when to begin. Where it cannot be opened, the list is shown all the same.
-  setTimeout(() => void begin(false), 1_000);
+  setTimeout(() => void (isRead || begin()), 1_000);
   watch(route, () => {
     const { screen, parameters } = route.value;
     const filter = readFilter(parameters);
-    if (screen !== "deliveries" || !begun || JSON.stringify(filter) === JSON.stringify(list.filter)) return;
+    if (screen !== "deliveries" || !isRead || JSON.stringify(filter) === JSON.stringify(list.filter)) return;
     void list.load(filter);
   });
 }

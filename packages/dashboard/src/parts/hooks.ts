@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { onEvent } from "../data/app-state.ts";
+import { begins, onEvent } from "../data/app-state.ts";
 import type { LiveEvent } from "../shapes/types.ts";
 
 let ids = 0;
@@ -20,8 +20,8 @@ export function useTick(everyMs: number, on: boolean): void {
 }
 
 /**
- * Reads what a component shows, and reads it again after events that concern it. What cannot be read stays as it was: the header
- * says that the server is away.
+ * Reads what a component shows, and reads it again after events that concern it, and whenever the stream begins. What cannot be
+ * read stays as it was: the header says that the server is away, and the stream begins when it is back.
  *
  * @param read Reads and shows; nothing is to be shown any more once its signal is aborted.
  * @param afterMs How long it waits after an event, for others to come.
@@ -46,7 +46,7 @@ export function useLive(
         })
         .catch(() => {}));
     const stop = onEvent((event) => {
-      if (concerns(event)) timer ??= setTimeout(run, afterMs);
+      if (begins(event) || concerns(event)) timer ??= setTimeout(run, afterMs);
     });
     run();
     return () => {

@@ -51,7 +51,7 @@ export function useJob<T extends Job>(
         return { ...value, state: "cancelled" };
       });
     },
-    ({ event }) => event === "reset",
+    () => false,
     0,
   );
   const stop = (): void =>

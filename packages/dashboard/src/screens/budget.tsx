@@ -12,7 +12,7 @@ const EVERY_MS = 2_000;
 
 /** How much of the five seconds each endpoint uses. */
 export function Budget(): JSX.Element {
-  useLive(loadStats, ({ event }) => event === "attempt" || event === "reset", EVERY_MS);
+  useLive(loadStats, ({ event }) => event === "attempt", EVERY_MS);
   const found = endpointStats.value;
   const { budgetMs } = status.value;
   return (

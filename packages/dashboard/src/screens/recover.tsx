@@ -25,7 +25,7 @@ const SHOWN_MS = 86_400_000;
 const SAMPLE = 1_000;
 const AGAIN_MS = 1_000;
 const STATES: readonly State[] = ["delivered", "pending", "failed", "expired"];
-const RESULTS: ReadonlySet<string> = new Set([...STATES, "accepted", "reset"]);
+const RESULTS: ReadonlySet<string> = new Set([...STATES, "accepted"]);
 
 /** Undoes an outage or a bad release: resends what has failed, and tries what waits. */
 export function Recover(): JSX.Element {

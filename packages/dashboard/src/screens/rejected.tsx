@@ -1,9 +1,8 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { get, messageOf } from "../data/api.ts";
+import { get } from "../data/api.ts";
 import type { Rejection, SkippedCall, Warning } from "../shapes/types.ts";
 import { Card } from "../parts/card.tsx";
-import { Failure } from "../parts/failure.tsx";
 import { useLive } from "../parts/hooks.ts";
 import { JsonView } from "../parts/json-view.tsx";
 import { exactTime, visible, wordsOf } from "../words/format.ts";
@@ -11,25 +10,19 @@ import { exactTime, visible, wordsOf } from "../words/format.ts";
 const AGAIN_MS = 500;
 const LIMIT = 200;
 
-interface Found {
-  readonly rejections: readonly Rejection[];
-  readonly skipped: readonly SkippedCall[];
-  readonly warnings: readonly Warning[];
-  readonly error: string;
-}
-
-const EVENTS: ReadonlySet<string> = new Set(["rejected", "skipped", "warned", "reset"]);
+const EVENTS: ReadonlySet<string> = new Set(["rejected", "skipped", "warned"]);
 
 /** What arrived and went nowhere, with the reason and the fix. */
 export function Rejected(): JSX.Element {
-  const { rejections, skipped, warnings, error } = useFound();
   return (
     <div class="screen">
       <h2>Rejected and skipped</h2>
       <p class="lead">Calls that went nowhere, newest first.</p>
-      <Failure text={error} />
-      <Entries title="Rejected" none="None: every call that arrived was accepted.">
-        {rejections.map(({ id, receivedAt, reason, detail, fix, type = "", source = "", message }) => (
+      <Entries
+        title="Rejected"
+        none="None: every call that arrived was accepted."
+        read={() => get<readonly Rejection[]>("/rejections", { limit: LIMIT })}
+        entry={({ id, receivedAt, reason, detail, fix, type = "", source = "", message }) => (
           <Entry
             key={id}
             at={receivedAt}
@@ -40,10 +33,15 @@ export function Rejected(): JSX.Element {
           >
             {message}
           </Entry>
-        ))}
-      </Entries>
-      <Entries title="Skipped" none="None.">
-        {skipped.map(({ messageId, acceptedAt, reason, fix, type, event = "", source, identity = "" }) => (
+        )}
+      />
+      <Entries
+        title="Skipped"
+        none="None."
+        read={async () =>
+          (await get<{ readonly calls: readonly SkippedCall[] }>("/skipped", { limit: LIMIT })).calls
+        }
+        entry={({ messageId, acceptedAt, reason, fix, type, event = "", source, identity = "" }) => (
           <Entry
             key={messageId + acceptedAt}
             at={acceptedAt}
@@ -52,10 +50,13 @@ export function Rejected(): JSX.Element {
             detail={`${type} ${event} for ${identity}`}
             about={source}
           />
-        ))}
-      </Entries>
-      <Entries title="Accepted with a warning" none="None.">
-        {warnings.map(({ receivedAt, reason, detail, source, type, paths, messageId = "" }) => (
+        )}
+      />
+      <Entries
+        title="Accepted with a warning"
+        none="None."
+        read={() => get<readonly Warning[]>("/warnings", { limit: LIMIT })}
+        entry={({ receivedAt, reason, detail, source, type, paths, messageId = "" }) => (
           <Entry
             key={messageId + receivedAt}
             at={receivedAt}
@@ -63,23 +64,35 @@ export function Rejected(): JSX.Element {
             detail={`${detail} ${paths.join(", ")}`}
             about={`${type} ${source}`}
           />
-        ))}
-      </Entries>
+        )}
+      />
     </div>
   );
 }
 
-interface EntriesProps {
+interface EntriesProps<T> {
   readonly title: string;
   /** What an empty list says. */
   readonly none: string;
-  readonly children: readonly JSX.Element[];
+  readonly read: () => Promise<readonly T[]>;
+  readonly entry: (item: T) => JSX.Element;
 }
 
-function Entries({ title, none, children }: EntriesProps): JSX.Element {
+/** A list with what went wrong; until it was read, it says nothing of what is in it. */
+function Entries<T>({ title, none, read, entry }: EntriesProps<T>): JSX.Element {
+  const [found, setFound] = useState<readonly T[] | undefined>(undefined);
+  useLive(
+    async (gone) => {
+      const items = await read();
+      if (!gone.aborted) setFound(items);
+    },
+    ({ event }) => EVENTS.has(event),
+    AGAIN_MS,
+  );
   return (
-    <Card title={title} about={children.length < LIMIT ? children.length : `the newest ${LIMIT}`}>
-      {children.length === 0 ? <p class="note">{none}</p> : <ul class="entries">{children}</ul>}
+    <Card title={title} about={found && (found.length < LIMIT ? found.length : `the newest ${LIMIT}`)}>
+      {found?.length === 0 && <p class="note">{none}</p>}
+      <ul class="entries">{found?.map(entry)}</ul>
     </Card>
   );
 }
@@ -113,24 +126,4 @@ function Entry({ at, reason, detail, about, fix, children }: EntryProps): JSX.El
       )}
     </li>
   );
-}
-
-function useFound(): Found {
-  const [found, setFound] = useState<Found>({ rejections: [], skipped: [], warnings: [], error: "" });
-  useLive(
-    async (gone) => {
-      let error = "";
-      const read = <T,>(path: string): Promise<T | undefined> =>
-        get<T>(path, { limit: LIMIT }).catch((cause: unknown) => void (error = messageOf(cause)));
-      const [rejections = [], skipped, warnings = []] = await Promise.all([
-        read<readonly Rejection[]>("/rejections"),
-        read<{ readonly calls: readonly SkippedCall[] }>("/skipped"),
-        read<readonly Warning[]>("/warnings"),
-      ]);
-      if (!gone.aborted) setFound({ rejections, skipped: skipped?.calls ?? [], warnings, error });
-    },
-    ({ event }) => EVENTS.has(event),
-    AGAIN_MS,
-  );
-  return found;
 }

@@ -35,6 +35,5 @@ export function useDelivery(id: string | undefined): Shown {
 }
 
 function isAbout(event: LiveEvent, id: string | undefined): boolean {
-  if (event.event === "reset" || event.event === "store") return true;
-  return "delivery" in event && event.delivery.id === id;
+  return event.event === "store" || ("delivery" in event && event.delivery.id === id);
 }

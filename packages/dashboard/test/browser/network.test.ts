@@ -1,0 +1,82 @@
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { missing, openPage, useBrowser, why } from "../support/browser.ts";
+import { layLink, type Link } from "../support/link.ts";
+import { startSetting, type Setting } from "../support/setting.ts";
+
+useBrowser();
+
+/** What the browser says of a server that is away. */
+const EXPECTED = /net::ERR_/;
+
+async function openOver(
+  setting: Setting,
+  screen = "",
+): Promise<{ readonly page: Page; readonly link: Link }> {
+  const link = await layLink(setting.server.url);
+  const page = await openPage(`${link.url}/#/${screen}`, { expected: EXPECTED });
+  await page.getByText("Live", { exact: true }).waitFor();
+  return { page, link };
+}
+
+async function choose(page: Page, screen: string): Promise<void> {
+  await page.getByRole("link", { name: screen, exact: true }).click();
+}
+
+describe.skipIf(missing)(`a network that fails${why}`, () => {
+  it("what was opened while the connection was lost is shown when it is back, without a reload", async () => {
+    const setting = await startSetting();
+    setting.receiver.mode = "missing";
+    await setting.track("Ordered", 2);
+    const { page, link } = await openOver(setting);
+    const row = page.getByRole("row").filter({ hasText: "Ordered" });
+    await row.first().waitFor();
+    const lose = async (): Promise<void> => {
+      link.cut();
+      await page.getByText(/^Connection lost/).waitFor();
+    };
+    await lose();
+    await row.first().click();
+    await page.getByText(/^The server does not answer/).waitFor();
+    link.mend();
+    await page.getByText("The receiver answered 404").waitFor();
+
+    await lose();
+    await page.getByRole("button", { name: "Failed", exact: true }).click();
+    await page.getByText("The list cannot be read").waitFor();
+    link.mend();
+    await row.first().waitFor();
+
+    await lose();
+    await choose(page, "Recover");
+    link.mend();
+    await page.getByText("2 deliveries failed or expired").waitFor();
+    expect(await page.getByRole("link", { name: "2 deliveries: 404" }).count()).toBe(1);
+  });
+
+  it("what was not read is not said to be none", async () => {
+    const setting = await startSetting();
+    const { page, link } = await openOver(setting);
+    link.cut();
+    await page.getByText(/^Connection lost/).waitFor();
+    await choose(page, "Rejected & skipped");
+    await page.getByRole("heading", { name: /^Skipped/ }).waitFor();
+    expect(await page.getByText("None").count()).toBe(0);
+    link.mend();
+    await page.getByText("None: every call that arrived was accepted.").waitFor();
+  });
+
+  it("what comes between the list and a stream that opens late is shown", async () => {
+    const { server, track } = await startSetting();
+    await track("Before");
+    const page = await openPage("about:blank");
+    let open = (): void => {};
+    await page.route("**/api/events*", (route) => (open = () => void route.continue()));
+    await page.goto(server.url);
+    await page.getByRole("row").filter({ hasText: "Before" }).waitFor();
+    await track("Meanwhile");
+    open();
+    await page.getByRole("row").filter({ hasText: "Meanwhile" }).waitFor();
+    expect(await page.locator(".rows .row").count()).toBe(2);
+  });
+});
