@@ -24,6 +24,12 @@ export class ApiError extends Error {
 
 /** Whether the server asks for its token. */
 export const needsToken = signal(false);
+/** Since when the server has answered nothing, though it was asked. */
+export const silentSince = signal<number | undefined>(undefined);
+
+/** An answer that takes longer is missed. */
+const SILENT_MS = 5_000;
+let answeredAt = 0;
 
 interface Options {
   readonly query?: Query;
@@ -46,6 +52,10 @@ export interface Answer<T> {
  */
 export async function call<T>(method: string, path: string, options: Options = {}): Promise<Answer<T>> {
   const { query = {}, body, ifMatch, signal: abort } = options;
+  const askedAt = Date.now();
+  const timer = setTimeout(() => {
+    if (answeredAt < askedAt) silentSince.value ??= askedAt;
+  }, SILENT_MS);
   const response = await fetch(withQuery(`/api${path}`, query), {
     method,
     headers: {
@@ -54,9 +64,13 @@ export async function call<T>(method: string, path: string, options: Options = {
     },
     body: body === undefined ? null : JSON.stringify(body),
     signal: abort ?? null,
-  }).catch(() => {
-    throw new ApiError(0, "The server does not answer. Check that `countersign serve` is running.");
-  });
+  })
+    .catch(() => {
+      throw new ApiError(0, "The server does not answer. Check that `countersign serve` is running.");
+    })
+    .finally(() => clearTimeout(timer));
+  answeredAt = Date.now();
+  silentSince.value = undefined;
   const text = await response.text();
   if (response.status === 401) needsToken.value = true;
   if (!response.ok) throw problemOf(response.status, text);

@@ -1,4 +1,5 @@
 import type { JSX } from "preact";
+import { silentSince } from "../data/api.ts";
 import { clock, serverNow, status } from "../data/app-state.ts";
 import { streamState } from "../data/stream.ts";
 import { hrefOf } from "../route/route.ts";
@@ -40,20 +41,22 @@ function Time(): JSX.Element | null {
 
 function Stream(): JSX.Element {
   const { value } = streamState;
-  const kept = status.value.kept === "memory" ? "Kept in memory only" : "";
-  if (value.kind === "connecting") return <span class="stream wait">Connecting…</span>;
-  if (value.kind === "live") {
-    return (
-      <span class="stream good" title={kept}>
-        <span class="dot" aria-hidden="true" />
-        Live
-      </span>
-    );
-  }
+  const { kind } = value;
+  const since = kind === "lost" ? value.since : silentSince.value;
+  const [tone, word] =
+    since !== undefined
+      ? ["bad", `${kind === "lost" ? "Connection lost" : "No answer"} since ${clockTime(since, Date.now())}`]
+      : kind === "live"
+        ? ["good", "Live"]
+        : ["wait", "Connecting…"];
   return (
-    <span class="stream bad" role="status">
+    <span
+      class={`stream ${tone}`}
+      role="status"
+      title={status.value.kept === "memory" ? "Kept in memory only" : ""}
+    >
       <span class="dot" aria-hidden="true" />
-      Connection lost since {clockTime(value.since, Date.now())}
+      {word}
     </span>
   );
 }

@@ -66,6 +66,23 @@ describe.skipIf(missing)(`a network that fails${why}`, () => {
     await page.getByText("None: every call that arrived was accepted.").waitFor();
   });
 
+  it("says since when the server has not answered, though its connection is there", async () => {
+    const setting = await startSetting();
+    await setting.track("Ordered");
+    const link = await layLink(setting.server.url);
+    const page = await openPage(link.url, { clock: true });
+    await page.getByRole("row").filter({ hasText: "Ordered" }).waitFor();
+    link.freeze();
+    await page.getByRole("row").filter({ hasText: "Ordered" }).click();
+    await page.getByText("Reading…").waitFor();
+    await page.clock.fastForward(6_000);
+    await page.getByText(/^No answer since \d/).waitFor();
+    link.mend();
+    await page.getByText("The receiver answered 204").waitFor();
+    await page.getByText("Live", { exact: true }).waitFor();
+    expect(await page.getByText(/^No answer/).count()).toBe(0);
+  });
+
   it("what comes between the list and a stream that opens late is shown", async () => {
     const { server, track } = await startSetting();
     await track("Before");
