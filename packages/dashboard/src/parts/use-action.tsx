@@ -9,22 +9,30 @@ import { useLive } from "./hooks.ts";
 export interface Action {
   /** Does it. While it runs, another is ignored: a disabled button would lose the focus. */
   readonly run: (action: () => Promise<unknown>) => void;
-  /** Says why the last one has failed. */
+  /** Says that it takes a while, and then why it has failed. */
   readonly failure: JSX.Element;
 }
+
+/** What is done sooner says nothing meanwhile. */
+const SLOW_MS = 400;
 
 /** Runs the actions of a component one at a time. */
 export function useAction(): Action {
   const [error, setError] = useState("");
+  const [isSlow, setSlow] = useState(false);
   const running = useRef(false);
   const run = async (action: () => Promise<unknown>): Promise<void> => {
     if (running.current) return;
     running.current = true;
     setError("");
+    const timer = setTimeout(() => setSlow(true), SLOW_MS);
     await action().catch((error: unknown) => setError(messageOf(error)));
+    clearTimeout(timer);
+    setSlow(false);
     running.current = false;
   };
-  return { run: (action) => void run(action), failure: <Failure text={error} /> };
+  const failure = isSlow ? <span role="status">Working…</span> : <Failure text={error} />;
+  return { run: (action) => void run(action), failure };
 }
 
 /** What runs on the server for a while. */

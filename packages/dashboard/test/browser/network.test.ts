@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { missing, openPage, useBrowser, why } from "../support/browser.ts";
 import { layLink, type Link } from "../support/link.ts";
 import { startSetting, type Setting } from "../support/setting.ts";
@@ -81,6 +81,21 @@ describe.skipIf(missing)(`a network that fails${why}`, () => {
     await page.getByText("The receiver answered 204").waitFor();
     await page.getByText("Live", { exact: true }).waitFor();
     expect(await page.getByText(/^No answer/).count()).toBe(0);
+  });
+
+  it("an action that takes long says so, and then that it is done", async () => {
+    const setting = await startSetting();
+    await setting.track("Ordered");
+    const { page, link } = await openOver(setting);
+    await page.getByRole("row").filter({ hasText: "Ordered" }).click();
+    await page.getByRole("button", { name: /^Resend/ }).waitFor();
+    link.freeze();
+    await page.getByRole("button", { name: /^Resend/ }).click();
+    await page.getByText("Working…").waitFor();
+    link.mend();
+    await page.getByText("Working…").waitFor({ state: "detached" });
+    await page.getByText("Resent.").waitFor();
+    await vi.waitFor(() => expect(setting.receiver.accepted).toHaveLength(2));
   });
 
   it("what comes between the list and a stream that opens late is shown", async () => {

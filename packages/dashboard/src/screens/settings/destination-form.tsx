@@ -20,7 +20,7 @@ interface Props {
 
 /** The five steps of a destination: its source, itself, its endpoints, its shared secret, and whether it is enabled. */
 export function DestinationForm({ source, destination }: Props): JSX.Element {
-  const { draft, outcome, update, save, remove, keepMine } = useDraft(source, destination);
+  const { draft, outcome, failure, update, save, remove, keepMine } = useDraft(source, destination);
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
     // What is wrong comes first; what was saved as something new is shown by another form.
@@ -132,6 +132,7 @@ export function DestinationForm({ source, destination }: Props): JSX.Element {
         <button type="submit" class="primary">
           Save
         </button>
+        {failure}
         <span role="status">{outcome.isSaved === true && `Saved. ${outcome.note ?? ""}`}</span>
         <span class="grow" />
         {!draft.isNew && (

@@ -3,7 +3,7 @@ import { announce } from "../../data/announce.ts";
 import { ApiError } from "../../data/api.ts";
 import { etag, loadSources, sources } from "../../data/app-state.ts";
 import type { Destination, Source } from "../../shapes/settings.ts";
-import { useAction } from "../../parts/use-action.tsx";
+import { useAction, type Action } from "../../parts/use-action.tsx";
 import { go, hrefOf } from "../../route/route.ts";
 import { draftOf, type Draft } from "./draft.ts";
 import { failureOf, NOTHING, removeDestination, saveDestination, saveSource, type Outcome } from "./save.ts";
@@ -18,7 +18,7 @@ function takeSaved(): Outcome {
 }
 
 /** A destination while it is edited, and what can be done with it. */
-export interface Editing {
+export interface Editing extends Pick<Action, "failure"> {
   readonly draft: Draft;
   readonly outcome: Outcome;
   readonly update: (changes: Partial<Draft>) => void;
@@ -34,12 +34,13 @@ export function useDraft(source: Source | undefined, destination: Destination | 
   const [outcome, setOutcome] = useState(takeSaved);
   /** The version that the form began with. */
   const version = useRef(etag.value);
-  const { run } = useAction();
+  const { run, failure } = useAction();
   const attempt = (action: () => Promise<void>) => () =>
     run(() => action().catch((error: unknown) => setOutcome(failureOf(error))));
   return {
     draft,
     outcome,
+    failure,
     update: (changes) => setDraft((now) => ({ ...now, ...changes })),
     save: attempt(async () => {
       const [source, name] = [draft.source.trim(), draft.name.trim()];
