@@ -3,7 +3,7 @@ import { FAILING_AFTER, isForgery, verdictKindOf } from "@countersign/sender/exp
 import { shortUrl } from "../words/format.ts";
 import { stateVerdict, type Facts, type Verdict } from "../words/words.ts";
 import { announce, announceNews } from "./announce.ts";
-import { call, get, needsToken } from "./api.ts";
+import { call, get } from "./api.ts";
 import { DeliveryList } from "./delivery-list.ts";
 import { readFilter } from "./filter.ts";
 import { computed, signal, watch } from "../signals/signals.ts";
@@ -195,15 +195,7 @@ function findForgeries(): void {
 
 /** Connects the page: the stream, and the list that follows the URL. */
 export function start(): void {
-  let close: (() => void) | undefined;
-  watch(needsToken, () => {
-    if (needsToken.value) {
-      close?.();
-      close = undefined;
-    } else {
-      close ??= openStream(receive);
-    }
-  });
+  openStream(receive);
   void loadAll();
   // The stream tells when to begin. Where it cannot be opened, the list is shown all the same.
   setTimeout(() => void (isRead || begin()), 1_000);

@@ -16,11 +16,19 @@ export const streamState = signal<StreamState>({ kind: "connecting" });
 const BUNDLE_MS = 100;
 const REOPEN_MS = 2_000;
 
+/**
+ * A tab in the background closes its stream after more than so many others were looked at: a browser has six connections to a
+ * server for all of its tabs, and with none left every request of every tab would wait.
+ */
+const OTHERS = 2;
+
 /** Opens the stream, and opens it again whenever it ends. `listener` gets the events in order. */
-export function openStream(listener: (events: readonly LiveEvent[]) => void): () => void {
+export function openStream(listener: (events: readonly LiveEvent[]) => void): void {
   let source: EventSource | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let last = "";
+  let others = 0;
+  const tabs = new BroadcastChannel("looked at");
 
   const receive = ({ data, lastEventId }: MessageEvent<string>): void => {
     last = lastEventId;
@@ -29,6 +37,7 @@ export function openStream(listener: (events: readonly LiveEvent[]) => void): ()
   };
 
   const open = (): void => {
+    source?.close();
     source = new EventSource(withQuery("/api/events", { every: BUNDLE_MS, after: last }));
     for (const name of ["events", "hello", "reset"]) source.addEventListener(name, receive);
     source.addEventListener("error", () => {
@@ -45,9 +54,20 @@ export function openStream(listener: (events: readonly LiveEvent[]) => void): ()
     });
   };
 
-  open();
-  return () => {
+  const look = (): void => {
+    if (document.hidden) return;
+    others = 0;
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has none: it is that of the page
+    tabs.postMessage("");
+    if (!source) open();
+  };
+  tabs.addEventListener("message", () => {
+    others += 1;
+    if (others <= OTHERS || !document.hidden) return;
     clearTimeout(timer);
     source?.close();
-  };
+    source = undefined;
+  });
+  addEventListener("visibilitychange", look);
+  look();
 }

@@ -111,4 +111,32 @@ describe.skipIf(missing)(`a network that fails${why}`, () => {
     await page.getByRole("row").filter({ hasText: "Meanwhile" }).waitFor();
     expect(await page.locator(".rows .row").count()).toBe(2);
   });
+
+  it("seven tabs are one too many for no one: those in the background leave their connections to the others", async () => {
+    const { server, track } = await startSetting();
+    await track("Ordered");
+    const first = await openPage("about:blank");
+    const context = first.context();
+    // Without a window, a browser takes every tab for one that is looked at.
+    await context.addInitScript(
+      `Object.defineProperty(document, "hidden", { get: () => globalThis.isHidden === true })`,
+    );
+    const lookAt = (page: Page, isHidden: boolean): Promise<unknown> =>
+      page.evaluate(`isHidden = ${isHidden}; dispatchEvent(new Event("visibilitychange"))`);
+    const pages: Page[] = [];
+    for (let tab = 0; tab < 7; tab += 1) {
+      const page = await context.newPage();
+      await page.goto(server.url);
+      await page.getByRole("row").filter({ hasText: "Ordered" }).waitFor();
+      await lookAt(page, true);
+      pages.push(page);
+    }
+    const page = pages[0]!;
+    await track("Later");
+    await lookAt(page, false);
+    await page.getByRole("row").filter({ hasText: "Later" }).waitFor();
+    await page.getByRole("row").filter({ hasText: "Later" }).click();
+    await page.getByText("The receiver answered 204").waitFor();
+    expect(await page.locator(".rows .row").count()).toBe(2);
+  });
 });
