@@ -193,6 +193,8 @@ function findForgeries(): void {
   }
 }
 
+const COUNT_EVERY_MS = 60_000;
+
 /** Connects the page: the stream, and the list that follows the URL. */
 export function start(): void {
   openStream(receive);
@@ -205,4 +207,5 @@ export function start(): void {
     if (screen !== "deliveries" || !isRead || JSON.stringify(filter) === JSON.stringify(list.filter)) return;
     void list.load(filter);
   });
+  setInterval(() => void list.count(), COUNT_EVERY_MS);
 }

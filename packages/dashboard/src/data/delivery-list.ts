@@ -76,7 +76,10 @@ export class DeliveryList {
     const isOther = JSON.stringify(filter) !== JSON.stringify(this.#filter);
     this.#filter = filter;
     this.#early ??= [];
-    if (isOther || this.state.value.kind === "failed") this.state.value = { kind: "loading" };
+    if (isOther || this.state.value.kind === "failed") {
+      this.state.value = { kind: "loading" };
+      this.#counts.total = undefined;
+    }
     try {
       const { rows, next } = await readFirst(
         filter,
@@ -190,17 +193,17 @@ export class DeliveryList {
     this.#changed();
   }
 
-  /** Asks how many there are. */
+  /** Asks how many there are: events tell of those that come, not of those that are no longer kept. */
   async count(): Promise<void> {
     const load = this.#load;
     try {
       const counts = await readCounts(this.#filter);
       if (load !== this.#load) return;
       this.#counts = counts;
+      this.#changed();
     } catch {
-      this.#counts.total = undefined;
+      // It is asked again.
     }
-    this.#changed();
   }
 
   /** Has the list drawn. */

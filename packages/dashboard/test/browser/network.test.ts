@@ -139,4 +139,35 @@ describe.skipIf(missing)(`a network that fails${why}`, () => {
     await page.getByText("The receiver answered 204").waitFor();
     expect(await page.locator(".rows .row").count()).toBe(2);
   });
+
+  it("the number of deliveries is that of the filter, never that of the one before", async () => {
+    const { server, track, receiver } = await startSetting();
+    await track("Ordered", 3);
+    receiver.mode = "missing";
+    await track("Lost", 1);
+    const page = await openPage(server.url);
+    const count = page.locator(".count");
+    await vi.waitFor(async () => expect(await count.innerText()).toMatch(/^4\b/));
+    let answer = (): void => {};
+    await page.route(/count\?state=failed/, (route) => (answer = () => void route.continue()));
+    await page.getByRole("button", { name: "Failed", exact: true }).click();
+    await vi.waitFor(async () => expect(await page.getByRole("row").count()).toBe(2));
+    expect(await count.innerText()).not.toMatch(/\d/);
+    answer();
+    await vi.waitFor(async () => expect(await count.innerText()).toMatch(/^1 of 4\b/));
+  });
+
+  it("the number of deliveries falls when some are no longer kept", async () => {
+    const { server, track, api } = await startSetting();
+    await track("Ordered", 3);
+    const page = await openPage(server.url, { clock: true });
+    const count = page.locator(".count");
+    await vi.waitFor(async () => expect(await count.innerText()).toMatch(/^3\b/));
+    await api("POST", "/clock", { advance: "8d" });
+    // What is no longer kept is removed when something is stored.
+    await track("Later");
+    await vi.waitFor(async () => expect(await api("GET", "/deliveries/count")).toEqual({ count: 1 }));
+    await page.clock.fastForward(61_000);
+    await vi.waitFor(async () => expect(await count.innerText()).toMatch(/^1\b/));
+  });
 });
