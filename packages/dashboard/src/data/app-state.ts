@@ -32,9 +32,9 @@ export const status = signal<Status>({
   certify: true,
 });
 export const clock = signal<Clock | undefined>(undefined);
-export const faults = signal<readonly Fault[]>([]);
+export const faults = signal<readonly Fault[] | undefined>(undefined);
 export const sources = signal<readonly Source[]>([]);
-export const endpointStats = signal<readonly EndpointStats[]>([]);
+export const endpointStats = signal<readonly EndpointStats[] | undefined>(undefined);
 /** The version of the settings that {@link sources} are. */
 export const etag = signal<string | undefined>(undefined);
 /** Forgeries that were accepted, by endpoint, and not refused since. */
@@ -61,7 +61,7 @@ export const destinations = computed(() => [
 
 /** The endpoints of the settings that have failed many times in a row. The server tells when that begins and when it ends. */
 export const failing = computed(() =>
-  endpointStats.value.filter(
+  (endpointStats.value ?? []).filter(
     ({ url, destination, failures = 0 }) =>
       failures >= FAILING_AFTER &&
       endpoints.value.some((one) => one.enabled && one.url === url && one.destination === destination),

@@ -22,8 +22,8 @@ export function Budget(): JSX.Element {
         An endpoint has {duration(budgetMs)} to answer. Later than that, the attempt has failed and is
         repeated. Choose a bar to see its deliveries.
       </p>
-      {found.length === 0 && <p class="empty">No attempts yet.</p>}
-      {found.map((endpoint) => (
+      {found?.length === 0 && <p class="empty">No attempts yet.</p>}
+      {found?.map((endpoint) => (
         <EndpointBudget
           key={`${endpoint.destination} ${endpoint.url}`}
           endpoint={endpoint}

@@ -66,6 +66,24 @@ describe.skipIf(missing)(`a network that fails${why}`, () => {
     await page.getByText("None: every call that arrived was accepted.").waitFor();
   });
 
+  it("what takes long to read is not said to be none meanwhile", async () => {
+    const { server } = await startSetting();
+    const page = await openPage("about:blank");
+    for (const [screen, path, none] of [
+      ["budget", "stats", "No attempts yet."],
+      ["faults", "faults", "None. Attempts are sent as they are."],
+    ] as const) {
+      const held: (() => void)[] = [];
+      await page.route(`**/api/${path}`, (route) => void held.push(() => void route.continue()));
+      await page.goto(`${server.url}/?${screen}#/${screen}`);
+      await vi.waitFor(() => expect(held.length).toBeGreaterThan(0));
+      await page.getByRole("main").getByRole("heading").first().waitFor();
+      expect(await page.getByText(none).count()).toBe(0);
+      for (const go of held) go();
+      await page.getByText(none).waitFor();
+    }
+  });
+
   it("says since when the server has not answered, though its connection is there", async () => {
     const setting = await startSetting();
     await setting.track("Ordered");

@@ -32,9 +32,9 @@ function Active(): JSX.Element {
     });
   return (
     <Card title="Active faults">
-      {faults.value.length === 0 && <p class="note">None. Attempts are sent as they are.</p>}
+      {faults.value?.length === 0 && <p class="note">None. Attempts are sent as they are.</p>}
       <ul class="rows-list">
-        {faults.value.map(({ id, fault, scope, remaining }) => (
+        {faults.value?.map(({ id, fault, scope, remaining }) => (
           <li key={id}>
             <strong>{wordsOf(fault)}</strong>
             <span>{scope.endpoint === undefined ? "any endpoint" : shortUrl(scope.endpoint)}</span>
