@@ -58,6 +58,17 @@ describe.skipIf(missing)(`where things stand${why}`, () => {
     ).toBe(35);
   });
 
+  it("an answer that is cut in the list can be read in its title", async () => {
+    const { server, track, api } = await startSetting();
+    await api("POST", "/faults", { fault: "reset", times: 1 });
+    await track("Ordered");
+    const page = await openPage(server.url);
+    const answer = rowOf(page, "Ordered").locator(".answer");
+    await answer.waitFor();
+    expect(await overflowOf(answer)).toBeGreaterThan(0);
+    expect(await answer.getAttribute("title")).toBe(await answer.textContent());
+  });
+
   it("rows of one message to several destinations differ, also on a telephone and beside a delivery", async () => {
     const { server, track, api, receiver } = await startSetting();
     const endpoints = [{ url: receiver.url }];

@@ -66,7 +66,7 @@ function Delivery({ row, index, selected, active, onOpen }: Props & { readonly r
       <span role="gridcell" class="tries">
         {row.attempts}
       </span>
-      <span role="gridcell" class="answer">
+      <span role="gridcell" class="answer" title={row.last?.answer}>
         {row.last?.answer}
       </span>
       <span role="gridcell" class="took">
