@@ -69,6 +69,24 @@ describe.skipIf(missing)(`where things stand${why}`, () => {
     expect(await answer.getAttribute("title")).toBe(await answer.textContent());
   });
 
+  it("the form of a destination opens in view, also where the list is long or above it", async () => {
+    const { server, receiver, api } = await startSetting();
+    for (let source = 1; source < 9; source += 1) {
+      await api("PUT", `/sources/s${source}`, {});
+      const endpoints = [{ url: receiver.url }];
+      await api("PUT", `/sources/s${source}/destinations/webhooks`, { endpoints, secret: SECRET });
+    }
+    for (const width of [1280, 375]) {
+      const page = await openPage(`${server.url}/#/settings`, { width, height: 500 });
+      const last = page.getByRole("region", { name: "Source s8" });
+      await last.getByRole("link", { name: "webhooks" }).click();
+      const title = page.getByRole("form").getByRole("heading", { name: "Source" });
+      const topOf = (): Promise<number> => title.evaluate((element) => element.getBoundingClientRect().top);
+      await expect.poll(topOf).toBeGreaterThan(0);
+      await expect.poll(topOf).toBeLessThan(500);
+    }
+  });
+
   it("rows of one message to several destinations differ, also on a telephone and beside a delivery", async () => {
     const { server, track, api, receiver } = await startSetting();
     const endpoints = [{ url: receiver.url }];

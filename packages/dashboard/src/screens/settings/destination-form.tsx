@@ -22,6 +22,8 @@ interface Props {
 export function DestinationForm({ source, destination }: Props): JSX.Element {
   const { draft, outcome, failure, update, save, remove, keepMine } = useDraft(source, destination);
   const form = useRef<HTMLFormElement>(null);
+  // Where the list is long, or above it, the form would open out of view.
+  useEffect(() => form.current?.querySelector("h3")?.scrollIntoView({ block: "center" }), []);
   useEffect(() => {
     // What is wrong comes first; what was saved as something new is shown by another form.
     const wanted = outcome.isSaved === true ? "[type=submit]" : "[aria-invalid=true]";
