@@ -81,10 +81,13 @@ export function shortUrl(url: string): string {
   return url.replace(/^https?:\/\//, "").replace(/\/$/, "");
 }
 
-/** Characters that would hide, reorder or break what is around them. */
+/**
+ * Characters that would hide, reorder or break what is around them. Two of them join and part what they follow in emoji, and in
+ * scripts such as those of Persian and Hindi.
+ */
 const HIDING =
   // oxlint-disable-next-line no-control-regex -- control characters are what it shows
-  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+  /(?<![\u0600-\u1fff\u2600-\uffff])[\u200c\u200d]|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 
 function codeOf(character: string): string {
   return character.charCodeAt(0).toString(16).padStart(4, "0");

@@ -85,6 +85,12 @@ describe("text of others", () => {
     expect(visible("a\tb\nc")).toBe("a\tb\nc");
   });
 
+  it("is not torn apart where a joiner belongs to it: in emoji, and in Persian and Hindi", () => {
+    for (const text of ["👩🏽\u200D💻", "🏳️\u200D🌈", "می\u200Cخواهم", "क्\u200Dष"])
+      expect(visible(text)).toBe(text);
+    expect(visible("pay\u200Dpal \u200C👩\u200D\u200D")).toBe("pay⟨U+200D⟩pal ⟨U+200C⟩👩\u200D⟨U+200D⟩");
+  });
+
   it("stays a text in the test that is copied", () => {
     const body = '{"a":"`${process.exit()}` \u2028 \u202E"}';
     const delivery = { type: "track", event: '"); process.exit(); ("', id: "d", body } as DeliveryDetail;
