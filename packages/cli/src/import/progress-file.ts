@@ -40,7 +40,9 @@ export interface ProgressFile {
  */
 export async function openProgress(file: string, server: string, restart: boolean): Promise<ProgressFile> {
   const name = `${file}.progress`;
-  const stored = restart ? undefined : await readStored(name);
+  const found = restart ? undefined : await readStored(name);
+  // A run that got nowhere, as with a wrong URL, binds the next one to nothing.
+  const stored = found?.progress.place.end === 0 ? undefined : found;
   if (stored !== undefined) await assertSame(file, server, stored);
   const fingerprint = stored?.fingerprint ?? (await fingerprintOf(file, FINGERPRINT_BYTES));
   return {
