@@ -31,6 +31,8 @@ export function createGuard({ token, allowHosts = [] }: GuardOptions): Guard {
   const hosts = new Set(["localhost", ...allowHosts.map((host) => host.toLowerCase())]);
   const isTrusted = (request: FastifyRequest): boolean => token === undefined || presents(request, token);
   const check: Guard["check"] = async (request, reply) => {
+    // Most answers contain what people did, and a cookie does not keep a proxy from storing them. The page's files say otherwise.
+    reply.header("cache-control", "no-store");
     assertHost(request, hosts);
     assertOrigin(request);
     const [path = "", query] = request.url.split("?");

@@ -102,6 +102,18 @@ describe("the token", () => {
     expect((await send(`${url}/api/sources`, { headers: kept })).status).toBe(200);
   });
 
+  it("shows what nobody may keep: a proxy may store what a browser with the cookie was answered", async () => {
+    const { url } = await start({ token: "s3cret" });
+    const [cookie = ""] = (await send(`${url}/?token=s3cret`)).headers["set-cookie"] ?? [];
+    for (const path of ["/api/deliveries", "/api/rejections", "/api/events", "/metrics", "/readyz"]) {
+      for (const headers of [{}, { cookie: cookie.split(";")[0] ?? "" }]) {
+        const answer = await fetch(url + path, { headers });
+        expect(answer.headers.get("cache-control")).toBe("no-store");
+        await answer.body?.cancel();
+      }
+    }
+  });
+
   it("is kept in a cookie that is not sent without TLS, if a proxy in front of the server speaks it", async () => {
     const { url } = await start({ token: "s3cret" });
     const answer = await send(`${url}/?token=s3cret`, { headers: { "x-forwarded-proto": "https" } });
