@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { runCommand } from "../support/command.ts";
+import { SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
 
 const printLoaded = new URL("../support/print-loaded.mjs", import.meta.url).href;
 
@@ -26,5 +27,28 @@ describe("a command that only prints", () => {
     const args = ["send", "track", "--to", "http://127.0.0.1:1/"];
     const { stderr } = await runCommand(args, { env: { NODE_OPTIONS: `--import ${printLoaded}` } });
     expect(stderr).toMatch(HEAVY);
+  });
+});
+
+// As where libsql has no build for the machine, or its build was not installed.
+describe("without the database's code for this machine", () => {
+  const env = { NODE_OPTIONS: "--no-addons" };
+
+  it("audits a receiver", async () => {
+    const receiver = await startReceiver();
+    const { code, stdout } = await runCommand(["certify", receiver.url, "--secret", SECRET], { env });
+    expect(stdout).toContain(": passed");
+    expect(code).toBe(0);
+  });
+
+  it.each([
+    ["send", "track", "--to", "http://127.0.0.1:1/"],
+    ["serve", "--to", "http://127.0.0.1:1/", "--port", "0"],
+  ])("says in one line what is missing: %s", async (...args) => {
+    const { code, stderr } = await runCommand(args, { env });
+    expect(stderr).toMatch(
+      /^countersign: The store :memory: cannot be opened: its database, libsql, cannot be loaded\. .*\n$/,
+    );
+    expect(code).toBe(2);
   });
 });

@@ -1,8 +1,9 @@
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { codeOf } from "@countersign/protocol";
-import Database from "libsql";
+import type Database from "libsql";
 import { StoreError } from "../store/store-error.ts";
+import type { Libsql } from "./load-libsql.ts";
 import { createPrivately } from "./private-files.ts";
 import { storeErrorOf } from "./sqlite-error.ts";
 
@@ -15,9 +16,9 @@ import { storeErrorOf } from "./sqlite-error.ts";
  * @returns a function that releases the lock
  * @throws StoreError `ERR_STORE_LOCKED` when another sender holds it
  */
-export function lockFile(path: string): () => void {
+export function lockFile(path: string, libsql: Libsql): () => void {
   const lockPath = `${fileOf(path)}-lock`;
-  const lock = open(lockPath);
+  const lock = open(lockPath, libsql);
   try {
     // Without a journal there is nothing to clean up after a kill.
     lock.exec("PRAGMA journal_mode = OFF");
@@ -38,10 +39,10 @@ export function lockFile(path: string): () => void {
   };
 }
 
-function open(path: string): Database.Database {
+function open(path: string, libsql: Libsql): Database.Database {
   try {
     createPrivately(path);
-    return new Database(path);
+    return new libsql(path);
   } catch (cause) {
     throw storeErrorOf(cause, path);
   }

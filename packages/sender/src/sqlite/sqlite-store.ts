@@ -7,11 +7,12 @@ import {
   type OptionNames,
 } from "@countersign/protocol";
 import { resolve } from "node:path";
-import Database from "libsql";
+import type Database from "libsql";
 import type { DeliveryStore } from "../store/delivery-store.ts";
 import { StoreError } from "../store/store-error.ts";
 import { LEAST_BYTES, MAX_BYTES_IN_MEMORY } from "./byte-limits.ts";
 import { fileOf, lockFile } from "./file-lock.ts";
+import { loadLibsql, type Libsql } from "./load-libsql.ts";
 import { makeFolderOf } from "./make-folder.ts";
 import { OpenStore, type OpenStoreOptions } from "./open-store.ts";
 import { createPrivately, makePrivate, warnOfSharedFolder } from "./private-files.ts";
@@ -99,10 +100,11 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
 
   return {
     async open(context) {
-      if (state !== "new")
-        throw new StoreError("ERR_STORE_CLOSED", "A store can be opened only once. Create a new one.");
       try {
-        const { db, unlock, generation } = openDatabase(path);
+        const libsql = await loadLibsql(path);
+        if (state !== "new")
+          throw new StoreError("ERR_STORE_CLOSED", "A store can be opened only once. Create a new one.");
+        const { db, unlock, generation } = openDatabase(path, libsql);
         state = openOn(db, { path, keepForMs, maxBytes, context, unlock });
         context.stateChanged({ state: "up" });
         return { generation };
@@ -147,16 +149,16 @@ function openOn(db: Database.Database, options: OpenStoreOptions): OpenStore {
   }
 }
 
-function openDatabase(path: string): OpenedDatabase {
+function openDatabase(path: string, libsql: Libsql): OpenedDatabase {
   if (path !== MEMORY_PATH) {
     makeFolderOf(path);
     warnOfSharedFolder(path);
   }
-  const unlock = path === MEMORY_PATH ? () => {} : lockFile(path);
+  const unlock = path === MEMORY_PATH ? () => {} : lockFile(path, libsql);
   let db: Database.Database | undefined;
   try {
     if (path !== MEMORY_PATH) createPrivately(path);
-    db = new Database(path === MEMORY_PATH ? MEMORY_FILE : path);
+    db = new libsql(path === MEMORY_PATH ? MEMORY_FILE : path);
     db.exec("PRAGMA busy_timeout = 250");
     // First: the journal mode is written into the file, and another program may need the one it has.
     assertOurs(db, path);

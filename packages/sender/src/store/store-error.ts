@@ -1,7 +1,7 @@
 /**
  * | code | meaning | what to do |
  * |---|---|---|
- * | `ERR_STORE_OPEN` | the file cannot be opened or created | check the path and its permissions |
+ * | `ERR_STORE_OPEN` | the file cannot be opened or created, or libsql cannot be loaded | check the path and its permissions; install the optional dependencies, too |
  * | `ERR_STORE_LOCKED` | another sender has the file open | close that one, or use another file |
  * | `ERR_STORE_READ_ONLY` | the file or its folder cannot be written | check permissions and mount |
  * | `ERR_STORE_FULL` | the disk, or the limit set with `maxBytes`, is full | make room; pending deliveries continue by themselves |

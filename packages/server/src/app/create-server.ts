@@ -1,7 +1,7 @@
 import { systemClock } from "@countersign/protocol";
 import type { Sender } from "@countersign/sender";
 import { join } from "node:path";
-import { Ledger } from "../ledger/ledger.ts";
+import { Ledger, loadLibsql } from "../ledger/ledger.ts";
 import { createMetrics } from "../live/metrics.ts";
 import { SettingsBook } from "../settings/settings-book.ts";
 import { answerMeanwhile } from "./answer-meanwhile.ts";
@@ -53,6 +53,7 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
   const undo: (() => unknown)[] = [() => sender.close()];
   try {
     const ledger = new Ledger(
+      await loadLibsql(),
       data === undefined ? ":memory:" : join(data, "server.db"),
       maxBytesOf(options) * LEDGER_SHARE,
     );

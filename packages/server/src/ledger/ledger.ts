@@ -1,5 +1,5 @@
 import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
-import Database from "libsql";
+import type Database from "libsql";
 import { isObject, messageOf } from "@countersign/protocol";
 import type { Rejection } from "../ingest/rejections.ts";
 import { ServerError, writtenByNewer } from "../errors/server-error.ts";
@@ -42,12 +42,13 @@ export class Ledger {
   #pending: Pending[] = [];
 
   /**
+   * @param libsql From {@link loadLibsql}.
    * @param path A file, made when it is not there, or `:memory:`.
    * @param maxBytes The most that rejected messages may take.
    * @throws ServerError if the file is not a ledger, or was written by a newer version.
    */
-  constructor(path: string, maxBytes: number = Number.MAX_SAFE_INTEGER) {
-    this.#db = open(path);
+  constructor(libsql: typeof Database, path: string, maxBytes: number = Number.MAX_SAFE_INTEGER) {
+    this.#db = open(libsql, path);
     this.#statements = prepare(this.#db);
     this.#maxBytes = maxBytes;
     this.#seen = versionOf(this.#db) === 1 ? new SeenTable(this.#db, SCHEMA_VERSION) : undefined;
@@ -147,9 +148,27 @@ interface RejectionRow {
   readonly message: string;
 }
 
-function open(path: string): Database.Database {
+/**
+ * Loads libsql, which is compiled for each platform: only when a server starts, so that other commands work without it.
+ *
+ * @throws ServerError when there is no build for this machine, or Node may not load it
+ */
+export async function loadLibsql(): Promise<typeof Database> {
+  try {
+    const { default: libsql } = await import("libsql");
+    return libsql;
+  } catch (error) {
+    throw new ServerError(
+      "ERR_DATA_UNREADABLE",
+      `Rejected messages cannot be kept: the database, libsql, cannot be loaded. Install the packages on this machine, with the optional ones; under Node's permission model, allow addons. (${messageOf(error).split("\n", 1)[0]})`,
+      error,
+    );
+  }
+}
+
+function open(libsql: typeof Database, path: string): Database.Database {
   if (path !== ":memory:") makePrivate(path);
-  const db = new Database(path);
+  const db = new libsql(path);
   try {
     // FULL: what is answered 200 must survive a power failure, not only a killed process.
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 1000;");

@@ -8,7 +8,7 @@ import { closing, temporaryDirectory } from "../support/resources.ts";
 const HOUR = 3_600_000;
 
 function open(path = ":memory:"): Ledger {
-  return closing(new Ledger(path));
+  return closing(new Ledger(Database, path));
 }
 
 /** A ledger as version 1 wrote it, with messages that were accepted. */
@@ -50,7 +50,7 @@ describe("the ledger", () => {
   });
 
   it("keeps less when what anyone sends to be rejected is large", async () => {
-    const ledger = closing(new Ledger(":memory:", 1_048_576));
+    const ledger = closing(new Ledger(Database, ":memory:", 1_048_576));
     for (let n = 0; n < 200; n += 1) {
       await ledger.keepRejections(
         [rejection("unknown_type", { n, a: "\u4e2d".repeat(32_000) })],
@@ -166,7 +166,7 @@ describe("the ledger", () => {
     const db = new Database(path);
     db.exec("PRAGMA user_version = 99");
     db.close();
-    expect(() => new Ledger(path)).toThrow(
+    expect(() => new Ledger(Database, path)).toThrow(
       `${path} was written by a newer version of countersign. Use that version, or another data directory.`,
     );
   });
