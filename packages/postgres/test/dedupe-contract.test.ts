@@ -66,7 +66,7 @@ describe.skipIf(server === undefined)(
       const store = postgresDedupe(pool, { table: newSchema() });
       await store.claim("first: creates the table");
       for (let key = 0; key < 50; key += 1) {
-        const claims = await Promise.all(Array.from({ length: 10 }, () => store.claim(`key ${key}`)));
+        const claims = await Promise.all(Array.from({ length: 10 }, async () => store.claim(`key ${key}`)));
         expect(claims.filter((claim) => claim === "new")).toHaveLength(1);
         expect(claims.filter((claim) => claim === "in-flight")).toHaveLength(9);
       }
