@@ -50,7 +50,8 @@ describe(
   },
 );
 
-const server = await startPostgres({ fsync: "off" });
+// A second is eight hours of these months: tables are vacuumed as often as in real ones.
+const server = await startPostgres({ fsync: "off", autovacuum_naptime: "1s" });
 const url = server?.url ?? "";
 const KEPT_DAYS = 7;
 
@@ -69,7 +70,7 @@ async function measureOf(schema: string): Promise<Readonly<Record<string, number
   const [others] = await ask<Record<string, number>>(
     url,
     `SELECT (pg_database_size(current_database()) / 1024)::int AS kilobytes,
-       (pg_total_relation_size('${schema}.delivery') / 1024)::int AS "kilobytes of pending deliveries",
+       ceil(pg_total_relation_size('${schema}.delivery') / 1e6)::int AS "megabytes of pending deliveries",
        (SELECT count(*)::int FROM pg_stat_activity WHERE application_name = 'countersign') AS connections, ${rows.join(", ")}`,
   );
   return { ...(await daily()), ...others };
@@ -98,8 +99,8 @@ describe.skipIf(server === undefined)(
           expect(measured[`days of ${table}`]).toBeLessThanOrEqual(KEPT_DAYS + 9);
         expect(measured["rows of worker"]).toBe(1);
         expect(measured["connections"]).toBeLessThanOrEqual(7);
-        // It is full and empty again several times a day.
-        expect(measured["kilobytes of pending deliveries"]).toBeLessThan(16_000);
+        // Hundreds come and go every day, and some wait: their places are used again.
+        expect(measured["megabytes of pending deliveries"]).toBeLessThanOrEqual(2);
       }
     });
   },
