@@ -11,6 +11,7 @@ import { acceptanceOf, quietContext } from "../../sender/test/support/acceptance
 import { Connections } from "../src/database/connections.ts";
 import { DayPartitions } from "../src/schema/day-partitions.ts";
 import { migrate } from "../src/schema/migrate.ts";
+import { MIGRATIONS } from "../src/schema/migrations.ts";
 import { dayOf, namesOf, startOfDay } from "../src/schema/names.ts";
 import { delivering } from "./support/delivering.ts";
 import { programs, serverFolder } from "./support/postgres-programs.ts";
@@ -212,6 +213,41 @@ describe.skipIf(server === undefined)(
       await partitions.ensure([7]);
       await partitions.removeBefore(startOfDay(dayOf(Date.now()) + 10), 0);
       expect(await counts()).toMatchObject({ delivered: 0 });
+    });
+
+    it.each([
+      ["made by this version", MIGRATIONS.length],
+      ["made by the first version", 1],
+    ])("publishes all tables of a database: an audience is synced in a schema %s", async (_, version) => {
+      const database = `publishing_${version}`;
+      await ask(url, `CREATE DATABASE ${database}`);
+      const there = Object.assign(new URL(url), { pathname: `/${database}` }).href;
+      await ask(there, "CREATE PUBLICATION everything FOR ALL TABLES");
+      const connections = new Connections({ url: there });
+      await migrate(connections, namesOf("countersign"), MIGRATIONS.slice(0, version));
+      await connections.close();
+      const { opened, store, accept } = await openStore({ url: there });
+      await opened;
+      await accept("d1");
+      const sync = (known: string, value: string | null) =>
+        store.accept({
+          ...acceptanceOf([]),
+          traits: {
+            source: "shop",
+            trait: "plan",
+            owner: { kind: "audience", name: "Plan" },
+            version: known,
+            values: new Map([["shop/crm", new Map([["u1", value]])]]),
+          },
+        });
+      await sync("0", "1");
+      await sync("1", "2");
+      await sync("2", null);
+      expect((await store.traits("shop", "plan", ["shop/crm"])).version).toBe("3");
+      const { handler, ended } = delivering();
+      store.consume("shop/crm", 50, handler);
+      await until("it is delivered", () => ended.has("d1"));
+      expect(await store.remove({})).toBe(1);
     });
   },
 );

@@ -164,5 +164,14 @@ CREATE TABLE $.worker (
 ) WITH (fillfactor = 50);
 `;
 
+/**
+ * The only table without a primary key, since users' ids have any length: a database that publishes all its tables, for logical
+ * replication, would refuse to change its rows.
+ */
+const SECOND = `ALTER TABLE $.known_trait REPLICA IDENTITY FULL`;
+
 /** Each takes the schema from the version of its position to the next. */
-export const MIGRATIONS: readonly Migration[] = [{ sql: FIRST, worksWith: 1 }];
+export const MIGRATIONS: readonly Migration[] = [
+  { sql: FIRST, worksWith: 1 },
+  { sql: SECOND, worksWith: 1 },
+];
