@@ -45,7 +45,7 @@ export function mostJsonBytes(value: object, field: string): number {
   return checked.bytes;
 }
 
-// No closure over these: making one for each call takes a tenth of the CPU time of the call.
+// Not closures over these: they were a tenth of what a call left to the garbage collector.
 function check(checked: Checked, value: unknown, depth: number): void {
   const { path } = checked;
   checked.nodes += 1;
