@@ -1,40 +1,14 @@
-import { noAnswer, readAnswer, type Answer, type TryLater } from "./answer.ts";
+import { noAnswer, readAnswer, type Answer } from "./answer.ts";
 import { elapsed } from "./elapsed.ts";
 import { requestBody } from "./envelope.ts";
 import type { Messages } from "./messages.ts";
 import { dropped, type DropReason, type Outcome } from "./outcome.ts";
 import { retryDelay } from "./retry.ts";
 import type { Settings } from "./settings.ts";
-import { gzip } from "./transport.ts";
+import { gzip, type TransportResponse } from "./transport.ts";
 
-interface Batch {
-  readonly id: string;
-  readonly messages: Messages;
-  attempts: number;
-  /** Attempts that failed, without those that a 429 answered with a Retry-After. */
-  failures: number;
-  /** Milliseconds of `retry.giveUpAfter` that are used up. */
-  spent: number;
-  /** When it may be tried again. */
-  notBefore: number;
-  /** An attempt went out and got no clear answer. */
-  mayBeStored: boolean;
-  /** Ends what it waits for: an answer, or the time of a retry. */
-  abort: () => void;
-}
-
-function createBatch(id: string, messages: Messages, mayBeStored = false): Batch {
-  return {
-    id,
-    messages,
-    attempts: 0,
-    failures: 0,
-    spent: 0,
-    notBefore: 0,
-    mayBeStored,
-    abort: () => {},
-  };
-}
+/** Drops a batch, and ends what it waits for: an answer, or the time of a retry. */
+type Drop = (reason: DropReason, detail: string) => void;
 
 /**
  * Sends batches until each of their messages has an outcome. A batch keeps its place while it waits for a retry, so that
@@ -43,8 +17,8 @@ function createBatch(id: string, messages: Messages, mayBeStored = false): Batch
 export class Dispatcher {
   readonly #settings: Settings;
   readonly #settle: (messages: Messages, outcome: Outcome) => void;
-  /** Batches that have not ended. */
-  readonly #batches = new Set<Batch>();
+  /** The batches that have not ended, as what drops them. */
+  readonly #batches = new Set<Drop>();
   /** Nothing is sent before this time. */
   #pausedUntil = 0;
   /** The service asked, with a 429, for no request before this time. */
@@ -56,100 +30,124 @@ export class Dispatcher {
     this.#settle = settle;
   }
 
-  /** Sends a batch. Resolves when all its messages are settled, and never rejects. */
-  send(id: string, messages: Messages): Promise<void> {
-    return this.#send([createBatch(id, messages)]);
-  }
-
   /** Aborts everything in flight. */
   drop(reason: DropReason, detail: string): void {
-    for (const batch of this.#batches) {
-      this.#drop(batch, reason, detail);
-      batch.abort();
-    }
+    for (const drop of this.#batches) drop(reason, detail);
   }
 
-  #end(batch: Batch, outcome: Outcome): void {
-    if (this.#batches.delete(batch)) this.#settle(batch.messages, outcome);
-  }
+  /**
+   * Sends a batch. Resolves when all its messages are settled, and never rejects.
+   *
+   * @param mayBeStored - Whether it was part of a batch of which an attempt got no clear answer.
+   * @param before - What it waits for at first.
+   */
+  async send(id: string, messages: Messages, mayBeStored = false, before?: Promise<void>): Promise<void> {
+    const { clock, retry, requestTimeout, random, ids, log, sanitize } = this.#settings;
+    let attempts = 0;
+    /** Attempts that failed, without those that a 429 answered with a Retry-After. */
+    let failures = 0;
+    /** Milliseconds of `retry.giveUpAfter` that are used up. */
+    let spent = 0;
+    /** When it may be tried again. */
+    let notBefore = 0;
+    let abort: (() => void) | undefined;
+    const end = (outcome: Outcome): void => {
+      if (this.#batches.delete(drop)) this.#settle(messages, outcome);
+    };
+    const fail = (reason: DropReason, detail: string): void => end(dropped(reason, detail, mayBeStored));
+    const drop: Drop = (reason, detail) => {
+      fail(reason, detail);
+      abort?.();
+    };
+    this.#batches.add(drop);
+    await before;
+    try {
+      while (this.#batches.has(drop)) {
+        const now = clock.now();
+        const until = Math.max(this.#pausedUntil, notBefore);
+        if (until > now) {
+          await new Promise<void>((resolve) => {
+            const timer = clock.schedule(until, resolve);
+            abort = () => {
+              timer.cancel();
+              resolve();
+            };
+          });
+          if (!this.#batches.has(drop)) return;
+          // Only a batch that has failed uses its time up, and not while the service asked it to wait.
+          if (attempts > 0) spent += elapsed(Math.max(now, this.#pacedUntil), until);
+          // It is over, also if the clock was set back and shows an earlier time.
+          if (this.#pausedUntil <= until) this.#pausedUntil = 0;
+          notBefore = 0;
+          // A pause can have become longer meanwhile.
+          continue;
+        }
 
-  #drop(batch: Batch, reason: DropReason, detail: string): void {
-    this.#end(batch, dropped(reason, detail, batch.mayBeStored));
-  }
-
-  /** Sends batches, one after the other. */
-  async #send(batches: readonly Batch[]): Promise<void> {
-    for (const batch of batches) this.#batches.add(batch);
-    for (const batch of batches) {
-      try {
-        while (this.#batches.has(batch)) await this.#step(batch);
-      } catch (error) {
-        const detail = `Something injected into the client threw: ${String(error)}.`;
-        this.#drop(batch, "internal-error", this.#settings.sanitize(detail));
+        attempts += 1;
+        const wasStored = mayBeStored;
+        // Until its answer is read. Whoever drops the batch before reads it.
+        mayBeStored = true;
+        const controller = new AbortController();
+        abort = () => controller.abort(new Error("the client was closed"));
+        const answer = await this.#attempt(id, messages, attempts, wasStored, controller);
+        // It took no longer. The machine slept, or its clock was set, and in that time nothing failed.
+        spent += Math.min(elapsed(now, clock.now()), requestTimeout);
+        if (!this.#batches.has(drop)) return;
+        mayBeStored = wasStored;
+        if (answer.status === "try-later") {
+          mayBeStored ||= answer.mayBeStored;
+          if (!answer.paced) failures += 1;
+          notBefore = clock.now() + retryDelay({ failures, spent }, answer, retry, random());
+          // The others must wait even when this batch is dropped.
+          if (answer.pausesAll) this.#pausedUntil = Math.max(this.#pausedUntil, notBefore);
+          if (answer.paced) this.#pacedUntil = Math.max(this.#pacedUntil, notBefore);
+          if (spent < retry.giveUpAfter) continue;
+          const detail = `Gave up after ${attempts} attempts and retry.giveUpAfter (${retry.giveUpAfter} ms). ${answer.detail}`;
+          fail("retries-exhausted", detail);
+        } else if (
+          answer.status === "rejected" &&
+          [400, 413].includes(answer.statusCode) &&
+          messages.length > 1
+        ) {
+          log?.(`splitting a batch of ${messages.length}`);
+          const [first, second] = messages.halves();
+          const [firstId, secondId] = [ids(), ids()];
+          this.#batches.delete(drop);
+          return this.send(secondId, second, mayBeStored, this.send(firstId, first, mayBeStored));
+        } else end(answer);
       }
+    } catch (error) {
+      fail("internal-error", sanitize(`Something injected into the client threw: ${String(error)}.`));
     }
   }
 
-  /** One attempt at a batch, and what follows from it. */
-  async #step(batch: Batch): Promise<void> {
-    await this.#wait(batch);
-    if (!this.#batches.has(batch)) return;
-    const { mayBeStored } = batch;
-    const answer = await this.#attempt(batch, mayBeStored);
-    if (!this.#batches.has(batch)) return;
-    batch.mayBeStored = mayBeStored;
-    if (answer.status === "try-later") return this.#tryLater(batch, answer);
-    const isDivisible = answer.status === "rejected" && [400, 413].includes(answer.statusCode);
-    if (isDivisible && batch.messages.length > 1) return this.#split(batch);
-    this.#end(batch, answer);
-  }
-
-  #tryLater(batch: Batch, answer: TryLater): void {
-    const { clock, retry, random } = this.#settings;
-    batch.mayBeStored ||= answer.mayBeStored;
-    if (!answer.paced) batch.failures += 1;
-    const until = clock.now() + retryDelay(batch, answer, retry, random());
-    // The others must wait even when this batch is dropped.
-    if (answer.pausesAll) this.#pausedUntil = Math.max(this.#pausedUntil, until);
-    if (answer.paced) this.#pacedUntil = Math.max(this.#pacedUntil, until);
-    batch.notBefore = until;
-    if (batch.spent < retry.giveUpAfter) return;
-    const detail = `Gave up after ${batch.attempts} attempts and retry.giveUpAfter (${retry.giveUpAfter} ms). ${answer.detail}`;
-    this.#drop(batch, "retries-exhausted", detail);
-  }
-
-  #split(batch: Batch): Promise<void> {
-    const { log, ids } = this.#settings;
-    log?.(`splitting a batch of ${batch.messages.length}`);
-    const halves = batch.messages.halves().map((half) => createBatch(ids(), half, batch.mayBeStored));
-    this.#batches.delete(batch);
-    return this.#send(halves);
-  }
-
-  async #attempt(batch: Batch, mayBeStored: boolean): Promise<Answer> {
+  async #attempt(
+    id: string,
+    messages: Messages,
+    attempts: number,
+    mayBeStored: boolean,
+    controller: AbortController,
+  ): Promise<Answer> {
     const { endpoint: url, headers, requestTimeout, transport, clock, log, sanitize } = this.#settings;
-    // Until its answer is read. Whoever drops the batch before reads it.
-    batch.mayBeStored = true;
-    batch.attempts += 1;
+    const { signal } = controller;
     const start = clock.now();
-    const abort = new AbortController();
-    batch.abort = () => abort.abort(new Error("the client was closed"));
     const timer = clock.schedule(start + requestTimeout, () => {
-      abort.abort(new Error(`nothing within ${requestTimeout} ms`));
+      controller.abort(new Error(`nothing within ${requestTimeout} ms`));
     });
     const quote = (text: string): string => sanitize(text).slice(0, 200);
     try {
-      const plain = requestBody(batch.id, batch.messages, start);
+      const plain = requestBody(id, messages, start);
       const body = this.#settings.gzip ? await this.#zip(plain) : plain;
       // It may have been dropped meanwhile, and not every transport looks at the signal first.
-      abort.signal.throwIfAborted();
+      signal.throwIfAborted();
       // As the published clients send it: absent from a first attempt.
-      const count = batch.attempts > 1 ? { "X-Retry-Count": String(batch.attempts - 1) } : undefined;
+      const count = attempts > 1 ? { "X-Retry-Count": String(attempts - 1) } : undefined;
+      const request = { url, headers: { ...headers, ...count }, body, signal };
       // A transport that does not heed its signal must not hold its place for ever.
-      const response = await orAborted(
-        transport.send({ url, headers: { ...headers, ...count }, body, signal: abort.signal }),
-        abort.signal,
-      );
+      const response = await new Promise<TransportResponse>((resolve, reject) => {
+        signal.addEventListener("abort", () => reject(signal.reason as Error));
+        transport.send(request).then(resolve, reject);
+      });
       const { status } = response;
       log?.(`response ${status}${status < 300 ? "" : ` – ${quote(response.body)}`}`);
       return readAnswer(response, clock.now(), quote, mayBeStored);
@@ -159,31 +157,6 @@ export class Dispatcher {
       return answer;
     } finally {
       timer.cancel();
-      // It took no longer. The machine slept, or its clock was set, and in that time nothing failed.
-      batch.spent += Math.min(elapsed(start, clock.now()), requestTimeout);
-    }
-  }
-
-  /** Waits until the batch may be sent. */
-  async #wait(batch: Batch): Promise<void> {
-    const { clock } = this.#settings;
-    const until = (): number => Math.max(this.#pausedUntil, batch.notBefore);
-    // A pause can become longer meanwhile.
-    for (let at = until(); at > clock.now(); at = until()) {
-      const since = clock.now();
-      await new Promise<void>((resolve) => {
-        const timer = clock.schedule(at, resolve);
-        batch.abort = () => {
-          timer.cancel();
-          resolve();
-        };
-      });
-      if (!this.#batches.has(batch)) return;
-      // Only a batch that has failed uses its time up, and not while the service asked it to wait.
-      if (batch.attempts > 0) batch.spent += elapsed(Math.max(since, this.#pacedUntil), at);
-      // It is over, also if the clock was set back and shows an earlier time.
-      if (this.#pausedUntil <= at) this.#pausedUntil = 0;
-      batch.notBefore = 0;
     }
   }
 
@@ -195,11 +168,4 @@ export class Dispatcher {
       release();
     }
   }
-}
-
-function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason as Error));
-    promise.then(resolve, reject);
-  });
 }

@@ -52,7 +52,7 @@ export class Messages {
   }
 
   /** The first half and the second half. */
-  halves(): Messages[] {
+  halves(): [Messages, Messages] {
     const middle = Math.ceil((this.from + this.to) / 2);
     return [new Messages(this.#blocks, this.from, middle), new Messages(this.#blocks, middle, this.to)];
   }
