@@ -150,7 +150,7 @@ describe("countersign listen", () => {
     const forged = await post(command.url, '{"type":"track"}', { "X-Signature": sign("x", "other") });
     expect(forged.status).toBe(401);
     await command.printed(
-      /With this secret, the signature matches neither this body nor a usual variation of it\./,
+      /matches neither this body nor a usual variation of it\. Compare the secret with the sender's\. If they are equal, this is not the body that was signed: something has changed its bytes\./,
     );
     expect(app.received).toEqual([]);
     expect(readFileSync(file, "utf8")).toBe("");

@@ -50,5 +50,5 @@ function unexplained(code: string): string {
   if (code === "ERR_SIGNATURE_MALFORMED") {
     return "The signature is neither 40 hex digits nor any other form of a digest. Pass the value of the X-Signature header.";
   }
-  return "With this secret, the signature matches neither this body nor a usual variation of it. Compare the secret with the sender's, and the body with the one that was sent, byte for byte.";
+  return "With this secret, the signature matches neither this body nor a usual variation of it. Compare the secret with the sender's. If they are equal, this is not the body that was signed: something has changed its bytes.";
 }
