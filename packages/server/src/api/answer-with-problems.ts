@@ -51,6 +51,9 @@ function problemOf(error: unknown): Problem {
   const invalid = validationProblem(error);
   if (invalid) return invalid;
   const status = isError(error) && "statusCode" in error ? Number(error.statusCode) : 500;
+  // As of `curl -d` without the header, which sends a form.
+  if (status === 415)
+    return new Problem(415, "Send the body as JSON, with the header `Content-Type: application/json`.");
   if (isError(error) && status >= 400 && status < 500) return new Problem(status, error.message);
   return new Problem(500, "The server failed. See its log for details.");
 }

@@ -54,6 +54,17 @@ it("so do all of them to a method that has no content type where it should have 
   }
 });
 
+it("a body that is not declared as JSON, as of curl without the header, is told which header to send", async () => {
+  const url = await startServer();
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  const body = { userIds: ["u1"] };
+  const answer = await send(`${url}/api/audiences/a`, { method: "PUT", headers, body });
+  expect(answer.json()).toMatchObject({
+    status: 415,
+    detail: "Send the body as JSON, with the header `Content-Type: application/json`.",
+  });
+});
+
 it("monitors may ask with HEAD: as GET answers, without the body", async () => {
   const health = closing(await createHealthServer({ port: 0 }));
   for (const url of [await startServer(), health.url])
