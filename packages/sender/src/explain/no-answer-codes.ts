@@ -16,7 +16,7 @@ const CLOSED: NoAnswer = {
 
 const TOO_SLOW: NoAnswer = {
   words: "did not answer in time",
-  cause: "The handler does slow work before it answers, or the receiver is overloaded.",
+  cause: "The handler never answers, or does slow work before it does, or the receiver is overloaded.",
   fix: "Answer first, and do slow work afterwards, for example from a queue. A receiver has 5 seconds.",
 };
 
