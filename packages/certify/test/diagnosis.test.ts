@@ -102,6 +102,18 @@ describe.concurrent("a receiver that accepts no plain track message is told why,
   });
 });
 
+describe("a receiver that fails for every request", () => {
+  it("is not told that anyone can forge messages, and one that accepts every request is", async () => {
+    const only = ["rejects-made-up-signature"];
+    const [[fails], [accepts]] = await Promise.all(
+      [500, 204].map((status) => results({ reply: () => ({ status }) }, { only })),
+    );
+    const forgeable = expect.stringContaining("anyone can forge messages");
+    expect(fails).toMatchObject({ failure: { fix: expect.not.stringContaining("anyone can forge") } });
+    expect(accepts).toMatchObject({ failure: { fix: forgeable } });
+  });
+});
+
 describe("a receiver that takes track messages only", () => {
   it.for<[string, Mutation["reply"]]>([
     ["answers 404 to others", (_, { status }) => (status === 204 ? { status: 404 } : undefined)],
