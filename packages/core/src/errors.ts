@@ -112,7 +112,7 @@ const CODES: Readonly<Record<WebhookErrorCode, CodeInfo>> = {
   ERR_INVALID_MESSAGE: {
     status: 422,
     message: "The message is malformed.",
-    hint: "A field does not have the documented type (spec 2.2).",
+    hint: "The message of this error names the field. Log it, too.",
   },
   ERR_DUPLICATE_IN_FLIGHT: {
     status: 503,

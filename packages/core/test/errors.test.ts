@@ -35,6 +35,8 @@ describe("WebhookError", () => {
     expect(error.statusCode).toBe(error.status);
     for (const text of [error.message, error.hint]) expect(text).toMatch(/^[A-Z].{15,}\.$/);
     expect(error.hint).not.toBe(error.message);
+    // An operator does not have the document whose sections comments cite.
+    expect(error.hint).not.toContain("(spec");
   });
 
   it("has its own message and hint for each code", () => {
