@@ -1,4 +1,5 @@
 import { checkFunction, checkOptionNames, type OptionNames } from "@countersign/protocol";
+import { Agent } from "undici";
 import type { AddressPolicyOptions } from "./address-policy.ts";
 import { Agents } from "./agents.ts";
 import { outcomeOfError } from "./classify.ts";
@@ -37,6 +38,7 @@ const OPTION_NAMES: OptionNames<TransportOptions> = {
  * - Redirects are not followed. At most 16 KiB of a response's headers and of its body are held.
  *
  * @throws TypeError when `connectTimeoutMs` is not a length of time, or an option does not exist.
+ * @throws Error on a runtime that has something else in place of undici, as Bun has.
  * @example
  * ```ts
  * const transport = createTransport({ blockPrivateNetworks: true });
@@ -47,6 +49,7 @@ const OPTION_NAMES: OptionNames<TransportOptions> = {
 export function createTransport(options: TransportOptions = {}): Transport {
   checkOptionNames("createTransport()", options, OPTION_NAMES);
   checkFunction("createTransport({ resolveHost })", options.resolveHost);
+  assertUndici();
   const agents = new Agents({
     blockPrivateNetworks: options.blockPrivateNetworks,
     resolveHost: oneQuestionPerHost(options.resolveHost ?? resolveBySystem),
@@ -69,6 +72,15 @@ export function createTransport(options: TransportOptions = {}): Transport {
       await agents.close();
     },
   };
+}
+
+// Each attempt would fail otherwise, and be taken for one that the endpoint rejected.
+function assertUndici(): void {
+  if (typeof (Agent.prototype as Partial<Agent>).dispatch === "function") return;
+  throw new Error(
+    "The sender runs on Node only: this runtime has another module in place of undici, the HTTP client. " +
+      "To test a receiver here, make requests with signedRequest() of @countersign/core/testing.",
+  );
 }
 
 function parseConnectTimeout(ms = 5_000): number {
