@@ -2,6 +2,7 @@ import type { StoreRoom } from "./store-room.ts";
 import type { Sender, SenderStats } from "@countersign/sender";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { destinationOf } from "../settings/find-settings.ts";
+import { onceAtATime } from "./once-at-a-time.ts";
 
 /** Bounds of response times in seconds. The last one is the budget of the spec: five seconds. */
 const RESPONSE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 3, 4, 4.5, 4.9, 5];
@@ -156,14 +157,3 @@ function watchState({ sender, room, now }: MetricsParts, registers: Registry[]):
 }
 
 type StateGauge = Gauge<"destination" | "state">;
-
-/** Several that ask at the same time share an answer. */
-function onceAtATime<T>(ask: () => Promise<T>): () => Promise<T> {
-  let asked: Promise<T> | undefined;
-  return () => {
-    asked ??= ask().finally(() => {
-      asked = undefined;
-    });
-    return asked;
-  };
-}

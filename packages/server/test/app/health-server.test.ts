@@ -1,7 +1,9 @@
+import { EventEmitter, once } from "node:events";
+import { connect } from "node:net";
 import { createSender, sqliteStore } from "@countersign/sender";
 import { createHealthServer, type HealthServer, type HealthServerOptions } from "@countersign/server";
 import type { StoreContext } from "@countersign/sender/store";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { changedStore } from "../../../sender/test/support/changed-store.ts";
 import { send } from "../support/http.ts";
 
@@ -54,6 +56,31 @@ it("is degraded, and not ok, while no process delivers from a store that can be 
   expect(await answer()).toMatchObject({ http: 200, status: "degraded", problems: ["No process delivers."] });
   context?.().stateChanged({ state: "up" });
   expect(await answer()).toMatchObject({ http: 200, status: "ok" });
+});
+
+it("asks the store once for all who ask at the same time: anyone may, as often as they like on one connection", async () => {
+  const opened = new EventEmitter();
+  let asked = 0;
+  const store = changedStore(sqliteStore(), (original) => ({
+    async counts() {
+      asked += 1;
+      await once(opened, "now");
+      return original.counts();
+    },
+  }));
+  const health = await start();
+  const sender = await createSender({ url: "http://127.0.0.1:9/", store });
+  onTestFinished(() => sender.close({ deadline: 0 }));
+  health.watch(sender);
+  const socket = connect(Number(new URL(health.url).port), "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  let answers = "";
+  socket.setEncoding("utf8").on("data", (text: string) => (answers += text));
+  socket.write("GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(50));
+  await vi.waitFor(() => expect(asked).toBeGreaterThan(0));
+  opened.emit("now");
+  await vi.waitFor(() => expect(answers.split("HTTP/1.1 200 OK")).toHaveLength(51));
+  expect(asked).toBe(1);
 });
 
 it("keeps metrics, and what the store says, from everyone without the token", async () => {
