@@ -143,6 +143,20 @@ describe.skipIf(server === undefined)(
       expect(await opened).toEqual({ generation: 1 });
     });
 
+    it("backs a database up while a new version starts: that tells what it waits for", async () => {
+      const schema = newSchema();
+      const connections = new Connections({ url });
+      await migrate(connections, namesOf(schema), MIGRATIONS.slice(0, 1));
+      const release = await lock(`${schema}.known_trait`, "ACCESS SHARE");
+      const { opened, states, accept } = await openStore({ url, schema });
+      await until("it tells what it waits for", () => states.length > 0);
+      expect(states[0]).toMatchObject({ state: "down", reason: expect.stringContaining("as by a backup") });
+      await release();
+      expect(await opened).toEqual({ generation: 1 });
+      await accept("call");
+      await connections.close();
+    });
+
     it("keeps more days than there is room for locks: a search says what to raise, and calls are accepted", async () => {
       const schema = newSchema();
       const { partitions } = await daysOf(namesOf(schema));

@@ -6,6 +6,9 @@ import { inSchema, type Names } from "./names.ts";
 /** What the statements need. */
 const OLDEST_SERVER = 140_000;
 
+/** How long a change waits for what reads a table, as a backup: not as long as for an answer, so that there is one. */
+const LOCK_WAIT = "4s";
+
 /** Two processes that start at once must not both create the tables. */
 const LOCK = 4_353_444_401;
 
@@ -23,6 +26,7 @@ export function migrate(
 ): Promise<{ readonly generation: number }> {
   return connections.transaction("control", async (run) => {
     await assertServer(run);
+    await run(`SET LOCAL lock_timeout = '${LOCK_WAIT}'`);
     await run("SELECT pg_advisory_xact_lock($1)", [LOCK]);
     // The server asks for the privilege to create a schema also where IF NOT EXISTS would find it.
     const [found] = await run<{ there: boolean }>("SELECT to_regnamespace($1) IS NOT NULL AS there", [
