@@ -110,31 +110,51 @@ describe.each(COMPILERS)("TypeScript $version", { timeout: 180_000 }, ({ bin }) 
     },
   );
 
-  it("declares an exported middleware of Express without naming core, which a library need not install", async () => {
-    const folder = "packages/express";
-    const directory = await mkdtemp(join(root, folder, "node_modules/.library-"));
-    onTestFinished(() => rm(directory, { recursive: true }));
-    const file = join(directory, "library.ts");
-    await writeFile(
-      file,
-      'import { verifyWebhook } from "@countersign/express";\nexport const verify = verifyWebhook({ secret: "secret" });\n',
-    );
-    const compilerOptions = {
-      module: "nodenext",
-      strict: true,
-      declaration: true,
-      emitDeclarationOnly: true,
-      skipLibCheck: true,
-      types: [],
-      paths: { "@countersign/express": [join(root, folder, "dist/index.d.ts")] },
-    };
-    await runCompiler(bin, folder, {
-      compilerOptions: { ...compilerOptions, rootDir: root, outDir: directory },
-      files: [file],
-    });
-    const written = await readFile(join(directory, directory.slice(root.length), "library.d.ts"), "utf8");
-    expect(written).toContain('verify: import("@countersign/express").AppMiddleware;');
-  });
+  it.each([
+    {
+      name: "@countersign/express",
+      entry: "packages/express/dist/index.d.ts",
+      code: 'export const exported = verifyWebhook({ secret: "secret" });',
+      type: "AppMiddleware",
+    },
+    {
+      name: "@countersign/redis",
+      entry: "packages/redis/dist/index.d.ts",
+      code: "export const exported = redisDedupe({} as RedisClient);",
+      type: "DedupeStore",
+    },
+    {
+      name: "@countersign/postgres/dedupe",
+      entry: "packages/postgres/dist/dedupe.d.ts",
+      code: "export const exported = postgresDedupe({} as PostgresPool);",
+      type: "DedupeStore",
+    },
+  ])(
+    "declares what an app exports of $name without naming core, which it need not install",
+    async ({ name, entry, code, type }) => {
+      const folder = join(entry, "../..");
+      const directory = await mkdtemp(join(root, folder, "node_modules/.library-"));
+      onTestFinished(() => rm(directory, { recursive: true }));
+      const file = join(directory, "library.ts");
+      const imported = [...code.matchAll(/(?<=as )\w+|\w+(?=\()/g)].map(([word]) => word);
+      await writeFile(file, `import { ${imported.join(", ")} } from "${name}";\n${code}\n`);
+      const compilerOptions = {
+        module: "nodenext",
+        strict: true,
+        declaration: true,
+        emitDeclarationOnly: true,
+        skipLibCheck: true,
+        types: [],
+        paths: { [name]: [join(root, entry)] },
+      };
+      await runCompiler(bin, folder, {
+        compilerOptions: { ...compilerOptions, rootDir: root, outDir: directory },
+        files: [file],
+      });
+      const written = await readFile(join(directory, directory.slice(root.length), "library.d.ts"), "utf8");
+      expect(written).toContain(`exported: import("${name}").${type};`);
+    },
+  );
 
   it("has the same types on Fastify 4", async () => {
     const app = APPS["fastify"] ?? "";
