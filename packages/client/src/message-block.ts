@@ -68,13 +68,13 @@ export class MessageBlock {
     this.#finish(pack(this.#bytes.subarray(0, this.#places.at(-1)), this.#places.subarray(1)));
   }
 
-  /** Bytes of the messages from one to before another in a request body, with a comma after each. */
-  bytes(from: number, to: number): number {
+  /** Bytes of a message, or of those from one to before another, in a request body, with a comma after each. */
+  bytes(from: number, to: number = from + 1): number {
     return this.#between(this.#ends, from, to);
   }
 
   /** Bytes of memory that they take. */
-  memory(from: number, to: number): number {
+  memory(from: number, to: number = from + 1): number {
     return this.#between(this.#places, from, to) + (to - from) * MESSAGE_OVERHEAD;
   }
 
@@ -89,7 +89,7 @@ export class MessageBlock {
 
   /** The JSON of a message, unless the bytes are freed. */
   read(number: number): string {
-    const json = new Uint8Array(this.bytes(number, number + 1));
+    const json = new Uint8Array(this.bytes(number));
     this.write(number, number + 1, json, 0);
     return decoder.decode(json.subarray(0, -1));
   }

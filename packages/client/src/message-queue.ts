@@ -152,7 +152,7 @@ export class MessageQueue {
       block.append(json);
       this.#blocks.push(block);
     }
-    this.#lineMemory += block.memory(this.#next, this.#next + 1);
+    this.#lineMemory += block.memory(this.#next);
     this.#next += 1;
   }
 
@@ -160,7 +160,7 @@ export class MessageQueue {
   #removeLast(): void {
     const block = this.#blocks.at(-1) as MessageBlock;
     this.#next -= 1;
-    this.#lineMemory -= block.memory(this.#next, this.#next + 1);
+    this.#lineMemory -= block.memory(this.#next);
     block.removeLast();
   }
 
@@ -170,11 +170,11 @@ export class MessageQueue {
       const number = this.#admitted;
       // The last block that begins before it, which almost always is the last of all.
       const block = this.#blocks.findLast(({ from }) => from <= number) as MessageBlock;
-      const memory = block.memory(number, number + 1);
+      const memory = block.memory(number);
       if (!this.#fits(memory)) return;
       this.#lineMemory -= memory;
       this.#queuedMemory += memory;
-      this.#queuedBytes += block.bytes(number, number + 1);
+      this.#queuedBytes += block.bytes(number);
       this.#admitted += 1;
       block.accept(this.#admitted);
       // As many bytes as a request may have are worth a request, however few messages they are.
@@ -232,7 +232,7 @@ export class MessageQueue {
         this.#blocks.shift();
         continue;
       }
-      bytes += block.bytes(this.#taken, this.#taken + 1);
+      bytes += block.bytes(this.#taken);
       if (bytes > maxBytes) break;
       if (blocks.at(-1) !== block) blocks.push(block);
       this.#taken += 1;
