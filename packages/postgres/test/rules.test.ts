@@ -3,6 +3,7 @@ import { createSender, type Sender } from "@countersign/sender";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { Connections } from "../src/database/connections.ts";
 import { isConflict } from "../src/database/postgres-error.ts";
+import { ANSWER_MS } from "../src/database/within.ts";
 import { migrate } from "../src/schema/migrate.ts";
 import { MIGRATIONS, type Migration } from "../src/schema/migrations.ts";
 import { namesOf } from "../src/schema/names.ts";
@@ -138,6 +139,17 @@ describe.skipIf(server === undefined)(
       };
       const generations = await Promise.all([start(), start(), start(), start()]);
       expect(generations.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3]);
+    });
+
+    it("takes the time that a step needs, such as a new index of all that was kept, and not that of an answer", async () => {
+      const schema = newSchema();
+      await upgrade(schema, {
+        sql: `SELECT pg_sleep(${(ANSWER_MS + 1_000) / 1_000}); CREATE TABLE $.extra (id integer)`,
+        worksWith: 1,
+      });
+      expect(await ask(url, `SELECT to_regclass('${schema}.extra') IS NOT NULL AS made`)).toEqual([
+        { made: true },
+      ]);
     });
 
     it("leaves the schema as it was when a step fails", async () => {

@@ -22,8 +22,12 @@ export interface Statement {
   readonly isForMany?: boolean;
 }
 
-/** Runs commands of one transaction. */
-export type Run = <Row>(text: string, values?: readonly unknown[]) => Promise<readonly Row[]>;
+/** Runs commands of one transaction, each of which may take so many milliseconds: {@link ANSWER_MS} unless it says otherwise. */
+export type Run = <Row>(
+  text: string,
+  values?: readonly unknown[],
+  answerMs?: number,
+) => Promise<readonly Row[]>;
 
 const INT8 = 20;
 
@@ -87,7 +91,7 @@ export class Connections {
   /** Runs several commands as one transaction: all of them, or none. */
   transaction<T>(purpose: Purpose, action: (run: Run) => Promise<T>): Promise<T> {
     return this.#with(purpose, async (client) => {
-      const run: Run = (text, values = []) => this.#send(client, text, values, undefined);
+      const run: Run = (text, values = [], answerMs) => this.#send(client, text, values, undefined, answerMs);
       await run("BEGIN");
       try {
         const result = await action(run);
@@ -135,10 +139,11 @@ export class Connections {
     text: string,
     values: readonly unknown[],
     name: string | undefined,
+    answerMs?: number,
   ): Promise<readonly Row[]> {
     try {
       const config = { text, values: [...values], types: TYPES, ...(name !== undefined && { name }) };
-      const { rows } = await answered(client.query(config));
+      const { rows } = await answered(client.query(config), answerMs);
       return rows as readonly Row[];
     } catch (error) {
       if (error instanceof NoAnswerError || sqlStateOf(error) !== undefined) throw error;

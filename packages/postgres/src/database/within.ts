@@ -29,6 +29,6 @@ export function within<T>(ms: number, promise: Promise<T>, late: () => Error): P
  *
  * @throws NoAnswerError otherwise
  */
-export function answered<T>(answer: Promise<T>): Promise<T> {
-  return within(ANSWER_MS, answer, () => new NoAnswerError("no answer within 5 s"));
+export function answered<T>(answer: Promise<T>, ms: number = ANSWER_MS): Promise<T> {
+  return within(ms, answer, () => new NoAnswerError(`no answer within ${ms / 1_000} s`));
 }

@@ -9,6 +9,9 @@ const OLDEST_SERVER = 140_000;
 /** How long a change waits for what reads a table, as a backup: not as long as for an answer, so that there is one. */
 const LOCK_WAIT = "4s";
 
+/** How long a step may take, in milliseconds: an index of what was kept for weeks takes longer to make than an answer may. */
+const STEP_MS = 3_600_000;
+
 /** Two processes that start at once must not both create the tables. */
 const LOCK = 4_353_444_401;
 
@@ -39,9 +42,10 @@ export function migrate(
     const version = await valueOf(run, names, "version");
     assertKnown(version, await valueOf(run, names, "works_with"), steps.length);
     const missing = steps.slice(version);
-    for (const { sql } of missing) await run(inSchema(names, sql));
     const last = missing.at(-1);
     if (last !== undefined) {
+      await run(`SET LOCAL statement_timeout = ${STEP_MS}`);
+      for (const { sql } of missing) await run(inSchema(names, sql), [], STEP_MS);
       await put(run, names, "version", steps.length);
       await put(run, names, "works_with", last.worksWith);
     }
