@@ -32,6 +32,7 @@ export const LAYERS = {
     "package-files.ts",
     "replace-file.ts",
     "allowed-methods.ts",
+    "over-tls.ts",
     "errors",
     "settings",
     "shapes",

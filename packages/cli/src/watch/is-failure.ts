@@ -3,7 +3,7 @@ import type { LiveEvent } from "@countersign/server";
 
 const FAILURES: ReadonlySet<VerdictKind> = new Set(["failed", "accepted_forgery", "accepted_fragment"]);
 
-/** Whether an event is about something that went wrong: it has a line however many there are, and with `--only failed`. */
+/** Whether an event is about something that went wrong: it has a line with `--only failed`. */
 export function isFailure(event: LiveEvent, context: ExplainContext): boolean {
   switch (event.event) {
     case "attempt":

@@ -180,14 +180,20 @@ export class Reporter {
     const notice = noticeOf(event);
     if (notice === undefined) return;
     const failed = isFailure(event, {});
-    if (this.#shows(failed, notice.kind)) this.#line(notice.parts);
+    // With a few bytes of gzip, anyone who can reach /v1 can have thousands rejected: the log must not grow with them.
+    const isCertain = failed && event.event !== "rejected";
+    if (this.#shows(failed, notice.kind, isCertain)) this.#line(notice.parts);
   }
 
-  /** Whether a line is printed; it is counted in any case. */
-  #shows(failed: boolean, kind: string): boolean {
+  /**
+   * Whether a line is printed; it is counted in any case.
+   *
+   * @param isCertain Prints it however many there are.
+   */
+  #shows(failed: boolean, kind: string, isCertain = failed): boolean {
     const { onlyFailures = false, quiet = false } = this.#options;
     if (quiet || (onlyFailures && !failed)) return false;
-    if (!failed) return this.#rate.allows(kind);
+    if (!isCertain) return this.#rate.allows(kind);
     this.#rate.always();
     return true;
   }
@@ -197,7 +203,7 @@ export class Reporter {
     this.#line([
       { text: clockTime(new Date()), tone: "dim" },
       { text },
-      { text: "(more than 50 lines a second; failures are shown)", short: "", tone: "dim" },
+      { text: "(more than 50 lines a second; failed deliveries are shown)", short: "", tone: "dim" },
     ]);
   }
 

@@ -119,7 +119,7 @@ describe.skipIf(isWindows)(`how much is printed${noPosix}`, () => {
     const single = text.match(/"Ordered" u {2}204 in/g)?.length ?? 0;
     const summaries = [
       ...text.matchAll(
-        /^[\d:]{8} .*?(\d+) delivered.*\(more than 50 lines a second; failures are shown\)$/gm,
+        /^[\d:]{8} .*?(\d+) delivered.*\(more than 50 lines a second; failed deliveries are shown\)$/gm,
       ),
     ];
     // As many as the machine takes seconds for them, and one: a second begins with a line.
@@ -130,6 +130,23 @@ describe.skipIf(isWindows)(`how much is printed${noPosix}`, () => {
     expect(single + summaries.reduce((sum, [, count]) => sum + Number(count), 0)).toBe(980);
     expect(text).toMatch(/^1000 accepted, 980 delivered, 20 failed$/m);
   }, 30_000);
+
+  it.each([[[]], [["--only", "failed"]]])(
+    "does not grow with the messages that anyone has rejected, with %j",
+    async (flags) => {
+      const receiver = await receiverOf();
+      const server = await startServe(["--to", receiver.url, ...flags]);
+      await server.printed(/Try it/);
+      const body = { writeKey: "any", batch: Array.from({ length: 2_500 }, () => 1) };
+      await send(`${server.url}/v1/batch`, { method: "POST", body });
+      server.process.kill("SIGTERM");
+      expect(await server.ended).toBe(0);
+      const single = server.stdout().match(/ rejected {2}message: /g)?.length ?? 0;
+      const sums = [...server.stdout().matchAll(/ (\d+) rejected +\(more than 50 lines a second/g)];
+      expect(single).toBeLessThanOrEqual(50 * (sums.length + 1));
+      expect(single + sums.reduce((sum, [, count]) => sum + Number(count), 0)).toBe(2_500);
+    },
+  );
 
   it("with --only failed is failures only", async () => {
     const receiver = await receiverOf();
