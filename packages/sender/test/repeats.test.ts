@@ -1,8 +1,11 @@
 import { randomInt } from "node:crypto";
+import { cp, mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { CallError, sqliteStore, StoreError } from "@countersign/sender";
 import { virtualClock } from "@countersign/sender/testing";
 import Database from "libsql";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { changedStore } from "./support/changed-store.ts";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
@@ -164,14 +167,22 @@ describe("a store that does not say whether it has stored a call", () => {
   const unknown = new StoreError("ERR_STORE_UNKNOWN", "The connection broke.");
 
   /** A sender whose store fails this many times, when told, after it has stored, or before. */
-  async function open({ times, stores }: { times: number; stores: boolean }) {
+  async function open({
+    times,
+    stores,
+    thrown = unknown,
+  }: {
+    times: number;
+    stores: boolean;
+    thrown?: Error;
+  }) {
     const receiver = await startReceiver();
     const failures = { left: times };
     const fail = async <T>(store: () => Promise<T>): Promise<T> => {
       if (failures.left <= 0) return store();
       failures.left -= 1;
       if (stores) await store();
-      throw unknown;
+      throw thrown;
     };
     const store = changedStore(sqliteStore(), (real) => ({
       accept: (acceptance) => fail(() => real.accept(acceptance)),
@@ -182,6 +193,21 @@ describe("a store that does not say whether it has stored a call", () => {
 
   it("is asked again with the same ids: what was not stored is stored, once", async () => {
     const { sender, receiver } = await open({ times: 2, stores: false });
+    const receipt = await sender.track({ userId: "u1", event: "A" });
+    await receipt.settled();
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  it("is asked again where its errors are of another copy of the package, as in an app with two versions", async () => {
+    const directory = await mkdtemp(join(import.meta.dirname, "../node_modules/.copy-"));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    const file = join(directory, "store-error.mjs");
+    await cp(join(import.meta.dirname, "../dist/store/store-error.js"), file);
+    const copy = (await import(pathToFileURL(file).href)) as { StoreError: typeof StoreError };
+    class OwnError extends StoreError {}
+    const thrown = new copy.StoreError("ERR_STORE_UNKNOWN", "The connection broke.");
+    expect(thrown instanceof OwnError).toBe(false);
+    const { sender, receiver } = await open({ times: 1, stores: false, thrown });
     const receipt = await sender.track({ userId: "u1", event: "A" });
     await receipt.settled();
     expect(receiver.received).toHaveLength(1);

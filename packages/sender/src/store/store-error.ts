@@ -1,3 +1,5 @@
+import { codeOf, isError } from "@countersign/protocol";
+
 /**
  * | code | meaning | what to do |
  * |---|---|---|
@@ -28,6 +30,13 @@ export type StoreErrorCode =
 
 /** An operation of the store failed. Calls that were accepted before are not affected. */
 export class StoreError extends Error {
+  /** Those of another copy of this package, too: an app has two where its store needs another version than the app. */
+  static override [Symbol.hasInstance](thrown: unknown): boolean {
+    if (super[Symbol.hasInstance](thrown)) return true;
+    if (this !== StoreError || !isError(thrown) || thrown.name !== "StoreError") return false;
+    return codeOf(thrown)?.startsWith("ERR_STORE_") === true;
+  }
+
   override readonly name = "StoreError";
   /** Stable, for programs. */
   readonly code: StoreErrorCode;
