@@ -105,12 +105,12 @@ describe.concurrent("a receiver that accepts no plain track message is told why,
 describe("a receiver that fails for every request", () => {
   it("is not told that anyone can forge messages, and one that accepts every request is", async () => {
     const only = ["rejects-made-up-signature"];
-    const [[fails], [accepts]] = await Promise.all(
-      [500, 204].map((status) => results({ reply: () => ({ status }) }, { only })),
-    );
-    const forgeable = expect.stringContaining("anyone can forge messages");
-    expect(fails).toMatchObject({ failure: { fix: expect.not.stringContaining("anyone can forge") } });
-    expect(accepts).toMatchObject({ failure: { fix: forgeable } });
+    const fixTo = async (status: number): Promise<unknown> => {
+      const [result] = await results({ reply: () => ({ status }) }, { only });
+      return result?.outcome === "failed" ? result.failure.fix : undefined;
+    };
+    expect(await fixTo(500)).not.toContain("anyone can forge messages");
+    expect(await fixTo(204)).toContain("anyone can forge messages");
   });
 });
 

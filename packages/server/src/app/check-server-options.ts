@@ -82,6 +82,12 @@ function checkAllowHosts(names: readonly string[]): void {
 
 function checkToken(host: string, token: string | undefined): void {
   if (token === "") throw new ServerOptionsError("The token is empty. Use a long random one.");
+  // Mostly the line break at the end of a file. The Authorization header cannot carry it, so every request would be refused.
+  if (token !== undefined && /^\s|\s$|\p{Cc}/u.test(token)) {
+    throw new ServerOptionsError(
+      "The token has white space around it, such as a line break at its end, or a control character in it. No request can carry that: remove it.",
+    );
+  }
   if (isLoopback(host) || token !== undefined) return;
   throw new ServerOptionsError(
     `Listening on ${host} gives others on the network access, so it needs a token. Pass one with --token, or listen on 127.0.0.1.`,

@@ -70,6 +70,8 @@ describe("the token", () => {
       "Listening on 0.0.0.0 gives others on the network access, so it needs a token. Pass one with --token, or listen on 127.0.0.1.",
     );
     await expect(createServer({ to: TO, port: 0, token: "" })).rejects.toThrow("The token is empty");
+    for (const token of ["long-random\n", " long-random", "long\u0000random"])
+      await expect(createServer({ to: TO, port: 0, token })).rejects.toThrow("No request can carry that");
   });
 
   it("is asked of everything but /v1 and the health checks", async () => {
