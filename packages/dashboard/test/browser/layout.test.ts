@@ -121,14 +121,17 @@ describe.skipIf(missing)(`where things stand${why}`, () => {
     expect(await last.boundingBox()).toEqual(before);
   });
 
-  it("a telephone shows a delivery in place of the list, then the list where it was", async () => {
+  it.each([
+    ["a telephone", 375, 700],
+    ["a screen of 1440 px at a zoom of 200 %", 720, 450],
+  ])("%s shows a delivery in place of the list, then the list where it was", async (_, width, height) => {
     const { server, track } = await startSetting();
     await track("Ordered", 40);
-    const page = await openPage(server.url, { width: 375, height: 700 });
+    const page = await openPage(server.url, { width, height });
     const grid = page.locator("#delivery-grid");
     await rowOf(page, "u40").waitFor();
     await grid.evaluate((element) => element.scrollTo(0, 600));
-    const row = rowOf(page, "u25");
+    const row = rowOf(page, "u22");
     await row.click();
     const title = page.getByRole("heading", { level: 2 });
     await title.waitFor();

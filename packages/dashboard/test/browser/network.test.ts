@@ -185,6 +185,7 @@ describe.skipIf(missing)(`a network that fails${why}`, () => {
     // What is no longer kept is removed when something is stored.
     await track("Later");
     await vi.waitFor(async () => expect(await api("GET", "/deliveries/count")).toEqual({ count: 1 }));
+    await vi.waitFor(async () => expect(await count.innerText()).toMatch(/^4\b/));
     await page.clock.fastForward(61_000);
     await vi.waitFor(async () => expect(await count.innerText()).toMatch(/^1\b/));
   });

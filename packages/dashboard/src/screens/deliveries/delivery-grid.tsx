@@ -39,7 +39,7 @@ export function DeliveryGrid(): JSX.Element {
 
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key.length === 1 && !singleKeys.value) return;
-    const at = active.value === undefined ? -1 : rows.indexOf(active.value);
+    const at = rows.indexOf(active.value ?? "");
     const target = keyTarget(event.key, at, rows.length);
     if (target !== undefined) move(target);
     else if (event.key === "Enter" && active.value !== undefined) {
@@ -68,9 +68,7 @@ export function DeliveryGrid(): JSX.Element {
         aria-label="Deliveries"
         aria-rowcount={(list.total.value ?? rows.length) + 1}
         aria-colcount={COLUMNS.length}
-        aria-activedescendant={
-          active.value !== undefined && rows.find(active.value) ? `row-${active.value}` : undefined
-        }
+        aria-activedescendant={rows.find(active.value ?? "") && `row-${active.value}`}
         tabIndex={0}
         ref={scroller}
         onKeyDown={onKeyDown}
@@ -91,8 +89,8 @@ export function DeliveryGrid(): JSX.Element {
                 row={row}
                 version={version}
                 index={from + index}
-                selected={row !== undefined && row.id === selected}
-                active={row !== undefined && row.id === active.value}
+                selected={row?.id === selected}
+                active={row?.id === active.value}
                 onOpen={open}
               />
             ))}
