@@ -68,6 +68,42 @@ describe("fan-out", () => {
     }
   });
 
+  it.each([
+    ["before", "/accepts"],
+    ["after", "/refuses"],
+  ])("a list shows the endpoint that accepted, which answers %s the other", async (_, first) => {
+    let answerSecond = (): void => {};
+    const hasAnswered = new Promise<void>((resolve) => (answerSecond = resolve));
+    const receiver = await startReceiver(async ({ path }) => {
+      if (path !== first) await hasAnswered;
+      return { status: path === "/accepts" ? 200 : 503 };
+    });
+    const endpoints = ["accepts", "refuses"].map((path) => ({ url: receiver.url + path }));
+    const sender = await openSender({ sources: [{ name: "shop", destinations: [{ endpoints }] }] });
+    sender.on("attempt", () => answerSecond());
+    const receipt = await sender.track({ userId: "u1", event: "Fan-out" });
+    const [delivery] = await receipt.settled();
+    expect(delivery?.attempts.map(({ status }) => status)).toEqual([503, 200]);
+    expect(await sender.deliveries({ status: 503 })).toEqual([]);
+    expect(await sender.deliveries({ status: 200 })).toMatchObject([{ state: "delivered" }]);
+  });
+
+  it("a list shows the answer that came last, while none has accepted", async () => {
+    let answerSecond = (): void => {};
+    const hasAnswered = new Promise<void>((resolve) => (answerSecond = resolve));
+    const receiver = await startReceiver(async ({ path }) => {
+      if (path === "/404") await hasAnswered;
+      return { status: Number(path.slice(1)) };
+    });
+    const endpoints = ["404", "410"].map((path) => ({ url: receiver.url + path }));
+    const sender = await openSender({ sources: [{ name: "shop", destinations: [{ endpoints }] }] });
+    sender.on("attempt", () => answerSecond());
+    const receipt = await sender.track({ userId: "u1", event: "Fan-out" });
+    const [delivery] = await receipt.settled();
+    expect(delivery?.attempts.map(({ status }) => status)).toEqual([410, 404]);
+    expect(await sender.deliveries({ status: 410 })).toEqual([]);
+  });
+
   it("which endpoints rejected survives a restart", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const receiver = await startReceiver(({ path }) => ({ status: path === "/0" ? 410 : 503 }));

@@ -80,7 +80,8 @@ export function applyEvent(row: Row, event: LiveEvent, exact: boolean): void {
       const sibling = !exact && last.round === before?.round && last.endpoint !== before.endpoint;
       if (before && last.startedAt <= before.startedAt && !sibling) return;
       row.attempts += 1;
-      row.last = last;
+      // The endpoint that accepted it is the one to show.
+      if (!sibling || before?.outcome !== "success") row.last = last;
       return;
     }
     case "delivered":

@@ -50,6 +50,24 @@ describe("a row of the list", () => {
     expect(row.attempts).toBe(3);
   });
 
+  it("shows the answer of the endpoint that accepted it, whichever answered last", () => {
+    const accepted: AttemptSummary = {
+      ...attempt(1, "http://a/"),
+      outcome: "success",
+      answer: "200",
+      status: 200,
+    };
+    const refused = attempt(1, "http://b/");
+    for (const attempts of [
+      [accepted, refused],
+      [refused, accepted],
+    ]) {
+      const row = newRow(INFO);
+      for (const one of attempts) applyEvent(row, told(one), false);
+      expect(row).toMatchObject({ attempts: 2, last: { answer: "200" } });
+    }
+  });
+
   it("ends with the event that says so", () => {
     const row = newRow(INFO);
     const at = INFO.acceptedAt;

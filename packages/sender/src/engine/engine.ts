@@ -117,7 +117,7 @@ export class Engine implements DeliveryHandler {
     }
     const attempts = called.map((endpoint) => this.#attempt(due, destination, endpoint, broken));
     const results = attempts.length === 1 ? [await attempts[0]] : await Promise.all(attempts);
-    const tried = results.length === 1 ? (results[0] ?? []) : results.flatMap((result) => result ?? []);
+    const tried = results.length === 1 ? (results[0] ?? []) : asTheyEnded(results);
     if (results.includes(undefined) && !tried.some(({ attempt }) => attempt.outcome === "success")) {
       return interruptRound(due, tried, policy);
     }
@@ -207,6 +207,17 @@ export class Engine implements DeliveryHandler {
 function assertResult(result: AttemptResult): AttemptResult {
   if (isObject(result) && "outcome" in result && "responseBody" in result) return result;
   throw new TypeError("the result has no outcome or no responseBody");
+}
+
+/** The attempts of a round in the order in which they ended, but the one that delivered the message last: lists show that one. */
+function asTheyEnded(results: readonly (readonly RoundAttempt[] | undefined)[]): readonly RoundAttempt[] {
+  const tried = results.flatMap((result) => (result === undefined ? [] : [result]));
+  return tried.toSorted((a, b) => placeOf(a) - placeOf(b)).flat();
+}
+
+function placeOf(tried: readonly RoundAttempt[]): number {
+  const last = tried.at(-1)?.attempt;
+  return last === undefined || last.outcome === "success" ? Number.MAX_VALUE : last.durationMs;
 }
 
 /** Whether an attempt may have been stored before attempts kept their headers, and hid credentials. */
