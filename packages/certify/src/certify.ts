@@ -51,6 +51,7 @@ const CERTIFY_OPTIONS: OptionNames<CertifyOptions> = {
  * recover within half of `timeoutMs`, gets no more requests: the remaining audits are reported as skipped.
  *
  * @throws TypeError (as a rejection) if an option is unknown or wrong, or `only` names an audit that does not exist.
+ * @throws What `checkAddress` throws (as a rejection) if the URL has an address that may not be called.
  * @throws ReceiverUnreachableError (as a rejection) if at the start no connection can be made. After that, nothing
  *   that the receiver does makes it reject; it rejects with the signal's reason when the signal aborts.
  * @example

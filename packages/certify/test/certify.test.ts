@@ -6,11 +6,12 @@ import {
   ReceiverUnreachableError,
   type AuditResult,
   type CertifyOptions,
+  type Report,
 } from "@countersign/certify";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { freePort } from "../../../tests/support/free-port.ts";
 import { handWrittenReceiver } from "./support/hand-written-receiver.ts";
-import { listen, SECRET } from "./support/listen.ts";
+import { listen, SECRET, serve } from "./support/listen.ts";
 
 const NOWHERE = { url: "http://127.0.0.1:9/webhooks", secret: SECRET };
 
@@ -50,6 +51,34 @@ describe("the options", () => {
     const refusal: unknown = await certify(options).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(TypeError);
     expect(String(refusal)).toContain(message);
+  });
+
+  it("keep audits from an address that may not be called, as one that answers with credentials", async () => {
+    let received = 0;
+    const receiver = await serve((_, response) => {
+      received += 1;
+      response.end();
+    });
+    onTestFinished(() => receiver.close());
+    const { port } = new URL(receiver.url);
+    const refuse = (host: string, address: string): void => {
+      throw new Error(`${host} is ${address}, which is refused`);
+    };
+    const only = ["accepts-track", "survives-garbage"];
+    const audit = (host: string, checkAddress: CertifyOptions["checkAddress"]): Promise<Report> =>
+      certify({ url: `http://${host}:${port}/`, secret: SECRET, only, checkAddress });
+    await expect(audit("127.0.0.1", refuse)).rejects.toThrow("127.0.0.1 is 127.0.0.1, which is refused");
+    await expect(audit("localhost", refuse)).rejects.toThrow(
+      /localhost is (127\.0\.0\.1|::1), which is refused/,
+    );
+    // The name resolves to another address once the first connection, with which nothing is sent, was made.
+    let hasMoved = false;
+    const { results } = await audit("localhost", (host, address) => {
+      if (hasMoved) refuse(host, address);
+      setImmediate(() => (hasMoved = true));
+    });
+    expect(results).toMatchObject([{ outcome: "failed" }, { outcome: "skipped" }]);
+    expect(received).toBe(0);
   });
 
   it.each([

@@ -59,6 +59,7 @@ export { sqliteStore } from "./sqlite/sqlite-store.ts";
 export { shardedStore } from "./store/sharded-store.ts";
 export { StoreError, type StoreErrorCode } from "./store/store-error.ts";
 export type { StoreState } from "./store/delivery-store.ts";
+export { type AddressPolicyOptions, assertCallable } from "./transport/address-policy.ts";
 export { createTransport, type TransportOptions } from "./transport/create-transport.ts";
 export type { SenderInstrument } from "./transport/instrument.ts";
 export type { AttemptRequest, AttemptResult, SendOptions, Transport } from "./transport/transport.ts";

@@ -1,8 +1,10 @@
 import { setMaxListeners } from "node:events";
 import { X509Certificate } from "node:crypto";
 import { validateHeaderName, validateHeaderValue } from "node:http";
+import { isIP } from "node:net";
 import { createSecureContext, rootCertificates, type SecureContext } from "node:tls";
 import {
+  checkFunction,
   checkOptionNames,
   checkPort,
   describeKind,
@@ -12,7 +14,7 @@ import {
   URL_SYNONYMS,
   type OptionNames,
 } from "@countersign/protocol";
-import type { Endpoint } from "../wire/exchange.ts";
+import { hostOf, type Endpoint } from "../wire/exchange.ts";
 import { LANGUAGES } from "./language.ts";
 import type { ProbeOptions } from "./probe.ts";
 
@@ -35,6 +37,7 @@ export const PROBE_OPTIONS: OptionNames<ProbeOptions> = {
   ca: true,
   signal: true,
   timeoutMs: ["timeout requesttimeout", "in milliseconds"],
+  checkAddress: true,
   language: ["for framework lang"],
 };
 
@@ -51,7 +54,7 @@ export function checkNames(what: string, options: unknown, names: Readonly<Recor
  */
 export function checkOptions(what: string, options: ProbeOptions): Endpoint {
   checkNames(what, options, PROBE_OPTIONS);
-  const { url, secret, headers = {}, ca, signal, timeoutMs = 1, language } = options;
+  const { url, secret, headers = {}, ca, signal, timeoutMs = 1, checkAddress, language } = options;
   if (typeof secret !== "string" || secret === "") {
     throw new TypeError(
       `The secret must be the receiver's secret, a non-empty string, not ${describeKind(secret)}.`,
@@ -60,6 +63,7 @@ export function checkOptions(what: string, options: ProbeOptions): Endpoint {
   checkMilliseconds("timeoutMs", timeoutMs);
   if (signal !== undefined)
     checkPort(`${what.slice(0, -1)}{ signal })`, signal, ["throwIfAborted", "addEventListener"]);
+  checkFunction(`${what.slice(0, -1)}{ checkAddress })`, checkAddress);
   if (language !== undefined && !LANGUAGES.includes(language)) {
     throw new TypeError(
       `Unknown language ${describeKind(language)}. Known languages: ${LANGUAGES.join(", ")}.`,
@@ -70,9 +74,10 @@ export function checkOptions(what: string, options: ProbeOptions): Endpoint {
   }
   for (const [name, value] of Object.entries(headers)) checkHeader(name, value);
   return {
-    url: checkUrl(String(url)),
+    url: checkUrl(String(url), checkAddress),
     secureContext: ca === undefined ? undefined : trust(ca),
     signal: signal && listenedByMany(signal),
+    checkAddress,
   };
 }
 
@@ -101,7 +106,7 @@ function trust(ca: unknown): SecureContext {
   return createSecureContext({ ca: [...rootCertificates, ca as string] });
 }
 
-function checkUrl(text: string): URL {
+function checkUrl(text: string, checkAddress: ProbeOptions["checkAddress"]): URL {
   if (!URL.canParse(text)) throw new TypeError(`The url is not an absolute URL: ${JSON.stringify(text)}.`);
   const url = new URL(text);
   if (url.protocol !== "http:" && url.protocol !== "https:") {
@@ -112,6 +117,9 @@ function checkUrl(text: string): URL {
       "The url contains a user name or a password. Pass them as an Authorization header in headers.",
     );
   }
+  // An address is connected to without being looked up.
+  const host = hostOf(url);
+  if (isIP(host) !== 0) checkAddress?.(host, host);
   return url;
 }
 

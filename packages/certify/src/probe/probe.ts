@@ -19,6 +19,12 @@ export interface ProbeOptions {
    * only the audit of its slowness. Default: 10,000.
    */
   readonly timeoutMs?: number | undefined;
+  /**
+   * Called with the receiver's host and each IP address that it resolves to, before a connection is made; throws for one that may
+   * not be called, as `assertCallable` of `@countersign/sender` does. For audits of URLs that others enter. Default: every address
+   * may be called.
+   */
+  readonly checkAddress?: ((host: string, address: string) => void) | undefined;
   /** The language of the receiver: fixes then name the functions of that language. Default: none, and fixes are neutral. */
   readonly language?: Language | undefined;
 }

@@ -20,6 +20,8 @@ export interface Endpoint {
   /** Whom to trust, where that is not only the usual authorities. */
   readonly secureContext: tls.SecureContext | undefined;
   readonly signal: AbortSignal | undefined;
+  /** Throws for an address that may not be called. */
+  readonly checkAddress: ((host: string, address: string) => void) | undefined;
 }
 
 /** One request, down to how its bytes are put on the wire. */
@@ -168,13 +170,34 @@ export function connectionTrouble(endpoint: Endpoint, timeoutMs: number): Promis
   }).finally(() => socket.destroy());
 }
 
-function connect({ url, secureContext }: Endpoint): net.Socket {
+function connect(endpoint: Endpoint): net.Socket {
+  const { url, secureContext } = endpoint;
   const secure = url.protocol === "https:";
   const port = Number(url.port) || (secure ? 443 : 80);
-  const host = url.hostname.replace(/^\[|\]$/g, "");
-  if (!secure) return net.connect({ host, port });
+  const host = hostOf(url);
   const trust = { rejectUnauthorized: true, ...(secureContext && { secureContext }) };
-  return tls.connect({ host, port, ...trust, ...serverName(host) });
+  const socket = secure
+    ? tls.connect({ host, port, ...trust, ...serverName(host) })
+    : net.connect({ host, port });
+  guard(socket, endpoint);
+  return socket;
+}
+
+/** The name or the IP address in a URL. */
+export function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, "");
+}
+
+/** Ends a socket before it connects to an address that may not be called. */
+function guard(socket: net.Socket, { checkAddress }: Endpoint): void {
+  if (checkAddress === undefined || !socket.connecting) return;
+  socket.on("lookup", (_, address, __, host) => {
+    try {
+      checkAddress(host, address);
+    } catch (error) {
+      socket.destroy(error as Error);
+    }
+  });
 }
 
 function open(endpoint: Endpoint, outgoing: OutgoingRequest): http.ClientRequest {
@@ -190,6 +213,7 @@ function open(endpoint: Endpoint, outgoing: OutgoingRequest): http.ClientRequest
     ...(secure && { rejectUnauthorized: true, ...(secureContext && { secureContext }) }),
   });
   request.setNoDelay(true);
+  request.on("socket", (socket) => guard(socket, endpoint));
   return request;
 }
 

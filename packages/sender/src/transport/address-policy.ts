@@ -1,4 +1,5 @@
 import ipaddr from "ipaddr.js";
+import { TransportError } from "./transport-error.ts";
 
 /** Options of the address policy, beyond the addresses that may never be called. */
 export interface AddressPolicyOptions {
@@ -65,6 +66,25 @@ export function refusedAddress(address: string, options: AddressPolicyOptions = 
     return "is not a public address, and blockPrivateNetworks is set";
   }
   return undefined;
+}
+
+/**
+ * Checks that an address may be called, as the sender does before each connection: for programs that call the same URLs. See
+ * {@link refusedAddress}.
+ *
+ * @param hostname What resolved to the address, or the address itself.
+ * @param address An IP address in text.
+ * @throws TransportError `ERR_ADDRESS_BLOCKED` when it may not; the message says why.
+ * @example
+ * ```ts
+ * socket.on("lookup", (_, address, __, hostname) => assertCallable(hostname, address));
+ * ```
+ */
+export function assertCallable(hostname: string, address: string, options: AddressPolicyOptions = {}): void {
+  const reason = refusedAddress(address, options);
+  if (reason === undefined) return;
+  const subject = hostname === address ? address : `${hostname} resolves to ${address}, which`;
+  throw new TransportError("ERR_ADDRESS_BLOCKED", `${subject} ${reason}`);
 }
 
 function embeddedAddresses(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4[] {

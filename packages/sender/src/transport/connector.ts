@@ -3,7 +3,7 @@ import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "n
 import { connect as connectTls, type SecureContext } from "node:tls";
 import { isError } from "@countersign/protocol";
 import type { buildConnector } from "undici";
-import { refusedAddress, type AddressPolicyOptions } from "./address-policy.ts";
+import { type AddressPolicyOptions, assertCallable, refusedAddress } from "./address-policy.ts";
 import { CertificateError, TransportError } from "./transport-error.ts";
 
 /** Resolves a host name to its addresses: all of them, in the order to try. */
@@ -187,14 +187,6 @@ function callable(
     assertCallable(hostname, refused.address, options);
   }
   throw Object.assign(new Error(`${hostname} has no address`), { code: "ENOTFOUND" });
-}
-
-function assertCallable(hostname: string, address: string, options: AddressPolicyOptions): void {
-  const reason = refusedAddress(address, options);
-  if (reason !== undefined) {
-    const subject = hostname === address ? address : `${hostname} resolves to ${address}, which`;
-    throw new TransportError("ERR_ADDRESS_BLOCKED", `${subject} ${reason}`);
-  }
 }
 
 function asError(error: unknown): Error {

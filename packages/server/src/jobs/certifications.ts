@@ -1,5 +1,6 @@
 import { audits, certify, type AuditResult, type CertifyOptions, type Tally } from "@countersign/certify";
 import { messageOf } from "@countersign/protocol";
+import { assertCallable } from "@countersign/sender";
 import { Jobs, type Job, type JobJson } from "./jobs.ts";
 import { withoutTexts } from "./without-texts.ts";
 
@@ -63,6 +64,8 @@ export class Certifications extends Jobs<CertificationJson> {
     try {
       const { passed } = await certify({
         ...request,
+        // As the sender: the answer is shown, and that of a metadata service has the credentials of this machine.
+        checkAddress: assertCallable,
         signal: job.abort.signal,
         onResult: (result) => this.#add(job, withoutTexts(result, hidden)),
       });

@@ -1,6 +1,6 @@
 import { once } from "node:events";
-import { connect } from "node:net";
-import type { SenderSettings } from "@countersign/sender";
+import { connect, isIP, type Socket } from "node:net";
+import { assertCallable, type SenderSettings } from "@countersign/sender";
 import { codeOf, isError, messageOf } from "@countersign/protocol";
 import { namedDestinations } from "../settings/find-settings.ts";
 import { roundedMs } from "../shapes/times.ts";
@@ -32,13 +32,18 @@ export function reachabilityOf(settings: SenderSettings): Promise<readonly Reach
 async function reach(url: string): Promise<Omit<Reachability, "destination" | "url">> {
   const started = performance.now();
   const { hostname, port, protocol } = new URL(url);
-  const socket = connect({
-    // An IPv6 address stands in brackets.
-    host: hostname.replaceAll(/^\[|\]$/g, ""),
-    port: Number(port) || (protocol === "https:" ? 443 : 80),
-    signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS),
-  });
+  // An IPv6 address stands in brackets.
+  const host = hostname.replaceAll(/^\[|\]$/g, "");
+  let socket: Socket | undefined;
   try {
+    // What no delivery can reach is not reachable.
+    if (isIP(host) !== 0) assertCallable(host, host);
+    socket = connect({
+      host,
+      port: Number(port) || (protocol === "https:" ? 443 : 80),
+      signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS),
+    });
+    endIfRefused(socket);
     await once(socket, "connect");
     return { reachable: true, durationMs: roundedMs(performance.now() - started) };
   } catch (error) {
@@ -48,6 +53,17 @@ async function reach(url: string): Promise<Omit<Reachability, "destination" | "u
     const message = timedOut ? `No connection within ${CONNECT_TIMEOUT_MS / 1_000} s.` : messageOf(error);
     return { reachable: false, code, message, durationMs };
   } finally {
-    socket.destroy();
+    socket?.destroy();
   }
+}
+
+/** Ends a socket before it connects to an address that no delivery may call. */
+function endIfRefused(socket: Socket): void {
+  socket.on("lookup", (_, address, __, host) => {
+    try {
+      assertCallable(host, address);
+    } catch (error) {
+      socket.destroy(error as Error);
+    }
+  });
 }

@@ -77,6 +77,19 @@ describe("audits through the API", () => {
     expect(shown).not.toContain(SECRET);
   });
 
+  it.each(["169.254.169.254", "[::ffff:169.254.169.254]", "[fd00:ec2::254]"])(
+    "do not call %s, whose answer would have the credentials of this machine",
+    async (host) => {
+      const started = await call("POST", "/certify", { url: `http://${host}/latest`, secret: SECRET });
+      const { id } = started.json() as { id: string };
+      expect(await ended(id)).toMatchObject({
+        state: "failed",
+        error: expect.stringContaining("is a link-local or cloud metadata address, which is never called"),
+        results: [],
+      });
+    },
+  );
+
   it("run one receiver at a time, and can be stopped", async () => {
     const { id } = (await call("POST", "/certify", { url: receiver.url, secret: SECRET })).json() as {
       id: string;

@@ -53,6 +53,14 @@ describe("the status", () => {
     expect(receiver.attempts()).toBe(0);
   });
 
+  it("tells of an address that no delivery may call that it cannot be reached, and does not try", async () => {
+    const endpoints = [{ url: "http://169.254.169.254/latest" }];
+    await call("PUT", "/sources/default/destinations/webhooks", { endpoints });
+    expect((await call("GET", "/reachability")).json()).toMatchObject([
+      { reachable: false, code: "ERR_ADDRESS_BLOCKED", message: expect.stringContaining("is never called") },
+    ]);
+  });
+
   it("does not let a server that must not call private networks be used to look for what listens there", async () => {
     server = closing(await createServer({ to: receiver.url, port: 0, blockPrivateNetworks: true }));
     expect((await call("GET", "/reachability")).status).toBe(409);
