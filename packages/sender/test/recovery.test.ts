@@ -441,7 +441,18 @@ describe("deliveries that wait", () => {
     return { clock, answer, tried, sender, users };
   }
 
-  it("are all tried now after an outage, each once, in the order of acceptance, however often it is asked for", async () => {
+  it("are all tried now after an outage, in the order of acceptance", async () => {
+    const { clock, answer, tried, sender, users } = await afterOutage();
+    answer.status = 200;
+    expect(await sender.retry({ filter: {} })).toEqual({ retried: 10 });
+    await clock.advance(0);
+    await sender.idle();
+    expect(tried).toEqual(users);
+    const { deliveries } = await sender.summaries();
+    expect(deliveries.every(({ state, endedAt }) => state === "delivered" && endedAt === AFTER)).toBe(true);
+  });
+
+  it("are tried once each, however often it is asked for at the same time", async () => {
     const { clock, answer, tried, sender, users } = await afterOutage();
     answer.status = 200;
     const asked = [sender.retry({ filter: {} }), sender.retry({ filter: { state: ["pending", "failed"] } })];
@@ -449,10 +460,9 @@ describe("deliveries that wait", () => {
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(10);
     await clock.advance(0);
     await sender.idle();
-    expect(tried).toEqual(users);
+    // Two that ask at once may each get a part of them, and then their order is not one.
+    expect(tried.toSorted()).toEqual(users.toSorted());
     expect(await sender.retry({ filter: {} })).toEqual({ retried: 0 });
-    const { deliveries } = await sender.summaries();
-    expect(deliveries.every(({ state, endedAt }) => state === "delivered" && endedAt === AFTER)).toBe(true);
   });
 
   it("that match a filter are tried now, and of those at most the limit, which were accepted first", async () => {
