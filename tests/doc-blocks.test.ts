@@ -17,6 +17,7 @@ const CHECKED_BY: Readonly<Record<string, string>> = {
   json: "this file parses it; doc-fragments.test.ts sends the calls of the error pages",
   http: "doc-fragments.test.ts sends it",
   html: "doc-fragments.test.ts loads it",
+  ini: "this file reads the unit of systemd, and checks its command",
   nginx: "doc-fragments.test.ts reads its directives",
   dotenv: "doc-fragments.test.ts reads its variables",
   text: "doc-output.test.ts compares it with what makes it",
@@ -47,7 +48,10 @@ describe("a block of commands", () => {
 
   it("names scripts that exist, and that no command of pnpm hides", () => {
     const used = lines().flatMap(({ at, words: [tool = "", first = "", second = ""] }) => {
-      if (!/^p?npm$/.test(tool) || /^(?:install|i|add|exec|ci|dlx|changeset|-|test$|start$)/.test(first))
+      if (
+        !/^p?npm$/.test(tool) ||
+        /^(?:install|i|add|exec|ci|dlx|prefix|changeset|-|test$|start$)/.test(first)
+      )
         return [];
       if (tool === "pnpm" && first === "--filter") return [];
       const script = first === "run" ? second : first;
@@ -75,14 +79,32 @@ describe("a block of commands", () => {
   it("runs nothing else but tools that a reader has", () => {
     const shell =
       "apt-get bash cd countersign curl docker echo git kill mkdir node npm npx openssl pnpm printf";
+    // Of a service.
+    const service = "install journalctl systemctl useradd";
     // Of the hosts that guides are about: tests/hosts runs them.
     const hosts = "bun deno functions-framework jest next vitest wrangler";
     // Of the error pages.
     const system = "chmod gzip ls mv nslookup redis-cli rm touch ulimit";
-    const tools = new Set([...shell.split(" "), ...hosts.split(" "), ...system.split(" "), "source"]);
+    const tools = new Set([
+      ...[shell, service, hosts, system].flatMap((names) => names.split(" ")),
+      "source",
+    ]);
     const others = lines().filter(({ words }) => !tools.has(words[0] ?? ""));
     expect(others.map(({ at, words }) => `${at}: ${words.join(" ")}`)).toEqual([]);
   });
+});
+
+it("a unit of systemd has settings in sections, and starts countersign", () => {
+  for (const { text } of of("ini")) {
+    expect(
+      text
+        .trim()
+        .split("\n")
+        .filter((line) => !/^(?:|\[[A-Z]\w+\]|[A-Z]\w+=\S.*)$/.test(line)),
+    ).toEqual([]);
+  }
+  expect(unitCommands().filter(({ words }) => words[0] !== "countersign")).toEqual([]);
+  expect(unitCommands().length).toBeGreaterThan(0);
 });
 
 it("every block of YAML and JSON can be read", () => {
@@ -133,7 +155,16 @@ interface Step {
 }
 
 function lines(): readonly CommandLine[] {
-  return commandLines(of("sh", "console"));
+  return [...commandLines(of("sh", "console")), ...unitCommands()];
+}
+
+/** What units of systemd start, without the folder of the program. */
+function unitCommands(): readonly CommandLine[] {
+  const commands = of("ini").map((block) => {
+    const [, command = ""] = /^ExecStart=\S*\/(.*)$/m.exec(block.text) ?? [];
+    return { ...block, text: command };
+  });
+  return commandLines(commands);
 }
 
 /** What a command passes to `countersign`, which it may also run in a container. */

@@ -77,7 +77,7 @@ export function refusedAddress(address: string, options: AddressPolicyOptions = 
  * @throws TransportError `ERR_ADDRESS_BLOCKED` when it may not; the message says why.
  * @example
  * ```ts
- * socket.on("lookup", (_, address, __, hostname) => assertCallable(hostname, address));
+ * assertCallable("example.com", "169.254.169.254"); // throws: a metadata address
  * ```
  */
 export function assertCallable(hostname: string, address: string, options: AddressPolicyOptions = {}): void {
