@@ -26,6 +26,7 @@ function isSource(source: unknown): source is Record<string, unknown> {
   const { name, writeKey, destinations, blockedEvents, countFiltered } = source;
   return (
     isName(name) &&
+    isSet(source, "writeKey") &&
     optional(writeKey, (value) => typeof value === "string" && value !== "") &&
     optional(
       blockedEvents,
@@ -45,8 +46,7 @@ function isDestination(destination: unknown): destination is Record<string, unkn
   const { name, endpoints, secret, enabled, concurrency } = destination;
   return (
     optional(name, isName) &&
-    // One that is given as undefined is a variable that is not set.
-    !(secret === undefined && "secret" in destination) &&
+    isSet(destination, "secret") &&
     optional(secret, (value) => typeof value === "string" && value.trim() !== "") &&
     optional(enabled, isFlag) &&
     optional(concurrency, (value) => Number.isInteger(value) && Number(value) >= 1) &&
@@ -91,6 +91,11 @@ function isName(value: unknown): boolean {
 }
 
 const isFlag: Rule = (value) => typeof value === "boolean";
+
+/** One that is given as undefined is a variable that is not set. */
+function isSet(object: Record<string, unknown>, name: string): boolean {
+  return !(name in object) || object[name] !== undefined;
+}
 
 function optional(value: unknown, rule: Rule): boolean {
   return value === undefined || value === null || rule(value);
