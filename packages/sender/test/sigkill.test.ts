@@ -64,7 +64,8 @@ it(`killed ${KILLS} times while it accepts ${TOTAL} messages, a sender loses non
     child.send({ url, path, acceptedLog, run, quota: TOTAL });
     // Some are killed before their first message, some in the middle of hundreds.
     const enough = Math.floor((Math.random() * 2 * TOTAL) / KILLS);
-    await new Promise<void>((resolve) => {
+    await new Promise<void>((resolve, reject) => {
+      child.once("exit", (code) => reject(new Error(`The sender ended by itself, with ${code}.`)));
       child.on("message", ({ accepted }: { accepted: number }) => {
         if (accepted >= enough) resolve();
       });
@@ -87,7 +88,8 @@ it(`killed ${KILLS} times while it accepts ${TOTAL} messages, a sender loses non
   await ready;
   const acceptedBefore = linesOf(acceptedLog).length;
   child.send({ url, path, acceptedLog, run: KILLS, quota: Math.max(TOTAL - acceptedBefore, 1) });
-  await new Promise<void>((resolve) => {
+  await new Promise<void>((resolve, reject) => {
+    child.once("exit", (code) => reject(new Error(`The sender ended by itself, with ${code}.`)));
     child.on("message", (message) => {
       if (message === "idle") resolve();
     });

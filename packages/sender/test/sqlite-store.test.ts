@@ -184,6 +184,22 @@ describe("a store that cannot be used is refused with a clear error", () => {
     });
   });
 
+  it("locked by another program for a moment, such as one that closes it: it is waited for", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const first = await openSender({ url: ENDPOINT_URL, store: sqliteStore({ path }) });
+    await first.close();
+    // Longer than a write waits for it.
+    const program = `const db = new (require("libsql"))(process.argv[1]);
+      db.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
+      console.log("locked");
+      setTimeout(() => process.exit(), 1_000);`;
+    const other = spawn(process.execPath, ["-e", program, path], { cwd: import.meta.dirname });
+    onTestFinished(() => void other.kill());
+    await once(other.stdout, "data");
+    const sender = await openSender({ url: ENDPOINT_URL, store: sqliteStore({ path }) });
+    expect(await sender.count()).toBe(0);
+  });
+
   it("open in another process, until that one is killed", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const other = openElsewhere(path, { asNobody: false });

@@ -63,6 +63,12 @@ const MEMORY_FILE = "file:countersign?vfs=memdb";
 const DEFAULT_KEEP_FOR: Duration = "7d";
 
 /**
+ * How long another program is waited for that has the file locked, in milliseconds: at the start, such as one that closes it and
+ * writes its log into it; and while the process has other work, which waits meanwhile.
+ */
+const [OPEN_BUSY_MS, WRITE_BUSY_MS] = [5_000, 250];
+
+/**
  * Keeps deliveries in an SQLite file of its own (libsql; WAL, synchronous=FULL, group commit), for one sender at a time.
  *
  * An accepted call survives a kill at any instant: when a sender opens the file again, pending deliveries continue. The
@@ -159,7 +165,7 @@ function openDatabase(path: string, libsql: Libsql): OpenedDatabase {
   try {
     if (path !== MEMORY_PATH) createPrivately(path);
     db = new libsql(path === MEMORY_PATH ? MEMORY_FILE : path);
-    db.exec("PRAGMA busy_timeout = 250");
+    db.exec(`PRAGMA busy_timeout = ${OPEN_BUSY_MS}`);
     // First: the journal mode is written into the file, and another program may need the one it has.
     assertOurs(db, path);
     // Before the log is made, which has the permissions of the database.
@@ -169,7 +175,9 @@ function openDatabase(path: string, libsql: Libsql): OpenedDatabase {
     db.exec(`PRAGMA journal_size_limit = ${LOG_BYTES}`);
     // libsql checks them otherwise, and reads all deliveries for each message that is removed.
     db.exec("PRAGMA foreign_keys = OFF");
-    return { db, unlock, ...migrate(db) };
+    const { generation } = migrate(db);
+    db.exec(`PRAGMA busy_timeout = ${WRITE_BUSY_MS}`);
+    return { db, unlock, generation };
   } catch (error) {
     db?.close();
     unlock();
