@@ -69,11 +69,11 @@ export function refusedAddress(address: string, options: AddressPolicyOptions = 
 }
 
 /**
- * Checks that an address may be called, as the sender does before each connection: for programs that call the same URLs. See
- * {@link refusedAddress}.
+ * Checks that an address may be called, as the sender does before each connection: for programs that call the same URLs. Link-local
+ * and cloud metadata addresses never may, in any notation; others only if the options allow them.
  *
  * @param hostname What resolved to the address, or the address itself.
- * @param address An IP address in text.
+ * @param address An IP address in text, as a resolver returns it.
  * @throws TransportError `ERR_ADDRESS_BLOCKED` when it may not; the message says why.
  * @example
  * ```ts
