@@ -3,48 +3,49 @@ import { Columns } from "../database/columns.ts";
 import { encodeOptional, encodeText } from "../database/text.ts";
 import { dayOf } from "../schema/names.ts";
 import { GIVEN, REPEATS } from "./accept-statement.ts";
+import type { HeldGroup, HeldPlace } from "./held-group.ts";
 
-/** An acceptance of one source, and what is to be claimed of it as it is stored. */
+/** An acceptance of one source, and what is to be held of it. */
 export interface AcceptEntry {
   readonly acceptance: Acceptance;
   /** Positions of calls that repeat an earlier call of the same acceptance. */
   readonly ownRepeats: ReadonlySet<number>;
-  /** Ids of the deliveries that this process takes at once. */
-  readonly claims: { has(id: string): boolean };
+  /** The deliveries that this process takes at once, by their ids: each is told where it stands. */
+  readonly offers: ReadonlyMap<string, { place?: HeldPlace | undefined }>;
 }
 
-/** Who stores, and with which claim. */
+/** Who stores, and the group of what it holds. */
 export interface Claimant {
   readonly worker: string;
   readonly epoch: number;
-  readonly claim: number;
+  readonly group: HeldGroup;
 }
 
 /** The values of `acceptNewSql`. */
 export function acceptNewValues(
   source: string,
   entries: readonly AcceptEntry[],
-  { worker, epoch, claim }: Claimant,
+  { worker, epoch, group }: Claimant,
 ): unknown[] {
-  const given = new GivenColumns(entries.length);
+  const given = new GivenColumns(group, entries.length);
   for (const entry of entries) given.add(entry);
-  return [encodeText(source), worker, epoch, claim, ...given.values(), given.counted];
+  return [encodeText(source), worker, epoch, group.claim, ...given.values(), given.counted];
 }
 
 /** The values of `acceptSql`. */
 export function acceptValues(
   source: string,
   entries: readonly AcceptEntry[],
-  { worker, epoch, claim }: Claimant,
+  { worker, epoch, group }: Claimant,
   uniqueForMs: number | undefined,
 ): unknown[] {
-  const given = new GivenColumns(entries.length);
+  const given = new GivenColumns(group, entries.length);
   const repeats = new RepeatColumns(uniqueForMs !== undefined, entries.length);
   for (const entry of entries) {
     given.add(entry);
     repeats.add(entry);
   }
-  const who = [encodeText(source), worker, epoch, claim];
+  const who = [encodeText(source), worker, epoch, group.claim];
   return [...who, ...given.values(), uniqueForMs ?? 0, ...repeats.values()];
 }
 
@@ -52,18 +53,25 @@ export function acceptValues(
 class GivenColumns {
   readonly #messages: Columns;
   readonly #deliveries: Columns;
+  readonly #held: Columns;
+  readonly #group: HeldGroup;
   readonly #skipped: Columns;
   /** How many of the calls count. */
   counted = 0;
 
-  /** @param acceptances How many will be added. */
-  constructor(acceptances: number) {
+  /**
+   * @param group What is offered joins it.
+   * @param acceptances How many will be added.
+   */
+  constructor(group: HeldGroup, acceptances: number) {
+    this.#group = group;
     this.#messages = new Columns(Object.values(GIVEN.messages), acceptances);
     this.#deliveries = new Columns(Object.values(GIVEN.deliveries), acceptances);
+    this.#held = new Columns(Object.values(GIVEN.held), acceptances);
     this.#skipped = new Columns(Object.values(GIVEN.skipped), acceptances);
   }
 
-  add({ acceptance, ownRepeats, claims }: AcceptEntry): void {
+  add({ acceptance, ownRepeats, offers }: AcceptEntry): void {
     const { calls, messages, deliveries } = acceptance;
     const ids = idsOfMessages(acceptance);
     for (const [position, { call, acceptedAt, body }] of messages.entries()) {
@@ -74,16 +82,20 @@ class GivenColumns {
       const message = messages[position];
       if (message === undefined) throw new TypeError("A delivery names no message.");
       if (ownRepeats.has(message.call)) continue;
-      this.#deliveries.add([
+      const key = ids[position] ?? encodeText(id);
+      const offer = offers.get(id);
+      if (offer !== undefined)
+        offer.place = { group: this.#group, position: this.#group.add(), message: key };
+      const columns = offer === undefined ? this.#deliveries : this.#held;
+      columns.add([
         encodeText(id),
-        ids[position] ?? null,
+        key,
         encodeText(destination),
         encodeText(message.messageId),
         message.type,
         encodeText(message.identity),
         encodeOptional(message.event),
         message.acceptedAt,
-        claims.has(id),
       ]);
     }
     for (const [position, call] of calls.entries()) {
@@ -97,7 +109,9 @@ class GivenColumns {
   }
 
   values(): unknown[] {
-    return [this.#messages, this.#deliveries, this.#skipped].flatMap((columns) => columns.values());
+    return [this.#messages, this.#deliveries, this.#held, this.#skipped].flatMap((columns) =>
+      columns.values(),
+    );
   }
 }
 

@@ -6,6 +6,7 @@ import { decodeText, encodeOptional, encodeText } from "../database/text.ts";
 import { dayOf, inSchema, type Names } from "../schema/names.ts";
 import { progressOf } from "./delivery-rows.ts";
 import { SOURCES } from "./filter-sql.ts";
+import { heldDeliveries } from "../schema/held-deliveries.ts";
 import { type ColumnTypes, unnestOf } from "./rows-of.ts";
 
 /** A delivery that repeats another. */
@@ -28,8 +29,12 @@ export interface RepeatedFrom {
   readonly stored: boolean;
 }
 
-const BOTH = `(SELECT source, id, destination, message, message_day, message_id, type, identity, event FROM $.delivery
-  UNION ALL SELECT source, id, destination, message, message_day, message_id, type, identity, event FROM $.ended)`;
+const ANYWHERE = `(${["$.delivery", heldDeliveries(), "$.ended"]
+  .map(
+    (from) =>
+      `SELECT source, id, destination, message, message_day, message_id, type, identity, event FROM ${from} AS one`,
+  )
+  .join(" UNION ALL ")})`;
 
 /** What people change: they repeat, hasten and remove deliveries. */
 export class DeliveryChanges {
@@ -171,9 +176,9 @@ const REPEAT = `WITH asked AS (
     SELECT DISTINCT ON (next) * FROM ${unnestOf(ASKED, 2, "a")}),
   original AS (
     SELECT a.*, o.*, t.id AS taken FROM asked AS a CROSS JOIN LATERAL (
-      SELECT * FROM ${BOTH} AS d WHERE d.id = a.of AND d.source IN (${SOURCES}) LIMIT 1) AS o
+      SELECT * FROM ${ANYWHERE} AS d WHERE d.id = a.of AND d.source IN (${SOURCES}) LIMIT 1) AS o
     LEFT JOIN LATERAL (
-      SELECT d.id FROM ${BOTH} AS d WHERE d.source = o.source AND d.id = a.next LIMIT 1) AS t ON true),
+      SELECT d.id FROM ${ANYWHERE} AS d WHERE d.source = o.source AND d.id = a.next LIMIT 1) AS t ON true),
   copied AS (
     INSERT INTO $.message (source, id, day, body)
     SELECT o.source, o.next, o.on_day, coalesce(o.new_body,
@@ -203,6 +208,7 @@ const REMOVE = `WITH gone AS (
       AND NOT EXISTS (SELECT FROM $.delivery AS d WHERE d.message_id = g.message_id AND d.source = g.source AND d.message = g.message
         AND d.worker IS NULL)
       AND NOT EXISTS (SELECT FROM $.delivery AS d WHERE d.worker IS NOT NULL AND d.source = g.source AND d.message = g.message)
+      AND NOT EXISTS (SELECT FROM ${heldDeliveries()} AS d WHERE d.source = g.source AND d.message = g.message)
       AND NOT EXISTS (SELECT FROM $.ended AS e WHERE e.message_id = g.message_id AND e.source = g.source AND e.message = g.message
         AND NOT (e.id = ANY ($2::text[])))),
   tallied AS (
