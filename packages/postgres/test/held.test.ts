@@ -4,9 +4,12 @@ import type { Attempt } from "@countersign/sender";
 import type { DeliveryStore, Settlement } from "@countersign/sender/store";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
+import { cursorOf } from "../../sender/src/delivery/cursor.ts";
 import { Connections } from "../src/database/connections.ts";
 import { DayPartitions } from "../src/schema/day-partitions.ts";
-import { inSchema, namesOf } from "../src/schema/names.ts";
+import { migrate } from "../src/schema/migrate.ts";
+import { MIGRATIONS } from "../src/schema/migrations.ts";
+import { dayOf, inSchema, namesOf } from "../src/schema/names.ts";
 import { releaseOrphansSql, removeSql } from "../src/workers/worker-statements.ts";
 import { startProxy } from "./support/proxy.ts";
 import { ask, connectTo, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
@@ -40,7 +43,7 @@ describe.skipIf(server === undefined)(
     afterAll(() => server?.stop());
 
     /** A store whose attempts end when the test says how, and what is told of them. */
-    async function openStore(where = url, schema = newSchema()) {
+    async function openStore(where = url, schema = newSchema(), waiting: readonly string[] = []) {
       const store = postgresStore({ url: where, schema });
       await store.open(quietContext(systemClock()));
       onTestFinished(() => store.close());
@@ -86,6 +89,9 @@ describe.skipIf(server === undefined)(
         return counts;
       };
       serve(store, "shop/crm");
+      await underWay(waiting);
+      for (const id of waiting) end(id, delivered());
+      await isTold(...waiting.map((id) => `${id} delivered`));
       // Once a lane has claimed and found nothing more, what is stored is held. The first may be claimed.
       await accept(["first"]);
       await underWay(["first"]);
@@ -286,6 +292,51 @@ describe.skipIf(server === undefined)(
       expect(await run("SELECT FROM $.message WHERE id = 'crm'")).toHaveLength(1);
       for (const id of ["crm", "copy"]) end(id, delivered());
       await isTold("crm delivered", "copy delivered");
+    });
+
+    it("are so in a schema that an older version has written, whose deliveries are delivered and listed as before", async () => {
+      const names = namesOf(newSchema());
+      const connections = new Connections({ url });
+      onTestFinished(() => connections.close());
+      await migrate(connections, names, MIGRATIONS.slice(0, 2));
+      const now = Date.now();
+      await new DayPartitions(connections, names).ensure([dayOf(now)]);
+      const about = "source, id, destination, message, message_day, message_id, type, identity, accepted_at";
+      const values = `'shop', 'old-' || n, 'shop/crm', 'old-' || n, ${dayOf(now)}, 'm' || n, 'track', 'u', ${now}`;
+      const run = (sql: string): Promise<readonly unknown[]> => ask(url, inSchema(names, sql));
+      await run(
+        `INSERT INTO $.message SELECT 'shop', 'old-' || n, ${dayOf(now)}, '{}' FROM generate_series(1, 100) AS n`,
+      );
+      await run(`INSERT INTO $.delivery (${about}, due_at, worker, claim)
+        SELECT ${values}, ${now}, CASE WHEN n = 1 THEN 'gone' END, CASE WHEN n = 1 THEN 7 END FROM generate_series(1, 2) AS n`);
+      await run(`INSERT INTO $.ended (${about}, day, state, ended_at, log)
+        SELECT ${values}, ${dayOf(now)}, 'delivered', ${now}, '[]' FROM generate_series(3, 100) AS n`);
+      await run(
+        `INSERT INTO $.tally VALUES ('shop', 'shop/crm', -1, '', 2, 0, 0, 0), ('shop', 'shop/crm', ${dayOf(now)}, '', 0, 98, 0, 0)`,
+      );
+      const { store, told, accept, underWay, end, isTold, rows } = await openStore(
+        url,
+        names.schema.replaceAll('"', ""),
+        ["old-1", "old-2"],
+      );
+      expect(told.slice(0, 2).toSorted()).toEqual(["old-1 delivered", "old-2 delivered"]);
+      await accept(["a"]);
+      await underWay(["a"]);
+      expect(await rows()).toEqual({ held: 1, own: 0, ended: 102 });
+      // All were accepted in the same millisecond: the pages are in the order of the ids.
+      const listed: string[] = [];
+      let last: { readonly acceptedAt: number; readonly id: string } | undefined;
+      while (listed.length < 100) {
+        const after = last === undefined ? {} : { after: cursorOf(last) };
+        const page = await store.list({ until: now + 1, limit: 30, ...after });
+        if (page.length === 0) break;
+        listed.push(...page.map(({ id }) => id));
+        last = page.at(-1);
+      }
+      const ids = Array.from({ length: 100 }, (_, index) => `old-${index + 1}`);
+      expect(listed).toEqual(ids.toSorted().toReversed());
+      end("a", delivered());
+      await isTold("a delivered");
     });
 
     it("keep the day that has their bodies", async () => {
