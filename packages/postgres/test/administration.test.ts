@@ -14,17 +14,19 @@ import { migrate } from "../src/schema/migrate.ts";
 import { MIGRATIONS } from "../src/schema/migrations.ts";
 import { dayOf, namesOf, startOfDay } from "../src/schema/names.ts";
 import { delivering } from "./support/delivering.ts";
-import { programs, serverFolder } from "./support/postgres-programs.ts";
+import { lacks, programs, serverFolder } from "./support/postgres-programs.ts";
 import { ask, connectTo, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 import { happened, until } from "./support/until.ts";
 
-// Its locks are few, and it makes tablespaces: a server of its own, also where POSTGRES_URL names one.
+// Its locks are taken, and it makes tablespaces: a server of its own, also where POSTGRES_URL names one.
 const server = await startPostgres({
   fsync: "off",
   max_connections: "20",
   max_locks_per_transaction: "10",
 });
 const url = server?.url ?? "postgres://127.0.0.1";
+/** So many are kept, each with 12 tables and indexes that a list locks. */
+const DAYS = 30;
 
 describe.skipIf(server === undefined)(
   `what an administrator of the database does (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
@@ -61,6 +63,25 @@ describe.skipIf(server === undefined)(
       onTestFinished(() => client.end());
       await client.query(`BEGIN; LOCK TABLE ${table} IN ${mode} MODE`);
       return async () => void (await client.query("COMMIT"));
+    }
+
+    /** Takes locks until there is room for as many as these, which differs from one version of the server to the next. */
+    async function leaveLocks(room: number): Promise<void> {
+      const client = await connectTo(url);
+      onTestFinished(() => client.end());
+      const take = async (from: number): Promise<boolean> => {
+        const keys = `generate_series(${from}, ${from + room - 1}) AS key`;
+        const taken = client.query(`SELECT pg_advisory_lock(key) FROM ${keys}`);
+        return taken.then(
+          () => true,
+          (error: unknown) => {
+            expect(error).toMatchObject({ code: "53200" });
+            return false;
+          },
+        );
+      };
+      for (let from = 0; await take(from); from += room);
+      await client.query(`SELECT pg_advisory_unlock(key) FROM generate_series(0, ${room - 1}) AS key`);
     }
 
     it("analyzes a table while its next day is to be made: no lease waits for that", async () => {
@@ -161,9 +182,10 @@ describe.skipIf(server === undefined)(
       const schema = newSchema();
       const { partitions } = await daysOf(namesOf(schema));
       const today = dayOf(Date.now());
-      for (let day = today - 60; day < today; day += 1) await partitions.ensure([day]);
-      const { opened, store, accept } = await openStore({ url, schema, keep: "60d" });
+      for (let day = today - DAYS; day < today; day += 1) await partitions.ensure([day]);
+      const { opened, store, accept } = await openStore({ url, schema, keep: `${DAYS}d` });
       await opened;
+      await leaveLocks(DAYS * 5);
       await expect(store.list({})).rejects.toMatchObject({
         code: "ERR_STORE_FAILED",
         message: expect.stringContaining("Raise max_locks_per_transaction"),
@@ -178,7 +200,9 @@ describe.skipIf(server === undefined)(
       expect((await store.counts()).get("shop/crm")).toMatchObject({ pending: 1 });
     });
 
-    it("restores a backup of a running store into another database: it goes on there with what was pending", async () => {
+    const backup =
+      "restores a backup of a running store into another database: it goes on there with what was pending";
+    it.skipIf(lacks("pg_dump") !== undefined)(`${backup} (${lacks("pg_dump") ?? "pg_dump"})`, async () => {
       const schema = newSchema();
       const { opened, store, accept } = await openStore({ url, schema, lease: "1s" });
       await opened;

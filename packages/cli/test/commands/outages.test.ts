@@ -1,6 +1,7 @@
 import { postgresStore } from "@countersign/postgres";
 import { createServer } from "@countersign/server";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { lacks } from "../../../postgres/test/support/postgres-programs.ts";
 import { startProxy } from "../../../postgres/test/support/proxy.ts";
 import { NO_PGBOUNCER, startPgbouncer } from "../../../postgres/test/support/start-pgbouncer.ts";
 import {
@@ -155,7 +156,9 @@ describe.skipIf(primary === undefined)(
       await expectDelivered(running, tally);
     });
 
-    it("answers 503 while it reaches a standby, and goes on when that is the primary", async () => {
+    const failover = "answers 503 while it reaches a standby, and goes on when that is the primary";
+    const copier = "pg_basebackup";
+    it.skipIf(lacks(copier) !== undefined)(`${failover} (${lacks(copier) ?? copier})`, async () => {
       const own = (await startPostgres({ fsync: "off" })) as TestPostgres;
       const standby = (await startPostgres({ fsync: "off" }, { standbyOf: own })) as TestPostgres;
       onTestFinished(async () => {

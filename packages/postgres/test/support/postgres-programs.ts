@@ -5,12 +5,31 @@ import { join } from "node:path";
 
 const isRoot = process.getuid?.() === 0;
 
-/** The folder of the server's programs, which Debian keeps off the PATH; undefined where there is none. */
+/**
+ * The folder of the server's programs: the one that POSTGRES_BIN names, or that of the system, which Debian keeps off the PATH;
+ * undefined where there is none.
+ */
 export function programs(): string | undefined {
+  const given = process.env["POSTGRES_BIN"];
+  if (given !== undefined) {
+    if (!hasServer(given)) throw new Error(`POSTGRES_BIN is ${given}, which has no initdb and no postgres.`);
+    return given;
+  }
   const root = "/usr/lib/postgresql";
   const versions = existsSync(root) ? readdirSync(root).toSorted((a, b) => Number(b) - Number(a)) : [];
   const folders = [...versions.map((version) => join(root, version, "bin")), "/usr/local/bin", "/usr/bin"];
-  return folders.find((folder) => existsSync(join(folder, "initdb")) && existsSync(join(folder, "postgres")));
+  return folders.find(hasServer);
+}
+
+function hasServer(folder: string): boolean {
+  return ["initdb", "postgres"].every((program) => existsSync(join(folder, program)));
+}
+
+/** Why a test is skipped that needs a program of the server; undefined where there is one. Some builds have only the server. */
+export function lacks(program: string): string | undefined {
+  const folder = programs();
+  if (folder === undefined || existsSync(join(folder, program))) return undefined;
+  return `skipped: ${folder} has no ${program}`;
 }
 
 /** The server refuses root: its programs then run as the user that Debian makes for it. */
