@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { postgresStore, type PostgresStoreOptions } from "@countersign/postgres";
 import { systemClock } from "@countersign/protocol";
 import type { StoreState } from "@countersign/sender/store";
+import pg from "pg";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
 import { Connections } from "../src/database/connections.ts";
@@ -15,7 +16,7 @@ import { MIGRATIONS } from "../src/schema/migrations.ts";
 import { dayOf, namesOf, startOfDay } from "../src/schema/names.ts";
 import { delivering } from "./support/delivering.ts";
 import { lacks, programs, serverFolder } from "./support/postgres-programs.ts";
-import { ask, connectTo, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { ask, connectTo, isFrom, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 import { happened, until } from "./support/until.ts";
 
 // Its locks are taken, and it makes tablespaces: a server of its own, also where POSTGRES_URL names one.
@@ -25,6 +26,7 @@ const server = await startPostgres({
   max_locks_per_transaction: "10",
 });
 const url = server?.url ?? "postgres://127.0.0.1";
+const limitsTransactions = await isFrom(17, server);
 /** So many are kept, each with 12 tables and indexes that a list locks. */
 const DAYS = 30;
 
@@ -163,6 +165,27 @@ describe.skipIf(server === undefined)(
       await release();
       expect(await opened).toEqual({ generation: 1 });
     });
+
+    it.skipIf(!limitsTransactions)(
+      "locks a table while a process starts on a pool whose transactions have a limit (PostgreSQL 17 or later): it tries again",
+      async () => {
+        const [schema, options] = [newSchema(), "-c transaction_timeout=1000"];
+        const pool = new pg.Pool({ connectionString: url, max: 7, options });
+        onTestFinished(() => pool.end());
+        const before = await openStore({ pool, schema });
+        await before.opened;
+        await before.store.close();
+        const release = await lock(`${schema}.meta`, "ACCESS EXCLUSIVE");
+        const { opened, states } = await openStore({ pool, schema });
+        await until("it tells what it waits for", () => states.length > 0);
+        expect(states[0]).toMatchObject({
+          state: "down",
+          reason: expect.stringContaining("longer than statement_timeout or transaction_timeout"),
+        });
+        await release();
+        await opened;
+      },
+    );
 
     it("backs a database up while a new version starts: that tells what it waits for", async () => {
       const schema = newSchema();

@@ -1,5 +1,6 @@
 import { postgresStore } from "@countersign/postgres";
 import { createSender, type Sender } from "@countersign/sender";
+import pg from "pg";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { Connections } from "../src/database/connections.ts";
 import { isConflict } from "../src/database/postgres-error.ts";
@@ -11,7 +12,7 @@ import { Suspects } from "../src/workers/suspects.ts";
 import type { HeartbeatRow } from "../src/workers/worker-statements.ts";
 import { untilSettled } from "./support/account.ts";
 import { acceptAll, FleetNode } from "./support/fleet.ts";
-import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { ask, isFrom, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 import { startTally } from "./support/tally.ts";
 import { until } from "./support/until.ts";
 
@@ -40,6 +41,7 @@ describe("a worker whose lease is over", () => {
 
 const server = await startPostgres({ fsync: "off" });
 const url = server?.url ?? "";
+const limitsTransactions = await isFrom(17, server);
 
 describe.skipIf(server === undefined)(
   `a rolling upgrade (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
@@ -151,6 +153,21 @@ describe.skipIf(server === undefined)(
         { made: true },
       ]);
     });
+
+    it.skipIf(!limitsTransactions).each(["a URL", "a pool"])(
+      "takes that time also where transactions may take a second at most (PostgreSQL 17 or later): on %s",
+      async (which) => {
+        const limited = `${url}?options=-c%20transaction_timeout%3D1000`;
+        const pool = new pg.Pool({ connectionString: limited });
+        onTestFinished(() => pool.end());
+        const connections = new Connections(which === "a pool" ? { pool } : { url: limited });
+        onTestFinished(() => connections.close());
+        const step = { sql: "SELECT pg_sleep(2)", worksWith: 1 };
+        expect(await migrate(connections, namesOf(newSchema()), [...MIGRATIONS, step])).toEqual({
+          generation: 0,
+        });
+      },
+    );
 
     it("leaves the schema as it was when a step fails", async () => {
       const [tally, schema] = [await startTally(), newSchema()];

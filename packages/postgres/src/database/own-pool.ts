@@ -8,14 +8,16 @@ type Settings = Readonly<Record<string, string>>;
  * Filters over many deliveries are estimated to cost so much that the server compiles them, which takes longer than reading.
  * A command that nobody waits for any more ends on the server, too, soon after its connection was dropped.
  *
- * The last two are the server's own, which a role may have otherwise. Commands are written for transactions that see what others
- * have committed meanwhile: in stricter ones they fail whenever two processes meet. And a NULL in an array is no text.
+ * The others are the server's own, which a role may have otherwise. Commands are written for transactions that see what others
+ * have committed meanwhile: in stricter ones they fail whenever two processes meet. A NULL in an array is no text. And a
+ * transaction may wait for locks, and change the tables, for longer than others may take.
  */
 export const READ_SETTINGS: Settings = {
   jit: "off",
   statement_timeout: String(ANSWER_MS + 500),
   default_transaction_isolation: "read committed",
   array_nulls: "on",
+  transaction_timeout: "0",
 };
 
 /**
@@ -37,10 +39,14 @@ export const SETTINGS: Settings = {
 
 /**
  * SQL that sets a connection, and answers one row. If another process than `pid` serves the connection, it sets nothing, and
- * answers none: a pooler tells a number of its own, and would pass what is set on to other programs.
+ * answers none: a pooler tells a number of its own, and would pass what is set on to other programs. A setting that the server is
+ * too old for is left out.
  */
 export function setupSql(settings: Settings, pid: number | null): string {
-  const set = Object.entries(settings).map(([name, value]) => `set_config('${name}', '${value}', false)`);
+  const set = Object.entries(settings).map(
+    ([name, value]) =>
+      `CASE WHEN current_setting('${name}', true) IS NOT NULL THEN set_config('${name}', '${value}', false) END`,
+  );
   return `SELECT ${set.join(", ")} WHERE pg_backend_pid() = ${pid ?? "NULL"}`;
 }
 

@@ -40,9 +40,11 @@ const STARTING: Known = {
 };
 /** Another command is in the way for longer than this one may wait. */
 const LOCKED = "55P03";
+/** A transaction took too long, from PostgreSQL 17 on. Nothing of it is stored, and the server ends the connection. */
+const TRANSACTION_TIMEOUT = "25P04";
 const CANCELLED: Known = {
   code: "ERR_STORE_FAILED",
-  text: "The database cancelled the command: somebody asked for that, or it took longer than statement_timeout.",
+  text: "The database cancelled the command: somebody asked for that, or it took longer than statement_timeout or transaction_timeout.",
   passes: true,
 };
 const REFUSED: Known = {
@@ -60,6 +62,7 @@ const KNOWN: Readonly<Record<string, Known>> = {
   "57P01": STARTING,
   "57P02": STARTING,
   "57014": CANCELLED,
+  [TRANSACTION_TIMEOUT]: CANCELLED,
   [LOCKED]: {
     code: "ERR_STORE_FAILED",
     text: "A table of the store is locked for longer than lock_timeout, as by a backup, VACUUM FULL or ALTER TABLE.",
@@ -123,7 +126,9 @@ export function isUnknown(error: unknown): boolean {
 /** Whether the connection must not be used again: it is broken, or leads to a server that cannot write. */
 export function breaksConnection(error: unknown): boolean {
   const state = sqlStateOf(error);
-  return state === undefined || ENDS_CONNECTION.has(state) || state === "25006";
+  return (
+    state === undefined || ENDS_CONNECTION.has(state) || state === TRANSACTION_TIMEOUT || state === "25006"
+  );
 }
 
 /** Whether two commands were in each other's way, so that the same command may succeed now. */

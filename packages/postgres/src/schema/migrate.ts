@@ -12,6 +12,10 @@ const LOCK_WAIT = "4s";
 /** How long a step may take, in milliseconds: an index of what was kept for weeks takes longer to make than an answer may. */
 const STEP_MS = 3_600_000;
 
+/** The same for all steps together, also on connections of others, which may have a limit from PostgreSQL 17 on. */
+const NO_TRANSACTION_TIMEOUT = `SELECT set_config('transaction_timeout', '0', true)
+  WHERE current_setting('transaction_timeout', true) IS NOT NULL`;
+
 /** Two processes that start at once must not both create the tables. */
 const LOCK = 4_353_444_401;
 
@@ -45,6 +49,7 @@ export function migrate(
     const last = missing.at(-1);
     if (last !== undefined) {
       await run(`SET LOCAL statement_timeout = ${STEP_MS}`);
+      await run(NO_TRANSACTION_TIMEOUT);
       for (const { sql } of missing) await run(inSchema(names, sql), [], STEP_MS);
       await put(run, names, "version", steps.length);
       await put(run, names, "works_with", last.worksWith);

@@ -209,6 +209,16 @@ export async function answers(url: string): Promise<void> {
   }
 }
 
+/** Whether a server is there that is as new as this: of version 17, for example. */
+export async function isFrom(version: number, server: TestPostgres | undefined): Promise<boolean> {
+  if (server === undefined) return false;
+  const [row] = await ask<{ number: string }>(
+    server.url,
+    "SELECT current_setting('server_version_num') AS number",
+  );
+  return Number(row?.number) >= version * 10_000;
+}
+
 let schemas = 0;
 
 /** The name of a schema that no other test uses. */
