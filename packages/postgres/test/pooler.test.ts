@@ -142,5 +142,30 @@ describe.skipIf(server === undefined)(
       expect(failures).toEqual([]);
       expect(bodies).not.toContain("NULL");
     });
+
+    it("calls no function of another user that is found before the server's own", async () => {
+      const url = server?.url ?? "";
+      const schema = newSchema();
+      // In public everybody may make one: in PostgreSQL 14, and in databases that come from there.
+      await ask(
+        url,
+        `CREATE ROLE ${schema} LOGIN PASSWORD 'a'; CREATE SCHEMA ${schema} AUTHORIZATION ${schema}; CREATE SCHEMA others_${schema};
+         GRANT USAGE ON SCHEMA others_${schema} TO ${schema}; ALTER ROLE ${schema} SET search_path = others_${schema};
+         CREATE FUNCTION others_${schema}.unnest(text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$ BEGIN RAISE 'called'; END $$`,
+      );
+      const store = postgresStore({
+        url: Object.assign(new URL(url), { username: schema, password: "a" }).href,
+        schema,
+      });
+      const failures: string[] = [];
+      await store.open({ ...quietContext(systemClock()), failed: ({ message }) => failures.push(message) });
+      onTestFinished(() => store.close());
+      const { handler, ended } = delivering();
+      store.consume("shop/crm", 10, handler);
+      await store.accept(acceptanceOf([{ id: "d1", destination: "shop/crm", acceptedAt: Date.now() }]));
+      await until("it is delivered", () => ended.has("d1"));
+      expect(await store.list({ q: "d1" })).toHaveLength(1);
+      expect(failures).toEqual([]);
+    });
   },
 );
