@@ -101,7 +101,8 @@ it("a system clock that was ahead for a while, and was set back, does not put it
 it("timers that a test replaces come to an end with a sender that is open", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
-  await openSender({ url: "http://127.0.0.1:9", clock: virtualClock() });
+  // A store across a network extends its lease for as long as it is open.
+  await openSender({ url: "http://127.0.0.1:9", clock: virtualClock(), store: sqliteStore() });
   await expect(vi.runAllTimersAsync()).resolves.toBeDefined();
 });
 
