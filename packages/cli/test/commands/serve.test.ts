@@ -108,10 +108,10 @@ describe.skipIf(isWindows)(`stopping${noPosix}`, () => {
     const server = await startServe(["--to", receiver.url, "--drain", "0.2"]);
     await batch(server.url, ["a"]);
     await receiver.requested;
-    const before = performance.now();
     server.process.kill("SIGTERM");
     expect(await server.ended).toBe(0);
-    expect(performance.now() - before).toBeLessThan(3_000);
+    // It did not wait for the end of the attempt either, which ends by itself after five seconds.
+    expect(server.stdout()).not.toContain("did not answer in time");
   });
 
   it.each([

@@ -261,9 +261,10 @@ describe("a server that closes", () => {
     // The server has accepted it before it answers a later one.
     await fetch(`${server.url}/healthz`);
     const closed = once(socket, "close");
-    const before = performance.now();
-    await server.close({ deadlineMs: 20_000 });
-    expect(performance.now() - before).toBeLessThan(5_000);
+    let isClosed = false;
+    // An hour: it is closed before that, or not in this test.
+    void server.close({ deadlineMs: 3_600_000 }).then(() => (isClosed = true));
+    await expect.poll(() => isClosed).toBe(true);
     await closed;
   });
 
