@@ -30,14 +30,18 @@ postgres = host=127.0.0.1 port=${to.port} dbname=postgres user=${to.username} pa
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = ${port}
+unix_socket_dir =
 auth_type = any
 pool_mode = transaction
 default_pool_size = 10
 `,
   );
   const [command, ...args] = asServerUser(program, ["-q", file]);
-  spawn(command, args, { cwd: folder, stdio: "ignore", detached: true }).unref();
+  const child = spawn(command, args, { cwd: folder, stdio: "ignore", detached: true });
+  child.unref();
   const url = Object.assign(new URL(direct), { port: String(port) }).href;
-  await answers(url);
+  await answers(url, () => {
+    if (child.exitCode !== null) throw new Error(`PgBouncer did not start: it ended with ${child.exitCode}.`);
+  });
   return { url, stop: () => guard.end() };
 }

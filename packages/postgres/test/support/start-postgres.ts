@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { freePort } from "../../../../tests/support/free-port.ts";
@@ -75,7 +75,8 @@ export async function startPostgres(
   const url = `postgres://countersign:${PASSWORD}@127.0.0.1:${port}/postgres`;
   const options = {
     listen_addresses: "127.0.0.1",
-    unix_socket_directories: folder,
+    // The path of a socket has 107 bytes at most, and that of the folder for temporary files may have more.
+    unix_socket_directories: "",
     port: String(port),
     ...settings,
   };
@@ -87,12 +88,18 @@ export async function startPostgres(
       : smallDisk === undefined
         ? server
         : withSmallDisk(disk, smallDisk, server);
+  const log = join(folder, "log");
   let started: number | undefined;
   const start = async (): Promise<void> => {
-    const child = spawn(command, args, { cwd: folder, stdio: "ignore", detached: true });
+    const printed = openSync(log, "w");
+    const child = spawn(command, args, { cwd: folder, stdio: ["ignore", "ignore", printed], detached: true });
+    closeSync(printed);
     child.unref();
     started = child.pid;
-    await answers(url);
+    await answers(url, () => {
+      if (child.exitCode === null && child.signalCode === null) return;
+      throw new Error(`PostgreSQL did not start: ${readFileSync(log, "utf8").trim()}`);
+    });
   };
   const pid = (): number | undefined => {
     const file = join(data, "postmaster.pid");
@@ -196,14 +203,19 @@ export async function ask(url: string, text: string): Promise<readonly unknown[]
   }
 }
 
-/** Connects until the server answers. */
-export async function answers(url: string): Promise<void> {
+/**
+ * Connects until the server answers.
+ *
+ * @param check Throws where it never will.
+ */
+export async function answers(url: string, check: () => void = () => {}): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       await ask(url, "SELECT 1");
       return;
     } catch (error) {
       if (attempt === 400) throw error;
+      check();
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
   }
