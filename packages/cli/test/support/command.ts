@@ -13,7 +13,7 @@ export interface RunningCommand {
   readonly stderr: () => string;
   /** Resolves when it has ended, with its exit code, or the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals>;
-  /** Resolves when it has printed something that matches. */
+  /** Resolves when it has printed something that matches; rejects when it has ended and has not. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
@@ -38,16 +38,20 @@ export function startCommand(
   child.stderr.on("data", (data: Buffer) => (stderr += data.toString()));
   child.stdin.on("error", () => {});
   child.stdin.end(stdin);
+  const ended = once(child, "close").then(([code, signal]): number | NodeJS.Signals => code ?? signal);
   return {
     process: child,
     stdout: () => stdout,
     stderr: () => stderr,
-    ended: once(child, "close").then(([code, signal]) => code ?? signal),
+    ended,
     async printed(pattern) {
-      await vi.waitFor(() => expect(stdout + stderr).toMatch(pattern), { interval: 10 });
-      const match = pattern.exec(stdout + stderr);
-      if (!match) throw new Error("unreachable");
-      return match;
+      const output = (): string => stdout + stderr;
+      const comes = vi.waitFor(() => expect(output()).toMatch(pattern), { interval: 10 });
+      // What has not come by its end never will.
+      await Promise.race([comes, ended]);
+      const match = pattern.exec(output());
+      if (match) return match;
+      throw new Error(`It ended with ${await ended}, and did not print ${String(pattern)}:\n${output()}`);
     },
   };
 }
