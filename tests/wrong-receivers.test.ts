@@ -100,20 +100,21 @@ for (const runtime of RUNTIMES) {
   const isHere = spawnSync(command(0)[0] ?? "", ["--version"]).status === 0;
   const missing = isHere ? "" : ` (skipped: ${command(0)[0]} is not on this machine)`;
 
-  describe.skipIf(!isHere)(`a receiver in ${language}${missing}`, { concurrent }, () => {
+  // Beside those of the others: one of them takes six seconds for each answer.
+  describe.skipIf(!isHere)(`a receiver in ${language}${missing}`, { concurrent: true }, () => {
     it.for(Object.entries(mistakes))(
       "with the mistake %s: the first line names the cause",
+      { concurrent },
       async ([mistake, cause], context) => {
-        const started = performance.now();
         const { code, lines } = await certifyByCommand(await start(runtime, mistake, context), language);
         expect(lines[0]).toMatch(/^(?:ACCEPTED A FORGERY {2})?✗ MUST {3}/);
         expect(lines[0]).toMatch(cause);
         expect(code).toBe(1);
-        expect(performance.now() - started).toBeLessThan(60_000);
       },
     );
 
-    it(`without a mistake fails ${decidedInFront.length === 0 ? "no MUST" : "only what its web server decides"}`, async (context) => {
+    const none = decidedInFront.length === 0 ? "no MUST" : "only what its web server decides";
+    it(`without a mistake fails ${none}`, { concurrent }, async (context) => {
       const url = await start(runtime, "none", context);
       const report = await certify({ url, secret: SECRET, language });
       const failed = report.results.filter(({ level, outcome }) => level === "MUST" && outcome !== "passed");
@@ -125,6 +126,7 @@ for (const runtime of RUNTIMES) {
 
     it.for(decidedInFront.length === 0 ? [] : ["a web server with a limit"])(
       "without a mistake fails no MUST behind %s",
+      { concurrent },
       async (_, context) => {
         const front = await startFront(await start(runtime, "none", context));
         context.onTestFinished(() => void front.server.close());
