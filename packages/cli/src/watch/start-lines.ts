@@ -135,11 +135,17 @@ async function receiverLines(
 
 /** How a client trusts a certificate that was created by this command. */
 function trustLines(url: string, { file, fingerprint }: NonNullable<ServeTls["trust"]>): readonly string[] {
+  const word = shellWord(file);
   return [
     `Trust       ${file}`,
     `            SHA-256 ${fingerprint}`,
-    `  Node.js   NODE_EXTRA_CA_CERTS=${file}`,
-    `  others    SSL_CERT_FILE=${file} (PHP and Ruby with OpenSSL, Go); REQUESTS_CA_BUNDLE=${file} (Python)`,
-    `  curl      curl --cacert ${file} ${url}/v1/track\n`,
+    `  Node.js   NODE_EXTRA_CA_CERTS=${word}`,
+    `  others    SSL_CERT_FILE=${word} (PHP and Ruby with OpenSSL, Go); REQUESTS_CA_BUNDLE=${word} (Python)`,
+    `  curl      curl --cacert ${word} ${url}/v1/track\n`,
   ];
+}
+
+/** A path as one word of a shell, plain where it can be. */
+function shellWord(path: string): string {
+  return /^[\w@%+=:,./\\-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
@@ -20,7 +21,7 @@ async function startTls(
 ): Promise<{ command: RunningCommand; url: string; trust: string }> {
   const command = startCommand(["serve", "--port", "0", ...TO, ...args], { cwd });
   const [, url = ""] = await command.printed(/listens on (https:\S+)/);
-  const [, trust = ""] = args.includes("--tls-self-signed") ? await command.printed(/Trust +(\S+)/) : [];
+  const [, trust = ""] = args.includes("--tls-self-signed") ? await command.printed(/Trust +(.+)/) : [];
   return { command, url, trust };
 }
 
@@ -113,6 +114,22 @@ describe.skipIf(isWindows)(`serve --tls-self-signed${noPosix}`, () => {
     expect(await post(third.url, third.trust)).toBe(200);
   });
 });
+
+it.skipIf(isWindows)(
+  `a folder's name may have spaces and quotes in it: the lines for clients are read by a shell${noPosix}`,
+  async () => {
+    const data = join(temporaryDirectory(), "Ada's data (new)");
+    const { command, url, trust } = await startTls(
+      ["--tls-self-signed", "--data", data],
+      temporaryDirectory(),
+    );
+    expect(trust).toBe(join(data, "tls-cert.pem"));
+    const [, assignment = ""] = await command.printed(/Node\.js +(.+)/);
+    const script = `${assignment}; printf %s "$NODE_EXTRA_CA_CERTS"`;
+    expect(execFileSync("sh", ["-c", script], { encoding: "utf8" })).toBe(trust);
+    expect(await post(url, trust)).toBe(200);
+  },
+);
 
 it("a certificate that is kept does not end soon after a start", async () => {
   const day = 86_400_000;
