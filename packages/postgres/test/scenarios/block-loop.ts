@@ -37,10 +37,11 @@ export async function blockLoop(place: Place, leaseSeconds: number): Promise<Blo
   const accepted = new Set<string>();
   await acceptAll(blocked, MESSAGES, accepted);
   await until("the attempts are under way", () => tally.arrivals.size === MESSAGES);
-  const other = await FleetNode.start({ ...place, role: "both", lease, to: tally.url });
   blocked.send({ kind: "block", pipe });
   await blocked.waitFor(({ kind }) => kind === "blocking");
   const blockedAt = performance.now();
+  // Only now: an attempt ends after five seconds, and to start a process may take longer.
+  const other = await FleetNode.start({ ...place, role: "both", lease, to: tally.url });
   await until("the other one has delivered them", () => other.told("delivered").length === MESSAGES);
   // Its claims were taken over; the rest of the two leases passes.
   const left = leaseSeconds * 2_000 - (performance.now() - blockedAt);
