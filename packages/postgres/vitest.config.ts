@@ -1,3 +1,4 @@
 import { testsOf } from "../../vitest.shared.ts";
 
-export default testsOf("postgres", { testTimeout: 60_000, hookTimeout: 60_000 });
+// Longer than `until` of test/support/until.ts waits, after what came before: that says what did not happen.
+export default testsOf("postgres", { testTimeout: 120_000, hookTimeout: 60_000 });
