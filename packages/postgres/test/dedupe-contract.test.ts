@@ -1,6 +1,6 @@
 import { postgresDedupe } from "@countersign/postgres/dedupe";
 import pg from "pg";
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { testDedupeStore, type OpenStore } from "../../core/test/support/dedupe-contract.ts";
 import { newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 
@@ -74,8 +74,15 @@ describe.skipIf(server === undefined)(
 
     it("fails when the database does not answer in time, so that the sender repeats the delivery", async () => {
       const silent = { connect: () => new Promise<never>(() => {}) };
-      const store = postgresDedupe(silent, { timeout: 20 });
-      await expect(store.claim("a")).rejects.toThrow("PostgreSQL did not answer within 20 ms");
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+      onTestFinished(() => void vi.useRealTimers());
+      const told: string[] = [];
+      const store = postgresDedupe(silent, { timeout: "1h" });
+      void store.claim("a").catch(({ message }: Error) => told.push(message));
+      await vi.advanceTimersByTimeAsync(3_599_999);
+      expect(told).toEqual([]);
+      await vi.advanceTimersByTimeAsync(1);
+      expect(told).toEqual([expect.stringContaining("PostgreSQL did not answer within 3600000 ms")]);
     });
 
     it("refuses wrong options with the name that was meant", () => {
