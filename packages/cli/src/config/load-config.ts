@@ -109,11 +109,19 @@ async function readConfig({ file, content }: FoundFile): Promise<unknown> {
   return extname(file) === ".json" ? readJson(file, content) : runModule(file);
 }
 
+/** What a file exports by default; in CommonJS, what it exports. */
 async function runModule(file: string): Promise<unknown> {
   const jiti = createJiti(file, { fsCache: false, moduleCache: false });
-  return jiti.import(file, { default: true }).catch((error: unknown) => {
+  const module = await jiti.import<object>(file).catch((error: unknown) => {
     throw new ConfigError(`The config file ${file} cannot be run: ${reason(error)}. ${CORRECT_IT}`);
   });
+  // To be read as a property, one that is undefined is the whole module.
+  const exported = Object.getOwnPropertyDescriptor(module, "default");
+  if (exported !== undefined) return exported.value;
+  const names = Object.keys(module).join(", ");
+  throw new ConfigError(
+    `The config file ${file} exports ${names === "" ? "nothing" : `${names}, and no default`}. Write \`export default\` before its settings, or pass another file with --config.`,
+  );
 }
 
 function readJson(file: string, content: string): unknown {

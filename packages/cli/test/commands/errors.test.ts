@@ -372,7 +372,7 @@ describe("the config file", () => {
     expectConfigError(
       "countersign.config.ts",
       "export const a = 1",
-      /countersign\.config\.ts (must export an object|has the unknown setting "a")/,
+      /countersign\.config\.ts exports a, and no default\. Write `export default` before its settings/,
     ));
 
   it("with an unknown setting", () =>

@@ -155,3 +155,39 @@ it.each([
     `The config file ${file} has the unknown setting "${name}": ${says}. Correct it,`,
   );
 });
+
+describe("a config file that is a module", () => {
+  it.each([
+    ["countersign.config.ts", `const config = ${JSON.stringify(CONFIG)};`, "exports nothing."],
+    [
+      "countersign.config.mjs",
+      `export const config = ${JSON.stringify(CONFIG)}, more = 1;`,
+      "exports config, more, and no default.",
+    ],
+    [
+      "countersign.config.mts",
+      `export const to: string = ${JSON.stringify(CONFIG.to)};`,
+      "exports to, and no default.",
+    ],
+  ])(
+    "without a default export, as %s with %s, is told what it exports, and not of a setting",
+    async (name, text, says) => {
+      const file = put(name, text);
+      await expect(loadConfig(root)).rejects.toThrow(
+        `The config file ${file} ${says} Write \`export default\` before its settings, or pass another file with --config.`,
+      );
+    },
+  );
+
+  it("may export other things beside its settings, and may be CommonJS", async () => {
+    put("countersign.config.ts", `export const more = 1; export default ${JSON.stringify(CONFIG)};`);
+    expect(await loadConfig(root)).toMatchObject({ config: CONFIG });
+    const file = put("other.js", `module.exports = ${JSON.stringify(CONFIG)};`);
+    expect(await loadConfig(root, file)).toMatchObject({ config: CONFIG });
+  });
+
+  it("with a default export that is nothing is told to export an object", async () => {
+    put("countersign.config.ts", "export default undefined;");
+    await expect(loadConfig(root)).rejects.toThrow("must export an object");
+  });
+});
