@@ -114,8 +114,8 @@ export const STORE_CODES: CodePages = {
     ...ts('createSender({ url, store: sqliteStore({ path: "deliveries.db" }) });'),
   },
   ERR_STORE_NEWER: {
-    cause: "A newer version of this package wrote the store.",
-    fix: "Update the package.",
+    cause: "A newer version of the package wrote the store.",
+    fix: "Update the package that opens it: `countersign` for the command, else `@countersign/sender`, and `@countersign/postgres` with PostgreSQL.",
     ...sh("npm install @countersign/sender@latest"),
   },
   ERR_STORE_FAILED: {

@@ -1,4 +1,4 @@
-import { type Duration, messageOf } from "@countersign/protocol";
+import { codeOf, type Duration, messageOf } from "@countersign/protocol";
 import type { DeliveryStore } from "@countersign/sender/store";
 import { Option } from "commander";
 import { UsageError } from "../errors/usage-error.ts";
@@ -41,7 +41,7 @@ export async function openSharedStore(
     async open(context) {
       let told: string | undefined;
       let isOpen = false;
-      const opened = await store.open({
+      const opening = store.open({
         ...context,
         stateChanged(state) {
           if (!isOpen && state.state === "down" && state.reason !== told) {
@@ -50,6 +50,9 @@ export async function openSharedStore(
           }
           context.stateChanged(state);
         },
+      });
+      const opened = await opening.catch((error: unknown) => {
+        throw inWordsOfTheCommand(error, url);
       });
       isOpen = true;
       return opened;
@@ -67,6 +70,14 @@ function storeOf(make: () => DeliveryStore): DeliveryStore {
       messageOf(error).replace("postgresStore({ url })", "--store, or COUNTERSIGN_STORE,"),
     );
   }
+}
+
+/** The library names its own package, which the caller of the command has not installed. */
+function inWordsOfTheCommand(error: unknown, url: string): unknown {
+  if (codeOf(error) !== "ERR_STORE_NEWER") return error;
+  return new UsageError(
+    `The store ${placeOf(url)} was written by a newer version of countersign. Upgrade this one, or use another store.`,
+  );
 }
 
 /** What was being opened with a store, once it is; undefined when the command was told to stop before, and the store is closed. */

@@ -121,6 +121,26 @@ describe.skipIf(database === undefined)(
       );
     });
 
+    it.each([["serve"], ["work"]])(
+      "says that a newer version of the command wrote it, and not of a package: %s",
+      async (name) => {
+        await ask(url, "CREATE DATABASE newer").catch(() => {});
+        const newer = url.replace(/\/postgres$/, "/newer");
+        const to = name === "serve" ? ["--to", "http://127.0.0.1:1/", "--port", "0"] : [];
+        await ask(
+          newer,
+          `CREATE SCHEMA IF NOT EXISTS countersign;
+           CREATE TABLE IF NOT EXISTS countersign.meta (key text PRIMARY KEY, value bigint NOT NULL);
+           INSERT INTO countersign.meta VALUES ('version', 1000), ('works_with', 1000) ON CONFLICT DO NOTHING`,
+        );
+        const { code, stderr } = await runCommand([name, "--store", newer, ...to]);
+        expect(stderr).toMatch(
+          /^countersign: The store 127\.0\.0\.1:\d+\/newer was written by a newer version of countersign\. Upgrade this one, or use another store\.\n$/,
+        );
+        expect(code).toBe(2);
+      },
+    );
+
     it("does not say at the end that waiting deliveries are gone, which the store keeps", async () => {
       const server = await startServe(["--store", url, "--no-deliver", "--to", "http://127.0.0.1:1/"]);
       const call = { writeKey: "any", userId: "u1", event: "Waits" };

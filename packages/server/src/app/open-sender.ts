@@ -4,12 +4,13 @@ import {
   createTransport,
   makePrivateFolder,
   sqliteStore,
+  StoreError,
   type Sender,
   type Transport,
 } from "@countersign/sender";
 import { faultyTransport, type FaultyTransport } from "@countersign/sender/faults";
 import { join } from "node:path";
-import { ServerError } from "../errors/server-error.ts";
+import { ServerError, writtenByNewer } from "../errors/server-error.ts";
 import { recordingTransport } from "../recording/recording-transport.ts";
 import { ServerOptionsError, type ServerOptions } from "./server-options.ts";
 
@@ -48,6 +49,9 @@ export async function openSender(
       attemptTimeout: ATTEMPT_TIMEOUT_MS,
     });
   } catch (error) {
+    // The sender's message names its own package, which the caller has not installed.
+    if (error instanceof StoreError && error.code === "ERR_STORE_NEWER" && options.store === undefined)
+      throw writtenByNewer(path);
     // The sender's errors about options start like this. Any other TypeError is a bug in the server.
     const isOption = error instanceof TypeError && error.message.startsWith("createSender(");
     throw isOption ? new ServerOptionsError(error.message) : error;

@@ -22,6 +22,6 @@ export class ServerError extends Error {
 export function writtenByNewer(path: string): ServerError {
   return new ServerError(
     "ERR_DATA_VERSION",
-    `${path} was written by a newer version of countersign. Use that version, or another data directory.`,
+    `${path} was written by a newer version of countersign. Upgrade this one, or use another data directory.`,
   );
 }

@@ -1,5 +1,7 @@
 import { cpSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import Database from "libsql";
 import { virtualClock, type VirtualClock } from "@countersign/sender/testing";
 import { createServer, type CountersignServer } from "@countersign/server";
 import { describe, expect, it } from "vitest";
@@ -71,5 +73,18 @@ describe("data written by the first release", () => {
     expect((await send(`${server.url}/api/rejections`)).json()).toMatchObject([
       { messageId: "m-rejected", reason: "missing_event" },
     ]);
+  });
+});
+
+it("deliveries of a newer version keep the server from starting, without the name of a package that nobody has installed", async () => {
+  const data = temporaryDirectory();
+  cpSync(fixture, data, { recursive: true });
+  const path = join(data, "deliveries.db");
+  const db = new Database(path);
+  db.exec("PRAGMA user_version = 1000");
+  db.close();
+  await expect(createServer({ to: "http://127.0.0.1:9/", port: 0, data })).rejects.toMatchObject({
+    code: "ERR_DATA_VERSION",
+    message: `${path} was written by a newer version of countersign. Upgrade this one, or use another data directory.`,
   });
 });

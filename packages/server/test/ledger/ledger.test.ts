@@ -167,7 +167,7 @@ describe("the ledger", () => {
     db.exec("PRAGMA user_version = 99");
     db.close();
     expect(() => new Ledger(Database, path)).toThrow(
-      `${path} was written by a newer version of countersign. Use that version, or another data directory.`,
+      `${path} was written by a newer version of countersign. Upgrade this one, or use another data directory.`,
     );
   });
 
