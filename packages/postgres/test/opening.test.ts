@@ -134,6 +134,27 @@ describe.skipIf(server === undefined)(
       expect(await open()).toEqual({ generation: 0 });
     });
 
+    it.each([
+      ["of the user", "ALTER ROLE $ SET default_transaction_read_only = on", ""],
+      ["of the URL", "", "options=-c%20default_transaction_read_only%3Don"],
+    ])(
+      "says at once which setting makes the transactions read-only, and nothing of a primary: one %s",
+      async (_title, sql, query) => {
+        const schema = newSchema();
+        await ask(
+          url,
+          `CREATE ROLE ${schema} LOGIN PASSWORD 'a'; CREATE SCHEMA ${schema} AUTHORIZATION ${schema}; ${sql.replace("$", schema)}`,
+        );
+        const where = Object.assign(new URL(url), { username: schema, password: "a", search: query }).href;
+        const store = postgresStore({ url: where, schema });
+        onTestFinished(() => store.close());
+        await expect(store.open(quietContext(systemClock()))).rejects.toMatchObject({
+          code: "ERR_STORE_READ_ONLY",
+          message: expect.stringMatching(/^The database is no standby.*default_transaction_read_only is on/),
+        });
+      },
+    );
+
     it("makes the days to come while a backup reads the tables, which holds them until its end", async () => {
       const names = namesOf(newSchema());
       const connections = new Connections({ url });

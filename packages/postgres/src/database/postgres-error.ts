@@ -25,7 +25,7 @@ const FULL: Known = {
 };
 const READ_ONLY: Known = {
   code: "ERR_STORE_READ_ONLY",
-  text: "The database is read-only, as a standby is after a failover. Connect to the primary: check the URL, or the name that it resolves to.",
+  text: "The database is read-only, as a standby is after a failover, or since default_transaction_read_only was turned on. Connect to the primary: check the URL, or the name that it resolves to.",
   passes: true,
 };
 const BUSY: Known = {

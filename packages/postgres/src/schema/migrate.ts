@@ -61,13 +61,21 @@ export function migrate(
 }
 
 async function assertServer(run: Run): Promise<void> {
-  const [server] = await run<{ version: number; encoding: string }>(
-    "SELECT current_setting('server_version_num')::int AS version, getdatabaseencoding() AS encoding",
+  const [server] = await run<{ version: number; encoding: string; locked: boolean }>(
+    `SELECT current_setting('server_version_num')::int AS version, getdatabaseencoding() AS encoding,
+     current_setting('transaction_read_only')::boolean AND NOT pg_is_in_recovery() AS locked`,
   );
-  const { version = OLDEST_SERVER, encoding = "UTF8" } = server ?? {};
+  const { version = OLDEST_SERVER, encoding = "UTF8", locked = false } = server ?? {};
   if (version < OLDEST_SERVER) {
     const text = `The server has the version ${version} (server_version_num). PostgreSQL 14 or later is needed.`;
     throw new StoreError("ERR_STORE_OPEN", text);
+  }
+  // A standby may become the primary. This stays until somebody changes it.
+  if (locked) {
+    throw new StoreError(
+      "ERR_STORE_READ_ONLY",
+      "The database is no standby, and its transactions are read-only: default_transaction_read_only is on for the user, the database or the server, or in the options of the URL. Turn it off, or use a user who may write.",
+    );
   }
   // With SQL_ASCII, which holds every text, the database counts bytes where this store counts characters.
   if (encoding === "UTF8") return;
