@@ -18,6 +18,9 @@ const USAGE_ERRORS: ReadonlySet<string> = new Set([
   "CallError",
 ]);
 
+const NOT_NODE =
+  "This command runs on Node only, and another runtime has started it. Run it with npx, or with node; with Bun, leave out --bun.";
+
 /**
  * Runs the command line.
  *
@@ -37,6 +40,10 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (error instanceof Error && USAGE_ERRORS.has(error.name)) {
       terminal.complain(printable(oneLine(error.message)));
+      return 2;
+    }
+    if (error instanceof Error && error.name === "RuntimeError") {
+      terminal.complain(NOT_NODE);
       return 2;
     }
     const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);

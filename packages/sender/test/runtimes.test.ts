@@ -1,18 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-
-const asData = (code: string): string => `data:text/javascript,${encodeURIComponent(code)}`;
-
-/** Bun gives a module of its own to whoever imports undici. Its agents cannot send. */
-const AS_BUN = asData(`
-  import { register } from "node:module";
-  register(${JSON.stringify(
-    asData(`
-      const url = ${JSON.stringify(asData("export class Agent {} export const errors = {};"))};
-      export const resolve = (name, context, next) =>
-        name === "undici" ? { url, shortCircuit: true } : next(name, context);`),
-  )});`);
+import { AS_BUN } from "./support/as-bun.ts";
 
 describe("a sender on a runtime without undici", () => {
   it("is refused at its start: its messages would fail for good, as if the endpoint had rejected them", async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { AS_BUN } from "../../../sender/test/support/as-bun.ts";
 import { runCommand } from "../support/command.ts";
 import { SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
 
@@ -48,6 +49,21 @@ describe("without the database's code for this machine", () => {
     const { code, stderr } = await runCommand(args, { env });
     expect(stderr).toMatch(
       /^countersign: The store :memory: cannot be opened: its database, libsql, cannot be loaded\. .*\n$/,
+    );
+    expect(code).toBe(2);
+  });
+});
+
+describe("on a runtime that has something else in place of Node's modules, as Bun has", () => {
+  const env = { NODE_OPTIONS: `--import=${AS_BUN}` };
+
+  it.each([
+    ["send", "track", "--to", "http://127.0.0.1:1/"],
+    ["serve", "--to", "http://127.0.0.1:1/", "--port", "0"],
+  ])("says with what to run it, and not that it should be reported: %s", async (...args) => {
+    const { code, stderr } = await runCommand(args, { env });
+    expect(stderr).toBe(
+      "countersign: This command runs on Node only, and another runtime has started it. Run it with npx, or with node; with Bun, leave out --bun.\n",
     );
     expect(code).toBe(2);
   });

@@ -38,7 +38,7 @@ const OPTION_NAMES: OptionNames<TransportOptions> = {
  * - Redirects are not followed. At most 16 KiB of a response's headers and of its body are held.
  *
  * @throws TypeError when `connectTimeoutMs` is not a length of time, or an option does not exist.
- * @throws Error on a runtime that has something else in place of undici, as Bun has.
+ * @throws RuntimeError where a runtime has something else in place of undici, as Bun has.
  * @example
  * ```ts
  * const transport = createTransport({ blockPrivateNetworks: true });
@@ -74,10 +74,15 @@ export function createTransport(options: TransportOptions = {}): Transport {
   };
 }
 
+/** This is not Node. */
+class RuntimeError extends Error {
+  override readonly name = "RuntimeError";
+}
+
 // Each attempt would fail otherwise, and be taken for one that the endpoint rejected.
 function assertUndici(): void {
   if (typeof (Agent.prototype as Partial<Agent>).dispatch === "function") return;
-  throw new Error(
+  throw new RuntimeError(
     "The sender runs on Node only: this runtime has another module in place of undici, the HTTP client. " +
       "To test a receiver here, make requests with signedRequest() of @countersign/core/testing.",
   );
