@@ -6,6 +6,9 @@ import { freshText } from "./messages.ts";
 import { hasLeadingZero, MADE_UP_SIGNATURE, trackSignedSo } from "./signatures.ts";
 import type { Probe } from "../probe/probe.ts";
 
+/** The audit that a receiver must pass before it is known that the URL leads to it. */
+export const ACCEPTS_PLAIN = ["accepts-track"] as const;
+
 /** The audits that a receiver must pass before those that send authentic messages mean anything. */
 export const ACCEPTS_AUTHENTIC = ["accepts-track", "accepts-leading-zeros"] as const;
 
@@ -24,7 +27,7 @@ export const foundations: readonly Audit[] = [
     id: "accepts-leading-zeros",
     level: "MUST",
     title: "Accepts a signature that has a byte below 0x10",
-    needs: ["accepts-track"],
+    needs: ACCEPTS_PLAIN,
     run: acceptsLeadingZeros,
   },
   {

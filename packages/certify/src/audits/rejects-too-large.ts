@@ -1,6 +1,7 @@
 import { adviceFor, type Advice } from "./advice.ts";
 import type { Audit } from "./audit.ts";
 import { answeredWith, failure } from "./expectations.ts";
+import { ACCEPTS_PLAIN } from "./foundations.ts";
 import { freshText } from "./messages.ts";
 import type { Delivery, Exchange, Probe } from "../probe/probe.ts";
 
@@ -20,11 +21,15 @@ const HEAD_START_MS = 300;
 /** How often a receiver that closes the connection is asked for its answer. */
 const ASKED_AT_MOST = 3;
 
-/** Bodies that no message has. A receiver that reads all of them can be made to run out of memory. */
+/**
+ * Bodies that no message has. A receiver that reads all of them can be made to run out of memory. Where not even a plain message is
+ * accepted, it is not known whether the receiver is what answers: a path that is wrong ends at a web server, with limits of its own.
+ */
 export const rejectsTooLarge: readonly Audit[] = [
   {
     id: "rejects-declared-oversize",
     alone: true,
+    needs: ACCEPTS_PLAIN,
     level: "MUST",
     title: "Rejects a body declared as 64 MiB without reading all of it",
     run: (probe) => rejectedInTime(probe, declared(probe)),
@@ -32,6 +37,7 @@ export const rejectsTooLarge: readonly Audit[] = [
   {
     id: "rejects-chunked-oversize",
     alone: true,
+    needs: ACCEPTS_PLAIN,
     level: "MUST",
     title: "Rejects a chunked body of 64 MiB without reading all of it",
     run: (probe) => rejectedInTime(probe, chunked(probe)),
@@ -39,6 +45,7 @@ export const rejectsTooLarge: readonly Audit[] = [
   {
     id: "answers-413-to-oversize",
     alone: true,
+    needs: ACCEPTS_PLAIN,
     level: "SHOULD",
     title: "Answers 413 to a body declared as 64 MiB",
     run: async (probe) => {
