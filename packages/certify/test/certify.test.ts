@@ -21,6 +21,7 @@ describe("the options", () => {
     [{ url: "/webhooks" }, "The url is not an absolute URL"],
     [{ url: "ftp://example.com/" }, "The url must start with http:// or https://"],
     [{ url: "http://user:pass@example.com/" }, "The url contains a user name or a password"],
+    [{ secret: " \n" }, "The secret must be the receiver's secret, a non-empty string"],
     [{ secret: "" }, "The secret must be the receiver's secret, a non-empty string"],
     [{ headers: { "x-signature": "0" } }, "The header x-signature is set by the audits themselves"],
     [{ headers: { "Content-Length": "1" } }, "The header Content-Length is set by the audits themselves"],

@@ -68,6 +68,7 @@ export {
   type WebhookHandler,
   type WebhookRouter,
 } from "./router.ts";
+export { warnOfSecrets } from "./warnings.ts";
 export {
   verifyWebhook,
   type AllowUnknownTypes,

@@ -18,7 +18,7 @@ import type { ReceivedMessage, WebhookMessage } from "./messages.ts";
 import { environmentVariable } from "./process.ts";
 import { secretList, type Secrets } from "./signature.ts";
 import type { AllowUnknownTypes, VerifiedWebhook } from "./verify-webhook.ts";
-import { warnOnce } from "./warnings.ts";
+import { warnOfSecrets } from "./warnings.ts";
 
 /** A tenant and its secrets, from a {@link SecretFunction}. */
 export interface TenantSecret {
@@ -119,9 +119,6 @@ const HINTS: OptionHints = {
   secrets: 'pass the list as "secret"',
 };
 
-/** As a value is written in an .env file or a shell, and must not be read. */
-const QUOTED = /^(["'`]).*\1$/s;
-
 const ON_ERROR: ReadonlySet<unknown> = new Set([undefined, "answer", "throw"]);
 
 /**
@@ -203,12 +200,7 @@ export function configuredSecret<TRequest>(
       "A secret is in secret and in retiredSecrets, which are never accepted. Remove it from one of them.",
     );
   }
-  if (secrets.some((one) => one !== one.trim() || QUOTED.test(one))) {
-    warnOnce(
-      "The webhook secret has white space or quotes around it, as a part of it. Remove them, unless the sender's secret has them, too.",
-      "COUNTERSIGN_SECRET",
-    );
-  }
+  warnOfSecrets(secrets);
   return secrets;
 }
 

@@ -15,6 +15,23 @@ export function warnOnce(message: string, code: string): void {
   if (takeOnce(code)) emitWarning(message, code);
 }
 
+/** White space, or quotes as a value is written with in an .env file or a shell. */
+const AROUND = /^\s|\s$|^(["'`]).*\1$/s;
+
+/**
+ * Emits the process warning `COUNTERSIGN_SECRET`, once in a process, if a secret has white space or quotes around it. They count as
+ * part of the key, and are mostly there by accident: a line break at the end of a file, the quotes of an .env file.
+ *
+ * @param secrets - Secrets of either side: of a receiver, or of what signs.
+ */
+export function warnOfSecrets(secrets: readonly string[]): void {
+  if (secrets.some((one) => AROUND.test(one)))
+    warnOnce(
+      "A webhook secret has white space or quotes around it, as a part of it. Remove them, unless that of the other side has them, too.",
+      "COUNTERSIGN_SECRET",
+    );
+}
+
 function takeOnce(code: string): boolean {
   if (warned.has(code)) return false;
   warned.add(code);

@@ -55,7 +55,7 @@ export function checkNames(what: string, options: unknown, names: Readonly<Recor
 export function checkOptions(what: string, options: ProbeOptions): Endpoint {
   checkNames(what, options, PROBE_OPTIONS);
   const { url, secret, headers = {}, ca, signal, timeoutMs = 1, checkAddress, language } = options;
-  if (typeof secret !== "string" || secret === "") {
+  if (typeof secret !== "string" || secret.trim() === "") {
     throw new TypeError(
       `The secret must be the receiver's secret, a non-empty string, not ${describeKind(secret)}.`,
     );

@@ -1,6 +1,6 @@
 import { Agent } from "node:http";
 import { Agent as SecureAgent } from "node:https";
-import { sign } from "@countersign/core";
+import { sign, warnOfSecrets } from "@countersign/core";
 import { exchange, sendBytes, type OutgoingRequest } from "../wire/exchange.ts";
 import { checkOptions } from "./check-options.ts";
 import { describeDelivery, describeOutcome } from "./describe-exchange.ts";
@@ -28,6 +28,7 @@ const DEFAULT_TIMEOUT_MS = 2 * ANSWER_BUDGET_MS;
 export function createProbe(options: ProbeOptions): Probe {
   const endpoint = checkOptions("createProbe()", options);
   const { secret } = options;
+  warnOfSecrets([secret]);
   const { signal } = endpoint;
   const findings: { leak?: Exchange; unanswered: number } = { unanswered: 0 };
   const late: Exchange[] = [];

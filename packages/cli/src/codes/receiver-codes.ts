@@ -182,8 +182,9 @@ export const DIAGNOSIS_CODES: CodePages = {
 /** `code` of a process warning. Run with --trace-warnings to see where it comes from. */
 export const WARNING_CODES: CodePages = {
   COUNTERSIGN_SECRET: {
-    cause: "The secret of a receiver has white space or quotes around it, which count as part of the key.",
-    fix: "Remove them, unless the secret at the sender has them, too.",
+    cause:
+      "The secret of a receiver, or of what signs for it, has white space or quotes around it, which count as part of the key.",
+    fix: "Remove them, unless the secret on the other side has them, too.",
     ...dotenv("WEBHOOK_SECRET=dev"),
   },
   COUNTERSIGN_SIGNATURE: {

@@ -74,10 +74,10 @@ export function secondsArgument(value: string): number {
 
 type TextArgument = (value: string) => string;
 
-/** Something that is not empty; `what` says in an error what to pass. */
+/** Something that is neither empty nor blank; `what` says in an error what to pass. */
 function notEmpty(what: string): TextArgument {
   return (value) => {
-    if (value !== "") return value;
+    if (value.trim() !== "") return value;
     throw new InvalidArgumentError(`It is empty. Pass ${what}, or leave the option out.`);
   };
 }

@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import { sign } from "@countersign/core";
+import { sign, warnOfSecrets } from "@countersign/core";
 import {
   checkOptionNames,
   HEADERS_SYNONYMS,
@@ -95,9 +95,10 @@ export interface ReplayReport {
  */
 export async function replay(options: ReplayOptions): Promise<ReplayReport> {
   checkOptionNames("replay()", options, OPTION_NAMES);
-  const { file, to, keepHeaders = false, concurrency = 1, onResult } = options;
+  const { file, to, secret, keepHeaders = false, concurrency = 1, onResult } = options;
   if (!Number.isInteger(concurrency) || concurrency < 1)
     throw new TypeError(`replay({ concurrency }) must be a whole number, 1 or more, not ${concurrency}.`);
+  if (secret !== undefined) warnOfSecrets([secret]);
   const { size } = await stat(file).catch(unreadable(file));
   const transport = createTransport();
   const report = { sent: 0, succeeded: 0, unreadable: 0 };

@@ -84,6 +84,11 @@ describe("arguments", () => {
       "option '--secret <secret>' argument '' is invalid. It is empty. Pass the secret of the receiver, or leave the option out. See countersign send --help for the options and an example.",
     ],
     [
+      "a blank secret",
+      ["certify", TO, "--secret", " "],
+      "option '--secret <secret>' argument ' ' is invalid. It is empty. Pass the secret of the receiver, or leave the option out. See countersign certify --help for the options and an example.",
+    ],
+    [
       "an empty token",
       ["serve", "--to", TO, "--token", ""],
       "option '--token <token>' argument '' is invalid. It is empty. Pass a long random token, or leave the option out. See countersign serve --help for the options and an example.",

@@ -237,3 +237,30 @@ describe("an option that is wrong is told before anything is sent, without the v
     }
   });
 });
+
+describe("a secret that ends with a line break, as one from a file", () => {
+  const TO = "http://127.0.0.1:1/";
+
+  it.each([
+    ["send", "track", "--to", TO],
+    ["certify", TO],
+    ["replay", recording(1), "--to", TO],
+  ])("is told by %s, as receivers tell theirs, and not shown", async (...args) => {
+    const { stderr } = await runCommand([...args, "--secret", "hush-hush\n"]);
+    expect(stderr.match(/\[COUNTERSIGN_SECRET\] Warning: A webhook secret has white space/g)).toHaveLength(1);
+    expect(stderr).not.toContain("hush");
+  });
+
+  it("is told by serve, also where it stands in the config file", async () => {
+    const cwd = temporaryDirectory();
+    writeFileSync(join(cwd, "countersign.config.json"), JSON.stringify({ to: TO, secret: "hush-hush\n" }));
+    const server = await startServe([], { cwd });
+    await server.printed(/\[COUNTERSIGN_SECRET\]/);
+    expect(server.stdout() + server.stderr()).not.toContain("hush");
+  });
+
+  it("is not told where it has a space inside alone", async () => {
+    const { stderr } = await runCommand(["send", "track", "--to", TO, "--secret", "hush hush"]);
+    expect(stderr).not.toContain("COUNTERSIGN_SECRET");
+  });
+});

@@ -1,3 +1,4 @@
+import { warnOfSecrets } from "@countersign/core";
 import {
   type AliasCall,
   type Calls,
@@ -238,6 +239,7 @@ export class Forwarder implements Sender {
     this.#settings = shownMasked(keptSettings(settings));
     intake.sources = sources;
     engine.configure(sources);
+    warnOfSecrets(sources.flatMap(({ destinations }) => destinations.flatMap(({ secret = [] }) => secret)));
     waiters.destinations = sources.flatMap(({ enabled }) => enabled);
     waiters.changed();
   };
