@@ -27,7 +27,7 @@ export function optionsPage(root, problems) {
     },
   );
   const checker = program.getTypeChecker();
-  const sections = packages.flatMap(({ name, entries }) => {
+  const sections = packages.flatMap(({ name, entries, inReadme }) => {
     const types = new Map();
     for (const { file } of entries) {
       const module = checker.getSymbolAtLocation(program.getSourceFile(file));
@@ -36,7 +36,7 @@ export function optionsPage(root, problems) {
       }
     }
     const parts = [...types].toSorted().flatMap(([type, symbol]) => {
-      const rows = rowsOf(checker, symbol, `${name}: ${type}`, problems);
+      const rows = rowsOf(checker, symbol, `${name}: ${type}`, problems, inReadme);
       return rows.length === 0 ? [] : [`### ${type}`, "", table(["option", "meaning", "default"], rows), ""];
     });
     return parts.length === 0 ? [] : [`## ${name}`, "", ...parts];
@@ -61,11 +61,21 @@ function publicPackages(root) {
     const entries = Object.values(exports)
       .flatMap(({ types }) => types ?? [])
       .map((types) => ({ file: `${root}packages/${folder}/${types.slice("./".length)}` }));
-    return [{ name, entries }];
+    return [
+      { name, entries, inReadme: firstCells(readFileSync(`${root}packages/${folder}/README.md`, "utf8")) },
+    ];
   });
 }
 
-function rowsOf(checker, exported, place, problems) {
+/** The names in the first column of the tables of a README, in their order. */
+function firstCells(readme) {
+  return [...readme.matchAll(/^\|([^|]+)\|/gm)].flatMap(([, cell]) =>
+    [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name),
+  );
+}
+
+/** @param inReadme The names of options in the order of the README, which begins with what everybody needs. Others come last. */
+function rowsOf(checker, exported, place, problems, inReadme) {
   const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported;
   if (!(symbol.flags & (ts.SymbolFlags.Interface | ts.SymbolFlags.TypeAlias))) return [];
   const type = checker.getDeclaredTypeOfSymbol(symbol);
@@ -78,7 +88,9 @@ function rowsOf(checker, exported, place, problems) {
       texts.set(property.name, (texts.get(property.name) ?? new Set()).add(text));
     }
   }
-  return [...texts].map(([name, said]) => {
+  const positionOf = (name) => (inReadme.includes(name) ? inReadme.indexOf(name) : inReadme.length);
+  const ordered = [...texts].toSorted(([one], [other]) => positionOf(one) - positionOf(other));
+  return ordered.map(([name, said]) => {
     const parts = [...said].map((text) => text.split(/\s*Default: /));
     const values = new Set(parts.map(([, value = ""]) => value.replace(/(?<!\.\.)\.$/, "")));
     return [`\`${name}\``, parts.map(([meaning]) => meaning).join(" Or: "), [...values].join("; ")];
