@@ -10,10 +10,11 @@ import type { Transport } from "./transport.ts";
 /** Settings of an `Analytics` client. Each may be left out. */
 export interface AnalyticsOptions<Schemas extends EventSchemas = EventSchemas> {
   /**
-   * Where to send: an http or https URL. `/v1/batch` is added to it unless its path has `/v1/` already.
+   * Where to send: an http or https URL. `/v1/batch` is added to it unless its path has `/v1/` already. `undefined` is refused: a
+   * variable that is not set must not send the events of users to somebody else.
    * Default: `https://api.segment.io`.
    */
-  readonly endpoint?: string | undefined;
+  readonly endpoint?: string;
   /** Flush when this many messages are queued, 1 to 2,500; 1 sends each by itself at once. Default: 20 (spec 8). */
   readonly flushAt?: number | undefined;
   /** Another name for `flushAt`. */

@@ -38,8 +38,8 @@ export type Settings = Pick<AnalyticsOptions, Optional> & {
 /** As they are before what one option says of another is known. */
 type GivenSettings = Omit<Settings, "sanitize" | "flushAt"> & Pick<AnalyticsOptions, "flushAt">;
 
-/** Checks an option and fills in its default. `what` names it in errors. */
-type Check = (value: unknown, what: string) => unknown;
+/** Checks an option and fills in its default. `what` names it in errors. `isThere` tells one that is undefined from one left out. */
+type Check = (value: unknown, what: string, isThere: boolean) => unknown;
 type Checks<Options> = { readonly [Name in keyof Options & string]-?: Check };
 
 /** Memory of the largest call there is: a smaller queue could not take it even when empty. */
@@ -147,11 +147,16 @@ function read<Options>(
   checkOptionNames(what, options, { ...checks, ...synonyms }, OPTION_HINTS);
   const given = options as Readonly<Record<string, unknown>>;
   return Object.fromEntries(
-    Object.entries<Check>(checks).map(([name, check]) => [name, check(given[name], `'${prefix}${name}'`)]),
+    Object.entries<Check>(checks).map(([name, check]) => [
+      name,
+      check(given[name], `'${prefix}${name}'`, name in given),
+    ]),
   );
 }
 
-function endpointUrl(endpoint: unknown = "https://api.segment.io", what: string): string {
+/** An undefined one is mostly a variable that is not set: the events, which are personal, would go to somebody else. */
+function endpointUrl(given: unknown, what: string, isThere: boolean): string {
+  const endpoint = isThere ? given : "https://api.segment.io";
   const url = typeof endpoint === "string" && URL.canParse(endpoint) ? new URL(endpoint) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) throw wrong(what, "an http or https URL", endpoint);
   // Not shown: it contains a password.

@@ -70,6 +70,12 @@ it.each<[string, unknown, AnalyticsOptions, RegExp]>([
   ["an unknown policy", "K", wrong({ whenFull: "block" }), /'whenFull'.*not "block"/],
   ["an endpoint without a scheme", "K", { endpoint: "api.example.com" }, /'endpoint'.*"api.example.com"/],
   ["an ftp endpoint", "K", { endpoint: "ftp://api.example.com" }, /http or https/],
+  [
+    "an endpoint of a variable that is not set",
+    "K",
+    wrong({ endpoint: undefined }),
+    /^'endpoint' must be an http or https URL, not undefined\.$/,
+  ],
   ["credentials in the endpoint", "K", { endpoint: "https://u:p@api.example.com" }, /user name/],
   ["an illegal header", "K", { headers: { "x y": "z" } }, /'headers'/],
   ["a hook that is no function", "K", wrong({ onDrop: true }), /'onDrop' must be a function/],
