@@ -1,3 +1,5 @@
+import { isDeeperThan, MAX_LEVELS } from "./json-depth.ts";
+
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const MINUS = 0x2d;
@@ -28,6 +30,11 @@ const isEscape = bytesMatching(ESCAPES);
 
 function bytesMatching(pattern: RegExp): Uint8Array {
   return Uint8Array.from({ length: 256 }, (_, byte) => (pattern.test(String.fromCharCode(byte)) ? 1 : 0));
+}
+
+/** Whether a body that does not match need not be compared in its second form: it is its own, or it is no message. */
+export function hasOneForm(bytes: Uint8Array): boolean {
+  return isCompactJson(bytes) || isDeeperThan(bytes, MAX_LEVELS);
 }
 
 /**

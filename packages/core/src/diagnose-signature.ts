@@ -1,5 +1,6 @@
 import { equalDigests, fromHex, fromUtf8, hmac, toUtf8 } from "#platform";
 import type { Diagnosis, DiagnosisCode } from "./diagnosis.ts";
+import { isDeeperThan, MAX_LEVELS } from "./json-depth.ts";
 import { bodyBytes, reserialize, secretList, type Secrets, type SignatureHeader } from "./signature.ts";
 
 /** The input of {@link diagnose}. */
@@ -137,7 +138,7 @@ function otherBodies(bytes: Uint8Array): { bytes: Uint8Array; why: Why }[] {
       ["trailing-newline", text.replace(/\r?\n$/, "")],
     );
   }
-  const rewritten = reserialize(text);
+  const rewritten = isDeeperThan(bytes, MAX_LEVELS) ? undefined : reserialize(text);
   if (rewritten !== undefined) bodies.unshift(...otherJson(rewritten));
   return bodies.flatMap(([code, body]) => (body === text ? [] : [{ bytes: toUtf8(body), why: [code] }]));
 }
@@ -147,7 +148,7 @@ const MAX_DEPTH = 32;
 
 function otherJson(rewritten: string): [DiagnosisCode, string][] {
   const bodies: [DiagnosisCode, string][] = [["re-serialized", rewritten]];
-  if (depthOf(rewritten) > MAX_DEPTH) return bodies;
+  if (isDeeperThan(toUtf8(rewritten), MAX_DEPTH)) return bodies;
   const value: unknown = JSON.parse(rewritten);
   bodies.push(["pretty-printed", JSON.stringify(value, null, 2)]);
   if (Array.isArray(value) && value.length > 0) bodies.push(["first-of-array", JSON.stringify(value[0])]);
@@ -163,17 +164,6 @@ function bytesOf(value: unknown): string | undefined {
   const bytes: unknown[] = type === "Buffer" && Array.isArray(data) ? data : Object.values(value);
   const isBytes = bytes.every((byte) => typeof byte === "number" && byte >= 0 && byte < 256);
   return isBytes && bytes.length > 0 ? fromUtf8(Uint8Array.from(bytes as number[])) : undefined;
-}
-
-/** How deep a JSON text is nested, at most: brackets inside of strings are counted, too. */
-function depthOf(json: string): number {
-  let depth = 0;
-  let deepest = 0;
-  for (const [bracket] of json.matchAll(/[[\]{}]/g)) {
-    depth += bracket === "[" || bracket === "{" ? 1 : -1;
-    deepest = Math.max(deepest, depth);
-  }
-  return deepest;
 }
 
 function otherKeys(secrets: readonly string[], retired: readonly string[]): { key: string; why: Why }[] {

@@ -1,6 +1,6 @@
 import { fromUtf8, isSignedWith, signatureOf, toUtf8 } from "#platform";
 import { isBytes } from "@countersign/protocol/json";
-import type { isCompactJson } from "./compact-json.ts";
+import type { hasOneForm } from "./compact-json.ts";
 
 /** The value of an `X-Signature` header as frameworks give it: absent, one value, or several. */
 export type SignatureHeader = string | readonly string[] | null | undefined;
@@ -28,12 +28,12 @@ export type SignatureResult =
     };
 
 // Only a signature that does not match needs it, and only to save time: it is loaded by the first, which does without it.
-let isCompact: typeof isCompactJson | undefined;
+let isOneForm: typeof hasOneForm | undefined;
 let loading: Promise<void> | undefined;
 
-function loadIsCompact(): void {
+function loadIsOneForm(): void {
   loading ??= import("./compact-json.ts").then(
-    (loaded) => void (isCompact = loaded.isCompactJson),
+    (loaded) => void (isOneForm = loaded.hasOneForm),
     () => {},
   );
 }
@@ -115,8 +115,8 @@ export function matchSignature(
   if (strict || bytes.length > MAX_REWRITTEN_BYTES) return undefined;
 
   // Compact JSON, as most forgeries are, is its own second form: it has been compared.
-  if (isCompact?.(bytes)) return undefined;
-  loadIsCompact();
+  if (isOneForm?.(bytes)) return undefined;
+  loadIsOneForm();
   const text = fromUtf8(bytes);
   const rewritten = reserialize(text);
   if (rewritten === undefined || rewritten === text) return undefined;

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { sampleMessages } from "@countersign/core/testing";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isCompactJson } from "../src/compact-json.ts";
+import { hasOneForm, isCompactJson } from "../src/compact-json.ts";
 import { reserialize } from "../src/signature.ts";
 
 const isCompact = (text: string): boolean => isCompactJson(Buffer.from(text));
@@ -160,5 +160,24 @@ describe("JSON that is certainly its own second form", () => {
         expect(isCompactJson(Buffer.from(` ${text}`, "latin1").subarray(1))).toBe(isCompactJson(bytes));
       }),
     );
+  });
+});
+
+describe("JSON whose second form is not tried", () => {
+  const nested = (open: string, levels: number, close: string): Buffer =>
+    Buffer.from(` ${open.repeat(levels)}1${close.repeat(levels)}`);
+
+  it.each([
+    ["[", "]"],
+    ['{"":', "}"],
+  ])("is nested deeper than a message may be, which took a tenth of a second to write: %s", (open, close) => {
+    expect(hasOneForm(nested(open, 501, close))).toBe(true);
+    expect(hasOneForm(nested(open, 500, close))).toBe(false);
+  });
+
+  it("is not a text with brackets, or many lists one after the other", () => {
+    const text = `{ "a": "\\"${"[{".repeat(1_000)}" }`;
+    expect(hasOneForm(Buffer.from(text))).toBe(false);
+    expect(hasOneForm(Buffer.from(` [${"[],".repeat(1_000)}1]`))).toBe(false);
   });
 });
