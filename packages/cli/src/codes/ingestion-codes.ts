@@ -149,7 +149,8 @@ export const REQUEST_CODES: CodePages = {
     ...sh("curl http://127.0.0.1:4010/api/faults"),
   },
   unavailable: {
-    cause: "The store failed, so that the messages could not be stored.",
+    cause:
+      "The store failed, so that the messages could not be stored, or it is so slow that the request waited for others for 5 seconds.",
     fix: "Send the request again: messages that are already stored are recognised by their messageId. The server's log has the error.",
     ...sh("curl http://127.0.0.1:4010/readyz"),
   },

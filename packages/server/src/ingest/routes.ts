@@ -1,4 +1,5 @@
-import { CALL_TYPES, MAX_BATCH_BYTES, MAX_CALL_BYTES } from "@countersign/protocol";
+import { setMaxListeners } from "node:events";
+import { CALL_TYPES, MAX_BATCH_BYTES, MAX_CALL_BYTES, type Clock } from "@countersign/protocol";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { watchMethods } from "../allowed-methods.ts";
 import { rudderSettings, segmentSettings, UNKNOWN_WRITE_KEY } from "./bootstrap.ts";
@@ -30,10 +31,20 @@ const MAX_BODY_BYTES_AT_ONCE = 64 * 1_024 * 1_024;
 const MAX_DECODED_BYTES_AT_ONCE = 4 * 1_024 * 1_024;
 const MAX_REJECTIONS_TOLD = 100;
 
+/** Options of {@link ingestRoutes}. */
+interface IngestRoutesOptions {
+  readonly ingest: Ingest;
+  /** Ends requests that wait for too long. Default: the clock of the machine. */
+  readonly clock?: Pick<Clock, "now" | "schedule">;
+}
+
 /** Adds the ingestion API (the public wire format, docs/ingestion.md) to a scope of a Fastify server, to be registered under `/v1`. */
-export async function ingestRoutes(scope: FastifyInstance, { ingest }: { ingest: Ingest }): Promise<void> {
+export async function ingestRoutes(
+  scope: FastifyInstance,
+  { ingest, clock }: IngestRoutesOptions,
+): Promise<void> {
   const budget = new ByteBudget(MAX_BODY_BYTES_AT_ONCE);
-  const room = new DecodingRoom(MAX_DECODED_BYTES_AT_ONCE);
+  const room = new DecodingRoom(MAX_DECODED_BYTES_AT_ONCE, clock);
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser("*", (_request, _payload, done) => done(null));
   scope.addHook("onRequest", (request, _reply, done) => {
@@ -128,7 +139,8 @@ async function record(
   if (wait !== undefined) return refuse(exchange, rateLimited(reply, wait));
   const { bytes, maxBytes } = received;
   const encoding = request.headers["content-encoding"];
-  const place = await room.enter(mostDecodedBytes(bytes, encoding, maxBytes));
+  const place = await room.enter(mostDecodedBytes(bytes, encoding, maxBytes), connectionOf(request));
+  if (place === undefined) return refuse(exchange, UNAVAILABLE);
   try {
     const decoded = await decodeBody(bytes, encoding, maxBytes);
     if (!decoded.ok) return refuse(exchange, decoded.refusal);
@@ -137,6 +149,13 @@ async function record(
   } finally {
     place.leave();
   }
+}
+
+/** Whose client waits for an answer until it closes: the response to a pipelined request is not told of that. */
+function connectionOf({ raw: { socket } }: FastifyRequest): FastifyRequest["raw"]["socket"] {
+  // Each of its requests that wait listens.
+  setMaxListeners(0, socket);
+  return socket;
 }
 
 async function recordDecoded(

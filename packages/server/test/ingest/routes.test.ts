@@ -2,6 +2,7 @@ import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { EventEmitter, once } from "node:events";
 import { gzipSync } from "node:zlib";
+import { virtualClock, type VirtualClock } from "@countersign/protocol";
 import type { JudgedCall } from "@countersign/sender";
 import Fastify, { type FastifyInstance } from "fastify";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
@@ -20,6 +21,8 @@ let failing: Error | undefined;
 let reported: unknown[];
 /** What storing waits for. */
 let storing: Promise<unknown> | undefined;
+/** Ends what waits for too long. */
+let clock: VirtualClock;
 
 beforeEach(async () => {
   stored = [];
@@ -48,7 +51,8 @@ beforeEach(async () => {
     now: () => Date.UTC(2026, 0, 1),
   };
   server = Fastify({ routerOptions: { ignoreTrailingSlash: true } });
-  await server.register(ingestRoutes, { prefix: "/v1", ingest });
+  clock = virtualClock();
+  await server.register(ingestRoutes, { prefix: "/v1", ingest, clock });
   await server.listen({ port: 0, host: "127.0.0.1" });
   const address = server.server.address();
   if (address === null || typeof address === "string") throw new Error("no port");
@@ -266,6 +270,70 @@ describe("bodies", () => {
       expect(idsOf("large")).toBe(20);
     },
   );
+
+  describe("while a store hangs that has accepted as much as may be decoded at once", () => {
+    const HEADERS = { "content-encoding": "gzip" };
+    const filling = { type: "track", userId: "u", event: "e", properties: { a: "x".repeat(30_000) } };
+    const plain = (id: string): string =>
+      withKey({ batch: [identify(id), ...Array.from({ length: 16 }, () => filling)] });
+    const large = (id: string): Buffer => gzipSync(plain(id));
+    const stores = (id: string): boolean => stored.some(({ messageId }) => messageId === id);
+    let store: EventEmitter;
+    let accepted: Promise<Answer>[];
+
+    beforeEach(async () => {
+      store = new EventEmitter();
+      storing = once(store, "up");
+      accepted = Array.from({ length: 8 }, (_, n) => send({ body: large(`l${n}`), headers: HEADERS }));
+      await vi.waitUntil(() => accepted.every((_, n) => stores(`l${n}`)));
+    });
+
+    it("answers those 503 that have waited for 5 s, and takes what it had accepted when the store is back", async () => {
+      const late = [
+        send({ body: large("late"), headers: HEADERS }),
+        send({ body: large("l"), headers: HEADERS }),
+      ];
+      await vi.waitFor(() => expect(clock.scheduled).toBe(2));
+      await clock.advance(4_999);
+      expect(clock.scheduled).toBe(2);
+      await clock.advance(1);
+      for (const answer of await Promise.all(late)) {
+        expect(answer).toMatchObject({ status: 503, body: { success: false, code: "unavailable" } });
+        expect(answer.headers["retry-after"]).toBe("1");
+      }
+      expect(refusals).toEqual(["unavailable", "unavailable"]);
+      store.emit("up");
+      expect((await Promise.all(accepted)).map(({ status }) => status)).toEqual(Array(8).fill(200));
+      expect(await send({ body: large("again"), headers: HEADERS })).toMatchObject(SUCCESS);
+      expect(stores("late")).toBe(false);
+    });
+
+    it("forgets those whose client has gone, also behind another request of their connection", async () => {
+      const body = large("gone");
+      const head = `POST /v1/batch HTTP/1.1\r\nHost: localhost\r\nContent-Encoding: gzip\r\nContent-Length: ${body.length}\r\n\r\n`;
+      const request = Buffer.concat([Buffer.from(head), body]);
+      const socket = connect(port, "127.0.0.1");
+      socket.write(Buffer.concat(Array.from({ length: 20 }, () => request)));
+      await vi.waitFor(() => expect(clock.scheduled).toBe(20));
+      socket.destroy();
+      await vi.waitFor(() => expect(clock.scheduled).toBe(0));
+      store.emit("up");
+      await Promise.all(accepted);
+      expect(await send({ body: large("next"), headers: HEADERS })).toMatchObject(SUCCESS);
+      expect(stores("gone")).toBe(false);
+    });
+
+    it("lets nothing more go first once a large one has waited for a second", async () => {
+      const waiting = send({ body: plain("first") });
+      await vi.waitFor(() => expect(clock.scheduled).toBe(1));
+      await clock.advance("1s");
+      const small = send({ body: withKey({ batch: [identify("small")] }) });
+      await vi.waitFor(() => expect(clock.scheduled).toBe(2));
+      expect(stores("small")).toBe(false);
+      store.emit("up");
+      expect(await Promise.all([waiting, small])).toMatchObject([SUCCESS, SUCCESS]);
+    });
+  });
 
   it("survives a client that leaves in the middle of a body", async () => {
     const socket = connect(port, "127.0.0.1");
