@@ -55,15 +55,15 @@ export async function ingestRoutes(
   openToBrowsers(scope);
   scope.setErrorHandler(async (error, _request, reply) => {
     const isFull = error instanceof StoreFullError;
-    if (isFull) ingest.countRefusal(STORE_FULL.code);
-    else ingest.onError(error);
-    return answer(reply, isFull ? STORE_FULL : UNAVAILABLE);
+    if (!isFull) ingest.onError(error);
+    return refuse({ reply, ingest }, isFull ? STORE_FULL : UNAVAILABLE);
   });
   const allowedMethods = watchMethods(scope);
   scope.setNotFoundHandler(async ({ method, url }, reply) => {
     const [allowed] = allowedMethods(url);
-    if (allowed === undefined) return answer(reply, NOT_FOUND);
-    return answer(reply.header("allow", `${allowed}, OPTIONS`), methodNotAllowed(method, allowed));
+    if (allowed === undefined) return refuse({ reply, ingest }, NOT_FOUND);
+    reply.header("allow", `${allowed}, OPTIONS`);
+    return refuse({ reply, ingest }, methodNotAllowed(method, allowed));
   });
   for (const [path, kind] of PATHS)
     scope.post(path, async (request, reply) => handle({ request, reply, kind, ingest, budget, room }));
@@ -77,11 +77,11 @@ function addBrowserRoutes(
 ): void {
   scope.get<{ Params: { writeKey: string } }>("/projects/:writeKey/settings", async (request, reply) => {
     const settings = segmentSettings(request, request.params.writeKey, ingest);
-    return settings ?? answer(reply, UNKNOWN_WRITE_KEY);
+    return settings ?? refuse({ reply, ingest }, UNKNOWN_WRITE_KEY);
   });
   scope.get("/sourceConfig", async (request, reply) => {
     const settings = rudderSettings(request, ingest);
-    return settings ?? answer(reply, UNKNOWN_WRITE_KEY);
+    return settings ?? refuse({ reply, ingest }, UNKNOWN_WRITE_KEY);
   });
   for (const kind of CALL_TYPES) {
     scope.get(`/pixel/${kind}`, async (request, reply) => {
@@ -95,7 +95,7 @@ function addBrowserRoutes(
   // Figures of a library about itself: taken, so that its page shows no error, and not kept.
   scope.post("/m", async (request, reply) => {
     const body = await readBody(request.raw, MAX_CALL_BYTES, budget);
-    if (!body.ok) return answer(reply, body.refusal);
+    if (!body.ok) return refuse({ reply, ingest }, body.refusal);
     body.release();
     return { success: true };
   });
@@ -176,9 +176,14 @@ async function recordDecoded(
   return conclude(exchange, succeed, [...read.rejections, ...refused], source);
 }
 
-function refuse({ reply, ingest }: Exchange, refusal: Refusal): FastifyReply {
-  ingest.countRefusal(refusal.code);
-  return answer(reply, refusal);
+/** Answers with an error. All of them are counted: an outage must show in the metrics of its server. */
+function refuse(
+  { reply, ingest }: Pick<Exchange, "reply" | "ingest">,
+  { status, code, message, detail }: Refusal,
+): FastifyReply {
+  ingest.countRefusal(code);
+  if (status === 503) reply.header("retry-after", "1");
+  return reply.code(status).send({ success: false, code, message, detail });
 }
 
 function sendSuccess(reply: FastifyReply): FastifyReply {
@@ -213,11 +218,6 @@ async function conclude(
       .slice(0, MAX_REJECTIONS_TOLD)
       .map(({ index, messageId, reason, detail }) => ({ index, messageId, reason, detail })),
   });
-}
-
-function answer(reply: FastifyReply, { status, code, message, detail }: Refusal): FastifyReply {
-  if (status === 503) reply.header("retry-after", "1");
-  return reply.code(status).send({ success: false, code, message, detail });
 }
 
 function rateLimited(reply: FastifyReply, seconds: number): Refusal {

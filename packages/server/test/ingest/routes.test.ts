@@ -447,3 +447,15 @@ describe("trouble on our side", () => {
     expect(JSON.stringify(answer.body)).not.toContain("secret");
   });
 });
+
+it.each<[string, Sent]>([
+  ["unavailable", { body: withKey({ batch: [identify()] }) }],
+  ["not_found", { path: "/v1/unknown" }],
+  ["method_not_allowed", { method: "PUT" }],
+  ["unknown_write_key", { path: "/v1/projects/unknown/settings", method: "GET" }],
+  ["payload_too_large", { path: "/v1/m", body: "x".repeat(40_000) }],
+])("counts %s, so that an outage shows in the metrics", async (code, sent) => {
+  if (code === "unavailable") failing = new Error("disk full");
+  expect(await send(sent)).toMatchObject({ body: { success: false, code } });
+  expect(refusals).toEqual([code]);
+});
