@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { CallError, sqliteStore, StoreError } from "@countersign/sender";
 import { virtualClock } from "@countersign/sender/testing";
 import Database from "libsql";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { changedStore } from "./support/changed-store.ts";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
@@ -228,6 +228,17 @@ describe("a store that does not say whether it has stored a call", () => {
     });
     const receipt = await sender.track({ userId: "u1", event: "A" });
     expect(await receipt.settled()).toHaveLength(1);
+  });
+
+  it("is not asked again and again where each answer takes seconds, as of a database that hangs", async () => {
+    const { sender, failures } = await open({ times: 10, stores: false });
+    const real = performance.now.bind(performance);
+    vi.spyOn(performance, "now").mockImplementation(() => real() + (10 - failures.left) * 5_000);
+    onTestFinished(() => void vi.restoreAllMocks());
+    await expect(sender.track({ userId: "u1", event: "A" })).rejects.toMatchObject({
+      code: "ERR_STORE_UNKNOWN",
+    });
+    expect(failures.left).toBe(8);
   });
 
   it("is looked into before a delivery is sent again, so that it is sent again once", async () => {

@@ -19,6 +19,9 @@ export interface AcceptorParts {
 /** Pauses before what may have been stored is stored again, in physical milliseconds. */
 const PAUSES_MS: readonly number[] = [20, 100, 300, 600];
 
+/** For how long it is tried, in physical milliseconds. Where each try takes seconds, the caller learns sooner that it is not known. */
+const TRIED_FOR_MS = 2_000;
+
 /** Has calls stored, tells of those that are, and gives receipts for them. */
 export class Acceptor {
   readonly #parts: AcceptorParts;
@@ -124,8 +127,10 @@ export class Acceptor {
  */
 async function surely<T>(again: () => Promise<T>, unknown: unknown): Promise<T> {
   if (!(unknown instanceof StoreError) || unknown.code !== "ERR_STORE_UNKNOWN") throw unknown;
+  const until = performance.now() + TRIED_FOR_MS;
   for (const pauseMs of PAUSES_MS) {
     await pause(pauseMs);
+    if (performance.now() > until) break;
     try {
       return await again();
     } catch (error) {
