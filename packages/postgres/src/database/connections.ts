@@ -91,7 +91,11 @@ export class Connections {
   /** Runs several commands as one transaction: all of them, or none. */
   transaction<T>(purpose: Purpose, action: (run: Run) => Promise<T>): Promise<T> {
     return this.#with(purpose, async (client) => {
-      const run: Run = (text, values = [], answerMs) => this.#send(client, text, values, undefined, answerMs);
+      const run: Run = async <Row>(text: string, values: readonly unknown[] = [], answerMs?: number) => {
+        const rows = await this.#send<Row>(client, text, values, undefined, answerMs);
+        this.#gates[purpose].succeeded();
+        return rows;
+      };
       await run("BEGIN");
       try {
         const result = await action(run);
