@@ -22,6 +22,8 @@ export interface Part {
 
 /** A part that shrinks keeps this many columns. */
 const MIN_WIDTH = 6;
+/** Where there is no terminal, it has this many at most: names are as long as a client likes, and a log keeps every line. */
+const MAX_WIDTH = 200;
 const ASCII = /^[\x20-\x7E]*$/;
 
 /** How many columns a text takes. */
@@ -48,10 +50,10 @@ export function cut(text: string, columns: number): string {
  * One line of parts, with colours. On a terminal it takes at most its columns: short forms are used from the end, then
  * optional parts are left out, then the parts that shrink are cut, the widest first, then the shortest forms are used, and then the line is cut.
  *
- * @param columns The width of the terminal. Without one, nothing is cut.
+ * @param columns The width of the terminal. Without one, only parts that shrink are cut, after 200 columns.
  */
 export function layout(parts: readonly Part[], colors: Terminal["colors"], columns?: number): string {
-  const shown = columns === undefined ? parts : fitted(parts, columns);
+  const shown = columns === undefined ? limited(parts) : fitted(parts, columns);
   let room = columns ?? Number.POSITIVE_INFINITY;
   let line = "";
   for (const [index, { text, tone = "plain", gap = 1 }] of shown.entries()) {
@@ -65,11 +67,19 @@ export function layout(parts: readonly Part[], colors: Terminal["colors"], colum
   return line;
 }
 
-function fitted(parts: readonly Part[], columns: number): readonly Part[] {
-  // More than the whole line of one part is never shown, and measuring takes time.
-  const shown = parts.map((part) =>
-    part.shrinks ? { ...part, text: part.text.slice(0, columns * 2) } : part,
+function limited(parts: readonly Part[]): readonly Part[] {
+  return measurable(parts, MAX_WIDTH).map((part) =>
+    part.shrinks ? { ...part, text: cut(part.text, MAX_WIDTH) } : part,
   );
+}
+
+/** More than a whole line of one part is never shown, and measuring takes time. */
+function measurable(parts: readonly Part[], columns: number): readonly Part[] {
+  return parts.map((part) => (part.shrinks ? { ...part, text: part.text.slice(0, columns * 2) } : part));
+}
+
+function fitted(parts: readonly Part[], columns: number): readonly Part[] {
+  const shown = measurable(parts, columns);
   const shortened = withShortForms(shown, columns, ({ short }) => short);
   const needed = withShortForms(shortened, columns, ({ optional }) => (optional ? "" : undefined));
   return withShortForms(shrunk(needed, columns), columns, ({ shortest }) => shortest);

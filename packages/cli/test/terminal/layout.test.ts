@@ -64,6 +64,14 @@ describe("layout", () => {
     );
   });
 
+  it("without a terminal keeps a name of any usual length, and not one that would fill the disk of a log", () => {
+    const line = (text: string): string =>
+      layout([{ text: "track" }, { text, shrinks: true }, { text: "204 in 3 ms" }], plain);
+    expect(line("n".repeat(200))).toBe(`track ${"n".repeat(200)} 204 in 3 ms`);
+    expect(line("n".repeat(30_000))).toBe(`track ${"n".repeat(199)}… 204 in 3 ms`);
+    expect(line("\u{1F600}".repeat(15_000)).length).toBeLessThan(450);
+  });
+
   it("of a text of a megabyte costs no more than its line", () => {
     const started = performance.now();
     const line = layout([{ text: "日".repeat(1_000_000), shrinks: true }, { text: "204" }], plain, 80);
