@@ -5,6 +5,11 @@ import { iso, roundedMs } from "../shapes/times.ts";
 import { EventLog } from "./event-log.ts";
 import type { LiveEvent, LiveEventBody } from "./live-event.ts";
 
+/** The same error of the store is told once in this time. */
+const STORE_ERROR_EVERY_MS = 60_000;
+/** Different ones that are remembered. */
+const MAX_STORE_ERRORS = 100;
+
 /** How {@link LiveEvents} is made. */
 export interface LiveEventsOptions {
   /** The time, in milliseconds since 1970. */
@@ -19,6 +24,8 @@ export class LiveEvents {
   readonly log: EventLog<LiveEventBody> = new EventLog();
   readonly #now: () => number;
   readonly #onError: (error: unknown) => void;
+  /** When each error of the store was told last, by `performance.now()`. */
+  readonly #storeErrors = new Map<string, number>();
 
   constructor(sender: Sender, { now, onError }: LiveEventsOptions) {
     this.#now = now;
@@ -59,7 +66,7 @@ export class LiveEvents {
         this.tell({ event, ...streak, since: iso(since), last: attemptEventJson(last) }),
       );
     }
-    sender.on("storeError", ({ error }) => this.tell({ event: "store_error", message: error.message }));
+    sender.on("storeError", ({ error }) => this.#storeFailed(error.message));
   }
 
   /** Tells that a message was rejected at the door. */
@@ -75,6 +82,19 @@ export class LiveEvents {
   /** Adds an event to the sequence. */
   tell(event: LiveEventBody): void {
     this.#add(() => event, charactersOf(event));
+  }
+
+  /**
+   * A store in trouble fails for each delivery on its way, every second, with the same words. Nobody would find anything else between
+   * them, and a log would grow for as long as the disk is full.
+   */
+  #storeFailed(message: string): void {
+    const now = performance.now();
+    const toldAt = this.#storeErrors.get(message) ?? Number.NEGATIVE_INFINITY;
+    if (now - toldAt < STORE_ERROR_EVERY_MS) return;
+    if (this.#storeErrors.size >= MAX_STORE_ERRORS) this.#storeErrors.clear();
+    this.#storeErrors.set(message, now);
+    this.tell({ event: "store_error", message });
   }
 
   #add(make: () => LiveEventBody, characters: number): void {

@@ -1,11 +1,13 @@
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { connect, type Socket } from "node:net";
 import Fastify from "fastify";
+import type { Sender } from "@countersign/sender";
 import { createServer, type CountersignServer } from "@countersign/server";
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { EventLog } from "../../src/live/event-log.ts";
 import { EventStreams } from "../../src/live/event-stream.ts";
 import type { LiveEventBody } from "../../src/live/live-event.ts";
+import { LiveEvents } from "../../src/live/live-events.ts";
 import { readEvents } from "../support/event-reader.ts";
 import { send } from "../support/http.ts";
 import { SECRET, startReceiver } from "../support/receiver.ts";
@@ -72,6 +74,26 @@ describe("the log of events", () => {
     stop();
     return characters;
   }
+});
+
+it("an error of the store that each delivery meets again every second is told once a minute", () => {
+  const sender = new EventEmitter();
+  const events = new LiveEvents(sender as unknown as Sender, { now: () => 0, onError: () => {} });
+  const told: unknown[] = [];
+  events.subscribe((event) => told.push("message" in event && event.message));
+  const fail = (message: string): void => {
+    for (let count = 0; count < 20; count += 1) sender.emit("storeError", { error: new Error(message) });
+  };
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  for (let second = 0; second < 60; second += 1) {
+    fail("The disk is full.");
+    vi.advanceTimersByTime(1_000);
+  }
+  expect(told).toEqual(["The disk is full."]);
+  fail("The disk failed.");
+  fail("The disk is full.");
+  expect(told).toEqual(["The disk is full.", "The disk failed.", "The disk is full."]);
 });
 
 describe("the event stream", () => {
