@@ -1,8 +1,12 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 
+/** Requests of a connection that wait for the answer to another one before them. No client library sends one ahead. */
+const MAX_PIPELINED = 100;
+
 /**
- * Limits the connections of a server. When there are too many, it closes the one whose client has been awaited for longest, to
+ * Limits the connections of a server, and the requests that one sends ahead: a hundred bytes are several kilobytes in memory until
+ * they are answered. When there are too many, it closes the one whose client has been awaited for longest, to
  * finish a request or to take a response: clients that dribble headers or bodies, or read nothing, cannot keep others out.
  *
  * @param max Connections at once.
@@ -14,6 +18,12 @@ export function limitConnections(server: Server, max: number): () => void {
   const waiting = new Map<string, Socket>();
   /** By peer, because a request over TLS knows another socket than the one that was accepted. */
   const open = new Map<string, Socket>();
+  const pipelined = new WeakMap<Socket, number>();
+  const addPipelined = (socket: Socket, more: number): number => {
+    const count = (pipelined.get(socket) ?? 0) + more;
+    pipelined.set(socket, count);
+    return count;
+  };
   server.on("connection", (socket: Socket) => {
     const peer = peerOf(socket);
     open.set(peer, socket);
@@ -31,7 +41,12 @@ export function limitConnections(server: Server, max: number): () => void {
   });
   server.on("request", (request, response) => {
     // It has no socket while an earlier response of its connection is unfinished, which may be because the client does not read it.
-    if (response.socket === null) return;
+    if (response.socket === null) {
+      const { socket } = request;
+      response.once("socket", () => void addPipelined(socket, -1));
+      if (addPipelined(socket, 1) > MAX_PIPELINED) socket.destroy();
+      return;
+    }
     const peer = peerOf(request.socket);
     const awaitClient = (): void => {
       const socket = open.get(peer);

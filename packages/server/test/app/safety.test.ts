@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { connect, type AddressInfo, type Socket } from "node:net";
 import { createServer, type CountersignServer, type ServerOptions } from "@countersign/server";
@@ -197,6 +197,29 @@ describe("connections", () => {
     }
     const good = await Promise.all(Array.from({ length: 4 }, () => send(`http://127.0.0.1:${port}/good`)));
     expect(good.map(({ text }) => text)).toEqual(["ok", "ok", "ok", "ok"]);
+  });
+
+  it("that send requests ahead by the thousand are closed, and those that send a hundred are answered", async () => {
+    const answers = new EventEmitter().setMaxListeners(0);
+    const server = createHttpServer((_request, response) => void answers.once("now", () => response.end()));
+    limitConnections(server, 5);
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    cleanUp(() => (server.close(), server.closeAllConnections()));
+    const { port } = server.address() as AddressInfo;
+    const pipeline = (requests: number): Socket => {
+      const socket = connect(port, "127.0.0.1");
+      cleanUp(() => socket.destroy());
+      socket.on("error", () => {});
+      socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(requests));
+      return socket;
+    };
+    await new Promise((resolve) => pipeline(5_000).once("close", resolve));
+    let text = "";
+    pipeline(101).on("data", (data: Buffer) => (text += data.toString()));
+    await vi.waitFor(() => {
+      answers.emit("now");
+      expect(text.split("HTTP/1.1 200 OK")).toHaveLength(102);
+    });
   });
 
   it("keep those that are being answered", async () => {
