@@ -1,8 +1,15 @@
-import { type Acceptance, type Accepted, type DueDelivery, firstRoundOf } from "@countersign/sender/store";
+import {
+  type Acceptance,
+  type Accepted,
+  type DueDelivery,
+  firstRoundOf,
+  StoreError,
+} from "@countersign/sender/store";
 import type { Connections, Statement } from "../database/connections.ts";
 import { keptForMany } from "../database/kept-statement.ts";
 import { isConflict, isUnknown, mayBeOfOne, storeErrorOf } from "../database/postgres-error.ts";
 import { decodeText } from "../database/text.ts";
+import { ANSWER_MS } from "../database/within.ts";
 import type { DayPartitions } from "../schema/day-partitions.ts";
 import { dayOf, type Names } from "../schema/names.ts";
 import { acceptNewSql, type AcceptRow, acceptSql } from "../tables/accept-statement.ts";
@@ -23,6 +30,7 @@ const BYTES_AT_ONCE = 4_000_000;
 const TRIES = 5;
 
 interface Waiting {
+  readonly since: number;
   readonly acceptance: Acceptance;
   readonly ownRepeats: ReadonlySet<number>;
   readonly resolve: (accepted: Accepted) => void;
@@ -75,7 +83,8 @@ export class AcceptQueue {
   add(source: string, acceptance: Acceptance): Promise<Accepted> {
     const key = `${acceptance.uniqueForMs ?? ""} ${source}`;
     return new Promise((resolve, reject) => {
-      const waiting = { acceptance, ownRepeats: ownRepeatsOf(acceptance), resolve, reject };
+      const since = performance.now();
+      const waiting = { since, acceptance, ownRepeats: ownRepeatsOf(acceptance), resolve, reject };
       const queue = this.#queues.get(key);
       if (queue !== undefined) {
         queue.push(waiting);
@@ -88,26 +97,35 @@ export class AcceptQueue {
   }
 
   async #run(key: string, source: string, queue: Waiting[]): Promise<void> {
-    while (queue.length > 0) await this.#store(source, nextGroup(queue));
+    while (queue.length > 0) {
+      const startedAt = performance.now();
+      const error = await this.#store(source, nextGroup(queue));
+      const now = performance.now();
+      if (error === undefined || now - startedAt < ANSWER_MS) continue;
+      // The database hangs: one group after another would wait as long in vain.
+      const fresh = queue.findIndex(({ since }) => now - since < ANSWER_MS);
+      for (const { reject } of queue.splice(0, fresh === -1 ? queue.length : fresh)) reject(notTried(error));
+    }
     this.#queues.delete(key);
   }
 
-  async #store(source: string, group: readonly Waiting[]): Promise<void> {
+  /** Resolves to why the database stored nothing of a group, if that is not for one of its calls. */
+  async #store(source: string, group: readonly Waiting[]): Promise<StoreError | undefined> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         // What failed may be stored already, as after an answer that was lost.
         await this.#tryToStore(source, group, attempt === 1);
-        return;
+        return undefined;
       } catch (error) {
         const isInTheWay = isConflict(error) || this.#options.partitions.isMissing(error);
         if (isInTheWay && attempt < TRIES) continue;
         // One that cannot be stored must not fail the rest.
         if (group.length > 1 && mayBeOfOne(error)) {
           for (const one of group) await this.#store(source, [one]);
-        } else {
-          for (const { reject } of group) reject(storeErrorOf(error));
+          return undefined;
         }
-        return;
+        for (const { reject } of group) reject(storeErrorOf(error));
+        return storeErrorOf(error);
       }
     }
   }
@@ -204,6 +222,12 @@ export class AcceptQueue {
     unclaimed([...left]);
     dispatcher.stir(left);
   }
+}
+
+/** Nothing of it was sent, so that it is known not to be stored. */
+function notTried(cause: StoreError): StoreError {
+  const text = `The database did not answer for ${ANSWER_MS / 1_000} s, so this was not stored. Repeat it.`;
+  return new StoreError("ERR_STORE_FAILED", text, cause);
 }
 
 /** What each command stores: all of a group, or a part of an acceptance that is too large for one. */
