@@ -73,6 +73,38 @@ describe.skipIf(server === undefined)(
       expect(await store.claim("a")).toBe("new");
     });
 
+    it("does not remove a claim that takes a key over while what is over is being removed", async () => {
+      const table = newSchema();
+      const pool = new pg.Pool({ connectionString: url });
+      onTestFinished(() => pool.end());
+      const store = postgresDedupe(pool, { table });
+      await store.claim("first");
+      const over = "'dead', clock_timestamp() - interval '1 s'";
+      await ask(url, `INSERT INTO ${table} VALUES ('taken over', ${over}), ('over', ${over})`);
+      const receiver = new pg.Client({ connectionString: url });
+      await receiver.connect();
+      onTestFinished(() => receiver.end());
+      // What a claim does, before it is committed.
+      await receiver.query("BEGIN");
+      await receiver.query(
+        `UPDATE ${table} SET holder = 'alive', until = clock_timestamp() + interval '1 min' WHERE key = 'taken over'`,
+      );
+      const now = performance.now() + 120_000;
+      const late = vi.spyOn(performance, "now").mockReturnValue(now);
+      await Promise.resolve(store.claim("second")).finally(() => late.mockRestore());
+      await until("the removal waits for the claim", async () => {
+        const waiting = await ask(
+          url,
+          `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'DELETE FROM "${table}"%'`,
+        );
+        return waiting.length === 1;
+      });
+      await receiver.query("COMMIT");
+      const keys = async (): Promise<unknown> => ask(url, `SELECT key FROM ${table} ORDER BY key`);
+      await until("what is over is removed", async () => !JSON.stringify(await keys()).includes('"over"'));
+      expect(await keys()).toEqual([{ key: "first" }, { key: "second" }, { key: "taken over" }]);
+    });
+
     it("removes all that is over in one turn: what comes faster than it goes would fill the disk", async () => {
       const table = newSchema();
       const pool = new pg.Pool({ connectionString: url });

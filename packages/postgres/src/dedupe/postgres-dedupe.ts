@@ -153,7 +153,9 @@ function statementsFor(table: string): Statements {
     commit: `INSERT INTO ${table} (key, holder, until) VALUES ($1, '${DONE}', ${until("$2")})
       ON CONFLICT (key) DO UPDATE SET holder = excluded.holder, until = excluded.until`,
     release: `DELETE FROM ${table} WHERE key = $1 AND holder = $2`,
-    sweep: `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE until < clock_timestamp() LIMIT ${FEW})
+    // The time is compared again for each row: a claim may have taken it over since it was found.
+    sweep: `DELETE FROM ${table} WHERE until < clock_timestamp()
+      AND key IN (SELECT key FROM ${table} WHERE until < clock_timestamp() LIMIT ${FEW})
       RETURNING true`,
   };
 }
