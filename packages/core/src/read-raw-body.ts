@@ -68,11 +68,12 @@ export function readRawBodyThen(
     context.runInAsyncScope(done, undefined, error, bytes);
   };
   const refuse = (error: WebhookError): void => {
-    // The rest of the body must not fill the memory, nor be waited for.
-    stream.pause();
-    // HTTP/2 has no "connection: close". After the response, a reset without an error asks the sender to stop (RFC 9113, 8.1).
     const { stream: http2 } = stream as Partial<Http2ServerRequest>;
-    http2?.once("finish", () => http2.close());
+    // The rest of the body must not fill the memory, nor be waited for.
+    if (http2 === undefined) stream.pause();
+    // HTTP/2 has no "connection: close". After the response, a reset without an error asks the sender to stop (RFC 9113, 8.1).
+    // What comes until then is dropped: a paused stream would keep it for good, since it never ends.
+    else http2.once("finish", () => http2.close());
     finish(error);
   };
   const onData = (data: Buffer | string): void => {

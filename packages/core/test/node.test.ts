@@ -1,7 +1,14 @@
 import { Buffer } from "node:buffer";
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
-import { connect, constants, createServer as createHttp2Server, type Http2ServerRequest } from "node:http2";
+import {
+  connect,
+  constants,
+  createServer as createHttp2Server,
+  type ClientHttp2Session,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+} from "node:http2";
 import type { AddressInfo } from "node:net";
 import { PassThrough, Readable } from "node:stream";
 import { createReceiver, memoryDedupe, toProblem, WebhookError } from "@countersign/core";
@@ -439,6 +446,23 @@ describe("a receiver on node:http", () => {
     expect(await response.json()).toMatchObject({ code: "ERR_SIGNATURE_MISMATCH" });
   });
 
+  /** A client of a server over HTTP/2. */
+  async function connectTo(
+    listener: (request: Http2ServerRequest, response: Http2ServerResponse) => void,
+  ): Promise<ClientHttp2Session> {
+    const server = createHttp2Server(listener).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    onTestFinished(() => {
+      session.destroy();
+      server.close();
+    });
+    return session;
+  }
+
+  const { headers: signedHeaders, body: signedBody } = signedRequest(sampleMessages.track, secret);
+  const head = { ":method": "POST", ":path": "/hooks", ...signedHeaders };
+
   it("takes, answers and settles requests of node:http2, and gives them to the secret function", async () => {
     const paths: string[] = [];
     const receiver = createReceiver<Http2ServerRequest>({
@@ -448,30 +472,17 @@ describe("a receiver on node:http", () => {
       },
       dedupe: memoryDedupe(),
     });
-    const server = createHttp2Server((request, response) => {
+    const session = await connectTo((request, response) => {
       void receiver.receive(toWebhookRequest(request)).then((received) => {
         if (received.verdict !== "verified") return sendResponse(response, received.response);
         settleWhenSent(received, response);
         response.writeHead(202).end();
       });
-    }).listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    onTestFinished(() => {
-      session.destroy();
-      server.close();
     });
-    const { headers, body } = signedRequest(sampleMessages.track, secret);
-    const { "x-signature": signature = "" } = headers;
     const statuses: unknown[] = [];
     for (let n = 0; n < 2; n += 1) {
-      const sending = session.request({
-        ":method": "POST",
-        ":path": "/hooks",
-        "content-type": "application/json",
-        "x-signature": signature,
-      });
-      sending.end(body);
+      const sending = session.request(head);
+      sending.end(signedBody);
       sending.resume();
       const [answered] = (await once(sending, "response")) as [{ ":status": number }];
       statuses.push(answered[":status"]);
@@ -483,31 +494,25 @@ describe("a receiver on node:http", () => {
     ]);
   });
 
-  it("over HTTP/2 ends the stream of a body that is too large, which its sender goes on with", async () => {
+  it("over HTTP/2 ends the stream of a body that is too large, which its sender goes on with, and keeps nothing of it", async () => {
     const receiver = createReceiver({ secret, maxBodyBytes: MAX_BYTES });
-    const server = createHttp2Server((request, response) => {
+    let kept = 0;
+    const ended: Promise<unknown>[] = [];
+    const session = await connectTo((request, response) => {
+      ended.push(once(request.stream, "close"));
       void receiver.receive(toWebhookRequest(request)).then((received) => {
         if (received.verdict === "rejected") sendResponse(response, received.response);
+        kept = request.readableLength + request.stream.readableLength;
       });
-    }).listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    onTestFinished(() => {
-      session.destroy();
-      server.close();
     });
-    const { headers } = signedRequest(sampleMessages.track, secret);
-    const { "x-signature": signature = "" } = headers;
-    const sending = session.request({
-      ":method": "POST",
-      "content-type": "application/json",
-      "x-signature": signature,
-    });
-    sending.write(Buffer.alloc(2 * MAX_BYTES, " "));
+    const sending = session.request(head);
+    // As much as a sender may send before it is asked for more.
+    sending.write(Buffer.alloc(60_000, " "));
     sending.resume();
     const [answered] = (await once(sending, "response")) as [{ ":status": number }];
     await once(sending, "close");
-    expect([answered[":status"], sending.rstCode]).toEqual([413, constants.NGHTTP2_NO_ERROR]);
+    expect([answered[":status"], sending.rstCode, kept]).toEqual([413, constants.NGHTTP2_NO_ERROR, 0]);
+    await Promise.all(ended);
   });
 
   it("settles once, by the status the response was first ended with", async () => {
