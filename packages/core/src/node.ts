@@ -25,7 +25,11 @@ export interface ToWebhookRequestOptions<TRequest> {
   readonly kept?: object;
   /** The stream to read, if it is not the Node request. */
   readonly stream?: NodeJS.ReadableStream;
+  /** What an earlier verification of the same request left on it. If there is one, the body counts as read. */
+  readonly verified?: object | undefined;
 }
+
+const VERIFIED_BEFORE = "verifyWebhook() has verified the request before. Mount it only once for a route.";
 
 /**
  * A Node request in the form that a receiver takes. If something read the body before, it uses `rawBody` (Cloud Functions
@@ -71,9 +75,12 @@ function nodeBody(
   options: ToWebhookRequestOptions<unknown>,
 ): WebhookBody {
   // The types of HTTP/2 are not compatible with those of every stream, as its streams are.
-  const { alreadyReadHint, stream = request as NodeRequest, kept = request } = options;
-  let { rawBody, body }: Pick<NodeRequest, "rawBody" | "body"> = kept;
-  if (kept !== request) [rawBody, body] = [rawBody ?? request.rawBody, body ?? request.body];
+  const { alreadyReadHint, stream = request as NodeRequest, kept = request, verified } = options;
+  // What is left is the message, which need not be what was signed, and a store has its delivery in flight.
+  if (verified) return { from: "gone", hint: VERIFIED_BEFORE };
+  const earlier: Pick<NodeRequest, "rawBody" | "body"> = kept;
+  const rawBody = earlier.rawBody ?? request.rawBody;
+  const body = earlier.body ?? request.body;
   const keptBytes = isBytesOrText(rawBody) || isBytesOrText(body);
   // Express 4 sets body to {} without having read anything: what counts is whether the stream was read.
   const { readableDidRead, readableEnded } = stream as Readable;

@@ -61,7 +61,7 @@ export type WebhookMiddleware<Message extends ReceivedMessage = AppMessage> = (
 export interface AppMiddleware extends WebhookMiddleware {}
 
 const ALREADY_READ =
-  "A body parser read the request before verifyWebhook() and did not keep the bytes in req.rawBody or req.body. " +
+  "A body parser read the request before verifyWebhook() and did not keep the bytes. " +
   "Mount verifyWebhook() before it, or pass { verify: (req, res, buffer) => { req.rawBody = buffer } } to express.json().";
 
 /**
@@ -85,7 +85,11 @@ export function verifyWebhook(options: VerifyWebhookOptions = {}): AppMiddleware
   const receiver = createReceiver<Request, AppMessage>(options);
   return (incoming, res, next) => {
     const req = incoming as Request;
-    const request = toWebhookRequest(req, { request: req, alreadyReadHint: ALREADY_READ });
+    const request = toWebhookRequest(req, {
+      request: req,
+      verified: req.webhook,
+      alreadyReadHint: ALREADY_READ,
+    });
     receiver.decide(
       request,
       (received) => {

@@ -105,6 +105,26 @@ describe.each(versions)("verifyWebhook on Express $version", ({ express }) => {
     expect((await post(mutations.unsigned(track), "/json")).body).toEqual(sampleMessages.track);
   });
 
+  it("answers 500 and says why, and neither 401 nor 503, where a request comes to it a second time", async () => {
+    const onRejected = vi.fn<NonNullable<VerifyWebhookOptions["onRejected"]>>();
+    const handler = vi.fn<RequestHandler>(noContent);
+    const verify = verifyWebhook({ secret: SECRET, dedupe: memoryDedupe(), onRejected });
+    app.use("/webhooks", verify);
+    app.post("/webhooks", verify, handler);
+    app.post("/webhooks/others", verifyWebhook({ secret: "another", onRejected }), handler);
+    // JSON.stringify writes it otherwise: the value that is left is not what was signed.
+    const indented = signedRequest(JSON.stringify(sampleMessages.track, undefined, 2), SECRET);
+    for (const path of ["/webhooks", "/webhooks/others"]) {
+      expect((await post(indented, path)).status).toBe(500);
+      const [error] = onRejected.mock.lastCall ?? [];
+      expect(error).toMatchObject({
+        code: "ERR_BODY_ALREADY_READ",
+        hint: "verifyWebhook() has verified the request before. Mount it only once for a route.",
+      });
+    }
+    expect(handler).not.toHaveBeenCalled();
+  });
+
   it("passes on what was signed, and not what was done to the value that express.json() made", async () => {
     app.use(express.json(), (req, _res, next) => {
       // A signature over 0 covers -0 written again: only the text tells them apart.

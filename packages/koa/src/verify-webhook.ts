@@ -72,6 +72,7 @@ export function verifyWebhook(options: VerifyWebhookOptions = {}): Middleware<We
       toWebhookRequest(ctx.req, {
         request: ctx as unknown as Context,
         kept: ctx.request,
+        verified: ctx.state.webhook,
         alreadyReadHint: ALREADY_READ,
       }),
     );

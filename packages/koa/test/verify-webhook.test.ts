@@ -70,6 +70,18 @@ describe.each(versions)("verifyWebhook on Koa $version", ({ Koa }) => {
     expect((await post(mutations.unsigned(track), "/health")).text).toBe("ok");
   });
 
+  it("answers 500 and says why, and neither 401 nor 503, where a request comes to it a second time", async () => {
+    const onRejected = vi.fn<NonNullable<VerifyWebhookOptions["onRejected"]>>();
+    const options = { secret: SECRET, dedupe: memoryDedupe(), onRejected };
+    app.use(verifyWebhook(options));
+    addRoutes(options);
+    // JSON.stringify writes it otherwise: the value that is left is not what was signed.
+    const indented = signedRequest(JSON.stringify(sampleMessages.track, undefined, 2), SECRET);
+    expect((await post(indented)).status).toBe(500);
+    expect(onRejected.mock.calls[0]?.[0].hint).toContain("Mount it only once");
+    expect(received).toEqual([]);
+  });
+
   it("verifies the text that koa-bodyparser keeps, if it is mounted before", async () => {
     app.use(koaBodyParser());
     addRoutes();

@@ -65,6 +65,7 @@ function asWebhookRequest(request: PlatformRequest): WebhookRequest<PlatformRequ
   return toWebhookRequest(request.raw ?? (request as NodeRequest), {
     request,
     kept: request,
+    verified: request.webhook,
     alreadyReadHint: ALREADY_READ,
   });
 }

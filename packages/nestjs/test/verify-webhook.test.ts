@@ -231,6 +231,30 @@ describe.each(platforms)("Nest on $name", (platform) => {
     expect(JSON.parse(answer.text)).toMatchObject({ code: "ERR_INVALID_MESSAGE" });
   });
 
+  it("answers 500 and says why, and not 503, where a method and its controller both have the guard", async () => {
+    @VerifyWebhook()
+    @Controller("twice")
+    class TwiceController {
+      @Post()
+      @VerifyWebhook()
+      receive(@Webhook("message") message: WebhookMessage): void {
+        handled(message);
+      }
+    }
+    const onRejected = vi.fn<(error: { hint: string }) => void>();
+    const options = { secret: SECRET, dedupe: memoryDedupe(), onRejected };
+    const url = await start(platform, appModule(CountersignModule.register(options), TwiceController));
+    const { headers, body } = track;
+    await request(url)
+      .post("/twice")
+      .set(headers)
+      .serialize(String)
+      .send(Buffer.from(body).toString())
+      .expect(500);
+    expect(onRejected.mock.calls[0]?.[0].hint).toContain("Mount it only once");
+    expect(handled).not.toHaveBeenCalled();
+  });
+
   it("says what to change where strict has only a parsed body", async () => {
     const onRejected = vi.fn<(error: { hint: string }) => void>();
     const url = await start(platform, withOptions({ strict: true, onRejected }));

@@ -40,8 +40,8 @@ export const RECEIVER_CODES: CodePages = {
   },
   ERR_BODY_ALREADY_READ: {
     cause:
-      "A body parser read the request before verifyWebhook() and kept neither bytes nor text. The signature covers the bytes.",
-    fix: "Mount verifyWebhook() before the body parser, or let the parser keep the bytes in request.rawBody.",
+      "A body parser read the request before verifyWebhook() and kept neither bytes nor text, or verifyWebhook() ran for the request before. The signature covers the bytes.",
+    fix: "Mount verifyWebhook() before the body parser, and only once for a route, or let the parser keep the bytes in request.rawBody.",
     ...ts(
       'app.post("/webhooks", verifyWebhook({ secret }), handler); // first\napp.use(express.json()); // afterwards',
     ),
