@@ -63,9 +63,10 @@ export function memoryDedupe(options: MemoryDedupeOptions = {}): DedupeStore {
   checkOptionNames("memoryDedupe()", options, OPTION_NAMES);
   const { max = 100_000, ttl = 5 * HOUR, lease = 60_000, now = Date.now } = options;
   for (const [name, value] of Object.entries({ max, ttl, lease })) {
-    if (!(value > 0))
+    // Text, as of an environment variable, would be appended to a time instead of added: such a claim never expires.
+    if (typeof value !== "number" || !(value > 0))
       throw new TypeError(
-        `memoryDedupe: ${name} must be a positive number${name === "max" ? "" : " of milliseconds"}, but is ${value}.`,
+        `memoryDedupe: ${name} must be a positive number${name === "max" ? "" : " of milliseconds"}, but is ${typeof value} ${value}.`,
       );
   }
   checkFunction("memoryDedupe({ now })", now);

@@ -117,7 +117,9 @@ describe("memoryDedupe", () => {
     ["ttl", { ttl: -1 }],
     ["lease", { lease: Number.NaN }],
     ["max", { max: "many" as unknown as number }],
-  ])("throws a TypeError for a %s that is not positive", (name, options) => {
+    ["ttl", { ttl: "3600000" as unknown as number }],
+    ["lease", { lease: "60000" as unknown as number }],
+  ])("throws a TypeError for a %s that is not a positive number", (name, options) => {
     expect(() => memoryDedupe(options)).toThrow(TypeError);
     expect(() => memoryDedupe(options)).toThrow(`memoryDedupe: ${name} must be a positive number`);
   });
