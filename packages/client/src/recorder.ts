@@ -73,37 +73,30 @@ export class Recorder implements Exiting {
 
   async flush(deadline?: number): Promise<Counts> {
     this.#flushNow();
+    const end = this.#queue.next;
+    let remaining = this.#pending;
+    let stop: (() => void) | undefined;
+    const timer = this.#after(deadline, () => stop?.());
     const release = keepAlive();
-    let timer: ScheduledTask | undefined;
-    try {
-      await new Promise<void>((resolve) => {
-        const end = this.#queue.next;
-        let remaining = this.#pending;
-        const tell = ({ from, to }: Messages): void => {
-          remaining -= Math.max(0, Math.min(to, end) - from);
-          if (remaining > 0) return;
-          this.#waiting.delete(tell);
-          resolve();
-        };
-        this.#waiting.add(tell);
-        // Nothing may be pending.
-        tell(NO_MESSAGES);
-        if (deadline !== undefined) timer = this.#after(deadline, resolve);
-      });
-    } finally {
-      timer?.cancel();
-      release();
-    }
+    const tell = ({ from, to }: Messages): void => {
+      remaining -= Math.max(0, Math.min(to, end) - from);
+      if (remaining <= 0) stop?.();
+    };
+    this.#waiting.add(tell);
+    if (remaining > 0) await new Promise<void>((resolve) => (stop = resolve));
+    // Also at the deadline: in an outage there may be one for each request to the application.
+    this.#waiting.delete(tell);
+    timer?.cancel();
+    release();
     return this.counts;
   }
 
   async close(deadline?: number): Promise<Counts> {
     this.#closing ??= this.#finish();
-    if (deadline === undefined) return this.#closing;
     const timer = this.#after(deadline, () => {
       this.#abandon("deadline", "The deadline of close() was over.");
     });
-    return this.#closing.finally(() => timer.cancel());
+    return this.#closing.finally(() => timer?.cancel());
   }
 
   async drain(): Promise<void> {
@@ -113,7 +106,7 @@ export class Recorder implements Exiting {
     });
     // Whoever handles the same signal may still record.
     while (this.#pending > 0) await this.flush();
-    timer.cancel();
+    timer?.cancel();
   }
 
   hasten(): Promise<Counts> {
@@ -289,9 +282,10 @@ export class Recorder implements Exiting {
     );
   }
 
-  #after(milliseconds: number, task: () => void): ScheduledTask {
+  /** Runs a task after some time, if one is given. */
+  #after(milliseconds: number | undefined, task: () => void): ScheduledTask | undefined {
     const { clock } = this.#settings;
-    return clock.schedule(clock.now() + milliseconds, task);
+    return milliseconds === undefined ? undefined : clock.schedule(clock.now() + milliseconds, task);
   }
 }
 

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { Analytics } from "@countersign/client";
 import { memoryTransport } from "@countersign/client/testing";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -107,6 +109,28 @@ describe("flush()", () => {
     expect(await flushed).toEqual({ delivered: 0, failed: 0, dropped: 0, pending: 1 });
     await clock.advance(60_000);
     expect(receipt.outcome).toEqual({ status: "delivered" });
+  });
+
+  it("leaves nothing behind at its deadline, however often it is called while the service is down", async () => {
+    setFlagsFromString("--expose-gc");
+    const collectGarbage = runInNewContext("gc") as () => void;
+    const { analytics, service, clock } = createBench();
+    service.replyAlways("hang");
+    analytics.track({ userId: USER_ID, event: "E" });
+    const flushAThousandTimes = async (): Promise<void> => {
+      const flushed = Array.from({ length: 1_000 }, () => analytics.flush(0));
+      await clock.advance(0);
+      await Promise.all(flushed);
+    };
+    const heapUsed = (): number => {
+      collectGarbage();
+      return process.memoryUsage().heapUsed;
+    };
+    await flushAThousandTimes();
+    const before = heapUsed();
+    for (let time = 0; time < 20; time += 1) await flushAThousandTimes();
+    // A function that waits takes some hundred bytes.
+    expect((heapUsed() - before) / 20_000).toBeLessThan(200);
   });
 
   it.each([-1, Number.NaN, Infinity, "1000", null, true])("refuses %s as a deadline", async (value) => {
