@@ -37,7 +37,8 @@ export interface AnalyticsOptions<Schemas extends EventSchemas = EventSchemas> {
   readonly whenFull?: WhenFull | undefined;
   /**
    * Called with each message that was dropped. Its errors are logged and ignored. A call that a hook makes replaces no other,
-   * and if there is no room for that call, only its receipt says so: no hook is called.
+   * and if there is no room for that call, only its receipt says so: no hook is called. There is none when everything is
+   * dropped: at a deadline, and at exit.
    */
   readonly onDrop?: ((undelivered: Undelivered<Dropped>) => void) | undefined;
   /** Called with each message that the service rejected. Its errors are logged and ignored. */

@@ -43,6 +43,8 @@ export class Recorder implements Exiting {
   /** The messages before this one wait for no others. */
   #urgent = 0;
   #closing: Promise<Counts> | undefined;
+  /** How everything ends at this moment, and with it what a hook records: it would have to be dropped in turn, without end. */
+  #abandoned: Dropped | undefined;
 
   constructor(settings: Settings) {
     this.#settings = settings;
@@ -101,11 +103,13 @@ export class Recorder implements Exiting {
 
   async drain(): Promise<void> {
     const { exitTimeout } = this.#settings;
-    const timer = this.#after(exitTimeout, () => {
+    let timer = this.#after(exitTimeout, () => {
+      timer = undefined;
       this.#abandon("deadline", `The process ended, and exitTimeout (${exitTimeout} ms) was over.`);
     });
+    const isTime = (): boolean => timer !== undefined && this.#pending > 0;
     // Whoever handles the same signal may still record.
-    while (this.#pending > 0) await this.flush();
+    while (isTime()) await this.flush();
     timer?.cancel();
   }
 
@@ -133,6 +137,7 @@ export class Recorder implements Exiting {
   #screen(call: SerializedCall): SerializedCall | Dropped {
     const { disable, beforeSend } = this.#settings;
     if (this.#closing) return CLOSED;
+    if (this.#abandoned) return this.#abandoned;
     if (disable) return DISABLED;
     return beforeSend ? applyBeforeSend(beforeSend, call, this.#settings) : call;
   }
@@ -212,8 +217,10 @@ export class Recorder implements Exiting {
   #abandon(reason: DropReason, detail: string): void {
     // First, so that the room that is freed lets in no one who would be thrown out again.
     const messages = this.#queue.takeAll();
+    this.#abandoned = dropped(reason, detail);
     this.#dispatcher.drop(reason, detail);
-    this.#settle(messages, dropped(reason, detail));
+    this.#settle(messages, this.#abandoned);
+    this.#abandoned = undefined;
   }
 
   #settleHeld(messages: Messages, outcome: Outcome): void {

@@ -84,6 +84,17 @@ describe("a process that ends by itself", () => {
     // It ends at all: its retries would go on for an hour.
   });
 
+  it.each([
+    ["by itself", "return-records-drops", "deadline"],
+    ["at once", "exit-records-drops", "exit"],
+  ])(
+    "ends %s although a hook records each drop, and says what became of that",
+    async (_name, way, reason) => {
+      const { output } = await start(way, await closedEndpoint()).ended();
+      expect(output.trim().split("\n")).toEqual(Array.from({ length: 3 }, () => `${reason} ${reason}`));
+    },
+  );
+
   it("is held by close() while it retries", async () => {
     const service = await startService();
     service.answer = (_, response) => {
@@ -164,6 +175,13 @@ describe.skipIf(isWindows)(`with flushOnSignals${noPosix}`, () => {
     expect(code).toBe(7);
     expect(service.messages.map((message) => message.event)).toContain("In the handler");
     expect(service.messages).toHaveLength(4);
+  });
+
+  it("a hook that records each drop a little later does not keep the process", async () => {
+    const child = start("signal-records-later", await closedEndpoint());
+    await vi.waitFor(() => expect(child.output()).toBe("ready"));
+    child.process.kill("SIGTERM");
+    expect((await child.ended()).signal).toBe("SIGTERM");
   });
 
   it("a service that hangs delays the end by exitTimeout, and a second signal not even that", async () => {
