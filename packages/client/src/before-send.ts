@@ -1,4 +1,5 @@
 import type { BeforeSend, Message } from "./message.ts";
+import { callForeign } from "./foreign.ts";
 import { dropped, type Dropped } from "./outcome.ts";
 import { serialize, type SerializedCall } from "./serialize.ts";
 import type { Settings } from "./settings.ts";
@@ -17,10 +18,10 @@ export function applyBeforeSend(
     // A copy: what the hook changes must not reach the objects of the caller.
     const returned: unknown = beforeSend(JSON.parse(call.json) as Message);
     if (returned === null) return dropped("before-send", "beforeSend returned null.");
-    // No caller is left to handle the rejection of a promise.
-    if (returned instanceof Promise) returned.catch(() => {});
     const { type, ...fields } = Object(returned) as { readonly type?: unknown };
     if (type === call.type) return serialize(call.type, fields, { clock, ids: () => call.messageId });
+    // No caller is left to handle the rejection of a promise.
+    callForeign(() => returned);
     return dropped(
       "internal-error",
       "beforeSend must return the message with its type (not a promise), or null to drop it.",

@@ -5,6 +5,7 @@ import {
   type Identity,
   type TrackCall,
 } from "@countersign/protocol";
+import { callForeign } from "./foreign.ts";
 
 interface Issue {
   readonly message: string;
@@ -69,9 +70,9 @@ export function checkEvent(schemas: EventSchemas, { event, properties }: TrackCa
     );
   }
   const result = schema["~standard"].validate(properties ?? {});
-  if (result instanceof Promise) {
+  if ("then" in result) {
     // The verdict comes too late for the call, and no caller is left to handle it.
-    result.catch(() => {});
+    callForeign(() => result);
     throw new TypeError(`The schema of event '${event}' is asynchronous. Make it synchronous.`);
   }
   const issue = result.issues?.[0];

@@ -54,11 +54,7 @@ export function createLog(log: Log | undefined, sanitize: (text: string) => stri
   return (
     write &&
     ((line) => {
-      callForeign(
-        () => write(sanitize(line)),
-        // Where should it be told?
-        () => {},
-      );
+      callForeign(() => write(sanitize(line)));
     })
   );
 }

@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import { Analytics, ValidationError, type BeforeSend, type Message } from "@countersign/client";
 import { describe, expect, it } from "vitest";
 import { createBench, type Bench } from "./support/bench.ts";
@@ -74,6 +75,11 @@ describe("beforeSend", () => {
     ["returns nothing", () => {}, /must return the message with its type .*or null/],
     ["returns a text", () => "x", /must return the message/],
     ["is asynchronous", () => Promise.reject(new Error("later")), /not a promise/],
+    [
+      "returns a promise of another kind",
+      () => runInNewContext("Promise.reject(new Error())"),
+      /not a promise/,
+    ],
     [
       "changes the type",
       (message: Message) => ({ ...message, type: "page" }),

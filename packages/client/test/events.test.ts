@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import { Analytics, ValidationError, type IdentifyCall, type StandardSchema } from "@countersign/client";
 import { memoryTransport } from "@countersign/client/testing";
 import { defineEvents } from "@countersign/core";
@@ -132,10 +133,14 @@ describe("at run time, with validateEvents", () => {
     expect(analytics.counts.pending).toBe(0);
   });
 
-  it("a schema that can only be asked later is a TypeError, and leaves nothing unhandled", () => {
-    const later: StandardSchema<object> = {
-      "~standard": { version: 1, vendor: "test", validate: () => Promise.reject(new Error("later")) },
-    };
+  it.each<[string, () => Promise<never>]>([
+    ["later", () => Promise.reject(new Error("later"))],
+    [
+      "with a promise of another kind",
+      () => runInNewContext("Promise.reject(new Error())") as Promise<never>,
+    ],
+  ])("a schema that answers %s is a TypeError, and leaves nothing unhandled", (_, validate) => {
+    const later: StandardSchema<object> = { "~standard": { version: 1, vendor: "test", validate } };
     const analytics = new Analytics("KEY", {
       ...options,
       events: { schemas: { E: later } },

@@ -271,6 +271,8 @@ it("something injected that throws is an outcome, not a crash", async () => {
 it.each<[string, () => unknown]>([
   ["throw", boom],
   ["are async and throw", async () => boom()],
+  // As where a program has replaced `Promise`, as zone.js does: it is no instance of it.
+  ["return a promise of another kind that rejects", () => runInNewContext("Promise.reject(new Error())")],
 ])("a log and hooks that %s change no outcome, and nothing rejects unhandled", async (_, fail) => {
   const unhandled = vi.fn<(reason: unknown) => void>();
   process.on("unhandledRejection", unhandled);
