@@ -66,9 +66,10 @@ export class Recorder implements Exiting {
     if ("status" in call) return this.#refuse(recorded, call);
     log?.(`buffer (${this.#queue.undue}/${flushAt}) ${call.json}`);
     const replaced = this.#queue.offer(call.json);
-    if (this.#queue.undue === 0) log?.(`exceeded ${flushAt} messages – flushing`);
     // Counted before anything is sent.
     const receipt = replaced ? this.#admit(call.messageId, replaced) : this.#refuse(call, QUEUE_FULL);
+    // Now that it has its receipt: a log may record, too.
+    if (this.#queue.undue === 0) log?.(`exceeded ${flushAt} messages – flushing`);
     this.#proceed();
     return receipt;
   }

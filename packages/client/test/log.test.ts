@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { Analytics } from "@countersign/client";
+import { Analytics, type Receipt } from "@countersign/client";
 import { memoryTransport } from "@countersign/client/testing";
 import { describe, expect, it } from "vitest";
 import { createBench } from "./support/bench.ts";
@@ -32,6 +32,22 @@ describe("the log", () => {
       "exit requested – flushing 0",
       "exit",
     ]);
+  });
+
+  it("may record an event itself: each receipt is that of its own call", async () => {
+    const ofLog: Receipt[] = [];
+    const log = (line: string): void => {
+      const isFirst = line.startsWith("exceeded") && ofLog.length === 0;
+      if (isFirst) ofLog.push(analytics.track({ userId: USER_ID, event: "Flushed" }));
+    };
+    const { analytics, service } = createBench({ log, flushAt: 2 });
+    service.replyAlways(({ batch }) =>
+      batch.some(({ event }) => event === "Flushed") ? { status: 400 } : {},
+    );
+    const receipts = [1, 2].map(() => analytics.track({ userId: USER_ID, event: "E" }));
+    await analytics.flush();
+    expect(receipts.map(({ outcome }) => outcome?.status)).toEqual(["delivered", "delivered"]);
+    expect(ofLog.map(({ outcome }) => outcome?.status)).toEqual(["rejected"]);
   });
 
   it("tells of requests without an answer", async () => {
