@@ -64,6 +64,8 @@ export class Dispatcher {
     try {
       while (this.#batches.has(drop)) {
         const now = clock.now();
+        // A pause that is longer is one during which the clock was set back.
+        this.#pausedUntil = Math.min(this.#pausedUntil, now + Math.max(retry.maxDelay, retry.maxRetryAfter));
         const until = Math.max(this.#pausedUntil, notBefore);
         if (until > now) {
           await new Promise<void>((resolve) => {
@@ -137,11 +139,11 @@ export class Dispatcher {
     const quote = (text: string): string => sanitize(text).slice(0, 200);
     try {
       const plain = requestBody(id, messages, start);
-      const body = this.#settings.gzip ? await this.#zip(plain) : plain;
+      const body = this.#settings.gzip ? await gzip(plain).finally(clock.hold()) : plain;
       // It may have been dropped meanwhile, and not every transport looks at the signal first.
       signal.throwIfAborted();
       // As the published clients send it: absent from a first attempt.
-      const count = attempts > 1 ? { "X-Retry-Count": String(attempts - 1) } : undefined;
+      const count = attempts > 1 && { "X-Retry-Count": String(attempts - 1) };
       const request = { url, headers: { ...headers, ...count }, body, signal };
       // A transport that does not heed its signal must not hold its place for ever.
       const response = await new Promise<TransportResponse>((resolve, reject) => {
@@ -157,15 +159,6 @@ export class Dispatcher {
       return answer;
     } finally {
       timer.cancel();
-    }
-  }
-
-  async #zip(plain: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
-    const release = this.#settings.clock.hold();
-    try {
-      return await gzip(plain);
-    } finally {
-      release();
     }
   }
 }

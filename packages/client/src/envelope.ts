@@ -37,6 +37,6 @@ export function createHeaders(
     "User-Agent": `countersign-client/${VERSION}`,
     "Content-Type": "application/json",
     Authorization: `Basic ${base64(`${writeKey}:`)}`,
-    ...(gzip ? { "Content-Encoding": "gzip" } : {}),
+    ...(gzip && { "Content-Encoding": "gzip" }),
   };
 }

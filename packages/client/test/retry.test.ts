@@ -448,6 +448,20 @@ describe("a machine's clock that is set back an hour", () => {
     expect(after.outcome).toEqual({ status: "delivered" });
   });
 
+  it("does not make a call that comes during a pause wait an hour longer", async () => {
+    const { service, analytics } = createOnMachine();
+    service.reply({ status: 503, headers: { "Retry-After": "60" } });
+    analytics.track({ userId: USER_ID, event: "E" });
+    await vi.advanceTimersByTimeAsync(1_000);
+    setBack();
+    const during = analytics.track({ userId: USER_ID, event: "E" });
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(during.outcome).toBeUndefined();
+    // The longest Retry-After that is respected.
+    await vi.advanceTimersByTimeAsync(300_000);
+    expect(during.outcome).toEqual({ status: "delivered" });
+  });
+
   it("does not hold a queued call back an hour", async () => {
     const { service } = createOnMachine();
     const analytics = new Analytics("K", { transport: service });
