@@ -62,20 +62,22 @@ function createRegistry(): Registry {
     // Only a process sends signals.
     const process = host.process as Process;
     const clients = [...new Set([...signals, ...busy])];
-    // An application that listens too ends the process itself, when it has done what it has to do.
+    const leave = (): unknown => process.off(signal, listeners[signal]);
+    // An application that listens too ends the process itself, when it has done what it has to do. A library that leaves that to
+    // others, as signal-exit does, does it at the next signal: it is alone then.
     if (process.listenerCount(signal) > 1) {
-      for (const client of clients) void client.hasten();
+      void callAll(clients, "hasten").then(leave);
       return;
     }
     const end = (): void => {
       received = false;
-      process.off(signal, listeners[signal]);
+      leave();
       process.kill(process.pid, signal);
     };
     // Somebody insists.
     if (received) return end();
     received = true;
-    void drainAll(clients).then(end);
+    void callAll(clients, "drain").then(end);
   };
   const listeners = { SIGTERM: () => onSignal("SIGTERM"), SIGINT: () => onSignal("SIGINT") };
   return {
@@ -83,7 +85,7 @@ function createRegistry(): Registry {
       clients: busy,
       listeners: {
         // Emitted when the event loop is empty, and again when what it started is done.
-        beforeExit: () => void drainAll([...busy]),
+        beforeExit: () => void callAll([...busy], "drain"),
         // Also after process.exit() and an uncaught exception, when nothing can be sent any more.
         exit: () => busy.forEach((client) => client.drop()),
       },
@@ -92,8 +94,8 @@ function createRegistry(): Registry {
   };
 }
 
-function drainAll(clients: readonly Exiting[]): Promise<unknown> {
-  return Promise.allSettled(clients.map((client) => client.drain()));
+function callAll(clients: readonly Exiting[], method: "drain" | "hasten"): Promise<unknown> {
+  return Promise.allSettled(clients.map((client) => client[method]()));
 }
 
 /**

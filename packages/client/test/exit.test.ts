@@ -177,6 +177,17 @@ describe.skipIf(isWindows)(`with flushOnSignals${noPosix}`, () => {
     expect(service.messages).toHaveLength(4);
   });
 
+  it("a library that ends the process only if no one else listens does so at a later signal", async () => {
+    const service = await startService();
+    const child = start("signal-polite", service.url, AN_HOUR);
+    await vi.waitFor(() => expect(child.output()).toBe("ready"));
+    await vi.waitFor(() => {
+      child.process.kill("SIGTERM");
+      expect(child.process.signalCode).toBe("SIGTERM");
+    });
+    expect(service.messages).toHaveLength(3);
+  });
+
   it("a hook that records each drop a little later does not keep the process", async () => {
     const child = start("signal-records-later", await closedEndpoint());
     await vi.waitFor(() => expect(child.output()).toBe("ready"));
