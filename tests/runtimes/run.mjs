@@ -1,4 +1,6 @@
 // Core's vectors, the fetch adapter's audits and the client's smoke test on every runtime; see README.md.
+import { once } from "node:events";
+import { createServer } from "node:http";
 import process from "node:process";
 import { certify, formatResult } from "@countersign/certify";
 import { processRuntimes, workerRuntimes } from "./runtimes.mjs";
@@ -21,9 +23,25 @@ async function testProcess(runtime, program) {
 }
 
 async function testWorker(runtime) {
-  const worker = await startWorker(runtime.compatibilityFlags, { WEBHOOK_SECRET: SECRET });
+  const service = createServer((request, response) => {
+    // Later than the next request comes.
+    request.resume().on("end", () => setTimeout(() => response.end('{"success":true}'), 100));
+  });
+  await once(service.listen(0, "127.0.0.1"), "listening");
+  const ENDPOINT = `http://127.0.0.1:${service.address().port}`;
+  const worker = await startWorker(runtime.compatibilityFlags, { WEBHOOK_SECRET: SECRET, ENDPOINT });
   const vectors = await (await fetch(new URL("/vectors", worker.url))).json();
-  const client = await smoke(async () => (await fetch(new URL("/smoke", worker.url))).text());
+  const client = await smoke(async () => {
+    // A flush that waits for another request never ends.
+    const signal = AbortSignal.timeout(20_000);
+    const recorded = Array.from({ length: 10 }, () => fetch(new URL("/recorded", worker.url), { signal }));
+    for (const response of await Promise.all(recorded)) {
+      const counts = await response.text();
+      if (!counts.includes('"delivered":1')) return `requests at the same time: ${counts}`;
+    }
+    return (await fetch(new URL("/smoke", worker.url))).text();
+  });
+  service.close();
   const audits = await certifyAndClose({ ...worker, url: new URL("/webhooks", worker.url) });
   return toRow(runtime, vectors, audits, client);
 }

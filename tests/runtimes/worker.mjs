@@ -1,4 +1,5 @@
-// The fetch adapter as a Worker, with the vectors and the client's smoke test beside it.
+// The fetch adapter as a Worker, with the vectors, the client's smoke test and requests that record beside it.
+import { Analytics } from "@countersign/client";
 import { webhookHandler } from "@countersign/fetch";
 import { smoke } from "../../packages/client/test/runtimes/smoke.mjs";
 import { runVectors } from "./vectors.mjs";
@@ -11,6 +12,12 @@ const receive = webhookHandler(
 const routes = {
   "/webhooks": receive,
   "/vectors": () => Response.json(runVectors()),
+  // As the client's README says: a client for each request.
+  "/recorded": async (_request, env) => {
+    const analytics = new Analytics("KEY", { endpoint: env.ENDPOINT });
+    analytics.track({ userId: "u1", event: "Recorded" });
+    return Response.json(await analytics.flush());
+  },
   "/smoke": async () => new Response(await smoke()),
 };
 
