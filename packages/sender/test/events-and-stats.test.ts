@@ -157,6 +157,22 @@ describe("events", () => {
     expect(heard).toEqual([...first.deliveries, ...second.deliveries]);
   });
 
+  it("a listener of every event gets every one, also when it waits for the next one besides", async () => {
+    const receiver = await startReceiver();
+    const sender = await openSender({ url: receiver.url });
+    const heard: string[] = [];
+    const listener = ({ delivery }: SenderEvents["accepted"]): void => void heard.push(delivery.id);
+    sender.on("accepted", listener).once("accepted", listener);
+    const [first, second] = [
+      await sender.track({ userId: "u1", event: "First" }),
+      await sender.track({ userId: "u1", event: "Second" }),
+    ];
+    expect(heard).toEqual([...first.deliveries, ...second.deliveries]);
+    sender.off("accepted", listener);
+    await sender.track({ userId: "u1", event: "Third" });
+    expect(heard).toHaveLength(2);
+  });
+
   it("a listener that throws is an uncaught exception, and the sender goes on", async () => {
     const receiver = await startReceiver();
     const sender = await openSender({ url: receiver.url });

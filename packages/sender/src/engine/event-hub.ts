@@ -33,7 +33,8 @@ export class EventHub {
   add<K extends EventName>(event: K, listener: Listener<K>, once: boolean): void {
     const listeners = this.#of(event);
     if (typeof listener !== "function") throw new TypeError(`The listener of "${event}" must be a function.`);
-    listeners.set(listener, { once });
+    // One that is to get every event goes on getting them, whoever waits for the next one with it.
+    listeners.set(listener, { once: once && listeners.get(listener)?.once !== false });
   }
 
   remove<K extends EventName>(event: K, listener: Listener<K>): void {
