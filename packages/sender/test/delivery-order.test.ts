@@ -126,6 +126,20 @@ it("calls are not read back after a delivery that fell due while every place was
   expect(fromMemory()).toEqual(["sent", "busy", "third", "fourth"]);
 });
 
+it("a delivery that waits for a place is hastened for endpoints that asked to be called later, too", async () => {
+  const { store, accept, settle, ids, handedOver, clock } = await startServing(1);
+  const now = clock.now();
+  await accept(["waits"], now - 1_000);
+  await accept(["busy"], now - 2_000);
+  const progress = { "https://a/": { notBefore: now + 60_000 } };
+  settle("waits", { state: "pending", dueAt: now - 1_000, rounds: 1, progress, attempts: [] });
+  await expect.poll(ids).toEqual(["waits", "busy"]);
+  expect(await store.hasten("waits")).toBe(true);
+  settle("busy", endedAt(clock));
+  await expect.poll(ids).toEqual(["waits", "busy", "waits"]);
+  expect(handedOver[2]?.progress).toEqual({ "https://a/": {} });
+});
+
 it("a delivery that is not due yet waits, though there is room", async () => {
   const { accept, settle, ids, clock } = await startServing(5);
   await accept(["later"], clock.now() + 5_000);

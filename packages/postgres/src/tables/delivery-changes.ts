@@ -66,7 +66,7 @@ export class DeliveryChanges {
     });
   }
 
-  /** Makes a waiting delivery due now; resolves to its destination, undefined when it is not waiting. */
+  /** Makes a waiting delivery due now, or leaves it its place if it is due already; resolves to its destination, undefined when it is not waiting. */
   async hasten(id: string, source: string | undefined, now: number): Promise<string | undefined> {
     const values = [encodeText(id), source === undefined ? null : encodeText(source)];
     for (;;) {
@@ -121,7 +121,7 @@ const WAITING = `SELECT source, progress FROM $.delivery
     AND id = $1 AND worker IS NULL`;
 
 /** Only what was read is replaced: a round that has ended since may say that an endpoint rejected, which must not be lost. */
-const HASTEN = `UPDATE $.delivery SET due_at = $3::bigint, progress = $4
+const HASTEN = `UPDATE $.delivery SET due_at = least(due_at, $3::bigint), progress = $4
   WHERE source = $1 AND id = $2 AND worker IS NULL AND progress = $5 RETURNING destination`;
 
 const WAITING_FOR = `SELECT id, progress FROM $.delivery

@@ -18,6 +18,7 @@ export interface DueRow {
 export interface WaitingRow {
   readonly seq: number;
   readonly destination: string;
+  readonly dueAt: number;
   readonly progress: DeliveryProgress;
 }
 
@@ -83,7 +84,7 @@ export class DeliveryTable {
       "SELECT min(due_at) AS at FROM delivery WHERE destination = ? AND state = 'pending' AND due_at > ?",
     );
     this.#waiting = db.prepare(
-      `SELECT seq, destination, progress FROM delivery
+      `SELECT seq, destination, due_at AS dueAt, progress FROM delivery
        WHERE id IN (SELECT value FROM json_each(?)) AND +state = 'pending' AND +due_at > ?`,
     );
     this.#hasten = db.prepare("UPDATE delivery SET due_at = ?, progress = ? WHERE seq = ?");
@@ -173,9 +174,11 @@ export class DeliveryTable {
     return (this.#waiting.all([JSON.stringify(ids), laterThan]) as StoredWaitingRow[]).map(waitingRowOf);
   }
 
-  /** Makes it due, for endpoints that asked to be called later, too. */
-  hasten({ seq, progress }: WaitingRow, dueAt: number): void {
-    this.#hasten.run([dueAt, JSON.stringify(hastenedProgress(progress)), seq]);
+  /** Makes it due, for endpoints that asked to be called later, too; returns when. One that is due already keeps its place. */
+  hasten({ seq, progress, dueAt }: WaitingRow, latest: number): number {
+    const at = Math.min(dueAt, latest);
+    this.#hasten.run([at, JSON.stringify(hastenedProgress(progress)), seq]);
+    return at;
   }
 }
 

@@ -9,7 +9,7 @@ import { AcceptanceWriter, NOTHING_WRITTEN, type WrittenAcceptance } from "./acc
 import { CallTable } from "./call-table.ts";
 import { type DeliveryCount, DeliveryCounter } from "./delivery-counter.ts";
 import { DeliverySearch } from "./delivery-search.ts";
-import { DeliveryTable, type Repetition, type WaitingRow } from "./delivery-table.ts";
+import { DeliveryTable, type Repetition } from "./delivery-table.ts";
 import { FileRoom } from "./file-room.ts";
 import { Lanes } from "./lanes.ts";
 import { ProfileTable } from "./profile-table.ts";
@@ -143,17 +143,15 @@ export class OpenStore {
 
   /** Makes those of these deliveries due that wait, and are due later than a time; returns how many. */
   async #hasten(ids: readonly string[], dueAt: number, laterThan: number): Promise<number> {
-    let hastened: readonly WaitingRow[] = [];
+    let hastened: readonly { readonly destination: string; readonly at: number }[] = [];
     const run = (): void => {
       const waiting = this.#table.waiting(ids, laterThan);
-      hastened = waiting.filter(
-        ({ destination, seq }) => this.lanes.of(destination)?.isClaimed(seq) !== true,
-      );
-      for (const row of hastened) this.#table.hasten(row, dueAt);
+      hastened = waiting
+        .filter(({ destination, seq }) => this.lanes.of(destination)?.isClaimed(seq) !== true)
+        .map((row) => ({ destination: row.destination, at: this.#table.hasten(row, dueAt) }));
     };
     await this.#written(run, () => {
-      for (const destination of new Set(hastened.map((row) => row.destination)))
-        this.lanes.of(destination)?.stir(dueAt);
+      for (const { destination, at } of hastened) this.lanes.of(destination)?.stir(at);
     });
     return hastened.length;
   }

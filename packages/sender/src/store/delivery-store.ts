@@ -222,8 +222,8 @@ export interface DeliveryStore {
     },
   ): Promise<boolean>;
   /**
-   * Makes a waiting delivery due now, also for endpoints that asked to be called later. Resolves to false when it is not
-   * pending or is being delivered.
+   * Makes a waiting delivery due now, also for endpoints that asked to be called later. One that is due already keeps its place
+   * among the others. Resolves to false when it is not pending or is being delivered.
    */
   hasten(id: string, source?: string): Promise<boolean>;
   /**

@@ -503,6 +503,17 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
         expect(left["https://b/"]).toMatchObject({ rejected: true });
       });
 
+      it("that is due already keeps its place when it is hastened", async () => {
+        await accept({ id: "d1", acceptedAt: now - 2_000 }, { id: "d2", acceptedAt: now - 1_000 });
+        expect(await store.hasten("d1")).toBe(true);
+        rounds.serve(store, SHOP, 1);
+        await rounds.toBe("d1");
+        expect(rounds.handedOver[0]?.dueAt).toBe(now - 2_000);
+        await rounds.end("d1", delivered());
+        await rounds.toBe("d1", "d2");
+        await rounds.end("d2", delivered());
+      });
+
       it("is not hastened while it is delivered, when it has ended, or when it is not known", async () => {
         await accept({ id: "d1" });
         rounds.serve(store, SHOP);

@@ -111,7 +111,7 @@ export class QueueStore implements DeliveryStore {
     await Promise.resolve();
     const job = this.#jobs.get(id);
     if (job === undefined || job.isActive || job.delivery.state !== "pending") return false;
-    this.#hasten(job, this.#now());
+    this.#hasten(job, Math.min(this.#now(), job.due.dueAt));
     this.#workers.get(job.delivery.destination)?.();
     return true;
   }
