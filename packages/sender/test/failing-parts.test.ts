@@ -14,6 +14,13 @@ import { silentTransport } from "./support/silent-transport.ts";
 const ENDPOINT_URL = "http://127.0.0.1:9/";
 const USER = { userId: "u1", event: "e" };
 
+const GOOD: AttemptResult = {
+  outcome: "success",
+  status: 200,
+  durationMs: 1,
+  responseBody: new Uint8Array(),
+};
+
 /** A transport whose `send` does what it must not. */
 function brokenTransport(send: () => unknown): Transport {
   return { send: send as Transport["send"], close: () => Promise.resolve() };
@@ -57,13 +64,7 @@ describe("a transport that breaks its contract gives an outcome, and the deliver
   ])("%s", async (_name, send, code, message) => {
     const clock = virtualClock();
     let attempts = 0;
-    const good: AttemptResult = {
-      outcome: "success",
-      status: 200,
-      durationMs: 1,
-      responseBody: new Uint8Array(),
-    };
-    const transport = brokenTransport(() => (++attempts === 1 ? send() : Promise.resolve(good)));
+    const transport = brokenTransport(() => (++attempts === 1 ? send() : Promise.resolve(GOOD)));
     const sender = await openSender({ url: ENDPOINT_URL, clock, transport });
 
     const receipt = await sender.track(USER);
@@ -78,16 +79,27 @@ describe("a transport that breaks its contract gives an outcome, and the deliver
   });
 });
 
+it("a transport that aborts attempts by itself has them tried again when the schedule says, not at once", async () => {
+  const aborted: AttemptResult = { ...GOOD, outcome: "network", status: undefined, code: "ERR_ABORTED" };
+  const clock = virtualClock();
+  let attempts = 0;
+  // Without an end, where the next attempt is made at once.
+  const transport = brokenTransport(() => Promise.resolve(++attempts < 50 ? aborted : GOOD));
+  const sender = await openSender({ url: ENDPOINT_URL, clock, transport });
+  const receipt = await sender.track(USER);
+  await clock.advance(0);
+  expect(attempts).toBe(1);
+  await clock.advance("4h");
+  expect((await sender.expect(receipt).expired()).attempts[0]).toMatchObject({
+    outcome: "network",
+    code: "ERR_ABORTED",
+  });
+});
+
 it("a transport whose holdBack() throws gives an outcome, too, and no rejection that ends the process", async () => {
   const clock = virtualClock();
-  const good: AttemptResult = {
-    outcome: "success",
-    status: 200,
-    durationMs: 1,
-    responseBody: new Uint8Array(),
-  };
   const transport: Transport = {
-    ...brokenTransport(() => Promise.resolve(good)),
+    ...brokenTransport(() => Promise.resolve(GOOD)),
     holdBack() {
       throw new Error("broken");
     },

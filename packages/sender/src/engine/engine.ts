@@ -157,17 +157,19 @@ export class Engine implements DeliveryHandler {
     const startedAt = clock.now();
     const began = performance.now();
     const { delivery } = due;
+    const giveUp = this.#giveUp.signal;
     const request = requestOf(due, destination, endpoint);
     let last: AttemptResult;
     try {
       if (broken !== undefined) throw broken.error;
-      last = assertResult(await transport.send(request, { timeoutMs, signal: this.#giveUp.signal }));
+      last = assertResult(await transport.send(request, { timeoutMs, signal: giveUp }));
     } catch (error) {
       last = resultOfRejection(error, performance.now() - began);
-      if (this.#giveUp.signal.aborted) last = { ...last, code: ABORTED_CODE };
+      if (giveUp.aborted) last = { ...last, code: ABORTED_CODE };
     }
     const results = last.earlier === undefined ? [last] : [...last.earlier, last];
-    for (const { code } of results) if (code === ABORTED_CODE) return undefined;
+    // What a transport calls so by itself is a failure as any other: it would be tried again at once, without end.
+    if (giveUp.aborted && results.some(({ code }) => code === ABORTED_CODE)) return undefined;
     const tried: RoundAttempt[] = [];
     for (const result of results) {
       const whole = attemptOf(result, due.rounds + 1, endpoint.url, startedAt);
