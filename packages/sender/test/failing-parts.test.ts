@@ -6,6 +6,8 @@ import {
   type Transport,
 } from "@countersign/sender";
 import { createTestSender, virtualClock } from "@countersign/sender/testing";
+import { describeKind } from "@countersign/protocol";
+import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { QueueStore } from "./support/queue-store.ts";
@@ -59,8 +61,28 @@ describe("a transport that breaks its contract gives an outcome, and the deliver
       "resolves to nothing",
       () => Promise.resolve(undefined),
       "ERR_TRANSPORT",
-      "the transport failed: the result has no outcome or no responseBody",
+      "the transport failed: the result is undefined",
     ],
+    ...(
+      [
+        ["outcome", "delivered", "one of success, server_error, timeout, network, rejected, tls"],
+        ["responseBody", "ok", "bytes, in a Uint8Array"],
+        ["responseBody", new ArrayBuffer(2), "bytes, in a Uint8Array"],
+        ["durationMs", undefined, "a number of milliseconds"],
+        ["durationMs", Number.NaN, "a number of milliseconds"],
+        ["status", "200", "a number"],
+        ["message", new Error("no route"), "a text"],
+        ["retryAfter", 30, "a text"],
+        ["responseHeaders", "a: b", "an object"],
+        ["responseHeaders", { "content-length": 2 }, "an object of texts"],
+        ["earlier", {}, "a list of results"],
+      ] as const
+    ).map(([field, value, what]): [string, () => unknown, string, string] => [
+      `resolves to a result whose ${field} is ${inspect(value).split("\n", 1)[0]}`,
+      () => Promise.resolve({ ...GOOD, [field]: value }),
+      "ERR_TRANSPORT",
+      `the transport failed: the result's ${field} must be ${what}, not ${describeKind(value)}`,
+    ]),
   ])("%s", async (_name, send, code, message) => {
     const clock = virtualClock();
     let attempts = 0;
@@ -77,6 +99,17 @@ describe("a transport that breaks its contract gives an outcome, and the deliver
     ]);
     expect((await sender.stats()).endpoints[0]?.outcomes).toMatchObject({ network: 1, success: 1 });
   });
+});
+
+it("what a transport leaves out as null, or gives as a list, is a result", async () => {
+  const headers = { "set-cookie": ["a=topsecret", "b=2"], server: "topsecret" };
+  const absent = { code: null, message: null, retryAfter: null, fault: null, requestHeaders: null };
+  const transport = brokenTransport(() => Promise.resolve({ ...GOOD, ...absent, responseHeaders: headers }));
+  const sender = await openSender({ url: ENDPOINT_URL, secret: "topsecret", transport });
+  const { attempts } = await sender.expect(await sender.track(USER)).delivered();
+  expect(attempts).toHaveLength(1);
+  expect(attempts[0]).toMatchObject({ outcome: "success", response: "" });
+  expect(attempts[0]?.responseHeaders).toEqual({ "set-cookie": "a=(hidden),b=2", server: "(hidden)" });
 });
 
 it("a transport that aborts attempts by itself has them tried again when the schedule says, not at once", async () => {

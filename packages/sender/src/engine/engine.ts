@@ -1,4 +1,4 @@
-import { isObject, type Clock, parseRetryAfter } from "@countersign/protocol";
+import { type Clock, parseRetryAfter } from "@countersign/protocol";
 import { AsyncResource } from "node:async_hooks";
 import { setMaxListeners } from "node:events";
 import { sign } from "@countersign/core";
@@ -16,7 +16,7 @@ import { withoutCredentials } from "../settings/hidden-credentials.ts";
 import type { Destination, Source } from "../settings/parse-settings.ts";
 import type { EndpointSettings } from "../settings/settings.ts";
 import type { Consumer, DeliveryHandler, DeliveryStore } from "../store/delivery-store.ts";
-import { resultOfRejection } from "../transport/classify.ts";
+import { assertResult, resultOfRejection } from "../transport/classify.ts";
 import type { AttemptRequest, AttemptResult, Transport } from "../transport/transport.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { RandomSource } from "./random-source.ts";
@@ -205,12 +205,6 @@ export class Engine implements DeliveryHandler {
   }
 }
 
-/** An injected transport may reject, throw or resolve to anything. */
-function assertResult(result: AttemptResult): AttemptResult {
-  if (isObject(result) && "outcome" in result && "responseBody" in result) return result;
-  throw new TypeError("the result has no outcome or no responseBody");
-}
-
 /** The attempts of a round in the order in which they ended, but the one that delivered the message last: lists show that one. */
 function asTheyEnded(results: readonly (readonly RoundAttempt[] | undefined)[]): readonly RoundAttempt[] {
   const tried = results.flatMap((result) => (result === undefined ? [] : [result]));
@@ -280,13 +274,14 @@ function attemptOf(result: AttemptResult, round: number, endpoint: string, start
     // What is counted, filtered by and shown is the same number.
     durationMs: Math.round(result.durationMs * 10) / 10,
     outcome,
-    status,
-    code,
-    message,
+    // A transport of an app may say with null that there is none.
+    status: status ?? undefined,
+    code: code ?? undefined,
+    message: message ?? undefined,
     response,
-    fault,
-    requestHeaders,
-    responseHeaders,
+    fault: fault ?? undefined,
+    requestHeaders: requestHeaders ?? undefined,
+    responseHeaders: responseHeaders ?? undefined,
     cut,
   };
 }

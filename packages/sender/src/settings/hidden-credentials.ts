@@ -62,8 +62,9 @@ export function withoutCredentials(attempt: Attempt, credentials: Credentials): 
   const { texts } = credentials;
   const sent = sentCredentials(attempt, credentials);
   if (sent.length === 0 && !mayShow(attempt, texts)) return attempt;
-  const hide = (text: string): string =>
-    texts.reduce((shown, credential) => shown.replaceAll(credential, HIDDEN), text);
+  // Also a list, as a transport of an app may give headers.
+  const hide = (text: unknown): string =>
+    texts.reduce((shown, credential) => shown.replaceAll(credential, HIDDEN), String(text));
   return {
     ...attempt,
     message: message && hide(message),

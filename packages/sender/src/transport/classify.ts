@@ -1,8 +1,15 @@
-import { codeOf as ownCodeOf, isError, messageOf as textOf } from "@countersign/protocol";
+import {
+  codeOf as ownCodeOf,
+  describeKind,
+  isBytes,
+  isError,
+  isObject,
+  messageOf as textOf,
+} from "@countersign/protocol";
 import type { AttemptResult } from "./transport.ts";
 import { errors } from "undici";
 import { CertificateError, TransportError } from "./transport-error.ts";
-import type { AttemptOutcome } from "../delivery/attempt.ts";
+import { ATTEMPT_OUTCOMES, type AttemptOutcome } from "../delivery/attempt.ts";
 
 /** What kept a response from coming, as {@link AttemptOutcome} with the code and the words to log. */
 export interface Failure {
@@ -37,6 +44,41 @@ export function outcomeOfError(error: unknown): Failure {
     return { outcome: "rejected", code, message };
   }
   return { outcome: code === "ETIMEDOUT" ? "timeout" : "network", code, message };
+}
+
+const RESULT_TEXTS = ["code", "message", "retryAfter", "date", "fault"] as const;
+const RESULT_HEADERS = ["requestHeaders", "responseHeaders"] as const;
+
+/**
+ * Checks what a transport resolves to: that of an app may resolve to anything. A value of another kind would not be stored, or
+ * fail where nothing catches it.
+ *
+ * @throws TypeError naming the field
+ */
+export function assertResult(result: AttemptResult): AttemptResult {
+  if (!isObject(result)) throw new TypeError(`the result is ${describeKind(result)}`);
+  const { outcome, responseBody, durationMs, status, earlier = [] } = result;
+  if (!ATTEMPT_OUTCOMES.includes(outcome)) fail("outcome", `one of ${ATTEMPT_OUTCOMES.join(", ")}`, outcome);
+  if (!isBytes(responseBody)) fail("responseBody", "bytes, in a Uint8Array", responseBody);
+  if (!Number.isFinite(durationMs)) fail("durationMs", "a number of milliseconds", durationMs);
+  if (typeof (status ?? 0) !== "number") fail("status", "a number", status);
+  for (const name of RESULT_TEXTS)
+    if (typeof (result[name] ?? "") !== "string") fail(name, "a text", result[name]);
+  for (const name of RESULT_HEADERS) {
+    const headers: unknown = result[name] ?? {};
+    if (!isObject(headers)) return fail(name, "an object", headers);
+    for (const value of Object.values(headers)) {
+      // Node gives several of one name as a list.
+      if (typeof value !== "string" && !Array.isArray(value)) fail(name, "an object of texts", headers);
+    }
+  }
+  if (!Array.isArray(earlier)) fail("earlier", "a list of results", earlier);
+  for (const one of earlier) assertResult(one);
+  return result;
+}
+
+function fail(field: string, what: string, value: unknown): never {
+  throw new TypeError(`the result's ${field} must be ${what}, not ${describeKind(value)}`);
 }
 
 /**
