@@ -1,6 +1,7 @@
 import { CallError, SenderClosedError, type Sender } from "@countersign/sender";
 import { virtualClock } from "@countersign/sender/testing";
-import { parseMessage, verifySignature } from "@countersign/core";
+import { parseMessage } from "@countersign/core";
+import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { type Receiver, startReceiver } from "./support/receiver.ts";
@@ -23,7 +24,7 @@ describe("messages", () => {
     await sender.identify({ ...COMMON, userId: "u1", anonymousId: "a1", traits: { plan: "pro" } });
     await sender.track({ ...COMMON, userId: "u1", event: "Bought", properties: { price: 1 } });
     await sender.page({ ...COMMON, userId: "u1", name: "Home", category: "Docs", properties: { url: "x" } });
-    await sender.screen({ ...COMMON, anonymousId: "a1", name: "Home" });
+    await sender.screen({ ...COMMON, anonymousId: "a1", name: "Home", category: "App" });
     await sender.group({ ...COMMON, userId: "u1", groupId: "g1", traits: { name: "I" } });
     await sender.alias({ ...COMMON, userId: "new", previousId: "old" });
     await sender.deleteUser("u1");
@@ -35,7 +36,7 @@ describe("messages", () => {
         `${head("identify")}"userId":"u1","anonymousId":"a1","traits":{"plan":"pro"},${context}`,
         `${head("track")}"userId":"u1","event":"Bought","properties":{"price":1},${context}`,
         `${head("page")}"userId":"u1","name":"Home","category":"Docs","properties":{"url":"x"},${context}`,
-        `${head("screen")}"anonymousId":"a1","name":"Home","properties":{},${context}`,
+        `${head("screen")}"anonymousId":"a1","name":"Home","category":"App","properties":{},${context}`,
         `${head("group")}"userId":"u1","groupId":"g1","traits":{"name":"I"},${context}`,
         `${head("alias")}"userId":"new","Previous ID":"old","User ID":"new",${context}`,
         `{"type":"delete","userId":"u1","timestamp":"2026-01-02T03:04:05.678Z"}`,
@@ -58,6 +59,27 @@ describe("messages", () => {
       timestamp: "2026-01-02T03:04:05.678Z",
       context: {},
     });
+  });
+
+  it("what a call leaves out of its type's own fields is an empty object", async () => {
+    const { sender, receiver } = await single();
+    const user = { userId: "u1" };
+    for (const type of ["identify", "page", "screen"] as const) await sender[type](user);
+    await sender.track({ ...user, event: "Bought" });
+    await sender.group({ ...user, groupId: "g1" });
+    await sender.idle();
+    const own = receiver.received.map(({ message: { type, properties, traits } }) => [
+      type,
+      properties,
+      traits,
+    ]);
+    expect(own.toSorted()).toEqual([
+      ["group", undefined, {}],
+      ["identify", undefined, {}],
+      ["page", {}, undefined],
+      ["screen", {}, undefined],
+      ["track", {}, undefined],
+    ]);
   });
 
   it("the traits of a page are sent as its properties, which win", async () => {
@@ -116,17 +138,44 @@ describe("messages", () => {
       "x-team": "data",
     });
     const signature = String(request?.headers["x-signature"]);
-    expect(verifySignature(request?.body ?? "", signature, "söcret")).toMatchObject({
-      ok: true,
-      verifiedOver: "bytes",
+    // Computed as the document says, and not by the code that made it.
+    expect(signature).toBe(
+      createHmac("sha1", "söcret")
+        .update(request?.body ?? "")
+        .digest("hex"),
+    );
+  });
+
+  it("without a secret there is no X-Signature header, and every other one", async () => {
+    const receiver = await startReceiver();
+    const sender = await openSender({ url: receiver.url, headers: { "X-Team": "data" } });
+    await sender.track({ userId: "u1", event: "Bought" });
+    await sender.idle();
+    const { host: _, connection: _connection, ...headers } = receiver.received[0]?.headers ?? {};
+    expect(headers).toEqual({
+      "user-agent": "Countersign/1.0",
+      "content-type": "application/json",
+      "x-team": "data",
+      "content-length": String(Buffer.byteLength(receiver.received[0]?.body ?? "")),
     });
   });
 
-  it("without a secret there is no X-Signature header", async () => {
-    const { sender, receiver } = await single();
+  it("each endpoint gets its own static headers, and none of another one", async () => {
+    const receiver = await startReceiver();
+    const endpoints = [
+      { url: `${receiver.url}a`, headers: { "X-Team": "data", "X-A": "1" } },
+      { url: `${receiver.url}b`, headers: { "X-Team": "sales" } },
+      { url: `${receiver.url}c` },
+    ];
+    const sender = await openSender({ sources: [{ name: "shop", destinations: [{ endpoints }] }] });
     await sender.track({ userId: "u1", event: "Bought" });
     await sender.idle();
-    expect(receiver.received[0]?.headers).not.toHaveProperty("x-signature");
+    const own = receiver.received.map(({ path, headers }) => [path, headers["x-team"], headers["x-a"]]);
+    expect(own.toSorted()).toEqual([
+      ["/a", "data", "1"],
+      ["/b", "sales", undefined],
+      ["/c", undefined, undefined],
+    ]);
   });
 });
 

@@ -63,6 +63,17 @@ describe("events that a source blocks", () => {
   });
 });
 
+it("what the sender makes of itself, for deletions and audiences, is no usage", async () => {
+  const receiver = await startReceiver();
+  const sender = await openSender({ url: receiver.url });
+  await sender.deleteUser("u1");
+  await sender.syncAudience("Everyone", ["u1", "u2"]);
+  await sender.syncComputedTrait("LTV", { u1: 1 });
+  expect((await sender.stats()).sources).toEqual([{ source: "default", usage: 0 }]);
+  await sender.track({ userId: "u1", event: "Bought" });
+  expect((await sender.stats()).sources).toEqual([{ source: "default", usage: 1 }]);
+});
+
 describe("sources", () => {
   async function three(): Promise<{ sender: Sender; receiver: Receiver }> {
     const receiver = await startReceiver();

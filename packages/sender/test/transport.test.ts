@@ -70,6 +70,7 @@ describe("a response", () => {
     [201, "success"],
     [204, "success"],
     [299, "success"],
+    [300, "rejected"],
     [301, "rejected"],
     [304, "rejected"],
     [307, "rejected"],

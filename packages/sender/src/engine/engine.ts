@@ -227,14 +227,10 @@ function requestOf(
   { secret }: Destination,
   { url, headers, ca }: EndpointSettings,
 ): AttemptRequest {
-  if (secret === undefined) {
-    const own = { "User-Agent": USER_AGENT, "Content-Type": "application/json" };
-    return { url, headers: { ...own, ...headers }, body, ca, delivery };
-  }
-  const signature = sign(body, secret);
-  const own = { "User-Agent": USER_AGENT, "Content-Type": "application/json", "X-Signature": signature };
-  const all = headers === undefined ? own : { ...own, ...headers };
-  return { url, headers: all, body, ca, delivery, sign: (bytes) => sign(bytes, secret) };
+  const own = { "User-Agent": USER_AGENT, "Content-Type": "application/json" };
+  if (secret === undefined) return { url, headers: { ...own, ...headers }, body, ca, delivery };
+  const signed = { ...own, "X-Signature": sign(body, secret), ...headers };
+  return { url, headers: signed, body, ca, delivery, sign: (bytes) => sign(bytes, secret) };
 }
 
 /** What a transport threw before there was an attempt. */
