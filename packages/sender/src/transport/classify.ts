@@ -60,7 +60,7 @@ export function assertResult(result: AttemptResult): AttemptResult {
   const { outcome, responseBody, durationMs, status, earlier = [] } = result;
   if (!ATTEMPT_OUTCOMES.includes(outcome)) fail("outcome", `one of ${ATTEMPT_OUTCOMES.join(", ")}`, outcome);
   if (!isBytes(responseBody)) fail("responseBody", "bytes, in a Uint8Array", responseBody);
-  if (!Number.isFinite(durationMs)) fail("durationMs", "a number of milliseconds", durationMs);
+  if (!Number.isFinite(durationMs)) fail("durationMs", "a finite number of milliseconds", durationMs);
   if (typeof (status ?? 0) !== "number") fail("status", "a number", status);
   for (const name of RESULT_TEXTS)
     if (typeof (result[name] ?? "") !== "string") fail(name, "a text", result[name]);
