@@ -125,6 +125,17 @@ describe("sources", () => {
     });
   });
 
+  it("a delete that is not valid is refused, also where no destination would get it", async () => {
+    const { sender } = await three();
+    const refused = { name: "CallError", field: "userId" };
+    await expect(sender.deleteUser("", { sources: ["off"] })).rejects.toMatchObject(refused);
+    const timestamp = "2026-02-30";
+    await expect(sender.deleteUser("u1", { sources: ["off"], timestamp })).rejects.toMatchObject({
+      field: "timestamp",
+    });
+    expect(await sender.deleteUser("u1", { sources: ["off"] })).toEqual([]);
+  });
+
   it.each([null, undefined])(
     "a delete whose timestamp is %s is dated now, as a call is",
     async (timestamp) => {

@@ -115,8 +115,8 @@ function identityOf({ type, userId, anonymousId }: RecordedCall): string {
 export function buildDeleteMessage(
   userId: string,
   timestamp: Date | string | undefined,
-  defaults: { readonly messageId: string; readonly now: number },
-): BuiltMessage {
+  now: number,
+): Omit<BuiltMessage, "messageId"> {
   if (typeof userId !== "string" || userId === "") {
     throw new CallError(
       "ERR_FIELD_MISSING",
@@ -125,7 +125,7 @@ export function buildDeleteMessage(
     );
   }
   // As in a call, null counts as absent.
-  const time = (timestamp ?? undefined) === undefined ? defaults.now : parseTimestamp(timestamp);
+  const time = (timestamp ?? undefined) === undefined ? now : parseTimestamp(timestamp);
   if (time === undefined) {
     throw new CallError(
       "ERR_FIELD_INVALID",
@@ -134,12 +134,7 @@ export function buildDeleteMessage(
     );
   }
   const message = { type: "delete", userId, timestamp: formatTimestamp(time) };
-  return {
-    type: "delete",
-    messageId: defaults.messageId,
-    identity: userId,
-    body: serialize("delete", message),
-  };
+  return { type: "delete", identity: userId, body: serialize("delete", message) };
 }
 
 function serialize(type: MessageType, message: unknown): Uint8Array {

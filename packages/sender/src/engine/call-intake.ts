@@ -98,11 +98,11 @@ export class CallIntake {
   takeDelete(userId: string, options: DeleteOptions = {}): Intake {
     checkDeleteOptions(options);
     const named = options.sources?.map((source, index) => this.sourceOf({ source }, `sources.${index}`));
+    const unnamed = buildDeleteMessage(userId, options.timestamp, this.now());
     const intake = newIntake();
     for (const source of new Set(named ?? this.sources)) {
       if (source.enabled.length === 0) continue;
-      const defaults = { messageId: this.newId(), now: this.now() };
-      const message = buildDeleteMessage(userId, options.timestamp, defaults);
+      const message = { ...unnamed, messageId: this.newId() };
       this.addCall(intake, source, message, { counted: false });
       this.addMessage(intake, source, message, source.enabled);
     }
