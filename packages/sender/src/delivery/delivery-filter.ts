@@ -8,11 +8,15 @@ export type OneOrMore<T> = T | readonly T[];
 
 /** Selects deliveries. Every given field must match; of a list, any item. */
 export interface DeliveryFilter {
+  /** Its state. */
   readonly state?: OneOrMore<DeliveryState> | undefined;
+  /** Name of the source of the call. */
   readonly source?: OneOrMore<string> | undefined;
   /** `<source>/<destination>`. */
   readonly destination?: OneOrMore<string> | undefined;
+  /** `type` of the message. */
   readonly type?: OneOrMore<MessageType> | undefined;
+  /** `messageId` of the message. */
   readonly messageId?: OneOrMore<string> | undefined;
   /** `userId` or `anonymousId`. */
   readonly identity?: OneOrMore<string> | undefined;

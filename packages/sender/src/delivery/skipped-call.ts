@@ -19,8 +19,11 @@ export const SKIP_REASONS: readonly SkipReason[] = ["integrations", "blocked_eve
 export interface SkippedCall {
   /** Unique in its store. */
   readonly id: string;
+  /** `messageId` that its message would have had. */
   readonly messageId: string;
+  /** Its type. */
   readonly type: MessageType;
+  /** Name of its source. */
   readonly source: string;
   /** The user of the call: its `userId`, else its `anonymousId`. */
   readonly identity: string;
@@ -28,12 +31,15 @@ export interface SkippedCall {
   readonly event?: string | undefined;
   /** When it was accepted, in milliseconds since 1970. */
   readonly acceptedAt: number;
+  /** Why it went nowhere. */
   readonly reason: SkipReason;
 }
 
 /** Selects skipped calls. Every given field must match; of a list, any item. */
 export interface SkippedFilter {
+  /** Name of the source. */
   readonly source?: OneOrMore<string> | undefined;
+  /** Why the call went nowhere. */
   readonly reason?: OneOrMore<SkipReason> | undefined;
   /** Searches: it is the call's `messageId` or identity, or the event's name starts with it. */
   readonly q?: string | undefined;

@@ -6,6 +6,7 @@ import type { MinuteCounts } from "./minute-counts.ts";
 export interface EndpointStats {
   /** `<source>/<destination>`. */
   readonly destination: string;
+  /** URL of the endpoint. */
   readonly url: string;
   /** Attempts by outcome. */
   readonly outcomes: Readonly<Record<AttemptOutcome, number>>;
@@ -13,6 +14,7 @@ export interface EndpointStats {
   readonly failures: number;
   /** When the first of them started, in milliseconds since 1970. */
   readonly failingSince?: number | undefined;
+  /** How long its responses took. */
   readonly responseTimes: {
     /** Upper bounds of the buckets, in milliseconds. The last bound is the time that an endpoint has to respond. */
     readonly bounds: readonly number[];

@@ -10,9 +10,11 @@ export interface MinuteStats {
   readonly failures: number;
   /** Attempts that succeeded after more than four fifths of the time. */
   readonly nearMisses: number;
-  /** Deliveries that ended in this state. */
+  /** Deliveries that an endpoint accepted. */
   readonly delivered: number;
+  /** Deliveries that every endpoint rejected. */
   readonly failed: number;
+  /** Deliveries that no endpoint accepted in time. */
   readonly expired: number;
 }
 

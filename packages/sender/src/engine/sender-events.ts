@@ -12,28 +12,38 @@ export interface SenderEvents {
   accepted: { readonly delivery: DeliveryInfo; readonly resendOf?: string | undefined };
   /** An attempt has ended. Its result is not stored yet. */
   attempt: { readonly delivery: DeliveryInfo; readonly attempt: Attempt };
-  /** An endpoint accepted the message. Emitted after this is stored. */
+  /** An endpoint accepted the message. Emitted after this is stored; `attempts` are those of the last round. */
   delivered: { readonly delivery: DeliveryInfo; readonly attempts: readonly Attempt[] };
-  /** No endpoint accepted the message in this round. Emitted after the next round is stored, `delayMs` from now. */
+  /** No endpoint accepted the message in this round, whose attempts these are. Emitted after the next round is stored. */
   retrying: {
     readonly delivery: DeliveryInfo;
     readonly attempts: readonly Attempt[];
+    /** When the next round is due, in milliseconds since 1970 by the sender's clock. */
     readonly dueAt: number;
+    /** How long that is from now, in milliseconds. */
     readonly delayMs: number;
   };
-  /** Every endpoint rejected the message. Emitted after this is stored. */
+  /**
+   * Every endpoint rejected the message. Emitted after this is stored; `attempts` are those of the last round. There are none if
+   * what was left to call has gone from the settings.
+   */
   failed: { readonly delivery: DeliveryInfo; readonly attempts: readonly Attempt[] };
-  /** No endpoint accepted the message in time. Emitted after this is stored; `attempts` are those of the last round. */
+  /**
+   * No endpoint accepted the message in time. Emitted after this is stored; `attempts` are those of the last round. There are none
+   * if its time was over before that.
+   */
   expired: { readonly delivery: DeliveryInfo; readonly attempts: readonly Attempt[] };
   /** An accepted call goes to no destination. */
   skipped: {
     readonly messageId: string;
     readonly type: MessageType;
+    /** Name of the source of the call. */
     readonly source: string;
     /** The event's name, of a track call. */
     readonly event?: string | undefined;
     /** The user of the call: its `userId`, else its `anonymousId`. */
     readonly identity: string;
+    /** Why it goes nowhere. */
     readonly reason: SkipReason;
   };
   /**

@@ -22,6 +22,7 @@ import type { SenderStats } from "./stats.ts";
 
 /** A call that follows the rules of `@countersign/protocol`, with its time. Without an id it gets one. */
 export interface JudgedCall extends Omit<RecordedCall, "messageId"> {
+  /** 1 to 99 characters. Default: a new one. */
   readonly messageId?: string | undefined;
   /** How the call reached the sender, for destinations that include it. */
   readonly origin?: CallOrigin | undefined;
@@ -145,7 +146,12 @@ export interface Sender {
    * ```
    */
   accept(calls: readonly JudgedCall[], options?: AcceptOptions): Promise<readonly Receipt[]>;
-  /** Sends a deletion notification for each affected source with an enabled destination (spec 1). */
+  /**
+   * Sends a deletion notification for each affected source with an enabled destination (spec 1).
+   *
+   * @returns The receipts, one for each of these sources.
+   * @throws CallError when the user or the time is not valid, or a source is not known
+   */
   deleteUser(userId: string, options?: DeleteOptions): Promise<readonly Receipt[]>;
   /**
    * Sends an audience's changes: one Identify for each user who joined or left since the last sync (spec 6). A destination
@@ -196,9 +202,17 @@ export interface Sender {
    * ```
    */
   summaries(filter?: DeliveryFilter): Promise<DeliveryPage>;
-  /** How many deliveries match, whatever the limit of the filter. */
+  /**
+   * How many deliveries match, whatever the limit of the filter.
+   *
+   * @throws TypeError when the filter has an unknown field
+   */
   count(filter?: DeliveryFilter): Promise<number>;
-  /** A page of accepted calls that went to no destination, the newest first. */
+  /**
+   * A page of accepted calls that went to no destination, the newest first. The last 10,000 are kept.
+   *
+   * @throws TypeError when the filter has an unknown field, or its `after` is no cursor
+   */
   skipped(filter?: SkippedFilter): Promise<SkippedPage>;
   /** One delivery, if the store keeps it. */
   delivery(id: string): Promise<Delivery | undefined>;
@@ -206,6 +220,7 @@ export interface Sender {
    * Sends a delivery again to the same destination, as a new one: the same bytes, or others.
    *
    * @throws RangeError when the store does not keep the delivery
+   * @throws StoreError when another delivery has the `id` that is given
    * @throws TypeError when an option is wrong
    */
   resend(id: string, options?: ResendOptions): Promise<Receipt>;
@@ -248,7 +263,7 @@ export interface Sender {
    * failed delivery of its message, so that {@link Sender.resend} does not send that again.
    *
    * @returns how many
-   * @throws TypeError when the filter names the state `pending`
+   * @throws TypeError when the filter names the state `pending`, or has an unknown field
    */
   clear(filter?: Omit<DeliveryFilter, "after" | "limit">): Promise<number>;
   /** Usage, deliveries by state, outcomes and response times. */

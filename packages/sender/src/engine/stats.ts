@@ -5,7 +5,9 @@ import type { MinuteCounts, MinuteStats } from "./minute-counts.ts";
 
 /** The counts of a sender: its results, and the pending deliveries. */
 export interface SenderStats {
+  /** Each source of the settings. */
   readonly sources: readonly {
+    /** Its name. */
     readonly source: string;
     /** Calls counted as usage, over the store's whole life. */
     readonly usage: number;
@@ -16,9 +18,13 @@ export interface SenderStats {
     readonly destination: string;
     /** Whether its deliveries are being sent. */
     readonly enabled: boolean;
+    /** How many wait, or are being sent. */
     readonly pending: number;
+    /** How many of the kept ones an endpoint accepted. */
     readonly delivered: number;
+    /** How many of them every endpoint rejected. */
     readonly failed: number;
+    /** How many of them no endpoint accepted in time. */
     readonly expired: number;
     /** When the oldest pending delivery was accepted, in milliseconds since 1970. */
     readonly oldestPendingAt?: number | undefined;

@@ -69,7 +69,9 @@ const IS_FAULT = new RegExp(FAULT_PATTERN, "u");
 export interface FaultScope {
   /** URL of an endpoint. */
   readonly endpoint?: string | undefined;
+  /** Id of a delivery. */
   readonly deliveryId?: string | undefined;
+  /** `messageId` of a message. */
   readonly messageId?: string | undefined;
   /** How many attempts it affects; `Infinity` for all until it is cancelled. Default: 1. */
   readonly times?: number | undefined;

@@ -37,6 +37,7 @@ export interface Wire {
 
 /** The result of one attempt. */
 export interface AttemptResult {
+  /** How it ended: what the sender does next. */
   readonly outcome: AttemptOutcome;
   /** The response's status, if there was a response. */
   readonly status?: number | undefined;
