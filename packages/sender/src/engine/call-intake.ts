@@ -40,7 +40,7 @@ export interface Intake {
 }
 
 /** What is known of a call besides its message. */
-interface CallTraits {
+interface CallDetails {
   /** Whether it adds to its source's usage. */
   readonly counted: boolean;
   readonly reason?: SkipReason | undefined;
@@ -126,7 +126,7 @@ export class CallIntake {
     intake: Pick<Intake, "calls">,
     source: Source,
     { messageId, type, identity, event }: BuiltMessage,
-    { counted, reason, key }: CallTraits,
+    { counted, reason, key }: CallDetails,
   ): void {
     const skipped = reason === undefined ? undefined : { id: this.newId(), reason };
     const acceptedAt = this.now();
@@ -164,19 +164,19 @@ export class CallIntake {
     });
   }
 
-  /** Adds a call, and a message for the destinations of each audience: those that get the same bytes. */
+  /** Adds a call, and a message for each group of destinations that get the same bytes. */
   #addRecorded(intake: Intake, source: Source, call: OriginatedCall): void {
     const reason = skipReasonOf(source, call);
     const counted = reason !== "blocked_event" || source.countFiltered;
-    const traits = { counted, reason, key: call.key && storedKey(call.key) };
+    const details = { counted, reason, key: call.key && storedKey(call.key) };
     if (reason !== undefined) {
       // It is checked like the others.
-      this.addCall(intake, source, buildMessage(call), traits);
+      this.addCall(intake, source, buildMessage(call), details);
       return;
     }
-    for (const [position, { includeFields, destinations }] of source.audiences.entries()) {
+    for (const [position, { includeFields, destinations }] of source.recipients.entries()) {
       const message = buildMessage(call, this.#included(call, includeFields));
-      if (position === 0) this.addCall(intake, source, message, traits);
+      if (position === 0) this.addCall(intake, source, message, details);
       this.addMessage(intake, source, message, destinations);
     }
   }

@@ -38,7 +38,7 @@ export interface Destination {
 }
 
 /** Enabled destinations that get the same bytes. */
-interface Audience {
+interface Recipients {
   readonly includeFields: readonly IncludableField[];
   /** Their keys. */
   readonly destinations: readonly string[];
@@ -52,7 +52,7 @@ export interface Source {
   /** Keys of its destinations that are enabled. */
   readonly enabled: readonly string[];
   /** The same keys, by what their messages include. */
-  readonly audiences: readonly Audience[];
+  readonly recipients: readonly Recipients[];
   readonly blockedEvents: ReadonlySet<string>;
   readonly countFiltered: boolean;
 }
@@ -73,14 +73,14 @@ function isIncludable(value: unknown): value is readonly IncludableField[] {
   return Array.isArray(value) && value.every((name) => INCLUDABLE_FIELDS.some((known) => known === name));
 }
 
-function audiencesOf(destinations: readonly Destination[]): readonly Audience[] {
-  const audiences = new Map<string, { includeFields: readonly IncludableField[]; destinations: string[] }>();
+function recipientsOf(destinations: readonly Destination[]): readonly Recipients[] {
+  const byFields = new Map<string, { includeFields: readonly IncludableField[]; destinations: string[] }>();
   for (const { key, includeFields } of destinations) {
-    const audience = audiences.get(includeFields.join());
-    if (audience === undefined) audiences.set(includeFields.join(), { includeFields, destinations: [key] });
-    else audience.destinations.push(key);
+    const same = byFields.get(includeFields.join());
+    if (same === undefined) byFields.set(includeFields.join(), { includeFields, destinations: [key] });
+    else same.destinations.push(key);
   }
-  return [...audiences.values()];
+  return [...byFields.values()];
 }
 
 function sourcesOf(place: SettingPlace, settings: Unchecked<SenderSettings>): Source[] {
@@ -132,7 +132,7 @@ function sourceOf(
     writeKey: typeof writeKey === "string" ? writeKey : "",
     destinations,
     enabled: enabled.map(({ key }) => key),
-    audiences: audiencesOf(enabled),
+    recipients: recipientsOf(enabled),
     blockedEvents: new Set(Array.isArray(blocked) ? blocked.map(String) : []),
     countFiltered: place.field("countFiltered").flag(item?.countFiltered, false),
   };
