@@ -192,6 +192,28 @@ describe("settings that are wrong", () => {
     expect(problems.find((problem) => problem.startsWith(expected))).toBeDefined();
   });
 
+  it.each([
+    ["User-Agent", "Content-Type", "X-Signature", "Host", "Content-Length", "Content-Encoding"],
+    [
+      "Transfer-Encoding",
+      "Connection",
+      "Keep-Alive",
+      "Proxy-Connection",
+      "TE",
+      "Trailer",
+      "Upgrade",
+      "Expect",
+    ],
+  ])(
+    "an endpoint's own headers cannot be those that the sender or HTTP writes: %s, %s, %s, ...",
+    async (...names) => {
+      const headers = Object.fromEntries(names.map((name) => [name, "a"]));
+      expect(await problemsOf(endpoint({ headers }))).toEqual(
+        names.map((name) => `${at}.headers["${name}"] is set by the sender itself and cannot be given.`),
+      );
+    },
+  );
+
   it.each(["http://Hooks.example", "http://hooks.example:80/", "http://hooks.example/#a"])(
     "%s is the same endpoint as http://hooks.example/",
     async (other) => {
