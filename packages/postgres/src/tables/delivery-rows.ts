@@ -63,7 +63,9 @@ export function summaryOf(row: SummaryRow): DeliverySummary {
 
 /** @param earlier The attempts of earlier rounds, as they were logged, oldest first. */
 export function deliveryOf(row: FullRow, earlier: readonly string[]): Delivery {
-  const attempts = [...earlier, row.log].flatMap((log) => (JSON.parse(log) as Attempt[]).map(attemptOf));
+  const logged = [...earlier, row.log].flatMap((log) => (JSON.parse(log) as Attempt[]).map(attemptOf));
+  // Rounds of the same millisecond, as there are where a clock stands still, are logged in no order.
+  const attempts = logged.toSorted((a, b) => a.round - b.round);
   const { last: _, ...rest } = summaryOf(row);
   return { ...rest, body: row.body, attempts };
 }

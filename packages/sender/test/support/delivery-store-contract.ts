@@ -473,6 +473,24 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
         expect(summary).not.toHaveProperty("body");
       });
 
+      it("has the attempts of many rounds within one millisecond in their order", async () => {
+        await accept({ id: "d1" });
+        rounds.serve(store, SHOP);
+        const handedOver: string[] = [];
+        for (let round = 1; round <= 12; round += 1) {
+          handedOver.push("d1");
+          await rounds.toBe(...handedOver);
+          const attempts = [attempt(round), attempt(round, { endpoint: "https://b/" })];
+          const progress = { [ENDPOINT]: {} };
+          await rounds.end("d1", { state: "pending", dueAt: now, rounds: round, progress, attempts });
+        }
+        const { attempts = [] } = (await store.find("d1")) ?? {};
+        expect(attempts.map(({ round }) => round)).toEqual(
+          attempts.map((_, index) => Math.floor(index / 2) + 1),
+        );
+        expect(attempts).toHaveLength(24);
+      });
+
       it("keeps what a round without attempts changes, and the attempts before", async () => {
         await accept({ id: "d1" });
         rounds.serve(store, SHOP);
