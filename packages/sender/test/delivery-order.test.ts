@@ -87,6 +87,17 @@ it("a call made in the turn in which a place is freed is sent after those that w
   await expect.poll(ids).toEqual(["first", "second", "third", "fourth"]);
 });
 
+it("what is due longest is sent first, also if it is stored after what waits already", async () => {
+  const { accept, settle, ids, clock } = await startServing(1);
+  await accept(["busy"]);
+  await accept(["second"], clock.now() - 1_000);
+  await accept(["first"], clock.now() - 2_000);
+  settle("busy", endedAt(clock));
+  await expect.poll(ids).toEqual(["busy", "first"]);
+  settle("first", endedAt(clock));
+  await expect.poll(ids).toEqual(["busy", "first", "second"]);
+});
+
 it("a delivery that is due again at once is sent before a call made later", async () => {
   const { accept, settle, ids, clock } = await startServing(1);
   await accept(["first"]);

@@ -7,11 +7,13 @@ import {
 } from "@countersign/sender";
 import { createTestSender, virtualClock } from "@countersign/sender/testing";
 import { describeKind } from "@countersign/protocol";
+import { join } from "node:path";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { QueueStore } from "./support/queue-store.ts";
 import { silentTransport } from "./support/silent-transport.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const ENDPOINT_URL = "http://127.0.0.1:9/";
 const USER = { userId: "u1", event: "e" };
@@ -127,6 +129,25 @@ it("a transport that aborts attempts by itself has them tried again when the sch
     outcome: "network",
     code: "ERR_ABORTED",
   });
+});
+
+it("an endpoint that has accepted counts when the attempt at another one is aborted by closing", async () => {
+  const path = join(temporaryFolder(), "deliveries.db");
+  const silent = silentTransport();
+  const transport: Transport = {
+    ...silent,
+    send: (request, options) =>
+      request.url.endsWith("accepts") ? Promise.resolve(GOOD) : silent.send(request, options),
+  };
+  const endpoints = ["accepts", "hangs"].map((name) => ({ url: ENDPOINT_URL + name }));
+  const sources = [{ name: "shop", destinations: [{ endpoints }] }];
+  const first = await openSender({ sources, transport, store: sqliteStore({ path }) });
+  const receipt = await first.track(USER);
+  await new Promise((resolve) => setImmediate(resolve));
+  await first.close({ deadline: 200 });
+  const second = await openSender({ sources, transport, store: sqliteStore({ path }) });
+  const { attempts } = await second.expect(receipt).delivered();
+  expect(attempts.map(({ endpoint }) => endpoint)).toEqual([`${ENDPOINT_URL}accepts`]);
 });
 
 it("a transport whose holdBack() throws gives an outcome, too, and no rejection that ends the process", async () => {

@@ -107,6 +107,19 @@ describe("four hours of retries", () => {
     expect(delivery?.attempts.filter(({ outcome }) => outcome === "success")).toHaveLength(1);
   });
 
+  it("an endpoint that asks for more time than there is gets one retry, five seconds before the end", async () => {
+    const headers = { "Retry-After": String(9 * 3_600) };
+    const receiver = await startReceiver(() => ({ status: 503, headers }));
+    const clock = virtualClock();
+    const start = clock.now();
+    const sender = await openSender({ url: receiver.url, clock });
+    const receipt = await sender.track({ userId: "u1", event: "Signed Up" });
+    await clock.advance("10h");
+    const [delivery] = await receipt.settled();
+    expect(delivery?.state).toBe("expired");
+    expect(delivery?.attempts.map(({ startedAt }) => startedAt - start)).toEqual([0, 4 * HOUR - 5_000]);
+  });
+
   it.each([
     ["that was not tried yet is sent: a message is never dropped without an attempt", 0, "delivered"],
     ["that failed once has expired: no receiver gets a retry after four hours", 1, "expired"],

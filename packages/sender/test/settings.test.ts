@@ -1,8 +1,16 @@
-import { createSender, SettingsError, type SenderSettings, sqliteStore } from "@countersign/sender";
+import {
+  createSender,
+  SettingsError,
+  type SenderSettings,
+  sqliteStore,
+  type Transport,
+} from "@countersign/sender";
 import { virtualClock } from "@countersign/sender/testing";
+import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
+import { silentTransport } from "./support/silent-transport.ts";
 
 const ENDPOINT_URL = "https://example.com/hooks";
 
@@ -273,6 +281,43 @@ describe("settings that change while running", () => {
     expect(receiver.received.map(({ path }) => path)).toEqual(["/old", "/new"]);
     expect(receiver.received.map(({ headers }) => "x-signature" in headers)).toEqual([false, true]);
     expect(receiver.received[0]?.body).toBe(receiver.received[1]?.body);
+  });
+
+  it("a retry is signed with the secret as it is then", async () => {
+    const receiver = await startReceiver(() => ({ status: 503 }));
+    const clock = virtualClock();
+    const sender = await openSender({ ...to(receiver.url, { secret: "old" }), clock });
+    await sender.track({ userId: "u1", event: "Signed Up" });
+    await clock.advance("1s");
+    sender.configure(to(receiver.url, { secret: "new" }));
+    await clock.advance("5s");
+    const signed = receiver.received.map(({ headers, body }) => [headers["x-signature"], body]);
+    expect(signed).toEqual(
+      ["old", "new"].map((secret, index) => [
+        createHmac("sha1", secret)
+          .update(receiver.received[index]?.body ?? "")
+          .digest("hex"),
+        receiver.received[0]?.body,
+      ]),
+    );
+  });
+
+  it("twenty deliveries are in progress at once, unless the destination says another number", async () => {
+    const transport = silentTransport();
+    const calls: string[] = [];
+    const counting: Transport = {
+      ...transport,
+      send(request, options) {
+        calls.push(request.url);
+        return transport.send(request, options);
+      },
+    };
+    const sender = await openSender({ ...to(ENDPOINT_URL), transport: counting });
+    await Promise.all(Array.from({ length: 30 }, () => sender.track({ userId: "u1", event: "e" })));
+    await expect.poll(() => calls.length).toBe(20);
+    // Whatever else was due has had its turn.
+    await sender.track({ userId: "u1", event: "e" });
+    expect(calls).toHaveLength(20);
   });
 
   it("deliveries that are pending when a destination is disabled or removed wait until it is back", async () => {
