@@ -36,6 +36,10 @@ async function causes(mutation: Mutation, options: Partial<CertifyOptions> = {})
   return failed.map((result) => `${result.id}: ${"failure" in result ? result.failure.cause : ""}`);
 }
 
+function hasProperties(text: string): boolean {
+  return text.includes('"properties"');
+}
+
 /** A JSON writer with a space after each comma and colon, for messages without nested values. */
 function dumps(text: string): string {
   if (!text.endsWith("}") || text.startsWith("[")) return text;
@@ -98,6 +102,23 @@ describe.concurrent("a receiver that accepts no plain track message is told why,
     expect(first).toMatchObject({ outcome: "failed", failure: { cause } });
     expect(rest.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 5 }, () => "skipped"));
     for (const result of rest) expect(result).toMatchObject({ reason: `accepts-track failed: ${cause}` });
+  });
+});
+
+describe("a receiver that does not accept the fields of a track message", () => {
+  it.for<[string, Mutation["reply"]]>([
+    [
+      "answers 401 to forgeries",
+      ({ text }, { status }) => (status === 204 && hasProperties(text) ? { status: 400 } : undefined),
+    ],
+    [
+      "answers 400 to forgeries, too",
+      ({ text }, { status }) =>
+        status === 401 || (status === 204 && hasProperties(text)) ? { status: 400 } : undefined,
+    ],
+  ])("and %s is not told that it serialises JSON again", async ([, reply]) => {
+    const found = await causes(reply === undefined ? {} : { reply }, { only: ["accepts-track"] });
+    expect(found).toEqual(["accepts-track: the signature is right, and the message is rejected with 400"]);
   });
 });
 

@@ -12,14 +12,19 @@ export interface Diagnosis {
 }
 
 interface Suspicion extends Diagnosis {
-  /** A message that only a receiver with this fault accepts. */
+  /** A message that a receiver with this fault accepts, though it does not accept the plain one. */
   readonly delivery: Delivery;
+  /** A message that it does not accept, where one without the fault may accept the other. */
+  readonly refuting?: Delivery;
 }
 
 const DIGEST: Advice = {
   text: "Compute HMAC-SHA1 of the exact bytes of the body, keyed with the secret as UTF-8, and compare it with the 40 hex digits in X-Signature.",
   hint: "digest",
 };
+/** To be added to an advice. */
+const SHORTER_IS_ACCEPTED =
+  " A track message with no other fields than type, event, userId and messageId is accepted: look for what reads the others.";
 const SAME_SECRET: Advice = {
   text: "Configure exactly the same secret on both sides.",
   hint: "secret",
@@ -36,8 +41,10 @@ export async function diagnoseRejection(probe: Probe, rejection: Exchange): Prom
   if (status === undefined) return diagnoseSilence(rejection);
   const routing = diagnoseStatus(probe, status);
   if (routing !== undefined) return routing;
-  for (const { delivery, ...diagnosis } of suspicions(probe)) {
-    if (isAccepted(await probe.send(delivery))) return diagnosis;
+  for (const { delivery, refuting, cause, advice } of suspicions(probe)) {
+    if (!isAccepted(await probe.send(delivery))) continue;
+    const isRefuted = refuting !== undefined && isAccepted(await probe.send(refuting));
+    return isRefuted ? diagnoseMessage(status, SHORTER_IS_ACCEPTED) : { cause, advice };
   }
   const forged = await probe.send({
     what: "a track message with a made-up signature",
@@ -45,14 +52,7 @@ export async function diagnoseRejection(probe: Probe, rejection: Exchange): Prom
     signature: MADE_UP_SIGNATURE,
   });
   if (status >= 500) return diagnoseError(status, forged);
-  if (forged.answer?.status !== status) {
-    return {
-      cause: `the signature is right, and the message is rejected with ${status}`,
-      advice: {
-        text: "Accept every track message of the documented form: after a 4xx it is not sent again. The body of the response may say what is missing.",
-      },
-    };
-  }
+  if (forged.answer?.status !== status) return diagnoseMessage(status);
   const mayBeMessage = status === 401 || status === 403 ? "" : `, or it answers ${status} to every message`;
   return {
     cause: `its secret is a different one, or it signs something other than the body${mayBeMessage}`,
@@ -64,15 +64,26 @@ export async function diagnoseRejection(probe: Probe, rejection: Exchange): Prom
   };
 }
 
+/** What it does not accept is the message, not the signature. */
+function diagnoseMessage(status: number, more = ""): Diagnosis {
+  if (status >= 500) {
+    return {
+      cause: `the signature is right, and the handler fails (${status})`,
+      advice: { text: `Look for the error in the receiver's log, and correct the handler.${more}` },
+    };
+  }
+  return {
+    cause: `the signature is right, and the message is rejected with ${status}`,
+    advice: {
+      text: `Accept every track message of the documented form: after a 4xx it is not sent again. The body of the response may say what is missing.${more}`,
+    },
+  };
+}
+
 /** An error of the receiver: in the handler if a forgery does not get there, otherwise before the signature decides. */
 function diagnoseError(status: number, forged: Exchange): Diagnosis {
   const forgedStatus = forged.answer?.status ?? status;
-  if (forgedStatus >= 400 && forgedStatus < 500) {
-    return {
-      cause: `the signature is right, and the handler fails (${status})`,
-      advice: { text: "Look for the error in the receiver's log, and correct the handler." },
-    };
-  }
+  if (forgedStatus >= 400 && forgedStatus < 500) return diagnoseMessage(status);
   return {
     cause: `it fails before it has checked the signature (${status})`,
     advice: {
@@ -141,18 +152,26 @@ function suspicions(probe: Probe): Suspicion[] {
 /** Bodies that another language's JSON writer leaves as they are, when it writes them again. */
 function rewrittenBodies(): Suspicion[] {
   const cause = "it signs JSON that it has serialised again, not the bytes it received";
-  const plain = {
-    type: "track",
-    event: "Hello",
-    userId: "countersign-certify",
-    messageId: String(freshMessage("track")["messageId"]),
-  };
+  const plain = shortMessage();
   const sorted = Object.fromEntries(Object.entries(plain).toSorted(([a], [b]) => (a < b ? -1 : 1)));
   return [JSON.stringify(plain), spaced(plain), JSON.stringify(sorted), spaced(sorted)].map((body) => ({
     cause,
     advice: DIGEST,
     delivery: { what: "a track message in the form of another JSON writer", body },
+    refuting: {
+      what: "a track message in the form of no JSON writer",
+      body: JSON.stringify(shortMessage()).replaceAll(",", " ,  "),
+    },
   }));
+}
+
+function shortMessage(): Readonly<Record<string, string>> {
+  return {
+    type: "track",
+    event: "Hello",
+    userId: "countersign-certify",
+    messageId: String(freshMessage("track")["messageId"]),
+  };
 }
 
 /** JSON with a space after each comma and colon, as Python's json.dumps writes it. */
@@ -187,7 +206,9 @@ function otherSecrets({ secret }: Probe): Suspicion[] {
   const unset = "its secret is not set: it uses";
   const keys: readonly (readonly [string, string | Buffer])[] = [
     [`${unset} an empty one`, ""],
-    ...["undefined", "null", "None", "nil", "false"].map((word) => [`${unset} "${word}"`, word] as const),
+    ...["undefined", "null", "None", "nil", "false"].map(
+      (word) => [`${unset} "${word}"`, word] as const,
+    ),
     ["its secret ends with a line break", `${secret}\n`],
     ["its secret ends with a line break", `${secret}\r\n`],
     ["its secret ends with a space", `${secret} `],
