@@ -87,7 +87,7 @@ function diagnoseError(status: number, forged: Exchange): Diagnosis {
   return {
     cause: `it fails before it has checked the signature (${status})`,
     advice: {
-      text: "Look for the error in the receiver's log. Often something has read the body before the check, or the handler runs before it.",
+      text: "Look for the error in the receiver's log. Often the secret is not set, something has read the body before the check, or the handler runs before it.",
     },
   };
 }
@@ -198,6 +198,10 @@ function otherForms({ secret, sign }: Probe): Suspicion[] {
     ["it hashes secret and body with plain SHA-1 instead of HMAC-SHA1", (body) => sha1(secret + body)],
     ["it hashes body and secret with plain SHA-1 instead of HMAC-SHA1", (body) => sha1(body + secret)],
     ["it hashes the body without the secret, so anyone can sign", sha1],
+    [
+      "it takes the body as the key, and signs the secret with it",
+      (body) => createHmac("sha1", body).update(secret).digest("hex"),
+    ],
   ];
   return forms.map(([cause, signature]) => suspicion(cause, DIGEST, signature));
 }
@@ -206,7 +210,7 @@ function otherSecrets({ secret }: Probe): Suspicion[] {
   const unset = "its secret is not set: it uses";
   const keys: readonly (readonly [string, string | Buffer])[] = [
     [`${unset} an empty one`, ""],
-    ...["undefined", "null", "None", "nil", "false"].map(
+    ...["undefined", "null", "None", "nil", "false", "secret"].map(
       (word) => [`${unset} "${word}"`, word] as const,
     ),
     ["its secret ends with a line break", `${secret}\n`],
