@@ -5,9 +5,13 @@ import { freshText } from "./messages.ts";
 export const MADE_UP_SIGNATURE = "0123456789abcdef0123456789abcdef01234567";
 
 /** A track message whose signature `fits`. Every message has another id, and so another signature. */
-export function trackSignedSo(probe: Probe, fits: (signature: string) => boolean): string {
+export function trackSignedSo(
+  probe: Probe,
+  fits: (signature: string) => boolean,
+  fields?: Readonly<Record<string, unknown>>,
+): string {
   for (;;) {
-    const body = freshText("track");
+    const body = freshText("track", fields);
     if (fits(probe.sign(body))) return body;
   }
 }
