@@ -165,6 +165,25 @@ describe("a receiver that takes track messages only", () => {
   });
 });
 
+describe("a receiver that answers 401 to one of the messages", () => {
+  it.for(["accepts-page", "accepts-anonymous-message", "accepts-nesting", "accepts-largest-message"])(
+    "is told in %s that it has not signed these bytes, not to accept what it never looked at",
+    async (id) => {
+      const found = await results(
+        { reply: (_, { status }) => (status === 204 ? { status: 401 } : undefined) },
+        { only: [id], language: "php" },
+      );
+      expect(found).toMatchObject([
+        {
+          failure: {
+            fix: expect.stringMatching(/^It takes this message for a forgery, though not others\. .*php:\/\/input/),
+          },
+        },
+      ]);
+    },
+  );
+});
+
 describe("a receiver that accepts forgeries", () => {
   it("gets this failure first, and no other forgery is sent", async () => {
     const found = await results(verifying(() => true));

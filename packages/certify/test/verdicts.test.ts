@@ -42,7 +42,7 @@ describe("an acceptance", () => {
 
   it.each([
     [301, "the sender does not follow redirects"],
-    [401, "Answer 2xx to each of the seven types"],
+    [401, "It takes this message for a forgery"],
     [404, "Answer 2xx to each of the seven types"],
     [405, "Answer 2xx to each of the seven types"],
     [429, "The receiver limits its rate."],

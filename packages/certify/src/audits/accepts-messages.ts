@@ -1,7 +1,7 @@
 import type { MessageType } from "@countersign/core";
-import type { Advice } from "./advice.ts";
+import { adviceFor, type Advice } from "./advice.ts";
 import type { Audit, AuditLevel } from "./audit.ts";
-import { accepted, sendEach } from "./expectations.ts";
+import { accepted } from "./expectations.ts";
 import { ACCEPTS_AUTHENTIC } from "./foundations.ts";
 import { freshMessage, freshText, trackWithProperties } from "./messages.ts";
 
@@ -114,6 +114,12 @@ export const acceptsMessages: readonly Audit[] = [
   ),
 ];
 
+/** The advice where other messages are recognised as authentic, and this one is answered 401: what is in it does not matter. */
+const OTHER_BYTES: Advice = {
+  text: "It takes this message for a forgery, though not others. Hash the exact bytes of the body, read to its end: not a part of them, nor JSON that was parsed and serialised again.",
+  hint: "digest",
+};
+
 interface Sample {
   readonly what: string;
   readonly body: () => string;
@@ -126,7 +132,11 @@ function accepts(level: AuditLevel, id: string, title: string, { what, body, fix
     level,
     title,
     needs: ACCEPTS_AUTHENTIC,
-    run: (probe) => sendEach(probe, [{ what, body: body() }], accepted, fix),
+    run: async (probe) => {
+      const exchange = await probe.send({ what, body: body() });
+      const isTakenForForgery = exchange.answer?.status === 401 && fix.hint !== "digest";
+      return accepted(exchange, adviceFor(isTakenForForgery ? OTHER_BYTES : fix, probe.language));
+    },
   };
 }
 
