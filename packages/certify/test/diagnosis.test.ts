@@ -195,6 +195,30 @@ describe("a receiver that accepts forgeries", () => {
   });
 });
 
+describe("a receiver that answers 200 to a forgery", () => {
+  const only = ["rejects-made-up-signature"];
+
+  it("and says in the body that it is one, is told to answer 401, not to check the signature", async () => {
+    const [result] = await results(
+      { reply: (_, { status }) => (status === 401 ? { status: 200, body: "invalid signature" } : undefined) },
+      { only },
+    );
+    expect(result).toMatchObject({
+      failure: {
+        cause: "its answer to a forged message means accepted, whatever the body says",
+        fix: expect.stringMatching(/^Answer 401 when the signature is wrong/),
+      },
+    });
+  });
+
+  it("and another body to every message, is told that it checks nothing", async () => {
+    const [result] = await results({ reply: ({ text }) => ({ status: 200, body: text }) }, { only });
+    expect(result).toMatchObject({
+      failure: { cause: "it accepts forged messages: X-Signature is not checked" },
+    });
+  });
+});
+
 describe("a fix", () => {
   it.each(LANGUAGES)(
     "for %s names what that language has, and for no language nothing of any",

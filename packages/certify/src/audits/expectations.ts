@@ -8,6 +8,9 @@ export type Expectation = (exchange: Exchange, fix: string) => AuditFailure | un
 /** What is expected of an authentic message, in words. */
 export const ACCEPTED = "2xx: the message is authentic";
 
+/** What is expected of what a receiver will never accept, in words. */
+export const REJECTED = "4xx: a final rejection, so that the message is not sent again";
+
 /** The receiver accepted the message: 2xx. */
 export const accepted: Expectation = (exchange, fix) => {
   const status = exchange.answer?.status;
@@ -19,11 +22,7 @@ export const accepted: Expectation = (exchange, fix) => {
 export const rejected: Expectation = (exchange, fix) => {
   const status = exchange.answer?.status;
   if (status !== undefined && status >= 400 && status < 500 && !isPassing(status)) return undefined;
-  return failure(
-    exchange,
-    "4xx: a final rejection, so that the message is not sent again",
-    rejectionFix(status, fix),
-  );
+  return failure(exchange, REJECTED, rejectionFix(status, fix));
 };
 
 /** The receiver came to a decision, whichever: 2xx or 4xx. */

@@ -1,10 +1,10 @@
 import type { Audit, AuditFailure } from "./audit.ts";
 import { adviceFor } from "./advice.ts";
 import { diagnoseRejection } from "./diagnose-rejection.ts";
-import { ACCEPTED, accepted, failure, isAccepted, rejected, sendEach } from "./expectations.ts";
+import { ACCEPTED, REJECTED, accepted, failure, isAccepted, rejected, sendEach } from "./expectations.ts";
 import { freshMessage, freshText } from "./messages.ts";
 import { hasLeadingZero, MADE_UP_SIGNATURE, trackSignedSo } from "./signatures.ts";
-import type { Probe } from "../probe/probe.ts";
+import type { Exchange, Probe } from "../probe/probe.ts";
 
 /** The audit that a receiver must pass before it is known that the URL leads to it. */
 export const ACCEPTS_PLAIN = ["accepts-track"] as const;
@@ -71,6 +71,14 @@ async function rejectsMadeUpSignature(probe: Probe): Promise<AuditFailure | unde
     signature: MADE_UP_SIGNATURE,
   });
   const isForged = isAccepted(exchange);
+  if (isForged && (await isToldApart(probe, exchange))) {
+    return failure(
+      exchange,
+      REJECTED,
+      "Answer 401 when the signature is wrong, and set the status before anything is written: to the sender 2xx means accepted, whatever the body of the response says. The signature seems to be checked, since authentic messages get another answer.",
+      "its answer to a forged message means accepted, whatever the body says",
+    );
+  }
   const text =
     "Compute HMAC-SHA1 of the body with the secret, and reject the request if it differs from X-Signature";
   const failed = rejected(
@@ -82,4 +90,16 @@ async function rejectsMadeUpSignature(probe: Probe): Promise<AuditFailure | unde
   );
   if (failed === undefined || !isForged) return failed;
   return { ...failed, cause: "it accepts forged messages: X-Signature is not checked" };
+}
+
+/** Whether two authentic messages get the same answer, and the forged one has got another. */
+async function isToldApart(probe: Probe, forged: Exchange): Promise<boolean> {
+  const what = "a track message, to compare the answers";
+  const first = await probe.send({ what, body: freshText("track") });
+  const second = await probe.send({ what, body: freshText("track") });
+  return isAccepted(first) && isSameAnswer(first, second) && !isSameAnswer(first, forged);
+}
+
+function isSameAnswer({ answer: one }: Exchange, { answer: other }: Exchange): boolean {
+  return one?.status === other?.status && one?.body === other?.body;
 }
