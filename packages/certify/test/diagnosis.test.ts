@@ -1,5 +1,5 @@
 import { createHash, createHmac } from "node:crypto";
-import { certify, LANGUAGES, type AuditResult, type CertifyOptions } from "@countersign/certify";
+import { certify, LANGUAGES, type AuditResult, type CertifyOptions, type Language } from "@countersign/certify";
 import { describe, expect, it } from "vitest";
 import { handWrittenReceiver, type Mutation, type Seen } from "./support/hand-written-receiver.ts";
 import { SECRET } from "./support/listen.ts";
@@ -257,6 +257,20 @@ describe("advice for Python that was followed to the letter", () => {
     ],
   ])("neither hangs nor fails the same audit again: %s", async ([id, reply, words]) => {
     const [result] = await results(reply === undefined ? {} : { reply }, { only: [id], language: "python" });
+    expect(result).toMatchObject({ failure: { fix: expect.stringMatching(words) } });
+  });
+});
+
+describe("advice that follows what a language does", () => {
+  it.for<[Language, string, number, RegExp]>([
+    ["php", "accepts-lone-surrogates", 400, /JSON_ERROR_UTF16/],
+    ["ruby", "accepts-lone-surrogates", 400, /replace such an escape with \\ufffd/],
+    ["java", "rejects-invalid-json", 204, /FAIL_ON_TRAILING_TOKENS/],
+    ["go", "rejects-invalid-json", 204, /which json\.Decoder leaves unread/],
+    ["php", "accepts-chunked-body", 401, /proxy-sendcl=1 in Apache/],
+    ["php", "rejects-declared-oversize", 204, /no limit for what it passes on to PHP-FPM/],
+  ])("in %s for %s", async ([language, id, status, words]) => {
+    const [result] = await results({ reply: () => ({ status }) }, { only: [id], language });
     expect(result).toMatchObject({ failure: { fix: expect.stringMatching(words) } });
   });
 });

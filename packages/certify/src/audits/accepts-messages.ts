@@ -88,6 +88,7 @@ export const acceptsMessages: readonly Audit[] = [
     body: () => freshText("track", { properties: { cut: "\ud83d" } }),
     fix: {
       text: "Parse with a JSON reader that keeps or replaces lone surrogates: text that was cut in the middle of an emoji has them.",
+      hint: "surrogates",
     },
   }),
   accepts("SHOULD", "accepts-escapes-as-written", "Accepts escapes that JSON allows but does not need", {

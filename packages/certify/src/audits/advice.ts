@@ -8,6 +8,7 @@ type Topic =
   | "compare"
   | "json"
   | "utf8"
+  | "surrogates"
   | "limit"
   | "chunked"
   | "later"
@@ -68,9 +69,9 @@ const HINTS: Readonly<Record<Topic, Readonly<Record<Language, string>>>> = {
   json: {
     node: "JSON.parse throws a SyntaxError, and JSON.stringify a RangeError for deep nesting",
     python: "json.loads raises ValueError, and RecursionError for deep nesting",
-    java: "Jackson throws JsonProcessingException, and StackOverflowError or StreamConstraintsException for deep nesting",
+    java: "Jackson throws JsonProcessingException (for text after the message only with DeserializationFeature.FAIL_ON_TRAILING_TOKENS), and StackOverflowError or StreamConstraintsException for deep nesting",
     php: "json_decode($raw, true, 512, JSON_THROW_ON_ERROR) throws JsonException, also for nesting deeper than 512",
-    go: "json.Unmarshal returns an error, also for nesting deeper than 10,000",
+    go: "json.Unmarshal returns an error, also for nesting deeper than 10,000 and for text after the message, which json.Decoder leaves unread",
     ruby: "JSON.parse raises JSON::ParserError, also for nesting deeper than max_nesting",
   },
   utf8: {
@@ -81,12 +82,20 @@ const HINTS: Readonly<Record<Topic, Readonly<Record<Language, string>>>> = {
     go: "utf8.Valid(raw)",
     ruby: "raw.force_encoding('UTF-8').valid_encoding?",
   },
+  surrogates: {
+    node: "JSON.parse keeps them, and Buffer.from replaces them",
+    python: "json.loads keeps them; replace them before text.encode(), which raises",
+    java: "Jackson keeps them, and getBytes(UTF_8) replaces them",
+    php: "json_decode reports JSON_ERROR_UTF16, which it has no flag for: replace such an escape with \\ufffd before, in a copy of the body, after the signature was verified",
+    go: "json.Unmarshal replaces them",
+    ruby: "JSON.parse of older versions raises for one at the end of a text: replace such an escape with \\ufffd before, in a copy of the body, after the signature was verified",
+  },
   limit: {
     node: 'check Content-Length and count the bytes in the "data" events, before any body parser: express.json() and express.raw() answer 413, but read the body to its end',
     python:
       "MAX_CONTENT_LENGTH in Flask, DATA_UPLOAD_MAX_MEMORY_SIZE in Django; the web server in front decides first: client_max_body_size in nginx, --limit-request-* or a proxy before gunicorn",
     java: "the limit of the web server: server.tomcat.max-swallow-size and a Content-Length check in a filter, or client_max_body_size in nginx",
-    php: "the web server reads the whole body before PHP runs, so only it can reject: client_max_body_size 1m in nginx, LimitRequestBody 1048576 in Apache. It answers 413 by Content-Length. PHP's built-in server has no such limit: ignore this there",
+    php: "the web server reads the whole body before PHP runs, so only it can reject: client_max_body_size 1m in nginx, LimitRequestBody 1048576 in Apache with mod_php (Apache has no limit for what it passes on to PHP-FPM). It answers 413 by Content-Length. PHP's built-in server has no such limit: ignore this there",
     go: "http.MaxBytesReader(w, r.Body, 1<<20)",
     ruby: "Rack reads the body through the web server, so the limit belongs there: client_max_body_size in nginx, http_content_length_limit in Puma",
   },
@@ -95,7 +104,7 @@ const HINTS: Readonly<Record<Topic, Readonly<Record<Language, string>>>> = {
     python:
       "read() without a length never ends in http.server, which does not decode chunks: take gunicorn or uvicorn. Django takes chunked bodies under ASGI only: uvicorn",
     java: "request.getInputStream().readAllBytes(), not getContentLength() bytes",
-    php: "file_get_contents('php://input'), not as many bytes as $_SERVER['CONTENT_LENGTH']",
+    php: "file_get_contents('php://input'), not as many bytes as $_SERVER['CONTENT_LENGTH']. PHP-FPM sees an empty body unless the web server sends it a length: fastcgi_request_buffering on in nginx, which is the default; SetEnvIf Transfer-Encoding chunked proxy-sendcl=1 in Apache",
     go: "io.ReadAll(r.Body), not r.ContentLength bytes, which is -1",
     ruby: "request.body.read, not as many bytes as request.content_length",
   },
