@@ -31,13 +31,13 @@ export interface DedupeStore {
 /** Options of {@link memoryDedupe}. */
 export interface MemoryDedupeOptions {
   /** How many handled keys are remembered. Beyond it, the oldest are forgotten. Default: 100,000. */
-  readonly max?: number;
+  readonly max?: number | undefined;
   /** How long a handled delivery is remembered, in ms. The sender repeats deliveries for 4 hours. Default: 5 hours. */
-  readonly ttl?: number;
+  readonly ttl?: number | undefined;
   /** When a claim expires that is neither committed nor released, in ms. Default: 1 minute. */
-  readonly lease?: number;
+  readonly lease?: number | undefined;
   /** The time in ms. Default: `Date.now`. */
-  readonly now?: () => number;
+  readonly now?: (() => number) | undefined;
 }
 
 const HOUR = 3_600_000;

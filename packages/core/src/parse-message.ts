@@ -19,11 +19,11 @@ export function parseMessage(value: unknown): WebhookMessage;
 /** The same. With `allowUnknownTypes`, an object of another type is an {@link UnknownMessage}. */
 export function parseMessage(
   value: unknown,
-  options: { readonly allowUnknownTypes?: boolean },
+  options: { readonly allowUnknownTypes?: boolean | undefined },
 ): WebhookMessage | UnknownMessage;
 export function parseMessage(
   value: unknown,
-  options: { readonly allowUnknownTypes?: boolean } = {},
+  options: { readonly allowUnknownTypes?: boolean | undefined } = {},
 ): WebhookMessage | UnknownMessage {
   let fault = checkMessage(value);
   if (fault === undefined) return value as WebhookMessage;

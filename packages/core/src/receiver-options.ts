@@ -57,39 +57,43 @@ export interface ReceiverOptions<TRequest = unknown, Message extends ReceivedMes
    * Secrets that were used before. They are never accepted, but are used to explain a mismatch. One that is also in `secret` is
    * an error. Default: none.
    */
-  readonly retiredSecrets?: readonly string[];
+  readonly retiredSecrets?: readonly string[] | undefined;
   /** Accept messages without checking any signature: anyone who knows the URL can send them. Default: false. */
-  readonly unsigned?: boolean;
+  readonly unsigned?: boolean | undefined;
   /** Compare only the exact bytes with the signature. Default: false. */
-  readonly strict?: boolean;
+  readonly strict?: boolean | undefined;
   /** The largest body accepted, in bytes. The service sends at most 32 KB. Default: 1,048,576 (1 MiB). */
-  readonly maxBodyBytes?: number;
+  readonly maxBodyBytes?: number | undefined;
   /** Accept messages of a type that is not one of the seven, as `UnknownMessage`. Default: false. */
-  readonly allowUnknownTypes?: AllowUnknownTypes<Message>;
+  readonly allowUnknownTypes?: AllowUnknownTypes<Message> | undefined;
   /**
    * Track events to validate, from `defineEvents`. If a schema transforms, read the properties in a router's handler for the
    * event, where they have the type of its output. Default: none.
    */
-  readonly events?: EventDefinitions;
+  readonly events?: EventDefinitions | undefined;
   /**
    * What happens to an authentic track event that does not match its schema. `"reject"`: a 422, which is final. `"report"`:
    * it is accepted as received, and `webhook.issues` says what does not match. Default: `"reject"`.
    */
-  readonly invalidEvents?: InvalidEvents;
+  readonly invalidEvents?: InvalidEvents | undefined;
   /** Remembers which deliveries were handled, so that a repeat does not run the handler again. Default: none. */
-  readonly dedupe?: DedupeStore;
+  readonly dedupe?: DedupeStore | undefined;
   /** Runs for every accepted message, before the handler. If it throws, the request fails. */
-  readonly onVerified?: (webhook: VerifiedWebhook<Message>, request: TRequest) => void | Promise<void>;
+  readonly onVerified?:
+    | ((webhook: VerifiedWebhook<Message>, request: TRequest) => void | Promise<void>)
+    | undefined;
   /**
    * Runs for every rejected request: for logs and metrics. If it throws, the request fails. Default: on Node, Bun and Deno, a
    * process warning for a body that was read before and not kept, and, once a minute at most, for a malformed or wrong signature.
    */
-  readonly onRejected?: (error: WebhookError, rejected: RejectedRequest<TRequest>) => void | Promise<void>;
+  readonly onRejected?:
+    | ((error: WebhookError, rejected: RejectedRequest<TRequest>) => void | Promise<void>)
+    | undefined;
   /**
    * Who answers a rejected request. `"answer"`: the adapter. `"throw"`: the framework's own error handling, which
    * gets the {@link WebhookError}; `receive` rejects with it. Default: `"answer"`.
    */
-  readonly onError?: "answer" | "throw";
+  readonly onError?: "answer" | "throw" | undefined;
   /** Observes verdicts: `otel()` of `@countersign/core/otel`. Default: none. */
   readonly instrument?: ReceiverInstrument | undefined;
 }

@@ -62,9 +62,9 @@ export interface WebhookRouter<Schemas extends EventSchemas = EventSchemas> {
 /** Options of {@link createRouter}. */
 export interface RouterOptions<Schemas extends EventSchemas = EventSchemas> {
   /** From `defineEvents`: types and validates the track events it names. Default: none. */
-  readonly events?: EventDefinitions<Schemas>;
+  readonly events?: EventDefinitions<Schemas> | undefined;
   /** As for a receiver; give both the same. Default: `"reject"`. */
-  readonly invalidEvents?: InvalidEvents;
+  readonly invalidEvents?: InvalidEvents | undefined;
 }
 
 // Only apps with events load it.
@@ -89,7 +89,7 @@ export function createRouter<const Schemas extends EventSchemas>(
   options: RouterOptions<Schemas> & { readonly invalidEvents: "report" },
 ): WebhookRouter<UnvalidatedEvents<Schemas>>;
 export function createRouter<const Schemas extends EventSchemas = EventSchemas>(
-  options?: RouterOptions<Schemas> & { readonly invalidEvents?: "reject" },
+  options?: RouterOptions<Schemas> & { readonly invalidEvents?: "reject" | undefined },
 ): WebhookRouter<Schemas>;
 export function createRouter<Schemas extends EventSchemas>(
   options: RouterOptions<Schemas> = {},

@@ -85,7 +85,7 @@ export function verifySignature(
   body: string | Uint8Array,
   signature: SignatureHeader,
   secret: Secrets,
-  options: { readonly strict?: boolean } = {},
+  options: { readonly strict?: boolean | undefined } = {},
 ): SignatureResult {
   const secrets = secretList(secret);
   const bytes = bodyBytes(body);

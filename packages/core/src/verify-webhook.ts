@@ -47,9 +47,9 @@ export interface VerifyWebhookInput<Message extends ReceivedMessage = WebhookMes
   /** The shared secret, or a list of secrets any of which may match. */
   readonly secret: Secrets;
   /** Compare only the exact bytes with the signature. Default: false. */
-  readonly strict?: boolean;
+  readonly strict?: boolean | undefined;
   /** Accept messages of other types, as `UnknownMessage`. Default: false. */
-  readonly allowUnknownTypes?: AllowUnknownTypes<Message>;
+  readonly allowUnknownTypes?: AllowUnknownTypes<Message> | undefined;
 }
 
 /** The option `allowUnknownTypes`: `true` only where the message may be an `UnknownMessage`. */
@@ -154,7 +154,7 @@ export function authenticate(
  */
 export function readMessage(
   covered: Uint8Array,
-  options: { readonly allowUnknownTypes?: boolean },
+  options: { readonly allowUnknownTypes?: boolean | undefined },
 ): ReceivedMessage {
   const text = fromUtf8(covered);
   if (text === undefined) throw new WebhookError("ERR_INVALID_UTF8");

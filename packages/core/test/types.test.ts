@@ -1,8 +1,10 @@
 import {
   assertNever,
   createReceiver,
+  createRouter,
   isMessage,
   isTrack,
+  memoryDedupe,
   parseMessage,
   verifyWebhook,
   type Context,
@@ -10,16 +12,19 @@ import {
   type GroupMessage,
   type JsonObject,
   type JsonValue,
+  type MemoryDedupeOptions,
   type MessageType,
   type PageProperties,
   type Received,
   type ReceivedMessage,
+  type ReceiverOptions,
+  type RouterOptions,
   type UnknownMessage,
   type VerifiedWebhook,
   type WebhookErrorCode,
   type WebhookMessage,
 } from "@countersign/core";
-import { sampleMessages } from "@countersign/core/testing";
+import { sampleMessages, signedRequest } from "@countersign/core/testing";
 import { describe, expect, expectTypeOf, it } from "vitest";
 
 // The rejected rows are checked by the compiler; that the accepted ones run is checked here.
@@ -155,10 +160,6 @@ it("allowUnknownTypes widens the message, and its absence does not", () => {
 it("options that contradict their kinds do not compile", () => {
   // @ts-expect-error: a number is no secret
   expect(() => createReceiver({ secret: 42 })).toThrow(TypeError);
-  const fromEnvironment: string | undefined = process.env["A_VARIABLE_THAT_IS_NOT_SET"];
-  // This compiles, even with exactOptionalPropertyTypes.
-  const create = (): unknown => createReceiver({ secret: fromEnvironment });
-  expect(create).toBeTypeOf("function");
   // @ts-expect-error: sizes are numbers of bytes
   expect(() => createReceiver({ secret: "s", maxBodyBytes: "1mb" })).toThrow(TypeError);
   // @ts-expect-error: text from the environment is not a boolean
@@ -166,4 +167,23 @@ it("options that contradict their kinds do not compile", () => {
   // @ts-expect-error: no such code
   const code: WebhookErrorCode = "ERR_SIGNATURE";
   expect(code).toBeTypeOf("string");
+});
+
+it("every option may be undefined, as a condition leaves it, also with exactOptionalPropertyTypes", async () => {
+  type Undefined<Options> = { readonly [Name in keyof Options]-?: undefined };
+  expectTypeOf<Undefined<ReceiverOptions>>().toExtend<ReceiverOptions>();
+  expectTypeOf<Undefined<MemoryDedupeOptions>>().toExtend<MemoryDedupeOptions>();
+  expectTypeOf<Undefined<RouterOptions>>().toExtend<RouterOptions>();
+  const isProduction = process.env["A_VARIABLE_THAT_IS_NOT_SET"] !== undefined;
+  const times = { max: undefined, ttl: undefined, lease: undefined, now: undefined };
+  const store = memoryDedupe(times);
+  const dedupe = isProduction ? store : undefined;
+  const receiver = createReceiver({ secret: "s", dedupe, onRejected: undefined, maxBodyBytes: undefined });
+  const router = createRouter({ events: undefined, invalidEvents: undefined });
+  const { method, headers, body } = signedRequest(sampleMessages.track, "s");
+  const request = { method, headers, body: { from: "raw", value: body }, request: undefined } as const;
+  const received = await receiver.receive(request);
+  if (received.verdict !== "verified") throw new Error(received.verdict);
+  expect(await router.dispatch(received.webhook)).toMatchObject({ status: 204 });
+  expect(store.claim("a")).toBe("new");
 });

@@ -16,7 +16,7 @@ import {
 export async function answer<TRequest, Message extends ReceivedMessage>(
   receiver: Receiver<TRequest, Message>,
   request: WebhookRequest<TRequest>,
-  { onError }: { readonly onError?: "answer" | "throw" },
+  { onError }: { readonly onError?: "answer" | "throw" | undefined },
   handle: (webhook: VerifiedWebhook<Message>) => Response | Promise<Response>,
 ): Promise<Response> {
   const received = await receiver.receive(request);

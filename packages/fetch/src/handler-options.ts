@@ -26,20 +26,16 @@ export interface HandlerOptions<
     | ((request: TRequest, context: Context) => ReturnType<SecretFunction<TRequest>>)
     | undefined;
   /** Runs for every accepted message, before the handler. If it throws, the request fails. */
-  readonly onVerified?: (
-    webhook: VerifiedWebhook<Message>,
-    request: TRequest,
-    context: Context,
-  ) => void | Promise<void>;
+  readonly onVerified?:
+    | ((webhook: VerifiedWebhook<Message>, request: TRequest, context: Context) => void | Promise<void>)
+    | undefined;
   /**
    * Runs for every rejected request: for logs and metrics. If it throws, the request fails. Default: on Node, Bun and Deno, a
    * process warning, as every receiver emits it.
    */
-  readonly onRejected?: (
-    error: WebhookError,
-    rejected: RejectedRequest<TRequest>,
-    context: Context,
-  ) => void | Promise<void>;
+  readonly onRejected?:
+    | ((error: WebhookError, rejected: RejectedRequest<TRequest>, context: Context) => void | Promise<void>)
+    | undefined;
 }
 
 /** A request, and what the platform passes with it. */

@@ -17,7 +17,7 @@ export interface VerifyWebhookOptions<Message extends ReceivedMessage = WebhookM
   "dedupe" | "onError"
 > {
   /** Only {@link webhookHandler} learns how a delivery was answered, and so whether a repeat must be handled. */
-  readonly dedupe?: never;
+  readonly dedupe?: undefined;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { assertNever, createRouter, defineEvents, isTrack, type ReceiverOptions } from "@countersign/core";
-import { dispatch, verifyWebhook, webhookHandler } from "@countersign/fetch";
+import { dispatch, verifyWebhook, webhookHandler, type WebhookHandlerOptions } from "@countersign/fetch";
 import { Hono } from "hono";
 import { expect, expectTypeOf, it } from "vitest";
 import * as z from "zod";
@@ -120,5 +120,7 @@ it("types events, and refuses options that have no effect here", () => {
   // @ts-expect-error it may have a store, which nothing would settle
   expect(() => verifyWebhook(new Request("http://localhost/"), shared)).toBeTypeOf("function");
   expectTypeOf(verifyWebhook).parameter(1).not.toHaveProperty("onError");
+  type Undefined<Options> = { readonly [Name in keyof Options]-?: undefined };
+  expectTypeOf<Undefined<WebhookHandlerOptions>>().toExtend<WebhookHandlerOptions>();
   expect(router).toBeDefined();
 });

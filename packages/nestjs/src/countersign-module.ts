@@ -22,7 +22,7 @@ export type CountersignModuleOptions<TRequest = NestRequest> = ReceiverOptions<T
 /** How the module is registered, in addition to the options of its receiver. */
 export interface CountersignModuleExtras {
   /** Make the receiver available in every module, without importing this one there. Default: false. */
-  readonly isGlobal?: boolean;
+  readonly isGlobal?: boolean | undefined;
 }
 
 /** Options that a factory makes, from what Nest injects. */
@@ -59,7 +59,7 @@ export class CountersignModule {
     isGlobal,
     ...options
   }: CountersignModuleOptions<TRequest> & CountersignModuleExtras = {}): DynamicModule {
-    return moduleOf({ ...(isGlobal !== undefined && { isGlobal }), useFactory: () => options });
+    return moduleOf({ isGlobal, useFactory: () => options });
   }
 
   /**
