@@ -37,13 +37,18 @@ async function runCompiler(bin: string, folder: string, tsconfig: object): Promi
 
 /** What a compiler says of an app of its own: the types of this one must not be augmented for every other test. */
 async function compileApp(bin: string, name: string, app: string, paths = {}): Promise<string[]> {
+  const lines = await explainApp(bin, name, app, paths);
+  return lines.filter((line) => line.includes(": error TS")).map((line) => line.replace(/^.*app\.ts/, ""));
+}
+
+/** The same with the lines that explain. */
+async function explainApp(bin: string, name: string, app: string, paths = {}): Promise<string[]> {
   const folder = join("packages", name);
   const directory = await mkdtemp(join(root, folder, "node_modules/.app-"));
   onTestFinished(() => rm(directory, { recursive: true }));
   const file = join(directory, "app.ts");
   await writeFile(file, app);
-  const lines = await compile(bin, folder, [file], paths);
-  return lines.filter((line) => line.includes(": error TS")).map((line) => line.replace(/^.*app\.ts/, ""));
+  return compile(bin, folder, [file], paths);
 }
 
 /** An app for each adapter that allows unknown types, and whose controller relies on the type being one of the seven. */
@@ -155,6 +160,26 @@ describe.each(COMPILERS)("TypeScript $version", { timeout: 180_000 }, ({ bin }) 
       expect(written).toContain(`exported: import("${name}").${type};`);
     },
   );
+
+  it("says of a call of the client what is missing, and not that it has no anonymousId", async () => {
+    const app = `
+import { Analytics, type StandardSchema } from "@countersign/client";
+const schemas = { "Signed Up": {} as StandardSchema<{ plan: string }> };
+const typed = new Analytics("KEY", { events: { schemas } });
+typed.track({ userId: "u1", event: "Signed Up" });
+const analytics = new Analytics("KEY");
+analytics.track({ userId: "u1" });
+analytics.group({ userId: "u1" });
+analytics.track({ event: "Signed Up" });`;
+    const lines = await explainApp(bin, "client", app);
+    const missing = lines.map((line) => /Property '(\w+)' is missing/.exec(line)?.[1]);
+    expect(missing.filter((field) => field !== undefined)).toEqual([
+      "properties",
+      "event",
+      "groupId",
+      "userId",
+    ]);
+  });
 
   it("has the same types on Fastify 4", async () => {
     const app = APPS["fastify"] ?? "";

@@ -5,9 +5,10 @@ export const CALL_TYPES = ["identify", "track", "page", "screen", "group", "alia
 export type CallType = (typeof CALL_TYPES)[number];
 
 /** Who a call is about: a `userId`, an `anonymousId`, or both. An empty string counts as absent (spec 2.3). */
+// The compiler compares a wrong call with the last of them, and servers mostly pass a `userId`.
 export type Identity =
-  | { readonly userId: string; readonly anonymousId?: string | null | undefined }
-  | { readonly userId?: string | null | undefined; readonly anonymousId: string };
+  | { readonly userId?: string | null | undefined; readonly anonymousId: string }
+  | { readonly userId: string; readonly anonymousId?: string | null | undefined };
 
 /** Fields that every call may have. A field that is `undefined` or `null` counts as absent. */
 export interface CommonFields {
