@@ -71,7 +71,9 @@ it("what the sender makes of itself, for deletions and audiences, is no usage", 
   await sender.syncComputedTrait("LTV", { u1: 1 });
   expect((await sender.stats()).sources).toEqual([{ source: "default", usage: 0 }]);
   await sender.track({ userId: "u1", event: "Bought" });
-  expect((await sender.stats()).sources).toEqual([{ source: "default", usage: 1 }]);
+  // A call that goes nowhere by its own wish is a call.
+  await sender.track({ userId: "u1", event: "Bought", integrations: { All: false } });
+  expect((await sender.stats()).sources).toEqual([{ source: "default", usage: 2 }]);
 });
 
 describe("sources", () => {
