@@ -244,17 +244,12 @@ function partsOf(
   });
 }
 
-/** The offers but those of deliveries that were not stored, which are next to none; their groups do not wait for them. */
+/** The offers but those of deliveries that were not stored, which are next to none. */
 function without(
   offers: ReadonlyMap<string, Offer>,
   missing: ReadonlySet<string>,
 ): ReadonlyMap<string, Offer> {
-  if (missing.size === 0) return offers;
-  for (const id of missing) {
-    const place = offers.get(id)?.place;
-    place?.group.end(place.position);
-  }
-  return new Map([...offers].filter(([id]) => !missing.has(id)));
+  return missing.size === 0 ? offers : new Map([...offers].filter(([id]) => !missing.has(id)));
 }
 
 /** What goes with the next command: of the same key or the same delivery there is at most one. */

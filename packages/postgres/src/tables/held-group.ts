@@ -13,7 +13,7 @@ export class HeldGroup {
     return this.#ended.push(false) - 1;
   }
 
-  /** The delivery at this position has ended, waits as a row of its own, or was not stored. */
+  /** The delivery at this position has ended, or waits as a row of its own. */
   end(position: number): void {
     this.#ended[position] = true;
   }
