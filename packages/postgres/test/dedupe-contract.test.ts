@@ -59,6 +59,17 @@ describe.skipIf(server === undefined)(
       expect(queries).toBe(4);
     });
 
+    it("keeps keys in an order that no upgrade of the system changes, after which an index would not find them", async () => {
+      const [pool] = pools;
+      const table = newSchema();
+      await postgresDedupe(pool, { table }).claim("a");
+      const { rows } = await pool.query(
+        "SELECT c.collname AS name FROM pg_attribute AS a JOIN pg_collation AS c ON c.oid = a.attcollation WHERE a.attrelid = $1::regclass AND a.attname = 'key'",
+        [table],
+      );
+      expect(rows).toEqual([{ name: "C" }]);
+    });
+
     it("gives a key to one of many simultaneous claims also where transactions are isolated strictly", async () => {
       const options = "-c default_transaction_isolation=serializable";
       const pool = new pg.Pool({ connectionString: server?.url, max: 10, options });

@@ -143,7 +143,8 @@ function until(parameter: string): string {
 
 function statementsFor(table: string): Statements {
   return {
-    create: `CREATE TABLE IF NOT EXISTS ${table} (key text PRIMARY KEY, holder text NOT NULL, until timestamptz NOT NULL)`,
+    // In the order of another collation, which an upgrade of the system may change, its index would not find keys again.
+    create: `CREATE TABLE IF NOT EXISTS ${table} (key text COLLATE "C" PRIMARY KEY, holder text NOT NULL, until timestamptz NOT NULL)`,
     // The holder after the claim: the token of this claim, of another one, or that it was handled.
     claim: `WITH taken AS (
         INSERT INTO ${table} AS t (key, holder, until) VALUES ($1, $2, ${until("$3")})
