@@ -1,4 +1,4 @@
-import { CommanderError } from "commander";
+import { type Command, CommanderError } from "commander";
 import { createProgram } from "./program.ts";
 import { printable, printableLines, type Terminal } from "./terminal/terminal.ts";
 
@@ -33,7 +33,8 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     code = status;
   };
   try {
-    await createProgram(terminal, exit).parseAsync(args, { from: "user" });
+    const program = createProgram(terminal, exit);
+    await program.parseAsync(withoutHelp(args, program), { from: "user" });
     return code;
   } catch (error) {
     // Commander has printed its own errors; help and version are good ends.
@@ -50,6 +51,13 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     terminal.complain(`This should not happen, please report it: ${printableLines(stack)}`);
     return 1;
   }
+}
+
+/** Help about a command that does not exist: commander would print that of the program, and say of nothing that it is wrong. */
+function withoutHelp(args: readonly string[], { commands }: Command): readonly string[] {
+  const [help, name] = args;
+  if (help !== "help" || name === undefined || name.startsWith("-")) return args;
+  return commands.some((one) => one.name() === name) ? args : args.slice(1);
 }
 
 function oneLine(message: string): string {

@@ -34,6 +34,11 @@ describe("arguments", () => {
       "unknown command 'sned' (Did you mean send?) See countersign --help for the options and an example.",
     ],
     [
+      "help about an unknown command",
+      ["help", "sned"],
+      "unknown command 'sned' (Did you mean send?) See countersign --help for the options and an example.",
+    ],
+    [
       "an unknown option",
       ["serve", "--prot", "1"],
       "unknown option '--prot' (Did you mean --port?) See countersign serve --help for the options and an example.",
