@@ -108,9 +108,8 @@ export class RowStore {
     this.#length += fresh.length;
   }
 
-  /** Removes rows that `gone` selects; how many there were. */
-  remove(gone: (row: Row) => boolean): number {
-    const before = this.#length;
+  /** Removes rows that `gone` selects. */
+  remove(gone: (row: Row) => boolean): void {
     this.#chunks = this.#chunks.filter((chunk) => {
       if (!chunk.rows?.some(gone)) return true;
       const kept = chunk.rows.filter((row) => !gone(row));
@@ -119,7 +118,6 @@ export class RowStore {
       this.#resize(chunk, kept);
       return kept.length > 0;
     });
-    return before - this.#length;
   }
 
   clear(): void {
@@ -175,14 +173,8 @@ export class RowStore {
     const beyond = this.complete ? this.#chunks.at(-1) : undefined;
     const chunk = this.#chunks.find(({ oldest }) => newestFirst(row, oldest) <= 0) ?? beyond;
     if (!chunk?.rows) return false;
-    let low = 0;
-    let high = chunk.rows.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (newestFirst(chunk.rows[middle] as Row, row) < 0) low = middle + 1;
-      else high = middle;
-    }
-    chunk.rows.splice(low, 0, row);
+    const at = chunk.rows.findIndex((other) => newestFirst(row, other) <= 0);
+    chunk.rows.splice(at < 0 ? chunk.count : at, 0, row);
     this.#resize(chunk, chunk.rows);
     return true;
   }

@@ -1,16 +1,13 @@
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
 import { announce } from "../data/announce.ts";
 
-/** Puts text on the clipboard. False where the browser does not allow it. */
-export async function copyText(text: string, what: string): Promise<boolean> {
+/** Puts text on the clipboard, and says so. */
+export async function copyText(text: string, what: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
     announce(`Copied ${what}.`);
-    return true;
   } catch {
     announce("The browser forbids copying here. Select the text.");
-    return false;
   }
 }
 
@@ -25,15 +22,10 @@ export function CopyButton({
   readonly what: string;
   readonly children: string;
 }): JSX.Element {
-  const [copied, setCopied] = useState(false);
-  const copy = async (): Promise<void> => {
-    const done = await copyText(typeof text === "string" ? text : text(), what);
-    setCopied(done);
-    if (done) setTimeout(() => setCopied(false), 1_500);
-  };
+  const copy = (): unknown => copyText(typeof text === "string" ? text : text(), what);
   return (
-    <button type="button" class="quiet" onClick={() => void copy()}>
-      {copied ? "Copied" : children}
+    <button type="button" class="quiet" onClick={copy}>
+      {children}
     </button>
   );
 }

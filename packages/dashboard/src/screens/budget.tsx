@@ -24,24 +24,14 @@ export function Budget(): JSX.Element {
       </p>
       {found?.length === 0 && <p class="empty">No attempts yet.</p>}
       {found?.map((endpoint) => (
-        <EndpointBudget
-          key={`${endpoint.destination} ${endpoint.url}`}
-          endpoint={endpoint}
-          budgetMs={budgetMs}
-        />
+        <EndpointBudget key={endpoint.destination + endpoint.url} {...endpoint} />
       ))}
     </div>
   );
 }
 
-function EndpointBudget({
-  endpoint,
-  budgetMs,
-}: {
-  readonly endpoint: EndpointStats;
-  readonly budgetMs: number;
-}): JSX.Element {
-  const { url, destination, responseTimes } = endpoint;
+function EndpointBudget({ url, destination, responseTimes }: EndpointStats): JSX.Element {
+  const { budgetMs } = status.value;
   const { bounds, counts, overBudget, nearMisses = 0 } = responseTimes;
   const figures = [50, 95, 99].map<readonly [string, string]>((part) => {
     const ms = percentile(bounds, counts, overBudget, part / 100);

@@ -74,23 +74,14 @@ export function mergeRow(row: Row, listed: Row): void {
  * @param exact Whether the row may already hold the attempt, because it was listed after the attempt: then only a later one counts.
  */
 export function applyEvent(row: Row, event: LiveEvent, exact: boolean): void {
-  switch (event.event) {
-    case "attempt": {
-      const [before, last] = [row.last, lastOf(event.attempt)];
-      const sibling = !exact && last.round === before?.round && last.endpoint !== before.endpoint;
-      if (before && last.startedAt <= before.startedAt && !sibling) return;
-      row.attempts += 1;
-      // The endpoint that accepted it is the one to show.
-      if (!sibling || before?.outcome !== "success") row.last = last;
-      return;
-    }
-    case "delivered":
-    case "failed":
-    case "expired":
-      row.state = event.event;
-      return;
-    default:
-  }
+  if ("endedAt" in event) row.state = event.event;
+  if (event.event !== "attempt") return;
+  const [before, last] = [row.last, lastOf(event.attempt)];
+  const sibling = !exact && last.round === before?.round && last.endpoint !== before.endpoint;
+  if (before && last.startedAt <= before.startedAt && !sibling) return;
+  row.attempts += 1;
+  // The endpoint that accepted it is the one to show.
+  if (!sibling || before?.outcome !== "success") row.last = last;
 }
 
 function lastOf({

@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { list } from "../../data/app-state.ts";
 import { showRow, useRange } from "../../parts/virtual.ts";
 import { change, route } from "../../route/route.ts";
-import { count, plural } from "../../words/format.ts";
+import { count } from "../../words/format.ts";
 import { singleKeys, useKey } from "../keys.tsx";
 import { DeliveryRow } from "./delivery-row.tsx";
 import { focusNext } from "../../parts/list-focus.ts";
@@ -98,7 +98,6 @@ export function DeliveryGrid(): JSX.Element {
         </div>
         {list.loadingMore.value && <p class="more">Reading older ones…</p>}
       </div>
-      <p class="visually-hidden">{plural(list.total.value ?? rows.length, "delivery")}</p>
     </div>
   );
 }

@@ -55,7 +55,7 @@ function Exchange({ attempt, number }: { readonly attempt: Attempt; readonly num
   const { endpoint, message, response, cut, requestHeaders, responseHeaders, fault } = attempt;
   const looksLikeJson = /^\s*[{[]/.test(response);
   return (
-    <div class="exchange">
+    <div class="exchange card stack">
       {fault !== undefined && (
         <p class="note">
           Injected fault: <strong>{wordsOf(fault)}</strong>
@@ -70,7 +70,7 @@ function Exchange({ attempt, number }: { readonly attempt: Attempt; readonly num
       ) : looksLikeJson && cut === undefined ? (
         <JsonView text={response} label="Response body" />
       ) : (
-        <pre class="code" tabIndex={0}>
+        <pre class="code exact" tabIndex={0}>
           {visible(response)}
         </pre>
       )}

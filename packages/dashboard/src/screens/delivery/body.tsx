@@ -21,9 +21,9 @@ export function Body({ delivery }: { readonly delivery: DeliveryDetail }): JSX.E
   const [view, setView] = useState("pretty");
   const { body, bytes: size } = delivery;
   return (
-    <section aria-labelledby="body-title">
+    <section aria-label="The body">
       <div class="section-head">
-        <h3 id="body-title">
+        <h3>
           Body <span class="about">{bytes(size)}</span>
         </h3>
         <Segments label="How the body is shown" value={view} options={VIEWS} onPick={setView} />

@@ -15,7 +15,7 @@ export function Faults(): JSX.Element {
       <h2>Faults and time</h2>
       <Time />
       {endpoints.value.map(({ url, destination }) => (
-        <EndpointFaults key={`${destination} ${url}`} url={url} destination={destination} />
+        <EndpointFaults key={destination + url} url={url} destination={destination} />
       ))}
       <Active />
       <Verdicts />

@@ -8,7 +8,6 @@ import { useAction } from "../../parts/use-action.tsx";
 import { duration, exactTime } from "../../words/format.ts";
 
 const STEPS = [
-  ["next", "To the next retry"],
   ["10m", "10 min"],
   ["1h", "1 h"],
   ["4h", "4 h"],
@@ -45,15 +44,12 @@ export function Time(): JSX.Element {
         {next === undefined ? "Nothing waits for a retry." : `The next retry is in ${duration(next)}.`}
       </p>
       <div class="actions" role="group" aria-label="Advance the time">
+        <button type="button" class="primary" disabled={next === undefined} onClick={() => advance("next")}>
+          To the next retry
+        </button>
         {STEPS.map(([step, label]) => (
-          <button
-            key={step}
-            type="button"
-            class={step === "next" ? "primary" : ""}
-            disabled={step === "next" && next === undefined}
-            onClick={() => advance(step)}
-          >
-            {step === "next" ? label : `+ ${label}`}
+          <button key={step} type="button" onClick={() => advance(step)}>
+            + {label}
           </button>
         ))}
         {failure}
