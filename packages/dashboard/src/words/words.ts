@@ -10,22 +10,29 @@ export interface Facts extends Pick<AttemptSummary, "endpoint" | "outcome" | "an
 /** How good or bad something is: the colour and the sign that it is shown with, beside the word. */
 export type Tone = "good" | "bad" | "warn" | "wait" | "loud" | "plain";
 
+/** What stands beside a word: the sign of its tone, or one of its own where another word has the same tone. */
+export type Sign = Tone | "retry" | "late";
+
 /** A word for something, and how it is shown. */
 export interface Verdict {
   readonly tone: Tone;
   readonly word: string;
+  /** Unless it is that of the tone. */
+  readonly sign?: Sign | undefined;
 }
 
 const STATES: Readonly<Record<State, Verdict>> = {
   pending: { tone: "wait", word: "waiting" },
   delivered: { tone: "good", word: "delivered" },
   failed: { tone: "bad", word: "failed" },
-  expired: { tone: "bad", word: "expired" },
+  expired: { tone: "bad", word: "expired", sign: "late" },
 };
+
+const RETRIED = { tone: "warn", sign: "retry" } as const;
 
 const TONES: Readonly<Record<VerdictKind, Tone>> = {
   delivered: "good",
-  failed: "warn",
+  failed: "bad",
   refused_forgery: "good",
   accepted_forgery: "loud",
   accepted_fragment: "loud",
@@ -39,15 +46,15 @@ export function stateVerdict(state: State, last: Facts | undefined, signed: bool
   if (kind === "accepted_forgery") return { tone: "loud", word: "forgery accepted" };
   if (kind === "accepted_fragment") return { tone: "loud", word: "accepted half" };
   if (kind === "refused_forgery" && state === "failed") return { tone: "good", word: "forgery rejected" };
-  return state === "pending" ? { tone: "warn", word: "retrying" } : STATES[state];
+  return state === "pending" ? { ...RETRIED, word: "retrying" } : STATES[state];
 }
 
 /** How an attempt ended, and how that is shown. */
 export function attemptVerdict(attempt: Facts, signed: boolean): Verdict {
   const kind = verdictKindOf(attempt, { signed });
   const { outcome, answer } = attempt;
-  const isFinal = kind === "failed" && (outcome === "rejected" || outcome === "tls");
-  return { tone: isFinal ? "bad" : TONES[kind], word: wordOf(kind, answer) };
+  const isRetried = kind === "failed" && outcome !== "rejected" && outcome !== "tls";
+  return { ...(isRetried ? RETRIED : { tone: TONES[kind] }), word: wordOf(kind, answer) };
 }
 
 function wordOf(kind: VerdictKind, answer: string): string {

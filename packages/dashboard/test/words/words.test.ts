@@ -30,6 +30,23 @@ describe("verdicts", () => {
     expect(stateVerdict("delivered", FORGED, false).tone).toBe("good");
   });
 
+  it("have a sign of their own for each state, since the colour alone is not seen by everybody", () => {
+    const failed = { endpoint: "http://a/", outcome: "server_error", answer: "503", status: 503 } as const;
+    const states = [
+      stateVerdict("pending", undefined, true),
+      stateVerdict("pending", failed, true),
+      stateVerdict("delivered", undefined, true),
+      stateVerdict("failed", undefined, true),
+      stateVerdict("expired", failed, true),
+    ];
+    const signs = states.map(({ tone, sign = tone }) => sign);
+    expect(signs).toEqual(["wait", "retry", "good", "bad", "late"]);
+    // That of a warning, such as “not signed”, is not that of a retry.
+    expect(signs).not.toContain("warn");
+    expect(attemptVerdict(failed, true)).toEqual({ tone: "warn", sign: "retry", word: "503" });
+    expect(attemptVerdict({ ...failed, outcome: "rejected" }, true)).toEqual({ tone: "bad", word: "503" });
+  });
+
   it.each([
     ["failed", "delivered", "fixed"],
     ["expired", "failed", "still failing"],

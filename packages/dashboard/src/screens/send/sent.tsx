@@ -12,7 +12,8 @@ export function Sent({ receipt }: { readonly receipt: Receipt }): JSX.Element {
   if (deliveries.length === 0) {
     return (
       <p role="status">
-        <Mark tone="warn" word="skipped" /> No destination gets it: {wordsOf(skipped ?? "none is enabled")}.
+        <Mark tone="warn" sign="plain" word="skipped" /> No destination gets it:{" "}
+        {wordsOf(skipped ?? "none is enabled")}.
       </p>
     );
   }
