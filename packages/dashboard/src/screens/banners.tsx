@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { failing, forgeries, serverNow, status } from "../data/app-state.ts";
 import { Sign } from "../parts/mark.tsx";
 import { hrefOf } from "../route/route.ts";
-import { clockTime, shortUrl } from "../words/format.ts";
+import { clockTime, shortUrl, wordsOf } from "../words/format.ts";
 import type { Tone } from "../words/words.ts";
 
 /** The states of what a failing endpoint has not got. */
@@ -28,7 +28,7 @@ export function Banners(): JSX.Element {
           title="Accepted a forgery"
           link={<a href={hrefOf("deliveries", { id: delivery })}>See it</a>}
         >
-          {endpoint} answered {status} to a message with {faultWords(fault)}. Anyone who knows this URL can
+          {endpoint} answered {status} to a forged message ({wordsOf(fault)}). Anyone who knows this URL can
           send it messages.
         </Banner>
       ))}
@@ -37,20 +37,45 @@ export function Banners(): JSX.Element {
           {STORE_WORDS[state]} {reason}
         </Banner>
       )}
-      {failing.value.map(({ url, destination, failingSince = "" }) => (
-        <Banner
-          key={url + destination}
-          tone="bad"
-          title={`Failing since ${clockTime(failingSince, serverNow())}`}
-          link={<a href={hrefOf("deliveries", { destination, state: LEFT })}>See what is left</a>}
-        >
-          {shortUrl(url)} ({destination})
-        </Banner>
-      ))}
+      <Failing />
       {!delivers && (
         <Banner tone="warn" title="This server only accepts">
           Another process must deliver the calls that it stores. {state === "up" && reason}
         </Banner>
+      )}
+    </div>
+  );
+}
+
+/** The endpoints that fail. Several are one line until it is opened: what is below must not be pushed out of sight. */
+function Failing(): JSX.Element | null {
+  const { length } = failing.value;
+  const list = (
+    <ul>
+      {failing.value.map(({ url, destination, failingSince = "" }) => (
+        <li key={url + destination} class="actions">
+          <strong>Failing since {clockTime(failingSince, serverNow())}</strong>
+          <span>
+            {shortUrl(url)} ({destination})
+          </span>
+          <a href={hrefOf("deliveries", { destination, state: LEFT })}>See what is left</a>
+        </li>
+      ))}
+    </ul>
+  );
+  if (length === 0) return null;
+  return (
+    <div class="banner bad" role="alert">
+      <Sign tone="bad" />
+      {length > 1 ? (
+        <details>
+          <summary>
+            <strong>{length} endpoints are failing</strong>
+          </summary>
+          {list}
+        </details>
+      ) : (
+        list
       )}
     </div>
   );
@@ -74,9 +99,4 @@ function Banner({ tone, title, link, children }: Props): JSX.Element {
       {link}
     </div>
   );
-}
-
-function faultWords(fault: string): string {
-  if (fault === "missing_signature") return "no signature";
-  return fault === "stale_secret" ? "the signature of a retired secret" : "a wrong signature";
 }
