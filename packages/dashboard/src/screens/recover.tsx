@@ -9,7 +9,7 @@ import { Failure } from "../parts/failure.tsx";
 import { Card } from "../parts/card.tsx";
 import { Choice } from "../parts/choice.tsx";
 import { useLive } from "../parts/hooks.ts";
-import { useAction, useJob } from "../parts/use-action.tsx";
+import { useAction, useJob, type Action } from "../parts/use-action.tsx";
 import { Mark } from "../parts/mark.tsx";
 import type { Query } from "../route/query.ts";
 import { hrefOf } from "../route/route.ts";
@@ -40,6 +40,8 @@ export function Recover(): JSX.Element {
     destination: destination || undefined,
   };
   const [waiting = 0, matching, reasons = []] = useFound(filter);
+  // One for all of the buttons: two resends at the same time would resend the same deliveries.
+  const { run, failure } = useAction();
   return (
     <div class="screen">
       <h2>Recover</h2>
@@ -67,13 +69,15 @@ export function Recover(): JSX.Element {
         <p class="big" role="status">
           {matching === undefined ? "…" : `${plural(matching, "delivery")} failed or expired`}
         </p>
-        <Resend label="Resend all" filter={filter} disabled={!matching} />
+        <Resend label="Resend all" run={run} filter={filter} disabled={!matching} />
         <Resend
           label={`Try ${count(waiting)} waiting now`}
+          run={run}
           filter={{ ...filter, state: "pending" }}
           disabled={!waiting}
           retries
         />
+        {failure}
       </div>
       {reasons.length > 0 && (
         <Card title="By reason">
@@ -88,8 +92,9 @@ export function Recover(): JSX.Element {
                 </a>
                 <span class="grow" />
                 <Resend
-                  label={`Resend these`}
+                  label="Resend these"
                   about={words}
+                  run={run}
                   filter={{ ...filter, destination: name, ...own }}
                 />
               </li>
@@ -106,7 +111,7 @@ interface Retried {
   readonly retried: number;
 }
 
-interface ResendProps {
+interface ResendProps extends Pick<Action, "run"> {
   readonly label: string;
   readonly about?: string;
   readonly filter: Query;
@@ -115,8 +120,7 @@ interface ResendProps {
   readonly retries?: boolean;
 }
 
-function Resend({ label, about, filter, disabled, retries }: ResendProps): JSX.Element {
-  const { run, failure } = useAction();
+function Resend({ label, about, run, filter, disabled, retries }: ResendProps): JSX.Element {
   const running = !retries && job.value?.state === "running";
   const start = (): unknown =>
     !running &&
@@ -138,7 +142,6 @@ function Resend({ label, about, filter, disabled, retries }: ResendProps): JSX.E
         {label}
         {about !== undefined && <span class="visually-hidden">: {about}</span>}
       </button>
-      {failure}
     </span>
   );
 }
