@@ -20,7 +20,7 @@ export interface Forgery {
   readonly delivery: string;
 }
 
-export const list = new DeliveryList();
+export const list = new DeliveryList(serverNow);
 /** What the server has told of itself; until then, what holds for most. */
 export const status = signal<Status>({
   delivers: true,
@@ -144,16 +144,17 @@ export function begins({ event }: LiveEvent): boolean {
   return event === "hello" || event === "reset";
 }
 
+/** What a screen reader is told of. */
+const NEWS: ReadonlySet<string> = new Set(["accepted", "failed", "expired"]);
+
 function receive(events: readonly LiveEvent[]): void {
-  let accepted = 0;
-  let failed = 0;
+  let isNews = false;
   for (const event of events) {
     if (begins(event)) {
       // With `hello`, the stream goes on where it ended. What came before it was open is in the list alone.
       if (event.event === "reset" || !isFollowed || list.state.value.kind === "failed") void begin();
       isFollowed = true;
-    } else if (event.event === "accepted") accepted += 1;
-    else if (event.event === "failed" || event.event === "expired") failed += 1;
+    } else if (NEWS.has(event.event)) isNews = true;
     else if (event.event === "attempt") noteAttempt(event.delivery, event.attempt);
     else if (event.event === "store") status.value = { ...status.value, store: event };
     else if (event.event === "settings") void loadSources();
@@ -167,7 +168,7 @@ function receive(events: readonly LiveEvent[]): void {
     for (const listener of listeners) listener(event);
   }
   list.receive(events);
-  if (accepted + failed > 0) announceNews(newsText);
+  if (isNews) announceNews(newsText);
 }
 
 function newsText(): string {

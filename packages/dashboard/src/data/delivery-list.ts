@@ -53,7 +53,13 @@ export class DeliveryList {
   /** What `total` and `all` will be when they are drawn next. */
   #counts: Counts = { total: undefined, all: undefined };
 
-  constructor(capacity?: number) {
+  /** When it was asked how many there are, by the clock of the server. */
+  #countedAt = 0;
+  readonly #now: () => number;
+
+  /** @param now The time of the server. */
+  constructor(now: () => number, capacity?: number) {
+    this.#now = now;
     this.rows = new RowStore(capacity);
   }
 
@@ -196,10 +202,12 @@ export class DeliveryList {
   /** Asks how many there are: events tell of those that come, not of those that are no longer kept. */
   async count(): Promise<void> {
     const load = this.#load;
+    const now = this.#now();
     try {
       const counts = await readCounts(this.#filter);
       if (load !== this.#load) return;
       this.#counts = counts;
+      this.#countedAt = now;
       this.#changed();
     } catch {
       // It is asked again.
@@ -227,10 +235,12 @@ export class DeliveryList {
       if (!("delivery" in event)) continue;
       const row = this.find(event.delivery.id);
       if (event.event === "accepted") {
-        // What was listed before its event came was counted with the list.
-        if (this.#counts.all !== undefined && !exact && !row) this.#counts.all += 1;
+        const arrived = newRow(event.delivery);
+        // What was listed before its event came was counted with the list, and so was what was accepted before it was counted.
+        const isCounted = exact || row !== undefined || arrived.acceptedAt < this.#countedAt;
+        if (this.#counts.all !== undefined && !isCounted) this.#counts.all += 1;
         if (changing) refresh = true;
-        else if (matchesInfo(this.#filter, event.delivery)) this.#arrive(newRow(event.delivery), exact);
+        else if (!row && matchesInfo(this.#filter, event.delivery)) this.#arrive(arrived, isCounted);
         continue;
       }
       if (row) applyEvent(row, event, exact);
@@ -243,9 +253,8 @@ export class DeliveryList {
     setTimeout(() => void this.#refresh(), REFRESH_MS);
   }
 
-  #arrive(row: Row, exact: boolean): void {
-    if (this.find(row.id)) return;
-    if (!exact && this.#counts.total !== undefined) this.#counts.total += 1;
+  #arrive(row: Row, isCounted: boolean): void {
+    if (!isCounted && this.#counts.total !== undefined) this.#counts.total += 1;
     if (this.#arrived.size >= MAX_WAITING) this.#overflown = true;
     else this.#arrived.set(row.id, row);
     if (!this.#held && this.#arrived.size > PAGE) this.release();

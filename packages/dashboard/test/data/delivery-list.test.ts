@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { DeliveryList } from "../../src/data/delivery-list.ts";
 import { readFilter } from "../../src/data/filter.ts";
+import type { DeliveryInfo, LiveEvent } from "../../src/shapes/types.ts";
 import { startWithDeliveries } from "../support/load.ts";
 
 /** The list of a server's deliveries, of which so many are kept in memory. */
@@ -9,13 +10,30 @@ async function listOf(count: number, capacity: number): Promise<DeliveryList> {
   const { fetch } = globalThis;
   vi.stubGlobal("fetch", (path: string, init?: RequestInit) => fetch(new URL(path, server.url), init));
   onTestFinished(() => void vi.unstubAllGlobals());
-  const list = new DeliveryList(capacity);
+  const list = new DeliveryList(Date.now, capacity);
   await list.load(readFilter(new URLSearchParams()), 1_000);
   return list;
 }
 
 function idsIn(list: DeliveryList, from: number, to: number): (string | undefined)[] {
   return list.rows.slice(from, to).map((row) => row?.id);
+}
+
+/** What the stream would tell of the first delivery in a list. */
+function firstOf(list: DeliveryList): DeliveryInfo {
+  const [row] = list.rows.slice(0, 1);
+  const { id = "", acceptedAt = 0, type = "", destination = "", identity = "" } = row ?? {};
+  const told = { id, type, destination, identity, messageId: "m", source: "default" };
+  return { ...told, acceptedAt: new Date(acceptedAt).toISOString() };
+}
+
+function accepted(delivery: DeliveryInfo): LiveEvent {
+  return { id: delivery.id, at: delivery.acceptedAt, event: "accepted", delivery };
+}
+
+/** After everything was counted. */
+function later(): string {
+  return new Date(Date.now() + 60_000).toISOString();
 }
 
 describe("the list of deliveries", () => {
@@ -40,18 +58,25 @@ describe("the list of deliveries", () => {
   it("does not count a delivery twice that it has listed before its event comes", async () => {
     const list = await listOf(3, 1_000);
     await vi.waitFor(() => expect(list.all.value).toBe(3));
-    const [row] = list.rows.slice(0, 1);
-    const { id = "", acceptedAt = 0, type = "", destination = "", identity = "" } = row ?? {};
-    const told = { id, type, destination, identity, messageId: "m", source: "default" };
-    const delivery = { ...told, acceptedAt: new Date(acceptedAt).toISOString() };
-    const at = delivery.acceptedAt;
-    const other = { ...delivery, id: "0192f0c1-0000-7000-8000-000000000000" };
+    const delivery = firstOf(list);
+    const other = { ...delivery, id: "0192f0c1-0000-7000-8000-000000000000", acceptedAt: later() };
+    list.receive([accepted(delivery), accepted(other)]);
+    await vi.waitFor(() => expect(list.total.value).toBe(4));
+    expect(list.all.value).toBe(4);
+  });
+
+  it("does not count a delivery twice that was counted before its event comes, and lists it", async () => {
+    const list = await listOf(3, 1_000);
+    await vi.waitFor(() => expect(list.all.value).toBe(3));
+    const before = new Date(Date.now() - 60_000).toISOString();
+    const other = { ...firstOf(list), id: "0192f0c1-0000-7000-8000-000000000001" };
     list.receive([
-      { id: "1", at, event: "accepted", delivery },
-      { id: "2", at, event: "accepted", delivery: other },
+      accepted({ ...other, acceptedAt: before }),
+      accepted({ ...other, id: "0192f0c1-0000-7000-8000-000000000002", acceptedAt: later() }),
     ]);
     await vi.waitFor(() => expect(list.total.value).toBe(4));
     expect(list.all.value).toBe(4);
+    expect(list.rows.find(other.id)).toBeDefined();
   });
 
   it("is not marked as failed by a read for the filter before", async () => {
