@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import type { FieldError } from "../data/api.ts";
+import { said } from "./said.tsx";
 
 /** What is wrong at a place of what was sent, or within it; empty when nothing is. */
 export function errorAt(errors: readonly FieldError[], place: string): string {
@@ -15,7 +16,7 @@ export function FieldErrors({ errors }: { readonly errors: readonly FieldError[]
     <ul class="error" role="alert">
       {errors.map(({ pointer = "", detail }) => (
         <li key={pointer + detail}>
-          {pointer !== "" && <code>{pointer}</code>} {detail}
+          {pointer !== "" && <code>{pointer}</code>} {said(detail)}
         </li>
       ))}
     </ul>

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import { useId } from "./hooks.ts";
+import { said } from "./said.tsx";
 
 interface Props {
   readonly label: string;
@@ -63,7 +64,7 @@ export function Field({
       )}
       {error !== "" && (
         <p id={`${id}-error`} class="error">
-          {error}
+          {said(error)}
         </p>
       )}
     </div>

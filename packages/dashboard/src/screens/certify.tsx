@@ -9,6 +9,7 @@ import { Choice } from "../parts/choice.tsx";
 import { useJob } from "../parts/use-action.tsx";
 import { Mark } from "../parts/mark.tsx";
 import { Pairs } from "../parts/pairs.tsx";
+import { said } from "../parts/said.tsx";
 import { shortUrl, visible } from "../words/format.ts";
 import type { Tone } from "../words/words.ts";
 
@@ -33,14 +34,14 @@ export function Certify(): JSX.Element {
     run(async () => {
       if (!target) return;
       const body = { destination: target.destination, endpoint: target.url };
-      shown.value = { ...(await post<Certification>("/certify", body)) };
+      shown.value = await post<Certification>("/certify", body);
     });
   return (
     <div class="screen">
       <h2>Certify</h2>
       <p class="lead">
-        Sends test messages that a receiver must accept, and forged and broken ones that it must refuse, and
-        tells how to correct what is wrong. The receiver handles those that it accepts.
+        Sends messages that a receiver must accept, and forged and broken ones that it must refuse, and tells
+        how to correct what is wrong. The receiver handles those that it accepts.
       </p>
       <div class="card stack">
         <div class="actions">
@@ -89,8 +90,9 @@ function follow(): () => void {
 
 function Results({ certification }: { readonly certification: Certification }): JSX.Element {
   const { url, state, total, results, error } = certification;
-  const failed = results.filter(({ outcome }) => outcome === "failed");
-  const others = results.filter(({ outcome }) => outcome !== "failed");
+  const [failed, passed, skipped] = (["failed", "passed", "skipped"] as const).map((wanted) =>
+    results.filter(({ outcome }) => outcome === wanted),
+  ) as [AuditResult[], AuditResult[], AuditResult[]];
   const musts = failed.filter(({ level }) => level === "MUST").length;
   const verdict: { readonly tone: Tone; readonly word: string } =
     state === "running"
@@ -105,12 +107,11 @@ function Results({ certification }: { readonly certification: Certification }): 
       </h3>
       <progress value={results.length} max={total} aria-label="Audits that have run" />
       <p role="status" aria-live={state === "running" ? "off" : "polite"}>
-        <Mark {...verdict} /> {results.filter(({ outcome }) => outcome === "passed").length} passed,{" "}
-        {failed.length} failed, {results.filter(({ outcome }) => outcome === "skipped").length} skipped.
+        <Mark {...verdict} /> {passed.length} passed, {failed.length} failed, {skipped.length} skipped.
       </p>
       <Failure text={error} />
       <ul class="audits">
-        {[...failed, ...others].map((result) => (
+        {[...failed, ...passed, ...skipped].map((result) => (
           <Audit key={result.id} result={result} />
         ))}
       </ul>
@@ -131,7 +132,7 @@ function Audit({ result }: { readonly result: AuditResult }): JSX.Element {
     <li>
       <details>
         <summary>{head}</summary>
-        <p>{visible(failure.cause)}</p>
+        <p>{said(failure.cause)}</p>
         <Pairs
           kind="exchange"
           entries={(["sent", "expected", "received"] as const).map((name) => [
@@ -141,7 +142,7 @@ function Audit({ result }: { readonly result: AuditResult }): JSX.Element {
             </pre>,
           ])}
         />
-        <p class="fix">{visible(failure.fix)}</p>
+        <p class="fix">{said(failure.fix)}</p>
       </details>
     </li>
   );

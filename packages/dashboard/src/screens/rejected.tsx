@@ -5,6 +5,7 @@ import type { Rejection, SkippedCall, Warning } from "../shapes/types.ts";
 import { Card } from "../parts/card.tsx";
 import { useLive } from "../parts/hooks.ts";
 import { JsonView } from "../parts/json-view.tsx";
+import { said } from "../parts/said.tsx";
 import { exactTime, visible, wordsOf } from "../words/format.ts";
 
 const AGAIN_MS = 500;
@@ -115,9 +116,9 @@ function Entry({ at, reason, detail, about, fix, children }: EntryProps): JSX.El
         <span class="note">{visible(about)}</span>
       </p>
       <p>
-        <bdi>{visible(detail)}</bdi>
+        <bdi>{said(detail)}</bdi>
       </p>
-      {fix !== undefined && <p class="fix">{fix}</p>}
+      {fix !== undefined && <p class="fix">{said(fix)}</p>}
       {children !== undefined && (
         <details>
           <summary>The call as received</summary>

@@ -315,6 +315,7 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     await post({ event: "Off", integrations: { All: false } });
     await page
       .getByRole("region", { name: /^Skipped/ })
+      .getByRole("strong")
       .getByText("integrations", { exact: true })
       .waitFor();
     expect(await page.evaluate("globalThis.hacked")).toBeUndefined();
@@ -358,6 +359,65 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
       .waitFor();
     await api("DELETE", "/sources/default/destinations/webhooks");
     await expect.poll(() => page.getByText("Failing since").count()).toBe(0);
+  });
+
+  it("all say in one banner that several endpoints fail, which opens to each of them", async () => {
+    const { server, receiver, track, api } = await startSetting();
+    receiver.mode = "down";
+    for (const name of ["a", "b", "c", "d"])
+      await api("PUT", `/sources/default/destinations/${name}`, {
+        endpoints: [{ url: `${receiver.url}/${name}` }],
+      });
+    await track("Ordered", 6);
+    const page = await openPage(`${server.url}/#/deliveries`);
+    await page.getByText("5 endpoints are failing").click();
+    expect(await page.locator(".banner").count()).toBe(1);
+    const each = page.locator(".banner li");
+    await each.nth(4).waitFor();
+    expect(await each.first().innerText()).toMatch(
+      /^Failing since 00:00:00\s+127\.0\.0\.1:\d+\/webhooks \(default\/webhooks\)\s+See what is left$/,
+    );
+    await each.nth(1).getByRole("link").click();
+    await page.getByText(/^6 of 30/).waitFor();
+    // What was opened stays open.
+    expect(await each.nth(1).isVisible()).toBe(true);
+  });
+
+  it("show as code what a sentence of the server has in backticks, and never as markup", async () => {
+    const { server } = await startSetting();
+    const page = await openPage(`${server.url}/#/rejected`);
+    const evil = '`<img src=x onerror="globalThis.hacked=1">`';
+    const body = { batch: [{ type: evil, userId: "u" }, { userId: "u" }] };
+    await fetch(`${server.url}/v1/batch`, {
+      method: "POST",
+      body: JSON.stringify({ writeKey: "any", ...body }),
+    });
+    const entry = page.getByRole("listitem").filter({ hasText: "The message has no type: it must be" });
+    await entry.getByText("type", { exact: true }).and(page.locator("code")).waitFor();
+    expect(await page.locator("main img").count()).toBe(0);
+    expect(await page.evaluate("globalThis.hacked")).toBeUndefined();
+  });
+
+  it("recover: a second resend that is asked for before the first was answered is not begun", async () => {
+    const { server, receiver, track } = await startSetting();
+    receiver.mode = "missing";
+    await track("Ordered", 4);
+    receiver.mode = "verifies";
+    const page = await openPage(`${server.url}/#/recover`);
+    let resends = 0;
+    let answer = (): void => {};
+    const isAnswered = new Promise<void>((resolve) => (answer = resolve));
+    await page.route("**/deliveries/resend", async (route) => {
+      resends += 1;
+      await isAnswered;
+      await route.continue();
+    });
+    await page.getByRole("button", { name: "Resend all" }).click();
+    await page.getByRole("button", { name: /^Resend these/ }).click();
+    answer();
+    await page.getByText("4 of 4 resent").waitFor();
+    await vi.waitFor(() => expect(receiver.accepted).toHaveLength(4));
+    expect(resends).toBe(1);
   });
 
   it("recover: after a bad release everything that failed is resent, each once, with progress", async () => {

@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { list } from "../../data/app-state.ts";
 import { activeNames } from "../../data/filter.ts";
+import { said } from "../../parts/said.tsx";
 import { hrefOf, route } from "../../route/route.ts";
 import { count } from "../../words/format.ts";
 import { Detail } from "../delivery/detail.tsx";
@@ -29,7 +30,7 @@ function List(): JSX.Element {
     return (
       <div class="empty" role="alert">
         <h2>The list cannot be read</h2>
-        <p>{state.message}</p>
+        <p>{said(state.message)}</p>
         <button type="button" class="primary" onClick={() => void list.load(list.filter)}>
           Try again
         </button>

@@ -6,6 +6,7 @@ import { CopyButton } from "../../parts/copy.tsx";
 import { useTick } from "../../parts/hooks.ts";
 import { Mark, Sign } from "../../parts/mark.tsx";
 import { Pairs } from "../../parts/pairs.tsx";
+import { said } from "../../parts/said.tsx";
 import { change, hrefOf } from "../../route/route.ts";
 import { clockTime, countdown, exactTime, visible } from "../../words/format.ts";
 import { focusList, takeFocus } from "../../parts/list-focus.ts";
@@ -34,7 +35,7 @@ export function Detail({ id }: { readonly id: string }): JSX.Element {
         <Content delivery={delivery} />
       ) : (
         <div class="empty" role={error === undefined ? undefined : "alert"}>
-          <p>{error ?? "Reading…"}</p>
+          <p>{said(error ?? "Reading…")}</p>
           <button type="button" onClick={back}>
             Back to the list
           </button>
@@ -55,8 +56,8 @@ function Content({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Eleme
       <Actions delivery={delivery} />
       <Repeats delivery={delivery} />
       {history.length > 0 && (
-        <section aria-labelledby="attempts-title">
-          <h3 id="attempts-title">Attempts</h3>
+        <section aria-label="Attempts">
+          <h3>Attempts</h3>
           <Lanes history={history} signed={signed} selected={selected} onSelect={setChosen} />
           <Attempts history={history} signed={signed} selected={selected} onSelect={setChosen} />
         </section>
@@ -87,11 +88,11 @@ function Head({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element 
         </button>
       </div>
       <p class="why">
-        <Mark {...verdict} /> <span>{visible(why)}</span>
+        <Mark {...verdict} /> <span>{said(why)}</span>
       </p>
       {advice !== undefined && (
         <p class="advice">
-          <Sign tone="plain" /> {visible(advice)}
+          <Sign tone="plain" /> {said(advice)}
         </p>
       )}
       <NextTry delivery={delivery} />
@@ -131,8 +132,8 @@ function inBothZones(time: string): JSX.Element {
 function Facts({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element {
   const { id, messageId, source, destination, acceptedAt, endedAt, identity, curls } = delivery;
   return (
-    <section aria-labelledby="facts-title">
-      <h3 id="facts-title">Facts</h3>
+    <section aria-label="Facts">
+      <h3>Facts</h3>
       <Pairs
         kind="facts"
         entries={[

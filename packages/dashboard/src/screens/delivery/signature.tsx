@@ -3,7 +3,9 @@ import { useEffect, useState } from "preact/hooks";
 import { post } from "../../data/api.ts";
 import type { Attempt, DeliveryDetail } from "../../shapes/types.ts";
 import { useAction } from "../../parts/use-action.tsx";
+import { Field } from "../../parts/field.tsx";
 import { Mark } from "../../parts/mark.tsx";
+import { said } from "../../parts/said.tsx";
 import { bytes } from "../../words/format.ts";
 import { bytesOf, hex } from "./hex.ts";
 
@@ -26,10 +28,10 @@ const FIRST_BYTES = 12;
 export function Signature({ delivery, attempt, index }: Props): JSX.Element {
   const [open, setOpen] = useState(false);
   return (
-    <section aria-labelledby="signature-title">
+    <section aria-label="Signature">
       <details onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>
-          <h3 id="signature-title">From the bytes to the digest</h3>
+          <h3>From the bytes to the digest</h3>
         </summary>
         {open && <Steps key={index} delivery={delivery} attempt={attempt} index={index} />}
       </details>
@@ -121,14 +123,15 @@ function Compared({
 
 function Findings({ matches, sentence, diagnoses }: Verification): JSX.Element {
   return (
-    <div class="findings" role="status">
+    <div class="findings card" role="status">
       <p>
-        <Mark tone={matches ? "good" : "bad"} word={matches ? "matches" : "does not match"} /> {sentence}
+        <Mark tone={matches ? "good" : "bad"} word={matches ? "matches" : "does not match"} />{" "}
+        {said(sentence)}
       </p>
       {diagnoses.length > 0 && (
         <ul>
           {diagnoses.map(({ code, message }) => (
-            <li key={code}>{message}</li>
+            <li key={code}>{said(message)}</li>
           ))}
         </ul>
       )}
@@ -148,25 +151,8 @@ function OwnCheck({ body, sent }: { readonly body: string; readonly sent: string
     <form class="stack" onSubmit={submit}>
       <h4>The receiver says that it does not match?</h4>
       <p class="note">Enter what the receiver has. It is compared on this server, and not kept.</p>
-      <label>
-        Its secret
-        <input
-          type="password"
-          autocomplete="off"
-          required
-          value={secret}
-          onInput={(event) => setSecret(event.currentTarget.value)}
-        />
-      </label>
-      <label>
-        The body that it saw
-        <textarea
-          rows={3}
-          spellcheck={false}
-          value={seen}
-          onInput={(event) => setSeen(event.currentTarget.value)}
-        />
-      </label>
+      <Field label="Its secret" type="password" required value={secret} onInput={setSecret} />
+      <Field label="The body that it saw" rows={3} value={seen} onInput={setSeen} />
       <div class="actions">
         <button type="submit" disabled={sent === ""}>
           Find the difference
