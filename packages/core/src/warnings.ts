@@ -11,7 +11,7 @@ const warned = new Set<string>();
 let lastMismatchAt = Number.NEGATIVE_INFINITY;
 
 /** Emits a process warning, the first time that there is reason to. */
-export function warnOnce(message: string, code: string): void {
+function warnOnce(message: string, code: string): void {
   if (takeOnce(code)) emitWarning(message, code);
 }
 
