@@ -7,6 +7,9 @@ import { terminalOf } from "./terminal/terminal.ts";
 heedSignals();
 survivesLostOutput(process, runsUntilToldToStop);
 
+/** For output that is still being written. */
+const LAST_MOMENTS_MS = 250;
+
 let isDone = false;
 // Node leaves, and calls it success, when nothing is left that could settle what is awaited.
 process.once("exit", () => {
@@ -20,4 +23,6 @@ process.once("exit", () => {
 void run(process.argv.slice(2), terminalOf(process)).then((code) => {
   isDone = true;
   process.exitCode = code;
+  // What did not close in time, as the connections to a database that hangs, keeps no process that was told to stop.
+  if (runsUntilToldToStop()) setTimeout(() => process.exit(), LAST_MOMENTS_MS).unref();
 });

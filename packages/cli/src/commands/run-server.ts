@@ -5,6 +5,7 @@ import type { DeliveryStore } from "@countersign/sender/store";
 import { type Duration, messageOf, virtualClock } from "@countersign/protocol";
 import { loadConfig } from "../config/load-config.ts";
 import { reachOf, type Reach, type ReceiverFlags } from "./receiver-options.ts";
+import { closeInTime } from "./close-in-time.ts";
 import { openSharedStore, placeOf, unlessStopped } from "./shared-store.ts";
 import { openTls, type ServeTls, type TlsFlags } from "../tls/serve-tls.ts";
 import { stoppingText, untilToldToStop } from "../terminal/signals.ts";
@@ -101,11 +102,10 @@ async function run(parts: RunParts): Promise<number> {
   const server = await unlessStopped(opening, store, stop);
   if (server === undefined) return 0;
   try {
-    await attend(server, parts, { stop, quit: () => quitting.abort() });
-    return 0;
+    return await attend(server, parts, { stop, quit: () => quitting.abort() });
   } finally {
     // Also after an error, as of a store that has gone: a server that nobody attends to would keep its port, and heed no signal.
-    await server.close({ deadlineMs: flags.drain });
+    await server.close({ deadlineMs: flags.drain }).catch(() => {});
   }
 }
 
@@ -115,8 +115,8 @@ interface Stopping {
   readonly quit: () => void;
 }
 
-/** Shows what a server does, until it is told to stop and has stopped. */
-async function attend(server: CountersignServer, parts: RunParts, { stop, quit }: Stopping): Promise<void> {
+/** Shows what a server does, until it is told to stop and has stopped. Resolves to the exit code. */
+async function attend(server: CountersignServer, parts: RunParts, { stop, quit }: Stopping): Promise<number> {
   const { flags, terminal, options, store, tls, configFile } = parts;
   const kept = flags.store === undefined ? options.data : placeOf(flags.store);
   const watch = await watchServer(server, { kept, shared: store !== undefined }, flags, terminal);
@@ -131,8 +131,9 @@ async function attend(server: CountersignServer, parts: RunParts, { stop, quit }
   terminal.complain(stoppingText(reason, "waiting for running requests and attempts", flags.drain));
   stopKeys?.();
   await watch.countWaiting();
-  await server.close({ deadlineMs: flags.drain });
+  const code = await closeInTime(() => server.close({ deadlineMs: flags.drain }), terminal);
   watch.end();
+  return code;
 }
 
 /** The store's own message speaks of files, which the caller of the command has not chosen. */

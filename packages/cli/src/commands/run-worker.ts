@@ -5,6 +5,7 @@ import { UsageError } from "../errors/usage-error.ts";
 import { stoppingText, untilToldToStop } from "../terminal/signals.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
 import { withoutRepeats } from "../terminal/without-repeats.ts";
+import { closeInTime } from "./close-in-time.ts";
 import { openSharedStore, placeOf, unlessStopped } from "./shared-store.ts";
 
 /** The options of `countersign work`, as commander reads them. */
@@ -40,23 +41,22 @@ export async function work(flags: WorkFlags, terminal: Terminal): Promise<number
     reportStart(sender, placeOf(url), report);
     const complainOnce = withoutRepeats(complain);
     sender.on("storeError", ({ error }) => complainOnce(messageOf(error)));
-    await closeAfter(stop, sender, flags, terminal);
-    return 0;
+    return await closeAfter(stop, sender, flags, terminal);
   } finally {
     await health?.close();
   }
 }
 
-/** Once it is told to stop, lets attempts finish. */
+/** Once it is told to stop, lets attempts finish. Resolves to the exit code. */
 async function closeAfter(
   stop: Promise<string>,
   sender: Sender,
   { drain }: WorkFlags,
-  { complain }: Terminal,
-): Promise<void> {
+  terminal: Terminal,
+): Promise<number> {
   const reason = await stop;
-  complain(stoppingText(reason, "waiting for running attempts", drain));
-  await sender.close({ deadline: drain });
+  terminal.complain(stoppingText(reason, "waiting for running attempts", drain));
+  return closeInTime(() => sender.close({ deadline: drain }), terminal);
 }
 
 /** What answers supervisors, if they have a port. It listens first: nothing is claimed by a process that cannot be asked. */

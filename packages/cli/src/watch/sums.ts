@@ -93,10 +93,10 @@ export class SumsOfEvents {
 /**
  * The totals in one sentence: `18 accepted, 11 delivered, 2 failed, 3 waiting (gone: no --data)`.
  *
- * @param waiting Deliveries that have not ended.
+ * @param waiting Deliveries that have not ended; `undefined` if the store did not say.
  * @param kept Where they are kept; `undefined` for in memory.
  */
-export function sumsLine(sums: ServeSums, waiting: number, kept: string | undefined): string {
+export function sumsLine(sums: ServeSums, waiting: number | undefined, kept: string | undefined): string {
   const { accepted, delivered, failed, expired, forgeriesRefused } = sums;
   const forgeries = `${forgeriesRefused === 1 ? "forgery" : "forgeries"} rejected`;
   const counts = [
@@ -105,7 +105,7 @@ export function sumsLine(sums: ServeSums, waiting: number, kept: string | undefi
     ...(failed > 0 ? [`${failed} failed`] : []),
     ...(expired > 0 ? [`${expired} expired`] : []),
     ...(forgeriesRefused > 0 ? [`${forgeriesRefused} ${forgeries}`] : []),
-    ...(waiting > 0 ? [`${waiting} waiting`] : []),
+    ...(waiting === undefined ? ["an unknown number waiting"] : waiting > 0 ? [`${waiting} waiting`] : []),
   ].join(", ");
   if (waiting === 0) return counts;
   return `${counts} (${kept === undefined ? "gone: no --data" : `kept in ${printable(kept)}`})`;

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { CountersignServer, LiveEvent } from "@countersign/server";
 import { wrap } from "../terminal/layout.ts";
 import { jsonLine, type Terminal } from "../terminal/terminal.ts";
@@ -37,6 +38,9 @@ export interface Watch {
 /** How often the count of what is waiting is repeated, while deliveries end between it and its reading. */
 const COUNT_TRIES = 5;
 
+/** How long the store may take to say it: one that hangs must hold up no shutdown. */
+const COUNT_WITHIN_MS = 1_000;
+
 /** Prints what happens on a server until it ends: lines for a person, or JSON in the shape of the control API's events. */
 export async function watchServer(
   server: CountersignServer,
@@ -73,7 +77,7 @@ export async function watchServer(
     if (reporter) reporter.report(event);
     else if (!onlyFailures || isFailure(event, context)) print(jsonLine(event));
   }, "start");
-  let waiting = 0;
+  let waiting: number | undefined;
   let endedAtCount = 0;
 
   return {
@@ -85,17 +89,23 @@ export async function watchServer(
       early = undefined;
     },
     async countWaiting() {
-      for (let tries = 0; tries < COUNT_TRIES; tries += 1) {
-        endedAtCount = sums.ended;
-        waiting = await pendingOf(server);
-        if (endedAtCount === sums.ended) return;
-      }
+      const count = async (): Promise<number> => {
+        for (let tries = 1; ; tries += 1) {
+          endedAtCount = sums.ended;
+          const pending = await pendingOf(server);
+          if (endedAtCount === sums.ended || tries === COUNT_TRIES) return pending;
+        }
+      };
+      const tooLate = pause(COUNT_WITHIN_MS, undefined, { ref: false });
+      waiting = await Promise.race([count().catch(() => undefined), tooLate]);
     },
     end() {
       reporter?.close();
-      const left = Math.max(waiting - (sums.ended - endedAtCount), 0);
+      const left = waiting === undefined ? undefined : Math.max(waiting - (sums.ended - endedAtCount), 0);
       if (json) {
-        terminal.print(jsonLine({ event: "summary", ...sums.sums, waiting: left, kept: kept ?? null }));
+        terminal.print(
+          jsonLine({ event: "summary", ...sums.sums, waiting: left ?? null, kept: kept ?? null }),
+        );
         return;
       }
       for (const line of wrap(sumsLine(sums.sums, left, kept), "", columns())) terminal.print(line);

@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { freePort } from "../../../../tests/support/free-port.ts";
+import { startProxy } from "../../../postgres/test/support/proxy.ts";
 import { ask, NO_POSTGRES, startPostgres } from "../../../postgres/test/support/start-postgres.ts";
 import { send } from "../../../server/test/support/http.ts";
 import { startReceiver } from "../../../server/test/support/receiver.ts";
@@ -151,6 +152,27 @@ describe.skipIf(database === undefined)(
         /1 accepted, 0 delivered, 1 waiting \(kept in 127\.0\.0\.1:\d+\/postgres\)/,
       );
     });
+
+    it.each([
+      ["serve", ["--to", "http://127.0.0.1:1/", "--port", "0"], /Try it/],
+      ["work", [], /Works on/],
+    ])(
+      "has %s stop in time while the database hangs, and report nothing as a fault",
+      async (name, more, ready) => {
+        const proxy = await startProxy(database?.port ?? 0);
+        const command = startCommand([name, "--store", proxy.url(url), "--drain", "1", ...more]);
+        await command.printed(ready);
+        proxy.stall();
+        command.process.kill("SIGTERM");
+        const toldAt = performance.now();
+        expect(await command.ended).toBe(1);
+        // The second of --drain, one for what is waiting, and what a loaded machine takes.
+        expect(performance.now() - toldAt).toBeLessThan(9_000);
+        expect(command.stderr()).toContain("the store did not close by the deadline");
+        expect(command.stderr()).not.toContain("report it");
+        if (name === "serve") expect(command.stdout()).toContain("an unknown number waiting (kept in");
+      },
+    );
 
     it("takes the place of a directory in the config file, in which nothing is kept then", async () => {
       const folder = temporaryDirectory();
