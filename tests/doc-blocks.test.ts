@@ -20,6 +20,12 @@ const CHECKED_BY: Readonly<Record<string, string>> = {
   ini: "this file reads the unit of systemd, and checks its command",
   nginx: "doc-fragments.test.ts reads its directives",
   dotenv: "doc-fragments.test.ts reads its variables",
+  ...Object.fromEntries(
+    ["php", "python", "ruby", "go", "java"].map((language) => [
+      language,
+      "other-languages.test.ts runs and audits it",
+    ]),
+  ),
   text: "doc-output.test.ts compares it with what makes it",
 };
 
@@ -83,10 +89,12 @@ describe("a block of commands", () => {
     const service = "install journalctl systemctl useradd";
     // Of the hosts that guides are about: tests/hosts runs them.
     const hosts = "bun deno functions-framework jest next vitest wrangler";
+    // Of other languages: other-languages.test.ts runs them.
+    const languages = "gunicorn puma";
     // Of the error pages.
     const system = "chmod gzip ls mv nslookup redis-cli rm touch ulimit";
     const tools = new Set([
-      ...[shell, service, hosts, system].flatMap((names) => names.split(" ")),
+      ...[shell, service, hosts, languages, system].flatMap((names) => names.split(" ")),
       "source",
     ]);
     const others = lines().filter(({ words }) => !tools.has(words[0] ?? ""));

@@ -38,6 +38,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
       { text: "Next.js", link: "/guides/next" },
       { text: "Hono", link: "/guides/hono" },
       { text: "node:http", link: "/guides/node-http" },
+      { text: "PHP, Python, Ruby, Go, Java", link: "/guides/other-languages" },
       { text: "AWS Lambda", link: "/guides/aws-lambda" },
       { text: "Cloudflare Workers", link: "/guides/workers" },
       { text: "Deno and Bun", link: "/guides/deno-and-bun" },

@@ -1,5 +1,11 @@
 import { createHash, createHmac } from "node:crypto";
-import { certify, LANGUAGES, type AuditResult, type CertifyOptions, type Language } from "@countersign/certify";
+import {
+  certify,
+  LANGUAGES,
+  type AuditResult,
+  type CertifyOptions,
+  type Language,
+} from "@countersign/certify";
 import { describe, expect, it } from "vitest";
 import { handWrittenReceiver, type Mutation, type Seen } from "./support/hand-written-receiver.ts";
 import { SECRET } from "./support/listen.ts";
@@ -176,7 +182,9 @@ describe("a receiver that answers 401 to one of the messages", () => {
       expect(found).toMatchObject([
         {
           failure: {
-            fix: expect.stringMatching(/^It takes this message for a forgery, though not others\. .*php:\/\/input/),
+            fix: expect.stringMatching(
+              /^It takes this message for a forgery, though not others\. .*php:\/\/input/,
+            ),
           },
         },
       ]);

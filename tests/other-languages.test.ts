@@ -1,0 +1,153 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { createHmac } from "node:crypto";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { certify, type Language } from "@countersign/certify";
+import { sampleMessages } from "@countersign/core/testing";
+import { describe, expect, it, vi, type TestContext } from "vitest";
+import { blocksOf } from "./support/documents.ts";
+import { freePort } from "./support/free-port.ts";
+import { startFront } from "./support/wrong-receivers/front.ts";
+
+const PAGE = "docs/guides/other-languages.md";
+const SECRET = "the shared secret";
+
+/** Jackson, where Debian's libjackson2-databind-java puts it. */
+const JACKSON = ["annotations", "core", "databind"].map((part) => `/usr/share/java/jackson-${part}.jar`);
+
+interface Receiver {
+  readonly language: Language;
+  /** The file that the page names. */
+  readonly file: string;
+  readonly command: readonly string[];
+  /** Other files that the command needs. */
+  readonly files?: readonly string[];
+  /** Whether it is audited behind a web server with a limit, since its own server reads every body to the end. */
+  readonly isBehindServer: boolean;
+  /** Whether .ci/run installs it. The others run where they happen to be. */
+  readonly isInCi: boolean;
+}
+
+const RECEIVERS: readonly Receiver[] = [
+  {
+    language: "php",
+    file: "webhooks.php",
+    command: ["php", "-S", "127.0.0.1:3000", "webhooks.php"],
+    isBehindServer: true,
+    isInCi: true,
+  },
+  {
+    language: "python",
+    file: "receiver.py",
+    command: ["gunicorn", "--threads", "8", "--bind", "127.0.0.1:3000", "receiver:app"],
+    isBehindServer: false,
+    isInCi: false,
+  },
+  {
+    language: "ruby",
+    file: "config.ru",
+    command: ["puma", "--bind", "tcp://127.0.0.1:3000"],
+    isBehindServer: true,
+    isInCi: false,
+  },
+  {
+    language: "go",
+    file: "main.go",
+    command: ["go", "run", "main.go"],
+    isBehindServer: false,
+    isInCi: false,
+  },
+  {
+    language: "java",
+    file: "Receiver.java",
+    command: ["java", "-cp", JACKSON.join(delimiter), "Receiver.java"],
+    files: JACKSON,
+    isBehindServer: false,
+    isInCi: false,
+  },
+];
+
+it("the page has one receiver for each language", () => {
+  const languages = blocksOf(PAGE).map(({ language }) => language);
+  expect(languages.filter((language) => language !== "sh")).toEqual(
+    RECEIVERS.map(({ language }) => language),
+  );
+});
+
+for (const receiver of RECEIVERS) {
+  const { language, command, isInCi } = receiver;
+  const isHere = canRun(receiver);
+  // One that nobody installs is no test that was skipped.
+  if (!isHere && !isInCi) continue;
+  const missing = isHere ? "" : ` (skipped: ${command[0]} is not on this machine)`;
+
+  describe.skipIf(!isHere)(`the receiver in ${language}${missing}`, () => {
+    it("passes every audit but the one that the page names", async (context) => {
+      const { url } = await start(receiver, SECRET, context);
+      await vi.waitFor(() => fetch(url));
+      const report = await certify({ url: await behindServer(receiver, url, context), secret: SECRET });
+      const failed = report.results.filter(({ outcome }) => outcome !== "passed");
+      expect(failed.map(({ id }) => id)).toEqual(["accepts-re-spaced-json"]);
+    });
+
+    it.for([undefined, ""])("accepts nothing if its secret is %j", async (secret, context) => {
+      const { child, url } = await start(receiver, secret, context);
+      const body = JSON.stringify(sampleMessages.track);
+      const signature = createHmac("sha1", "").update(body).digest("hex");
+      const headers = { "content-type": "application/json", "x-signature": signature };
+      await vi.waitFor(async () => {
+        if (child.exitCode !== null) return;
+        const { status } = await fetch(url, { method: "POST", headers, body });
+        expect(status).toBe(500);
+      });
+    });
+  });
+}
+
+function canRun({ command: [name = ""], files = [] }: Receiver): boolean {
+  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  return folders.some((folder) => existsSync(join(folder, name))) && files.every((file) => existsSync(file));
+}
+
+/** Starts the page's receiver in a folder of its own, on a free port in place of 3000. */
+async function start(
+  { language, file, command }: Receiver,
+  secret: string | undefined,
+  { onTestFinished }: TestContext,
+): Promise<{ readonly child: ChildProcess; readonly url: string }> {
+  const port = await freePort();
+  const here = (text: string): string => text.replaceAll("3000", String(port));
+  const block = blocksOf(PAGE).find((other) => other.language === language);
+  const folder = await mkdtemp(join(tmpdir(), "countersign-other-languages-"));
+  await writeFile(join(folder, file), here(block?.text ?? ""));
+  const [name = "", ...args] = command.map(here);
+  const { WEBHOOK_SECRET: _, ...inherited } = process.env;
+  // With a group of its own: gunicorn and go start processes that would outlive them.
+  const child = spawn(name, args, {
+    cwd: folder,
+    env: { ...inherited, ...(secret !== undefined && { WEBHOOK_SECRET: secret }) },
+    detached: true,
+    stdio: "ignore",
+  });
+  const ended = once(child, "exit");
+  onTestFinished(async () => {
+    if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+    await ended;
+    await rm(folder, { recursive: true });
+  });
+  return { child, url: `http://127.0.0.1:${port}/webhooks` };
+}
+
+async function behindServer(
+  { isBehindServer }: Receiver,
+  url: string,
+  { onTestFinished }: TestContext,
+): Promise<string> {
+  if (!isBehindServer) return url;
+  const front = await startFront(url);
+  onTestFinished(() => void front.server.close());
+  return front.url;
+}
