@@ -20,7 +20,13 @@ describe("explainSignature", () => {
       "a body that was re-spaced",
       SPACED,
       sign(BODY, SECRET),
-      "when its JSON is serialised again without extra spaces",
+      "These are not the exact bytes that were signed",
+    ],
+    [
+      "a body with escapes, as PHP logs it",
+      String.raw`{"url":"https:\/\/example.com"}`,
+      sign('{"url":"https://example.com"}', SECRET),
+      "a check of the exact bytes does not",
     ],
   ])("says that %s match", (_title, text, signature, sentence) => {
     const explained = explainSignature({ body: Buffer.from(text), signature, secret: SECRET });

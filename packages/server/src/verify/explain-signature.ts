@@ -36,7 +36,7 @@ export function explainSignature({ body, signature, secret }: ExplainInput): Exp
     const sentence =
       result.verifiedOver === "bytes"
         ? "The signature matches the exact bytes of the body."
-        : "The signature matches the body when its JSON is serialised again without extra spaces. Receivers accept this unless they are strict.";
+        : "The signature matches the body as JSON.stringify writes it again. These are not the exact bytes that were signed: other spaces, escapes or numbers. Receivers of Countersign accept this unless they are strict; a check of the exact bytes does not.";
     return { matches: true, sentence, diagnoses: [] };
   }
   const diagnoses = diagnose({ body, signature, secret });
