@@ -1,5 +1,6 @@
 import { postgresStore } from "@countersign/postgres";
 import { postgresDedupe } from "@countersign/postgres/dedupe";
+import pg from "pg";
 import { expect, it } from "vitest";
 
 const pool = { connect: () => Promise.reject(new Error("not used")) };
@@ -24,4 +25,10 @@ it.each<[string, string]>([
   ["lockTtl", "it is called lease here, in milliseconds as a number"],
 ])("postgresDedupe() refuses %s, and says: %s", (name, says) => {
   expect(() => postgresDedupe(pool as never, { [name]: "x" })).toThrow(says);
+});
+
+it("refuses a client in the place of a pool, whose first command would end the process", () => {
+  const client = new pg.Client();
+  expect(() => postgresDedupe(client as never)).toThrow("must be a pool, new pg.Pool(), and not a client");
+  expect(() => postgresStore({ pool: client as never })).toThrow("must be a pool");
 });

@@ -1,3 +1,5 @@
+import { checkPort } from "@countersign/protocol";
+
 /** The methods that are used of a connection of node-postgres. */
 export interface PostgresClient {
   query(
@@ -22,6 +24,19 @@ export interface PostgresPool {
   connect(): Promise<PostgresClient>;
   /** Of a pool that has events: `connect` is that of a new connection. */
   on?(event: "connect", listener: (client: PostgresClient) => void): unknown;
+}
+
+/**
+ * Checks that something is a pool. A client of node-postgres has `connect`, too, and would fail at the first command, in a listener:
+ * that ends the process.
+ *
+ * @param what - Its name in the error.
+ * @throws TypeError if it is not one
+ */
+export function checkPool(what: string, pool: unknown): void {
+  checkPort(what, pool, ["connect"]);
+  if (typeof (pool as { readonly escapeLiteral?: unknown }).escapeLiteral !== "function") return;
+  throw new TypeError(`${what} must be a pool, new pg.Pool(), and not a client.`);
 }
 
 /** Connections, and pools, whose errors are heard. */

@@ -2,7 +2,6 @@ import type { Claim, DedupeStore } from "@countersign/core";
 import { sharedDedupe } from "@countersign/core/shared-dedupe";
 import {
   checkOptionNames,
-  checkPort,
   codeOf,
   parseDuration,
   LEASE_SYNONYMS,
@@ -11,7 +10,7 @@ import {
   type Duration,
   type OptionNames,
 } from "@countersign/protocol";
-import { takeFrom, type PostgresClient, type PostgresPool } from "../database/postgres-pool.ts";
+import { checkPool, takeFrom, type PostgresClient, type PostgresPool } from "../database/postgres-pool.ts";
 import { within } from "../database/within.ts";
 
 /** Options of {@link postgresDedupe}. */
@@ -76,7 +75,7 @@ const DONE = "done";
  * ```
  */
 export function postgresDedupe(pool: PostgresPool, options: PostgresDedupeOptions = {}): DedupeStore {
-  checkPort("postgresDedupe(pool, options)", pool, ["connect"]);
+  checkPool("postgresDedupe(pool, options)", pool);
   checkOptionNames("postgresDedupe(pool, options)", options, OPTION_NAMES);
   const table = quoteTable(options.table ?? "countersign_handled");
   const ttl = milliseconds("ttl", options.ttl ?? "5h");

@@ -1,6 +1,6 @@
-import { checkPort, messageOf } from "@countersign/protocol";
+import { messageOf } from "@countersign/protocol";
 import pg from "pg";
-import type { PostgresPool } from "../database/postgres-pool.ts";
+import { checkPool, type PostgresPool } from "../database/postgres-pool.ts";
 
 /** Where a store is: one of the two. */
 export interface Where {
@@ -14,7 +14,7 @@ export function parseWhere({ url, pool }: Where): Where {
     throw new TypeError("postgresStore() needs either { url } or { pool }.");
   }
   if (pool !== undefined) {
-    checkPort("postgresStore({ pool })", pool, ["connect"]);
+    checkPool("postgresStore({ pool })", pool);
     return { pool };
   }
   const isUrl = typeof url === "string" && /^postgres(?:ql)?:\/\//u.test(url);
