@@ -1,7 +1,14 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { AttemptOutcome, EndpointStats, SenderEvents, Transport } from "@countersign/sender";
+import {
+  type AttemptOutcome,
+  type EndpointStats,
+  type SenderEvents,
+  sqliteStore,
+  type Transport,
+} from "@countersign/sender";
 import { virtualClock } from "@countersign/sender/testing";
 import { describe, expect, expectTypeOf, onTestFinished, it } from "vitest";
+import { changedStore } from "./support/changed-store.ts";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
 import { freePort } from "../../../tests/support/free-port.ts";
@@ -114,6 +121,28 @@ describe("events", () => {
       [deleted?.deliveries[1], "shop/second delete u3", undefined],
       [resent.deliveries[0], "shop/second track u1", second],
     ]);
+  });
+
+  it("a deletion of several sources is told to be accepted before it is told to be delivered, also where each is stored for itself", async () => {
+    const receiver = await startReceiver();
+    const store = changedStore(sqliteStore(), (real) => ({
+      // As when one source's part is delivered before the others are stored.
+      async accept(acceptance) {
+        const accepted = await real.accept(acceptance);
+        for (const { id } of acceptance.deliveries)
+          await expect.poll(async () => (await real.find(id))?.state).toBe("delivered");
+        return accepted;
+      },
+    }));
+    const destinations = [{ endpoints: [{ url: receiver.url }] }];
+    const sources = ["shop", "blog"].map((name) => ({ name, destinations }));
+    const sender = await openSender({ sources, store });
+    const told: string[] = [];
+    for (const event of ["accepted", "delivered"] as const)
+      sender.on(event, ({ delivery }) => told.push(`${delivery.source} ${event}`));
+    await sender.deleteUser("u1");
+    expect(told.slice(0, 2)).toEqual(["shop accepted", "blog accepted"]);
+    expect(told.slice(2).toSorted()).toEqual(["blog delivered", "shop delivered"]);
   });
 
   it("a skipped call is told with whom and what it was about", async () => {

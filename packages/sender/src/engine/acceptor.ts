@@ -37,17 +37,25 @@ export class Acceptor {
    * @throws StoreError `ERR_STORE_UNKNOWN` when it may have been stored, and the store does not say
    */
   async accept(acceptance: Acceptance): Promise<readonly Receipt[]> {
-    const { store, waiters } = this.#parts;
+    const { store, waiters, events } = this.#parts;
+    const { calls, deliveries } = acceptance;
+    // A store of many machines may have the part of one source, and deliver it, before it has the others'.
+    const isDivided = calls[0]?.source !== calls.at(-1)?.source;
+    const told = isDivided ? events.keepBack(deliveries.map(({ id }) => id)) : undefined;
     const worked = waiters.working();
-    let stored: Accepted;
     try {
-      stored = await store.accept(acceptance);
-    } catch (error) {
-      stored = await surely(() => this.#storeAgain(acceptance), error);
+      let stored: Accepted;
+      try {
+        stored = await store.accept(acceptance);
+      } catch (error) {
+        stored = await surely(() => this.#storeAgain(acceptance), error);
+      } finally {
+        worked();
+      }
+      return this.#accepted(acceptance, stored.repeats);
     } finally {
-      worked();
+      told?.();
     }
-    return this.#accepted(acceptance, stored.repeats);
   }
 
   /** Counts what was stored, and tells of it. */

@@ -25,6 +25,8 @@ export class EventHub {
     storeError: new Map(),
     storeState: new Map(),
   };
+  /** What became of deliveries that are kept back. */
+  readonly #keptBack = new Map<string, (() => void)[]>();
 
   constructor(clock: Pick<Clock, "now">) {
     this.#clock = clock;
@@ -68,8 +70,25 @@ export class EventHub {
     }
   }
 
+  /** Keeps back what becomes of deliveries until the result is called: when they were told to be accepted. */
+  keepBack(ids: readonly string[]): () => void {
+    for (const id of ids) this.#keptBack.set(id, []);
+    return () => {
+      for (const id of ids) {
+        const keptBack = this.#keptBack.get(id);
+        this.#keptBack.delete(id);
+        for (const tell of keptBack ?? []) tell();
+      }
+    };
+  }
+
   /** Emits the result of a delivery after a round. */
   emitSettled(delivery: DeliveryInfo, settlement: Settlement): void {
+    const keptBack = this.#keptBack.size === 0 ? undefined : this.#keptBack.get(delivery.id);
+    if (keptBack !== undefined) {
+      keptBack.push(() => this.emitSettled(delivery, settlement));
+      return;
+    }
     const { attempts } = settlement;
     if (settlement.state !== "pending") {
       this.emit(settlement.state, { delivery, attempts });
