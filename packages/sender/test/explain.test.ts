@@ -15,6 +15,7 @@ import {
   whyOf,
   type AttemptFacts,
 } from "@countersign/sender/explain";
+import { coreMs } from "../../core/test/support/core-ms.ts";
 import type { AttemptOutcome } from "../src/delivery/attempt.ts";
 import { FAULTS } from "../src/faults/fault.ts";
 import type { TransportErrorCode } from "../src/transport/transport-error.ts";
@@ -198,12 +199,11 @@ describe("the answer", () => {
     expect(answerLine(attempt({ response }))).toBe(line);
   });
 
-  it("of 16 KiB made to be slow is searched in no time, and cut to a line", () => {
+  it("of 16 KiB made to be slow is searched in no time, and cut to a line", async () => {
     for (const unit of ["<pre", "<h1", "<", ">", "<title>", "&", "{", '["', " ", "x"]) {
-      const started = performance.now();
-      const line = answerLine(attempt({ response: unit.repeat(16_384 / unit.length) }));
-      expect(performance.now() - started).toBeLessThan(500);
-      expect(line?.length ?? 0).toBeLessThanOrEqual(200);
+      const slow = attempt({ response: unit.repeat(16_384 / unit.length) });
+      expect(await coreMs(() => answerLine(slow))).toBeLessThan(500);
+      expect(answerLine(slow)?.length ?? 0).toBeLessThanOrEqual(200);
     }
   });
 });

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { createColors } from "picocolors";
 import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
+import { coreMs } from "../../../core/test/support/core-ms.ts";
 import { cut, layout, widthOf, wrap, type Part } from "../../src/terminal/layout.ts";
 import { withoutColours } from "../support/pty.ts";
 
@@ -72,10 +73,11 @@ describe("layout", () => {
     expect(line("\u{1F600}".repeat(15_000)).length).toBeLessThan(450);
   });
 
-  it("of a text of a megabyte costs no more than its line", () => {
-    const started = performance.now();
-    const line = layout([{ text: "日".repeat(1_000_000), shrinks: true }, { text: "204" }], plain, 80);
-    expect(performance.now() - started).toBeLessThan(1_000);
+  it("of a text of a megabyte costs no more than its line", async () => {
+    const text = "日".repeat(1_000_000);
+    let line = "";
+    const used = await coreMs(() => (line = layout([{ text, shrinks: true }, { text: "204" }], plain, 80)));
+    expect(used).toBeLessThan(1_000);
     expect(line).toMatch(/^日+… 204$/);
   });
 });

@@ -1,13 +1,13 @@
 import { statSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { performance } from "node:perf_hooks";
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { gzipSync } from "node:zlib";
 import { virtualClock, type VirtualClock } from "@countersign/protocol";
 import { createServer, type CountersignServer, type ServerOptions } from "@countersign/server";
 import { describe, expect, it, vi } from "vitest";
+import { coreMs } from "../../../core/test/support/core-ms.ts";
 import { send, type Answer } from "../support/http.ts";
 import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
 import { cleanUp, closing, temporaryDirectory } from "../support/resources.ts";
@@ -86,7 +86,7 @@ describe("a small request cannot make much work", () => {
       200,
     ],
   ])(
-    "with %s: it is answered within 100 ms, and less than four times its size is stored",
+    "with %s: it uses a core for less than 100 ms, and less than four times its size is stored",
     async (_, batch, status) => {
       const data = temporaryDirectory();
       const server = closing(await createServer({ to: "http://127.0.0.1:9/", port: 0, data }));
@@ -94,16 +94,17 @@ describe("a small request cannot make much work", () => {
       const before = sizeIn(data);
       const times: number[] = [];
       for (let n = 0; n < 5; n += 1) {
-        const start = performance.now();
-        const answer = await fetch(`${server.url}/v1/batch`, {
-          method: "POST",
-          headers: { "content-encoding": "gzip" },
-          body: gzipSync(body),
-        });
-        times.push(performance.now() - start);
-        expect(answer.status).toBe(status);
+        const post = async (): Promise<void> => {
+          const answer = await fetch(`${server.url}/v1/batch`, {
+            method: "POST",
+            headers: { "content-encoding": "gzip" },
+            body: gzipSync(body),
+          });
+          expect(answer.status).toBe(status);
+        };
+        times.push(await coreMs(post));
       }
-      // The quickest of five: the machine may have other things to do.
+      // The least of five: it is compiled first, and memory is freed now and then.
       expect(Math.min(...times)).toBeLessThan(100);
       expect(sizeIn(data) - before).toBeLessThan(4 * 5 * body.length);
     },
