@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createServer } from "@countersign/server";
 import { describe, expect, it } from "vitest";
@@ -11,6 +11,12 @@ function modeOf(path: string): string {
   return (statSync(path).mode & 0o777).toString(8);
 }
 
+/** An empty file that everyone may read, whatever the umask is. */
+function writeForAll(path: string): void {
+  writeFileSync(path, "");
+  chmodSync(path, 0o644);
+}
+
 describe.skipIf(isWindows)(`files about people can be read by their owner only${noPosix}`, () => {
   it.each([
     ["new", []],
@@ -19,7 +25,7 @@ describe.skipIf(isWindows)(`files about people can be read by their owner only${
     const folder = temporaryDirectory();
     const data = join(folder, "data");
     if (existing.length > 0) mkdirSync(data, { mode: 0o700 });
-    for (const file of existing) writeFileSync(join(data, file), "", { mode: 0o644 });
+    for (const file of existing) writeForAll(join(data, file));
     const record = join(existing.length > 0 ? data : folder, "traffic.jsonl");
     const receiver = closing(await startReceiver());
     const server = closing(await createServer({ to: receiver.url, port: 0, data, record }));
@@ -49,7 +55,7 @@ describe.skipIf(isWindows)(`files about people can be read by their owner only${
       (await send(`${server.url}/api/sources/${name}`, { method: "PUT", body: {} })).status;
     expect(await put("shop")).toBe(200);
     expect(readFileSync(elsewhere, "utf8")).toBe("untouched");
-    writeFileSync(next, "", { mode: 0o644 });
+    writeForAll(next);
     expect(await put("blog")).toBe(200);
     const file = join(data, "settings.json");
     expect([lstatSync(file).isFile(), modeOf(file)]).toEqual([true, "600"]);
@@ -57,7 +63,8 @@ describe.skipIf(isWindows)(`files about people can be read by their owner only${
 
   it("and an existing folder keeps its mode", async () => {
     const data = join(temporaryDirectory(), "data");
-    mkdirSync(data, { mode: 0o755 });
+    mkdirSync(data);
+    chmodSync(data, 0o755);
     closing(await createServer({ to: "http://127.0.0.1:9/", port: 0, data }));
     expect(modeOf(data)).toBe("755");
   });
