@@ -2,6 +2,7 @@ import { EventEmitter, getEventListeners, once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { hasIpv6, noIpv6 } from "../../core/test/support/ipv6.ts";
 import { freePort } from "../../../tests/support/free-port.ts";
 import { createTransport, type TransportOptions } from "../dist/transport/create-transport.js";
 import type { AttemptOutcome } from "../dist/delivery/attempt.js";
@@ -51,7 +52,7 @@ describe("a request", () => {
     });
   });
 
-  it("can have an empty body and go to an IPv6 address", async () => {
+  it.skipIf(!hasIpv6)(`can have an empty body and go to an IPv6 address${noIpv6}`, async () => {
     const server = createServer((socket) => afterHead(socket, () => socket.end("HTTP/1.1 204 \r\n\r\n")));
     server.listen(0, "::1");
     await once(server, "listening");
