@@ -79,6 +79,13 @@ export async function watchServer(
   }, "start");
   let waiting: number | undefined;
   let endedAtCount = 0;
+  const countPending = async (): Promise<number> => {
+    for (let tries = 1; ; tries += 1) {
+      endedAtCount = sums.ended;
+      const pending = await pendingOf(server);
+      if (endedAtCount === sums.ended || tries === COUNT_TRIES) return pending;
+    }
+  };
 
   return {
     async start(info) {
@@ -89,15 +96,8 @@ export async function watchServer(
       early = undefined;
     },
     async countWaiting() {
-      const count = async (): Promise<number> => {
-        for (let tries = 1; ; tries += 1) {
-          endedAtCount = sums.ended;
-          const pending = await pendingOf(server);
-          if (endedAtCount === sums.ended || tries === COUNT_TRIES) return pending;
-        }
-      };
       const tooLate = pause(COUNT_WITHIN_MS, undefined, { ref: false });
-      waiting = await Promise.race([count().catch(() => undefined), tooLate]);
+      waiting = await Promise.race([countPending().catch(() => undefined), tooLate]);
     },
     end() {
       reporter?.close();
