@@ -156,7 +156,7 @@ it.each([
     "'flushAfter' must be a whole number of milliseconds from 1 to 2147483647, not \"10s\".",
   ],
   ["the client's retry", { giveUpAfter: "1h" }, "of milliseconds"],
-  ["memoryDedupe()", { ttl: "5h" }, "ttl must be a positive number of milliseconds, but is 5h."],
+  ["memoryDedupe()", { ttl: "5h" }, "ttl must be a positive number of milliseconds, but is string 5h."],
   ["redisDedupe()", { ttl: "5 hours" }, 'must be milliseconds or text such as "250ms"'],
   ["createSender()", { attemptTimeout: "5 sec" }, 'must be milliseconds or text such as "250ms"'],
   ["createReceiver()", { maxBodyBytes: "100kb" }, "bytes"],
