@@ -56,17 +56,18 @@ export function enroll(name: keyof Registry, client: Exiting, member: boolean): 
 
 function createRegistry(): Registry {
   const busy = new Set<Exiting>();
-  const signals = new Set<Exiting>();
+  const callAll = (method: "drain" | "hasten"): Promise<unknown> => {
+    return Promise.allSettled([...busy].map((client) => client[method]()));
+  };
   let received = false;
   const onSignal = (signal: keyof typeof listeners): void => {
     // Only a process sends signals.
     const process = host.process as Process;
-    const clients = [...new Set([...signals, ...busy])];
     const leave = (): unknown => process.off(signal, listeners[signal]);
     // An application that listens too ends the process itself, when it has done what it has to do. A library that leaves that to
     // others, as signal-exit does, does it at the next signal: it is alone then.
     if (process.listenerCount(signal) > 1) {
-      void callAll(clients, "hasten").then(leave);
+      void callAll("hasten").then(leave);
       return;
     }
     const end = (): void => {
@@ -77,7 +78,10 @@ function createRegistry(): Registry {
     // Somebody insists.
     if (received) return end();
     received = true;
-    void callAll(clients, "drain").then(end);
+    // Again: what a hook gives to another client as it is dropped is that one's to send.
+    void callAll("drain")
+      .then(() => callAll("drain"))
+      .then(end);
   };
   const listeners = { SIGTERM: () => onSignal("SIGTERM"), SIGINT: () => onSignal("SIGINT") };
   return {
@@ -85,17 +89,13 @@ function createRegistry(): Registry {
       clients: busy,
       listeners: {
         // Emitted when the event loop is empty, and again when what it started is done.
-        beforeExit: () => void callAll([...busy], "drain"),
+        beforeExit: () => void callAll("drain"),
         // Also after process.exit() and an uncaught exception, when nothing can be sent any more.
         exit: () => busy.forEach((client) => client.drop()),
       },
     },
-    signals: { clients: signals, listeners },
+    signals: { clients: new Set(), listeners },
   };
-}
-
-function callAll(clients: readonly Exiting[], method: "drain" | "hasten"): Promise<unknown> {
-  return Promise.allSettled(clients.map((client) => client[method]()));
 }
 
 /**

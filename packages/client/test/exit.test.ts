@@ -21,9 +21,9 @@ interface Child {
   readonly ended: (since?: number) => Promise<Ended>;
 }
 
-function start(way: string, endpoint: string, exitTimeout = 500): Child {
+function start(way: string, endpoint: string, exitTimeout = 500, other = ""): Child {
   const script = fileURLToPath(new URL("support/child-exits.mjs", import.meta.url));
-  const child = spawn(process.execPath, [script, way, endpoint, String(exitTimeout)], {
+  const child = spawn(process.execPath, [script, way, endpoint, String(exitTimeout), other], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));
@@ -175,6 +175,15 @@ describe.skipIf(isWindows)(`with flushOnSignals${noPosix}`, () => {
     expect(code).toBe(7);
     expect(service.messages.map((message) => message.event)).toContain("In the handler");
     expect(service.messages).toHaveLength(4);
+  });
+
+  it("what a hook gives to another client as it is dropped is sent, too", async () => {
+    const service = await startService();
+    const child = start("signal-backup", service.url, 500, await closedEndpoint());
+    await vi.waitFor(() => expect(child.output()).toBe("ready"));
+    child.process.kill("SIGTERM");
+    expect((await child.ended()).signal).toBe("SIGTERM");
+    expect(service.messages.map((message) => message.event)).toContain("Kept m3");
   });
 
   it("a library that ends the process only if no one else listens does so at a later signal", async () => {
