@@ -61,6 +61,13 @@ describe("messages", () => {
     });
   });
 
+  it("whom a message is about is its userId, else its anonymousId", async () => {
+    const { sender } = await single();
+    await sender.page({ userId: "u1", anonymousId: "a1" });
+    await sender.page({ anonymousId: "a2" });
+    expect((await sender.deliveries()).map(({ identity }) => identity).toSorted()).toEqual(["a2", "u1"]);
+  });
+
   it("what a call leaves out of its type's own fields is an empty object", async () => {
     const { sender, receiver } = await single();
     const user = { userId: "u1" };

@@ -63,6 +63,21 @@ describe("a delivery that is sent again", () => {
     expect([...(second?.body ?? [])]).toEqual([0xff, 0x7b]);
   });
 
+  it("has four hours of its own", async () => {
+    const clock = virtualClock(NOW);
+    const transport = answering({ status: 503 });
+    const sender = await openSender({ url: "http://127.0.0.1:9/", clock, transport });
+    const receipt = await sender.track({ userId: "u1", event: "A" });
+    await clock.advance("5h");
+    const [original] = await receipt.settled();
+    const again = await sender.resend(original?.id ?? "");
+    await clock.advance("5h");
+    const [copy] = await again.settled();
+    expect(copy?.acceptedAt).toBe(NOW + 5 * 3_600_000);
+    expect([original?.state, copy?.state]).toEqual(["expired", "expired"]);
+    expect(copy?.endedAt).toBe(NOW + 9 * 3_600_000 - 5_000);
+  });
+
   it("can have an id that a fault was injected for before", async () => {
     const receiver = await startReceiver();
     const sender = await openSender({ url: receiver.url });
