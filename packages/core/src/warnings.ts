@@ -27,7 +27,7 @@ const AROUND = /^\s|\s$|^(["'`]).*\1$/s;
 export function warnOfSecrets(secrets: readonly string[]): void {
   if (secrets.some((one) => AROUND.test(one)))
     warnOnce(
-      "A webhook secret has white space or quotes around it, as a part of it. Remove them, unless that of the other side has them, too.",
+      "A webhook secret has white space or quotes around it. Remove them, unless the other side has them, too.",
       "COUNTERSIGN_SECRET",
     );
 }
