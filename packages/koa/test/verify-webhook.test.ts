@@ -78,7 +78,7 @@ describe.each(versions)("verifyWebhook on Koa $version", ({ Koa }) => {
     // JSON.stringify writes it otherwise: the value that is left is not what was signed.
     const indented = signedRequest(JSON.stringify(sampleMessages.track, undefined, 2), SECRET);
     expect((await post(indented)).status).toBe(500);
-    expect(onRejected.mock.calls[0]?.[0].hint).toContain("Mount it only once");
+    expect(onRejected.mock.calls[0]?.[0].hint).toContain("Mount it once");
     expect(received).toEqual([]);
   });
 

@@ -218,7 +218,7 @@ describe.skipIf(database === undefined)(
       worker.process.kill("SIGTERM");
       expect(await worker.ended).toBe(0);
       // It did not wait for the end of the attempt either, which ends by itself after five seconds.
-      expect((await send(`${server.url}/api/deliveries`)).json()).toMatchObject({
+      expect((await send(`${server.url}/api/deliveries?event=Slow`)).json()).toMatchObject({
         deliveries: [{ event: "Slow", state: "pending", attempts: 0 }],
       });
       await worker.printed(/SIGTERM: waiting for running attempts, for at most 0\.2 s\./);
