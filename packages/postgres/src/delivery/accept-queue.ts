@@ -14,7 +14,6 @@ import type { DayPartitions } from "../schema/day-partitions.ts";
 import { dayOf, type Names } from "../schema/names.ts";
 import { acceptNewSql, type AcceptRow, acceptSql } from "../tables/accept-statement.ts";
 import { type AcceptEntry, acceptNewValues, acceptValues } from "../tables/accept-values.ts";
-import { HeldGroup, type HeldPlace } from "../tables/held-group.ts";
 import type { Membership } from "../workers/membership.ts";
 import type { Claims } from "./claims.ts";
 import type { Dispatcher } from "./dispatcher.ts";
@@ -55,14 +54,6 @@ export interface AcceptQueueOptions {
 interface Offer {
   readonly lane: Lane;
   readonly due: DueDelivery;
-  /** Known once the command is written. */
-  place?: HeldPlace | undefined;
-}
-
-/** What one command stores. */
-interface Part {
-  readonly entries: readonly AcceptEntry[];
-  readonly group: HeldGroup;
 }
 
 /** Group commit: what is accepted while a command of its source is under way goes with the next one. */
@@ -138,20 +129,16 @@ export class AcceptQueue {
       for (const { acceptedAt } of acceptance.messages) days.add(dayOf(acceptedAt));
     if (!partitions.has(days)) await partitions.ensure(days);
     const offers = this.#offersOf(group, membership);
-    const parts = partsOf(group, offers).map((entries): Part => ({
-      entries,
-      group: new HeldGroup(claims.next()),
-    }));
-    const [worker, epoch, signal] = [membership.id, membership.epoch, claims.signal];
+    const parts = partsOf(group, offers);
+    const [worker, epoch, claim, signal] = [membership.id, membership.epoch, claims.next(), claims.signal];
+    const claimant = { worker, epoch, claim };
     const uniqueForMs = group[0]?.acceptance.uniqueForMs;
     const isNew = isFirst && uniqueForMs === undefined;
     const statement = isNew ? this.#statementForNew : this.#statement;
-    const valuesOf = ({ entries, group: held }: Part): unknown[] => {
-      const claimant = { worker, epoch, group: held };
-      return isNew
+    const valuesOf = (entries: readonly AcceptEntry[]): unknown[] =>
+      isNew
         ? acceptNewValues(source, entries, claimant)
         : acceptValues(source, entries, claimant, uniqueForMs);
-    };
     const query = async (): Promise<readonly AcceptRow[]> => {
       const [only, ...others] = parts;
       if (only === undefined) return [];
@@ -166,10 +153,9 @@ export class AcceptQueue {
       const rows = await (offers.size > 0 ? claims.during(query) : query());
       const missing = new Set(rows.flatMap((row) => row.missing ?? []).map(decodeText));
       const repeated = new Set(rows.flatMap((row) => row.repeats ?? []).map(decodeText));
-      const isHeld = rows.length === parts.length && rows.every(({ alive }) => alive) && !signal.aborted;
-      const taken = isHeld ? without(offers, missing) : new Map<string, Offer>();
-      for (const { lane, due, place } of taken.values())
-        if (place !== undefined) dispatcher.run(lane, due, { worker, claim: place.group.claim, held: place });
+      const isClaimed = rows.length === parts.length && rows.every(({ alive }) => alive) && !signal.aborted;
+      const taken = isClaimed ? without(offers, missing) : new Map<string, Offer>();
+      for (const { lane, due } of taken.values()) dispatcher.run(lane, due, worker, claim);
       this.#answer(group, repeated, missing, taken);
     } catch (error) {
       if (offers.size > 0 && isUnknown(error)) void membership.renew();
@@ -183,7 +169,7 @@ export class AcceptQueue {
   /** Which deliveries are taken as they are stored: those that are next, where there is room. */
   #offersOf(group: readonly Waiting[], membership: Membership): ReadonlyMap<string, Offer> {
     const offers = new Map<string, Offer>();
-    if (!membership.mayClaim || !membership.mayHold) return offers;
+    if (!membership.mayClaim) return offers;
     const { dispatcher } = this.#options;
     for (const { acceptance, ownRepeats } of group) {
       for (const delivery of acceptance.deliveries) {
@@ -233,14 +219,14 @@ function notTried(cause: StoreError): StoreError {
 /** What each command stores: all of a group, or a part of an acceptance that is too large for one. */
 function partsOf(
   group: readonly Waiting[],
-  offers: AcceptEntry["offers"],
+  claims: AcceptEntry["claims"],
 ): readonly (readonly AcceptEntry[])[] {
   const [first, ...others] = group;
   if (first === undefined || others.length > 0)
-    return [group.map(({ acceptance, ownRepeats }) => ({ acceptance, ownRepeats, offers }))];
+    return [group.map(({ acceptance, ownRepeats }) => ({ acceptance, ownRepeats, claims }))];
   return splitBySize(first.acceptance).map(({ acceptance, positions }) => {
     const own = positions.flatMap((call, position) => (first.ownRepeats.has(call) ? position : []));
-    return [{ acceptance, ownRepeats: new Set(own), offers }];
+    return [{ acceptance, ownRepeats: new Set(own), claims }];
   });
 }
 

@@ -9,7 +9,7 @@ import { claimSql, type ClaimRow } from "../tables/claim-statement.ts";
 import { type ClaimedRow, dueDeliveryOf } from "../tables/delivery-rows.ts";
 import type { Membership } from "../workers/membership.ts";
 import type { Claims } from "./claims.ts";
-import type { Claim, Lane } from "./lane.ts";
+import type { Lane } from "./lane.ts";
 
 /** Deliveries claimed with one command: their bodies are in memory. */
 const MOST_AT_ONCE = 500;
@@ -27,7 +27,7 @@ export interface ClaimerOptions {
   readonly lanes: () => Iterable<Lane>;
   /** This worker's part of a lane's concurrency. */
   readonly shareOf: (lane: Lane) => number;
-  readonly handOver: (lane: Lane, due: DueDelivery, claim: Claim) => void;
+  readonly handOver: (lane: Lane, due: DueDelivery, worker: string, claim: number) => void;
   readonly failed: (error: Error) => void;
 }
 
@@ -103,7 +103,7 @@ export class Claimer {
     try {
       const rows = await connections.query<ClaimRow>("work", this.#statement, values);
       // Taken over while it was asked: what was claimed is another worker's.
-      if (!signal.aborted) for (const one of wanted) this.#take(one, rows, { worker, claim });
+      if (!signal.aborted) for (const one of wanted) this.#take(one, rows, worker, claim);
     } finally {
       // After the hand-over: a lane that stops has not left while what was claimed for it is not given back.
       for (const { lane, room } of wanted) lane.reserved -= room;
@@ -111,10 +111,10 @@ export class Claimer {
     }
   }
 
-  #take({ lane, room, stirs }: Wanted, rows: readonly ClaimRow[], claim: Claim): void {
+  #take({ lane, room, stirs }: Wanted, rows: readonly ClaimRow[], worker: string, claim: number): void {
     const own = rows.filter((row) => row.lane === encodeText(lane.options.destination));
     const claimed = own.filter((row): row is ClaimRow & ClaimedRow => row.id != null);
-    for (const row of claimed) this.#options.handOver(lane, dueDeliveryOf(row), claim);
+    for (const row of claimed) this.#options.handOver(lane, dueDeliveryOf(row), worker, claim);
     const isWhole = rows.filter(({ id }) => id != null).length === own[0]?.picked;
     if (claimed.length < room && own[0]?.alive === true && isWhole)
       lane.drained(stirs, own[0].next_due_at ?? undefined);

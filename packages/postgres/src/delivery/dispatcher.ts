@@ -14,7 +14,7 @@ import type { Membership } from "../workers/membership.ts";
 import type { KnownClaim } from "../workers/worker-table.ts";
 import { Claimer } from "./claimer.ts";
 import type { Claims } from "./claims.ts";
-import { type Claim, type HandOver, Lane } from "./lane.ts";
+import { type HandOver, Lane } from "./lane.ts";
 import type { Settler } from "./settler.ts";
 
 /** The parts of the store that a dispatcher uses. */
@@ -48,7 +48,7 @@ export class Dispatcher {
       ...options,
       lanes: () => this.#lanes.values(),
       shareOf: (lane) => this.shareOf(lane),
-      handOver: (lane, due, claim) => this.run(lane, due, claim),
+      handOver: (lane, due, worker, claim) => this.run(lane, due, worker, claim),
     });
   }
 
@@ -156,13 +156,12 @@ export class Dispatcher {
   }
 
   /** Hands a claimed delivery over as soon as it has a place. */
-  run(lane: Lane, due: DueDelivery, { worker, claim, held }: Claim): void {
+  run(lane: Lane, due: DueDelivery, worker: string, claim: number): void {
     const handOver: HandOver = {
       lane,
       due,
       worker,
       claim,
-      held,
       signal: this.#options.claims.signal,
       since: performance.now(),
       position: -1,

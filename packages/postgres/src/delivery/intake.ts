@@ -9,7 +9,6 @@ import { isUnknown, storeErrorOf } from "../database/postgres-error.ts";
 import { dayOf } from "../schema/names.ts";
 import { acceptSql } from "../tables/accept-statement.ts";
 import { acceptValues } from "../tables/accept-values.ts";
-import { HeldGroup } from "../tables/held-group.ts";
 import { changeTrait } from "../tables/trait-table.ts";
 import { AcceptQueue, type AcceptQueueOptions } from "./accept-queue.ts";
 import { splitBySize } from "./split-by-size.ts";
@@ -58,15 +57,14 @@ export class Intake {
     const { connections, names, partitions, membership, stirred } = this.#options;
     const days = new Set(rest.messages.map(({ acceptedAt }) => dayOf(acceptedAt)));
     const { id: worker, epoch } = membership();
-    const nothing = { ownRepeats: new Set<number>(), offers: new Map<string, never>() };
-    const claimant = { worker, epoch, group: new HeldGroup(0) };
+    const nothing = { ownRepeats: new Set<number>(), claims: new Set<string>() };
     const sql = acceptSql(names);
     const store = (): Promise<void> =>
       connections.transaction("work", async (run) => {
         await changeTrait(run, names, traits);
         for (const { acceptance: part } of splitBySize(rest)) {
           const entry = { acceptance: part, ...nothing };
-          await run(sql, acceptValues(traits.source, [entry], claimant, undefined));
+          await run(sql, acceptValues(traits.source, [entry], { worker, epoch, claim: 0 }, undefined));
         }
       });
     try {

@@ -1,20 +1,13 @@
 import { Bag, type BagItem, type Clock, type ScheduledTask } from "@countersign/protocol";
 import type { DeliveryHandler, DueDelivery } from "@countersign/sender/store";
-import type { HeldPlace } from "../tables/held-group.ts";
 
-/** By what this process has a delivery. */
-export interface Claim {
+/** A delivery that was claimed and is not settled. */
+export interface HandOver extends BagItem {
+  readonly lane: Lane;
+  readonly due: DueDelivery;
   /** The worker that claimed it, and the number of the claim. */
   readonly worker: string;
   readonly claim: number;
-  /** Where it stands, of one that this process accepted and holds. */
-  readonly held?: HeldPlace | undefined;
-}
-
-/** A delivery that was claimed and is not settled. */
-export interface HandOver extends BagItem, Claim {
-  readonly lane: Lane;
-  readonly due: DueDelivery;
   /** Aborted when the claim is lost. */
   readonly signal: AbortSignal;
   /** When it was handed over, by `performance.now()`. */

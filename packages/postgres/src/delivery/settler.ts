@@ -17,7 +17,6 @@ import {
   settleSql,
   settleValues,
 } from "../tables/settle-statement.ts";
-import { type HeldEntry, settleHeldSql, settleHeldValues } from "../tables/settle-held-statement.ts";
 import type { HandOver } from "./lane.ts";
 
 /** Settlements stored with one command. */
@@ -32,15 +31,8 @@ const ENOUGH = 64;
 const [SHORTEST_RETRY_MS, LONGEST_RETRY_MS] = [20, 500];
 
 interface Waiting extends SettleEntry {
-  readonly held: HandOver["held"];
   readonly handOver: HandOver;
   readonly done: (isStored: boolean) => void;
-}
-
-/** For deliveries with a row of their own, and for those that are held. */
-interface Statements {
-  readonly claimed: Statement;
-  readonly held: Statement;
 }
 
 /** The parts of the store that a settler uses. */
@@ -58,31 +50,23 @@ export interface SettlerOptions {
  */
 export class Settler {
   readonly #options: SettlerOptions;
-  readonly #plain: Statements;
-  readonly #carrying: Statements;
+  readonly #plain: Statement;
+  readonly #carrying: Statement;
   readonly #queues = new Map<string, Waiting[]>();
   readonly #running = new Map<string, Promise<void>>();
   #isClosing = false;
 
   constructor(options: SettlerOptions) {
     this.#options = options;
-    const { names } = options;
-    this.#plain = {
-      claimed: keptForMany("settle", settleSql(names, false)),
-      held: keptForMany("settle_held", settleHeldSql(names, false)),
-    };
-    this.#carrying = {
-      claimed: keptForMany("carry", settleSql(names, true)),
-      held: keptForMany("carry_held", settleHeldSql(names, true)),
-    };
+    this.#plain = keptForMany("settle", settleSql(options.names, false));
+    this.#carrying = keptForMany("carry", settleSql(options.names, true));
   }
 
   /** @param done Is told once whether it was stored; false when the claim was lost. */
   settle(handOver: HandOver, settlement: Settlement, done: (isStored: boolean) => void): void {
-    const { delivery } = handOver.due;
-    const { claim, held } = handOver;
+    const { id, source, acceptedAt } = handOver.due.delivery;
     const now = Math.floor(this.#options.clock.now());
-    this.#add(delivery.source, { delivery, claim, held, settlement, now, handOver, done });
+    this.#add(source, { id, claim: handOver.claim, settlement, acceptedAt, now, handOver, done });
   }
 
   #add(source: string, waiting: Waiting): void {
@@ -111,7 +95,9 @@ export class Settler {
   }
 
   async #storeUntilStored(source: string, group: readonly Waiting[]): Promise<void> {
-    for (const [worker, entries] of commandsOf(group)) {
+    const workers = new Set(group.map(({ handOver }) => handOver.worker));
+    for (const worker of workers) {
+      const entries = group.filter(({ handOver }) => handOver.worker === worker);
       for (let retryMs = SHORTEST_RETRY_MS; ; retryMs *= 2) {
         const error = await this.#tryToStore(source, worker, entries);
         if (error === undefined) break;
@@ -138,41 +124,24 @@ export class Settler {
   }
 
   /** Resolves to why it failed, if it did. */
-  async #tryToStore(source: string, worker: string, given: readonly Waiting[]): Promise<unknown> {
+  async #tryToStore(source: string, worker: string, entries: readonly Waiting[]): Promise<unknown> {
     const { connections, partitions, failed } = this.#options;
-    let entries = given;
     let isStored: (entry: Waiting) => boolean;
     try {
       const days = daysOf(entries);
       if (!partitions.has(days)) await partitions.ensure(days);
-      const { held, claimed } = entries.some(carriesBody) ? this.#carrying : this.#plain;
-      const [statement, values] = entries.every(isHeld)
-        ? [held, settleHeldValues(source, worker, entries)]
-        : [claimed, settleValues(source, worker, entries)];
+      const statement = entries.some(carriesBody) ? this.#carrying : this.#plain;
+      const values = settleValues(source, worker, entries);
       const rows = await connections.query<{ id: string }>("work", statement, values);
       const refused = new Set(rows.map(({ id }) => decodeText(id)));
-      const isRefused = ({ delivery }: Waiting): boolean => refused.has(delivery.id);
-      const others = entries.filter(isRefused);
+      const others = entries.filter(({ id }) => refused.has(id));
       const before = others.length === 0 ? refused : await this.#storedBefore(source, worker, others);
-      isStored = ({ delivery }) => !refused.has(delivery.id) || before.has(delivery.id);
-      if (others.length > 0 && others.length < entries.length && statement === held) {
-        // Nothing was stored. What was not refused is, without the others.
-        const error = await this.#tryToStore(
-          source,
-          worker,
-          entries.filter((entry) => !isRefused(entry)),
-        );
-        if (error !== undefined) return error;
-        entries = others;
-      }
+      isStored = ({ id }) => !refused.has(id) || before.has(id);
     } catch (error) {
       if (!isConflict(error)) failed(storeErrorOf(error));
       return error;
     }
-    for (const entry of entries) {
-      entry.held?.group.end(entry.held.position);
-      entry.done(isStored(entry));
-    }
+    for (const entry of entries) entry.done(isStored(entry));
     return undefined;
   }
 
@@ -183,35 +152,19 @@ export class Settler {
     entries: readonly Waiting[],
   ): Promise<ReadonlySet<string>> {
     const { connections, names } = this.#options;
-    const ids = entries.map(({ delivery }) => encodeText(delivery.id));
+    const ids = entries.map(({ id }) => encodeText(id));
     const statement = { text: settledSql(names) };
     const rows = await connections.query<{ id: string; settled: string | null }>("work", statement, [
       encodeText(source),
       ids,
     ]);
     const tokens = new Map(rows.map(({ id, settled }) => [decodeText(id), settled]));
-    const isStored = ({ delivery, claim }: Waiting): boolean =>
-      tokens.get(delivery.id) === `${worker}:${claim}`;
+    const isStored = ({ id, claim }: Waiting): boolean => tokens.get(id) === `${worker}:${claim}`;
     const lost = entries.filter((entry) => !isStored(entry));
     if (lost.length > 0) {
       const log = { text: logLostSql(names) };
       await connections.query("work", log, logLostValues(source, worker, lost));
     }
-    return new Set(entries.filter(isStored).map(({ delivery }) => delivery.id));
+    return new Set(entries.filter(isStored).map(({ id }) => id));
   }
-}
-
-function isHeld(entry: Waiting): entry is Waiting & HeldEntry {
-  return entry.held !== undefined;
-}
-
-/** What goes with one command each: settlements of one worker, whose deliveries are held, or have rows of their own. */
-function commandsOf(group: readonly Waiting[]): readonly (readonly [string, readonly Waiting[]])[] {
-  const commands: (readonly [string, readonly Waiting[]])[] = [];
-  for (const worker of new Set(group.map(({ handOver }) => handOver.worker))) {
-    const own = group.filter(({ handOver }) => handOver.worker === worker);
-    for (const entries of [own.filter(isHeld), own.filter((entry) => !isHeld(entry))])
-      if (entries.length > 0) commands.push([worker, entries]);
-  }
-  return commands;
 }

@@ -2,7 +2,6 @@ import pg from "pg";
 import type { Connections, Run } from "../database/connections.ts";
 import { keptStatement } from "../database/kept-statement.ts";
 import { isWithoutPartition } from "../database/postgres-error.ts";
-import { heldDeliveries } from "./held-deliveries.ts";
 import { DAILY_TABLES, dayOf, inSchema, type Names, startOfDay, startOfDayColumn } from "./names.ts";
 
 /** Days for which partitions are made ahead. */
@@ -21,17 +20,15 @@ const LOOKED_AT = 2_000;
 
 const [DAY_BEGINS, DAY_IS_OVER] = [startOfDayColumn("day"), startOfDayColumn("day + 1")];
 
-/** Of deliveries that satisfy a condition, those that were accepted on a day. */
-function ofDay(from: string, condition: string): string {
-  return `SELECT FROM ${from} WHERE ${condition} AND accepted_at >= ${DAY_BEGINS} AND accepted_at < ${DAY_IS_OVER}`;
+/** Pending deliveries that were accepted on a day: by an index of those that wait, and among the claimed, which are few. */
+function pending(claimed: string): string {
+  return `SELECT FROM $.delivery
+    WHERE worker ${claimed} AND accepted_at >= ${DAY_BEGINS} AND accepted_at < ${DAY_IS_OVER}`;
 }
 
-/**
- * On which of some days a pending delivery was accepted: its body is kept there. It is found by an index of those that wait, and
- * among those that are claimed or held, which are few.
- */
-const BODY_DAYS = `SELECT day FROM unnest($1::int[]) AS day WHERE EXISTS (${ofDay("$.delivery", "worker IS NULL")})
-  OR EXISTS (${ofDay("$.delivery", "worker IS NOT NULL")}) OR EXISTS (${ofDay(`${heldDeliveries()} AS held`, "true")})`;
+/** On which of some days a pending delivery was accepted: its body is kept there. */
+const BODY_DAYS = `SELECT day FROM unnest($1::int[]) AS day
+  WHERE EXISTS (${pending("IS NULL")}) OR EXISTS (${pending("IS NOT NULL")})`;
 
 /** On which of some days a round of a pending delivery ended, of the next ones by their key; and the last one of these. */
 const ROUND_DAYS = `WITH few AS MATERIALIZED (SELECT source, id, attempts, accepted_at FROM $.delivery

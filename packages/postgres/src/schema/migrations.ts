@@ -171,38 +171,10 @@ CREATE TABLE $.worker (
 const SECOND = `ALTER TABLE $.known_trait REPLICA IDENTITY FULL`;
 
 /**
- * Deliveries that a process accepted and delivers itself, until they end: one row for all that one command stored. Most
- * deliveries end in a moment, and a row of each would be written only to be removed. `ended` has a bit for each.
- *
- * Processes of older versions know of no such rows: as long as one is in the list, none is made.
- */
-const THIRD = `
-CREATE TABLE $.held (
-  source ${TEXT} NOT NULL,
-  worker ${TEXT} NOT NULL,
-  claim bigint NOT NULL,
-  ended bit varying NOT NULL,
-  ids text[] NOT NULL,
-  messages text[] NOT NULL,
-  destinations text[] NOT NULL,
-  message_ids text[] NOT NULL,
-  types text[] NOT NULL,
-  identities text[] NOT NULL,
-  events text[] NOT NULL,
-  accepted_ats bigint[] NOT NULL,
-  PRIMARY KEY (source, worker, claim)
-) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
-  toast.autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_threshold = 1000, toast.autovacuum_vacuum_cost_delay = 0);
-ALTER TABLE $.held ALTER ids SET STORAGE EXTERNAL, ALTER messages SET STORAGE EXTERNAL, ALTER destinations SET STORAGE EXTERNAL,
-  ALTER message_ids SET STORAGE EXTERNAL, ALTER types SET STORAGE EXTERNAL, ALTER identities SET STORAGE EXTERNAL,
-  ALTER events SET STORAGE EXTERNAL, ALTER accepted_ats SET STORAGE EXTERNAL;
-ALTER TABLE $.worker ADD holds boolean NOT NULL DEFAULT false`;
-
-/**
  * Indexes of ended deliveries end with the time, and not with the id: few were accepted in the same millisecond, and sorting those
  * costs a reader less than the ids cost each delivery.
  */
-const FOURTH = `
+const THIRD = `
 DROP INDEX $.ended_accepted, $.ended_destination, $.ended_identity, $.ended_event, $.ended_type, $.ended_status, $.ended_endpoint,
   $.ended_lost, $.ended_outcome;
 CREATE INDEX ended_accepted ON $.ended (accepted_at);
@@ -220,5 +192,4 @@ export const MIGRATIONS: readonly Migration[] = [
   { sql: FIRST, worksWith: 1 },
   { sql: SECOND, worksWith: 1 },
   { sql: THIRD, worksWith: 1 },
-  { sql: FOURTH, worksWith: 1 },
 ];

@@ -3,49 +3,48 @@ import { Columns } from "../database/columns.ts";
 import { encodeOptional, encodeText } from "../database/text.ts";
 import { dayOf } from "../schema/names.ts";
 import { GIVEN, REPEATS } from "./accept-statement.ts";
-import type { HeldGroup, HeldPlace } from "./held-group.ts";
 
-/** An acceptance of one source, and what is to be held of it. */
+/** An acceptance of one source, and what is to be claimed of it as it is stored. */
 export interface AcceptEntry {
   readonly acceptance: Acceptance;
   /** Positions of calls that repeat an earlier call of the same acceptance. */
   readonly ownRepeats: ReadonlySet<number>;
-  /** The deliveries that this process takes at once, by their ids: each is told where it stands. */
-  readonly offers: ReadonlyMap<string, { place?: HeldPlace | undefined }>;
+  /** Ids of the deliveries that this process takes at once. */
+  readonly claims: { has(id: string): boolean };
 }
 
-/** Who stores, and the group of what it holds. */
+/** Who stores, and with which claim. */
 export interface Claimant {
   readonly worker: string;
   readonly epoch: number;
-  readonly group: HeldGroup;
+  readonly claim: number;
 }
 
 /** The values of `acceptNewSql`. */
 export function acceptNewValues(
   source: string,
   entries: readonly AcceptEntry[],
-  { worker, epoch, group }: Claimant,
+  { worker, epoch, claim }: Claimant,
 ): unknown[] {
-  const given = new GivenColumns(group, entries.length);
+  const given = new GivenColumns(entries.length);
   for (const entry of entries) given.add(entry);
-  return [encodeText(source), worker, epoch, group.claim, ...given.values(), given.counted];
+  return [encodeText(source), worker, epoch, claim, ...given.values(), given.counted];
 }
 
 /** The values of `acceptSql`. */
 export function acceptValues(
   source: string,
   entries: readonly AcceptEntry[],
-  { worker, epoch, group }: Claimant,
+  { worker, epoch, claim }: Claimant,
   uniqueForMs: number | undefined,
 ): unknown[] {
-  const given = new GivenColumns(group, entries.length);
+  const given = new GivenColumns(entries.length);
   const repeats = new RepeatColumns(uniqueForMs !== undefined, entries.length);
   for (const entry of entries) {
     given.add(entry);
     repeats.add(entry);
   }
-  const who = [encodeText(source), worker, epoch, group.claim];
+  const who = [encodeText(source), worker, epoch, claim];
   return [...who, ...given.values(), uniqueForMs ?? 0, ...repeats.values()];
 }
 
@@ -53,25 +52,18 @@ export function acceptValues(
 class GivenColumns {
   readonly #messages: Columns;
   readonly #deliveries: Columns;
-  readonly #held: Columns;
-  readonly #group: HeldGroup;
   readonly #skipped: Columns;
   /** How many of the calls count. */
   counted = 0;
 
-  /**
-   * @param group What is offered joins it.
-   * @param acceptances How many will be added.
-   */
-  constructor(group: HeldGroup, acceptances: number) {
-    this.#group = group;
+  /** @param acceptances How many will be added. */
+  constructor(acceptances: number) {
     this.#messages = new Columns(Object.values(GIVEN.messages), acceptances);
     this.#deliveries = new Columns(Object.values(GIVEN.deliveries), acceptances);
-    this.#held = new Columns(Object.values(GIVEN.held), acceptances);
     this.#skipped = new Columns(Object.values(GIVEN.skipped), acceptances);
   }
 
-  add({ acceptance, ownRepeats, offers }: AcceptEntry): void {
+  add({ acceptance, ownRepeats, claims }: AcceptEntry): void {
     const { calls, messages, deliveries } = acceptance;
     const ids = idsOfMessages(acceptance);
     for (const [position, { call, acceptedAt, body }] of messages.entries()) {
@@ -82,20 +74,16 @@ class GivenColumns {
       const message = messages[position];
       if (message === undefined) throw new TypeError("A delivery names no message.");
       if (ownRepeats.has(message.call)) continue;
-      const key = ids[position] ?? encodeText(id);
-      const offer = offers.get(id);
-      if (offer !== undefined)
-        offer.place = { group: this.#group, position: this.#group.add(), message: key };
-      const columns = offer === undefined ? this.#deliveries : this.#held;
-      columns.add([
+      this.#deliveries.add([
         encodeText(id),
-        key,
+        ids[position] ?? null,
         encodeText(destination),
         encodeText(message.messageId),
         message.type,
         encodeText(message.identity),
         encodeOptional(message.event),
         message.acceptedAt,
+        claims.has(id),
       ]);
     }
     for (const [position, call] of calls.entries()) {
@@ -109,9 +97,7 @@ class GivenColumns {
   }
 
   values(): unknown[] {
-    return [this.#messages, this.#deliveries, this.#held, this.#skipped].flatMap((columns) =>
-      columns.values(),
-    );
+    return [this.#messages, this.#deliveries, this.#skipped].flatMap((columns) => columns.values());
   }
 }
 

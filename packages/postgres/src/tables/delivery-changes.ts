@@ -6,7 +6,6 @@ import { decodeText, encodeOptional, encodeText } from "../database/text.ts";
 import { dayOf, inSchema, type Names } from "../schema/names.ts";
 import { progressOf } from "./delivery-rows.ts";
 import { SOURCES } from "./filter-sql.ts";
-import { heldDeliveries } from "../schema/held-deliveries.ts";
 import { type ColumnTypes, unnestOf } from "./rows-of.ts";
 
 /** A delivery that repeats another. */
@@ -29,13 +28,8 @@ export interface RepeatedFrom {
   readonly stored: boolean;
 }
 
-/** What is held is unpacked once, before, and not for each delivery that is looked for. */
-const ANYWHERE = `(${["$.delivery", "unpacked", "$.ended"]
-  .map(
-    (from) =>
-      `SELECT source, id, destination, message, message_day, message_id, type, identity, event FROM ${from} AS one`,
-  )
-  .join(" UNION ALL ")})`;
+const BOTH = `(SELECT source, id, destination, message, message_day, message_id, type, identity, event FROM $.delivery
+  UNION ALL SELECT source, id, destination, message, message_day, message_id, type, identity, event FROM $.ended)`;
 
 /** What people change: they repeat, hasten and remove deliveries. */
 export class DeliveryChanges {
@@ -175,13 +169,11 @@ function rowOf({ id, next: { id: nextId, acceptedAt, message } }: Repetition): r
 /** The key of a table with days does not tell of other days, so whether the id of a copy is taken is looked up. */
 const REPEAT = `WITH asked AS (
     SELECT DISTINCT ON (next) * FROM ${unnestOf(ASKED, 2, "a")}),
-  unpacked AS MATERIALIZED (
-    SELECT * FROM ${heldDeliveries()} AS d WHERE (d.id IN (SELECT of FROM asked UNION ALL SELECT next FROM asked)) IS TRUE),
   original AS (
     SELECT a.*, o.*, t.id AS taken FROM asked AS a CROSS JOIN LATERAL (
-      SELECT * FROM ${ANYWHERE} AS d WHERE d.id = a.of AND d.source IN (${SOURCES}) LIMIT 1) AS o
+      SELECT * FROM ${BOTH} AS d WHERE d.id = a.of AND d.source IN (${SOURCES}) LIMIT 1) AS o
     LEFT JOIN LATERAL (
-      SELECT d.id FROM ${ANYWHERE} AS d WHERE d.source = o.source AND d.id = a.next LIMIT 1) AS t ON true),
+      SELECT d.id FROM ${BOTH} AS d WHERE d.source = o.source AND d.id = a.next LIMIT 1) AS t ON true),
   copied AS (
     INSERT INTO $.message (source, id, day, body)
     SELECT o.source, o.next, o.on_day, coalesce(o.new_body,
@@ -204,8 +196,6 @@ const REMOVE = `WITH gone AS (
     DELETE FROM $.ended AS e USING unnest($2::text[], $3::int[]) AS g (id, day)
     WHERE e.source = $1 AND e.id = g.id AND e.day = g.day
     RETURNING e.source, e.id, e.destination, e.state, e.day, e.message, e.message_day, e.message_id),
-  unpacked AS MATERIALIZED (
-    SELECT d.source, d.message FROM ${heldDeliveries()} AS d WHERE (d.message IN (SELECT message FROM gone)) IS TRUE),
   attempts AS (DELETE FROM $.attempt AS a USING gone AS g WHERE a.source = g.source AND a.delivery = g.id),
   bodies AS (
     DELETE FROM $.message AS m USING gone AS g
@@ -213,7 +203,6 @@ const REMOVE = `WITH gone AS (
       AND NOT EXISTS (SELECT FROM $.delivery AS d WHERE d.message_id = g.message_id AND d.source = g.source AND d.message = g.message
         AND d.worker IS NULL)
       AND NOT EXISTS (SELECT FROM $.delivery AS d WHERE d.worker IS NOT NULL AND d.source = g.source AND d.message = g.message)
-      AND NOT EXISTS (SELECT FROM unpacked AS d WHERE d.source = g.source AND d.message = g.message)
       AND NOT EXISTS (SELECT FROM $.ended AS e WHERE e.message_id = g.message_id AND e.source = g.source AND e.message = g.message
         AND NOT (e.id = ANY ($2::text[])))),
   tallied AS (

@@ -12,7 +12,6 @@ import { encodeText } from "../database/text.ts";
 import { inSchema, type Names } from "../schema/names.ts";
 import { deliveryOf, type FullRow, type SummaryRow, summaryOf } from "./delivery-rows.ts";
 import { conditionsOf, SOURCES, Values } from "./filter-sql.ts";
-import { heldDeliveries } from "../schema/held-deliveries.ts";
 
 type DeliveryState = DeliverySummary["state"];
 
@@ -47,9 +46,7 @@ export class DeliveryLog {
     const values = [encodeText(id), ...(source === undefined ? [] : [encodeText(source)])];
     const pending = this.#ask<FullRow>(
       "find_pending",
-      ["$.delivery", heldDeliveries()]
-        .map((from) => `SELECT ${PENDING}, '[]' AS log, ${BODY} FROM ${from} AS d WHERE ${where}`)
-        .join(" UNION ALL "),
+      `SELECT ${PENDING}, '[]' AS log, ${BODY} FROM $.delivery AS d WHERE ${where}`,
       values,
     );
     const ended = (): Promise<readonly FullRow[]> =>
@@ -70,7 +67,7 @@ export class DeliveryLog {
     const parts = this.#parts(
       asked,
       values,
-      (from, _columns, where) => `SELECT source, id FROM ${from} WHERE ${where}`,
+      (table, _columns, where) => `SELECT source, id FROM $.${table} WHERE ${where}`,
     );
     if (parts.length === 0) return 0;
     const union = filter.q === undefined ? " UNION ALL " : " UNION ";
@@ -98,8 +95,8 @@ export class DeliveryLog {
     const parts = this.#parts(
       filter,
       values,
-      (from, shown, where) =>
-        `(SELECT ${columns ?? shown} FROM ${from} WHERE ${where} ${sorted} LIMIT ${limit})`,
+      (table, shown, where) =>
+        `(SELECT ${columns ?? shown} FROM $.${table} WHERE ${where} ${sorted} LIMIT ${limit})`,
       columns === undefined ? "listed" : "removable",
       order,
     );
@@ -110,12 +107,12 @@ export class DeliveryLog {
 
   /**
    * One question for each table, and for each column that is searched: each then has an index that answers it in order. Those
-   * that are claimed or held have none, and are few.
+   * that are claimed have none, and are few.
    */
   #parts(
     filter: DeliveryFilter,
     values: Values,
-    write: (from: string, columns: string, where: string) => string,
+    write: (table: string, columns: string, where: string) => string,
     purpose: "listed" | "removable" = "listed",
     order?: ListOrder,
   ): readonly string[] {
@@ -126,19 +123,14 @@ export class DeliveryLog {
       [...all, ...more, search].join(" AND ");
     const parts: string[] = [];
     if (purpose === "listed" && (states === undefined || states.includes("pending"))) {
-      const held = `${heldDeliveries()} AS held`;
-      for (const [from, claimed] of [
-        ["$.delivery", "worker IS NULL"],
-        ["$.delivery", "worker IS NOT NULL"],
-        [held, "true"],
-      ] as const)
-        parts.push(...searches.map((search) => write(from, PENDING, where([claimed], search))));
+      for (const claimed of ["worker IS NULL", "worker IS NOT NULL"])
+        parts.push(...searches.map((search) => write("delivery", PENDING, where([claimed], search))));
     }
     const ended = states?.filter((state): state is DeliveryState => state !== "pending");
     if (ended === undefined || ended.length > 0) {
       const more = ended === undefined ? [] : [stateCondition(ended, values)];
       if (purpose === "removable") more.push(IS_NO_EVIDENCE);
-      parts.push(...searches.map((search) => write("$.ended", ENDED, where(more, search))));
+      parts.push(...searches.map((search) => write("ended", ENDED, where(more, search))));
     }
     return parts;
   }

@@ -17,13 +17,8 @@ export function rowsOf(columns: ColumnTypes, first: number, more = ""): string {
   return `(SELECT ${rows.join(", ")}${more})`;
 }
 
-/**
- * The same in FROM, under a name: for rows that are joined with a table.
- *
- * @param position Name of a column that says which row it is, from 1.
- */
-export function unnestOf(columns: ColumnTypes, first: number, name: string, position?: string): string {
+/** The same in FROM, under a name: for rows that are joined with a table. */
+export function unnestOf(columns: ColumnTypes, first: number, name: string): string {
   const arrays = Object.values(columns).map((type, index) => `$${first + index}::${type}[]`);
-  const [ordinality, more] = position === undefined ? ["", ""] : [" WITH ORDINALITY", `, ${position}`];
-  return `unnest(${arrays.join(", ")})${ordinality} AS ${name} (${Object.keys(columns).join(", ")}${more})`;
+  return `unnest(${arrays.join(", ")}) AS ${name} (${Object.keys(columns).join(", ")})`;
 }

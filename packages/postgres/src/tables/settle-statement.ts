@@ -1,5 +1,5 @@
 import type { AttemptSummary } from "@countersign/sender";
-import type { DueDelivery, Settlement } from "@countersign/sender/store";
+import type { Settlement } from "@countersign/sender/store";
 import { Columns } from "../database/columns.ts";
 import type { Element } from "../database/binary-array.ts";
 import { encodeText } from "../database/text.ts";
@@ -8,23 +8,15 @@ import { type ColumnTypes, unnestOf } from "./rows-of.ts";
 
 /** A settlement of a delivery that was claimed. */
 export interface SettleEntry {
-  readonly delivery: DueDelivery["delivery"];
+  readonly id: string;
   /** The number of the claim. */
   readonly claim: number;
   readonly settlement: Settlement;
+  /** When it was accepted, in milliseconds since 1970. */
+  readonly acceptedAt: number;
   /** When it is stored, in milliseconds since 1970. */
   readonly now: number;
 }
-
-/** How many attempts a round has made, the last one and what is searched of it, and the log of all. */
-export const ROUND: ColumnTypes = {
-  attempts: "integer",
-  last: "text",
-  outcome: "text",
-  status: "integer",
-  endpoint: "text",
-  log: "text",
-};
 
 /** Columns of a settlement, in the order of their parameters. */
 const GIVEN: ColumnTypes = {
@@ -35,35 +27,24 @@ const GIVEN: ColumnTypes = {
   ended_at: "bigint",
   rounds: "integer",
   progress: "text",
-  ...ROUND,
+  attempts: "integer",
+  last: "text",
+  outcome: "text",
+  status: "integer",
+  endpoint: "text",
+  log: "text",
   day: "integer",
 };
 
 /** Columns of attempts that are logged, in the order of their parameters. */
 const LOGGED: ColumnTypes = { id: "text", claim: "bigint", day: "integer", at: "bigint", log: "text" };
 
-/**
- * SQL of a part of a WITH: bodies that are needed for longer than those of their day move with the deliveries that end.
- *
- * @param gone Those that end: their source, message, day, and the day of the message.
- */
-export function carriedSql(gone: string): string {
-  return `carried AS (
+/** A body that is needed for longer than those of its day: it moves with the delivery that ends. */
+const CARRIED = `carried AS (
       INSERT INTO $.message (source, id, day, body)
-      SELECT m.source, m.id, g.day, m.body FROM ${gone} AS g
+      SELECT m.source, m.id, g.day, m.body FROM gone AS g
         JOIN $.message AS m ON m.source = g.source AND m.id = g.message AND m.day = g.message_day
       WHERE g.day > g.message_day + 1 ON CONFLICT DO NOTHING),`;
-}
-
-/** SQL of the last part of a WITH: counts those that are `gone`, by their destination, day and state. */
-export const TALLIED = `tallied AS (
-      INSERT INTO $.tally AS t (source, destination, day, writer, pending, delivered, failed, expired)
-      SELECT $1, destination, day, $2 || '/settled', -count(*) FILTER (WHERE state = 'pending'), count(*) FILTER (WHERE state = 'delivered'),
-        count(*) FILTER (WHERE state = 'failed'), count(*) FILTER (WHERE state = 'expired')
-      FROM (SELECT destination, -1 AS day, 'pending' AS state FROM gone UNION ALL SELECT destination, day, state FROM gone) AS g
-      GROUP BY destination, day ORDER BY destination, day
-      ON CONFLICT (source, destination, day, writer) DO UPDATE SET pending = t.pending + excluded.pending,
-        delivered = t.delivered + excluded.delivered, failed = t.failed + excluded.failed, expired = t.expired + excluded.expired)`;
 
 /**
  * Stores settlements of one source, and answers the ids of those that are refused: what is settled must still be claimed by
@@ -88,7 +69,7 @@ export function settleSql(names: Names, carries: boolean): string {
         coalesce(s.outcome, d.last_outcome) AS outcome, CASE WHEN s.last IS NULL THEN d.last_status ELSE s.status END AS status,
         coalesce(s.endpoint, d.last_endpoint) AS endpoint, d.resend_of, $2 || ':' || s.claim AS settled,
         s.day, s.state, s.ended_at, s.log),
-    ${carries ? carriedSql("gone") : ""}
+    ${carries ? CARRIED : ""}
     moved AS (
       INSERT INTO $.ended (source, id, destination, message, message_day, message_id, type, identity, event, accepted_at,
         rounds, attempts, last, last_outcome, last_status, last_endpoint, resend_of, settled, day, state, ended_at, log)
@@ -105,7 +86,14 @@ export function settleSql(names: Names, carries: boolean): string {
     logged AS (
       INSERT INTO $.attempt (source, delivery, token, day, logged_at, log)
       SELECT source, id, settled, day, ended_at, log FROM postponed WHERE attempts > 0 ON CONFLICT DO NOTHING),
-    ${TALLIED}
+    tallied AS (
+      INSERT INTO $.tally AS t (source, destination, day, writer, pending, delivered, failed, expired)
+      SELECT $1, destination, day, $2 || '/settled', -count(*) FILTER (WHERE state = 'pending'), count(*) FILTER (WHERE state = 'delivered'),
+        count(*) FILTER (WHERE state = 'failed'), count(*) FILTER (WHERE state = 'expired')
+      FROM (SELECT destination, -1 AS day, 'pending' AS state FROM gone UNION ALL SELECT destination, day, state FROM gone) AS g
+      GROUP BY destination, day ORDER BY destination, day
+      ON CONFLICT (source, destination, day, writer) DO UPDATE SET pending = t.pending + excluded.pending,
+        delivered = t.delivered + excluded.delivered, failed = t.failed + excluded.failed, expired = t.expired + excluded.expired)
     SELECT id FROM unnest($3::text[]) AS g (id) WHERE id NOT IN (SELECT id FROM s)`,
   );
 }
@@ -118,8 +106,8 @@ export function settleValues(source: string, worker: string, entries: readonly S
 }
 
 /** Whether a body would go with its day before the delivery that ends does. */
-export function carriesBody({ settlement, delivery }: SettleEntry): boolean {
-  return settlement.state !== "pending" && dayOf(settlement.endedAt) > dayOf(delivery.acceptedAt) + 1;
+export function carriesBody({ settlement, acceptedAt }: SettleEntry): boolean {
+  return settlement.state !== "pending" && dayOf(settlement.endedAt) > dayOf(acceptedAt) + 1;
 }
 
 /** The days that rows of these settlements fall on. */
@@ -127,25 +115,24 @@ export function daysOf(entries: readonly SettleEntry[]): ReadonlySet<number> {
   return new Set(entries.map(dayOfEntry));
 }
 
-/** The day that a row of the settlement falls on. */
-export function dayOfEntry({ settlement, now }: SettleEntry): number {
+function dayOfEntry({ settlement, now }: SettleEntry): number {
   return dayOf(settlement.state === "pending" ? now : settlement.endedAt);
 }
 
 function rowOf(entry: SettleEntry): readonly Element[] {
-  const { delivery, claim, settlement, now } = entry;
+  const { id, claim, settlement, now } = entry;
   const { state } = settlement;
-  const id = encodeText(delivery.id);
   const round = [...roundOf(settlement), dayOfEntry(entry)];
   // A clock may tell fractions of a millisecond.
-  if (state !== "pending") return [id, claim, state, null, Math.round(settlement.endedAt), 0, "{}", ...round];
+  if (state !== "pending")
+    return [encodeText(id), claim, state, null, Math.round(settlement.endedAt), 0, "{}", ...round];
   const progress = encodeText(JSON.stringify(settlement.progress));
   const dueAt = Math.round(settlement.dueAt);
-  return [id, claim, state, dueAt, Math.round(now), settlement.rounds, progress, ...round];
+  return [encodeText(id), claim, state, dueAt, Math.round(now), settlement.rounds, progress, ...round];
 }
 
-/** The values of {@link ROUND}. */
-export function roundOf({ attempts }: Settlement): readonly Element[] {
+/** How many attempts a round has made, the last one and what is searched of it, and the log of all. */
+function roundOf({ attempts }: Settlement): readonly Element[] {
   const log = JSON.stringify(attempts);
   const last = attempts.at(-1);
   if (last === undefined) return [0, null, null, null, null, log];
@@ -187,15 +174,9 @@ export function logLostSql(names: Names): string {
 export function logLostValues(source: string, worker: string, entries: readonly SettleEntry[]): unknown[] {
   const columns = new Columns(Object.values(LOGGED), entries.length);
   for (const entry of entries) {
-    const { delivery, claim, now, settlement } = entry;
+    const { id, claim, now, settlement } = entry;
     if (settlement.attempts.length === 0) continue;
-    columns.add([
-      encodeText(delivery.id),
-      claim,
-      dayOfEntry(entry),
-      now,
-      JSON.stringify(settlement.attempts),
-    ]);
+    columns.add([encodeText(id), claim, dayOfEntry(entry), now, JSON.stringify(settlement.attempts)]);
   }
   return [encodeText(source), worker, ...columns.values()];
 }

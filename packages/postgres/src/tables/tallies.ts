@@ -3,7 +3,6 @@ import type { Connections } from "../database/connections.ts";
 import { keptStatement } from "../database/kept-statement.ts";
 import { decodeText } from "../database/text.ts";
 import { inSchema, type Names } from "../schema/names.ts";
-import { heldDeliveries } from "../schema/held-deliveries.ts";
 
 interface CountRow {
   readonly destination: string;
@@ -17,9 +16,7 @@ interface CountRow {
 
 /** Each worker counts in rows of its own, with the change that it counts; the sum is exact, whatever the number of rows. */
 const COUNTS = `WITH claimed AS MATERIALIZED (
-    SELECT destination, min(due_at) AS due_at, min(accepted_at) AS accepted_at FROM (
-      SELECT destination, due_at, accepted_at FROM $.delivery WHERE worker IS NOT NULL
-      UNION ALL SELECT destination, due_at, accepted_at FROM ${heldDeliveries()} AS h) AS d GROUP BY destination)
+    SELECT destination, min(due_at) AS due_at, min(accepted_at) AS accepted_at FROM $.delivery WHERE worker IS NOT NULL GROUP BY destination)
   SELECT t.*, least(c.accepted_at, (SELECT d.accepted_at FROM $.delivery AS d WHERE d.destination = t.destination AND d.worker IS NULL
       ORDER BY d.accepted_at, d.id LIMIT 1)) AS oldest,
     least(c.due_at, (SELECT d.due_at FROM $.delivery AS d WHERE d.destination = t.destination AND d.worker IS NULL

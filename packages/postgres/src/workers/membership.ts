@@ -93,11 +93,6 @@ export class Membership {
     return this.#list.hasOthers;
   }
 
-  /** Whether what this process accepts and delivers may be held: processes of older versions would overlook it. */
-  get mayHold(): boolean {
-    return this.#list.mayHold;
-  }
-
   /** Whether any process that has the store open delivers. */
   get isDelivering(): boolean {
     return this.#list.isDelivering;

@@ -22,11 +22,6 @@ export class WorkerList {
     return this.#rows.length > 1;
   }
 
-  /** Whether all processes know what is held, so that none overlooks it. */
-  get mayHold(): boolean {
-    return this.#rows.every(({ holds }) => holds);
-  }
-
   /** Whether any process delivers. */
   get isDelivering(): boolean {
     return this.#rows.some((row) => row.delivers && !row.is_over);

@@ -1,5 +1,4 @@
 import { inSchema, type Names } from "../schema/names.ts";
-import { divideSql } from "../schema/held-deliveries.ts";
 
 /** A process that has the store open. */
 export interface WorkerRow {
@@ -7,8 +6,6 @@ export interface WorkerRow {
   readonly epoch: number;
   readonly delivers: boolean;
   readonly virtual: boolean;
-  /** Whether it knows the table `held`. */
-  readonly holds: boolean;
   /** The version of the list of workers that it came with. */
   readonly joined: number;
   /** The version of the list of workers that it keeps to. */
@@ -28,7 +25,7 @@ export interface HeartbeatRow extends WorkerRow {
   readonly settings: number | null;
 }
 
-const COLUMNS = `w.id, w.epoch, w.delivers, w.virtual, w.holds, w.joined, w.seen, w.lease_until::text AS lease_until, w.lease_until < clock_timestamp() AS is_over,
+const COLUMNS = `w.id, w.epoch, w.delivers, w.virtual, w.joined, w.seen, w.lease_until::text AS lease_until, w.lease_until < clock_timestamp() AS is_over,
   (extract(epoch FROM clock_timestamp() - w.beat_at) * 1000)::float8 AS silent_ms`;
 const SHARED = `(SELECT value FROM $.meta WHERE key = 'members') AS members,
   (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now, (SELECT version FROM $.settings WHERE id = 1) AS settings`;
@@ -62,8 +59,8 @@ export function newListSql(names: Names): string {
 export function joinSql(names: Names): string {
   return inSchema(
     names,
-    `INSERT INTO $.worker (id, epoch, lease_until, beat_at, delivers, virtual, holds, joined, seen)
-     VALUES ($1, 1, clock_timestamp() + make_interval(secs => $2::float8 / 1000), clock_timestamp(), $3, $4, true, $5, $5)`,
+    `INSERT INTO $.worker (id, epoch, lease_until, beat_at, delivers, virtual, joined, seen)
+     VALUES ($1, 1, clock_timestamp() + make_interval(secs => $2::float8 / 1000), clock_timestamp(), $3, $4, $5, $5)`,
   );
 }
 
@@ -79,8 +76,7 @@ export function lockSql(names: Names): string {
 export function releaseOrphansSql(names: Names): string {
   return inSchema(
     names,
-    `WITH ${divideSql("WHERE NOT EXISTS (SELECT FROM $.worker AS w WHERE w.id = h.worker)")}
-     UPDATE $.delivery AS d SET worker = NULL, claim = NULL
+    `UPDATE $.delivery AS d SET worker = NULL, claim = NULL
      WHERE d.worker IS NOT NULL AND NOT EXISTS (SELECT FROM $.worker AS w WHERE w.id = d.worker)`,
   );
 }
@@ -89,8 +85,7 @@ export function releaseOrphansSql(names: Names): string {
 export function releaseOthersSql(names: Names): string {
   return inSchema(
     names,
-    `WITH ${divideSql("WHERE h.worker = $1 AND h.claim <> ALL ($3::bigint[])")}
-     UPDATE $.delivery AS d SET worker = NULL, claim = NULL WHERE d.worker = $1
+    `UPDATE $.delivery AS d SET worker = NULL, claim = NULL WHERE d.worker = $1
        AND (d.id, d.claim) NOT IN (SELECT id, claim FROM unnest($2::text[], $3::bigint[]) AS known (id, claim))`,
   );
 }
@@ -104,7 +99,6 @@ export function removeSql(names: Names): string {
     names,
     `WITH gone AS (
       DELETE FROM $.worker WHERE id = $1 AND ($2::text IS NULL OR lease_until::text = $2) RETURNING id),
-    ${divideSql("USING gone WHERE h.worker = gone.id")},
     released AS (
       UPDATE $.delivery AS d SET worker = NULL, claim = NULL FROM gone WHERE d.worker = $1 AND gone.id = $1),
     calls AS (DELETE FROM $.usage AS u USING gone WHERE u.writer = gone.id RETURNING u.source, u.calls),

@@ -33,8 +33,7 @@ async function countsOf({ url, schema }: Place): Promise<readonly [Counts, Count
     url,
     `SELECT coalesce(sum(pending), 0)::int AS pending, coalesce(sum(delivered), 0)::int AS delivered,
        coalesce(sum(failed), 0)::int AS failed, coalesce(sum(expired), 0)::int AS expired FROM ${schema}.tally
-     UNION ALL SELECT (SELECT count(*) FROM ${schema}.delivery)::int
-       + (SELECT coalesce(sum(length(replace(ended::text, '1', ''))), 0) FROM ${schema}.held)::int, ${["delivered", "failed", "expired"].map(state).join(", ")}
+     UNION ALL SELECT (SELECT count(*) FROM ${schema}.delivery)::int, ${["delivered", "failed", "expired"].map(state).join(", ")}
        FROM ${schema}.ended`,
   );
   const [told, counted] = rows;

@@ -1,0 +1,68 @@
+import { postgresStore } from "@countersign/postgres";
+import { systemClock } from "@countersign/protocol";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { cursorOf } from "../../sender/src/delivery/cursor.ts";
+import { quietContext } from "../../sender/test/support/acceptances.ts";
+import { Connections } from "../src/database/connections.ts";
+import { DayPartitions } from "../src/schema/day-partitions.ts";
+import { migrate } from "../src/schema/migrate.ts";
+import { MIGRATIONS } from "../src/schema/migrations.ts";
+import { dayOf, inSchema, namesOf } from "../src/schema/names.ts";
+import { delivering } from "./support/delivering.ts";
+import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { until } from "./support/until.ts";
+
+const server = await startPostgres();
+const url = server?.url ?? "postgres://127.0.0.1";
+
+describe.skipIf(server === undefined)(
+  `a schema that an older version has written (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
+  () => {
+    afterAll(() => server?.stop());
+
+    it.each([1, 2])(
+      "of version %i: what was pending is delivered, and pages are in the order of the ids within a millisecond",
+      async (version) => {
+        const schema = newSchema();
+        const names = namesOf(schema);
+        const connections = new Connections({ url });
+        onTestFinished(() => connections.close());
+        await migrate(connections, names, MIGRATIONS.slice(0, version));
+        const now = Date.now();
+        await new DayPartitions(connections, names).ensure([dayOf(now)]);
+        const about =
+          "source, id, destination, message, message_day, message_id, type, identity, accepted_at";
+        const values = `'shop', 'old-' || n, 'shop/crm', 'old-' || n, ${dayOf(now)}, 'm' || n, 'track', 'u', ${now}`;
+        const run = (sql: string): Promise<readonly unknown[]> => ask(url, inSchema(names, sql));
+        await run(
+          `INSERT INTO $.message SELECT 'shop', 'old-' || n, ${dayOf(now)}, '{}' FROM generate_series(1, 100) AS n`,
+        );
+        // One of them was claimed by a process that is no more.
+        await run(`INSERT INTO $.delivery (${about}, due_at, worker, claim)
+          SELECT ${values}, ${now}, CASE WHEN n = 1 THEN 'gone' END, CASE WHEN n = 1 THEN 7 END FROM generate_series(1, 2) AS n`);
+        await run(`INSERT INTO $.ended (${about}, day, state, ended_at, log)
+          SELECT ${values}, ${dayOf(now)}, 'delivered', ${now}, '[]' FROM generate_series(3, 100) AS n`);
+        await run(
+          `INSERT INTO $.tally VALUES ('shop', 'shop/crm', -1, '', 2, 0, 0, 0), ('shop', 'shop/crm', ${dayOf(now)}, '', 0, 98, 0, 0)`,
+        );
+
+        const store = postgresStore({ url, schema });
+        await store.open(quietContext(systemClock()));
+        onTestFinished(() => store.close());
+        const { handler, ended } = delivering();
+        store.consume("shop/crm", 10, handler);
+        await until("both are delivered", () => ended.size === 2);
+        const listed: string[] = [];
+        for (let pages = 0; pages < 4; pages += 1) {
+          const last = listed.at(-1);
+          const after = last === undefined ? {} : { after: cursorOf({ acceptedAt: now, id: last }) };
+          const page = await store.list({ destination: "shop/crm", limit: 30, ...after });
+          listed.push(...page.map(({ id }) => id));
+        }
+        const ids = Array.from({ length: 100 }, (_, index) => `old-${index + 1}`);
+        expect(listed).toEqual(ids.toSorted().toReversed());
+        expect((await store.counts()).get("shop/crm")).toMatchObject({ pending: 0, delivered: 100 });
+      },
+    );
+  },
+);
