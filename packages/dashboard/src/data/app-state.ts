@@ -20,7 +20,7 @@ export interface Forgery {
   readonly delivery: string;
 }
 
-export const list = new DeliveryList(serverNow);
+export const list = new DeliveryList(() => (clock.value ? serverNow() : 0));
 /** What the server has told of itself; until then, what holds for most. */
 export const status = signal<Status>({
   delivers: true,

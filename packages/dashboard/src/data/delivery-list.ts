@@ -57,7 +57,7 @@ export class DeliveryList {
   #countedAt = 0;
   readonly #now: () => number;
 
-  /** @param now The time of the server. */
+  /** @param now The time of the server; 0 while it is not known, and what comes then is counted. */
   constructor(now: () => number, capacity?: number) {
     this.#now = now;
     this.rows = new RowStore(capacity);

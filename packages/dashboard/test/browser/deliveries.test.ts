@@ -27,6 +27,25 @@ describe.skipIf(missing)(`the list of deliveries${why}`, () => {
     expect(await gone.getAttribute("aria-rowindex")).toBe("2");
   });
 
+  it("counts what arrives, also before the server's clock is known", async () => {
+    const { server, track } = await startSetting();
+    await track("Before");
+    let known = (): void => {};
+    const isKnown = new Promise<void>((resolve) => (known = resolve));
+    const page = await openPage("about:blank");
+    await page.route("**/api/clock", async (route) => {
+      await isKnown;
+      await route.continue();
+    });
+    await page.goto(server.url);
+    const grid = page.getByRole("grid");
+    await vi.waitFor(async () => expect(await grid.getAttribute("aria-rowcount")).toBe("2"));
+    // The virtual clock of the server is years behind that of the browser.
+    await track("After", 3);
+    await vi.waitFor(async () => expect(await grid.getAttribute("aria-rowcount")).toBe("5"));
+    known();
+  });
+
   it("does not move under the pointer or the focus: new rows wait, and n shows them", async () => {
     const { server, track } = await startSetting();
     await track("First", 5);

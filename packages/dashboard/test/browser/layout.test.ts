@@ -93,8 +93,10 @@ describe.skipIf(missing)(`where things stand${why}`, () => {
     await api("PUT", "/sources/default/destinations/second", { endpoints, secret: SECRET });
     await track("Ordered");
     const page = await openPage(server.url, { width: 375 });
+    const rows = rowOf(page, "Ordered");
+    await rows.nth(1).waitFor();
     for (const name of ["webhooks", "second"])
-      expect(await rowOf(page, "Ordered").getByText(`default/${name}`).isVisible()).toBe(true);
+      expect(await rows.getByText(`default/${name}`).isVisible()).toBe(true);
   });
 
   it("an attempt is as wide as its list, whatever its verdict says", async () => {
