@@ -69,8 +69,8 @@ const CODES: Readonly<Record<WebhookErrorCode, CodeInfo>> = {
     status: 500,
     message: "The receiver could not read the body.",
     hint:
-      "Something read the request stream before verifyWebhook() and kept neither bytes nor text. " +
-      "Mount verifyWebhook() before the body parser, or let the parser keep the bytes in request.rawBody.",
+      "Something read the request before verifyWebhook() and did not keep the bytes. " +
+      "Mount verifyWebhook() before it, or let it keep the bytes in request.rawBody.",
   },
   ERR_SIGNATURE_MISSING: {
     status: 401,

@@ -85,7 +85,8 @@ function nodeBody(
   // Express 4 sets body to {} without having read anything: what counts is whether the stream was read.
   const { readableDidRead, readableEnded } = stream as Readable;
   if (!keptBytes && readableEnded && isEmpty(request)) return { from: "raw", value: "" };
-  if (keptBytes || readableDidRead || readableEnded) {
+  // Over HTTP/2, a request that was reset has ended.
+  if (keptBytes || (!request.aborted && (readableDidRead || readableEnded))) {
     return bodyReadBefore({ rawBody, body, hint: alreadyReadHint });
   }
   return {

@@ -41,22 +41,27 @@ const ENCODING_SET =
 export function readRawBody(stream: NodeJS.ReadableStream, options: ReadRawBodyOptions): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     readRawBodyThen(stream, options, (error, bytes) => {
-      if (bytes === undefined) reject(error);
-      else resolve(bytes);
+      if (error === undefined) resolve(bytes as Uint8Array);
+      else reject(error);
     });
   });
 }
 
-/** The same with a callback, which is called in the turn in which the body ends. */
+/**
+ * The same with a callback, which is called in the turn in which the body ends. It is given both bytes and an error where a
+ * request over HTTP/2 was reset without one: the body may be whole all the same.
+ */
 export function readRawBodyThen(
   stream: NodeJS.ReadableStream,
   { maxBytes }: ReadRawBodyOptions,
   done: BodyCallback,
 ): void {
   const { readableEnded, destroyed, readableEncoding } = stream as Readable;
+  // Over HTTP/2, a stream that was reset ends as one that is whole does.
+  const isAborted = (): boolean | undefined => (stream as Partial<Http2ServerRequest>).aborted;
   // No event would ever come from a stream that has ended.
-  if (readableEnded) return done(new WebhookError("ERR_BODY_ALREADY_READ"));
-  if (destroyed) return done(new WebhookError("ERR_BODY_ABORTED"));
+  if (readableEnded && !isAborted()) return done(new WebhookError("ERR_BODY_ALREADY_READ"));
+  if (destroyed || isAborted()) return done(new WebhookError("ERR_BODY_ABORTED"));
   if (readableEncoding) return done(new WebhookError("ERR_BODY_ALREADY_READ", { hint: ENCODING_SET }));
   // The stream's events come from the connection. An app that uses AsyncLocalStorage expects what it had for this request.
   const context = new AsyncResource("countersign.body", { requireManualDestroy: true });
@@ -85,12 +90,10 @@ export function readRawBodyThen(
     }
   };
   const onEnd = (): void => {
-    const [only] = chunks;
-    finish(undefined, only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks, length));
+    const bytes = (chunks.length === 1 && chunks[0]) || Buffer.concat(chunks, length);
+    finish(isAborted() ? new WebhookError("ERR_BODY_ABORTED") : undefined, bytes);
   };
-  const onBroken = (cause?: Error): void => {
-    finish(new WebhookError("ERR_BODY_ABORTED", cause === undefined ? {} : { cause }));
-  };
+  const onBroken = (cause?: Error): void => finish(new WebhookError("ERR_BODY_ABORTED", { cause }));
 
   stream.on("data", onData).on("end", onEnd).on("error", onBroken).on("close", onBroken);
   // A stream that something paused does not flow again for a new listener.

@@ -161,7 +161,7 @@ export function createReceiver<TRequest, Message extends ReceivedMessage>(
       try {
         webhook = verify(body, progress);
       } catch (thrown) {
-        return fail(thrown);
+        return fail(error ?? thrown);
       }
       if (isImmediate) onVerdict(accepted(webhook, settleNothing));
       else

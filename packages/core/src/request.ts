@@ -109,7 +109,10 @@ export function checkHead(request: WebhookRequest, maxBodyBytes: number): void {
     throw bodyTooLarge(maxBodyBytes);
 }
 
-/** Is given the bytes of a body, or the error that ended the reading. */
+/**
+ * Is given the bytes of a body, or the error that ended the reading. Both, where the body may be whole all the same: a signature
+ * that does not match them is then told as the error.
+ */
 export type BodyCallback = (error: unknown, bytes?: Uint8Array) => void;
 
 type ReadBodyCallback = (error: unknown, body?: ReadBody) => void;
@@ -132,10 +135,7 @@ export function readBody(
     if (body.readThen === undefined) {
       unlessTooLarge(body.read({ maxBytes }), maxBytes).then((read) => done(undefined, read), done);
     } else {
-      body.readThen({ maxBytes }, (error, bytes) => {
-        if (bytes === undefined) done(error);
-        else done(undefined, { bytes, received: bytes });
-      });
+      body.readThen({ maxBytes }, (error, bytes) => done(error, bytes && { bytes, received: bytes }));
     }
     return;
   }
