@@ -32,6 +32,7 @@ const table: Partial<Record<WebhookErrorCode, { status: number; cases: readonly 
         (type) => ({ title: type, request: track({ "content-type": type }) }),
       ),
       { title: "Latin-1", request: track({ "content-type": "application/json; charset=iso-8859-1" }) },
+      { title: "two headers, JSON second", request: withTwoTypes("text/plain", "application/json") },
     ],
   },
   ERR_CONTENT_ENCODING: {
@@ -155,6 +156,15 @@ function track(changes: Readonly<Record<string, string | undefined>> = {}): RawR
   return asWritten({ headers: Object.fromEntries(changed), body });
 }
 
+function withTwoTypes(...types: readonly [string, string]): RawRequest {
+  const { headers, body } = asWritten(signedRequest(sampleMessages.track, SECRET));
+  const others = headers.filter(([name]) => name !== "content-type");
+  return {
+    headers: [...types.map((type) => ["content-type", type] as const), ...others],
+    ...(body && { body }),
+  };
+}
+
 function cutShort(): RawRequest {
   const { headers, body } = signedRequest(sampleMessages.track, SECRET);
   return asWritten({ headers, body: body.subarray(0, -1) });
@@ -206,6 +216,12 @@ describe.each(receivers)("$name", (receiver) => {
     await vi.waitFor(() => expect(onRejected).toHaveBeenCalledOnce());
     expect(onRejected.mock.calls[0]?.[0].code).toBe("ERR_BODY_ABORTED");
     expect(handle).not.toHaveBeenCalled();
+  });
+
+  it("takes a message with two Content-Type headers of which the first is JSON", async () => {
+    const request = withTwoTypes("application/json", "text/plain");
+    expect((await exchange(running.url, wireBytes(running.url, request))).status).toBe(204);
+    expect(handle).toHaveBeenCalledOnce();
   });
 
   it("answers as before after all of this, and holds no connection", async () => {

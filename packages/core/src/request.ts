@@ -166,10 +166,14 @@ async function unlessTooLarge(reading: Promise<Uint8Array>, maxBytes: number): P
 const JSON_TYPE = /^application\/(?:[\w.!#$&^-]+\+)?json$/i;
 const UTF8_CHARSET = /^charset\s*=\s*"?utf-?8"?$/i;
 
-/** Whether a Content-Type means JSON in UTF-8. Parameters other than the charset do not matter. */
-function isJson(contentType: string | undefined): boolean {
+/**
+ * Whether a Content-Type means JSON in UTF-8. Parameters other than the charset do not matter. Of several the first counts: Node
+ * gives no other.
+ */
+function isJson(contentType = ""): boolean {
   if (contentType === "application/json") return true;
-  const [type = "", ...parameters] = (contentType ?? "").split(";").map((part) => part.trim());
+  const [first = ""] = contentType.split(",");
+  const [type = "", ...parameters] = first.split(";").map((part) => part.trim());
   return (
     JSON_TYPE.test(type) && parameters.every((part) => !/^charset\s*=/i.test(part) || UTF8_CHARSET.test(part))
   );

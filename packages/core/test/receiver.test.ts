@@ -227,7 +227,8 @@ describe("a request refused by its head", () => {
       { headers: { "content-type": "application/json; charset=utf-8; charset=utf-16" } },
       "ERR_MEDIA_TYPE",
     ],
-    ["two media types", { headers: { "content-type": "application/json, text/plain" } }, "ERR_MEDIA_TYPE"],
+    ["JSON second", { headers: { "content-type": "text/plain, application/json" } }, "ERR_MEDIA_TYPE"],
+    ["nothing first", { headers: { "content-type": ", application/json" } }, "ERR_MEDIA_TYPE"],
     ["gzip", { headers: { "content-encoding": "gzip" } }, "ERR_CONTENT_ENCODING"],
     ["gzip after identity", { headers: { "content-encoding": "identity, gzip" } }, "ERR_CONTENT_ENCODING"],
     ["a length beyond 1 MiB", { headers: { "content-length": "1048577" } }, "ERR_BODY_TOO_LARGE"],
@@ -243,6 +244,14 @@ describe("a request refused by its head", () => {
     const request = webhookRequest({ ...parts, body: { from: "stream", read } });
     expect(await createReceiver({ secret: SECRET }).receive(request)).toMatchObject(rejected(code));
     expect(read).not.toHaveBeenCalled();
+  });
+
+  it.each([
+    "application/json, application/json",
+    "application/json; charset=utf-8, text/plain; charset=latin1",
+  ])("takes the first of several media types, which is all that Node gives: %s", async (type) => {
+    const request = webhookRequest({ headers: { "content-type": type } });
+    expect(await createReceiver({ secret: SECRET }).receive(request)).toMatchObject({ verdict: "verified" });
   });
 
   it("counts a length of exactly the limit as within it", async () => {
