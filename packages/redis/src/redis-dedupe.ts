@@ -66,7 +66,7 @@ return 0`;
  * runs the handler once, whichever machine gets it. Each step is one round trip.
  *
  * @param client - A connected client of ioredis (`new Redis()`, `new Cluster()`) or node-redis (`createClient()`,
- *   `createClientPool()`, `createCluster()`). You open and close it.
+ *   `createClientPool()`, `createCluster()`), which you open and close, or a client of `@upstash/redis` (`new Redis()`).
  * @param options - Times and the prefix of keys.
  * @throws TypeError if the client is not one of these, or an option is unknown or wrong.
  * @example

@@ -1,5 +1,6 @@
 import { memoryDedupe, sign, type DedupeStore } from "@countersign/core";
 import { redisDedupe, type RedisClient } from "@countersign/redis";
+import { Redis as UpstashRedis } from "@upstash/redis";
 import { Redis } from "ioredis";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -8,8 +9,10 @@ import { fileURLToPath } from "node:url";
 import { createClient, createClientPool } from "redis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startRedis, type TestRedis } from "./support/start-redis.ts";
+import { startRest } from "./support/start-rest.ts";
 
 const redis = await startRedis();
+const rest = await startRest(redis?.url ?? "redis://127.0.0.1");
 const here =
   redis === undefined ? "skipped: this machine has no redis-server" : "redis-server of this machine";
 const children: ChildProcess[] = [];
@@ -31,6 +34,13 @@ describe.skipIf(redis === undefined)(`redisDedupe (${here})`, () => {
   const ioredis = new Redis(url, { lazyConnect: true });
   const nodeRedis = createClient({ url });
   const pool = createClientPool({ url });
+  const upstash = new UpstashRedis({ url: rest.url, token: rest.token });
+  const plainUpstash = new UpstashRedis({
+    url: rest.url,
+    token: rest.token,
+    enableAutoPipelining: false,
+    responseEncoding: false,
+  });
 
   beforeAll(async () => {
     await Promise.all([ioredis.connect(), nodeRedis.connect(), pool.connect()]);
@@ -41,6 +51,7 @@ describe.skipIf(redis === undefined)(`redisDedupe (${here})`, () => {
     ioredis.disconnect();
     nodeRedis.destroy();
     pool.destroy();
+    await rest.stop();
     await redis?.stop();
   });
 
@@ -48,6 +59,8 @@ describe.skipIf(redis === undefined)(`redisDedupe (${here})`, () => {
     ["ioredis", ioredis],
     ["node-redis", nodeRedis],
     ["a pool of node-redis", pool],
+    ["@upstash/redis", upstash],
+    ["@upstash/redis without its pipelines and its encoding", plainUpstash],
   ])("with %s", (_, client) => {
     const store = (options = {}): DedupeStore => redisDedupe(client, options);
 
@@ -153,7 +166,7 @@ describe("the arguments of redisDedupe", () => {
   const client = { eval: async (): Promise<string> => "new" };
 
   it.each([
-    [undefined, {}, /takes a client of ioredis or node-redis first: .*not undefined/],
+    [undefined, {}, /takes a client of ioredis, node-redis or @upstash\/redis first: .*not undefined/],
     ["redis://127.0.0.1", {}, /not "redis:\/\/127\.0\.0\.1"/],
     [client, { tll: "1h" }, /unknown option "tll"; did you mean "ttl"\?/],
     [client, { ttl: "an hour" }, /redisDedupe\(\{ ttl \}\) must be milliseconds or text/],
