@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { runCommand, startCommand, startServe } from "../support/command.ts";
@@ -237,6 +238,22 @@ describe("a config file", () => {
     expect(server.stdout()).toMatch(
       /^Forwards +default\/webhooks to http:\/\/127\.0\.0\.1:9\/hooks \(not signed\)$/m,
     );
+  });
+});
+
+describe.skipIf(isWindows)(`without file descriptors${noPosix}`, () => {
+  it("says so, and closes idle connections for those that send", async () => {
+    const server = await startServe(["--to", "http://127.0.0.1:9/"], { openFiles: 200 });
+    const idle = Array.from({ length: 300 }, () => connect(Number(new URL(server.url).port), "127.0.0.1"));
+    cleanUp(() => idle.forEach((socket) => socket.destroy()));
+    for (const socket of idle) socket.on("error", () => {});
+    await server.printed(/No file descriptors are left, .* ulimit -n 65536, or lower --max-connections\./);
+    const statuses: number[] = [];
+    for (const id of ["a", "b", "c"]) {
+      const body = { writeKey: "any", ...track(id) };
+      statuses.push((await send(`${server.url}/v1/track`, { method: "POST", body })).status);
+    }
+    expect(statuses).toEqual([200, 200, 200]);
   });
 });
 

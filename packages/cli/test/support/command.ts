@@ -21,13 +21,18 @@ interface CommandOptions {
   readonly cwd?: string;
   readonly stdin?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** How many files it may have open. Needs a POSIX system. */
+  readonly openFiles?: number;
 }
 
 export function startCommand(
   args: readonly string[],
-  { cwd, stdin, env }: CommandOptions = {},
+  { cwd, stdin, env, openFiles }: CommandOptions = {},
 ): RunningCommand {
-  const child = spawn(process.execPath, [bin, ...args], {
+  const command = [process.execPath, bin, ...args];
+  const limited = ["sh", "-c", `ulimit -n ${openFiles} && exec "$0" "$@"`, ...command];
+  const [program = "", ...rest] = openFiles === undefined ? command : limited;
+  const child = spawn(program, rest, {
     cwd,
     env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env },
   });

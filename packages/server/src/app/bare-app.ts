@@ -64,7 +64,7 @@ export function createBareApp({ maxConnections, tls, onError }: BareAppOptions):
   // No path takes it, and Fastify would answer 400 to one without a content type, before anybody can say 405.
   if (app.supportedMethods.includes("QUERY"))
     app.addHttpMethod("QUERY", { hasBody: false, overrideExisting: true });
-  const closeSilent = limitConnections(app.server, maxConnections);
+  const closeSilent = limitConnections(app.server, maxConnections, onError);
   app.addHook("preClose", (done) => {
     closeSilent();
     done();

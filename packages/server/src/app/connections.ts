@@ -1,19 +1,31 @@
+import { codeOf } from "@countersign/protocol";
+import { closeSync, openSync } from "node:fs";
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
+import { devNull } from "node:os";
 
 /** Requests of a connection that wait for the answer to another one before them. No client library sends one ahead. */
 const MAX_PIPELINED = 100;
+
+const NO_FILES =
+  "No file descriptors are left, so connections are closed to make room for others. Raise the limit of open files, as with ulimit -n 65536, or lower --max-connections.";
 
 /**
  * Limits the connections of a server, and the requests that one sends ahead: a hundred bytes are several kilobytes in memory until
  * they are answered. When there are too many, it closes the one whose client has been awaited for longest, to
  * finish a request or to take a response: clients that dribble headers or bodies, or read nothing, cannot keep others out.
+ * There are also too many when the process cannot open another file: Node would close what comes next, and tell nobody.
  *
  * @param max Connections at once.
+ * @param onError Is told when the process can open no more files.
  * @returns a function that closes the connections on which nothing has arrived. Browsers and load balancers open such connections
  *   ahead, and Node counts them as busy: a server that stops would wait for them.
  */
-export function limitConnections(server: Server, max: number): () => void {
+export function limitConnections(
+  server: Server,
+  max: number,
+  onError: (error: Error) => void = () => {},
+): () => void {
   /** In order of arrival; a connection is in here from the end of its last response until its next request is complete. */
   const waiting = new Map<string, Socket>();
   /** By peer, because a request over TLS knows another socket than the one that was accepted. */
@@ -33,7 +45,9 @@ export function limitConnections(server: Server, max: number): () => void {
       open.delete(peer);
       waiting.delete(peer);
     });
-    if (open.size <= max) return;
+    const lacksFiles = !canOpenAnother();
+    if (lacksFiles) onError(new Error(NO_FILES));
+    if (open.size <= max && !lacksFiles) return;
     const [longest = peer] = waiting.keys();
     const dropped = open.get(longest);
     waiting.delete(longest);
@@ -62,6 +76,16 @@ export function limitConnections(server: Server, max: number): () => void {
   return () => {
     for (const socket of open.values()) if (socket.bytesRead === 0) socket.destroy();
   };
+}
+
+/** Whether the process, and the machine, can have one more file open. */
+function canOpenAnother(): boolean {
+  try {
+    closeSync(openSync(devNull, "r"));
+    return true;
+  } catch (error) {
+    return !["EMFILE", "ENFILE"].includes(codeOf(error) ?? "");
+  }
 }
 
 function peerOf({ remoteAddress, remotePort }: Socket): string {
