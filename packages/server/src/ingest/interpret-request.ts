@@ -72,7 +72,7 @@ export async function interpretRequest(request: IngestRequest): Promise<Interpre
       "The `messageId` of the batch has 100 characters or more.",
     );
   }
-  const shared = readSharedFields(body);
+  const shared = readSharedFields(body, ip);
   if (!shared.ok) {
     const detail = `The \`context\` and \`integrations\` of the batch: ${shared.detail}`;
     return rejectedWhole(shared.reason, body, detail);

@@ -127,6 +127,20 @@ describe("the messages of a batch", () => {
     expect(calls[1]?.context).toEqual({ library: "batch", app: "shop" });
   });
 
+  it("copies context and integrations of the batch for no message that has none of its own", async () => {
+    const item = { type: "identify", userId: "u" };
+    const { calls } = await batch({
+      context: { app: "shop", direct: true },
+      integrations: { All: false },
+      batch: [item, item, { ...item, context: { direct: false } }, { ...item, context: { ip: "8.8.8.8" } }],
+    });
+    expect(calls[0]?.context).toEqual({ app: "shop", direct: true, ip: "10.1.2.3" });
+    expect(calls[1]?.context).toBe(calls[0]?.context);
+    expect(calls[1]?.integrations).toBe(calls[0]?.integrations);
+    expect(calls[2]?.context).toEqual({ app: "shop", direct: false });
+    expect(calls[3]?.context).toEqual({ app: "shop", direct: true, ip: "8.8.8.8" });
+  });
+
   it("keeps __proto__ as an own key, in an item and in the batch's context", async () => {
     const body: unknown = JSON.parse(
       '{"context":{"__proto__":{"polluted":1}},"batch":[{"type":"track","event":"e","userId":"u","properties":{"__proto__":{"polluted":1},"constructor":2}}]}',
