@@ -241,6 +241,17 @@ describe("a store that does not say whether it has stored a call", () => {
     expect(failures.left).toBe(8);
   });
 
+  it("keeps nobody waiting when it does not answer the second time", async () => {
+    let isAsked = false;
+    const store = changedStore(sqliteStore(), () => ({
+      accept: () => (isAsked ? new Promise(() => {}) : ((isAsked = true), Promise.reject(unknown))),
+    }));
+    const sender = await openSender({ url: "http://127.0.0.1:9/", store });
+    await expect(sender.track({ userId: "u1", event: "A" })).rejects.toMatchObject({
+      code: "ERR_STORE_UNKNOWN",
+    });
+  });
+
   it("is looked into before a delivery is sent again, so that it is sent again once", async () => {
     const { sender, receiver, failures } = await open({ times: 0, stores: true });
     const [first] = await (await sender.track({ userId: "u1", event: "A" })).settled();

@@ -19,7 +19,7 @@ export interface AcceptorParts {
 /** Pauses before what may have been stored is stored again, in physical milliseconds. */
 const PAUSES_MS: readonly number[] = [20, 100, 300, 600];
 
-/** For how long it is tried, in physical milliseconds. Where each try takes seconds, the caller learns sooner that it is not known. */
+/** For how long it is tried, in physical milliseconds: the caller waits no longer where a try takes seconds. */
 const TRIED_FOR_MS = 2_000;
 
 /** Has calls stored, tells of those that are, and gives receipts for them. */
@@ -140,11 +140,20 @@ async function surely<T>(again: () => Promise<T>, unknown: unknown): Promise<T> 
     await pause(pauseMs);
     if (performance.now() > until) break;
     try {
-      return await again();
+      return await before(until, again(), unknown);
     } catch (error) {
       // What fails otherwise, such as a connection, does not say what became of the first attempt.
       if (error instanceof StoreError && error.code === "ERR_STORE_CHANGED") throw error;
     }
   }
   throw unknown;
+}
+
+/** What a promise resolves to, if it does so until then, by `performance.now()`. Rejects with `late` otherwise. */
+function before<T>(until: number, promise: Promise<T>, late: unknown): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const ends = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late), until - performance.now());
+  });
+  return Promise.race([promise, ends]).finally(() => clearTimeout(timer));
 }
