@@ -1,6 +1,6 @@
 import type { Acceptance } from "@countersign/sender/store";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { NoAnswerError } from "../src/database/postgres-error.ts";
+import { NoAnswerError, NotInTimeError } from "../src/database/postgres-error.ts";
 import { AcceptQueue, type AcceptQueueOptions } from "../src/delivery/accept-queue.ts";
 import { namesOf } from "../src/schema/names.ts";
 
@@ -15,9 +15,49 @@ function large(): Acceptance {
   } as unknown as Acceptance;
 }
 
-it("while the database hangs, calls do not wait for one group after another", async () => {
+/** A queue whose commands go to this. */
+function queueOf(query: (since: number) => Promise<never>): AcceptQueue {
+  const connections = {
+    query: (_purpose: string, _statement: object, _values: unknown[], since: number) => query(since),
+  };
+  return new AcceptQueue({
+    names: namesOf("test"),
+    connections,
+    partitions: { has: () => true, isMissing: () => false },
+    membership: () => ({ mayClaim: false, id: "w", epoch: 1 }),
+    claims: { next: () => 1, signal: new AbortController().signal },
+    dispatcher: { lane: () => undefined },
+  } as unknown as AcceptQueueOptions);
+}
+
+function fakeTime(): void {
   vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout", "setImmediate"] });
   onTestFinished(() => void vi.useRealTimers());
+}
+
+it("while no connection can be had, each call is refused after 5 s of its own, and not with those before it", async () => {
+  fakeTime();
+  const start = performance.now();
+  // As a gate and a pool that hang.
+  const queue = queueOf(
+    (since) =>
+      new Promise((_resolve, reject) => {
+        setTimeout(() => reject(new NotInTimeError("None.")), since + 5_000 - performance.now());
+      }),
+  );
+  const waited: number[] = [];
+  for (let count = 0; count < 20; count += 1) {
+    const since = performance.now() - start;
+    const ended = (): void => void waited.push(performance.now() - start - since);
+    queue.add("a", large()).then(ended, ended);
+    await vi.advanceTimersByTimeAsync(400);
+  }
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(waited).toEqual(Array(20).fill(5_000));
+});
+
+it("while the database hangs, calls do not wait for one group after another", async () => {
+  fakeTime();
   let commands = 0;
   const query = (): Promise<never> => {
     commands += 1;
@@ -25,14 +65,7 @@ it("while the database hangs, calls do not wait for one group after another", as
       setTimeout(() => reject(new NoAnswerError("no answer within 5 s")), 5_000);
     });
   };
-  const queue = new AcceptQueue({
-    names: namesOf("test"),
-    connections: { query },
-    partitions: { has: () => true, isMissing: () => false },
-    membership: () => ({ mayClaim: false, id: "w", epoch: 1 }),
-    claims: { next: () => 1, signal: new AbortController().signal },
-    dispatcher: { lane: () => undefined },
-  } as unknown as AcceptQueueOptions);
+  const queue = queueOf(query);
   const ended: string[] = [];
   const add = (): void => {
     queue.add("a", large()).catch(({ code }: { code: string }) => void ended.push(code));

@@ -2,7 +2,13 @@ import { StoreError } from "@countersign/sender/store";
 import pg from "pg";
 import { isError, messageOf as textOf } from "@countersign/protocol";
 import { Gate } from "./gate.ts";
-import { breaksConnection, NoAnswerError, NotReachedError, sqlStateOf } from "./postgres-error.ts";
+import {
+  breaksConnection,
+  NoAnswerError,
+  NotInTimeError,
+  NotReachedError,
+  sqlStateOf,
+} from "./postgres-error.ts";
 import { type PostgresClient, type PostgresPool, type PostgresQuery, takeFrom } from "./postgres-pool.ts";
 import { ownPool, READ_SETTINGS, SETTINGS } from "./own-pool.ts";
 import { ANSWER_MS, answered, within } from "./within.ts";
@@ -69,34 +75,49 @@ export class Connections {
     };
   }
 
-  /** Runs one command, in a transaction of its own. */
+  /**
+   * Runs one command, in a transaction of its own.
+   *
+   * @param since When its caller began to wait, by `performance.now()`. Default: now.
+   */
   query<Row>(
     purpose: Purpose,
     { name, text, isForMany = false }: Statement,
     values: readonly unknown[] = [],
+    since?: number,
   ): Promise<readonly Row[]> {
     const kept = !isForMany || this.#isSet ? name : undefined;
-    const answer = this.#with(purpose, async (client) => {
+    const action = async (client: PostgresClient, until: number): Promise<readonly Row[]> => {
+      const left = (): number => until - performance.now();
       try {
-        return await this.#send<Row>(client, text, values, this.#keepsPrepared ? kept : undefined);
+        return await this.#send<Row>(client, text, values, this.#keepsPrepared ? kept : undefined, left());
       } catch (error) {
         if (!["26000", "42P05"].includes(sqlStateOf(error) ?? "")) throw error;
         this.#keepsPrepared = false;
-        return this.#send<Row>(client, text, values, undefined);
+        return this.#send<Row>(client, text, values, undefined, left());
       }
-    });
+    };
+    const answer = this.#with(purpose, action, since);
     return purpose === "read" ? answer.catch(throwOfRead) : answer;
   }
 
-  /** Runs several commands as one transaction: all of them, or none. */
-  transaction<T>(purpose: Purpose, action: (run: Run) => Promise<T>): Promise<T> {
-    return this.#with(purpose, async (client) => {
-      const run: Run = async <Row>(text: string, values: readonly unknown[] = [], answerMs?: number) => {
+  /**
+   * Runs several commands as one transaction: all of them, or none.
+   *
+   * @param since When its caller began to wait, by `performance.now()`. Default: now.
+   */
+  transaction<T>(purpose: Purpose, action: (run: Run) => Promise<T>, since?: number): Promise<T> {
+    const runAll = async (client: PostgresClient, until: number): Promise<T> => {
+      const run: Run = async <Row>(
+        text: string,
+        values: readonly unknown[] = [],
+        answerMs: number = ANSWER_MS,
+      ) => {
         const rows = await this.#send<Row>(client, text, values, undefined, answerMs);
         this.#gates[purpose].succeeded();
         return rows;
       };
-      await run("BEGIN");
+      await run("BEGIN", [], until - performance.now());
       try {
         const result = await action(run);
         await run("COMMIT");
@@ -105,7 +126,8 @@ export class Connections {
         if (!(error instanceof NoAnswerError)) await run("ROLLBACK").catch(() => {});
         throw error;
       }
-    });
+    };
+    return this.#with(purpose, runAll, since);
   }
 
   /** A connection that stays open until it is released. */
@@ -123,11 +145,15 @@ export class Connections {
     await Promise.race([Promise.all(this.#own.map((pool) => pool.end())), after(ANSWER_MS)]);
   }
 
-  #with<T>(purpose: Purpose, action: (client: PostgresClient) => Promise<T>): Promise<T> {
-    return this.#gates[purpose].pass(async () => {
-      const client = await connected(this.#pools[purpose]);
+  #with<T>(
+    purpose: Purpose,
+    action: (client: PostgresClient, until: number) => Promise<T>,
+    since: number | undefined,
+  ): Promise<T> {
+    const use = async (until: number): Promise<T> => {
+      const client = await connected(this.#pools[purpose], until - performance.now());
       try {
-        const result = await action(client);
+        const result = await action(client, until);
         client.release();
         return result;
       } catch (error) {
@@ -135,7 +161,8 @@ export class Connections {
         client.release(breaksConnection(error));
         throw error;
       }
-    });
+    };
+    return this.#gates[purpose].pass(use, since);
   }
 
   async #send<Row>(
@@ -143,7 +170,7 @@ export class Connections {
     text: string,
     values: readonly unknown[],
     name: string | undefined,
-    answerMs?: number,
+    answerMs: number,
   ): Promise<readonly Row[]> {
     try {
       const config = { text, values: [...values], types: TYPES, ...(name !== undefined && { name }) };
@@ -163,16 +190,16 @@ function throwOfRead(error: unknown): never {
   throw new StoreError("ERR_STORE_FAILED", text, error);
 }
 
-function notReached(): Error {
-  return new NotReachedError("no connection within 6 s");
-}
+const NO_CONNECTION = `The database cannot be reached: no connection within ${ANSWER_MS / 1_000} s.`;
 
-async function connected(pool: PostgresPool): Promise<PostgresClient> {
+async function connected(pool: PostgresPool, ms: number = ANSWER_MS): Promise<PostgresClient> {
   const connecting = takeFrom(pool);
+  const late = (): Error => new NotInTimeError(NO_CONNECTION);
   try {
-    return await within(ANSWER_MS + 1_000, connecting, notReached);
+    return await within(ms, connecting, late);
   } catch (error) {
-    connecting.then((client) => client.release(true)).catch(() => {});
+    // It is as good as any for those that come next, who would else wait for another one.
+    connecting.then((client) => client.release()).catch(() => {});
     if (error instanceof NotReachedError || sqlStateOf(error) !== undefined) throw error;
     throw new NotReachedError(messageOf(error), { cause: error });
   }

@@ -1,32 +1,40 @@
-import { StoreError } from "@countersign/sender/store";
+import { NotInTimeError } from "./postgres-error.ts";
 import { ANSWER_MS } from "./within.ts";
 
 interface Waiting {
   readonly since: number;
   readonly enter: () => void;
-  readonly refuse: (error: StoreError) => void;
+  readonly refuse: (error: NotInTimeError) => void;
 }
 
 /**
  * Lets at most so many pass at once; the others wait in order. While nothing succeeds, as when the database hangs, each that passes
- * takes as long as a command may: whoever has waited that long is refused, or the last of many would wait for minutes.
+ * takes as long as a command may: whoever has waited that long is refused, or the last of many would wait for minutes. Who passes
+ * late has only the rest of that time.
  */
 export class Gate {
   #free: number;
   readonly #waiting = new Set<Waiting>();
   #succeededAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
+  #looksAt = Number.POSITIVE_INFINITY;
 
   constructor(limit: number) {
     this.#free = limit;
   }
 
-  /** @throws StoreError when nothing has succeeded for as long as this has waited, and a command may take no longer */
-  async pass<T>(action: () => Promise<T>): Promise<T> {
+  /**
+   * @param action Gets the time until which it may take, by `performance.now()`.
+   * @param since When its caller began to wait.
+   * @throws NotInTimeError when nothing has succeeded for as long as this has waited, and a command may take no longer
+   */
+  async pass<T>(action: (until: number) => Promise<T>, since: number = performance.now()): Promise<T> {
     if (this.#free > 0) this.#free -= 1;
-    else await this.#turn();
+    else await this.#turn(since);
     try {
-      const result = await action();
+      const until = this.#untilOf(since);
+      if (until <= performance.now()) throw new NotInTimeError(NO_ANSWERS);
+      const result = await action(until);
       this.succeeded();
       return result;
     } finally {
@@ -39,11 +47,17 @@ export class Gate {
     this.#succeededAt = performance.now();
   }
 
-  #turn(): Promise<void> {
+  #turn(since: number): Promise<void> {
     return new Promise((enter, refuse) => {
-      this.#waiting.add({ since: performance.now(), enter, refuse });
-      this.#timer ??= setTimeout(this.#refuseLate, ANSWER_MS);
+      this.#waiting.add({ since, enter, refuse });
+      const until = this.#untilOf(since);
+      if (until < this.#looksAt) this.#lookAt(until);
     });
+  }
+
+  /** Until when something that waits since then may take, as long as nothing else succeeds. */
+  #untilOf(since: number): number {
+    return Math.max(since, this.#succeededAt) + ANSWER_MS;
   }
 
   #leave(): void {
@@ -57,23 +71,33 @@ export class Gate {
     next.enter();
   }
 
-  readonly #refuseLate = (): void => {
+  /** Refuses what has waited for too long, and looks again when the next one may have. */
+  readonly #look = (): void => {
     this.#stopTimer();
     const now = performance.now();
+    let next = Number.POSITIVE_INFINITY;
     for (const waiting of this.#waiting) {
-      const rest = Math.max(waiting.since, this.#succeededAt) + ANSWER_MS - now;
-      if (rest > 0) {
-        this.#timer = setTimeout(this.#refuseLate, Math.ceil(rest));
-        return;
+      const until = this.#untilOf(waiting.since);
+      if (until > now) {
+        next = Math.min(next, until);
+        continue;
       }
       this.#waiting.delete(waiting);
-      waiting.refuse(new StoreError("ERR_STORE_FAILED", NO_ANSWERS));
+      waiting.refuse(new NotInTimeError(NO_ANSWERS));
     }
+    if (this.#waiting.size > 0) this.#lookAt(next);
   };
+
+  #lookAt(time: number): void {
+    this.#stopTimer();
+    this.#looksAt = time;
+    this.#timer = setTimeout(this.#look, Math.max(Math.ceil(time - performance.now()), 0));
+  }
 
   #stopTimer(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    this.#looksAt = Number.POSITIVE_INFINITY;
   }
 }
 

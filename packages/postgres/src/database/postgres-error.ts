@@ -11,6 +11,9 @@ export class NotReachedError extends Error {
   override readonly name = "NotReachedError";
 }
 
+/** In the time that a caller waits, it was not its turn, or there was no connection: nothing was sent. The message is a sentence. */
+export class NotInTimeError extends NotReachedError {}
+
 interface Known {
   readonly code: StoreErrorCode;
   readonly text: string;
@@ -182,6 +185,7 @@ export function storeErrorOf(error: unknown): StoreError {
   const known = KNOWN[sqlStateOf(error) ?? ""];
   const message = messageOf(error);
   if (known !== undefined) return new StoreError(known.code, `${known.text} (${message})`, error);
+  if (error instanceof NotInTimeError) return new StoreError("ERR_STORE_FAILED", message, error);
   if (error instanceof NotReachedError) {
     const advice = adviceOn(error);
     if (advice !== undefined) return new StoreError("ERR_STORE_OPEN", `${advice} (${message})`, error);

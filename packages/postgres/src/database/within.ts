@@ -1,6 +1,9 @@
 import { NoAnswerError } from "./postgres-error.ts";
 
-/** A command without an answer after this time drops its connection, in milliseconds. */
+/**
+ * A command without an answer after this time drops its connection, in milliseconds. A caller waits no longer for everything: for
+ * those before it, for a connection, and for the answer, unless others get answers meanwhile.
+ */
 export const ANSWER_MS = 5_000;
 
 /**
@@ -27,8 +30,9 @@ export function within<T>(ms: number, promise: Promise<T>, late: () => Error): P
 /**
  * What a command answers, if it does so in time.
  *
+ * @param ms The time, which may be less where its caller has waited already.
  * @throws NoAnswerError otherwise
  */
 export function answered<T>(answer: Promise<T>, ms: number = ANSWER_MS): Promise<T> {
-  return within(ms, answer, () => new NoAnswerError(`no answer within ${ms / 1_000} s`));
+  return within(ms, answer, () => new NoAnswerError(`no answer within ${Math.ceil(ms / 1_000)} s`));
 }

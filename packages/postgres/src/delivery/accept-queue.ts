@@ -5,9 +5,15 @@ import {
   firstRoundOf,
   StoreError,
 } from "@countersign/sender/store";
-import type { Connections, Statement } from "../database/connections.ts";
+import type { Connections, Run, Statement } from "../database/connections.ts";
 import { keptForMany } from "../database/kept-statement.ts";
-import { isConflict, isUnknown, mayBeOfOne, storeErrorOf } from "../database/postgres-error.ts";
+import {
+  isConflict,
+  isUnknown,
+  mayBeOfOne,
+  NotInTimeError,
+  storeErrorOf,
+} from "../database/postgres-error.ts";
 import { decodeText } from "../database/text.ts";
 import { ANSWER_MS } from "../database/within.ts";
 import type { DayPartitions } from "../schema/day-partitions.ts";
@@ -90,7 +96,7 @@ export class AcceptQueue {
   async #run(key: string, source: string, queue: Waiting[]): Promise<void> {
     while (queue.length > 0) {
       const startedAt = performance.now();
-      const error = await this.#store(source, nextGroup(queue));
+      const error = await this.#store(source, nextGroup(queue), queue);
       const now = performance.now();
       if (error === undefined || now - startedAt < ANSWER_MS) continue;
       // The database hangs: one group after another would wait as long in vain.
@@ -100,8 +106,12 @@ export class AcceptQueue {
     this.#queues.delete(key);
   }
 
-  /** Resolves to why the database stored nothing of a group, if that is not for one of its calls. */
-  async #store(source: string, group: readonly Waiting[]): Promise<StoreError | undefined> {
+  /**
+   * Resolves to why the database stored nothing of a group, if that is not for one of its calls.
+   *
+   * @param queue Gets back those of a group whose own time is not over.
+   */
+  async #store(source: string, group: readonly Waiting[], queue: Waiting[]): Promise<StoreError | undefined> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         // What failed may be stored already, as after an answer that was lost.
@@ -112,10 +122,15 @@ export class AcceptQueue {
         if (isInTheWay && attempt < TRIES) continue;
         // One that cannot be stored must not fail the rest.
         if (group.length > 1 && mayBeOfOne(error)) {
-          for (const one of group) await this.#store(source, [one]);
+          for (const one of group) await this.#store(source, [one], queue);
           return undefined;
         }
-        for (const { reject } of group) reject(storeErrorOf(error));
+        // The time was that of the one that has waited for longest.
+        const now = performance.now();
+        const waitsOn = ({ since }: Waiting): boolean =>
+          error instanceof NotInTimeError && now - since < ANSWER_MS;
+        queue.unshift(...group.filter(waitsOn));
+        for (const one of group) if (!waitsOn(one)) one.reject(storeErrorOf(error));
         return storeErrorOf(error);
       }
     }
@@ -132,7 +147,8 @@ export class AcceptQueue {
     const parts = partsOf(group, offers);
     const [worker, epoch, claim, signal] = [membership.id, membership.epoch, claims.next(), claims.signal];
     const claimant = { worker, epoch, claim };
-    const uniqueForMs = group[0]?.acceptance.uniqueForMs;
+    // The first has waited for longest.
+    const { acceptance: { uniqueForMs } = {}, since } = group[0] ?? {};
     const isNew = isFirst && uniqueForMs === undefined;
     const statement = isNew ? this.#statementForNew : this.#statement;
     const valuesOf = (entries: readonly AcceptEntry[]): unknown[] =>
@@ -142,12 +158,13 @@ export class AcceptQueue {
     const query = async (): Promise<readonly AcceptRow[]> => {
       const [only, ...others] = parts;
       if (only === undefined) return [];
-      if (others.length === 0) return connections.query<AcceptRow>("work", statement, valuesOf(only));
-      return connections.transaction("work", async (run) => {
+      if (others.length === 0) return connections.query<AcceptRow>("work", statement, valuesOf(only), since);
+      const runAll = async (run: Run): Promise<readonly AcceptRow[]> => {
         const rows: AcceptRow[] = [];
         for (const part of parts) rows.push(...(await run<AcceptRow>(statement.text, valuesOf(part))));
         return rows;
-      });
+      };
+      return connections.transaction("work", runAll, since);
     };
     try {
       const rows = await (offers.size > 0 ? claims.during(query) : query());
