@@ -19,7 +19,16 @@ const NAMES = publicPackages()
 
 // Under pnpm's strict layout, a package finds only what its app names.
 it.each(NAMES)("the README of %s installs what its examples import", async (name) => {
-  const text = await readFile(`${root}packages/${name}/README.md`, "utf8");
+  expect(await notInstalled(`packages/${name}/README.md`, PRESENT[name])).toEqual([]);
+});
+
+it("the README of the repository installs what its examples import", async () => {
+  expect(await notInstalled("README.md")).toEqual([]);
+});
+
+/** What the examples of a page import and none of its lines installs. */
+async function notInstalled(page: string, present?: RegExp): Promise<readonly string[]> {
+  const text = await readFile(`${root}${page}`, "utf8");
   const lines = [...text.matchAll(/^npm install (.+)$/gm)];
   const installed = new Set(lines.flatMap(([, line = ""]) => line.split(" ")));
   // A package of types installs what is imported under the other name.
@@ -29,7 +38,7 @@ it.each(NAMES)("the README of %s installs what its examples import", async (name
   );
   expect(imported.length).toBeGreaterThan(0);
   const missing = imported.filter(
-    (one) => !installed.has(one) && !one.startsWith("node:") && !PRESENT[name]?.test(one),
+    (one) => !installed.has(one) && !one.startsWith("node:") && !present?.test(one),
   );
-  expect([...new Set(missing)]).toEqual([]);
-});
+  return [...new Set(missing)];
+}

@@ -76,7 +76,6 @@ describe.each(MANAGERS)("README.md, in an empty folder with %s", (manager) => {
     const app = codeOf(section("Receive"));
     await project.run(lineOf(section("Receive"), "npm install"));
     await project.run(lineOf(section("Test"), "npm install"));
-    await project.run("npm install --save-dev vitest");
     await project.write(
       "app.js",
       app.replace("const app", "export const app").replace(/^app\.listen.*$/m, ""),
