@@ -84,7 +84,7 @@ describe("a block of commands", () => {
 
   it("runs nothing else but tools that a reader has", () => {
     const shell =
-      "apt-get bash cd countersign curl docker echo git kill mkdir node npm npx openssl pnpm printf";
+      "apt-get bash cd countersign curl docker echo export git kill mkdir node npm npx openssl pnpm printf";
     // Of a service.
     const service = "install journalctl systemctl useradd";
     // Of the hosts that guides are about: tests/hosts runs them.
