@@ -100,7 +100,8 @@ function hostName(host: string | undefined): string {
 
 function presents(request: FastifyRequest, token: string): boolean {
   const { authorization = "", cookie = "" } = request.headers;
-  const bearer = /^bearer\s+(\S+)$/i.exec(authorization)?.[1];
+  // Whatever follows is the token: one of several words has spaces in it.
+  const bearer = /^bearer\s+(.+)$/i.exec(authorization)?.[1];
   if (bearer !== undefined && matches(bearer, token)) return true;
   const name = `${cookieName(request)}=`;
   const pair = cookie.split(";").find((one) => one.trim().startsWith(name));

@@ -91,6 +91,18 @@ describe("the token", () => {
     expect((await send(`${url}/v1/track`, { method: "POST", body })).status).toBe(200);
   });
 
+  it.each(["s3cret", "three small words", "bearer x"])(
+    "is taken as Bearer %s, and by control()",
+    async (token) => {
+      const server = await start({ token });
+      const statusOf = async (authorization: string): Promise<number> =>
+        (await send(`${server.url}/api/sources`, { headers: { authorization } })).status;
+      expect(await statusOf(`Bearer ${token}`)).toBe(200);
+      expect(await statusOf(`Bearer ${token} more`)).toBe(401);
+      expect((await server.control("GET", "/sources")).status).toBe(200);
+    },
+  );
+
   it("is kept by a browser that opened /?token=", async () => {
     const { url } = await start({ token: "s3 cret;" });
     expect((await send(`${url}/?token=wrong`)).status).toBe(401);
