@@ -10,7 +10,7 @@ import { CountersignModule } from "@countersign/nestjs";
 import { redisDedupe } from "@countersign/redis";
 import { createSender, sqliteStore } from "@countersign/sender";
 import { createTestSender } from "@countersign/sender/testing";
-import { createServer } from "@countersign/server";
+import { createHealthServer, createServer } from "@countersign/server";
 import { NestFactory } from "@nestjs/core";
 import fastify from "fastify";
 import { expect, it } from "vitest";
@@ -42,6 +42,7 @@ const takers = {
   "createTestSender()": (options) => createTestSender({ target: () => {}, ...options }),
   "sqliteStore()": (options) => sqliteStore({ path: "x", ...options }),
   "createServer()": (options) => createServer({ ...options }),
+  "createHealthServer()": (options) => createHealthServer({ port: 0, ...options }),
   "certify()": (options) => certify({ url: "http://127.0.0.1:9", secret: "s", ...options }),
 } satisfies Readonly<Record<string, (options: Options) => unknown>>;
 
@@ -119,6 +120,11 @@ const OTHERS: Readonly<Partial<Record<keyof typeof takers, readonly (readonly [s
     ["database", "it is called data here"],
     ["hostname", "it is called host here"],
     ["apiKey", "it is called token here"],
+  ],
+  "createHealthServer()": [
+    ["bind", "it is called host here"],
+    ["password", "it is called token here"],
+    ["allowedHosts", "it is called allowHosts here"],
   ],
   "certify()": [
     ["timeout", "it is called timeoutMs here, in milliseconds"],

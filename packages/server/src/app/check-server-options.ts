@@ -57,7 +57,7 @@ export function checkServerOptions(options: ServerOptions): void {
 }
 
 /** Every error about an option has this class, whichever layer found it. */
-function checked(check: () => void): void {
+export function checked(check: () => void): void {
   try {
     check();
   } catch (error) {

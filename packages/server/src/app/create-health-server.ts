@@ -1,8 +1,9 @@
+import { checkOptionNames, HOST_SYNONYMS, TOKEN_SYNONYMS, type OptionNames } from "@countersign/protocol";
 import type { Sender } from "@countersign/sender";
 import { createMetrics, type Metrics } from "../live/metrics.ts";
 import { StoreRoom } from "../live/store-room.ts";
 import { createBareApp } from "./bare-app.ts";
-import { checkReach } from "./check-server-options.ts";
+import { checked, checkReach } from "./check-server-options.ts";
 import { createGuard } from "./guard.ts";
 import { healthRoutes } from "./health-routes.ts";
 import { listen } from "./listen.ts";
@@ -21,6 +22,13 @@ export interface HealthServerOptions {
   readonly allowHosts?: readonly string[] | undefined;
 }
 
+const OPTION_NAMES: OptionNames<HealthServerOptions> = {
+  port: true,
+  host: HOST_SYNONYMS,
+  token: TOKEN_SYNONYMS,
+  allowHosts: ["allowedhosts"],
+};
+
 /** What answers supervisors. */
 export interface HealthServer {
   /** Where a program on this machine reaches it. */
@@ -36,7 +44,7 @@ const MAX_CONNECTIONS = 100;
 /**
  * Answers supervisors and Prometheus for a sender that has no server: `/healthz`, `/readyz` and `/metrics`.
  *
- * @throws ServerOptionsError when others could reach it without a token, ServerError when the port is taken
+ * @throws ServerOptionsError when an option is unknown, or others could reach it without a token; ServerError when the port is taken
  * @example
  * ```ts
  * import { createSender } from "@countersign/sender";
@@ -47,12 +55,9 @@ const MAX_CONNECTIONS = 100;
  * health.watch(sender);
  * ```
  */
-export async function createHealthServer({
-  port,
-  host = DEFAULT_HOST,
-  token,
-  allowHosts,
-}: HealthServerOptions): Promise<HealthServer> {
+export async function createHealthServer(options: HealthServerOptions): Promise<HealthServer> {
+  checked(() => checkOptionNames("createHealthServer()", options, OPTION_NAMES));
+  const { port, host = DEFAULT_HOST, token, allowHosts } = options;
   checkReach({ host, token, allowHosts });
   let metrics: Metrics | undefined;
   let state: (() => Promise<Readiness>) | undefined;
