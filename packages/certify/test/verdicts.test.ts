@@ -120,6 +120,15 @@ describe("GET", () => {
   });
 });
 
+describe("the largest message", () => {
+  it("has the 32 KiB that the service sends at most, and no byte more", async () => {
+    const sizes: number[] = [];
+    const measuring: Mutation = { reply: ({ bytes }) => void sizes.push(bytes.length) };
+    expect(await audit("accepts-largest-message", measuring)).toMatchObject({ outcome: "passed" });
+    expect(sizes).toEqual([32_768]);
+  });
+});
+
 describe("a body that is too large", () => {
   it("may be refused by closing the connection", async () => {
     const closes: Mutation = {
