@@ -153,6 +153,9 @@ describe("faults", () => {
     expect((await call("DELETE", "/faults/2")).status).toBe(404);
     expect((await call("POST", "/faults", { fault: "flood" })).status).toBe(400);
     expect((await call("POST", "/faults", { fault: "reset", times: 0 })).status).toBe(400);
+    expect((await call("POST", "/faults", { fault: "reset", times: 1 })).json()).toMatchObject({
+      remaining: 1,
+    });
   });
 
   it("limit the rate of clients", async () => {
