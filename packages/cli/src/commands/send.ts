@@ -92,7 +92,8 @@ async function send(type: MessageType | undefined, flags: SendFlags, terminal: T
   // The first one is made before anything else, so that a wrong --set sends nothing.
   const items = itemsOf(type, flags, terminal);
   const first = await items.next();
-  if (first.done) throw new UsageError(`${flags.file} has no messages. Write one JSON object on each line.`);
+  if (first.done)
+    throw new UsageError(`${nameOf(flags.file)} has no messages. Write one JSON object on each line.`);
   const { openSends } = await import("../send/send-message.ts");
   const sends = await openSends({ to, secret, ...reach });
   const tally = { sent: 0, delivered: 0, advice: new Set<string>() };
@@ -135,12 +136,17 @@ async function* itemsOf(
     if (type !== undefined) yield { type, call: withFields(type, sampleCall(type), set) };
     return;
   }
-  const name = file === "-" ? "Standard input" : file;
+  const name = nameOf(file);
   const chunks = file === "-" ? terminal.stdin : createReadStream(resolve(terminal.cwd, file));
   for await (const found of readCalls(chunks as AsyncIterable<Buffer>, name)) {
     const own = typeOfItem(found, type, name);
     yield { type: own, call: withFields(own, callOfMessage(own, found.fields), set), where: found.where };
   }
+}
+
+/** What a file is called in an error. */
+function nameOf(file = "-"): string {
+  return file === "-" ? "Standard input" : file;
 }
 
 function typeOfItem(found: FileCall, type: MessageType | undefined, name: string): MessageType {
@@ -156,7 +162,7 @@ function withFields(type: MessageType, call: SampleCall, set: readonly string[])
 function withPlace(error: unknown, { where }: Item, file: string | undefined): unknown {
   if (!(error instanceof Error) || error.name !== "CallError") return error;
   const { field } = error as Error & { readonly field?: string };
-  if (where !== undefined) return new UsageError(`${file}: ${where}: ${error.message}`);
+  if (where !== undefined) return new UsageError(`${nameOf(file)}: ${where}: ${error.message}`);
   const path = field === undefined ? "userId=u1" : `${field}=VALUE`;
   return new UsageError(`${error.message} Correct it with --set, for example --set ${path}`);
 }

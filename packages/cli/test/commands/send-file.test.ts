@@ -114,6 +114,16 @@ describe("send --file", () => {
     ]);
   });
 
+  it.each([
+    ["has no call in it", "", "Standard input has no messages."],
+    ["has a call that is not valid", '{"type":"track","userId":"u"}\n', "Standard input: line 1: You must"],
+    ["has a type that is none", '{"type":"trak"}\n', "Standard input: line 1 has the unknown type"],
+  ])("names standard input in words where it %s", async (_what, stdin, says) => {
+    const args = ["send", "--to", "http://127.0.0.1:9/", "--file", "-"];
+    const { code, stderr } = await runCommand(args, { stdin });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`countersign: ${says}`)]);
+  });
+
   it("ends with 1 when any message was not delivered, not only when all were not", async () => {
     const receiver = closing(await startReceiver());
     receiver.answers.push(500);
