@@ -100,7 +100,7 @@ async function send(type: MessageType | undefined, flags: SendFlags, terminal: T
   try {
     await inParallel(startingWith(first.value, items), concurrency, async (item) => {
       const sent = await sends.send(item.type, item.call).catch((error: unknown) => {
-        throw withPlace(error, item, flags.file);
+        throw withPlace(error, item.where, flags.file);
       });
       tally.sent += 1;
       if (sent.ok) tally.delivered += 1;
@@ -140,7 +140,19 @@ async function* itemsOf(
   const chunks = file === "-" ? terminal.stdin : createReadStream(resolve(terminal.cwd, file));
   for await (const found of readCalls(chunks as AsyncIterable<Buffer>, name)) {
     const own = typeOfItem(found, type, name);
-    yield { type: own, call: withFields(own, callOfMessage(own, found.fields), set), where: found.where };
+    yield itemOf(found, own, { file, set });
+  }
+}
+
+function itemOf(
+  { fields, where }: FileCall,
+  type: MessageType,
+  { file, set }: Required<Pick<SendFlags, "file" | "set">>,
+): Item {
+  try {
+    return { type, call: withFields(type, callOfMessage(type, fields), set), where };
+  } catch (error) {
+    throw withPlace(error, where, file);
   }
 }
 
@@ -158,11 +170,15 @@ function withFields(type: MessageType, call: SampleCall, set: readonly string[])
   return call;
 }
 
-/** A call that is not valid is a mistake of its author: says where it is, and how to correct it. */
-function withPlace(error: unknown, { where }: Item, file: string | undefined): unknown {
-  if (!(error instanceof Error) || error.name !== "CallError") return error;
-  const { field } = error as Error & { readonly field?: string };
+/** What is wrong with one call, of which a file has many. */
+const ERRORS_OF_CALLS: readonly string[] = ["CallError", "SetError"];
+
+/** A call that is not valid is a mistake of its author: says where it is, or how to correct the sample. */
+function withPlace(error: unknown, where: string | undefined, file: string | undefined): unknown {
+  if (!(error instanceof Error) || !ERRORS_OF_CALLS.includes(error.name)) return error;
   if (where !== undefined) return new UsageError(`${nameOf(file)}: ${where}: ${error.message}`);
+  if (error.name === "SetError") return error;
+  const { field } = error as Error & { readonly field?: string };
   const path = field === undefined ? "userId=u1" : `${field}=VALUE`;
   return new UsageError(`${error.message} Correct it with --set, for example --set ${path}`);
 }

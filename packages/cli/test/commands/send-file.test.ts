@@ -124,6 +124,17 @@ describe("send --file", () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining(`countersign: ${says}`)]);
   });
 
+  it.each<[string, object, readonly string[]]>([
+    ["turns webhooks off", { ...TRACK, integrations: { All: false } }, []],
+    ["has no field that --set sets", { type: "page", userId: "u" }, ["--set", "event=Renamed"]],
+    ["is a deletion with another field", { type: "delete", userId: "u", reason: "asked" }, []],
+  ])("says which line %s", async (_what, wrong, flags) => {
+    const receiver = closing(await startReceiver());
+    const file = fileOf(`${JSON.stringify(TRACK)}\n${JSON.stringify(wrong)}\n`);
+    const { code, stderr } = await runCommand(["send", "--to", receiver.url, "--file", file, ...flags]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`${file}: line 2: `)]);
+  });
+
   it("ends with 1 when any message was not delivered, not only when all were not", async () => {
     const receiver = closing(await startReceiver());
     receiver.answers.push(500);
