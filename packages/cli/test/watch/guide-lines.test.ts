@@ -98,3 +98,22 @@ it("the totals that docs/cli.md shows of a longer session are those of such a se
   };
   expect(sumsLine(sums, 3, undefined)).toBe(SUMS);
 });
+
+it("the sums name what has happened once, and leave out what has not", () => {
+  const none = {
+    accepted: 0,
+    delivered: 0,
+    failed: 0,
+    expired: 0,
+    forgeriesRefused: 0,
+    forgeriesAccepted: [],
+  };
+  const once = { ...none, accepted: 1, delivered: 1, failed: 1, expired: 1, forgeriesRefused: 1 };
+  expect(sumsLine(none, 0, undefined)).toBe("0 accepted, 0 delivered");
+  expect(sumsLine(once, 1, "data")).toBe(
+    "1 accepted, 1 delivered, 1 failed, 1 expired, 1 forgery rejected, 1 waiting (kept in data)",
+  );
+  expect(sumsLine({ ...none, forgeriesRefused: 2 }, undefined, undefined)).toBe(
+    "0 accepted, 0 delivered, 2 forgeries rejected, an unknown number waiting (gone: no --data)",
+  );
+});
