@@ -37,8 +37,8 @@ export async function work(flags: WorkFlags, terminal: Terminal): Promise<number
     const sender = await unlessStopped(opening, store, stop);
     if (sender === undefined) return 0;
     health?.watch(sender);
-    reportChanges(sender, report);
     reportStart(sender, placeOf(url), report);
+    reportChanges(sender, report);
     const complainOnce = withoutRepeats(complain);
     sender.on("storeError", ({ error }) => complainOnce(messageOf(error)));
     return await closeAfter(stop, sender, flags, terminal);
@@ -91,9 +91,11 @@ function reportStart({ settings }: Sender, store: string, report: Report): void 
 
 /** What an operator of many processes wants to see of one: changes, not each delivery. */
 function reportChanges(sender: Sender, report: Report): void {
-  sender.on("storeState", ({ state, reason }) =>
-    report("store", `The store is ${state}${reason === undefined ? "." : `: ${reason}`}`, { state, reason }),
-  );
+  const reportStore = ({ state, reason }: Sender["storeState"]): void =>
+    report("store", `The store is ${state}${reason === undefined ? "." : `: ${reason}`}`, { state, reason });
+  // What was wrong when the store was opened is no change, as a clock that differs from the database's.
+  if (sender.storeState.reason !== undefined) reportStore(sender.storeState);
+  sender.on("storeState", reportStore);
   sender.on("failing", ({ destination, endpoint, failures }) =>
     report("failing", `${destination} fails: ${failures} attempts in a row at ${endpoint}`, {
       destination,

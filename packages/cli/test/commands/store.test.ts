@@ -142,6 +142,25 @@ describe.skipIf(database === undefined)(
       },
     );
 
+    it.each([
+      ["work", []],
+      ["work", ["--json"]],
+      ["serve", ["--to", "http://127.0.0.1:1/", "--port", "0", "--only", "failed"]],
+      ["serve", ["--to", "http://127.0.0.1:1/", "--port", "0", "--json"]],
+    ])(
+      "says at the start that its clock is wrong, so that nothing is delivered: %s %j",
+      async (name, more) => {
+        const ahead = "const now = Date.now; Date.now = () => now() + 3_600_000;";
+        const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(ahead)}` };
+        const command = startCommand([name, "--store", url, ...more], { env });
+        await command.printed(
+          /^.*unsafe.*The clock of this machine is 3600\.\d s ahead of the clock of the database/m,
+        );
+        command.process.kill("SIGTERM");
+        expect(await command.ended).toBe(0);
+      },
+    );
+
     it("does not say at the end that waiting deliveries are gone, which the store keeps", async () => {
       const server = await startServe(["--store", url, "--no-deliver", "--to", "http://127.0.0.1:1/"]);
       const call = { writeKey: "any", userId: "u1", event: "Waits" };

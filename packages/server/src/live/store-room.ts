@@ -17,7 +17,10 @@ export class StoreRoom {
   #fullSince: number | undefined;
   #whyFull = "";
 
-  /** @param onChange Called each time that the store becomes full, down or unsafe, and when it is up again. */
+  /**
+   * @param onChange Called each time that the store becomes full, down or unsafe, and when it is up again; at once if there is
+   * already something to say of it.
+   */
   constructor(sender: Sender, onChange: (state: StoreStateJson) => void) {
     this.#sender = sender;
     this.#onChange = onChange;
@@ -28,6 +31,8 @@ export class StoreRoom {
       onChange(this.state());
     };
     for (const event of ["delivered", "failed", "expired"] as const) sender.on(event, madeRoom);
+    // What was wrong when the store was opened is no change of the sender's, as a clock that differs from the database's.
+    if (sender.storeState.reason !== undefined) onChange(this.state());
   }
 
   /** A call found no room. */
