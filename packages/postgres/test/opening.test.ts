@@ -1,3 +1,6 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { postgresStore } from "@countersign/postgres";
 import { systemClock } from "@countersign/protocol";
 import pg from "pg";
@@ -14,6 +17,8 @@ import { ask, connectTo, newSchema, NO_POSTGRES, startPostgres } from "./support
 
 const server = await startPostgres({ fsync: "off" });
 const url = server?.url ?? "postgres://127.0.0.1";
+
+const CLOSED_AT_ONCE = fileURLToPath(new URL("support/child-closed-at-once.mjs", import.meta.url));
 
 /** Opens a store that cannot be opened. */
 async function refusalOf(where: string): Promise<unknown> {
@@ -68,6 +73,12 @@ describe.skipIf(server === undefined)(
   `opening (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
   () => {
     afterAll(() => server?.stop());
+
+    it("keeps no process running that closes the store as soon as it is open", async () => {
+      const { stdout } = await promisify(execFile)(process.execPath, [CLOSED_AT_ONCE, url, newSchema()]);
+      // A command that waited for a connection kept it running for 5 to 6 s.
+      expect(Number(stdout)).toBeLessThan(4_000);
+    });
 
     it("does not try again for what the URL lacks, and says what it is", async () => {
       const withoutPassword = url.replace(/:[^:@]+@/u, "@");

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { StoreError } from "@countersign/sender/store";
 import pg from "pg";
 import { isError, messageOf as textOf } from "@countersign/protocol";
@@ -142,7 +143,20 @@ export class Connections {
   }
 
   async close(): Promise<void> {
-    await Promise.race([Promise.all(this.#own.map((pool) => pool.end())), after(ANSWER_MS)]);
+    const tooLate = after(ANSWER_MS);
+    // A pool that is told to end forgets who waits for a connection: each would wait for as long as a command may take, and keep
+    // the process running.
+    await Promise.race([this.#quiet(), tooLate]);
+    await Promise.race([Promise.all(this.#own.map((pool) => pool.end())), tooLate]);
+  }
+
+  /** Resolves when what was begun has ended, and what followed from it. */
+  async #quiet(): Promise<void> {
+    const gates = Object.values(this.#gates);
+    do {
+      await Promise.all(gates.map((gate) => gate.quiet()));
+      await nextTurn();
+    } while (gates.some((gate) => !gate.isQuiet));
   }
 
   #with<T>(

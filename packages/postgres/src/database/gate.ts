@@ -13,13 +13,17 @@ interface Waiting {
  * late has only the rest of that time.
  */
 export class Gate {
+  readonly #limit: number;
   #free: number;
   readonly #waiting = new Set<Waiting>();
   #succeededAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #looksAt = Number.POSITIVE_INFINITY;
+  /** They wait until nothing passes any more. */
+  #quiet: (() => void)[] = [];
 
   constructor(limit: number) {
+    this.#limit = limit;
     this.#free = limit;
   }
 
@@ -47,6 +51,16 @@ export class Gate {
     this.#succeededAt = performance.now();
   }
 
+  /** Whether nothing passes, or waits to. */
+  get isQuiet(): boolean {
+    return this.#free === this.#limit;
+  }
+
+  /** Resolves when nothing passes, or waits to. */
+  quiet(): Promise<void> {
+    return this.isQuiet ? Promise.resolve() : new Promise((resolve) => void this.#quiet.push(resolve));
+  }
+
   #turn(since: number): Promise<void> {
     return new Promise((enter, refuse) => {
       this.#waiting.add({ since, enter, refuse });
@@ -64,6 +78,7 @@ export class Gate {
     const [next] = this.#waiting;
     if (next === undefined) {
       this.#free += 1;
+      if (this.isQuiet) for (const told of this.#quiet.splice(0)) told();
       return;
     }
     this.#waiting.delete(next);
