@@ -30,7 +30,7 @@ export function runningServer({ url, app, token, context }: Parts): CountersignS
     try {
       await sender.close({ deadline: Math.max(until - performance.now(), 0) });
     } finally {
-      ledger.close();
+      await ledger.close();
     }
   }
 

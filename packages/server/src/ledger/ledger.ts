@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 import type Database from "libsql";
 import { isObject, messageOf } from "@countersign/protocol";
+import { releaseNativeHandles } from "@countersign/sender/store";
 import type { Rejection } from "../ingest/rejections.ts";
 import { ServerError, writtenByNewer } from "../errors/server-error.ts";
 import { type SeenKey, SeenTable } from "./seen-table.ts";
@@ -35,10 +36,9 @@ const SCHEMA = `
  * Writes of one turn of the event loop share one transaction, and so one flush to the disk.
  */
 export class Ledger {
-  readonly #db: Database.Database;
-  readonly #statements: Statements;
+  /** Absent once it is closed: what refers to a statement keeps the file open. */
+  #file: LedgerFile | undefined;
   readonly #maxBytes: number;
-  readonly #seen: SeenTable | undefined;
   #pending: Pending[] = [];
 
   /**
@@ -48,15 +48,15 @@ export class Ledger {
    * @throws ServerError if the file is not a ledger, or was written by a newer version.
    */
   constructor(libsql: typeof Database, path: string, maxBytes: number = Number.MAX_SAFE_INTEGER) {
-    this.#db = open(libsql, path);
-    this.#statements = prepare(this.#db);
+    const db = open(libsql, path);
+    const seen = versionOf(db) === 1 ? new SeenTable(db, SCHEMA_VERSION) : undefined;
+    this.#file = { db, seen, statements: prepare(db), isKept: path !== ":memory:" };
     this.#maxBytes = maxBytes;
-    this.#seen = versionOf(this.#db) === 1 ? new SeenTable(this.#db, SCHEMA_VERSION) : undefined;
   }
 
   /** Whether an earlier version accepted a message within the 24 hours before `now`. */
   hasSeen(key: SeenKey, now: number): boolean {
-    return this.#seen?.has(key, now) ?? false;
+    return this.#opened.seen?.has(key, now) ?? false;
   }
 
   /** Keeps rejected messages; the oldest beyond a thousand go, and those beyond the room for them. */
@@ -69,7 +69,7 @@ export class Ledger {
 
   /** The rejected messages that are kept, the newest first. */
   rejections(limit: number): readonly KeptRejection[] {
-    return this.#statements.rejections.all(limit).map((row) => {
+    return this.#opened.statements.rejections.all(limit).map((row) => {
       const { id, at, source, rejection, message } = row as RejectionRow;
       return {
         id,
@@ -82,22 +82,32 @@ export class Ledger {
   }
 
   /** Writes the remaining data and closes the file. */
-  close(): void {
+  async close(): Promise<void> {
+    if (this.#file === undefined) return;
     this.#flush();
-    this.#db.close();
+    const { db, isKept } = this.#file;
+    this.#file = undefined;
+    db.close();
+    if (isKept) await releaseNativeHandles();
+  }
+
+  get #opened(): LedgerFile {
+    if (this.#file === undefined) throw new Error("The server is closed.");
+    return this.#file;
   }
 
   #flush(): void {
     const batch = this.#pending;
     this.#pending = [];
     if (batch.length === 0) return;
-    const { keep, trim, trimBytes } = this.#statements;
     // Only the last ones are written: a few bytes of gzip are 2,500 of them, and many requests can end in one turn.
     const newest = batch
       .flatMap(({ rejections, source = null, now }) => rejections.map((one) => ({ one, source, now })))
       .slice(-MAX_REJECTIONS);
     try {
-      this.#db.transaction(() => {
+      const { db, statements } = this.#opened;
+      const { keep, trim, trimBytes } = statements;
+      db.transaction(() => {
         for (const { one, source, now } of newest) {
           const { message, ...rejection } = one;
           keep.run(now, source, JSON.stringify(rejection), printed(message));
@@ -119,6 +129,15 @@ interface Pending {
   readonly now: number;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
+}
+
+/** A file that is open. */
+interface LedgerFile {
+  readonly db: Database.Database;
+  readonly seen: SeenTable | undefined;
+  readonly statements: Statements;
+  /** Whether it is on disk. */
+  readonly isKept: boolean;
 }
 
 type Statements = Readonly<Record<"keep" | "trim" | "trimBytes" | "rejections", Database.Statement>>;
