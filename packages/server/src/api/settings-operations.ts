@@ -169,10 +169,10 @@ async function change(
   { request, reply }: OperationInput,
   { next, source, removed, prefix = "" }: Change,
 ): Promise<void> {
-  const { sender, events, info } = context;
+  const { sender, events, book } = context;
   assertFresh(context, request.headers["if-match"]);
   try {
-    if (info.kept === "shared") await sender.update(next);
+    if (book.inStore) await sender.update(next);
     else configureAndSave(context, next);
   } catch (error) {
     if (error instanceof SettingsChangedError) throw new Problem(412, STALE_DETAIL);
@@ -212,9 +212,8 @@ function changed(context: ApiContext, name: string): object {
 }
 
 /** Tells the caller if the change is gone after a restart. */
-function temporary({ book, info }: ApiContext, name: string): { readonly note?: string } {
-  // The store keeps what processes share.
-  const note = info.kept === "shared" && book.managerOf(name) === "api" ? undefined : book.whyTemporary(name);
+function temporary({ book }: ApiContext, name: string): { readonly note?: string } {
+  const note = book.whyTemporary(name);
   return note === undefined ? {} : { note };
 }
 

@@ -3,7 +3,7 @@ import type { Sender } from "@countersign/sender";
 import { join } from "node:path";
 import { Ledger, loadLibsql } from "../ledger/ledger.ts";
 import { createMetrics } from "../live/metrics.ts";
-import { SettingsBook } from "../settings/settings-book.ts";
+import { type KeptSettings, SettingsBook } from "../settings/settings-book.ts";
 import { answerMeanwhile } from "./answer-meanwhile.ts";
 import { checkServerOptions } from "./check-server-options.ts";
 import { createApp } from "./create-app.ts";
@@ -39,7 +39,7 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
   const configured = sourcesOf(options);
   const clock = options.clock ?? systemClock();
   if (data !== undefined) makeDirectory(data);
-  const book = new SettingsBook(configured, data === undefined ? undefined : join(data, "settings.json"));
+  const book = new SettingsBook(configured, placeOfSettings(options));
   if (book.initial.length === 0) throw new ServerOptionsError(NOWHERE);
   const transport = openTransport(options, clock);
   const open = (): Promise<Sender> => openSender(options, book.initial, clock, transport);
@@ -70,6 +70,15 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
     await undone(undo, onError);
     throw error;
   }
+}
+
+/**
+ * Where the sources are kept that the control API manages. A file beside a store that has them would be older, and take their place
+ * at every start.
+ */
+function placeOfSettings({ data, store }: ServerOptions): KeptSettings {
+  if (store?.settings !== undefined) return { inStore: true };
+  return { path: data === undefined ? undefined : join(data, "settings.json") };
 }
 
 /** Takes every step back. What fails in it must hide neither why the server did not start, nor the steps that follow. */

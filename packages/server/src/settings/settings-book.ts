@@ -9,25 +9,36 @@ const FORMAT_VERSION = 1;
 /** Where a source is managed: in the flags and the config file, or through the control API. */
 export type Manager = "config" | "api";
 
+/** Where the sources are kept that the control API manages: in a file, in a store that several processes share, or nowhere. */
+export interface KeptSettings {
+  /** The file, if they are in one. */
+  readonly path?: string | undefined;
+  /** Whether the store has them. */
+  readonly inStore?: boolean | undefined;
+}
+
 /**
- * Knows which sources come from the flags or the config file, and keeps the others in a file. At every start
+ * Knows which sources come from the flags or the config file, and keeps the others in a file, unless the store has them. At every start
  * the flags and the config take precedence for the sources that they name: the API can edit those until the
  * restart.
  */
 export class SettingsBook {
   readonly #configured: ReadonlySet<string>;
   readonly #path: string | undefined;
+  /** Whether the store has the sources that the API manages. */
+  readonly inStore: boolean;
   /** All sources to start with. */
   readonly initial: readonly SourceSettings[];
 
   /**
    * @param configured The sources of the flags or the config file.
-   * @param path The file for the others; without one they are kept in memory.
+   * @param kept Where the others are; without a place they are kept in memory.
    * @throws ServerError if the file cannot be read, or is not one of these.
    */
-  constructor(configured: readonly SourceSettings[], path?: string) {
+  constructor(configured: readonly SourceSettings[], { path, inStore = false }: KeptSettings = {}) {
     this.#configured = new Set(configured.map(({ name }) => name));
     this.#path = path;
+    this.inStore = inStore;
     const saved = path === undefined ? [] : readSources(path);
     this.initial = [...configured, ...saved.filter(({ name }) => !this.#configured.has(name))];
   }
@@ -42,7 +53,7 @@ export class SettingsBook {
     if (this.#configured.has(name)) {
       return "This source comes from the flags or the config file. The change lasts until the server restarts; change it there to keep it.";
     }
-    if (this.#path !== undefined) return undefined;
+    if (this.inStore || this.#path !== undefined) return undefined;
     return "The server keeps its settings in memory. Start it with --data to keep them.";
   }
 

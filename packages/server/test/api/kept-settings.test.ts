@@ -1,7 +1,10 @@
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createServer, type CountersignServer, type ServerOptions } from "@countersign/server";
+import { sqliteStore } from "@countersign/sender";
+import type { DeliveryStore } from "@countersign/sender/store";
 import { beforeEach, describe, expect, it } from "vitest";
+import { changedStore } from "../../../sender/test/support/changed-store.ts";
 import { send, type Answer } from "../support/http.ts";
 import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
 import { closing, temporaryDirectory } from "../support/resources.ts";
@@ -87,6 +90,49 @@ describe("a source made through the API, next to --to", () => {
     });
   });
 });
+
+describe("a source made through the API, on a store of the caller", () => {
+  it("outlasts a restart with data, where the store has no settings", async () => {
+    const first = await start({ store: sqliteStore() });
+    expect((await addShop(first, receiver.url)).json()).not.toHaveProperty("note");
+    await first.close();
+    expect(await sourcesOf(await start({ store: sqliteStore() }))).toEqual([
+      ["default", "config"],
+      ["shop", "api"],
+    ]);
+  });
+
+  it("says that it will be lost at a restart without data, where the store has no settings", async () => {
+    const server = await start({ data: undefined, store: sqliteStore() });
+    expect((await addShop(server, receiver.url)).json()).toMatchObject({
+      note: expect.stringContaining("Start it with --data"),
+    });
+  });
+
+  it("stays as it was changed last, in a store that has the settings, whatever an earlier run left in data", async () => {
+    const before = await start();
+    await addShop(before, "http://127.0.0.1:9/");
+    await before.close();
+    const stored = storedSettings();
+    const first = await start({ store: stored() });
+    expect((await addShop(first, receiver.url)).json()).not.toHaveProperty("note");
+    await first.close();
+    const second = await start({ store: stored() });
+    await track(second, "shop-key", "To the new endpoint");
+    expect(eventsOf(receiver)).toEqual(["To the new endpoint"]);
+  });
+});
+
+/** Makes stores that share their settings, and nothing else. */
+function storedSettings(): () => DeliveryStore {
+  let kept: { readonly version: number; readonly text: string } | undefined;
+  const settings: DeliveryStore["settings"] = {
+    get: async () => kept,
+    put: async (version, text) => (kept = { version: version + 1, text }).version,
+    watch: () => () => {},
+  };
+  return () => changedStore(sqliteStore(), () => ({ settings }));
+}
 
 describe("a source of the flags or the config file", () => {
   it("can be edited until the restart, and the answer says so", async () => {
