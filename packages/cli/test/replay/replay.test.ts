@@ -92,6 +92,27 @@ describe("replay", () => {
     expect(received.map(({ headers }) => headers["x-signature"])).toEqual([sign(body, "new"), "recorded"]);
   });
 
+  it("says how it went, which headers it kept back, and where there was nothing to send", async () => {
+    const some = recording([Buffer.from("{}")]);
+    const sentAll = "1 sent, 1 answered 2xx, 0 not.\n";
+    expect(await runCommand(["replay", some, "--to", to, "--keep-headers"])).toEqual({
+      code: 0,
+      stdout: sentAll,
+      stderr: "",
+    });
+    expect(await runCommand(["replay", some, "--to", to])).toEqual({
+      code: 0,
+      stdout: sentAll,
+      stderr: `countersign: Not sent: X-Team, recorded for another receiver. Give --keep-headers to send it to ${to}.\n`,
+    });
+    const none = recording([]);
+    expect(await runCommand(["replay", none, "--to", to])).toEqual({
+      code: 1,
+      stdout: "0 sent, 0 answered 2xx, 0 not.\n",
+      stderr: `countersign: ${none} has no messages. Record some with countersign serve --record ${none}\n`,
+    });
+  });
+
   it("does not take an option that does not exist", async () => {
     const options = { file: recording([]), to, keepheaders: true } as ReplayOptions;
     await expect(replay(options)).rejects.toThrow('did you mean "keepHeaders"?');
