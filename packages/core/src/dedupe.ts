@@ -24,7 +24,10 @@ export interface DedupeStore {
   claim(key: string): Claim | Promise<Claim>;
   /** The delivery was handled: until the store's time to live ends, repeats are `done`. */
   commit(key: string): void | Promise<void>;
-  /** The delivery failed: the next repeat is `new`. */
+  /**
+   * The delivery failed: the next repeat is `new`. A receiver does not release a claim whose lease has ended and whose key the same
+   * process has claimed again since. Where processes share a store, it must not free the claim of another one.
+   */
   release(key: string): void | Promise<void>;
 }
 

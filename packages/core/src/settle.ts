@@ -1,4 +1,5 @@
 import type { DedupeStore } from "./dedupe.ts";
+import { openClaim } from "./open-claims.ts";
 import { emitWarning } from "./process.ts";
 
 /** A store is someone else's code, and one that answers `true` must not run a handler twice. */
@@ -18,9 +19,12 @@ export function settleIn(
   key: string | undefined,
 ): (status: number) => Promise<void> {
   if (dedupe === undefined || key === undefined) return settleNothing;
+  const endClaim = openClaim(dedupe, key);
   return async (status) => {
+    const isHeld = endClaim();
     try {
-      await (status >= 200 && status < 300 ? dedupe.commit(key) : dedupe.release(key));
+      if (status >= 200 && status < 300) await dedupe.commit(key);
+      else if (isHeld) await dedupe.release(key);
     } catch (error) {
       emitWarning(
         `The dedupe store failed after the webhook was handled: ${String(error)}`,

@@ -1,8 +1,17 @@
-import { memoryDedupe, type Claim, type DedupeStore, type MemoryDedupeOptions } from "@countersign/core";
-import { sharedDedupe } from "@countersign/core/shared-dedupe";
+import {
+  createReceiver,
+  memoryDedupe,
+  type Claim,
+  type DedupeStore,
+  type MemoryDedupeOptions,
+  type Received,
+} from "@countersign/core";
+import { sharedDedupe, type SharedDedupeSteps } from "@countersign/core/shared-dedupe";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { openClaim } from "../src/open-claims.ts";
 import { testDedupeStore } from "./support/dedupe-contract.ts";
+import { SECRET, webhookRequest } from "./support/requests.ts";
 
 const HOUR = 3_600_000;
 
@@ -53,6 +62,80 @@ describe("sharedDedupe", () => {
     expect(release).not.toHaveBeenCalled();
     await store.release("answers late");
     expect(release).toHaveBeenCalledExactlyOnceWith("answers late", expect.any(String));
+  });
+});
+
+/** The steps of a database that keeps a claim until its lease ends. */
+function stepsAt(now: () => number, lease: number): SharedDedupeSteps {
+  const held = new Map<string, { token: string; until: number }>();
+  return {
+    async claim(key, token) {
+      const holder = held.get(key);
+      if (holder?.token === "done") return "done";
+      if (holder !== undefined && holder.until > now()) return "in-flight";
+      held.set(key, { token, until: now() + lease });
+      return "new";
+    },
+    commit: async (key) => void held.set(key, { token: "done", until: Number.POSITIVE_INFINITY }),
+    async release(key, token) {
+      if (held.get(key)?.token === token) held.delete(key);
+    },
+  };
+}
+
+describe.each<[string, (now: () => number) => DedupeStore]>([
+  ["memoryDedupe", (now) => memoryDedupe({ now })],
+  ["sharedDedupe", (now) => sharedDedupe(stepsAt(now, 60_000), 60_000)],
+])("a receiver with %s whose handler takes longer than the lease", (_name, open) => {
+  /** What becomes of the delivery when it arrives again. */
+  function deliveries(): { arrive: () => Promise<Received>; passLease: () => void } {
+    let time = 1_000_000;
+    const receiver = createReceiver({ secret: SECRET, dedupe: open(() => time) });
+    return { arrive: () => receiver.receive(webhookRequest()), passLease: () => void (time += 60_000) };
+  }
+
+  async function verified(received: Promise<Received>): Promise<Extract<Received, { verdict: "verified" }>> {
+    const verdict = await received;
+    if (verdict.verdict !== "verified") throw new Error(verdict.verdict);
+    return verdict;
+  }
+
+  it("does not free the claim of the repeat that runs beside it, and so run a third", async () => {
+    const { arrive, passLease } = deliveries();
+    const first = await verified(arrive());
+    passLease();
+    const second = await verified(arrive());
+    await first.settle(500);
+    expect(await arrive()).toMatchObject({ error: { code: "ERR_DUPLICATE_IN_FLIGHT" } });
+    await second.settle(500);
+    await verified(arrive());
+  });
+
+  it("frees nothing when it settles twice", async () => {
+    const { arrive } = deliveries();
+    const first = await verified(arrive());
+    await first.settle(500);
+    await verified(arrive());
+    await first.settle(500);
+    expect(await arrive()).toMatchObject({ error: { code: "ERR_DUPLICATE_IN_FLIGHT" } });
+  });
+
+  it("has handled the delivery all the same if it succeeds", async () => {
+    const { arrive, passLease } = deliveries();
+    const first = await verified(arrive());
+    passLease();
+    const second = await verified(arrive());
+    await first.settle(204);
+    await second.settle(500);
+    expect((await arrive()).verdict).toBe("duplicate");
+  });
+});
+
+describe("the claims that a receiver has open", () => {
+  it("do not grow without end where handlers never answer: the oldest are forgotten", () => {
+    const store = memoryDedupe();
+    const ends = Array.from({ length: 100_001 }, (_, index) => openClaim(store, `key ${index}`));
+    expect([ends[0]?.(), ends[1]?.(), ends.at(-1)?.()]).toEqual([false, true, true]);
   });
 });
 
