@@ -72,7 +72,7 @@ describe("without onRejected, the process is warned", () => {
         await createReceiver({ secret }).receive(request(sign(body, secret), { from: "gone" }));
       }`);
     expect(count(stderr, "[COUNTERSIGN_BODY_READ]")).toBe(1);
-    expect(stderr).toContain("Mount verifyWebhook() before the body parser");
+    expect(stderr).toContain("Mount verifyWebhook() before it, or let it keep the bytes");
   });
 
   it.each(['"quoted"', "'quoted'", "spaced ", "\tspaced"])("of the secret %j, once", async (secret) => {
