@@ -58,6 +58,17 @@ describe("what a lane knows of what is due", () => {
     expect(lane.isDrained).toBe(false);
   });
 
+  it("is woken for what was postponed during a claim that found nothing, or only something later", async () => {
+    const { lane, clock, woken } = newLane();
+    lane.wakeBy(START + 1_000);
+    lane.drained(lane.stirs, undefined);
+    await clock.advance(1_000);
+    lane.wakeBy(START + 2_000);
+    lane.drained(lane.stirs, START + 3_000);
+    await clock.advance(1_000);
+    expect(woken).toEqual([1_000, 2_000]);
+  });
+
   it("is woken while its deliveries are under way, and has room for what falls due", async () => {
     const { lane, clock, woken } = drainedLane();
     claimed(lane, "slow");

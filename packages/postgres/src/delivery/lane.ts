@@ -156,11 +156,14 @@ export class Lane {
     return isFirst && !this.isStopped && dueAt <= this.options.clock.now();
   }
 
-  /** A claim found less than there was room for; `stirs` is how often it had been stirred when it began. */
+  /**
+   * A claim found less than there was room for; `stirs` is how often it had been stirred when it began. It does not know of what was
+   * stored to be due later while it was under way: who knows of that has set the time to wake by.
+   */
   drained(stirs: number, nextDueAt: number | undefined): void {
     if (stirs !== this.#stirs) return;
     this.#isDrained = true;
-    this.wakeAt(nextDueAt);
+    if (nextDueAt !== undefined) this.wakeBy(nextDueAt);
   }
 
   /** Something falls due at this time. */
