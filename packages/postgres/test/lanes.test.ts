@@ -1,7 +1,7 @@
 import { postgresStore } from "@countersign/postgres";
 import { virtualClock } from "@countersign/sender/testing";
 import type { Settlement } from "@countersign/sender/store";
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
 import { startProxy } from "./support/proxy.ts";
 import { newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
@@ -46,6 +46,31 @@ describe.skipIf(server === undefined)(
       serve(SHOP);
       await clock.advance(0);
       expect(handedOver).toEqual(["d1"]);
+    });
+
+    it("a virtual clock waits for what is due while nothing may be claimed, as after the process was blocked", async () => {
+      const { clock, handedOver, serve, accept } = await openStore(url);
+      serve(SHOP);
+      await clock.advance(0);
+      const real = performance.now.bind(performance);
+      // The last heartbeat was long ago: another process may have taken over what this one had.
+      const later = vi.spyOn(performance, "now").mockImplementation(() => real() + 2_000);
+      onTestFinished(() => later.mockRestore());
+      await accept("d1");
+      await clock.advance(0);
+      expect(handedOver).toEqual(["d1"]);
+    });
+
+    it("a consumer that stops while nothing may be claimed holds no virtual clock", async () => {
+      const { clock, serve, accept } = await openStore(url);
+      const consumer = serve(SHOP);
+      await clock.advance(0);
+      const real = performance.now.bind(performance);
+      const later = vi.spyOn(performance, "now").mockImplementation(() => real() + 2_000);
+      onTestFinished(() => later.mockRestore());
+      await accept("d1");
+      await consumer.stop();
+      await clock.advance("1h");
     });
 
     it("a consumer that stops leaves when a call that was to be handed to it is not stored", async () => {

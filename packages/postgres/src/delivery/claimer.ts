@@ -43,6 +43,8 @@ export class Claimer {
   readonly #options: ClaimerOptions;
   readonly #statement: Statement;
   readonly #claiming = new Set<string>();
+  /** Sources that have lanes with room while nothing may be claimed: a virtual clock waits, and this ends it. */
+  readonly #held = new Map<string, () => void>();
   /** Where the next command begins, of more lanes than it claims for. */
   #turn = 0;
 
@@ -53,9 +55,21 @@ export class Claimer {
 
   /** Claims what is due for lanes of this source, where there is room for it. */
   pump(source: string): void {
-    if (this.#claiming.has(source) || !this.#options.membership().mayClaim) return;
+    if (this.#claiming.has(source)) return;
     const wanted = this.#wanted(source);
-    if (wanted.length > 0) void this.#claim(source, wanted);
+    const mayClaim = this.#options.membership().mayClaim;
+    if (wanted.length > 0 && mayClaim) void this.#claim(source, wanted);
+    // Something may be due.
+    this.#hold(source, wanted.length > 0 && !mayClaim);
+  }
+
+  /** Whether the clock is to wait until this source is pumped again. */
+  #hold(source: string, isHeld: boolean): void {
+    const release = this.#held.get(source);
+    if (isHeld === (release !== undefined)) return;
+    if (isHeld) this.#held.set(source, this.#options.clock.hold());
+    else this.#held.delete(source);
+    release?.();
   }
 
   /** Lanes with room, in turn, and an equal part of what one command claims for each. */

@@ -85,6 +85,7 @@ export class Dispatcher {
   async #stop(lane: Lane): Promise<void> {
     lane.isStopped = true;
     this.#leaving.add(lane);
+    this.pump(lane.options.source);
     for (const waiting of lane.takeWaiting()) void this.#giveBack(waiting);
     await lane.stop();
     this.#leaving.delete(lane);
