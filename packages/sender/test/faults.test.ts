@@ -307,16 +307,19 @@ describe("an outage", () => {
     ["refused", { outcome: "network", code: "ECONNREFUSED" }],
   ])("%s ends the attempt as if it were so, and sends nothing", async (fault, result) => {
     const endpoint = await httpEndpoint();
-    const startedAt = performance.now();
+    // A timer of the same process is as late as another, where other work holds the process up.
+    let isOver = false;
+    const timer = setTimeout(() => (isOver = true), 4_000);
 
     const struck = await post(endpoint.url, fault);
 
+    clearTimeout(timer);
     expect(struck).toMatchObject({ ...result, fault });
     expect(struck.requestHeaders).toBeUndefined();
     expect(struck.message).toContain("nothing was sent");
     expect(endpoint.connections()).toBe(0);
     // The five seconds of a timeout are told, not waited for.
-    expect(performance.now() - startedAt).toBeLessThan(4_000);
+    expect(isOver).toBe(false);
   });
 });
 

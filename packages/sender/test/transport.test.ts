@@ -104,12 +104,13 @@ describe("a response", () => {
       response.writeHead(503, { "Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT" }).end("busy");
     });
 
+    const startedAt = performance.now();
     const result = await post(transport(), endpoint.url);
 
     expect(result.retryAfter).toBe("Wed, 21 Oct 2026 07:28:00 GMT");
     expect(text(result)).toBe("busy");
     expect(result.durationMs).toBeGreaterThan(0);
-    expect(result.durationMs).toBeLessThan(5_000);
+    expect(result.durationMs).toBeLessThanOrEqual(performance.now() - startedAt);
   });
 
   it("that redirects is not followed", async () => {
@@ -141,6 +142,7 @@ describe("the time limit", () => {
   it("ends an attempt whose response does not come", async () => {
     const endpoint = await httpEndpoint(() => {});
 
+    const startedAt = performance.now();
     const result = await post(transport(), endpoint.url, {}, 150);
 
     expect(result).toMatchObject({
@@ -149,7 +151,7 @@ describe("the time limit", () => {
       message: "no response within 150 ms",
     });
     expect(result.durationMs).toBeGreaterThanOrEqual(145);
-    expect(result.durationMs).toBeLessThan(1_500);
+    expect(result.durationMs).toBeLessThanOrEqual(performance.now() - startedAt);
     await vi.waitFor(() => expect(endpoint.open.size).toBe(0));
   });
 
