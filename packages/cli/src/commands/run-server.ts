@@ -67,7 +67,8 @@ export async function serve(flags: ServeFlags, terminal: Terminal): Promise<numb
   const complain = (message: string): void => terminal.complain(printable(message));
   const { store: url } = flags;
   const store = url === undefined ? undefined : await openSharedStore(url, options.keepFor, complain);
-  const tls = await openTls(flags, options.data, terminal.cwd);
+  // The address may be in the config file: the certificate must be for it.
+  const tls = await openTls({ ...flags, host: options.host }, options.data, terminal.cwd);
   try {
     return await run({ flags, terminal, options, store, tls, configFile: loaded?.file });
   } finally {

@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
@@ -14,6 +15,8 @@ import { runCommand, startCommand, type RunningCommand } from "../support/comman
 
 const fixture = (name: string): string =>
   fileURLToPath(new URL(`../../../server/test/fixtures/tls/${name}`, import.meta.url));
+/** An address of no machine, for documents (RFC 5737). */
+const ELSEWHERE = "192.0.2.1";
 const TO = ["--to", "http://127.0.0.1:9/webhooks", "--drain", "1"];
 
 async function startTls(
@@ -99,6 +102,19 @@ describe.skipIf(isWindows)(`serve --tls-self-signed${noPosix}`, () => {
       await stop(command);
     },
   );
+
+  it.each([
+    ["the option", ["--host", ELSEWHERE], {}],
+    ["the config file", [], { host: ELSEWHERE }],
+  ])("makes a certificate for the address that it is to listen on, from %s", async (_, args, config) => {
+    const cwd = temporaryDirectory();
+    writeFileSync(join(cwd, "countersign.config.json"), JSON.stringify(config));
+    const tls = ["--tls-self-signed", "--data", "data", "--token", "s3cret"];
+    const { stderr } = await runCommand(["serve", "--port", "0", ...TO, ...tls, ...args], { cwd });
+    expect(stderr).toContain(`Cannot listen on ${ELSEWHERE}`);
+    const certificate = new X509Certificate(readFileSync(join(cwd, "data", "tls-cert.pem")));
+    expect(certificate.checkIP(ELSEWHERE)).toBe(ELSEWHERE);
+  });
 
   it("keeps the certificate in --data, so that clients trust the next run too, and its key from others", async () => {
     const cwd = temporaryDirectory();
