@@ -13,7 +13,7 @@ export interface TlsFlags {
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly tlsSelfSigned?: boolean;
-  readonly host?: string;
+  readonly host?: string | undefined;
 }
 
 /** The certificate to listen with. */
