@@ -46,6 +46,7 @@ export function checkServerOptions(options: ServerOptions): void {
       `\`maxBytes\` must be at most ${MAX_BYTES_IN_MEMORY} in memory, not ${maxBytes}. To keep more, give a directory with \`data\`.`,
     );
   }
+  checkDeliver(options);
   checked(() => parseDuration(keepFor, "`keepFor`"));
   if (!Number.isInteger(maxConnections) || maxConnections < 1) {
     throw new ServerOptionsError(
@@ -54,6 +55,21 @@ export function checkServerOptions(options: ServerOptions): void {
   }
   checkReach({ host, token, allowHosts: options.allowHosts });
   if (options.tls !== undefined) checkTls(options.tls);
+}
+
+/** Calls that nobody delivers would wait without a word, and a recording of what is not sent would stay empty. */
+function checkDeliver({ deliver = true, store, record }: ServerOptions): void {
+  if (deliver) return;
+  if (store === undefined) {
+    throw new ServerOptionsError(
+      "`deliver: false`, or --no-deliver, needs a `store` that other processes deliver from, such as postgresStore().",
+    );
+  }
+  if (record !== undefined) {
+    throw new ServerOptionsError(
+      "`record` keeps what this server sends, and with `deliver: false`, or --no-deliver, it sends nothing. Leave one of them out.",
+    );
+  }
 }
 
 /** Every error about an option has this class, whichever layer found it. */

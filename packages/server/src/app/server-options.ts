@@ -35,7 +35,7 @@ export interface ServerOptions {
   readonly data?: string | undefined;
   /** Keeps deliveries, instead of files in `data`: a store that several processes share, such as `postgresStore()`. */
   readonly store?: DeliveryStore | undefined;
-  /** Whether it also delivers; `false` if other processes on the same `store` do. Default: `true`. */
+  /** Whether it also delivers; `false` if other processes on the same `store` do, which is then needed. Default: `true`. */
   readonly deliver?: boolean | undefined;
   /**
    * Most bytes that deliveries and the keys of repeats may take, on disk or in memory; rejected messages may take another

@@ -1,3 +1,4 @@
+import { sqliteStore } from "@countersign/sender";
 import { createServer, ServerOptionsError, type ServerOptions } from "@countersign/server";
 import { describe, expect, it } from "vitest";
 import { closing } from "../support/resources.ts";
@@ -53,18 +54,21 @@ describe("createServer", () => {
     ],
     [{ maxConnections: 1.5 }, "`maxConnections` must be a whole number"],
     [
+      { deliver: false },
+      "`deliver: false`, or --no-deliver, needs a `store` that other processes deliver from",
+    ],
+    [{ deliver: false, data: "unused" }, "needs a `store`"],
+    [{ deliver: false, store: sqliteStore(), record: "r.jsonl" }, "it sends nothing. Leave one of them out."],
+    [
       { allowHosts: ["hooks.example.com", "https://hooks.example.com"] },
       'has "https://hooks.example.com". Give the name',
     ],
     [{ allowHosts: ["hooks.example.com:8443"] }, "without https://, a port or a path"],
-  ])(
-    "says at creation that %j has the wrong shape, not in the middle of the work",
-    async (options, words) => {
-      const error = await refusalOf(options);
-      expect(error).toBeInstanceOf(ServerOptionsError);
-      expect(error.message).toContain(words);
-    },
-  );
+  ])("says at creation that %j cannot work, not in the middle of the work", async (options, words) => {
+    const error = await refusalOf(options);
+    expect(error).toBeInstanceOf(ServerOptionsError);
+    expect(error.message).toContain(words);
+  });
 
   it("says that it needs an object, if it gets something else", async () => {
     await expect(createServer(TO as unknown as ServerOptions)).rejects.toThrow("takes an options object");
