@@ -215,6 +215,9 @@ describe("a config file", () => {
     const server = await startServe([], { cwd, env: { COUNTERSIGN_SECRET: "of something else" } });
     await server.printed(/Forwards +shop\/webhooks[^]*Forwards +blog\/webhooks/);
     await server.printed(/Set up by + .*countersign\.config\.ts/);
+    await server.printed(
+      new RegExp(`Clients +take ${server.url} as their host, and the write key of a source`),
+    );
     expect(existsSync(join(directory, "kept", "deliveries.db"))).toBe(true);
     await send(`${server.url}/v1/track`, { method: "POST", body: { ...track("a"), writeKey: "blog-key" } });
     await send(`${server.url}/v1/track`, { method: "POST", body: { ...track("b"), writeKey: "other" } });

@@ -9,6 +9,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { formatRecordedRequest } from "@countersign/server/recording";
 import { readLines } from "../../src/input/read-lines.ts";
 import { runCommand } from "../support/command.ts";
+import { freePort } from "../../../../tests/support/free-port.ts";
 import { portOf } from "../../../server/test/support/receiver.ts";
 import { cleanUp, temporaryDirectory } from "../../../server/test/support/resources.ts";
 
@@ -104,6 +105,12 @@ describe("replay", () => {
       code: 0,
       stdout: sentAll,
       stderr: `countersign: Not sent: X-Team, recorded for another receiver. Give --keep-headers to send it to ${to}.\n`,
+    });
+    const nowhere = `http://127.0.0.1:${await freePort()}/`;
+    expect(await runCommand(["replay", some, "--to", nowhere, "--keep-headers"])).toEqual({
+      code: 1,
+      stdout: "line 1: network: refused the connection\n1 sent, 0 answered 2xx, 1 not.\n",
+      stderr: "",
     });
     const none = recording([]);
     expect(await runCommand(["replay", none, "--to", to])).toEqual({
