@@ -1,7 +1,7 @@
 import { audits, type Language } from "@countersign/certify";
 import type { CertificationRequest } from "../jobs/certifications.ts";
 import { destinationFor } from "./lookups.ts";
-import { found, Problem, problemAt } from "./problem.ts";
+import { assertWithout, found, Problem, problemAt } from "./problem.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
 import { CERTIFY_BODY } from "./schemas/certify.ts";
 
@@ -39,7 +39,7 @@ export const certifyOperations: readonly Operation[] = [
     errors: {
       404: "Destination or endpoint not found.",
       409: "Audits are running, or the server may not call private networks.",
-      422: "Something is missing, such as the secret, or an audit does not exist.",
+      422: "Something is missing, such as the secret, or is given besides a `destination`, which has its own; or an audit does not exist.",
     },
     handle(context, { body }) {
       const { certifications, info } = context;
@@ -79,6 +79,8 @@ function requestOf(context: ApiContext, body: CertifyBody): CertificationRequest
   const { destination: key, endpoint: endpointUrl, only, language } = body;
   const chosen = { only: only && checkedAudits(only), language };
   if (key === undefined) return { ...receiverOf(body), ...chosen };
+  // Well over a hundred messages would go to another receiver than the one that the caller has named.
+  assertWithout(body, ["url", "headers", "ca"], "destination");
   const destination = destinationFor(context, key);
   const endpoint = found(
     destination.endpoints.find(({ url }) => endpointUrl === undefined || url === endpointUrl),
@@ -95,7 +97,9 @@ function requestOf(context: ApiContext, body: CertifyBody): CertificationRequest
   return { url, secret, headers, ca: ca && [ca].flat().join("\n"), ...chosen };
 }
 
-function receiverOf({ url, secret, headers, ca }: CertifyBody): CertificationRequest {
+function receiverOf(body: CertifyBody): CertificationRequest {
+  const { url, secret, headers, ca } = body;
+  if (url !== undefined) assertWithout(body, ["endpoint"], "url");
   if (url === undefined)
     throw problemAt({ pointer: "/url" }, "Give a `destination`, or a `url` with its `secret`.");
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {

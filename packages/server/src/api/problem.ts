@@ -39,6 +39,21 @@ export function problemAt(
 }
 
 /**
+ * Refuses fields besides another one that says the same: which of them counts would be a guess.
+ *
+ * @throws Problem naming the first of them.
+ */
+export function assertWithout<Body extends object>(
+  body: Body,
+  fields: readonly (keyof Body & string)[],
+  besides: keyof Body & string,
+): void {
+  const given = fields.find((field) => body[field] !== undefined);
+  if (given === undefined) return;
+  throw problemAt({ pointer: `/${given}` }, `Give \`${given}\` or \`${besides}\`, not both.`);
+}
+
+/**
  * What was asked for.
  *
  * @throws Problem 404 with `detail` if there is none.

@@ -2,7 +2,7 @@ import { sign } from "@countersign/core";
 import type { Delivery } from "@countersign/sender";
 import { explainSignature } from "../verify/explain-signature.ts";
 import { deliveryFor, destinationFor } from "./lookups.ts";
-import { Problem, problemAt } from "./problem.ts";
+import { assertWithout, Problem, problemAt } from "./problem.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
 import { VERIFY_BODY } from "./schemas/verify.ts";
 
@@ -37,7 +37,7 @@ export const verifyOperations: readonly Operation[] = [
     answer: { status: 200, schema: ref("Explanation") },
     errors: {
       404: "Delivery or destination not found.",
-      422: "Something is missing, such as the secret of the destination or the headers of the attempt.",
+      422: "Something is missing, such as the secret of the destination or the headers of the attempt, or is given besides a `delivery`, which has its own.",
     },
     async handle(context, { body }) {
       const { tells, ...question } = await questionOf(context, body as VerifyBody);
@@ -49,7 +49,11 @@ export const verifyOperations: readonly Operation[] = [
 ];
 
 async function questionOf(context: ApiContext, given: VerifyBody): Promise<Question> {
-  if (given.delivery !== undefined) return questionOfAttempt(context, given, given.delivery);
+  if (given.delivery !== undefined) {
+    // To ignore a secret would say that it is right.
+    assertWithout(given, ["body", "bodyBase64", "secret", "destination"], "delivery");
+    return questionOfAttempt(context, given, given.delivery);
+  }
   const { body, bodyBase64, signature, secret, destination } = given;
   if (signature === undefined) throw missing("signature", "or name a `delivery`");
   if ((body === undefined) === (bodyBase64 === undefined)) throw missing("body", "or `bodyBase64`, not both");

@@ -119,6 +119,11 @@ describe("audits through the API", () => {
       [{ destination: "default/webhooks", endpoint: "http://127.0.0.1:9/other" }, 404, undefined],
       [{ destination: "default/webhooks", only: ["nonsense"] }, 422, "/only/0"],
       [{ destination: "default/webhooks", language: "cobol" }, 400, "/language"],
+      // Otherwise it would be a guess which receiver gets well over a hundred messages.
+      [{ destination: "default/webhooks", url: "http://127.0.0.1:9/" }, 422, "/url"],
+      [{ destination: "default/webhooks", headers: { "X-Team": "shop" } }, 422, "/headers"],
+      [{ destination: "default/webhooks", ca: "PEM" }, 422, "/ca"],
+      [{ url: receiver.url, secret: SECRET, endpoint: "http://127.0.0.1:9/" }, 422, "/endpoint"],
     ];
     for (const [body, status, pointer] of cases) {
       const answer = await call("POST", "/certify", body);

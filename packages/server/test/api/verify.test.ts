@@ -56,6 +56,24 @@ describe("verifying a signature", () => {
     expect((await call("POST", "/verify", { delivery: "none" })).status).toBe(404);
   });
 
+  it("refuses what a delivery has of its own, instead of calling another secret right", async () => {
+    const { deliveries } = await server.sender.track({ userId: "u", event: "Right" });
+    await server.sender.idle();
+    const [delivery] = deliveries;
+    for (const more of [
+      { secret: "wrong" },
+      { destination: "none" },
+      { body: "{}" },
+      { bodyBase64: "e30=" },
+    ]) {
+      const answer = await call("POST", "/verify", { delivery, ...more });
+      const [field = ""] = Object.keys(more);
+      expect([answer.status, answer.json()]).toMatchObject([422, { errors: [{ pointer: `/${field}` }] }]);
+    }
+    const signature = "0".repeat(40);
+    expect((await call("POST", "/verify", { delivery, signature })).json()).toMatchObject({ matches: false });
+  });
+
   it("says what is missing", async () => {
     const cases: [object, number, string | undefined][] = [
       [{}, 422, "/signature"],
