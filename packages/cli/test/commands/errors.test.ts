@@ -450,6 +450,16 @@ describe("the config file", () => {
       '{"to":"http://x/","sources":[]}',
       /Give either `sources` or `to`/,
     ));
+
+  it("with sources, where --secret is given besides them: it would be the secret of none", async () => {
+    const cwd = temporaryDirectory();
+    const sources = [{ name: "shop", destinations: [{ endpoints: [{ url: "http://x/" }] }] }];
+    writeFileSync(join(cwd, "countersign.config.json"), JSON.stringify({ sources }));
+    const command = startCommand(["serve", "--port", "0", "--secret", "given"], { cwd });
+    await command.printed(/listens on|Give either `sources` or `to` with its options, not both\./);
+    expect(command.stdout()).toBe("");
+    expect(await command.ended).toBe(2);
+  });
 });
 
 describe("send", () => {

@@ -267,14 +267,26 @@ describe("the event stream", () => {
       await record(event);
       await server.sender.idle();
     }
-    const { id } = (
-      await send(`${server.url}/api/faults`, { method: "POST", body: { fault: "reset" } })
-    ).json() as { id: number };
-    await send(`${server.url}/api/faults/${id}`, { method: "DELETE" });
+    for (const fault of ["reset", "rate_limit"]) {
+      const { id } = (await send(`${server.url}/api/faults`, { method: "POST", body: { fault } })).json() as {
+        id: number;
+      };
+      await send(`${server.url}/api/faults/${id}`, { method: "DELETE" });
+    }
+    const told = (): unknown[] =>
+      reader.events().flatMap(({ event, change, fault }) => {
+        return event === "fault" ? [[change, (fault as { remaining: unknown }).remaining]] : [];
+      });
     await vi.waitFor(() =>
-      expect(
-        reader.events().flatMap((event) => (event["event"] === "fault" ? [event["change"]] : [])),
-      ).toEqual(["injected", "struck", "used_up", "injected", "cancelled"]),
+      expect(told()).toEqual([
+        ["injected", 2],
+        ["struck", 1],
+        ["used_up", 0],
+        ["injected", 1],
+        ["cancelled", 0],
+        ["injected", 1],
+        ["cancelled", 0],
+      ]),
     );
   });
 
