@@ -1,13 +1,16 @@
 import type { StoreRoom } from "./store-room.ts";
 import type { Sender, SenderStats } from "@countersign/sender";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
-import { destinationOf } from "../settings/find-settings.ts";
+import { destinationOf, namedDestinations } from "../settings/find-settings.ts";
 import { onceAtATime } from "./once-at-a-time.ts";
 
 /** Bounds of response times in seconds. The last one is the budget of the spec: five seconds. */
 const RESPONSE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 3, 4, 4.5, 4.9, 5];
 
 const ENDED = ["delivered", "failed", "expired"] as const;
+
+/** The codes of refusals after which clients send again: each is about the server, and not about the request. */
+const RETRIED = ["store_full", "unavailable", "overloaded"] as const;
 
 /** The counters of the server, and their form for Prometheus. */
 export interface Metrics {
@@ -41,19 +44,37 @@ export function createMetrics(
   const registry = new Registry();
   const registers = [registry];
   if (withProcess) collectDefaultMetrics({ register: registry });
-  const counter = <const Labels extends string>(name: string, help: string, labelNames: readonly Labels[]) =>
-    new Counter({ name: `countersign_${name}`, help, labelNames, registers });
-  const accepted = counter("calls_accepted_total", "Calls stored for forwarding.", ["source"]);
-  const duplicates = counter("calls_duplicate_total", "Calls recognised as repeats.", ["source"]);
+  const counter = <const Labels extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly Labels[],
+    known: () => Iterable<Partial<Record<Labels, string>>> = () => [],
+  ) =>
+    new Counter({
+      name: `countersign_${name}`,
+      help,
+      labelNames,
+      registers,
+      // Prometheus sees no increase in a series that begins with what it counts: without its 0, the first of each is missed.
+      collect() {
+        for (const labels of known()) this.inc(labels, 0);
+      },
+    });
+  const { sources, ends } = knownSeries(sender);
+  const accepted = counter("calls_accepted_total", "Calls stored for forwarding.", ["source"], sources);
+  const duplicates = counter("calls_duplicate_total", "Calls recognised as repeats.", ["source"], sources);
   const rejected = counter("calls_rejected_total", "Messages not accepted, by reason.", ["reason"]);
   const warned = counter("calls_warned_total", "Calls accepted with a warning, by reason.", ["reason"]);
-  const refused = counter("requests_refused_total", "Ingestion requests answered with an error, by code.", [
-    "code",
-  ]);
+  const refused = counter(
+    "requests_refused_total",
+    "Ingestion requests answered with an error, by code.",
+    ["code"],
+    () => RETRIED.map((code) => ({ code })),
+  );
   watchDeliveries(
     sender,
     registers,
-    counter("deliveries_ended_total", "Deliveries that ended.", ["destination", "state"]),
+    counter("deliveries_ended_total", "Deliveries that ended.", ["destination", "state"], ends),
   );
   watchState({ sender, room, now }, registers);
   return {
@@ -64,6 +85,19 @@ export function createMetrics(
     refused: (code) => refused.inc({ code }),
     render: () => registry.metrics(),
     contentType: registry.contentType,
+  };
+}
+
+/** The labels of what is counted by the settings, as they are when it is asked for. */
+function knownSeries(sender: Sender) {
+  return {
+    sources: () => sender.settings.sources.map(({ name }) => ({ source: name })),
+    ends: () =>
+      sender.settings.sources.flatMap((source) =>
+        namedDestinations(source).flatMap(({ name }) =>
+          ENDED.map((state) => ({ destination: `${source.name}/${name}`, state })),
+        ),
+      ),
   };
 }
 

@@ -27,3 +27,46 @@ it("a failure streak is that of the endpoints that a destination has now", async
   expect((await send(destination, { method: "DELETE" })).status).toBe(200);
   expect(await streaks()).toEqual([]);
 });
+
+it("a counter of what is set up begins with 0, since Prometheus sees no increase in one that begins with its first failure", async () => {
+  const receiver = closing(await startReceiver());
+  const endpoints = [{ url: receiver.url }];
+  const sources = [
+    { name: "shop", destinations: [{ endpoints, secret: SECRET }] },
+    { name: "blog", destinations: [] },
+  ];
+  const server = closing(await createServer({ sources, port: 0 }));
+  const counters = async (): Promise<readonly string[]> =>
+    (await send(`${server.url}/metrics`)).text.match(/^countersign_\w+_total\{.*$/gm) ?? [];
+  const before = [
+    'countersign_calls_accepted_total{source="shop"} 0',
+    'countersign_calls_accepted_total{source="blog"} 0',
+    'countersign_calls_duplicate_total{source="shop"} 0',
+    'countersign_calls_duplicate_total{source="blog"} 0',
+    'countersign_requests_refused_total{code="store_full"} 0',
+    'countersign_requests_refused_total{code="unavailable"} 0',
+    'countersign_requests_refused_total{code="overloaded"} 0',
+    'countersign_deliveries_ended_total{destination="shop/webhooks",state="delivered"} 0',
+    'countersign_deliveries_ended_total{destination="shop/webhooks",state="failed"} 0',
+    'countersign_deliveries_ended_total{destination="shop/webhooks",state="expired"} 0',
+  ];
+  expect(await counters()).toEqual(before);
+
+  // Also one that is added while the server runs. What has been counted stays.
+  const body = { endpoints, secret: "not that of the receiver" };
+  const added = await send(`${server.url}/api/sources/shop/destinations/added`, { method: "PUT", body });
+  expect(added.status).toBe(200);
+  expect(await counters()).toContain(
+    'countersign_deliveries_ended_total{destination="shop/added",state="failed"} 0',
+  );
+  const call = { writeKey: "shop", userId: "u1", event: "Ordered" };
+  expect((await send(`${server.url}/v1/track`, { method: "POST", body: call })).status).toBe(200);
+  await server.sender.idle();
+  for (const [name, state] of [
+    ["added", "failed"],
+    ["webhooks", "delivered"],
+  ])
+    expect(await counters()).toContain(
+      `countersign_deliveries_ended_total{destination="shop/${name}",state="${state}"} 1`,
+    );
+});
