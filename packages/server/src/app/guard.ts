@@ -89,6 +89,12 @@ function assertOrigin(request: FastifyRequest): void {
   const navigation = request.headers["sec-fetch-mode"] === "navigate" && request.method === "GET";
   const foreign = origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`;
   const crossSite = (site === "cross-site" || site === "same-site") && !navigation;
+  // To its browser it is this server's page: only something between them can have changed the name.
+  if (foreign && site === "same-origin")
+    throw new Problem(
+      403,
+      "The Host header is not that of this page's address. Let the proxy in front of the server pass it on as it is, with the port.",
+    );
   if (foreign || crossSite) throw new Problem(403, "Web pages of other origins may not use this API.");
 }
 

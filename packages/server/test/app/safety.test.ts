@@ -56,6 +56,19 @@ describe("everything but /v1", () => {
     expect((await send(`${url}/api/clock`, { method: "POST", headers: form, body: {} })).status).toBe(403);
   });
 
+  it("says that a proxy changed the Host header, when its own page may change nothing because of that", async () => {
+    const { url } = await start();
+    const detailOf = async (headers: Record<string, string>): Promise<unknown> => {
+      const answer = await send(`${url}/api/messages?check`, { method: "POST", headers, body: {} });
+      return [answer.status, answer.json()];
+    };
+    const origin = "https://hooks.example:8443";
+    const behind = await detailOf({ origin, "sec-fetch-site": "same-origin", "sec-fetch-mode": "cors" });
+    expect(behind).toMatchObject([403, { detail: expect.stringContaining("Let the proxy") }]);
+    const other = await detailOf({ origin, "sec-fetch-site": "cross-site", "sec-fetch-mode": "cors" });
+    expect(other).toMatchObject([403, { detail: "Web pages of other origins may not use this API." }]);
+  });
+
   it("leaves /v1 open to any host and origin", async () => {
     const { url } = await start();
     const headers = { host: "events.example", origin: "https://shop.example" };
