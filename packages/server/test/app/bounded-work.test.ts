@@ -163,6 +163,20 @@ async function fill(server: CountersignServer, message: (index: number) => objec
   throw new Error("the store did not become full");
 }
 
+it("rejected messages take a sixteenth of `maxBytes`, and no more", async () => {
+  const options = { to: "http://127.0.0.1:9/", port: 0, maxBytes: 1_048_576 };
+  const server = closing(await createServer(options));
+  const batch = many(10, (index) => ({
+    type: "none",
+    properties: { padding: `${index}${"x".repeat(30_000)}` },
+  }));
+  await send(`${server.url}/v1/batch`, { method: "POST", body: { writeKey: "any", batch } });
+  const { json } = await send(`${server.url}/api/rejections`);
+  const kept = json() as readonly { readonly message: string }[];
+  expect(kept).toHaveLength(2);
+  expect(kept[0]?.message).toContain('"padding":"9x');
+});
+
 describe("a store that is full", () => {
   it.each([
     ["in memory", () => ({})],
