@@ -7,7 +7,7 @@ const source = (bytes) => ({
   name: "s",
   destinations: [{ url: "http://127.0.0.1:9/", secret: "s".repeat(bytes) }],
 });
-const book = new SettingsBook([], `${data}/settings.json`);
+const book = new SettingsBook([], { path: `${data}/settings.json` });
 const errors = [];
 
 book.save([source(1)]);
