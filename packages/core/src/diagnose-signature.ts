@@ -25,6 +25,8 @@ const DIAGNOSES: Readonly<Record<DiagnosisCode, string>> = {
     "The signature matches the secret with white space around it. Trim the secret on the side that has the space.",
   "secret-quotes":
     "The signature matches the secret with or without quotation marks around it. Something, such as docker --env-file, takes the quotes of an .env file as part of the value. Remove them.",
+  "empty-secret":
+    "The signature matches an empty secret. The sender has none, for example because its environment variable is not set. Set it there.",
   "retired-secret":
     "The signature matches a retired secret. Give the sender the new one, or list both while you rotate.",
   "prefixed-signature":
@@ -177,5 +179,6 @@ function otherKeys(secrets: readonly string[], retired: readonly string[]): { ke
       .filter((key) => key !== "")
       .map((key) => ({ key, why: ["secret-quotes"] as Why })),
   );
-  return [...spaced, ...quoted, ...retired.map((key) => ({ key, why: ["retired-secret"] as Why }))];
+  const empty = { key: "", why: ["empty-secret"] as Why };
+  return [...spaced, ...quoted, empty, ...retired.map((key) => ({ key, why: ["retired-secret"] as Why }))];
 }

@@ -2,6 +2,7 @@
 export type DiagnosisCode =
   | "secret-white-space"
   | "secret-quotes"
+  | "empty-secret"
   | "retired-secret"
   | "prefixed-signature"
   | "sha256"

@@ -36,6 +36,11 @@ const named: [code: DiagnosisCode, how: string, input: Partial<DiagnoseInput>][]
     { secret: ["a", `${SECRET} `], signature: sign(BODY, SECRET) },
   ],
   [
+    "empty-secret",
+    "the sender's secret is empty",
+    { signature: createHmac("sha1", "").update(BODY).digest("hex") },
+  ],
+  [
     "retired-secret",
     "the sender has an older secret",
     { retiredSecrets: ["older", "old"], signature: sign(BODY, "old") },
@@ -82,7 +87,7 @@ describe("diagnose", () => {
 
   it("has a test of every hypothesis, and a sentence on what to change", () => {
     const all = new Set(named.map(([code]) => code));
-    expect(all.size).toBe(12);
+    expect(all.size).toBe(13);
     for (const [, , input] of named) {
       const [diagnosis] = diagnose({ body: BODY, signature: undefined, secret: SECRET, ...input });
       expect(diagnosis?.message).toMatch(/^The signature .+\. .+\.$|^The signature .+, such as .+\. .+\.$/);

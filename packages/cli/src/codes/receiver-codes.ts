@@ -112,6 +112,11 @@ export const DIAGNOSIS_CODES: CodePages = {
     fix: "Write the value without quotes.",
     ...dotenv("WEBHOOK_SECRET=dev"),
   },
+  "empty-secret": {
+    cause: "The sender signs with an empty secret, for example because its environment variable is not set.",
+    fix: "Give the sender the shared secret.",
+    ...dotenv("WEBHOOK_SECRET=dev"),
+  },
   "retired-secret": {
     cause: "The sender still signs with a secret that the receiver lists in `retiredSecrets`.",
     fix: "Give the sender the new secret. While you rotate, the receiver may accept both.",
