@@ -70,7 +70,9 @@ describe.skipIf(server === undefined)(
       onTestFinished(() => later.mockRestore());
       await accept("d1");
       await consumer.stop();
+      const before = clock.now();
       await clock.advance("1h");
+      expect(clock.now() - before).toBe(3_600_000);
     });
 
     it("a consumer that stops leaves when a call that was to be handed to it is not stored", async () => {

@@ -206,11 +206,14 @@ function throwOfRead(error: unknown): never {
 
 const NO_CONNECTION = `The database cannot be reached: no connection within ${ANSWER_MS / 1_000} s.`;
 
+function notInTime(): Error {
+  return new NotInTimeError(NO_CONNECTION);
+}
+
 async function connected(pool: PostgresPool, ms: number = ANSWER_MS): Promise<PostgresClient> {
   const connecting = takeFrom(pool);
-  const late = (): Error => new NotInTimeError(NO_CONNECTION);
   try {
-    return await within(ms, connecting, late);
+    return await within(ms, connecting, notInTime);
   } catch (error) {
     // It is as good as any for those that come next, who would else wait for another one.
     connecting.then((client) => client.release()).catch(() => {});
