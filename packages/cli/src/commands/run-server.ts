@@ -122,7 +122,8 @@ async function attend(server: CountersignServer, parts: RunParts, { stop, quit }
   const kept = flags.store === undefined ? options.data : placeOf(flags.store);
   const watch = await watchServer(server, { kept, shared: store !== undefined }, flags, terminal);
   const keys = flags.json !== true && hasKeys(terminal);
-  await watch.start({ server, options, kept, configFile, trust: tls?.trust, keys });
+  const told = { ...options, deliver: flags.deliver };
+  await watch.start({ server, options: told, kept, configFile, trust: tls?.trust, keys });
   const pageUrl = pageUrlOf(server.url, options.token);
   const { takeLastFailed } = watch;
   const stopKeys = keys ? listenToKeys({ terminal, server, pageUrl, takeLastFailed, quit }) : undefined;

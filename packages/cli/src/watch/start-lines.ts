@@ -54,12 +54,12 @@ export async function startLines(
   const { url } = server;
   const { sources } = server.sender.settings;
   const anyKey = options.to !== undefined && options.writeKey === undefined;
-  const { record, token } = options;
+  const { record, token, deliver } = options;
   // The token is a password: it goes to a screen, and never to a log.
   const page = stdout.isTTY ? pageUrlOf(url, token) : `${url}/${token === undefined ? "" : "?token=TOKEN"}`;
   return [
     ...sources.flatMap(routes),
-    ...(await receiverLines(server, colors)),
+    ...(deliver === false ? [ONLY_ACCEPTS] : await receiverLines(server, colors)),
     ...(await destinationsWithoutSettings(server.sender)).map(
       (destination) => `Waiting     ${printable(withoutSettingsLine(destination))}`,
     ),
@@ -75,6 +75,10 @@ export async function startLines(
     ...(trust ? trustLines(url, trust) : []),
   ];
 }
+
+/** Whether this machine reaches the receivers does not matter then. */
+const ONLY_ACCEPTS =
+  "Delivers    nothing; countersign work on the same store does, and servers without --no-deliver";
 
 const ELSEWHERE = "            on other machines, with the name or the address of this machine in it";
 

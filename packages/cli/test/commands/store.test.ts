@@ -172,6 +172,16 @@ describe.skipIf(database === undefined)(
       );
     });
 
+    it("says of a server that only accepts who delivers, and calls no receiver", async () => {
+      const receiver = await startSilentReceiver();
+      const server = await startServe(["--store", url, "--no-deliver", "--to", receiver.url]);
+      await server.printed(/Try it/);
+      expect(server.stdout()).toMatch(
+        /^Delivers {4}nothing; countersign work on the same store does, and servers without --no-deliver$/m,
+      );
+      expect(server.stdout()).not.toMatch(/^Receiver/m);
+    });
+
     it.each([
       ["serve", ["--to", "http://127.0.0.1:1/", "--port", "0"], /Try it/],
       ["work", [], /Works on/],
