@@ -74,9 +74,10 @@ export function DeliveryGrid(): JSX.Element {
         onKeyDown={onKeyDown}
         onFocus={() => (active.value ??= selected ?? rows.slice(0, 1)[0]?.id)}
       >
+        {/* A name has the class of its cells, so that both are shown or neither. */}
         <div class="row head" role="row" aria-rowindex={1}>
           {COLUMNS.map((name, index) => (
-            <span key={name} role="columnheader" aria-colindex={index + 1}>
+            <span key={name} role="columnheader" aria-colindex={index + 1} class={name.toLowerCase()}>
               {name}
             </span>
           ))}

@@ -69,7 +69,7 @@ function Delivery({ row, index, selected, active, onOpen }: Props & { readonly r
       <span role="gridcell" class="answer" title={row.last?.answer}>
         {row.last?.answer}
       </span>
-      <span role="gridcell" class="took">
+      <span role="gridcell" class="response">
         <ResponseTime ms={row.last?.durationMs} />
       </span>
     </div>

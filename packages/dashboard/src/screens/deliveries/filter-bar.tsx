@@ -25,7 +25,7 @@ export function FilterBar(): JSX.Element {
   const states = parameters.getAll("state");
   const [total, all] = [list.total.value, list.all.value];
   return (
-    <div class="filters" role="search" aria-label="Filter the deliveries">
+    <div class="filters actions" role="search" aria-label="Filter the deliveries">
       <Search />
       <Segments
         label="State"
@@ -117,7 +117,7 @@ function Chips(): JSX.Element | null {
   const remove = (name: keyof Filter, value: string): void =>
     change({ [name]: [filter[name]].flat().filter((other) => other !== value) });
   return (
-    <div class="chips">
+    <div class="chips actions">
       {chips.map(({ name, value, text }) => (
         <button key={name + value} type="button" class="chip" onClick={() => remove(name, value)}>
           <bdi>{text}</bdi> <span aria-hidden="true">×</span>

@@ -30,7 +30,7 @@ export function Welcome(): JSX.Element {
         {steps.map(([title, code]) => (
           <li key={title}>
             <h3>{title}</h3>
-            <div class="code-line">
+            <div class="code-line actions">
               <code>{code}</code>
               <CopyButton text={code} what="the line">
                 Copy
