@@ -224,6 +224,23 @@ describe.skipIf(missing)(`where things stand${why}`, () => {
     await expect.poll(() => main.evaluate(({ scrollTop }) => scrollTop)).toBe(0);
   });
 
+  it("what is hidden from sight makes the document no longer: only its screen scrolls", async () => {
+    const { server, receiver, track, api } = await startSetting();
+    receiver.mode = { status: 400, body: "" };
+    await track("Refused");
+    await api("POST", "/faults", { fault: "reset", times: "unlimited" });
+    const page = await openPage(server.url, { height: 300 });
+    for (const [screen, words] of [
+      ["faults", /^Cancel/],
+      ["recover", /^Resend these/],
+    ] as const) {
+      await page.goto(`${server.url}/#/${screen}`);
+      await page.getByRole("button", { name: words }).waitFor();
+      const heights = `[document.documentElement.scrollHeight, document.querySelector(".main").scrollHeight > 300]`;
+      expect([screen, await page.evaluate(heights)]).toEqual([screen, [300, true]]);
+    }
+  });
+
   it("a delivery is printed whole, and the first rows of the list", async () => {
     const { server, track } = await startSetting();
     await track("Ordered");
