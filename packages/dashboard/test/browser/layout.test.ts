@@ -241,6 +241,26 @@ describe.skipIf(missing)(`where things stand${why}`, () => {
     }
   });
 
+  it("no column of the list is cut at any width, also beside a scroll bar", async () => {
+    const { server, track } = await startSetting();
+    await track("Ordered");
+    const page = await openPage(server.url);
+    await rowOf(page, "Ordered").waitFor();
+    await page.evaluate(`document.styleSheets[0].insertRule(".grid { border-right: 15px solid }")`);
+    for (let width = 320; width <= 1_400; width += 8) {
+      await page.setViewportSize({ width, height: 400 });
+      expect([width, await overflowOf(page.locator("#delivery-grid"))]).toEqual([width, 0]);
+    }
+  });
+
+  it("the names of the screens are whole also where the browser's text is larger", async () => {
+    const { server } = await startSetting();
+    const page = await openPage(server.url);
+    await page.getByRole("link", { name: "Settings" }).waitFor();
+    await page.evaluate(`document.styleSheets[0].insertRule("html { font-size: 24px }")`);
+    expect(await overflowOf(page.getByRole("navigation"))).toBe(0);
+  });
+
   it("a delivery is printed whole, and the first rows of the list", async () => {
     const { server, track } = await startSetting();
     await track("Ordered");
