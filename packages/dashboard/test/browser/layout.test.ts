@@ -263,12 +263,20 @@ describe.skipIf(missing)(`where things stand${why}`, () => {
 
   it("a delivery is printed whole, and the first rows of the list", async () => {
     const { server, track } = await startSetting();
-    await track("Ordered");
+    await track("Ordered", 200);
     const page = await openPage(server.url);
-    const row = rowOf(page, "Ordered");
+    const row = rowOf(page, "u200");
     await row.waitFor();
     await page.emulateMedia({ media: "print" });
     expect((await page.locator("#delivery-grid").boundingBox())?.height).toBeGreaterThan(500);
+    // What scrolls goes to a page of its own, and the place of rows that are not drawn to pages without a row.
+    const heights = `[".rows", ".window"].map((name) => document.querySelector(name).offsetHeight)`;
+    const [rows = 0, drawn = 0] = (await page.evaluate(heights)) as number[];
+    expect(rows).toBe(drawn);
+    expect(drawn).toBeLessThan(50 * 36);
+    expect(
+      await page.locator(".grid").evaluate((grid) => grid.computedStyleMap().get("overflow-y")?.toString()),
+    ).toBe("visible");
     await page.emulateMedia({ media: "screen" });
     await row.click();
     await page.getByRole("heading", { name: "Facts" }).waitFor();
