@@ -17,6 +17,8 @@ const NOTE_KEYS = `
   globalThis.taken = [];
   addEventListener("keydown", ({ key, defaultPrevented }) => defaultPrevented && taken.push(key));
 `;
+/** As where the page comes from another machine without TLS. */
+const NO_CLIPBOARD = `Object.defineProperty(navigator, "clipboard", { value: undefined })`;
 const USED = "/jkrecpn?";
 const PRINTABLE = Array.from({ length: 94 }, (_, index) => String.fromCharCode(33 + index));
 
@@ -152,11 +154,23 @@ describe.skipIf(missing)(`what a person prefers${why}`, () => {
     expect(await setting.api("GET", "/deliveries/count")).toEqual({ count: 6 });
   });
 
+  it("what is not shown as text can be copied also where the page comes without TLS", async () => {
+    const { server, track } = await startSetting();
+    await track("Ordered");
+    const page = await openPage(server.url, { init: NO_CLIPBOARD });
+    await page.getByRole("row").filter({ hasText: "Ordered" }).click();
+    await page.getByRole("button", { name: "Copy as curl" }).click();
+    await page.locator(".notice").filter({ hasText: "Copied the curl command." }).waitFor();
+    const search = page.getByRole("searchbox");
+    await search.focus();
+    await page.keyboard.press("ControlOrMeta+v");
+    expect(await search.inputValue()).toMatch(/^curl .*X-Signature/);
+  });
+
   it("who sees is told, too, that the browser forbids copying", async () => {
     const { server, track } = await startSetting();
     await track("Ordered");
-    // So it is where the page comes from another machine without TLS.
-    const init = `Object.defineProperty(navigator, "clipboard", { value: undefined })`;
+    const init = `${NO_CLIPBOARD}; document.execCommand = () => false`;
     const page = await openPage(server.url, { init, clock: true });
     await page.getByRole("row").filter({ hasText: "Ordered" }).click();
     await page.getByRole("button", { name: "Copy as curl" }).click();
