@@ -58,6 +58,14 @@ export function useRange(
   return range;
 }
 
+/** Higher than 17,895,697 px, an element has no height at all in Firefox, and shows nothing. */
+const MOST_HEIGHT = 16e6;
+
+/** The height of rows in pixels. What a browser has no room for is found by a filter. */
+export function heightOf(count: number, rowHeight: number): number {
+  return Math.min(count * rowHeight, MOST_HEIGHT);
+}
+
 /**
  * Scrolls as little as needed for a row to be in view.
  *

@@ -2,7 +2,7 @@ import { signal, watch } from "../../signals/signals.ts";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { list } from "../../data/app-state.ts";
-import { showRow, useRange } from "../../parts/virtual.ts";
+import { heightOf, showRow, useRange } from "../../parts/virtual.ts";
 import { change, route } from "../../route/route.ts";
 import { count } from "../../words/format.ts";
 import { singleKeys, useKey } from "../keys.tsx";
@@ -82,7 +82,7 @@ export function DeliveryGrid(): JSX.Element {
             </span>
           ))}
         </div>
-        <div class="rows" role="rowgroup" style={{ height: `${rows.length * rowHeight}px` }}>
+        <div class="rows" role="rowgroup" style={{ height: `${heightOf(rows.length, rowHeight)}px` }}>
           <div class="window" role="presentation" style={{ transform: `translateY(${from * rowHeight}px)` }}>
             {rows.slice(from, to).map((row, index) => (
               <DeliveryRow
