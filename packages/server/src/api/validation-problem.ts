@@ -46,6 +46,8 @@ function sentence(keyword: string, message: string, params: SchemaError["params"
       return "is missing.";
     case "enum":
       return `must be one of: ${(params["allowedValues"] as readonly unknown[]).join(", ")}.`;
+    case "const":
+      return `must be ${JSON.stringify(params["allowedValue"])}.`;
     case "format":
       return params["format"] === "date-time"
         ? "must be a date and time such as 2026-01-31T08:30:00Z."

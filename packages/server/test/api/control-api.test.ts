@@ -152,7 +152,11 @@ describe("faults", () => {
     expect((await call("DELETE", "/faults/2")).status).toBe(204);
     expect((await call("DELETE", "/faults/2")).status).toBe(404);
     expect((await call("POST", "/faults", { fault: "flood" })).status).toBe(400);
-    expect((await call("POST", "/faults", { fault: "reset", times: 0 })).status).toBe(400);
+    const never = await call("POST", "/faults", { fault: "reset", times: 0 });
+    expect([never.status, never.json()]).toMatchObject([
+      400,
+      { errors: [{ pointer: "/times", detail: 'must be >= 1, or must be "unlimited".' }] },
+    ]);
     expect((await call("POST", "/faults", { fault: "reset", times: 1 })).json()).toMatchObject({
       remaining: 1,
     });

@@ -1,0 +1,14 @@
+import { expect, it } from "vitest";
+import { ResendJobs } from "../../src/jobs/resend-jobs.ts";
+
+it("the last twenty jobs are kept, and no more, however long the server runs", async () => {
+  const sender = { count: async () => 0, resend: async () => ({ resent: 0 }) };
+  const jobs = new ResendJobs(sender, Date.now, () => {});
+  const ids: string[] = [];
+  for (let n = 0; n < 22; n += 1) {
+    const { id } = jobs.start({}, {});
+    ids.push(id);
+    await expect.poll(() => jobs.find(id)?.state).toBe("done");
+  }
+  expect(ids.filter((id) => jobs.find(id) !== undefined)).toEqual(ids.slice(-20));
+});
