@@ -8,7 +8,7 @@ import {
   type WebhookResponse,
   type WebhookRouter,
 } from "@countersign/core";
-import { settleWhenSent, toWebhookRequest } from "@countersign/core/node";
+import { settleWhenSent, toError, toWebhookRequest } from "@countersign/core/node";
 import type { Context, Middleware } from "koa";
 
 /**
@@ -67,15 +67,17 @@ const ALREADY_READ =
 export function verifyWebhook(options: VerifyWebhookOptions = {}): Middleware<WebhookState> {
   const receiver = createReceiver<Context, AppMessage>(options);
   return async (ctx, next) => {
-    const received = await receiver.receive(
-      // Koa's context type declares its own state type; at run time it is the same context.
-      toWebhookRequest(ctx.req, {
-        request: ctx as unknown as Context,
-        kept: ctx.request,
-        verified: ctx.state.webhook,
-        alreadyReadHint: ALREADY_READ,
-      }),
-    );
+    // Koa's context type declares its own state type; at run time it is the same context.
+    const request = toWebhookRequest(ctx.req, {
+      request: ctx as unknown as Context,
+      kept: ctx.request,
+      verified: ctx.state.webhook,
+      alreadyReadHint: ALREADY_READ,
+    });
+    const received = await receiver.receive(request).catch((thrown: unknown) => {
+      // Koa takes a missing error for none, and would never answer.
+      throw toError(thrown);
+    });
     if (received.verdict !== "verified") {
       send(ctx, received.response);
       return;

@@ -90,6 +90,18 @@ describe.each(versions)("verifyWebhook on Koa $version", ({ Koa }) => {
     expect((await post(mutations.tampered(track))).status).toBe(401);
   });
 
+  it.each([
+    ["a secret function", { secret: () => Promise.reject(undefined) }],
+    ["a dedupe store", { secret: SECRET, dedupe: { ...memoryDedupe(), claim: () => Promise.reject(null) } }],
+  ] as [string, VerifyWebhookOptions][])(
+    "answers 500 when %s rejects with nothing, instead of never",
+    async (_what, options) => {
+      addRoutes(options);
+      expect((await post(track).timeout(5_000)).status).toBe(500);
+      expect(received).toEqual([]);
+    },
+  );
+
   it("throws a TypeError when it is created without a secret", () => {
     expect(() => verifyWebhook()).toThrow(TypeError);
     expect(() => verifyWebhook({ secret: "" })).toThrow(TypeError);
