@@ -271,7 +271,7 @@ describe.skipIf(missing)(`where things stand${why}`, () => {
     expect((await page.locator("#delivery-grid").boundingBox())?.height).toBeGreaterThan(500);
     // What scrolls goes to a page of its own, and the place of rows that are not drawn to pages without a row.
     const heights = `[".rows", ".window"].map((name) => document.querySelector(name).offsetHeight)`;
-    const [rows = 0, drawn = 0] = (await page.evaluate(heights)) as number[];
+    const [rows = 0, drawn = 0] = await page.evaluate<number[]>(heights);
     expect(rows).toBe(drawn);
     expect(drawn).toBeLessThan(50 * 36);
     expect(
