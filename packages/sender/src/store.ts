@@ -10,7 +10,6 @@ export type {
   Settlement,
 } from "./delivery/delivery.ts";
 export { MAX_BYTES_IN_MEMORY } from "./sqlite/byte-limits.ts";
-export { releaseNativeHandles } from "./sqlite/release-native-handles.ts";
 export type { SqliteStoreOptions } from "./sqlite/sqlite-store.ts";
 export {
   type Cursor,

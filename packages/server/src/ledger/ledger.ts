@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 import type Database from "libsql";
 import { isObject, messageOf } from "@countersign/protocol";
-import { releaseNativeHandles } from "@countersign/sender/store";
+import { releaseNativeHandles } from "@countersign/sender";
 import type { Rejection } from "../ingest/rejections.ts";
 import { ServerError, writtenByNewer } from "../errors/server-error.ts";
 import { type SeenKey, SeenTable } from "./seen-table.ts";
