@@ -171,11 +171,11 @@ function withFields(type: MessageType, call: SampleCall, set: readonly string[])
 }
 
 /** What is wrong with one call, of which a file has many. */
-const ERRORS_OF_CALLS: readonly string[] = ["CallError", "SetError"];
+const ERRORS_OF_CALLS: ReadonlySet<string> = new Set(["CallError", "SetError"]);
 
 /** A call that is not valid is a mistake of its author: says where it is, or how to correct the sample. */
 function withPlace(error: unknown, where: string | undefined, file: string | undefined): unknown {
-  if (!(error instanceof Error) || !ERRORS_OF_CALLS.includes(error.name)) return error;
+  if (!(error instanceof Error) || !ERRORS_OF_CALLS.has(error.name)) return error;
   if (where !== undefined) return new UsageError(`${nameOf(file)}: ${where}: ${error.message}`);
   if (error.name === "SetError") return error;
   const { field } = error as Error & { readonly field?: string };

@@ -171,8 +171,8 @@ it("rejected messages take a sixteenth of `maxBytes`, and no more", async () => 
     properties: { padding: `${index}${"x".repeat(30_000)}` },
   }));
   await send(`${server.url}/v1/batch`, { method: "POST", body: { writeKey: "any", batch } });
-  const { json } = await send(`${server.url}/api/rejections`);
-  const kept = json() as readonly { readonly message: string }[];
+  const answer = await send(`${server.url}/api/rejections`);
+  const kept = answer.json() as readonly { readonly message: string }[];
   expect(kept).toHaveLength(2);
   expect(kept[0]?.message).toContain('"padding":"9x');
 });
