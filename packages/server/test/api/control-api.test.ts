@@ -160,6 +160,7 @@ describe("faults", () => {
     expect((await call("POST", "/faults", { fault: "reset", times: 1 })).json()).toMatchObject({
       remaining: 1,
     });
+    expect((await call("POST", "/faults", { fault: "rate_limit", seconds: 1 })).status).toBe(201);
   });
 
   it("limit the rate of clients", async () => {
