@@ -1,7 +1,7 @@
 import type { SenderStats } from "@countersign/sender";
 import { FAULTS } from "@countersign/sender/faults";
 import { reachabilityOf } from "../live/reachability.ts";
-import { destinationOf } from "../settings/find-settings.ts";
+import { destinationsByKey } from "../settings/find-settings.ts";
 import { iso, roundedMs } from "../shapes/times.ts";
 import { Problem } from "./problem.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
@@ -64,13 +64,14 @@ function statusJson({ info, events, now, room, virtualClock }: ApiContext): obje
 }
 
 function statsJson(stats: SenderStats, settings: ApiContext["sender"]["settings"]): object {
+  const known = destinationsByKey(settings);
   return {
     sources: stats.sources,
     destinations: stats.destinations.map(({ oldestPendingAt, nextDueAt, ...destination }) => ({
       ...destination,
       ...(oldestPendingAt !== undefined && { oldestPendingAt: iso(oldestPendingAt) }),
       ...(nextDueAt !== undefined && { nextDueAt: iso(nextDueAt) }),
-      configured: destinationOf(settings, destination.destination) !== undefined,
+      configured: known.has(destination.destination),
     })),
     endpoints: stats.endpoints.map(({ failingSince, responseTimes, ...endpoint }) => ({
       ...endpoint,

@@ -1,7 +1,7 @@
 import type { StoreRoom } from "./store-room.ts";
 import type { Sender, SenderStats } from "@countersign/sender";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
-import { destinationOf, namedDestinations } from "../settings/find-settings.ts";
+import { destinationsByKey } from "../settings/find-settings.ts";
 import { onceAtATime } from "./once-at-a-time.ts";
 
 /** Bounds of response times in seconds. The last one is the budget of the spec: five seconds. */
@@ -93,10 +93,8 @@ function knownSeries(sender: Sender) {
   return {
     sources: () => sender.settings.sources.map(({ name }) => ({ source: name })),
     ends: () =>
-      sender.settings.sources.flatMap((source) =>
-        namedDestinations(source).flatMap(({ name }) =>
-          ENDED.map((state) => ({ destination: `${source.name}/${name}`, state })),
-        ),
+      [...destinationsByKey(sender.settings).keys()].flatMap((destination) =>
+        ENDED.map((state) => ({ destination, state })),
       ),
   };
 }
@@ -170,9 +168,10 @@ function watchState({ sender, room, now }: MetricsParts, registers: Registry[]):
     "Attempts that failed in a row, of the endpoint of the destination that fails least.",
     (streak, { endpoints }) => {
       const least = new Map<string, number>();
+      const known = destinationsByKey(sender.settings);
       for (const { destination, url, failures } of endpoints) {
         // The counts of an endpoint remain when its destination has another one, or has gone.
-        const settings = destinationOf(sender.settings, destination);
+        const settings = known.get(destination);
         if (!settings?.endpoints.some((endpoint) => endpoint.url === url)) continue;
         least.set(destination, Math.min(least.get(destination) ?? failures, failures));
       }

@@ -26,7 +26,7 @@ export function sourceOf(settings: SenderSettings, name: string): SourceSettings
   return settings.sources.find((source) => source.name === name);
 }
 
-/** The destination of a key, `<source>/<destination>`. */
+/** The destination of a key, `<source>/<destination>`. For many keys, use {@link destinationsByKey}: this looks through all of them. */
 export function destinationOf(settings: SenderSettings, key: string): NamedDestination | undefined {
   for (const source of settings.sources) {
     const found = namedDestinations(source).find(({ name }) => `${source.name}/${name}` === key);
@@ -35,12 +35,22 @@ export function destinationOf(settings: SenderSettings, key: string): NamedDesti
   return undefined;
 }
 
+/** Every destination by its key, `<source>/<destination>`. */
+export function destinationsByKey({ sources }: SenderSettings): ReadonlyMap<string, NamedDestination> {
+  const found = new Map<string, NamedDestination>();
+  for (const source of sources) {
+    for (const destination of namedDestinations(source)) {
+      found.set(`${source.name}/${destination.name}`, destination);
+    }
+  }
+  return found;
+}
+
 /** The destinations that have deliveries waiting, and no settings to send them by. */
 export async function destinationsWithoutSettings(sender: Sender): Promise<readonly DestinationStats[]> {
   const { destinations } = await sender.stats();
-  return destinations.filter(
-    ({ destination, pending }) => pending > 0 && !destinationOf(sender.settings, destination),
-  );
+  const known = destinationsByKey(sender.settings);
+  return destinations.filter(({ destination, pending }) => pending > 0 && !known.has(destination));
 }
 
 /** What to tell about such a destination. */

@@ -1,6 +1,7 @@
 import { createServer } from "@countersign/server";
 import { virtualClock } from "@countersign/sender/testing";
 import { expect, it } from "vitest";
+import { coreMs } from "../../../core/test/support/core-ms.ts";
 import { send } from "../support/http.ts";
 import { SECRET, startReceiver } from "../support/receiver.ts";
 import { closing } from "../support/resources.ts";
@@ -70,3 +71,16 @@ it("a counter of what is set up begins with 0, since Prometheus sees no increase
       `countersign_deliveries_ended_total{destination="shop/${name}",state="${state}"} 1`,
     );
 });
+
+it("the stats of many destinations are found in one pass: a look through all for each of 2,000 took longer than a scrape may", async () => {
+  const endpoints = [{ url: "http://127.0.0.1:9/" }];
+  const sources = Array.from({ length: 2_000 }, (_, index) => ({
+    name: `s${index}`,
+    destinations: [{ endpoints, secret: SECRET }],
+  }));
+  const server = closing(await createServer({ sources, port: 0 }));
+  const used = await coreMs(async () => {
+    expect((await send(`${server.url}/api/stats`)).text).toContain("s1999/webhooks");
+  });
+  expect(used).toBeLessThan(300);
+}, 60_000);
