@@ -40,7 +40,7 @@ function validity({ startsIn = -DAY, expiresIn = DAY }: Partial<CertificateSubje
 
 function alternativeNames(names: readonly string[]): x509.SubjectAlternativeNameExtension {
   return new x509.SubjectAlternativeNameExtension(
-    names.map((value) => ({ type: /^[\d.]+$|:/u.test(value) ? "ip" : "dns", value })),
+    names.map((value): x509.JsonGeneralName => ({ type: /^[\d.]+$|:/u.test(value) ? "ip" : "dns", value })),
   );
 }
 
