@@ -21,7 +21,7 @@ const MIN_CHUNKS = 4_096;
 const BYTES_PER_CHUNK = 256;
 
 const ENCODING_SET =
-  "Something called setEncoding() on the request before verifyWebhook(), so its exact bytes are gone. Remove that call, or " +
+  "Something called setEncoding() on the request before verifyWebhook(), which loses bytes. Remove that call, or " +
   "mount verifyWebhook() before it.";
 
 /**
