@@ -204,7 +204,9 @@ function throwOfRead(error: unknown): never {
   throw new StoreError("ERR_STORE_FAILED", text, error);
 }
 
-const NO_CONNECTION = `The database cannot be reached: no connection within ${ANSWER_MS / 1_000} s.`;
+const NO_CONNECTION =
+  `The database cannot be reached: no connection within ${ANSWER_MS / 1_000} s. ` +
+  "See that it runs and that its host and port are right, and try again.";
 
 function notInTime(): Error {
   return new NotInTimeError(NO_CONNECTION);
@@ -215,7 +217,7 @@ async function connected(pool: PostgresPool, ms: number = ANSWER_MS): Promise<Po
   try {
     return await within(ms, connecting, notInTime);
   } catch (error) {
-    // It is as good as any for those that come next, who would else wait for another one.
+    // A connection that is made too late for this command goes to the pool, for the next one.
     connecting.then((client) => client.release()).catch(() => {});
     if (error instanceof NotReachedError || sqlStateOf(error) !== undefined) throw error;
     throw new NotReachedError(messageOf(error), { cause: error });

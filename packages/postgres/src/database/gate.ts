@@ -116,4 +116,6 @@ export class Gate {
   }
 }
 
-const NO_ANSWERS = `The database does not answer: for ${ANSWER_MS / 1_000} s, nothing that this process has asked for succeeded.`;
+const NO_ANSWERS =
+  `The database does not answer: for ${ANSWER_MS / 1_000} s, nothing that this process has asked for succeeded. ` +
+  "See that it runs and what it waits for, and try again.";
