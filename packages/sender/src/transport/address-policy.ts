@@ -88,7 +88,7 @@ export function assertCallable(hostname: string, address: string, options: Addre
 }
 
 function embeddedAddresses(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4[] {
-  if (!isIPv6(address)) {
+  if (!(address instanceof ipaddr.IPv6)) {
     return [];
   }
   const bytes = address.toByteArray();
@@ -126,7 +126,7 @@ function isPublic(
   address: ipaddr.IPv4 | ipaddr.IPv6,
   forms: readonly (ipaddr.IPv4 | ipaddr.IPv6)[],
 ): boolean {
-  if (!isIPv6(address)) {
+  if (!(address instanceof ipaddr.IPv6)) {
     return address.range() === "unicast";
   }
   // A NAT64 network reaches public IPv4 hosts under this prefix. The other translations and tunnels have no such use.
@@ -134,8 +134,4 @@ function isPublic(
     return forms.every((form) => form === address || form.range() === "unicast");
   }
   return address.range() === "unicast" && address.match(globalUnicast) && !isIsatap(address.toByteArray());
-}
-
-function isIPv6(address: ipaddr.IPv4 | ipaddr.IPv6): address is ipaddr.IPv6 {
-  return address.kind() === "ipv6";
 }
