@@ -11,7 +11,7 @@ interface Size {
 // Each function more costs every delivery time, and every reader a step. Lower the bounds when the path gets shorter.
 const MOST: Readonly<Record<"first" | "later", Size>> = {
   /** The first delivery of a sender makes the connection, too. */
-  first: { files: 38, functions: 171 },
+  first: { files: 38, functions: 170 },
   later: { files: 36, functions: 148 },
 };
 

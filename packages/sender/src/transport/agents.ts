@@ -1,5 +1,4 @@
 import type { Socket } from "node:net";
-import type { SecureContext } from "node:tls";
 import { Agent, type buildConnector } from "undici";
 import { trustOnly } from "./certificate-authority.ts";
 import { createConnector, type ConnectorOptions } from "./connector.ts";
@@ -34,7 +33,7 @@ export class Agents {
   /** The agent for endpoints with this `ca`. */
   of(ca: Authorities): Agent {
     const key = ca === undefined ? "" : [ca].flat().join("\n");
-    const agent = this.#byAuthorities.get(key) ?? this.#open(createConnector(this.#options, trustFor(ca)));
+    const agent = this.#byAuthorities.get(key) ?? this.#open(this.#connectorOf(ca));
     if (key !== this.#latest) {
       this.#byAuthorities.delete(key);
       this.#byAuthorities.set(key, agent);
@@ -46,7 +45,7 @@ export class Agents {
 
   /** An agent whose connection nothing else uses, and that tells which one it is. For `discard()` after use. */
   ofItsOwn(ca: Authorities, onSocket: (socket: Socket | null) => void): Agent {
-    const connect = createConnector(this.#options, trustFor(ca));
+    const connect = this.#connectorOf(ca);
     return this.#open((target, callback) =>
       connect(target, (...connected) => {
         onSocket(connected[1]);
@@ -69,6 +68,10 @@ export class Agents {
     await Promise.all(destroyed);
   }
 
+  #connectorOf(ca: Authorities): buildConnector.connector {
+    return createConnector(this.#options, ca === undefined ? undefined : trustOnly(ca));
+  }
+
   #open(connect: buildConnector.connector): Agent {
     const agent = new Agent({ ...HTTP, connect });
     this.#live.add(agent);
@@ -85,13 +88,4 @@ export class Agents {
       void agent.close().then(() => this.#live.delete(agent));
     }
   }
-}
-
-/** Reads the certificates when a connection first needs them. */
-function trustFor(ca: Authorities): (() => SecureContext) | undefined {
-  if (ca === undefined) {
-    return undefined;
-  }
-  let context: SecureContext | undefined;
-  return () => (context ??= trustOnly(ca));
 }

@@ -17,11 +17,17 @@ export function assertCertificateAuthority(ca: string | readonly string[]): void
 }
 
 /**
- * What verifies the endpoints that share a `ca`; made once, because reading certificates is slow.
+ * What verifies endpoints that share a `ca`. The certificates are read when a connection first needs them, and once, because that
+ * is slow.
  *
- * @throws TransportError `ERR_INVALID_CA`.
+ * @returns A function that throws a TransportError `ERR_INVALID_CA` if they cannot be read.
  */
-export function trustOnly(ca: string | readonly string[]): SecureContext {
+export function trustOnly(ca: string | readonly string[]): () => SecureContext {
+  let context: SecureContext | undefined;
+  return () => (context ??= contextOf(ca));
+}
+
+function contextOf(ca: string | readonly string[]): SecureContext {
   try {
     return createSecureContext({ ca: certificatesIn(ca) });
   } catch (error) {
