@@ -3,8 +3,8 @@ import type { Settlement } from "../delivery/delivery.ts";
 import type { Consumer, DeliveryHandler, StoreContext } from "../store/delivery-store.ts";
 import type { DeliveryCounter } from "./delivery-counter.ts";
 import type { DeliveryTable, DueRow } from "./delivery-table.ts";
-import type { Memory } from "./memory.ts";
 import type { SettlementTable } from "./settlement-table.ts";
+import type { WaitingBudget } from "./waiting-budget.ts";
 import type { Write, WriteQueue } from "./write-queue.ts";
 
 /** One process owns the file: no claim is ever lost. */
@@ -24,7 +24,7 @@ export interface LaneParts {
   readonly writes: WriteQueue;
   readonly context: Pick<StoreContext, "clock" | "ended" | "failed">;
   /** For deliveries that are due and wait for a place. */
-  readonly memory: Memory;
+  readonly budget: WaitingBudget;
   /** Lanes whose `pump` and `finish` are called when everything of the turn is committed. */
   readonly stirred: Set<Lane>;
 }
@@ -65,7 +65,7 @@ export class Lane implements Consumer {
 
   /** Takes a delivery that was just stored, if it is the next one and there is room. Else `pump` finds it in the table. */
   offer(row: DueRow): void {
-    const { context, memory, stirred } = this.#parts;
+    const { context, budget, stirred } = this.#parts;
     stirred.add(this);
     if (!this.#isDrained || this.#stopped) return;
     const { dueAt } = row.due;
@@ -73,7 +73,7 @@ export class Lane implements Consumer {
     // After the system's time was set back, it may not be due yet.
     if (!isLast || dueAt > context.clock.now()) this.stir(dueAt);
     else if (this.#room() > 0 && this.#ahead.length === 0) void this.#run(row);
-    else if (memory.take(row)) this.#ahead.push(row);
+    else if (budget.take(row)) this.#ahead.push(row);
     else this.#isDrained = false;
   }
 
@@ -105,11 +105,11 @@ export class Lane implements Consumer {
 
   /** Claims what is due and has room. */
   pump(): void {
-    const { memory } = this.#parts;
+    const { budget } = this.#parts;
     while (this.#ahead.length > 0 && this.#room() > 0 && !this.#stopped) {
       const row = this.#ahead.shift();
       if (row === undefined) return;
-      memory.give(row);
+      budget.giveBack(row);
       void this.#run(row);
     }
     if (!this.#isDrained && !this.#stopped && this.#canRead()) this.#read();
@@ -128,12 +128,12 @@ export class Lane implements Consumer {
    * only in the table has to be read from the table as well.
    */
   #canRead(): boolean {
-    return this.#room() > 0 || (this.#ahead.length < this.#mostAhead && !this.#parts.memory.isFull);
+    return this.#room() > 0 || (this.#ahead.length < this.#mostAhead && !this.#parts.budget.isSpent);
   }
 
   /** Reads what fits, and as much again, so that the table is not asked for each. */
   #read(): void {
-    const { table, context, memory } = this.#parts;
+    const { table, context, budget } = this.#parts;
     const { clock, failed } = context;
     try {
       const now = clock.now();
@@ -142,7 +142,7 @@ export class Lane implements Consumer {
       const limit = room + this.#mostAhead;
       const rows = table.due(this.#destination, now, limit, known);
       const waiting = rows.slice(room);
-      const remembered = waiting.findIndex((row) => !memory.take(row));
+      const remembered = waiting.findIndex((row) => !budget.take(row));
       this.#ahead.push(...(remembered === -1 ? waiting : waiting.slice(0, remembered)));
       this.#isDrained = remembered === -1 && rows.length < limit;
       if (this.#isDrained) this.#wakeAt(table.nextDueAt(this.#destination, now));
@@ -240,7 +240,7 @@ export class Lane implements Consumer {
   }
 
   #forgetAhead(): void {
-    for (const row of this.#ahead) this.#parts.memory.give(row);
+    for (const row of this.#ahead) this.#parts.budget.giveBack(row);
     this.#ahead = [];
   }
 

@@ -1,9 +1,9 @@
 import type { Consumer, DeliveryHandler } from "../store/delivery-store.ts";
 import { Lane, type LaneParts } from "./lane.ts";
-import { Memory } from "./memory.ts";
+import { WaitingBudget } from "./waiting-budget.ts";
 
-/** How much of what is due and waits for a place is kept in memory, by all destinations together. */
-const MEMORY_BYTES = 16 * 1024 * 1024;
+/** How much memory may be taken by deliveries that are due and wait for a place, of all destinations together. */
+const WAITING_BYTES = 16 * 1024 * 1024;
 
 /** A lane for each destination that is served. */
 export class Lanes {
@@ -12,8 +12,8 @@ export class Lanes {
   /** Those that have something to do once everything of this turn is committed. */
   readonly #stirred = new Set<Lane>();
 
-  constructor(parts: Omit<LaneParts, "memory" | "stirred">) {
-    this.#parts = { ...parts, memory: new Memory(MEMORY_BYTES), stirred: this.#stirred };
+  constructor(parts: Omit<LaneParts, "budget" | "stirred">) {
+    this.#parts = { ...parts, budget: new WaitingBudget(WAITING_BYTES), stirred: this.#stirred };
   }
 
   consume(destination: string, concurrency: number, handler: DeliveryHandler): Consumer {
