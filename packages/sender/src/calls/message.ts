@@ -51,6 +51,22 @@ export type IncludableField = (typeof INCLUDABLE_FIELDS)[number];
 /** Fields that a message has besides the documented ones. */
 export type IncludedFields = Readonly<Partial<Record<IncludableField, unknown>>>;
 
+/**
+ * The values of the fields that a destination includes.
+ *
+ * @param now When the sender accepted the call, in milliseconds since 1970.
+ */
+export function includedFields(
+  names: readonly IncludableField[],
+  call: Pick<RecordedCall, "integrations" | "timestamp"> & { readonly origin?: CallOrigin | undefined },
+  now: number,
+): IncludedFields {
+  const { integrations, timestamp, origin = {} } = call;
+  const { channel, sentAt, originalTimestamp = timestamp, receivedAt = formatTimestamp(now) } = origin;
+  const known: IncludedFields = { integrations, channel, originalTimestamp, sentAt, receivedAt };
+  return Object.fromEntries(names.map((name) => [name, known[name]]));
+}
+
 /** Each type's own fields, in the order they have in the message. */
 const OWN_FIELDS: { readonly [T in CallType]: (call: RecordedCall) => Readonly<Record<string, unknown>> } = {
   identify: ({ traits = {} }) => ({ traits }),

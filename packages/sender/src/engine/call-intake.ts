@@ -1,7 +1,6 @@
 import { hash } from "node:crypto";
 import {
   CALL_TYPES,
-  formatTimestamp,
   isMessageId,
   nameHint,
   parseDuration,
@@ -19,8 +18,7 @@ import {
   buildDeleteMessage,
   buildMessage,
   type BuiltMessage,
-  type IncludableField,
-  type IncludedFields,
+  includedFields,
   record,
 } from "../calls/message.ts";
 import { CallError } from "../calls/call-error.ts";
@@ -175,23 +173,12 @@ export class CallIntake {
       return;
     }
     for (const [position, { includeFields, destinations }] of source.recipients.entries()) {
-      const message = buildMessage(call, this.#included(call, includeFields));
+      const included =
+        includeFields.length === 0 ? undefined : includedFields(includeFields, call, this.now());
+      const message = buildMessage(call, included);
       if (position === 0) this.addCall(intake, source, message, details);
       this.addMessage(intake, source, message, destinations);
     }
-  }
-
-  #included(call: OriginatedCall, fields: readonly IncludableField[]): IncludedFields {
-    if (fields.length === 0) return {};
-    const { integrations, origin = {}, timestamp } = call;
-    const {
-      channel,
-      originalTimestamp = timestamp,
-      sentAt,
-      receivedAt = formatTimestamp(this.now()),
-    } = origin;
-    const known: IncludedFields = { integrations, channel, originalTimestamp, sentAt, receivedAt };
-    return Object.fromEntries(fields.map((field) => [field, known[field]]));
   }
 }
 
