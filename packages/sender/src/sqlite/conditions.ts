@@ -4,7 +4,15 @@ import { prefixEnd } from "../delivery/prefix-end.ts";
 /** What SQLite binds. */
 export type Bound = string | number;
 
-/** Conditions of a statement, all of which must hold, and the values that are bound to them. */
+/**
+ * The text after `WHERE`: conditions that must all hold, and the values of their parameters, in the order in which they were
+ * added. Without a condition, every row matches.
+ *
+ * @example
+ * ```ts
+ * const { sql, values } = new Conditions().add("at >= ?", 5).any("state", "failed"); // at >= ? AND state = ?, [5, "failed"]
+ * ```
+ */
 export class Conditions {
   #parts: string[] = [];
   readonly values: Bound[] = [];
