@@ -4,7 +4,7 @@ import type { CallTable } from "./call-table.ts";
 import type { DeliveryTable, DueRow } from "./delivery-table.ts";
 import type { ProfileTable } from "./profile-table.ts";
 
-/** What writing an acceptance came to. */
+/** What becomes of an acceptance when its transaction is committed. */
 export interface WrittenAcceptance extends Accepted {
   /** The deliveries that were stored. */
   readonly stored: readonly DueRow[];
@@ -15,7 +15,7 @@ export const NOTHING_WRITTEN: WrittenAcceptance = { repeats: [], stored: [] };
 const NO_POSITIONS: readonly number[] = [];
 const NONE: ReadonlySet<number> = new Set();
 
-/** Writes what calls add to the store, inside of a transaction. */
+/** Gathers what calls add to the store, and writes what was gathered in a transaction at its end. */
 export class AcceptanceWriter {
   readonly #table: DeliveryTable;
   readonly #calls: CallTable;
@@ -35,42 +35,43 @@ export class AcceptanceWriter {
     this.#table.clear();
   }
 
-  /** Inserts what was gathered, inside of its transaction. */
-  insert(): void {
+  /** Writes what was gathered, inside of its transaction. */
+  write(): void {
     this.#table.write();
     this.#profiles.addUsage(this.#usage);
     this.#usage.clear();
   }
 
-  write(acceptance: Acceptance): WrittenAcceptance {
+  /** Gathers an acceptance, without its repeats. Keys and traits are written at once, since others may depend on them. */
+  add(acceptance: Acceptance): WrittenAcceptance {
     const { calls, messages, deliveries, traits, uniqueForMs } = acceptance;
     const repeats = uniqueForMs === undefined ? NO_POSITIONS : this.#calls.repeats(calls, uniqueForMs);
-    const left = repeats.length === 0 ? NONE : new Set(repeats);
-    this.#writeCalls(calls, left);
-    // How many deliveries each message has.
-    const sharing = messages.map(() => 0);
-    for (const { message } of deliveries) sharing[message] = (sharing[message] ?? 0) + 1;
-    const bodies = messages.map(({ body, call }, position) =>
-      left.has(call) || sharing[position] === 0 ? undefined : this.#table.addMessage(body),
+    const leftOut = repeats.length === 0 ? NONE : new Set(repeats);
+    this.#addCalls(calls, leftOut);
+    // By the position of a message: how many deliveries it has, and the row of its body, unless it is left out.
+    const counts = messages.map(() => 0);
+    for (const { message } of deliveries) counts[message] = (counts[message] ?? 0) + 1;
+    const rows = messages.map(({ body, call }, position) =>
+      leftOut.has(call) || counts[position] === 0 ? undefined : this.#table.addMessage(body),
     );
     const stored: DueRow[] = [];
     for (const delivery of deliveries) {
       const message = messages[delivery.message];
       if (message === undefined) throw new TypeError("A delivery names no message.");
-      const body = bodies[delivery.message];
-      if (body === undefined) continue;
-      const isShared = (sharing[delivery.message] ?? 0) > 1;
-      const seq = this.#table.addDelivery(delivery, body, message, isShared);
+      const row = rows[delivery.message];
+      if (row === undefined) continue;
+      const isShared = (counts[delivery.message] ?? 0) > 1;
+      const seq = this.#table.addDelivery(delivery, row, message, isShared);
       stored.push({ seq, due: firstRoundOf(delivery, message) });
     }
     if (traits !== undefined) this.#profiles.changeTraits(traits);
     return { repeats, stored };
   }
 
-  /** @param left Positions of the calls that are left out. */
-  #writeCalls(calls: readonly NewCall[], left: ReadonlySet<number>): void {
+  /** @param leftOut Positions in the list. */
+  #addCalls(calls: readonly NewCall[], leftOut: ReadonlySet<number>): void {
     for (const [position, call] of calls.entries()) {
-      if (left.has(position)) continue;
+      if (leftOut.has(position)) continue;
       if (call.counted) this.#usage.set(call.source, (this.#usage.get(call.source) ?? 0) + 1);
       if (call.skipped !== undefined) this.#calls.addSkipped(call, call.skipped);
     }

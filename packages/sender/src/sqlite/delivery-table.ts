@@ -112,14 +112,10 @@ export class DeliveryTable {
   /**
    * Adds a delivery of a message, for `write()`; returns its position.
    *
-   * @param isShared whether the message has other deliveries
+   * @param row The position of its message.
+   * @param isShared Whether the message has other deliveries.
    */
-  addDelivery(
-    { id, destination }: NewDelivery,
-    body: number,
-    message: NewMessage,
-    isShared: boolean,
-  ): number {
+  addDelivery({ id, destination }: NewDelivery, row: number, message: NewMessage, isShared: boolean): number {
     const { acceptedAt, messageId, type, source, identity, event = null } = message;
     this.#lastDelivery += 1;
     const seq = this.#lastDelivery;
@@ -127,7 +123,7 @@ export class DeliveryTable {
     this.#deliveries.add(
       seq,
       id,
-      body,
+      row,
       destination,
       acceptedAt,
       messageId,

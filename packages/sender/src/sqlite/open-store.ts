@@ -88,7 +88,7 @@ export class OpenStore {
         needsRoom: true,
         run: () => {
           if (uniqueForMs > this.#retention.keepKeysForMs) this.#retention.keepKeysFor(uniqueForMs);
-          written = this.#writer.write(acceptance);
+          written = this.#writer.add(acceptance);
         },
         committed: () => {
           if (uniqueForMs > this.#retention.keepKeysForMs) this.#retention.keysAreKeptFor(uniqueForMs);

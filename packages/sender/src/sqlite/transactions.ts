@@ -95,7 +95,7 @@ export class Transactions {
       write.run();
       if (write.needsRoom === true) needsRoom = true;
     }
-    writer.insert();
+    writer.write();
     if (room === undefined) return NOTHING;
     // How large the file is can be told when it has everything.
     const removed = room.make(retention);
