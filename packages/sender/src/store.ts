@@ -49,6 +49,7 @@ export type {
   NewDelivery,
   NewMessage,
   NewMessageContent,
+  NextDelivery,
   RemoteEvent,
   SharedSettings,
   StoreContext,

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { DeliveryInfo } from "../delivery/delivery.ts";
 import type { SkipReason } from "../delivery/skipped-call.ts";
-import type { Acceptance, Accepted, DeliveryStore } from "../store/delivery-store.ts";
+import type { Acceptance, Accepted, DeliveryStore, NextDelivery } from "../store/delivery-store.ts";
 import { StoreError } from "../store/store-error.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { MinuteCounts } from "./minute-counts.ts";
@@ -98,7 +98,7 @@ export class Acceptor {
   }
 
   /** Stores another delivery of a message. Resolves to false when the store no longer keeps the original. */
-  async repeat(original: DeliveryInfo, next: Parameters<DeliveryStore["repeat"]>[1]): Promise<boolean> {
+  async repeat(original: DeliveryInfo, next: NextDelivery): Promise<boolean> {
     const { store, waiters, minutes, events } = this.#parts;
     const { id, source, destination } = original;
     const isStored = async (): Promise<boolean> => (await store.find(next.id, source)) !== undefined;

@@ -9,7 +9,7 @@ import {
   END_STATES,
   MESSAGE_TYPES,
 } from "../delivery/delivery.ts";
-import type { DeliveryStore, NewMessageContent } from "../store/delivery-store.ts";
+import type { DeliveryStore, NewMessageContent, NextDelivery } from "../store/delivery-store.ts";
 import type { Acceptor } from "./acceptor.ts";
 import { Copies, hasFailed } from "./copies.ts";
 import type { ResendAll, ResendOptions } from "./resend-options.ts";
@@ -55,7 +55,8 @@ export class Recovery {
     checkResendOptions(options);
     const { store, acceptor, newId, now } = this.#parts;
     const original = await store.find(id);
-    const message = original && options.body !== undefined ? messageOf(options.body, original) : undefined;
+    const message =
+      original && options.body !== undefined ? changedMessage(options.body, original) : undefined;
     // One that waits may fail, and is then left out by its copies.
     const isCopy = original !== undefined && message === undefined && original.state !== "delivered";
     const nextId = options.id ?? (isCopy ? (await this.#copiesOf([original])).of(original).nextId : newId());
@@ -179,7 +180,7 @@ export class Recovery {
   }
 
   /** Stores a copy, unless it was stored by somebody else meanwhile. False when the original is no longer kept. */
-  #store(original: DeliveryInfo, copy: Parameters<DeliveryStore["repeat"]>[1]): Promise<boolean> {
+  #store(original: DeliveryInfo, copy: NextDelivery): Promise<boolean> {
     const { acceptor, store } = this.#parts;
     return acceptor.repeat(original, copy).catch(async (error: unknown) => {
       const stored = await store.find(copy.id, original.source);
@@ -205,8 +206,8 @@ export class Recovery {
   }
 }
 
-/** What a changed body says of itself; what it does not say is as in the original. */
-function messageOf(body: Uint8Array | string, original: Delivery): NewMessageContent {
+/** The message in a changed body. What the body does not say is as in the original. */
+function changedMessage(body: Uint8Array | string, original: Delivery): NewMessageContent {
   const bytes = typeof body === "string" ? Buffer.from(body) : Uint8Array.from(body);
   const { type, messageId, userId, anonymousId, event } = fieldsOf(bytes);
   const wanted = MESSAGE_TYPES.find((known) => known === type) ?? original.type;

@@ -1,7 +1,7 @@
 import type Database from "libsql";
 import { hastenedProgress } from "../delivery/rounds.ts";
 import type { DeliveryProgress, DueDelivery } from "../delivery/delivery.ts";
-import type { NewDelivery, NewMessage, NewMessageContent } from "../store/delivery-store.ts";
+import type { NewDelivery, NewMessage, NextDelivery } from "../store/delivery-store.ts";
 import { BulkWrite } from "./bulk-write.ts";
 import { type DeliveryRow, dueDeliveryOf, SELECT_DELIVERIES } from "./delivery-rows.ts";
 import { lastOf } from "./last-of.ts";
@@ -23,13 +23,6 @@ export interface WaitingRow {
 }
 
 type StoredWaitingRow = Omit<WaitingRow, "progress"> & { readonly progress: string };
-
-/** What is set of the repetition of a delivery. */
-export interface Repetition {
-  readonly id: string;
-  readonly acceptedAt: number;
-  readonly message?: NewMessageContent | undefined;
-}
 
 /** The statements that accepting and claiming run: prepared once. */
 export class DeliveryTable {
@@ -137,7 +130,7 @@ export class DeliveryTable {
   }
 
   /** Stores another delivery of the message of `id`, or of another one; returns false if the store does not have `id`. */
-  repeat(id: string, { id: nextId, acceptedAt, message }: Repetition): boolean {
+  repeat(id: string, { id: nextId, acceptedAt, message }: NextDelivery): boolean {
     this.write();
     this.#lastDelivery += 1;
     const seq = this.#lastDelivery;

@@ -4,12 +4,12 @@ import type Database from "libsql";
 import { isError } from "@countersign/protocol";
 import { type DeliveryInfo, END_STATES } from "../delivery/delivery.ts";
 import { type DeliveryFilter, valuesOf } from "../delivery/delivery-filter.ts";
-import type { Acceptance, Accepted, StoreContext } from "../store/delivery-store.ts";
+import type { Acceptance, Accepted, NextDelivery, StoreContext } from "../store/delivery-store.ts";
 import { AcceptanceWriter, NOTHING_WRITTEN, type WrittenAcceptance } from "./acceptance-writer.ts";
 import { CallTable } from "./call-table.ts";
 import { type DeliveryCount, DeliveryCounter } from "./delivery-counter.ts";
 import { DeliverySearch } from "./delivery-search.ts";
-import { DeliveryTable, type Repetition } from "./delivery-table.ts";
+import { DeliveryTable } from "./delivery-table.ts";
 import { FileRoom } from "./file-room.ts";
 import { Lanes } from "./lanes.ts";
 import { ProfileTable } from "./profile-table.ts";
@@ -109,7 +109,7 @@ export class OpenStore {
     });
   }
 
-  async repeat(id: string, next: Repetition): Promise<boolean> {
+  async repeat(id: string, next: NextDelivery): Promise<boolean> {
     const original = this.search.find(id);
     if (original === undefined) return false;
     const { destination } = original;

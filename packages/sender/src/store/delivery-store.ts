@@ -51,6 +51,15 @@ export interface NewDelivery {
   readonly message: number;
 }
 
+/** A delivery that repeats another one, to the same destination. It is due at once. */
+export interface NextDelivery {
+  readonly id: string;
+  /** In milliseconds since 1970. */
+  readonly acceptedAt: number;
+  /** A message in place of the other one's. */
+  readonly message?: NewMessageContent | undefined;
+}
+
 /** The owner of a trait's name. Two names may have one snake_case form; only the first may use it. */
 export interface TraitOwner {
   readonly kind: "audience" | "computed trait";
@@ -213,14 +222,7 @@ export interface DeliveryStore {
    *
    * @throws StoreError when a delivery has the id of the new one: whoever stored that one tells of it.
    */
-  repeat(
-    id: string,
-    next: {
-      readonly id: string;
-      readonly acceptedAt: number;
-      readonly message?: NewMessageContent | undefined;
-    },
-  ): Promise<boolean>;
+  repeat(id: string, next: NextDelivery): Promise<boolean>;
   /**
    * Makes a waiting delivery due now, also for endpoints that asked to be called later. One that is due already keeps its place
    * among the others. Resolves to false when it is not pending or is being delivered.

@@ -17,7 +17,7 @@ import {
   newestFirst,
   type NewCall,
   type NewMessage,
-  type NewMessageContent,
+  type NextDelivery,
   oldestFirst,
   parseCursor,
   type SkippedCall,
@@ -85,14 +85,7 @@ export class QueueStore implements DeliveryStore {
     return { repeats };
   }
 
-  async repeat(
-    id: string,
-    next: {
-      readonly id: string;
-      readonly acceptedAt: number;
-      readonly message?: NewMessageContent | undefined;
-    },
-  ): Promise<boolean> {
+  async repeat(id: string, next: NextDelivery): Promise<boolean> {
     await Promise.resolve();
     const original = this.#jobs.get(id)?.delivery;
     if (original === undefined) return false;
