@@ -1,8 +1,8 @@
-import { StoreError } from "@countersign/sender/store";
+import { type NextDelivery, StoreError } from "@countersign/sender/store";
 import { mayBeOfOne, storeErrorOf } from "../database/postgres-error.ts";
 import type { DayPartitions } from "../schema/day-partitions.ts";
 import { dayOf } from "../schema/names.ts";
-import type { DeliveryChanges, NextDelivery, RepeatedFrom, Repetition } from "../tables/delivery-changes.ts";
+import type { DeliveryChanges, RepeatedFrom, Repetition } from "../tables/delivery-changes.ts";
 
 /** Stored with one command: so many copies, and bytes of bodies of their own. */
 const AT_ONCE = 500;

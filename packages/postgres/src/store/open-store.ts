@@ -6,6 +6,7 @@ import type {
   DeliveryHandler,
   DeliverySummary,
   DueDelivery,
+  NextDelivery,
   RemoteEvent,
   Settlement,
   StoreContext,
@@ -21,7 +22,7 @@ import { RepeatQueue } from "../delivery/repeat-queue.ts";
 import { Settler } from "../delivery/settler.ts";
 import { DayPartitions } from "../schema/day-partitions.ts";
 import type { Names } from "../schema/names.ts";
-import { DeliveryChanges, type NextDelivery } from "../tables/delivery-changes.ts";
+import { DeliveryChanges } from "../tables/delivery-changes.ts";
 import { DeliveryLog } from "../tables/delivery-log.ts";
 import type { SettingsTable } from "../tables/settings-table.ts";
 import { Bulletin, type News, withoutBodies } from "../workers/bulletin.ts";

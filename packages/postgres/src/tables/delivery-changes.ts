@@ -1,4 +1,4 @@
-import { hastenedProgress, type NewMessageContent } from "@countersign/sender/store";
+import { hastenedProgress, type NextDelivery } from "@countersign/sender/store";
 import type { Element } from "../database/binary-array.ts";
 import { Columns } from "../database/columns.ts";
 import type { Connections } from "../database/connections.ts";
@@ -7,13 +7,6 @@ import { dayOf, inSchema, type Names } from "../schema/names.ts";
 import { progressOf } from "./delivery-rows.ts";
 import { SOURCES } from "./filter-sql.ts";
 import { type ColumnTypes, unnestOf } from "./rows-of.ts";
-
-/** A delivery that repeats another. */
-export interface NextDelivery {
-  readonly id: string;
-  readonly acceptedAt: number;
-  readonly message?: NewMessageContent | undefined;
-}
 
 /** Which delivery is repeated, and as which. */
 export interface Repetition {
