@@ -209,18 +209,18 @@ export class AcceptQueue {
   ): void {
     const { dispatcher, unclaimed, stored } = this.#options;
     const left = new Set<string>();
-    const new_: DueDelivery[] = [];
+    const newDeliveries: DueDelivery[] = [];
     for (const { acceptance, ownRepeats, resolve } of group) {
       for (const delivery of acceptance.deliveries) {
         const message = acceptance.messages[delivery.message];
         if (message === undefined || missing.has(delivery.id) || ownRepeats.has(message.call)) continue;
         const offer = taken.get(delivery.id);
-        new_.push(offer?.due ?? firstRoundOf(delivery, message));
+        newDeliveries.push(offer?.due ?? firstRoundOf(delivery, message));
         if (offer === undefined) left.add(delivery.destination);
       }
       resolve({ repeats: repeatsOf(acceptance, ownRepeats, repeated) });
     }
-    stored(new_);
+    stored(newDeliveries);
     if (left.size === 0) return;
     unclaimed([...left]);
     dispatcher.stir(left);
