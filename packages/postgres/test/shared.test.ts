@@ -3,6 +3,7 @@ import { type AttemptResult, createSender, type Sender, type Transport } from "@
 import { virtualClock } from "@countersign/sender/testing";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { startProxy } from "./support/proxy.ts";
 import { startTally } from "./support/tally.ts";
 import { Connections } from "../src/database/connections.ts";
 import { namesOf } from "../src/schema/names.ts";
@@ -82,6 +83,26 @@ describe.skipIf(server === undefined)(
       await other.track({ userId: "u1", event: "Bought" });
       await until("it arrived where it should", () => second.arrivals.size === 1);
       expect(first.arrivals.size).toBe(0);
+    });
+
+    it("follows settings although the connection broke that read them: the next heartbeat has them read again", async () => {
+      const tally = await startTally();
+      const schema = newSchema();
+      const one = await open(schema, tally.url);
+      const proxy = await startProxy(server?.port ?? 0);
+      const store = postgresStore({ url: proxy.url(url), schema });
+      const other = await createSender({ sources: "shared", store });
+      onTestFinished(() => other.close({ deadline: 1_000 }));
+      const follows = async (path: string): Promise<void> => {
+        const endpoints = [{ url: `${tally.url}${path}` }];
+        await one.update({ sources: [{ name: "shop", destinations: [{ name: "main", endpoints }] }] });
+        await until("the other process follows", () => JSON.stringify(other.settings).includes(path));
+      };
+      // By then, it has read what it reads at its start.
+      await follows("first");
+      const cuts = proxy.cutBeforeAnswer(["SELECT version, text"], 1);
+      await follows("second");
+      expect(cuts()).toBe(1);
     });
 
     it("tells a process that waits for a delivery that another process has ended it", async () => {

@@ -14,6 +14,7 @@ export class SettingsTable implements SharedSettings {
   readonly #names: Names;
   readonly #changed: (version: number) => void;
   readonly #listeners = new Set<(version: number) => void>();
+  /** The version that was read, or put, last. */
   #known = 0;
 
   /** @param changed Tells the other processes. */
@@ -51,10 +52,12 @@ export class SettingsTable implements SharedSettings {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** The settings have this version, as another process or a heartbeat says. */
+  /**
+   * The settings have this version, as another process or a heartbeat says. It is known once it is read, so that the next
+   * heartbeat has it read again if that fails.
+   */
   heard(version: number): void {
     if (version <= this.#known) return;
-    this.#known = version;
     for (const listener of this.#listeners) listener(version);
   }
 
