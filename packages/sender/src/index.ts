@@ -59,7 +59,7 @@ export { releaseNativeHandles } from "./sqlite/release-native-handles.ts";
 export { sqliteStore } from "./sqlite/sqlite-store.ts";
 export { shardedStore } from "./store/sharded-store.ts";
 export { StoreError, type StoreErrorCode } from "./store/store-error.ts";
-export type { StoreState } from "./store/delivery-store.ts";
+export type { StoreSpace, StoreState } from "./store/delivery-store.ts";
 export { type AddressPolicyOptions, assertCallable } from "./transport/address-policy.ts";
 export { createTransport, type TransportOptions } from "./transport/create-transport.ts";
 export type { SenderInstrument } from "./transport/instrument.ts";

@@ -53,6 +53,7 @@ export type {
   RemoteEvent,
   SharedSettings,
   StoreContext,
+  StoreSpace,
   StoreState,
   TraitChanges,
   TraitOwner,

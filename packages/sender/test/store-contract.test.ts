@@ -15,6 +15,12 @@ testDeliveryStore("sqliteStore({ path })", () => {
   return { store: sqliteStore({ path }), again: () => sqliteStore({ path }) };
 });
 
+testDeliveryStore("sqliteStore({ path, maxBytes })", () => {
+  const path = join(temporaryFolder(), "deliveries.db");
+  const open = (): DeliveryStore => sqliteStore({ path, maxBytes: 50_000_000 });
+  return { store: open(), again: open };
+});
+
 testDeliveryStore("a job queue", () => ({ store: new QueueStore() }));
 
 testDeliveryStore("shardedStore() of two", () => {
@@ -44,5 +50,37 @@ it("a full sqliteStore forgets the oldest keys of repeats, and refuses no call f
   expect(await accept([keyOf(9_999)])).toMatchObject({ repeats: [0] });
   expect(await accept([keyOf(0)])).toMatchObject({ repeats: [] });
   expect((await store.usage()).get("shop")).toBe(10_001);
+  await store.close();
+});
+
+it.each<[string, () => DeliveryStore, number | undefined]>([
+  ["a store in memory", () => sqliteStore(), 999_997_440],
+  ["one with maxBytes", () => sqliteStore({ maxBytes: 600_000 }), 598_016],
+  ["a file that may grow", () => sqliteStore({ path: join(temporaryFolder(), "deliveries.db") }), undefined],
+  [
+    "several, of which one may grow",
+    () =>
+      shardedStore(
+        {
+          large: sqliteStore({ maxBytes: 6_000_000 }),
+          small: sqliteStore({ maxBytes: 600_000 }),
+          file: sqliteStore({ path: join(temporaryFolder(), "deliveries.db") }),
+        },
+        () => "large",
+      ),
+    598_016,
+  ],
+])("the limit of %s is that of the part that is full first, in whole pages", async (_, make, limitBytes) => {
+  const store = make();
+  await store.open(quietContext(virtualClock()));
+  expect((await store.space?.())?.limitBytes).toBe(limitBytes);
+  await store.close();
+});
+
+it("the space of several stores is that of the others while one does not open", async () => {
+  const broken: DeliveryStore = { ...sqliteStore(), open: () => Promise.reject(new Error("away")) };
+  const store = shardedStore({ a: sqliteStore({ maxBytes: 600_000 }), b: broken }, () => "a");
+  await store.open(quietContext(virtualClock()));
+  expect((await store.space?.())?.limitBytes).toBe(598_016);
   await store.close();
 });

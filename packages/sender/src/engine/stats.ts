@@ -1,4 +1,4 @@
-import type { DeliveryStore } from "../store/delivery-store.ts";
+import type { DeliveryStore, StoreSpace } from "../store/delivery-store.ts";
 import type { Source } from "../settings/parse-settings.ts";
 import type { EndpointRecorder, EndpointStats } from "./endpoint-recorder.ts";
 import type { MinuteCounts, MinuteStats } from "./minute-counts.ts";
@@ -31,6 +31,8 @@ export interface SenderStats {
     /** When the first of the pending deliveries is due, in milliseconds since 1970. */
     readonly nextDueAt?: number | undefined;
   }[];
+  /** How full the store is, if it has a limit: with PostgreSQL, or a file without `maxBytes`, there is none. */
+  readonly space?: StoreSpace | undefined;
   /** Each endpoint since the sender was created. */
   readonly endpoints: readonly EndpointStats[];
   /** The counts of each of the last sixty minutes, oldest first, the current one included. */
@@ -45,7 +47,7 @@ export async function collectStats(
   store: DeliveryStore,
   { recorder, minutes }: { readonly recorder: EndpointRecorder; readonly minutes: MinuteCounts },
 ): Promise<SenderStats> {
-  const [counts, usage] = await Promise.all([store.counts(), store.usage()]);
+  const [counts, usage, space] = await Promise.all([store.counts(), store.usage(), store.space?.()]);
   const known = sources.flatMap((source) => source.destinations);
   const enabled = new Set(known.filter((destination) => destination.enabled).map(({ key }) => key));
   // A destination that is gone from the settings is there for as long as it has deliveries.
@@ -60,6 +62,7 @@ export async function collectStats(
       enabled: enabled.has(key),
       ...(counts.get(key) ?? NONE),
     })),
+    ...(space && { space }),
     endpoints: recorder.snapshot(),
     minutes: minutes.snapshot(),
   };

@@ -1,4 +1,5 @@
 import type Database from "libsql";
+import type { StoreSpace } from "../store/delivery-store.ts";
 import { StoreError } from "../store/store-error.ts";
 import type { DeliveryCount } from "./delivery-counter.ts";
 import type { Retention } from "./retention.ts";
@@ -45,8 +46,17 @@ export class FileRoom {
     return removed;
   }
 
+  /** How much of it is taken. Both are in the header of the file: nothing is counted. */
+  space(): StoreSpace {
+    return { usedBytes: this.#usedPages() * PAGE_BYTES, limitBytes: this.#maxPages * PAGE_BYTES };
+  }
+
+  #usedPages(): number {
+    return numberOf(this.#pages) - numberOf(this.#freePages);
+  }
+
   #measure(): RoomLeft {
-    const share = (numberOf(this.#pages) - numberOf(this.#freePages)) / this.#maxPages;
+    const share = this.#usedPages() / this.#maxPages;
     this.left = share <= SHARE_OF_CALLS ? "ample" : share <= SHARE_OF_LOG ? "short" : "none";
     return this.left;
   }

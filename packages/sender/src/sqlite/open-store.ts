@@ -45,6 +45,8 @@ export class OpenStore {
   readonly calls: CallTable;
   readonly profiles: ProfileTable;
   readonly lanes: Lanes;
+  /** Undefined: the file may grow without limit. */
+  readonly room: FileRoom | undefined;
   readonly #db: Database.Database;
   readonly #options: OpenStoreOptions;
   readonly #table: DeliveryTable;
@@ -69,6 +71,7 @@ export class OpenStore {
     this.#table = table;
     this.#writer = writer;
     this.#retention = retention;
+    this.room = room;
     this.search = new DeliverySearch(db, counter);
     this.counter = counter;
     this.calls = calls;

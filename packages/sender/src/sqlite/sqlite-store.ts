@@ -132,6 +132,7 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
     remove: (filter) => use((store) => store.remove(filter)),
     counts: () => use(({ counter }) => counter.counts()),
     usage: () => use(({ profiles }) => profiles.usage()),
+    space: () => use(({ room }) => room?.space()),
     traits: (source, trait, destinations) =>
       use(({ profiles }) => profiles.traits(source, trait, destinations)),
     async close() {

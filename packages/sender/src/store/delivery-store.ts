@@ -169,6 +169,14 @@ export interface StoreContext {
   readonly stateChanged: (state: StoreState) => void;
 }
 
+/** How much a store has of the room that it is limited to. */
+export interface StoreSpace {
+  /** What it takes now, in bytes: ended deliveries, too, though they make room for new ones. */
+  readonly usedBytes: number;
+  /** The most that it may take, in bytes. It refuses calls before that, so that there is room to record how deliveries end. */
+  readonly limitBytes: number;
+}
+
 /** How many deliveries of one destination are in each state, and when the pending ones are due. */
 export interface DeliveryCounts extends Record<"pending" | EndState, number> {
   /** When the oldest pending delivery was accepted, in milliseconds since 1970. */
@@ -258,6 +266,11 @@ export interface DeliveryStore {
   counts(): Promise<ReadonlyMap<string, DeliveryCounts>>;
   /** The usage of each source. */
   usage(): Promise<ReadonlyMap<string, number>>;
+  /**
+   * How full it is. Each scrape of `/metrics` asks: the answer may not take longer the more is kept. Absent, or undefined, if the
+   * store has no limit of its own.
+   */
+  space?(): Promise<StoreSpace | undefined>;
   /** What these destinations know of a trait. A destination that knows nothing of it may be absent. */
   traits(source: string, trait: string, destinations: readonly string[]): Promise<KnownTrait>;
   /** Absent if one process owns the store. */

@@ -5,6 +5,7 @@ import type {
   DeliveryHandler,
   DeliveryStore,
   StoreContext,
+  StoreSpace,
   StoreState,
 } from "./delivery-store.ts";
 import { StoreError } from "./store-error.ts";
@@ -103,6 +104,11 @@ export class Shard {
       // As with the counts.
     }
     return this.#usage;
+  }
+
+  /** How full it is; unknown while it does not answer. */
+  async space(): Promise<StoreSpace | undefined> {
+    return this.#isOpen ? this.#store.space?.().catch(() => undefined) : undefined;
   }
 
   async close(): Promise<void> {

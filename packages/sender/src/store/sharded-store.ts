@@ -7,6 +7,7 @@ import type {
   DeliveryStore,
   SharedSettings,
   StoreContext,
+  StoreSpace,
   StoreState,
 } from "./delivery-store.ts";
 import { Shard } from "./shard.ts";
@@ -183,6 +184,13 @@ class ShardedStore implements DeliveryStore {
     return new Map(usages.flatMap((each) => [...each]));
   }
 
+  /** That of the fullest: it is the first to refuse calls of its sources, whatever room the others have. */
+  async space(): Promise<StoreSpace | undefined> {
+    const spaces = await Promise.all(this.#shards.map((shard) => shard.space()));
+    const limited = spaces.filter((space) => space !== undefined);
+    return limited.toSorted((a, b) => shareOf(b) - shareOf(a))[0];
+  }
+
   async traits(...args: Parameters<DeliveryStore["traits"]>): ReturnType<DeliveryStore["traits"]> {
     return this.#of(args[0]).store.traits(...args);
   }
@@ -245,6 +253,10 @@ class ShardedStore implements DeliveryStore {
     }
     return next;
   }
+}
+
+function shareOf({ usedBytes, limitBytes }: StoreSpace): number {
+  return usedBytes / limitBytes;
 }
 
 /** Removes from each what is meant there, if anything is. */

@@ -202,6 +202,17 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
         expect([usage.get("shop"), usage.get("app")]).toEqual([1, 1]);
       });
 
+      it("says how much of its limit it takes, more after it has accepted, or nothing where it has no limit", async () => {
+        const before = await store.space?.();
+        await accept(...Array.from({ length: 500 }, (_, index) => ({ id: `d${index}` })));
+        const after = await store.space?.();
+        expect(after === undefined).toBe(before === undefined);
+        if (before === undefined || after === undefined) return;
+        expect(after.limitBytes).toBe(before.limitBytes);
+        expect(after.usedBytes).toBeGreaterThan(before.usedBytes);
+        expect(after.usedBytes).toBeLessThanOrEqual(after.limitBytes);
+      });
+
       it("stores the same ids once, when an acceptance is repeated whose outcome was not known", async () => {
         await accept({ id: "d1" }, { id: "d2" });
         await accept({ id: "d1" }, { id: "d2" });

@@ -73,6 +73,7 @@ function statsJson(stats: SenderStats, settings: ApiContext["sender"]["settings"
       ...(nextDueAt !== undefined && { nextDueAt: iso(nextDueAt) }),
       configured: known.has(destination.destination),
     })),
+    ...(stats.space && { space: stats.space }),
     endpoints: stats.endpoints.map(({ failingSince, responseTimes, ...endpoint }) => ({
       ...endpoint,
       ...(failingSince !== undefined && { failingSince: iso(failingSince) }),

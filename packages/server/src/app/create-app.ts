@@ -12,7 +12,7 @@ import { healthRoutes } from "./health-routes.ts";
 import type { Metrics } from "../live/metrics.ts";
 import { sourceOf } from "../settings/find-settings.ts";
 import { pageRoutes } from "../page/routes.ts";
-import { readiness } from "./readiness.ts";
+import { readiness } from "../live/readiness.ts";
 import { DEFAULT_SOURCE } from "./server-options.ts";
 
 /** The parts that the routes use. */

@@ -3,7 +3,7 @@ import { Problem } from "../api/problem.ts";
 import type { Metrics } from "../live/metrics.ts";
 import type { Guard } from "./guard.ts";
 import { onceAtATime } from "../live/once-at-a-time.ts";
-import { isReady, type Readiness } from "./readiness.ts";
+import { isReady, type Readiness } from "../live/readiness.ts";
 
 /** What the routes for supervisors tell. Undefined while the store is being opened. */
 export interface Health {

@@ -1,8 +1,9 @@
 import type { StoreRoom } from "./store-room.ts";
-import type { Sender, SenderStats } from "@countersign/sender";
+import type { Sender, SenderStats, StoreSpace } from "@countersign/sender";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { destinationsByKey } from "../settings/find-settings.ts";
 import { onceAtATime } from "./once-at-a-time.ts";
+import { READINESS_STATUSES, readiness } from "./readiness.ts";
 
 /** Bounds of response times in seconds. The last one is the budget of the spec: five seconds. */
 const RESPONSE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 3, 4, 4.5, 4.9, 5];
@@ -28,6 +29,8 @@ export interface Metrics {
 export interface MetricsParts {
   readonly sender: Sender;
   readonly room: StoreRoom;
+  /** Whether this process delivers. */
+  readonly delivers: boolean;
   /** The time, in milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -38,9 +41,10 @@ export interface MetricsParts {
  * `withProcess`: adds memory, CPU and event loop of the whole process.
  */
 export function createMetrics(
-  { sender, room, now }: MetricsParts,
+  parts: MetricsParts,
   { withProcess }: { readonly withProcess: boolean },
 ): Metrics {
+  const { sender } = parts;
   const registry = new Registry();
   const registers = [registry];
   if (withProcess) collectDefaultMetrics({ register: registry });
@@ -76,7 +80,10 @@ export function createMetrics(
     registers,
     counter("deliveries_ended_total", "Deliveries that ended.", ["destination", "state"], ends),
   );
-  watchState({ sender, room, now }, registers);
+  // The parts of one scrape share an answer of the store.
+  const read = onceAtATime(() => sender.stats());
+  watchState(parts, read, registers);
+  watchStore(parts, read, registers);
   return {
     accepted: (source, count) => accepted.inc({ source }, count),
     duplicates: (source, count) => duplicates.inc({ source }, count),
@@ -123,8 +130,7 @@ function watchDeliveries(
 }
 
 /** Gauges of what waits and what fails, read when they are asked for. */
-function watchState({ sender, room, now }: MetricsParts, registers: Registry[]): void {
-  const read = onceAtATime(() => sender.stats());
+function watchState({ sender, now }: MetricsParts, read: ReadStats, registers: Registry[]): void {
   const gauge = (
     name: string,
     help: string,
@@ -178,6 +184,10 @@ function watchState({ sender, room, now }: MetricsParts, registers: Registry[]):
       for (const [destination, failures] of least) streak.set({ destination }, failures);
     },
   );
+}
+
+/** Gauges of the store, and of what `/readyz` says, read when they are asked for. */
+function watchStore({ sender, room, delivers }: MetricsParts, read: ReadStats, registers: Registry[]): void {
   const up = new Gauge({
     name: "countersign_store_up",
     help: "1 when calls can be stored, 0 when the store is down, unsafe or full.",
@@ -187,6 +197,41 @@ function watchState({ sender, room, now }: MetricsParts, registers: Registry[]):
     },
   });
   up.set(1);
+  new Gauge({
+    name: "countersign_status",
+    help: "1 for the status that /readyz has, 0 for the others.",
+    labelNames: ["status"],
+    registers,
+    async collect() {
+      const { status } = await readiness({
+        sender: { settings: sender.settings, stats: read },
+        room,
+        delivers,
+      });
+      for (const each of READINESS_STATUSES) this.set({ status: each }, each === status ? 1 : 0);
+    },
+  });
+  const space = (name: string, help: string, of: (space: StoreSpace) => number): Gauge =>
+    new Gauge({
+      name: `countersign_store_${name}_bytes`,
+      help,
+      registers,
+      async collect() {
+        // A store without a limit is not one with room for 0 bytes.
+        this.remove({});
+        const stats = await read().catch(() => undefined);
+        if (stats?.space) this.set(of(stats.space));
+      },
+    });
+  space(
+    "used",
+    "What the store takes of its limit, ended deliveries included.",
+    ({ usedBytes }) => usedBytes,
+  );
+  space("limit", "The most that the store may take.", ({ limitBytes }) => limitBytes);
 }
+
+/** Asks the store for the counts. */
+type ReadStats = () => Promise<SenderStats>;
 
 type StateGauge = Gauge<"destination" | "state">;

@@ -47,7 +47,9 @@ export function destinationsByKey({ sources }: SenderSettings): ReadonlyMap<stri
 }
 
 /** The destinations that have deliveries waiting, and no settings to send them by. */
-export async function destinationsWithoutSettings(sender: Sender): Promise<readonly DestinationStats[]> {
+export async function destinationsWithoutSettings(
+  sender: Pick<Sender, "settings" | "stats">,
+): Promise<readonly DestinationStats[]> {
   const { destinations } = await sender.stats();
   const known = destinationsByKey(sender.settings);
   return destinations.filter(({ destination, pending }) => pending > 0 && !known.has(destination));

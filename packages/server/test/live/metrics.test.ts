@@ -1,10 +1,13 @@
-import { createServer } from "@countersign/server";
+import { createServer, type CountersignServer } from "@countersign/server";
+import { sqliteStore } from "@countersign/sender";
+import { type StoreContext, StoreError } from "@countersign/sender/store";
 import { virtualClock } from "@countersign/sender/testing";
 import { expect, it } from "vitest";
 import { coreMs } from "../../../core/test/support/core-ms.ts";
+import { changedStore } from "../../../sender/test/support/changed-store.ts";
 import { send } from "../support/http.ts";
 import { SECRET, startReceiver } from "../support/receiver.ts";
-import { closing } from "../support/resources.ts";
+import { closing, temporaryDirectory } from "../support/resources.ts";
 
 it("a failure streak is that of the endpoints that a destination has now", async () => {
   const [former, next] = [closing(await startReceiver()), closing(await startReceiver())];
@@ -84,3 +87,100 @@ it("the stats of many destinations are found in one pass: a look through all for
   });
   expect(used).toBeLessThan(300);
 }, 60_000);
+
+/** The sum of the series of a metric; undefined when there is none. */
+async function valueOf({ url }: CountersignServer, name: string): Promise<number | undefined> {
+  const { text } = await send(`${url}/metrics`);
+  const values = [...text.matchAll(new RegExp(`^countersign_${name}(?:\\{.*\\})? (.+)$`, "gmu"))];
+  return values.length === 0 ? undefined : values.reduce((sum, [, value]) => sum + Number(value), 0);
+}
+
+/** The rule CountersignStoreFillsUp of the guide. */
+async function fillsUp(server: CountersignServer): Promise<boolean> {
+  const [used = 0, limit = 0, pending = 0, kept = 0] = await Promise.all(
+    ["store_used_bytes", "store_limit_bytes", "deliveries_pending", "deliveries_kept"].map((name) =>
+      valueOf(server, name),
+    ),
+  );
+  return used / limit > 0.7 && pending > kept / 4;
+}
+
+it.each([
+  ["in memory", () => ({})],
+  ["on disk", () => ({ data: temporaryDirectory() })],
+])(
+  "a store %s shows that it fills up before it refuses calls, and not while ended deliveries fill it",
+  async (_, where) => {
+    const receiver = closing(await startReceiver());
+    const clock = virtualClock("2026-01-31T15:00:00Z");
+    const limits = { maxBytes: 1_048_576, ...where() };
+    const server = closing(
+      await createServer({ to: receiver.url, secret: SECRET, port: 0, clock, ...limits }),
+    );
+    const track = (): Promise<unknown> =>
+      server.sender.track({ userId: "u1", event: "Ordered", properties: { padding: "x".repeat(4_000) } });
+
+    expect(await valueOf(server, "store_limit_bytes")).toBe(1_048_576);
+    for (let n = 0; n < 400; n += 1) await track();
+    await server.sender.idle();
+    const share = ((await valueOf(server, "store_used_bytes")) ?? 0) / 1_048_576;
+    expect(share).toBeGreaterThan(0.7);
+    expect(share).toBeLessThanOrEqual(0.8);
+    expect(await fillsUp(server)).toBe(false);
+
+    receiver.down = true;
+    let wasTold = 0;
+    for (let n = 0; ; n += 1) {
+      if (wasTold === 0 && (await fillsUp(server))) wasTold = n;
+      const refused = await track().then(
+        () => false,
+        () => true,
+      );
+      if (!refused) continue;
+      expect(wasTold).toBeGreaterThan(0);
+      expect(n).toBeGreaterThan(2 * wasTold);
+      break;
+    }
+  },
+);
+
+it("a store without a limit has no gauges of how full it is: 0 bytes of room would be an alert", async () => {
+  const store = sqliteStore({ path: `${temporaryDirectory()}/deliveries.db` });
+  const server = closing(await createServer({ to: "http://127.0.0.1:9/", port: 0, store }));
+  for (const name of ["used", "limit"]) expect(await valueOf(server, `store_${name}_bytes`)).toBeUndefined();
+  expect((await send(`${server.url}/api/stats`)).json()).not.toHaveProperty("space");
+});
+
+it("the status of /readyz is a metric, each status with 1 or 0, also while the store does not answer", async () => {
+  let context: (() => StoreContext) | undefined;
+  let answers = true;
+  const store = changedStore(sqliteStore(), (original, known) => {
+    context = known;
+    return {
+      counts: () =>
+        answers ? original.counts() : Promise.reject(new StoreError("ERR_STORE_FAILED", "Away.")),
+    };
+  });
+  const server = closing(await createServer({ to: "http://127.0.0.1:9/", port: 0, store }));
+  const found = async (): Promise<unknown> => {
+    const { text } = await send(`${server.url}/metrics`);
+    const series = [...text.matchAll(/^countersign_status\{status="(\w+)"\} ([01])$/gmu)];
+    expect(series.map(([, status]) => status)).toEqual(["ok", "degraded", "full", "down", "unsafe"]);
+    const { status, text: body } = await send(`${server.url}/readyz`);
+    return [
+      series.filter(([, , value]) => value === "1").map(([, name]) => name),
+      (JSON.parse(body) as { status: string }).status,
+      status,
+    ];
+  };
+  expect(await found()).toEqual([["ok"], "ok", 200]);
+  context?.().stateChanged({ state: "up", reason: "No process delivers." });
+  expect(await found()).toEqual([["degraded"], "degraded", 200]);
+  for (const state of ["down", "unsafe"] as const) {
+    context?.().stateChanged({ state, reason: "Away." });
+    expect(await found()).toEqual([[state], state, 503]);
+  }
+  context?.().stateChanged({ state: "up" });
+  answers = false;
+  expect(await found()).toEqual([["down"], "down", 503]);
+});

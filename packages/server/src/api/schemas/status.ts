@@ -21,60 +21,67 @@ export const statusSchemas: Schemas = {
     faults: TEXTS,
     certify: { type: "boolean" },
   }),
-  Stats: object({
-    sources: { type: "array", items: object({ source: TEXT, usage: COUNT }) },
-    destinations: {
-      type: "array",
-      items: object(
-        {
-          destination: TEXT,
-          enabled: { type: "boolean" },
-          configured: { type: "boolean" },
-          pending: COUNT,
+  Stats: object(
+    {
+      sources: { type: "array", items: object({ source: TEXT, usage: COUNT }) },
+      destinations: {
+        type: "array",
+        items: object(
+          {
+            destination: TEXT,
+            enabled: { type: "boolean" },
+            configured: { type: "boolean" },
+            pending: COUNT,
+            delivered: COUNT,
+            failed: COUNT,
+            expired: COUNT,
+            oldestPendingAt: DATE_TIME,
+            nextDueAt: DATE_TIME,
+          },
+          ["oldestPendingAt", "nextDueAt"],
+        ),
+      },
+      space: {
+        ...object({ usedBytes: COUNT, limitBytes: COUNT }),
+        description: "What the store takes of its limit, ended deliveries included; absent if it has none.",
+      },
+      endpoints: {
+        type: "array",
+        items: object(
+          {
+            destination: TEXT,
+            url: TEXT,
+            outcomes: object(Object.fromEntries(ATTEMPT_OUTCOMES.map((outcome) => [outcome, COUNT]))),
+            failures: { ...COUNT, description: "How many of the last attempts failed in a row." },
+            failingSince: DATE_TIME,
+            responseTimes: object({
+              bounds: { type: "array", items: NUMBER },
+              counts: { type: "array", items: COUNT },
+              overBudget: COUNT,
+              nearMisses: { ...COUNT, description: "Successes that took more than four fifths of the time." },
+              count: COUNT,
+              sumMs: NUMBER,
+            }),
+          },
+          ["failingSince"],
+        ),
+      },
+      minutes: {
+        type: "array",
+        items: object({
+          at: DATE_TIME,
+          accepted: COUNT,
+          attempts: COUNT,
+          failures: COUNT,
+          nearMisses: COUNT,
           delivered: COUNT,
           failed: COUNT,
           expired: COUNT,
-          oldestPendingAt: DATE_TIME,
-          nextDueAt: DATE_TIME,
-        },
-        ["oldestPendingAt", "nextDueAt"],
-      ),
+        }),
+      },
     },
-    endpoints: {
-      type: "array",
-      items: object(
-        {
-          destination: TEXT,
-          url: TEXT,
-          outcomes: object(Object.fromEntries(ATTEMPT_OUTCOMES.map((outcome) => [outcome, COUNT]))),
-          failures: { ...COUNT, description: "How many of the last attempts failed in a row." },
-          failingSince: DATE_TIME,
-          responseTimes: object({
-            bounds: { type: "array", items: NUMBER },
-            counts: { type: "array", items: COUNT },
-            overBudget: COUNT,
-            nearMisses: { ...COUNT, description: "Successes that took more than four fifths of the time." },
-            count: COUNT,
-            sumMs: NUMBER,
-          }),
-        },
-        ["failingSince"],
-      ),
-    },
-    minutes: {
-      type: "array",
-      items: object({
-        at: DATE_TIME,
-        accepted: COUNT,
-        attempts: COUNT,
-        failures: COUNT,
-        nearMisses: COUNT,
-        delivered: COUNT,
-        failed: COUNT,
-        expired: COUNT,
-      }),
-    },
-  }),
+    ["space"],
+  ),
   Reachability: object(
     {
       destination: TEXT,

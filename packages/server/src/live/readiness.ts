@@ -1,10 +1,14 @@
+import { messageOf } from "@countersign/protocol";
 import type { Sender } from "@countersign/sender";
-import type { StoreRoom, StoreStateJson } from "../live/store-room.ts";
+import type { StoreRoom, StoreStateJson } from "./store-room.ts";
 import {
   destinationsWithoutSettings,
   withoutSettingsLine,
   type DestinationStats,
 } from "../settings/find-settings.ts";
+
+/** Each status that there is. */
+export const READINESS_STATUSES = ["ok", "degraded", "full", "down", "unsafe"] as const;
 
 /** Whether a server can take calls, and what its operator should know. */
 export interface Readiness {
@@ -12,7 +16,7 @@ export interface Readiness {
    * `degraded`: calls are stored, and the operator has something to do. `full`: the store has no room for calls. `down`: it
    * does not answer. `unsafe`: it would not keep what it is given.
    */
-  readonly status: "ok" | "degraded" | Exclude<StoreStateJson["state"], "up">;
+  readonly status: (typeof READINESS_STATUSES)[number];
   readonly problems?: readonly string[];
   readonly store: StoreStateJson;
   /** Whether this server delivers the calls that it accepts. */
@@ -21,7 +25,7 @@ export interface Readiness {
 
 /** What is looked at. */
 export interface ReadinessParts {
-  readonly sender: Sender;
+  readonly sender: Pick<Sender, "settings" | "stats">;
   readonly room: StoreRoom;
   readonly delivers: boolean;
 }
@@ -31,12 +35,18 @@ export function isReady(status: Readiness["status"]): boolean {
   return status === "ok" || status === "degraded";
 }
 
-/** Looks at the store, and at what waits in it. */
+/** Looks at the store, and at what waits in it. Never rejects. */
 export async function readiness({ sender, room, delivers }: ReadinessParts): Promise<Readiness> {
   const store = room.state();
   const { state, reason } = store;
-  // A store that is down would only let the question wait.
-  const waiting = state === "down" ? [] : (await destinationsWithoutSettings(sender)).map(waitingText);
+  let waiting: readonly string[] = [];
+  try {
+    // A store that is down would only let the question wait.
+    if (state !== "down") waiting = (await destinationsWithoutSettings(sender)).map(waitingText);
+  } catch (error) {
+    const problem = messageOf(error);
+    return { status: "down", problems: [problem], store: { state: "down", reason: problem }, delivers };
+  }
   if (state !== "up")
     return { status: state, problems: [reason ?? `The store is ${state}.`, ...waiting], store, delivers };
   // A store that can be used gives a reason if its operator has something to do, as when no process delivers from it.
