@@ -1,11 +1,11 @@
-/** The signals that ask a process to stop, and the exit code of a second one: 128 and the number of the signal, as shells report it. */
-const SIGNALS = { SIGTERM: 143, SIGINT: 130 } as const;
-
 /**
- * Ctrl-Break, and a console window that is closed: Windows then ends the process after some seconds. Elsewhere SIGHUP is left to the
- * system, so that `nohup` works.
+ * The signals that ask a process to stop, and the exit code of one that ends it: 128 and the number of the signal, as shells report
+ * it. SIGHUP says that the terminal was closed. That it was ignored, as under `nohup`, is not known here: Node takes it back.
  */
-const SIGNALS_OF_WINDOWS = { ...SIGNALS, SIGBREAK: 149, SIGHUP: 129 } as const;
+const SIGNALS = { SIGTERM: 143, SIGINT: 130, SIGHUP: 129 } as const;
+
+/** Ctrl-Break. After SIGHUP, Windows ends the process within some seconds, whatever it does. */
+const SIGNALS_OF_WINDOWS = { ...SIGNALS, SIGBREAK: 149 } as const;
 
 /** The signals that a system sends to ask a process to stop. */
 function stopSignals(platform: NodeJS.Platform): readonly string[] {
@@ -15,6 +15,8 @@ function stopSignals(platform: NodeJS.Platform): readonly string[] {
 function leave(signal: keyof typeof SIGNALS_OF_WINDOWS): never {
   return process.exit(SIGNALS_OF_WINDOWS[signal]);
 }
+
+function goOn(): void {}
 
 /**
  * Makes the signals that ask a process to stop end it, until a command takes them over. The system has no default for the first
@@ -35,6 +37,7 @@ export function runsUntilToldToStop(): boolean {
 /**
  * Resolves with the name of the first signal that asks the process to stop, or with what `asked` resolves to. The next
  * signal ends the process at once, as if it had not been caught: deliveries on disk that have not ended continue at the next start.
+ * Not SIGHUP: nobody who is impatient sends it, but a shell and its terminal may both do so, and systemd together with SIGTERM.
  *
  * @param asked Another way to ask it to stop, such as a key.
  */
@@ -47,7 +50,7 @@ export function untilToldToStop(
   return new Promise((resolve) => {
     const stop = (reason: string): void => {
       for (const name of names) process.off(name, stop);
-      for (const name of names) process.on(name, leave);
+      for (const name of names) process.on(name, name === "SIGHUP" ? goOn : leave);
       resolve(reason);
     };
     for (const name of names) process.on(name, stop).off(name, leave);

@@ -89,20 +89,26 @@ describe("a 200 survives", { timeout: ALL_WAITS_MS }, () => {
 });
 
 describe.skipIf(isWindows)(`stopping${noPosix}`, () => {
-  it("on SIGTERM lets attempts under way end, and leaves with 0", async () => {
-    const receiver = await startSilentReceiver();
-    const server = await startServe(["--to", receiver.url]);
-    await batch(server.url, ["a"]);
-    const socket = await receiver.requested;
-    server.process.kill("SIGTERM");
-    await server.printed(
-      /SIGTERM: waiting for running requests and attempts, for at most 10 s\. A second signal exits at once\./,
-    );
-    await vi.waitFor(() => expect(send(`${server.url}/healthz`)).rejects.toThrow("ECONNREFUSED"));
-    socket.end("HTTP/1.1 204 No Content\r\n\r\n");
-    expect(await server.ended).toBe(0);
-    expect(server.stdout()).toContain("204 in");
-  });
+  // SIGHUP comes from a terminal that was closed.
+  it.each(["SIGTERM", "SIGHUP"] as const)(
+    "on %s lets attempts under way end, and leaves with 0",
+    async (signal) => {
+      const receiver = await startSilentReceiver();
+      const server = await startServe(["--to", receiver.url]);
+      await batch(server.url, ["a"]);
+      const socket = await receiver.requested;
+      server.process.kill(signal);
+      await server.printed(
+        new RegExp(
+          `${signal}: waiting for running requests and attempts, for at most 10 s\\. A second signal exits at once\\.`,
+        ),
+      );
+      await vi.waitFor(() => expect(send(`${server.url}/healthz`)).rejects.toThrow("ECONNREFUSED"));
+      socket.end("HTTP/1.1 204 No Content\r\n\r\n");
+      expect(await server.ended).toBe(0);
+      expect(server.stdout()).toContain("204 in");
+    },
+  );
 
   it("does not wait longer than --drain", async () => {
     const receiver = await startSilentReceiver();

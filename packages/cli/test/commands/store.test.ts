@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
+import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { freePort } from "../../../../tests/support/free-port.ts";
 import { startProxy } from "../../../postgres/test/support/proxy.ts";
 import { ask, NO_POSTGRES, startPostgres } from "../../../postgres/test/support/start-postgres.ts";
@@ -21,6 +22,16 @@ describe("--store of a database that is away", () => {
       command.process.kill("SIGTERM");
       expect(await command.ended).toBe(0);
       expect(command.stdout() + command.stderr()).not.toContain("a-password");
+    },
+  );
+
+  it.skipIf(isWindows)(
+    `has work stop on SIGHUP as serve does, when its terminal is closed${noPosix}`,
+    async () => {
+      const command = startCommand(["work", "--store", `postgres://127.0.0.1:${await freePort()}/db`]);
+      await command.printed(/Waits for the store/);
+      command.process.kill("SIGHUP");
+      expect(await command.ended).toBe(0);
     },
   );
 

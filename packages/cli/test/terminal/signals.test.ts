@@ -20,7 +20,6 @@ it.each([
   ["SIGINT", "linux"],
   ["SIGINT", "win32"],
   ["SIGBREAK", "win32"],
-  ["SIGHUP", "win32"],
 ] as const)(
   "%s on %s stops a command, and another one ends it with the exit code of shells",
   async (name, platform) => {
@@ -30,15 +29,23 @@ it.each([
     await expect(stopped).resolves.toBe(name);
     expect(exit).not.toHaveBeenCalled();
     process.emit(name, name);
-    expect(exit).toHaveBeenCalledWith({ SIGTERM: 143, SIGINT: 130, SIGBREAK: 149, SIGHUP: 129 }[name]);
+    expect(exit).toHaveBeenCalledWith({ SIGTERM: 143, SIGINT: 130, SIGBREAK: 149 }[name]);
   },
 );
 
-it("SIGHUP is left to the system elsewhere, so that a command under nohup runs on", () => {
-  const listeners = process.listenerCount("SIGHUP");
-  void untilToldToStop(undefined, "linux");
-  expect(process.listenerCount("SIGHUP")).toBe(listeners);
-});
+it.each(["linux", "win32"] as const)(
+  "SIGHUP on %s stops a command, and cuts none short that stops: shell, terminal and systemd may all send it",
+  async (platform) => {
+    const exit = vi.spyOn(process, "exit").mockImplementation((() => {}) as () => never);
+    const stopped = untilToldToStop(undefined, platform);
+    process.emit("SIGHUP", "SIGHUP");
+    await expect(stopped).resolves.toBe("SIGHUP");
+    process.emit("SIGHUP", "SIGHUP");
+    expect(exit).not.toHaveBeenCalled();
+    process.emit("SIGTERM", "SIGTERM");
+    expect(exit).toHaveBeenCalledWith(143);
+  },
+);
 
 it("a key stops a command, too", async () => {
   await expect(untilToldToStop(Promise.resolve("q"))).resolves.toBe("q");
