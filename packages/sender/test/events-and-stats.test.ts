@@ -260,13 +260,16 @@ describe("an endpoint that fails again and again", () => {
     expect(told).toEqual(["failing 5 0 500"]);
     await send();
     await send();
-    expect((await sender.stats()).endpoints[0]).toMatchObject({ failures: 7 });
+    const [ailing] = (await sender.stats()).endpoints;
+    expect(ailing).toMatchObject({ failures: 7, lastFailure: { outcome: "server_error", status: 500 } });
+    // A response can be long, and there are many endpoints.
+    expect(ailing?.lastFailure).not.toHaveProperty("response");
     await send();
     await send();
     expect(told).toEqual(["failing 5 0 500", "recovered 7 success"]);
     const [endpoint] = (await sender.stats()).endpoints;
     expect(endpoint?.failures).toBe(0);
-    expect(endpoint?.failingSince).toBeUndefined();
+    expect([endpoint?.failingSince, endpoint?.lastFailure]).toEqual([undefined, undefined]);
   });
 
   it("is told after as many as failingAfter says, and a success in between starts anew", async () => {

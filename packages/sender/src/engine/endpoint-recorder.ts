@@ -1,5 +1,5 @@
 import { isSlow } from "../explain/texts.ts";
-import type { Attempt, AttemptOutcome } from "../delivery/attempt.ts";
+import type { Attempt, AttemptOutcome, AttemptSummary } from "../delivery/attempt.ts";
 import type { MinuteCounts } from "./minute-counts.ts";
 
 /** The counts of one endpoint since the sender was created. */
@@ -14,6 +14,8 @@ export interface EndpointStats {
   readonly failures: number;
   /** When the first of them started, in milliseconds since 1970. */
   readonly failingSince?: number | undefined;
+  /** The last of them. */
+  readonly lastFailure?: AttemptSummary | undefined;
   /** How long its responses took. */
   readonly responseTimes: {
     /** Upper bounds of the buckets, in milliseconds. The last bound is the time that an endpoint has to respond. */
@@ -65,6 +67,7 @@ interface Tally {
   sumMs: number;
   failures: number;
   failingSince: number | undefined;
+  lastFailure: AttemptSummary | undefined;
 }
 
 /** Counts attempts by minute, and for each endpoint by outcome, by the time of their responses, and failures in a row. */
@@ -134,6 +137,7 @@ export class EndpointRecorder {
     if (outcome !== "success") {
       tally.failures += 1;
       tally.failingSince = since;
+      tally.lastFailure = summaryOf(attempt);
       const { failures } = tally;
       if (failures === this.#failingAfter) {
         this.#listener.emit("failing", { destination, endpoint, failures, since, last: attempt });
@@ -143,6 +147,7 @@ export class EndpointRecorder {
     const { failures } = tally;
     tally.failures = 0;
     tally.failingSince = undefined;
+    tally.lastFailure = undefined;
     if (failures >= this.#failingAfter) {
       this.#listener.emit("recovered", { destination, endpoint, failures, since, last: attempt });
     }
@@ -160,8 +165,20 @@ export class EndpointRecorder {
       sumMs: 0,
       failures: 0,
       failingSince: undefined,
+      lastFailure: undefined,
     };
     this.#tallies.set(destination, byUrl.set(url, tally));
     return tally;
   }
+}
+
+/** What is kept of it: a response can be 16 KiB long. */
+function summaryOf({
+  response: _,
+  cut: __,
+  requestHeaders: ___,
+  responseHeaders: ____,
+  ...summary
+}: Attempt): AttemptSummary {
+  return summary;
 }

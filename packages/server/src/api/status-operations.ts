@@ -2,6 +2,7 @@ import type { SenderStats } from "@countersign/sender";
 import { FAULTS } from "@countersign/sender/faults";
 import { reachabilityOf } from "../live/reachability.ts";
 import { destinationsByKey } from "../settings/find-settings.ts";
+import { attemptSummaryJson } from "../shapes/delivery-shapes.ts";
 import { iso, roundedMs } from "../shapes/times.ts";
 import { Problem } from "./problem.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
@@ -74,9 +75,10 @@ function statsJson(stats: SenderStats, settings: ApiContext["sender"]["settings"
       configured: known.has(destination.destination),
     })),
     ...(stats.space && { space: stats.space }),
-    endpoints: stats.endpoints.map(({ failingSince, responseTimes, ...endpoint }) => ({
+    endpoints: stats.endpoints.map(({ failingSince, lastFailure, responseTimes, ...endpoint }) => ({
       ...endpoint,
       ...(failingSince !== undefined && { failingSince: iso(failingSince) }),
+      ...(lastFailure && { lastFailure: attemptSummaryJson(lastFailure) }),
       responseTimes: { ...responseTimes, sumMs: roundedMs(responseTimes.sumMs) },
     })),
     minutes: stats.minutes.map(({ at, ...counts }) => ({ at: iso(at), ...counts })),

@@ -117,7 +117,7 @@ export function skippedJson(call: SenderEvents["skipped"]): SkippedJson {
 }
 
 /** An attempt without the request and the answer. */
-function attemptSummaryJson(attempt: Omit<Attempt, "response" | "cut">): AttemptSummaryJson {
+export function attemptSummaryJson(attempt: Omit<Attempt, "response" | "cut">): AttemptSummaryJson {
   const { round, endpoint, startedAt, durationMs, outcome, status, code, message, fault } = attempt;
   return {
     round,

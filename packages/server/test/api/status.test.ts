@@ -78,7 +78,15 @@ describe("statistics", () => {
     expect(stats).toMatchObject({
       sources: [{ source: "default", usage: 2 }],
       destinations: [{ destination: "default/webhooks", configured: true, delivered: 1, failed: 1 }],
-      endpoints: [{ url: receiver.url, outcomes: { success: 1, rejected: 1 }, failures: 1 }],
+      endpoints: [
+        {
+          url: receiver.url,
+          outcomes: { success: 1, rejected: 1 },
+          failures: 1,
+          failingSince: expect.stringMatching(/Z$/),
+          lastFailure: { outcome: "rejected", status: 400, answer: "400" },
+        },
+      ],
     });
     expect(stats.minutes).toHaveLength(60);
     expect(stats.minutes.reduce((sum, { attempts }) => sum + attempts, 0)).toBe(2);

@@ -1,5 +1,5 @@
 import { ATTEMPT_OUTCOMES } from "@countersign/sender/store";
-import type { Schemas } from "../operation.ts";
+import { ref, type Schemas } from "../operation.ts";
 import { TEXT, DATE_TIME, COUNT, NUMBER, TEXTS, object } from "./parts.ts";
 
 /** The state of the server and of its endpoints. */
@@ -54,6 +54,7 @@ export const statusSchemas: Schemas = {
             outcomes: object(Object.fromEntries(ATTEMPT_OUTCOMES.map((outcome) => [outcome, COUNT]))),
             failures: { ...COUNT, description: "How many of the last attempts failed in a row." },
             failingSince: DATE_TIME,
+            lastFailure: ref("AttemptSummary"),
             responseTimes: object({
               bounds: { type: "array", items: NUMBER },
               counts: { type: "array", items: COUNT },
@@ -63,7 +64,7 @@ export const statusSchemas: Schemas = {
               sumMs: NUMBER,
             }),
           },
-          ["failingSince"],
+          ["failingSince", "lastFailure"],
         ),
       },
       minutes: {
