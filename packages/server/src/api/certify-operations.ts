@@ -42,17 +42,22 @@ export const certifyOperations: readonly Operation[] = [
       422: "Something is missing, such as the secret, or is given besides a `destination`, which has its own; or an audit does not exist.",
     },
     handle(context, { body }) {
-      const { certifications, info } = context;
+      const { certifications, forgeries, info } = context;
       if (info.blocksPrivateNetworks) {
         throw new Problem(
           409,
           "With blockPrivateNetworks, the server runs no audits: use `countersign certify`.",
         );
       }
-      const request = requestOf(context, body as CertifyBody);
+      const given = body as CertifyBody;
+      const request = requestOf(context, given);
       const { running } = certifications;
       if (running) throw new Problem(409, `${running.id} is still running. Wait for it, or DELETE it.`);
-      return certifications.start(request);
+      const { destination, secret, only } = given;
+      const { url } = request;
+      // All audits, with the secret that the destination signs with: what passes them refuses forgeries.
+      const proves = destination !== undefined && secret === undefined && only === undefined;
+      return certifications.start(request, () => proves && forgeries.refused({ destination, url }));
     },
   },
   {

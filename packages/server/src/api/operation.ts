@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Certifications } from "../jobs/certifications.ts";
 import type { EventStreams } from "../live/event-stream.ts";
 import type { FaultList } from "../live/fault-list.ts";
+import type { ForgeryList } from "../live/forgery-list.ts";
 import type { LiveEvents } from "../live/live-events.ts";
 import type { ResendJobs } from "../jobs/resend-jobs.ts";
 import type { StoreRoom } from "../live/store-room.ts";
@@ -19,6 +20,7 @@ export interface ApiContext {
   readonly book: SettingsBook;
   readonly versions: SettingsVersions;
   readonly faults: FaultList;
+  readonly forgeries: ForgeryList;
   readonly warnings: WarningList;
   readonly events: LiveEvents;
   readonly streams: EventStreams;

@@ -23,9 +23,9 @@ export const statusOperations: readonly Operation[] = [
     path: "/stats",
     id: "getStats",
     summary:
-      "Ended and pending deliveries: by source, by destination, by endpoint with response times, and by minute for the last hour. The deliveries of a destination with `configured: false` wait until it has settings again.",
+      "Ended and pending deliveries: by source, by destination, by endpoint with response times, and by minute for the last hour; and the endpoints that accept forged messages. The deliveries of a destination with `configured: false` wait until it has settings again.",
     answer: { status: 200, schema: ref("Stats") },
-    handle: async ({ sender }) => statsJson(await sender.stats(), sender.settings),
+    handle: async (context) => statsJson(await context.sender.stats(), context),
   },
   {
     method: "GET",
@@ -64,8 +64,8 @@ function statusJson({ info, events, now, room, virtualClock }: ApiContext): obje
   };
 }
 
-function statsJson(stats: SenderStats, settings: ApiContext["sender"]["settings"]): object {
-  const known = destinationsByKey(settings);
+function statsJson(stats: SenderStats, { sender, forgeries }: ApiContext): object {
+  const known = destinationsByKey(sender.settings);
   return {
     sources: stats.sources,
     destinations: stats.destinations.map(({ oldestPendingAt, nextDueAt, ...destination }) => ({
@@ -81,6 +81,7 @@ function statsJson(stats: SenderStats, settings: ApiContext["sender"]["settings"
       ...(lastFailure && { lastFailure: attemptSummaryJson(lastFailure) }),
       responseTimes: { ...responseTimes, sumMs: roundedMs(responseTimes.sumMs) },
     })),
+    forgeries: forgeries.list(),
     minutes: stats.minutes.map(({ at, ...counts }) => ({ at: iso(at), ...counts })),
   };
 }

@@ -8,6 +8,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { EventStreams } from "../live/event-stream.ts";
 import { FaultList } from "../live/fault-list.ts";
 import { tellFollowedSettings } from "../live/followed-settings.ts";
+import { ForgeryList } from "../live/forgery-list.ts";
 import { LiveEvents } from "../live/live-events.ts";
 import { StoreRoom } from "../live/store-room.ts";
 import { WarningList } from "../live/warning-list.ts";
@@ -43,12 +44,20 @@ export function createContext(
     events.tell({ event: "store", ...state });
     if (state.reason !== undefined) onError(new Error(state.reason));
   });
+  const forgeries = new ForgeryList({
+    sender,
+    ledger,
+    onChange: ({ destination, url }, accepted) =>
+      events.tell({ event: "forgery", destination, endpoint: url, accepted }),
+    onError,
+  });
   return {
     sender,
     ledger,
     book,
     versions,
     faults,
+    forgeries,
     warnings: new WarningList(),
     events,
     streams: new EventStreams(events.log, now),

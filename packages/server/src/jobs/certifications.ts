@@ -39,8 +39,12 @@ export class Certifications extends Jobs<CertificationJson> {
     this.#tell = tell;
   }
 
-  /** Starts the audits. Their results contain what was sent and answered: values of headers and the secret are hidden in it. */
-  start(request: CertificationRequest): CertificationJson {
+  /**
+   * Starts the audits. Their results contain what was sent and answered: values of headers and the secret are hidden in it.
+   *
+   * @param onPassed Called when every MUST is met.
+   */
+  start(request: CertificationRequest, onPassed: () => void = () => {}): CertificationJson {
     const { url, only } = request;
     return this.begin(
       (id, startedAt) => ({
@@ -52,13 +56,14 @@ export class Certifications extends Jobs<CertificationJson> {
         tally: { MUST: NO_TALLY, SHOULD: NO_TALLY },
         results: [],
       }),
-      (job) => this.#audit(job, request),
+      (job) => this.#audit(job, request, onPassed),
     );
   }
 
   async #audit(
     job: Job<CertificationJson>,
     request: CertificationRequest,
+    onPassed: () => void,
   ): Promise<Partial<CertificationJson>> {
     const hidden = [request.secret, ...Object.values(request.headers ?? {})];
     try {
@@ -69,6 +74,7 @@ export class Certifications extends Jobs<CertificationJson> {
         signal: job.abort.signal,
         onResult: (result) => this.#add(job, withoutTexts(result, hidden)),
       });
+      if (passed) onPassed();
       return { passed };
     } catch (error) {
       throw new Error(withoutTexts(messageOf(error), hidden), { cause: error });

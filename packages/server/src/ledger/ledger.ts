@@ -5,6 +5,7 @@ import { releaseNativeHandles } from "@countersign/sender";
 import type { Rejection } from "../ingest/rejections.ts";
 import { ServerError, writtenByNewer } from "../errors/server-error.ts";
 import { type SeenKey, SeenTable } from "./seen-table.ts";
+import type { ForgeryJson } from "../shapes/forgery-json.ts";
 import { iso } from "../shapes/times.ts";
 
 /** A rejected message as it is kept. */
@@ -29,9 +30,12 @@ const SCHEMA = `
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
+/** Added to every file: a version that does not know it leaves it alone. */
+const FORGERIES = "CREATE TABLE IF NOT EXISTS forgeries (forgery TEXT NOT NULL)";
+
 /**
- * What the server remembers in addition to the deliveries: the last thousand messages it has rejected. In the file of an earlier
- * version, also which messages that one accepted.
+ * What the server remembers in addition to the deliveries: the last thousand messages it has rejected, and the endpoints that
+ * accept forgeries. In the file of an earlier version, also which messages that one accepted.
  *
  * Writes of one turn of the event loop share one transaction, and so one flush to the disk.
  */
@@ -61,10 +65,18 @@ export class Ledger {
 
   /** Keeps rejected messages; the oldest beyond a thousand go, and those beyond the room for them. */
   keepRejections(rejections: readonly Rejection[], source: string | undefined, now: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (this.#pending.length === 0) setImmediate(() => this.#flush());
-      this.#pending.push({ rejections: rejections.slice(-MAX_REJECTIONS), source, now, resolve, reject });
-    });
+    return this.#add({ rejections: rejections.slice(-MAX_REJECTIONS), source, now });
+  }
+
+  /** Keeps which endpoints accept forgeries, in place of those that were kept before. */
+  keepForgeries(forgeries: readonly ForgeryJson[]): Promise<void> {
+    return this.#add({ rejections: [], source: undefined, now: 0, forgeries });
+  }
+
+  /** The endpoints that accept forgeries, as they were kept last. */
+  forgeries(): readonly ForgeryJson[] {
+    const rows = this.#opened.statements.forgeries.all() as readonly { readonly forgery: string }[];
+    return rows.map(({ forgery }) => JSON.parse(forgery) as ForgeryJson);
   }
 
   /** The rejected messages that are kept, the newest first. */
@@ -96,6 +108,13 @@ export class Ledger {
     return this.#file;
   }
 
+  #add(pending: Omit<Pending, "resolve" | "reject">): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#pending.length === 0) setImmediate(() => this.#flush());
+      this.#pending.push({ ...pending, resolve, reject });
+    });
+  }
+
   #flush(): void {
     const batch = this.#pending;
     this.#pending = [];
@@ -104,9 +123,10 @@ export class Ledger {
     const newest = batch
       .flatMap(({ rejections, source = null, now }) => rejections.map((one) => ({ one, source, now })))
       .slice(-MAX_REJECTIONS);
+    const forgeries = batch.findLast((one) => one.forgeries !== undefined)?.forgeries;
     try {
       const { db, statements } = this.#opened;
-      const { keep, trim, trimBytes } = statements;
+      const { keep, trim, trimBytes, clearForgeries, keepForgery } = statements;
       db.transaction(() => {
         for (const { one, source, now } of newest) {
           const { message, ...rejection } = one;
@@ -114,6 +134,8 @@ export class Ledger {
         }
         trim.run(MAX_REJECTIONS);
         trimBytes.run(this.#maxBytes);
+        if (forgeries) clearForgeries.run();
+        for (const forgery of forgeries ?? []) keepForgery.run(JSON.stringify(forgery));
       })();
       for (const { resolve } of batch) resolve();
     } catch (error) {
@@ -122,11 +144,13 @@ export class Ledger {
   }
 }
 
-/** Rejections that wait for the end of this turn. */
+/** What waits for the end of this turn. */
 interface Pending {
   readonly rejections: readonly Rejection[];
   readonly source: string | undefined;
   readonly now: number;
+  /** The whole list, where it has changed. */
+  readonly forgeries?: readonly ForgeryJson[];
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -140,7 +164,12 @@ interface LedgerFile {
   readonly isKept: boolean;
 }
 
-type Statements = Readonly<Record<"keep" | "trim" | "trimBytes" | "rejections", Database.Statement>>;
+type Statements = Readonly<
+  Record<
+    "keep" | "trim" | "trimBytes" | "rejections" | "clearForgeries" | "keepForgery" | "forgeries",
+    Database.Statement
+  >
+>;
 
 function prepare(db: Database.Database): Statements {
   return {
@@ -152,6 +181,9 @@ function prepare(db: Database.Database): Statements {
        ) WHERE bytes > ?)`,
     ),
     rejections: db.prepare("SELECT * FROM rejections ORDER BY id DESC LIMIT ?"),
+    clearForgeries: db.prepare("DELETE FROM forgeries"),
+    keepForgery: db.prepare("INSERT INTO forgeries VALUES (?)"),
+    forgeries: db.prepare("SELECT forgery FROM forgeries ORDER BY rowid"),
   };
 }
 
@@ -194,6 +226,7 @@ function open(libsql: typeof Database, path: string): Database.Database {
     const version = versionOf(db);
     if (version > SCHEMA_VERSION) throw writtenByNewer(path);
     if (version === 0) db.exec(`BEGIN; ${SCHEMA} COMMIT;`);
+    db.exec(FORGERIES);
     return db;
   } catch (error) {
     db.close();

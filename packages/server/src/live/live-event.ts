@@ -35,6 +35,13 @@ export type LiveEventBody =
       readonly since: string;
       readonly last: AttemptEventJson;
     }
+  | {
+      readonly event: "forgery";
+      readonly destination: string;
+      readonly endpoint: string;
+      /** Whether it has accepted a forged message; `false` when it has been seen to refuse one since. */
+      readonly accepted: boolean;
+    }
   | { readonly event: "rejected"; readonly source?: string; readonly rejection: Omit<Rejection, "message"> }
   | { readonly event: "warned"; readonly source: string; readonly warning: Warning }
   | {

@@ -49,6 +49,35 @@ describe("the ledger", () => {
     expect(kept.at(-1)).toMatchObject({ messageId: "3-200" });
   });
 
+  it("keeps which endpoints accept forgeries, also in a file of a version that did not", async () => {
+    const path = join(temporaryDirectory(), "server.db");
+    const db = new Database(path);
+    db.exec(`
+      CREATE TABLE rejections (id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, source TEXT, rejection TEXT NOT NULL, message TEXT NOT NULL);
+      PRAGMA user_version = 2;
+    `);
+    db.close();
+    const place = { destination: "default/webhooks", url: "http://localhost:3000/webhooks" };
+    const one = {
+      ...place,
+      delivery: "1",
+      fault: "bad_signature",
+      status: 200,
+      at: "2026-01-31T15:00:00.000Z",
+    };
+    const first = open(path);
+    expect(first.forgeries()).toEqual([]);
+    void first.keepForgeries([one]);
+    await first.keepForgeries([{ ...one, delivery: "2" }, one]);
+    // What waits for the end of the turn is written first.
+    void first.keepForgeries([one]);
+    await first.close();
+    const second = open(path);
+    expect(second.forgeries()).toEqual([one]);
+    await second.keepForgeries([]);
+    expect(second.forgeries()).toEqual([]);
+  });
+
   it("keeps less when what anyone sends to be rejected is large", async () => {
     const ledger = closing(new Ledger(Database, ":memory:", 1_048_576));
     for (let n = 0; n < 200; n += 1) {

@@ -67,6 +67,19 @@ export const statusSchemas: Schemas = {
           ["failingSince", "lastFailure"],
         ),
       },
+      forgeries: {
+        type: "array",
+        description:
+          "Endpoints that accepted a forged message, each with the last, and have not been seen to refuse one since.",
+        items: object({
+          destination: TEXT,
+          url: TEXT,
+          delivery: TEXT,
+          fault: TEXT,
+          status: NUMBER,
+          at: DATE_TIME,
+        }),
+      },
       minutes: {
         type: "array",
         items: object({

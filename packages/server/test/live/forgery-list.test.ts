@@ -1,0 +1,116 @@
+import { shardedStore, sqliteStore } from "@countersign/sender";
+import { createServer, type CountersignServer, type ServerOptions } from "@countersign/server";
+import { beforeEach, describe, expect, it } from "vitest";
+import { apiCaller } from "../support/api-caller.ts";
+import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
+import { closing, temporaryDirectory } from "../support/resources.ts";
+
+let receiver: Receiver;
+let server: CountersignServer;
+const { call } = apiCaller(() => server);
+
+beforeEach(async () => {
+  receiver = closing(await startReceiver());
+});
+
+async function start(options: Partial<ServerOptions> = {}): Promise<void> {
+  server = closing(await createServer({ to: receiver.url, secret: SECRET, port: 0, ...options }));
+}
+
+/** Sends a forged message, which the receiver accepts or refuses. */
+async function forge(accepts: boolean, fault = "bad_signature"): Promise<string> {
+  await call("POST", "/faults", { fault });
+  if (accepts) receiver.answers.push(204);
+  const { deliveries } = await server.sender.track({ userId: "u1", event: "Forged" });
+  await server.sender.idle();
+  return deliveries[0] ?? "";
+}
+
+async function forgeries(): Promise<readonly unknown[]> {
+  return ((await call("GET", "/stats")).json() as { forgeries: readonly unknown[] }).forgeries;
+}
+
+const STORES = {
+  memory: () => ({}),
+  file: () => ({ data: temporaryDirectory() }),
+  sharded: () => ({ store: shardedStore({ a: sqliteStore(), b: sqliteStore() }, () => "b") }),
+};
+
+describe("endpoints that accept forged messages", () => {
+  it.each(Object.entries(STORES))(
+    "are told with a %s store, however much was delivered and removed since then, until they refuse one",
+    async (_, options) => {
+      await start(options());
+      expect(await forgeries()).toEqual([]);
+      const delivery = await forge(true);
+      for (let n = 0; n < 3; n += 1) await server.sender.track({ userId: "u1", event: `Later ${n}` });
+      await server.sender.idle();
+      await call("DELETE", "/deliveries");
+      const at = expect.stringMatching(/Z$/) as unknown;
+      const place = { destination: "default/webhooks", url: receiver.url };
+      expect(await forgeries()).toEqual([{ ...place, delivery, fault: "bad_signature", status: 204, at }]);
+      const last = await forge(true, "missing_signature");
+      expect(await forgeries()).toMatchObject([{ delivery: last, fault: "missing_signature" }]);
+      await forge(false);
+      expect(await forgeries()).toEqual([]);
+    },
+  );
+
+  it("are known after a restart with the same data, and so is that one refuses them", async () => {
+    const data = temporaryDirectory();
+    await start({ data });
+    const delivery = await forge(true);
+    await server.close();
+    await start({ data });
+    expect(await forgeries()).toMatchObject([{ delivery }]);
+    await forge(false);
+    await server.close();
+    await start({ data });
+    expect(await forgeries()).toEqual([]);
+  });
+
+  it("are those of the settings: none that has gone, and none that has no secret to tell a forgery by", async () => {
+    await start();
+    await forge(true);
+    const endpoints = [{ url: receiver.url }];
+    const path = "/sources/default/destinations/webhooks";
+    await call("PUT", path, { endpoints, secret: null });
+    expect(await forgeries()).toEqual([]);
+    await call("PUT", path, { endpoints, secret: SECRET });
+    expect(await forgeries()).toHaveLength(1);
+    await call("PUT", path, { endpoints: [{ url: `${receiver.url}?other` }], secret: SECRET });
+    expect(await forgeries()).toEqual([]);
+    // What has gone is forgotten with the next: the list is never longer than the settings.
+    await forge(true);
+    await call("PUT", path, { endpoints, secret: SECRET });
+    expect(await forgeries()).toEqual([]);
+  });
+
+  it("are told by an event when that begins and when it ends, and not for each message", async () => {
+    await start();
+    const told: unknown[] = [];
+    server.subscribe((event) => {
+      if (event.event === "forgery") told.push([event.destination, event.endpoint, event.accepted]);
+    });
+    for (const accepts of [false, true, true, false, false]) await forge(accepts);
+    expect(told).toEqual([
+      ["default/webhooks", receiver.url, true],
+      ["default/webhooks", receiver.url, false],
+    ]);
+  });
+
+  it("are no longer told when all audits of theirs have passed, with the secret of the destination", async () => {
+    await start();
+    await forge(true);
+    const destination = "default/webhooks";
+    const passes = async (body: object): Promise<void> => {
+      const { id } = (await call("POST", "/certify", { destination, ...body })).json() as { id: string };
+      const job = async () => (await call("GET", `/certifications/${id}`)).json();
+      await expect.poll(job, { timeout: 60_000 }).toMatchObject({ state: "done", passed: true });
+    };
+    await passes({ only: ["accepts-track", "rejects-tampered-body"] });
+    expect(await forgeries()).toHaveLength(1);
+    await passes({});
+    expect(await forgeries()).toEqual([]);
+  }, 70_000);
+});
