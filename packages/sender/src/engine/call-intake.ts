@@ -201,13 +201,14 @@ function skipReasonOf(
  * destination off except those turned on by name.
  */
 function isSelected(integrations: object): boolean {
-  // Own properties only: no name can be inherited.
-  const own = new Map<string, unknown>(Object.entries(integrations));
-  const setting = own.get(OWN_NAME);
+  const own = (name: string): unknown =>
+    // No name can be inherited.
+    Object.hasOwn(integrations, name) ? integrations[name as keyof typeof integrations] : undefined;
+  const setting = own(OWN_NAME);
   if (setting === false) return false;
   // Besides true, clients send an object with a destination's options.
   if (setting === true || (typeof setting === "object" && setting !== null)) return true;
-  return own.get("All") !== false;
+  return own("All") !== false;
 }
 
 /** A key as every store can keep it. */
