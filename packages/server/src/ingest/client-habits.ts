@@ -15,8 +15,8 @@ export function readObject(value: unknown): Record<string, unknown> | undefined 
  * key is meant; the names of destinations are case-sensitive (spec 6).
  */
 export function withDocumentedAll(integrations: Fields): Fields {
+  if (typeof integrations["all"] !== "boolean" || Object.hasOwn(integrations, "All")) return integrations;
   const { all, ...others } = integrations;
-  if (typeof all !== "boolean" || Object.hasOwn(integrations, "All")) return integrations;
   return { ...others, All: all };
 }
 

@@ -34,7 +34,7 @@ export interface SharedFields {
   /** `context` as it is of a message that has none of its own. */
   readonly contextAlone?: JsonRecord | undefined;
   readonly integrations?: JsonRecord | undefined;
-  /** Their size as JSON, in bytes. */
+  /** What they come to in each message: their size as JSON in bytes, or {@link FIELD_BYTES} for each field if that is more. */
   readonly bytes: number;
 }
 
@@ -66,6 +66,12 @@ type JsonRecord = Record<string, unknown>;
  */
 const RECORDED_FIELDS = ["type", "timestamp", ...TEXT_FIELDS, ...OBJECT_FIELDS] as const;
 
+/**
+ * What each field that a batch shares counts at least: to copy one into a message that has fields of its own takes as long as to
+ * store this many bytes, however short it is.
+ */
+const FIELD_BYTES = 64;
+
 class Rejected extends Error {
   readonly reason: RejectionReason;
   constructor(reason: RejectionReason, detail: string = REJECTION_REASONS[reason]) {
@@ -91,8 +97,16 @@ export function readSharedFields(batch: JsonRecord, ip: string | undefined): Ver
     if (!(context || given)) return { bytes: 0 };
     assertShallow({ context, given });
     const integrations = given && withDocumentedAll(given);
-    const bytes = measure({ context, integrations });
-    return { context, contextAlone: withAddress(context, ip), integrations, bytes };
+    // Those of `context` become those of an identify call that has none, and stay where they are.
+    const traits = readTraits("identify", undefined, context);
+    const bytes = measure({ context, integrations }) + (traits ? measure({ traits }) : 0);
+    const fields = [context, integrations].flatMap((object) => Object.keys(object ?? {}));
+    return {
+      context,
+      contextAlone: withAddress(context, ip),
+      integrations,
+      bytes: Math.max(bytes, fields.length * FIELD_BYTES),
+    };
   });
 }
 

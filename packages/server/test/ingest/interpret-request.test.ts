@@ -362,6 +362,31 @@ describe("the context and integrations of a batch", () => {
       ok: false,
     });
   });
+
+  const many = (count: number, value: unknown): object =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, value]));
+  const item = { type: "identify", userId: "u", context: { own: 1 }, integrations: { own: true } };
+
+  it.each<[string, (size: number) => object]>([
+    ["fields of a few bytes", (size) => ({ context: many(size, 1) })],
+    ["short integrations", (size) => ({ integrations: many(size, true) })],
+    ["traits in the context", (size) => ({ context: { traits: { a: "x".repeat(size) } } })],
+  ])("cannot make a batch more than 8 MB of copies: %s", async (_, shared) => {
+    const taken: number[] = [];
+    for (let size = 1; size < 4_000; size *= 2) {
+      const body = { ...shared(size), batch: Array.from({ length: 2_500 }, () => item) };
+      const read = await interpretRequest({ kind: "batch", body, receivedAt });
+      if (!read.ok) continue;
+      const calls = read.calls.map(({ call: { context = {}, integrations = {}, traits } }) => {
+        const copied = Object.keys(context).length + Object.keys(integrations).length;
+        // The map of an object takes 64 bytes for each property, or more.
+        return Math.max(copied * 64, Buffer.byteLength(JSON.stringify({ context, integrations, traits })));
+      });
+      taken.push(calls.reduce((sum, bytes) => sum + bytes, 0));
+    }
+    expect(taken.length).toBeGreaterThan(4);
+    expect(Math.max(...taken)).toBeLessThan(8_388_608);
+  });
 });
 
 describe("the messageId of a batch", () => {
