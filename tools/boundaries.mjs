@@ -46,7 +46,7 @@ const { output } = await cruise(["packages"], {
         severity: "error",
         from: {
           path: "^packages/((core|protocol)/src/|sender/src/explain[./])",
-          pathNot: "^packages/core/src/(node|platform-node|read-raw-body)\\.",
+          pathNot: "^packages/core/src/(node|platform-node|request/read-raw-body)\\.",
         },
         to: { dependencyTypes: ["core"] },
       },

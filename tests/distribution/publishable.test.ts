@@ -124,13 +124,18 @@ describe("what is published", () => {
       readonly sourcesContent: readonly string[];
     };
     expect(
-      map.sources.some((source) => source.endsWith("src/receiver.ts") || source.endsWith("src/router.ts")),
+      map.sources.some(
+        (source) => source.endsWith("src/receiver/receiver.ts") || source.endsWith("src/receiver/router.ts"),
+      ),
     ).toBe(true);
     expect(map.sourcesContent.join("\n")).toContain("createRouter");
   });
 
   it("keeps the documentation in the declarations", () => {
-    const types = readFileSync(join(folder, "node_modules/@countersign/core/dist/receiver.d.ts"), "utf8");
+    const types = readFileSync(
+      join(folder, "node_modules/@countersign/core/dist/receiver/receiver.d.ts"),
+      "utf8",
+    );
     expect(types).toContain("Creates a receiver");
   });
 

@@ -1,2 +1,2 @@
-export { diagnose, type DiagnoseInput } from "./diagnose-signature.ts";
-export type { Diagnosis, DiagnosisCode } from "./diagnosis.ts";
+export { diagnose, type DiagnoseInput } from "./verification/diagnose-signature.ts";
+export type { Diagnosis, DiagnosisCode } from "./verification/diagnosis.ts";

@@ -27,10 +27,10 @@ export {
   type TrackMessage,
   type UnknownMessage,
   type WebhookMessage,
-} from "./messages.ts";
-export { bodyTooLarge } from "./body-too-large.ts";
-export { parseMessage } from "./parse-message.ts";
-export { toProblem, type WebhookResponse } from "./response.ts";
+} from "./messages/messages.ts";
+export { bodyTooLarge } from "./request/body-too-large.ts";
+export { parseMessage } from "./messages/parse-message.ts";
+export { toProblem, type WebhookResponse } from "./receiver/response.ts";
 export {
   sign,
   verifySignature,
@@ -38,9 +38,9 @@ export {
   type SignatureHeader,
   type SignatureResult,
   type VerifiedOver,
-} from "./signature.ts";
-export { memoryDedupe, type Claim, type DedupeStore, type MemoryDedupeOptions } from "./dedupe.ts";
-export type { Diagnosis, DiagnosisCode } from "./diagnosis.ts";
+} from "./verification/signature.ts";
+export { memoryDedupe, type Claim, type DedupeStore, type MemoryDedupeOptions } from "./dedupe/dedupe.ts";
+export type { Diagnosis, DiagnosisCode } from "./verification/diagnosis.ts";
 export {
   defineEvents,
   type EventDefinitions,
@@ -49,29 +49,34 @@ export {
   type InvalidEvents,
   type TrackEvent,
   type UnvalidatedEvents,
-} from "./events.ts";
-export type { ReceiverInstrument, ReceiverObservation } from "./instrument.ts";
-export type { Received } from "./received.ts";
-export { createReceiver, type Receiver } from "./receiver.ts";
-export type { ReceiverOptions, RejectedRequest, SecretFunction, TenantSecret } from "./receiver-options.ts";
+} from "./messages/events.ts";
+export type { ReceiverInstrument, ReceiverObservation } from "./receiver/instrument.ts";
+export type { Received } from "./receiver/received.ts";
+export { createReceiver, type Receiver } from "./receiver/receiver.ts";
+export type {
+  ReceiverOptions,
+  RejectedRequest,
+  SecretFunction,
+  TenantSecret,
+} from "./receiver/receiver-options.ts";
 export {
   bodyReadBefore,
   type EarlierRead,
   type WebhookBody,
   type WebhookHeaders,
   type WebhookRequest,
-} from "./request.ts";
+} from "./request/request.ts";
 export {
   createRouter,
   type MessageOfType,
   type RouterOptions,
   type WebhookHandler,
   type WebhookRouter,
-} from "./router.ts";
-export { warnOfSecrets } from "./warnings.ts";
+} from "./receiver/router.ts";
+export { warnOfSecrets } from "./receiver/warnings.ts";
 export {
   verifyWebhook,
   type AllowUnknownTypes,
   type VerifiedWebhook,
   type VerifyWebhookInput,
-} from "./verify-webhook.ts";
+} from "./verification/verify-webhook.ts";

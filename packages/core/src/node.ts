@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { Readable } from "node:stream";
-import { readRawBody, readRawBodyThen } from "./read-raw-body.ts";
-import type { Received } from "./received.ts";
-import { bodyReadBefore, isBytesOrText, type WebhookBody, type WebhookRequest } from "./request.ts";
-import type { WebhookResponse } from "./response.ts";
-import { settleNothing } from "./settle.ts";
+import { readRawBody, readRawBodyThen } from "./request/read-raw-body.ts";
+import type { Received } from "./receiver/received.ts";
+import { bodyReadBefore, isBytesOrText, type WebhookBody, type WebhookRequest } from "./request/request.ts";
+import type { WebhookResponse } from "./receiver/response.ts";
+import { settleNothing } from "./dedupe/settle.ts";
 
-export { readRawBody, type ReadRawBodyOptions } from "./read-raw-body.ts";
+export { readRawBody, type ReadRawBodyOptions } from "./request/read-raw-body.ts";
 
 /** A Node request, with what a platform or an earlier body parser may have put on it. */
 export type NodeRequest = IncomingMessage & { rawBody?: unknown; body?: unknown };

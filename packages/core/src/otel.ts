@@ -15,10 +15,10 @@ import {
   type TracerProvider,
 } from "@opentelemetry/api";
 import { WebhookError } from "./errors.ts";
-import type { ReceiverInstrument } from "./instrument.ts";
-import type { ReceivedMessage } from "./messages.ts";
-import type { Received } from "./received.ts";
-import { headerValue, type WebhookHeaders } from "./request.ts";
+import type { ReceiverInstrument } from "./receiver/instrument.ts";
+import type { ReceivedMessage } from "./messages/messages.ts";
+import type { Received } from "./receiver/received.ts";
+import { headerValue, type WebhookHeaders } from "./request/request.ts";
 
 /** Options of `otel()`, of the receiver and of the sender. */
 export interface OtelOptions {

@@ -1,2 +1,2 @@
-export { messageSchema } from "./message-schema.ts";
-export { openApiDocument, type OpenApiOptions } from "./openapi.ts";
+export { messageSchema } from "./schemas/message-schema.ts";
+export { openApiDocument, type OpenApiOptions } from "./schemas/openapi.ts";

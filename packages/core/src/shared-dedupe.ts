@@ -1,4 +1,4 @@
-import type { Claim, DedupeStore } from "./dedupe.ts";
+import type { Claim, DedupeStore } from "./dedupe/dedupe.ts";
 
 /** The steps of a {@link DedupeStore} that receivers on many machines share. Each must be atomic. */
 export interface SharedDedupeSteps {

@@ -8,8 +8,8 @@ import type {
   ScreenMessage,
   TrackMessage,
   WebhookMessage,
-} from "./messages.ts";
-import { sign } from "./signature.ts";
+} from "./messages/messages.ts";
+import { sign } from "./verification/signature.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

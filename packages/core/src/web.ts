@@ -1,2 +1,2 @@
-export { readStream } from "./read-stream.ts";
-export { requestBody } from "./request-body.ts";
+export { readStream } from "./request/read-stream.ts";
+export { requestBody } from "./request/request-body.ts";

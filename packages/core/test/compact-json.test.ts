@@ -2,8 +2,8 @@ import { Buffer } from "node:buffer";
 import { sampleMessages } from "@countersign/core/testing";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { hasOneForm, isCompactJson } from "../src/compact-json.ts";
-import { reserialize } from "../src/signature.ts";
+import { hasOneForm, isCompactJson } from "../src/verification/compact-json.ts";
+import { reserialize } from "../src/verification/signature.ts";
 
 const isCompact = (text: string): boolean => isCompactJson(Buffer.from(text));
 

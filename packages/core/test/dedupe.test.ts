@@ -9,7 +9,7 @@ import {
 import { sharedDedupe, type SharedDedupeSteps } from "@countersign/core/shared-dedupe";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { openClaim } from "../src/open-claims.ts";
+import { openClaim } from "../src/dedupe/open-claims.ts";
 import { testDedupeStore } from "./support/dedupe-contract.ts";
 import { SECRET, webhookRequest } from "./support/requests.ts";
 

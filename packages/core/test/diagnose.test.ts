@@ -4,7 +4,7 @@ import { sign } from "@countersign/core";
 import { diagnose, type DiagnoseInput, type DiagnosisCode } from "@countersign/core/diagnose";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { diagnoseForm } from "../src/diagnose-signature.ts";
+import { diagnoseForm } from "../src/verification/diagnose-signature.ts";
 
 const SECRET = "s3cret";
 const BODY = '{"type":"track","userId":"u-1","event":"e","properties":{"n":1}}';

@@ -22,7 +22,7 @@ import {
 import { sampleMessages, signedRequest } from "@countersign/core/testing";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { createBodyBuffer } from "../src/body-buffer.ts";
+import { createBodyBuffer } from "../src/request/body-buffer.ts";
 import { openRequest, outcomeOf, serve } from "./support/serve.ts";
 
 const MAX_BYTES = 1_000;

@@ -1,7 +1,7 @@
 import type { MessageType } from "@countersign/core";
 import { sampleMessages } from "@countersign/core/testing";
 import fc from "fast-check";
-import { MESSAGE_RULES } from "../../src/message-fields.ts";
+import { MESSAGE_RULES } from "../../src/messages/message-fields.ts";
 
 const types = Object.keys(MESSAGE_RULES) as MessageType[];
 const names = [

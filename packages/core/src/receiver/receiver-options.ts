@@ -9,15 +9,15 @@ import {
   type OptionHints,
   type OptionNames,
 } from "@countersign/protocol/options";
-import type { DedupeStore } from "./dedupe.ts";
-import type { Diagnosis } from "./diagnosis.ts";
-import type { WebhookError } from "./errors.ts";
-import { checkEvents, type EventDefinitions, type InvalidEvents } from "./events.ts";
+import type { DedupeStore } from "../dedupe/dedupe.ts";
+import type { Diagnosis } from "../verification/diagnosis.ts";
+import type { WebhookError } from "../errors.ts";
+import { checkEvents, type EventDefinitions, type InvalidEvents } from "../messages/events.ts";
 import type { ReceiverInstrument } from "./instrument.ts";
-import type { ReceivedMessage, WebhookMessage } from "./messages.ts";
-import { environmentVariable } from "./process.ts";
-import { secretList, type Secrets } from "./signature.ts";
-import type { AllowUnknownTypes, VerifiedWebhook } from "./verify-webhook.ts";
+import type { ReceivedMessage, WebhookMessage } from "../messages/messages.ts";
+import { environmentVariable } from "../process.ts";
+import { secretList, type Secrets } from "../verification/signature.ts";
+import type { AllowUnknownTypes, VerifiedWebhook } from "../verification/verify-webhook.ts";
 import { warnOfSecrets } from "./warnings.ts";
 
 /** A tenant and its secrets, from a {@link SecretFunction}. */

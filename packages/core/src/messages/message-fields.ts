@@ -1,5 +1,5 @@
 import { isObject } from "@countersign/protocol/json";
-import type { WebhookErrorCode } from "./errors.ts";
+import type { WebhookErrorCode } from "../errors.ts";
 
 /**
  * The checks of a message, as data. Parsing and the published JSON Schema both use this table (spec 2.2).

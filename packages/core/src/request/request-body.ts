@@ -1,4 +1,4 @@
-import { WebhookError } from "./errors.ts";
+import { WebhookError } from "../errors.ts";
 import { readStream } from "./read-stream.ts";
 import type { WebhookBody } from "./request.ts";
 

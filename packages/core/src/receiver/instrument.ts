@@ -1,6 +1,6 @@
-import type { ReceivedMessage } from "./messages.ts";
+import type { ReceivedMessage } from "../messages/messages.ts";
 import type { Received } from "./received.ts";
-import type { WebhookHeaders } from "./request.ts";
+import type { WebhookHeaders } from "../request/request.ts";
 
 /** Observes the verdicts of a receiver, as `otel()` of `@countersign/core/otel` does. It does not change them. */
 export interface ReceiverInstrument {

@@ -1,7 +1,7 @@
 import { toUtf8 } from "#platform";
 import { bodyTooLarge } from "./body-too-large.ts";
-import { WebhookError } from "./errors.ts";
-import type { ReadBody } from "./verify-webhook.ts";
+import { WebhookError } from "../errors.ts";
+import type { ReadBody } from "../verification/verify-webhook.ts";
 
 /** The rest of a body that was read: the value that a parser made of it, or nothing. */
 export type ParsedBody =

@@ -1,4 +1,4 @@
-import { WebhookError } from "./errors.ts";
+import { WebhookError } from "../errors.ts";
 import { checkCommonFields, checkMessage } from "./message-fields.ts";
 import type { UnknownMessage, WebhookMessage } from "./messages.ts";
 

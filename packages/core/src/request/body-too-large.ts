@@ -1,4 +1,4 @@
-import { WebhookError } from "./errors.ts";
+import { WebhookError } from "../errors.ts";
 
 /**
  * The error for a body beyond the limit, for your own `read` of a `WebhookBody`.

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { WebhookError } from "./errors.ts";
+import { WebhookError } from "../errors.ts";
 import type { EventDefinitions, EventIssue, InvalidEvents } from "./events.ts";
 import type { ReceivedMessage, TrackMessage } from "./messages.ts";
 

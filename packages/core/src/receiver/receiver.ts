@@ -1,8 +1,8 @@
 import { accepted } from "./accepted.ts";
 import type * as Awaited from "./awaited.ts";
-import { WebhookError } from "./errors.ts";
+import { WebhookError } from "../errors.ts";
 import type * as Explain from "./explain.ts";
-import type { ReceivedMessage, WebhookMessage } from "./messages.ts";
+import type { ReceivedMessage, WebhookMessage } from "../messages/messages.ts";
 import type { Progress } from "./progress.ts";
 import type { Received } from "./received.ts";
 import {
@@ -11,17 +11,17 @@ import {
   DEFAULT_MAX_BODY_BYTES,
   type ReceiverOptions,
 } from "./receiver-options.ts";
-import { checkHead, headerValue, readBody, type WebhookRequest } from "./request.ts";
+import { checkHead, headerValue, readBody, type WebhookRequest } from "../request/request.ts";
 import { toProblem } from "./response.ts";
-import { settleNothing } from "./settle.ts";
-import { readSignature } from "./signature.ts";
+import { settleNothing } from "../dedupe/settle.ts";
+import { readSignature } from "../verification/signature.ts";
 import {
   authenticate,
   readMessage,
   verifiedWebhook,
   type ReadBody,
   type VerifiedWebhook,
-} from "./verify-webhook.ts";
+} from "../verification/verify-webhook.ts";
 import { debugRefusal, takeWarning } from "./warnings.ts";
 
 // What only some receivers and some rejections need is loaded by the first that does: all apps load the rest.

@@ -1,9 +1,9 @@
-import { diagnose, diagnoseForm, PARSED_BEFORE } from "./diagnose-signature.ts";
-import type { Diagnosis } from "./diagnosis.ts";
-import { WebhookError } from "./errors.ts";
-import { emitWarning } from "./process.ts";
-import { MAX_REWRITTEN_BYTES } from "./signature.ts";
-import type { ReadBody } from "./verify-webhook.ts";
+import { diagnose, diagnoseForm, PARSED_BEFORE } from "../verification/diagnose-signature.ts";
+import type { Diagnosis } from "../verification/diagnosis.ts";
+import { WebhookError } from "../errors.ts";
+import { emitWarning } from "../process.ts";
+import { MAX_REWRITTEN_BYTES } from "../verification/signature.ts";
+import type { ReadBody } from "../verification/verify-webhook.ts";
 
 const UNEXPLAINED =
   "None of the usual causes applies: the sender has another secret, the request is a forgery, or a proxy changed " +

@@ -1,14 +1,14 @@
 import { accepted } from "./accepted.ts";
-import { dedupeKey, type DedupeScope } from "./dedupe-key.ts";
-import { WebhookError } from "./errors.ts";
-import type { ReceivedMessage } from "./messages.ts";
+import { dedupeKey, type DedupeScope } from "../dedupe/dedupe-key.ts";
+import { WebhookError } from "../errors.ts";
+import type { ReceivedMessage } from "../messages/messages.ts";
 import type { Received } from "./received.ts";
 import type { Progress } from "./progress.ts";
 import { usableSecrets, type ReceiverOptions, type SecretFunction } from "./receiver-options.ts";
 import { ALREADY_HANDLED } from "./response.ts";
-import { checkClaim, settleIn } from "./settle.ts";
-import { validateEvent } from "./validate-event.ts";
-import type { VerifiedWebhook } from "./verify-webhook.ts";
+import { checkClaim, settleIn } from "../dedupe/settle.ts";
+import { validateEvent } from "../messages/validate-event.ts";
+import type { VerifiedWebhook } from "../verification/verify-webhook.ts";
 import { debugVerdict } from "./warnings.ts";
 
 // What has to be awaited. Only receivers with an option that may have to be load this module.

@@ -2,7 +2,7 @@ import { AsyncResource } from "node:async_hooks";
 import { Buffer } from "node:buffer";
 import type { Http2ServerRequest } from "node:http2";
 import type { Readable } from "node:stream";
-import { WebhookError } from "./errors.ts";
+import { WebhookError } from "../errors.ts";
 import { bodyTooLarge } from "./body-too-large.ts";
 import type { BodyCallback } from "./request.ts";
 

@@ -1,8 +1,8 @@
 import { fromUtf8 } from "#platform";
-import { WebhookError } from "./errors.ts";
-import type { EventIssue } from "./events.ts";
-import type { ReceivedMessage, WebhookMessage } from "./messages.ts";
-import { parseMessage } from "./parse-message.ts";
+import { WebhookError } from "../errors.ts";
+import type { EventIssue } from "../messages/events.ts";
+import type { ReceivedMessage, WebhookMessage } from "../messages/messages.ts";
+import { parseMessage } from "../messages/parse-message.ts";
 import {
   bodyBytes,
   matchSignature,

@@ -1,7 +1,7 @@
-import type { WebhookError } from "./errors.ts";
-import type { ReceivedMessage, WebhookMessage } from "./messages.ts";
+import type { WebhookError } from "../errors.ts";
+import type { ReceivedMessage, WebhookMessage } from "../messages/messages.ts";
 import type { WebhookResponse } from "./response.ts";
-import type { VerifiedWebhook } from "./verify-webhook.ts";
+import type { VerifiedWebhook } from "../verification/verify-webhook.ts";
 
 /** The verdict on a request. Where the handler must not run, it carries the response. */
 export type Received<Message extends ReceivedMessage = WebhookMessage> =

@@ -1,5 +1,5 @@
 import { checkOptionNames, EVENTS_SYNONYMS, type OptionNames } from "@countersign/protocol/options";
-import { WebhookError } from "./errors.ts";
+import { WebhookError } from "../errors.ts";
 import {
   checkEvents,
   type EventDefinitions,
@@ -7,12 +7,12 @@ import {
   type InvalidEvents,
   type TrackEvent,
   type UnvalidatedEvents,
-} from "./events.ts";
-import { MESSAGE_RULES } from "./message-fields.ts";
-import type { MessageType, ReceivedMessage, WebhookMessage } from "./messages.ts";
+} from "../messages/events.ts";
+import { MESSAGE_RULES } from "../messages/message-fields.ts";
+import type { MessageType, ReceivedMessage, WebhookMessage } from "../messages/messages.ts";
 import { HANDLED, toProblem, type WebhookResponse } from "./response.ts";
-import type * as ValidateEvent from "./validate-event.ts";
-import type { VerifiedWebhook } from "./verify-webhook.ts";
+import type * as ValidateEvent from "../messages/validate-event.ts";
+import type { VerifiedWebhook } from "../verification/verify-webhook.ts";
 
 /** The message of a type. */
 export type MessageOfType<Type extends MessageType> = Extract<WebhookMessage, { type: Type }>;
@@ -137,7 +137,7 @@ export function createRouter<Schemas extends EventSchemas>(
   async function run(webhook: VerifiedWebhook<ReceivedMessage>): Promise<void> {
     let validated = webhook;
     if (events !== undefined) {
-      validation ??= import("./validate-event.ts");
+      validation ??= import("../messages/validate-event.ts");
       const { validateEvent } = await validation;
       const { message, issues } = await validateEvent(webhook.message, events, invalidEvents);
       validated = { ...webhook, message, ...(issues && { issues }) };

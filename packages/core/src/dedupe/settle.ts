@@ -1,6 +1,6 @@
 import type { DedupeStore } from "./dedupe.ts";
 import { openClaim } from "./open-claims.ts";
-import { emitWarning } from "./process.ts";
+import { emitWarning } from "../process.ts";
 
 /** A store is someone else's code, and one that answers `true` must not run a handler twice. */
 export function checkClaim(claim: unknown): unknown {

@@ -1,7 +1,7 @@
 import { debug } from "#platform";
 import { quote } from "@countersign/protocol/json";
-import type { WebhookError } from "./errors.ts";
-import { emitWarning } from "./process.ts";
+import type { WebhookError } from "../errors.ts";
+import { emitWarning } from "../process.ts";
 
 /** How long a warning of a wrong signature silences the next one, in ms: anyone can cause them. */
 const QUIET_MS = 60_000;

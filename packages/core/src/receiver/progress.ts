@@ -1,4 +1,4 @@
-import type { ReadBody } from "./verify-webhook.ts";
+import type { ReadBody } from "../verification/verify-webhook.ts";
 
 /** The facts about a request so far. The hooks get it, whichever check rejects the request. */
 export interface Progress {

@@ -1,6 +1,6 @@
-import type { ReceivedMessage } from "./messages.ts";
+import type { ReceivedMessage } from "../messages/messages.ts";
 import type { Received } from "./received.ts";
-import type { VerifiedWebhook } from "./verify-webhook.ts";
+import type { VerifiedWebhook } from "../verification/verify-webhook.ts";
 import { debugVerdict } from "./warnings.ts";
 
 /** The verdict on a message for which the handler must run. */

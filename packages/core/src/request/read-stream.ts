@@ -1,5 +1,5 @@
 import { createBodyBuffer } from "./body-buffer.ts";
-import { WebhookError } from "./errors.ts";
+import { WebhookError } from "../errors.ts";
 import { bodyTooLarge } from "./body-too-large.ts";
 
 /**

@@ -1,9 +1,9 @@
 import { isBytes } from "@countersign/protocol/json";
 import { bodyTooLarge } from "./body-too-large.ts";
-import { WebhookError } from "./errors.ts";
+import { WebhookError } from "../errors.ts";
 import type * as ParsedBody from "./parsed-body.ts";
-import { bodyBytes } from "./signature.ts";
-import type { ReadBody } from "./verify-webhook.ts";
+import { bodyBytes } from "../verification/signature.ts";
+import type { ReadBody } from "../verification/verify-webhook.ts";
 
 /** Request headers: a web-standard `Headers`, or a record whose names may be in any case. */
 export type WebhookHeaders =

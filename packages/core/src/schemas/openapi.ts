@@ -1,7 +1,7 @@
-import { ERROR_CODES, WebhookError, type WebhookErrorCode } from "./errors.ts";
+import { ERROR_CODES, WebhookError, type WebhookErrorCode } from "../errors.ts";
 import type { JsonObject, JsonValue } from "@countersign/protocol";
 import { schemaName, TYPES, typeSchemas, unionSchema } from "./message-schema.ts";
-import { PROBLEM_TITLES } from "./response.ts";
+import { PROBLEM_TITLES } from "../receiver/response.ts";
 
 /** Options of {@link openApiDocument}. */
 export interface OpenApiOptions {

@@ -1,4 +1,4 @@
-import type { WebhookError } from "./errors.ts";
+import type { WebhookError } from "../errors.ts";
 
 /** An HTTP response as plain data: what an adapter writes to its framework's response. */
 export interface WebhookResponse {

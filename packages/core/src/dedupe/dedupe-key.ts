@@ -1,6 +1,6 @@
 import { hmac, toHex, toUtf8 } from "#platform";
 import { repeatContent } from "@countersign/protocol";
-import type { ReceivedMessage } from "./messages.ts";
+import type { ReceivedMessage } from "../messages/messages.ts";
 
 /** The tenant of the delivery. A receiver with one secret, or a list, has no tenants. */
 export type DedupeScope =

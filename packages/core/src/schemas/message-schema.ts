@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@countersign/protocol";
-import { MESSAGE_RULES, type FieldKind, type MessageRule } from "./message-fields.ts";
-import type { MessageType } from "./messages.ts";
+import { MESSAGE_RULES, type FieldKind, type MessageRule } from "../messages/message-fields.ts";
+import type { MessageType } from "../messages/messages.ts";
 
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 
