@@ -7,7 +7,7 @@ import {
   systemClock,
 } from "@countersign/protocol";
 import { randomBytes } from "node:crypto";
-import { parseRetryPolicy } from "./delivery/retry-policy.ts";
+import { parseRetryPolicy, type RetryPolicy } from "./delivery/retry-policy.ts";
 import { CallIntake } from "./engine/call-intake.ts";
 import { Engine } from "./engine/engine.ts";
 import { EventHub } from "./engine/event-hub.ts";
@@ -82,7 +82,7 @@ export async function openSender(what: string, options: SenderOptions): Promise<
   checkSenderOptions(what, options);
   checkPorts(what, options);
   const timeoutMs = attemptTimeoutOf(what, options);
-  const policy = parseRetryPolicy(what, options.retry);
+  parseRetryPolicy(what, options.retry);
   const given = settingsOf(options);
   if (given !== undefined) parseSettings(given);
   const { store = sqliteStore(), clock = systemClock(), deliver: delivers = true } = options;
@@ -90,7 +90,8 @@ export async function openSender(what: string, options: SenderOptions): Promise<
   const events = new EventHub(clock);
   const waiters = new Waiters(store, clock);
   const failed = (error: Error): void => events.emit("storeError", { error });
-  const keeper = new SettingsKeeper(store.settings, failed);
+  const keeper = new SettingsKeeper(store.settings, failed, options.retry);
+  const policy = (): RetryPolicy => keeper.policy;
   const storeWatch = new StoreWatch(events);
   const { generation } = await store.open({
     clock,

@@ -7,7 +7,7 @@ import {
   type SenderSettings,
 } from "@countersign/sender";
 import type { DeliveryStore, SharedSettings, StoreContext } from "@countersign/sender/store";
-import { virtualClock } from "@countersign/sender/testing";
+import { type TestSender, virtualClock } from "@countersign/sender/testing";
 import { describe, expect, it, vi } from "vitest";
 import { changedStore } from "./support/changed-store.ts";
 import { openSender } from "./support/open-sender.ts";
@@ -259,6 +259,41 @@ describe("settings that processes share", () => {
     expect(receiver.received).toHaveLength(1);
     const later = await openSender({ sources: "shared", store: withShared(shared) });
     expect(later.settings).toEqual(settingsTo(receiver.url));
+  });
+
+  it("have the retry policy: a worker follows that of the process which was given the sources, and keeps its own", async () => {
+    const shared = sharedSettings();
+    const hours = (count: number) => {
+      const delay = count * 3_600_000;
+      return { retry: { firstDelayMs: delay, maxDelayMs: delay, minJitter: 1, windowMs: 100 * delay } };
+    };
+    const clock = virtualClock();
+    const open = (options: object): Promise<TestSender> =>
+      openSender({ sources: "shared", store: withShared(shared), clock, ...options });
+    /** When a delivery of it is tried again, in hours. */
+    const hoursOf = async (sender: TestSender): Promise<number> => {
+      const waits = new Promise<number>((resolve) => sender.once("retrying", ({ dueAt }) => resolve(dueAt)));
+      const now = clock.now();
+      await sender.track({ userId: "u1", event: "A" });
+      return ((await waits) - now) / 3_600_000;
+    };
+    const [worker, own] = [await open({}), await open(hours(7))];
+    const first = await open({ ...settingsTo(ENDPOINT_URL), ...hours(2) });
+    await vi.waitFor(() => expect(worker.settings).toEqual(first.settings));
+    await vi.waitFor(() => expect(own.settings).toEqual(first.settings));
+    expect([await hoursOf(first), await hoursOf(worker), await hoursOf(own)]).toEqual([2, 2, 7]);
+    expect(await hoursOf(await open({}))).toBe(2);
+
+    // A change of the sources leaves it alone, whoever makes it.
+    await worker.update(settingsTo("http://127.0.0.1:10/"));
+    await vi.waitFor(() => expect(first.settings).toEqual(worker.settings));
+    expect([await hoursOf(first), await hoursOf(worker), await hoursOf(await open({}))]).toEqual([2, 2, 2]);
+
+    const warned = nextWarning("COUNTERSIGN_SETTINGS_REPLACED");
+    const second = await open({ ...worker.settings, ...hours(3) });
+    expect(await warned).toMatch(/store: changed when deliveries are tried again\./u);
+    await vi.waitFor(async () => expect(await hoursOf(worker)).toBe(3));
+    expect([await hoursOf(second), await hoursOf(first)]).toEqual([3, 3]);
   });
 
   it("change everywhere with update(), and not with the same settings again", async () => {

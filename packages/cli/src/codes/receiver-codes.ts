@@ -212,7 +212,7 @@ export const WARNING_CODES: CodePages = {
   COUNTERSIGN_SETTINGS_REPLACED: {
     cause:
       "A sender that started with its own settings replaced or removed sources in the store that several processes share.",
-    fix: "Start all processes with the same sources. Those of the process that starts last are in force.",
+    fix: "Start all processes with the same sources and the same retry policy. Those of the process that starts last are in force.",
     ...ts("await createSender({ sources, store: postgresStore({ url }) });"),
   },
   COUNTERSIGN_NOT_PRIVATE: {

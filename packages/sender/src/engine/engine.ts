@@ -28,7 +28,8 @@ export interface EngineParts {
   readonly store: DeliveryStore;
   readonly clock: Clock;
   readonly transport: Transport;
-  readonly policy: RetryPolicy;
+  /** When to try again, as it is now. */
+  readonly policy: () => RetryPolicy;
   /** Whether due deliveries are sent; else they are left to other processes. */
   readonly delivers: boolean;
   /** How long an endpoint may take to respond, in milliseconds. */
@@ -99,7 +100,8 @@ export class Engine implements DeliveryHandler {
 
   /** One round: every endpoint that has not rejected the message, at the same time. */
   async deliver(due: DueDelivery, signal: AbortSignal): Promise<Settlement> {
-    const { clock, policy, random, transport } = this.#parts;
+    const { clock, random, transport } = this.#parts;
+    const policy = this.#parts.policy();
     const destination = this.#destinations.get(due.delivery.destination);
     // Its settings changed after it was claimed, or another process has it by now. It waits.
     const isStopped = signal.aborted || this.#giveUp.signal.aborted;

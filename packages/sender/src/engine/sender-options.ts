@@ -25,7 +25,10 @@ export interface EngineOptions {
   readonly store?: DeliveryStore | undefined;
   /** The source of the time. Default: `systemClock()`. */
   readonly clock?: Clock | undefined;
-  /** When to try again; see {@link RetryPolicy} for the defaults. */
+  /**
+   * When to try again; see {@link RetryPolicy} for the defaults. Processes that share a store share it, too: those with
+   * `sources: "shared"` and no policy of their own follow that of the process which was given the sources.
+   */
   readonly retry?: Partial<RetryPolicy> | undefined;
   /** How long an endpoint may take to respond, in physical time even with a virtual clock. Default: `"5s"` (spec 8). */
   readonly attemptTimeout?: Duration | undefined;

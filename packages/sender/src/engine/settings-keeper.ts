@@ -1,4 +1,5 @@
 import { messageOf } from "@countersign/protocol";
+import { parseRetryPolicy, type RetryPolicy } from "../delivery/retry-policy.ts";
 import type { SenderSettings } from "../settings/settings.ts";
 import { SettingsChangedError } from "../settings/settings-error.ts";
 import { parseSettings, type Source } from "../settings/parse-settings.ts";
@@ -8,30 +9,50 @@ import { StoreError } from "../store/store-error.ts";
 /** Receives settings that apply from now on. */
 type Apply = (settings: SenderSettings, sources: readonly Source[]) => void;
 
-/** What processes share: the settings, and which sources a process was started with, so that they are managed there. */
+/**
+ * What processes share: the settings, which sources a process was started with, so that they are managed there, and when that one has
+ * deliveries tried again: it need not be one that delivers.
+ */
 interface Shared extends SenderSettings {
   readonly given: readonly string[];
+  readonly retry?: Partial<RetryPolicy> | undefined;
 }
 
 /** Keeps the settings of a sender the same as those of the other processes on its store, where it has any. */
 export class SettingsKeeper {
   readonly #shared: SharedSettings | undefined;
   readonly #failed: (error: Error) => void;
+  readonly #own: Partial<RetryPolicy> | undefined;
   #followed: Apply = () => {};
   #version = 0;
   #given: readonly string[] = [];
+  #retry: Partial<RetryPolicy> | undefined;
+  #followsRetry = true;
   #stop: () => void = () => {};
 
-  /** `shared` is absent where one process owns the store; `failed` is told of settings that cannot be followed. */
-  constructor(shared: SharedSettings | undefined, failed: (error: Error) => void) {
+  /**
+   * `shared` is absent where one process owns the store; `failed` is told of settings that cannot be followed. `own` is the policy
+   * that this sender was given.
+   */
+  constructor(
+    shared: SharedSettings | undefined,
+    failed: (error: Error) => void,
+    own: Partial<RetryPolicy> | undefined,
+  ) {
     this.#shared = shared;
     this.#failed = failed;
+    this.#own = own;
+    this.policy = parseRetryPolicy("createSender", own);
   }
+
+  /** When deliveries are tried again. */
+  policy: RetryPolicy;
 
   /**
    * The settings to start with. Those that are given take precedence for the sources that they name. A source that was added
    * later stays; one that an earlier process was started with, and this one is not, goes. Without any that are given, the
-   * shared ones count, and nothing is sent until there are some.
+   * shared ones count, and nothing is sent until there are some. The policy comes and goes with those that are given; a sender
+   * without any follows the shared one, unless it was given its own.
    *
    * @throws SettingsError when they are not valid
    */
@@ -43,8 +64,12 @@ export class SettingsKeeper {
       this.#version = current?.version ?? 0;
       const before = current === undefined ? { sources: [], given: [] } : sharedOf(current.text);
       this.#given = before.given;
-      if (given === undefined) return { sources: before.sources };
-      const next = startedWith(given, before);
+      if (given === undefined) {
+        this.#followsRetry = this.#own === undefined;
+        this.#follow(before.retry);
+        return { sources: before.sources };
+      }
+      const next = { ...startedWith(given, before), ...(this.#own && { retry: this.#own }) };
       const text = JSON.stringify(next);
       try {
         if (current?.text !== text) this.#version = await shared.put(this.#version, text);
@@ -53,6 +78,7 @@ export class SettingsKeeper {
         continue;
       }
       this.#given = next.given;
+      this.#retry = this.#own;
       warnOfReplaced(before, next);
       return { sources: next.sources };
     }
@@ -83,7 +109,9 @@ export class SettingsKeeper {
   async update(settings: SenderSettings, apply: Apply): Promise<void> {
     const sources = parseSettings(settings);
     if (this.#shared !== undefined) {
-      const version = await this.#put(JSON.stringify({ sources: settings.sources, given: this.#given }));
+      const version = await this.#put(
+        JSON.stringify({ sources: settings.sources, given: this.#given, retry: this.#retry }),
+      );
       // Another process may have been quicker since.
       if (version <= this.#version) return;
       this.#version = version;
@@ -93,6 +121,12 @@ export class SettingsKeeper {
 
   close(): void {
     this.#stop();
+  }
+
+  /** @throws TypeError when it is not valid: a newer version may have written it */
+  #follow(retry: Partial<RetryPolicy> | undefined): void {
+    if (this.#followsRetry) this.policy = parseRetryPolicy("settings", retry);
+    this.#retry = retry;
   }
 
   async #put(text: string): Promise<number> {
@@ -110,8 +144,9 @@ export class SettingsKeeper {
   async #read(): Promise<void> {
     const current = await this.#shared?.get();
     if (current === undefined || current.version <= this.#version) return;
-    const { given, ...settings } = sharedOf(current.text);
+    const { given, retry, ...settings } = sharedOf(current.text);
     const sources = parseSettings(settings);
+    this.#follow(retry);
     this.#version = current.version;
     this.#given = given;
     this.#followed(settings, sources);
@@ -141,7 +176,7 @@ function isValid({ sources }: SenderSettings): boolean {
 }
 
 /** A sender that is just being created has no listeners. */
-function warnOfReplaced(before: Shared, { sources }: Shared): void {
+function warnOfReplaced(before: Shared, { sources, retry }: Shared): void {
   const next = new Map(sources.map((source) => [source.name, JSON.stringify(source)]));
   const namesOf = (matches: (name: string, text: string) => boolean): string =>
     before.sources
@@ -150,8 +185,13 @@ function warnOfReplaced(before: Shared, { sources }: Shared): void {
       .join(", ");
   const removed = namesOf((name) => !next.has(name));
   const changed = namesOf((name, text) => next.has(name) && next.get(name) !== text);
-  if (removed + changed === "") return;
-  const parts = [removed && `removed ${removed}`, changed && `replaced ${changed}`].filter(
+  const isFirst = before.sources.length === 0;
+  const policy =
+    isFirst || JSON.stringify(before.retry) === JSON.stringify(retry)
+      ? ""
+      : "changed when deliveries are tried again";
+  if (removed + changed + policy === "") return;
+  const parts = [removed && `removed ${removed}`, changed && `replaced ${changed}`, policy].filter(
     (part) => part !== "",
   );
   process.emitWarning(

@@ -50,7 +50,7 @@ export interface ServerOptions {
   readonly record?: string | undefined;
   /** The source of the time. With a `virtualClock()`, `POST /api/clock` advances it. Default: `systemClock()`. */
   readonly clock?: Clock | VirtualClock | undefined;
-  /** When to try again. Default: the sender's policy, four hours. */
+  /** When to try again. A `store` that several processes share keeps it, and `countersign work` follows it. Default: the sender's policy, four hours. */
   readonly retry?: Partial<RetryPolicy> | undefined;
   /** Refuses endpoints on private networks and on this machine. Default: `false`. */
   readonly blockPrivateNetworks?: boolean | undefined;
