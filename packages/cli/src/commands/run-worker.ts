@@ -17,6 +17,8 @@ export interface WorkFlags {
   readonly port?: number;
   readonly host?: string;
   readonly token?: string;
+  /** Such a token may be for another command. */
+  readonly tokenFromEnvironment?: boolean;
   readonly allowHost?: readonly string[];
   readonly json?: boolean;
 }
@@ -26,6 +28,7 @@ type Report = (event: string, sentence: string, fields?: Readonly<Record<string,
 
 /** Delivers until it is asked to stop. Resolves to the exit code. */
 export async function work(flags: WorkFlags, terminal: Terminal): Promise<number> {
+  checkPortFlags(flags);
   const { store: url, keepFor, blockPrivateNetworks } = flags;
   const stop = untilToldToStop();
   const complain = (message: string): void => terminal.complain(printable(message));
@@ -59,23 +62,30 @@ async function closeAfter(
   return closeInTime(() => sender.close({ deadline: drain }), terminal);
 }
 
+/** @throws UsageError when a flag is about a port that is not given: it would do nothing */
+function checkPortFlags({ port, host, token, tokenFromEnvironment, allowHost = [] }: WorkFlags): void {
+  if (port !== undefined) return;
+  const flags = [
+    host !== undefined && "--host",
+    token !== undefined && tokenFromEnvironment !== true && "--token",
+    allowHost.length > 0 && "--allow-host",
+  ];
+  const flag = flags.find((given) => given !== false);
+  if (flag !== undefined)
+    throw new UsageError(`${flag} is for --port, which is missing. Add --port 9090, or leave ${flag} out.`);
+}
+
 /** What answers supervisors, if they have a port. It listens first: nothing is claimed by a process that cannot be asked. */
 async function openHealth(
   { port, host, token, allowHost }: WorkFlags,
   report: Report,
 ): Promise<HealthServer | undefined> {
-  if (port !== undefined) {
-    const { createHealthServer } = await import("@countersign/server");
-    const health = await createHealthServer({ port, host, token, allowHosts: allowHost });
-    const { url } = health;
-    report("listening", `Answers ${url}/healthz, ${url}/readyz and ${url}/metrics`, { url });
-    return health;
-  }
-  // A token may be in the environment for another command.
-  const flag = host === undefined ? "--allow-host" : "--host";
-  if (host !== undefined || (allowHost ?? []).length > 0)
-    throw new UsageError(`${flag} is for --port, which is missing.`);
-  return undefined;
+  if (port === undefined) return undefined;
+  const { createHealthServer } = await import("@countersign/server");
+  const health = await createHealthServer({ port, host, token, allowHosts: allowHost });
+  const { url } = health;
+  report("listening", `Answers ${url}/healthz, ${url}/readyz and ${url}/metrics`, { url });
+  return health;
 }
 
 function reporter({ json = false }: WorkFlags, { print }: Terminal): Report {

@@ -56,9 +56,10 @@ export function workCommand(terminal: Terminal, exit: (code: number) => void): C
     )
     .option("--json", "print JSON lines")
     .addHelpText("after", examples("work"))
-    .action(async (flags: WorkFlags) => {
+    .action(async (flags: WorkFlags, command: Command) => {
       // Loaded only now, so that help and the other commands do not wait for the driver.
       const { work } = await import("./run-worker.ts");
-      exit(await work(flags, terminal));
+      const tokenFromEnvironment = command.getOptionValueSource("token") === "env";
+      exit(await work({ ...flags, tokenFromEnvironment }, terminal));
     });
 }

@@ -28,7 +28,10 @@ describe("--store of a database that is away", () => {
   it.skipIf(isWindows)(
     `has work stop on SIGHUP as serve does, when its terminal is closed${noPosix}`,
     async () => {
-      const command = startCommand(["work", "--store", `postgres://127.0.0.1:${await freePort()}/db`]);
+      const command = startCommand(["work", "--store", `postgres://127.0.0.1:${await freePort()}/db`], {
+        // It may be there for serve.
+        env: { COUNTERSIGN_TOKEN: "a-token" },
+      });
       await command.printed(/Waits for the store/);
       command.process.kill("SIGHUP");
       expect(await command.ended).toBe(0);
@@ -131,6 +134,37 @@ describe.skipIf(database === undefined)(
       expect(server.stdout() + worker.stdout() + server.stderr() + worker.stderr()).not.toContain(
         "a-password",
       );
+    });
+
+    it("has the retry policy of a server's config file, which workers follow: a server that does not deliver has no other use for it", async () => {
+      await ask(url, "CREATE DATABASE policy").catch(() => {});
+      const store = url.replace(/\/postgres$/, "/policy");
+      const receiver = closing(await startReceiver("dev"));
+      receiver.down = true;
+      const cwd = temporaryDirectory();
+      const hour = 3_600_000;
+      const retry = { firstDelayMs: hour, maxDelayMs: hour, minJitter: 1 };
+      writeFileSync(
+        join(cwd, "countersign.config.json"),
+        JSON.stringify({ to: receiver.url, secret: "dev", retry }),
+      );
+      const worker = startCommand(["work", "--store", store]);
+      const server = await startServe(["--store", store, "--no-deliver"], { cwd });
+      const call = { writeKey: "any", userId: "u1", event: "Ordered" };
+      expect((await send(`${server.url}/v1/track`, { method: "POST", body: call })).status).toBe(200);
+      await vi.waitFor(() => expect(receiver.attempts()).toBe(1), { timeout: 15_000 });
+      const waits = async (): Promise<number> => {
+        const { json } = await send(`${server.url}/api/deliveries?state=pending`);
+        const { deliveries } = json() as {
+          deliveries: readonly { id: string; acceptedAt: string; dueAt?: string }[];
+        };
+        const [delivery] = deliveries;
+        return Date.parse(delivery?.dueAt ?? "") - Date.parse(delivery?.acceptedAt ?? "");
+      };
+      await vi.waitFor(async () => expect(await waits()).toBeGreaterThan(0), { timeout: 15_000 });
+      expect(await waits()).toBeGreaterThanOrEqual(hour);
+      worker.process.kill("SIGTERM");
+      server.process.kill("SIGTERM");
     });
 
     it.each([["serve"], ["work"]])(
@@ -285,6 +319,11 @@ describe.skipIf(database === undefined)(
       [["work", "--store", "mysql://127.0.0.1/db"], "is not the URL of a PostgreSQL database"],
       [["work"], "--store"],
       [["work", "--store", "postgres://127.0.0.1/db", "--host", "127.0.0.1"], "--host is for --port"],
+      [
+        ["work", "--store", "postgres://127.0.0.1/db", "--token", "t"],
+        "--token is for --port, which is missing. Add --port 9090, or leave --token out.",
+      ],
+      [["work", "--store", "postgres://127.0.0.1/db", "--allow-host", "a"], "--allow-host is for --port"],
       [
         ["work", "--store", "postgres://127.0.0.1/db", "--port", "0", "--host", "0.0.0.0"],
         "so it needs a token",
