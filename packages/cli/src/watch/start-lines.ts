@@ -71,7 +71,7 @@ export async function startLines(
     ...(isEveryAddress(options.host ?? "") ? [ELSEWHERE] : []),
     `Look at     ${page} for deliveries, ${url}/api/openapi.json for the control API`,
     ...(keys ? ["Keys        h + Enter shows them"] : []),
-    `Try it      ${tryIt(url, sources, anyKey)}\n`,
+    `Try it      ${tryIt(info, anyKey, stdout.isTTY === true)}\n`,
     ...(trust ? trustLines(url, trust) : []),
   ];
 }
@@ -82,11 +82,20 @@ const ONLY_ACCEPTS =
 
 const ELSEWHERE = "            on other machines, with the name or the address of this machine in it";
 
-function tryIt(url: string, [first]: readonly SourceSettings[], anyKey: boolean): string {
-  // A given key must not appear in a log.
-  const key = first?.writeKey === undefined ? first?.name : "WRITE_KEY";
-  const call = { writeKey: anyKey ? "any" : key, userId: "u1", event: "Hello" };
-  return `curl -d '${jsonLine(call)}' ${url}/v1/track`;
+/** A command that can be pasted as it is, and sends a first message. */
+function tryIt({ server, options }: StartInfo, anyKey: boolean, isScreen: boolean): string {
+  const { url, sender } = server;
+  const { sources } = sender.settings;
+  const call = { userId: "u1", event: "Hello" };
+  // Where a source has no write key of its own, its name is one, which is no secret.
+  const open = sources.find(({ writeKey }) => writeKey === undefined);
+  // A given key goes to a screen, as the token does, and never to a log.
+  const writeKey = anyKey ? "any" : (open?.name ?? (isScreen ? sources[0]?.writeKey : undefined));
+  if (writeKey !== undefined) return `curl -d ${shellWord(jsonLine({ writeKey, ...call }))} ${url}/v1/track`;
+  const token = options.token === undefined ? "" : ` -H "Authorization: Bearer $COUNTERSIGN_TOKEN"`;
+  const message = shellWord(jsonLine({ type: "track", ...call }));
+  const where = `${url}/api/messages?source=${encodeURIComponent(sources[0]?.name ?? "")}`;
+  return `curl${token} -H 'Content-Type: application/json' -d ${message} ${shellWord(where)}`;
 }
 
 function timeLines({ clock }: ServerOptions, keys: boolean): readonly string[] {
@@ -149,7 +158,7 @@ function trustLines(url: string, { file, fingerprint }: NonNullable<ServeTls["tr
   ];
 }
 
-/** A path as one word of a shell, plain where it can be. */
+/** A text as one word of a shell, plain where it can be. */
 function shellWord(path: string): string {
   return /^[\w@%+=:,./\\-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -1,5 +1,7 @@
+import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, it, vi } from "vitest";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { startCommand, startServe } from "../support/command.ts";
@@ -58,6 +60,42 @@ describe("the start", () => {
     const server = await startServe(["--to", receiver.url, "--block-private-networks"]);
     await server.printed(/Try it/);
     expect(server.stdout()).not.toContain("Receiver ");
+  });
+
+  it.skipIf(isWindows).each([
+    [["--token", "let-me-in"], { COUNTERSIGN_TOKEN: "let-me-in" }],
+    [[], {}],
+  ])(
+    "has a command to try that can be pasted, though no log gets the write keys of the sources: %j (sh)",
+    async (args, env) => {
+      const receiver = await receiverOf();
+      const cwd = temporaryDirectory();
+      const destinations = [{ endpoints: [{ url: receiver.url }], secret: RECEIVER_SECRET }];
+      const sources = ["it's a shop", "blog"].map((name) => ({
+        name,
+        writeKey: `wk:${name}`,
+        destinations,
+      }));
+      writeFileSync(join(cwd, "countersign.config.json"), JSON.stringify({ sources }));
+      const server = await startServe(args, { cwd });
+      const [, command = ""] = await server.printed(/^Try it +(curl .*)$/m);
+      expect(server.stdout()).not.toContain("wk:");
+      await promisify(execFile)("sh", ["-c", command], { env: { ...process.env, ...env } });
+      await vi.waitFor(() => expect(receiver.events).toEqual(["Hello"]));
+    },
+  );
+
+  it("has a command to try with the name of a source, where that is its write key", async () => {
+    const receiver = await receiverOf();
+    const cwd = temporaryDirectory();
+    const destinations = [{ endpoints: [{ url: receiver.url }], secret: RECEIVER_SECRET }];
+    const sources = [
+      { name: "shop", writeKey: "a key", destinations },
+      { name: "blog", destinations },
+    ];
+    writeFileSync(join(cwd, "countersign.config.json"), JSON.stringify({ sources }));
+    const server = await startServe([], { cwd });
+    await server.printed(/^Try it +curl -d '\{"writeKey":"blog",/m);
   });
 
   it("writes the token to no log", async () => {
