@@ -120,7 +120,8 @@ interface Stopping {
 async function attend(server: CountersignServer, parts: RunParts, { stop, quit }: Stopping): Promise<number> {
   const { flags, terminal, options, store, tls, configFile } = parts;
   const kept = flags.store === undefined ? options.data : placeOf(flags.store);
-  const watch = await watchServer(server, { kept, shared: store !== undefined }, flags, terminal);
+  const delivers = flags.deliver !== false;
+  const watch = await watchServer(server, { kept, shared: store !== undefined, delivers }, flags, terminal);
   const keys = flags.json !== true && hasKeys(terminal);
   const told = { ...options, deliver: flags.deliver };
   await watch.start({ server, options: told, kept, configFile, trust: tls?.trust, keys });

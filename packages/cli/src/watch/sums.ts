@@ -94,14 +94,19 @@ export class SumsOfEvents {
  * The totals in one sentence: `18 accepted, 11 delivered, 2 failed, 3 waiting (gone: no --data)`.
  *
  * @param waiting Deliveries that have not ended; `undefined` if the store did not say.
- * @param kept Where they are kept; `undefined` for in memory.
+ * @param store `kept`: where they are kept; `undefined` for in memory. `delivers`: whether this server delivers them; 0 would say that
+ * nobody did.
  */
-export function sumsLine(sums: ServeSums, waiting: number | undefined, kept: string | undefined): string {
+export function sumsLine(
+  sums: ServeSums,
+  waiting: number | undefined,
+  { kept, delivers = true }: { readonly kept: string | undefined; readonly delivers?: boolean },
+): string {
   const { accepted, delivered, failed, expired, forgeriesRefused } = sums;
   const forgeries = `${forgeriesRefused === 1 ? "forgery" : "forgeries"} rejected`;
   const counts = [
     `${accepted} accepted`,
-    `${delivered} delivered`,
+    ...(delivers ? [`${delivered} delivered`] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),
     ...(expired > 0 ? [`${expired} expired`] : []),
     ...(forgeriesRefused > 0 ? [`${forgeriesRefused} ${forgeries}`] : []),

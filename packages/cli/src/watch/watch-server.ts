@@ -21,6 +21,8 @@ export interface WatchedStore {
   readonly kept: string | undefined;
   /** Whether other processes use it, too. */
   readonly shared: boolean;
+  /** Whether this server delivers from it. */
+  readonly delivers: boolean;
 }
 
 /** The terminal's view of a running server. */
@@ -44,7 +46,7 @@ const COUNT_WITHIN_MS = 1_000;
 /** Prints what happens on a server until it ends: lines for a person, or JSON in the shape of the control API's events. */
 export async function watchServer(
   server: CountersignServer,
-  { kept, shared }: WatchedStore,
+  { kept, shared, delivers }: WatchedStore,
   { json = false, only, quiet = false }: WatchFlags,
   terminal: Terminal,
 ): Promise<Watch> {
@@ -108,7 +110,8 @@ export async function watchServer(
         );
         return;
       }
-      for (const line of wrap(sumsLine(sums.sums, left, kept), "", columns())) terminal.print(line);
+      for (const line of wrap(sumsLine(sums.sums, left, { kept, delivers }), "", columns()))
+        terminal.print(line);
       for (const forgery of forgeryLines(sums.sums))
         for (const line of wrap(forgery, "", columns())) terminal.print(colors.bold(colors.red(line)));
     },

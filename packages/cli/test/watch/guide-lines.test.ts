@@ -96,7 +96,7 @@ it("the totals that docs/cli.md shows of a longer session are those of such a se
     forgeriesRefused: 0,
     forgeriesAccepted: [],
   };
-  expect(sumsLine(sums, 3, undefined)).toBe(SUMS);
+  expect(sumsLine(sums, 3, { kept: undefined })).toBe(SUMS);
 });
 
 it("the sums name what has happened once, and leave out what has not", () => {
@@ -109,11 +109,25 @@ it("the sums name what has happened once, and leave out what has not", () => {
     forgeriesAccepted: [],
   };
   const once = { ...none, accepted: 1, delivered: 1, failed: 1, expired: 1, forgeriesRefused: 1 };
-  expect(sumsLine(none, 0, undefined)).toBe("0 accepted, 0 delivered");
-  expect(sumsLine(once, 1, "data")).toBe(
+  expect(sumsLine(none, 0, { kept: undefined })).toBe("0 accepted, 0 delivered");
+  expect(sumsLine(once, 1, { kept: "data" })).toBe(
     "1 accepted, 1 delivered, 1 failed, 1 expired, 1 forgery rejected, 1 waiting (kept in data)",
   );
-  expect(sumsLine({ ...none, forgeriesRefused: 2 }, undefined, undefined)).toBe(
+  expect(sumsLine({ ...none, forgeriesRefused: 2 }, undefined, { kept: undefined })).toBe(
     "0 accepted, 0 delivered, 2 forgeries rejected, an unknown number waiting (gone: no --data)",
   );
+});
+
+it("the sums of a server that only accepts do not say that nothing was delivered: workers did", () => {
+  const sums = {
+    accepted: 171,
+    delivered: 0,
+    failed: 0,
+    expired: 0,
+    forgeriesRefused: 0,
+    forgeriesAccepted: [],
+  };
+  const store = { kept: "127.0.0.1:5432/countersign", delivers: false };
+  expect(sumsLine(sums, 0, store)).toBe("171 accepted");
+  expect(sumsLine(sums, 3, store)).toBe("171 accepted, 3 waiting (kept in 127.0.0.1:5432/countersign)");
 });
