@@ -3,23 +3,16 @@ import type { Diagnosis } from "../verification/diagnosis.ts";
 import { WebhookError } from "../errors.ts";
 import { emitWarning } from "../process.ts";
 import { MAX_REWRITTEN_BYTES } from "../verification/signature.ts";
-import type { ReadBody } from "../verification/verify-webhook.ts";
+import type { Progress } from "./progress.ts";
 
 const UNEXPLAINED =
   "None of the usual causes applies: the sender has another secret, the request is a forgery, or a proxy changed " +
   "the body. Compare the secrets first, then compare receivedBody with the body that was sent.";
 
-/** The facts about the rejected request. */
-export interface Refused {
-  readonly header: string | undefined;
-  readonly secrets?: readonly string[];
-  readonly body?: ReadBody;
-}
-
 /** Why a signature was rejected, and the error with that as its hint. Any other error stays unchanged. */
 export function explain(
   error: WebhookError,
-  { header, secrets, body }: Refused,
+  { header, secrets, body }: Progress,
   retiredSecrets: readonly string[],
 ): { readonly explained: WebhookError; readonly diagnoses: readonly Diagnosis[] } {
   let diagnoses: readonly Diagnosis[] = [];
@@ -46,11 +39,11 @@ const MAX_WARNED_BYTES = 65_536;
  */
 export function explainWarning(
   error: WebhookError,
-  refused: Refused,
+  progress: Progress,
   retiredSecrets: readonly string[],
 ): WebhookError {
-  const isCheap = (refused.body?.bytes.length ?? 0) <= MAX_WARNED_BYTES;
-  const { explained } = isCheap ? explain(error, refused, retiredSecrets) : { explained: error };
+  const isCheap = (progress.body?.bytes.length ?? 0) <= MAX_WARNED_BYTES;
+  const { explained } = isCheap ? explain(error, progress, retiredSecrets) : { explained: error };
   const { code, hint } = explained;
   const text = `A webhook was rejected: ${code}. ${hint} Set onRejected to handle every rejection instead of getting warnings`;
   if (code === "ERR_BODY_ALREADY_READ") emitWarning(`${text}.`, "COUNTERSIGN_BODY_READ");

@@ -22,7 +22,7 @@ import {
   type ReadBody,
   type VerifiedWebhook,
 } from "../verification/verify-webhook.ts";
-import { debugRefusal, takeWarning } from "./warnings.ts";
+import { debugRejection, takeWarning } from "./warnings.ts";
 
 // What only some receivers and some rejections need is loaded by the first that does: all apps load the rest.
 let awaited: Promise<typeof Awaited> | undefined;
@@ -105,13 +105,13 @@ export function createReceiver<TRequest, Message extends ReceivedMessage>(
   }
 
   /** A rejection that is not reported. */
-  function refuse(error: WebhookError): Received<Message> {
-    debugRefusal(error);
+  function rejectSilently(error: WebhookError): Received<Message> {
+    debugRejection(error);
     return rejected(error);
   }
 
   /** A rejection that is reported with its cause, to the hook or as a process warning. */
-  async function refuseAloud(
+  async function rejectAloud(
     error: WebhookError,
     request: TRequest,
     progress: Progress,
@@ -119,11 +119,11 @@ export function createReceiver<TRequest, Message extends ReceivedMessage>(
     const { explain, explainWarning } = await loadExplanation();
     if (onRejected === undefined) {
       const warned = explainWarning(error, progress, retiredSecrets);
-      debugRefusal(warned);
+      debugRejection(warned);
       return rejected(warned);
     }
     const { explained, diagnoses } = explain(error, progress, retiredSecrets);
-    debugRefusal(explained);
+    debugRejection(explained);
     const receivedBody = progress.body?.received;
     await onRejected(explained, { request, diagnoses, ...(receivedBody && { receivedBody }) });
     return rejected(explained);
@@ -144,16 +144,16 @@ export function createReceiver<TRequest, Message extends ReceivedMessage>(
     const fail = (error: unknown): void => {
       if (!(error instanceof WebhookError)) return onError(error);
       if (onRejected !== undefined || (options.onError !== "throw" && takeWarning(error))) {
-        refuseAloud(error, request.request, progress).then(onVerdict, onError);
+        rejectAloud(error, request.request, progress).then(onVerdict, onError);
         return;
       }
-      let refusal: Received<Message>;
+      let received: Received<Message>;
       try {
-        refusal = refuse(error);
+        received = rejectSilently(error);
       } catch (thrown) {
         return onError(thrown);
       }
-      onVerdict(refusal);
+      onVerdict(received);
     };
     const onBody = (error: unknown, body?: ReadBody): void => {
       if (body === undefined) return fail(error);

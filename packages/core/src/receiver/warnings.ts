@@ -58,6 +58,6 @@ export function debugVerdict(verdict: string, type: string, more: string): void 
 }
 
 /** The same for a rejection. */
-export function debugRefusal({ status, code, hint }: WebhookError): void {
+export function debugRejection({ status, code, hint }: WebhookError): void {
   if (debug.enabled) debug("%s", `rejected ${status} ${code}: ${hint}`);
 }
