@@ -23,8 +23,8 @@ const SEE_ANSWER = "See what it says about the message.";
 const CHECK_KEY = "Check the write key.";
 const CHECK_ENDPOINT = "Check `endpoint`.";
 
-/** What a status means that says what is wrong, and what to do about it. */
-const REFUSALS: Readonly<Record<number, readonly [reason: RejectionReason, advice: string]>> = {
+/** Why a message was rejected that was answered with one of these statuses, and what to do about it. */
+const REJECTIONS: Readonly<Record<number, readonly [reason: RejectionReason, advice: string]>> = {
   400: ["bad-request", SEE_ANSWER],
   401: ["unauthorized", CHECK_KEY],
   403: ["unauthorized", CHECK_KEY],
@@ -59,7 +59,7 @@ export function readAnswer(
     const retryAfter = parseRetryAfter(headers.get("retry-after"), now, headers.get("date")) ?? 0;
     return {
       status: "try-later",
-      // 408 and 429 are refusals. A 5xx can come from a proxy in front of a service that did store.
+      // With 408 and 429 it says that it did not. A 5xx can come from a proxy in front of a service that did store.
       mayBeStored: status !== 408 && status !== 429,
       pausesAll: status === 429 || status === 503,
       paced: status === 429 && retryAfter > 0,
@@ -71,7 +71,7 @@ export function readAnswer(
     const location = quote(headers.get("location") ?? "");
     return rejected("redirected", location ? `Set \`endpoint\` to ${location}.` : CHECK_ENDPOINT);
   }
-  return rejected(...(REFUSALS[status] ?? ["refused", CHECK_ENDPOINT]));
+  return rejected(...(REJECTIONS[status] ?? ["refused", CHECK_ENDPOINT]));
 }
 
 /** Codes that say that no connection came about. After anything else the request may have arrived. */
