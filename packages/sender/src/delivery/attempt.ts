@@ -22,6 +22,9 @@ export const ATTEMPT_OUTCOMES: readonly AttemptOutcome[] = [
   "tls",
 ];
 
+/** Outcomes with which an endpoint has rejected a message for good: it does not get it again (spec 7). */
+export const REJECTIONS: ReadonlySet<AttemptOutcome> = new Set(["rejected", "tls"]);
+
 /** One POST to one endpoint, as it is logged. */
 export interface Attempt {
   /** Which round of its delivery it belongs to, from 1. */

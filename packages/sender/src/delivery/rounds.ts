@@ -5,11 +5,8 @@ import type {
   EndpointProgress,
   Settlement,
 } from "./delivery.ts";
-import type { Attempt, AttemptOutcome } from "./attempt.ts";
+import { type Attempt, REJECTIONS } from "./attempt.ts";
 import { nextRetryAt, type RetryPolicy } from "./retry-policy.ts";
-
-/** Outcomes with which an endpoint has rejected a message for good (spec 7). */
-const REJECTIONS: ReadonlySet<AttemptOutcome> = new Set(["rejected", "tls"]);
 
 /** An attempt, and when its endpoint asked to be called again. */
 export interface RoundAttempt {

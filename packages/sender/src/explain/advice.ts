@@ -1,3 +1,4 @@
+import { REJECTIONS } from "../delivery/attempt.ts";
 import { hasStatusClass, type AttemptFacts, type ExplainContext } from "./attempt-facts.ts";
 import { noAnswer } from "./no-answer-codes.ts";
 import { durationText } from "./texts.ts";
@@ -38,9 +39,6 @@ const NOT_SIGNED =
 
 const AT_THE_END = { delivered: SENT, failed: FINAL, expired: FINAL } as const;
 
-/** After these outcomes there is no retry. */
-const FINAL_OUTCOMES: ReadonlySet<string> = new Set(["rejected", "tls"]);
-
 /** The advice for each status. A status that is not listed gets the advice of its class. */
 const BY_STATUS: Readonly<Record<number, string>> = {
   400: "The receiver did not understand the request. Its answer or log says why: often a body parser, or a check of fields that this message does not have.",
@@ -76,7 +74,7 @@ export function adviceFor(attempt: AttemptFacts, context: AdviceContext = {}): A
   if (kind === "accepted_fragment") return { kind, text: FRAGMENT, next: SENT };
   if (kind !== "failed") return undefined;
   const advice = attempt.status === undefined ? noAnswerAdvice(attempt) : statusAdvice(attempt, context);
-  const { state = FINAL_OUTCOMES.has(attempt.outcome) ? "failed" : "pending" } = context;
+  const { state = REJECTIONS.has(attempt.outcome) ? "failed" : "pending" } = context;
   return { ...advice, next: state === "pending" ? retried(context) : AT_THE_END[state] };
 }
 

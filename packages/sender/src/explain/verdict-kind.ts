@@ -23,7 +23,7 @@ export type VerdictKind =
 const FORGERIES: ReadonlySet<string> = new Set(["bad_signature", "missing_signature", "stale_secret"]);
 const CUTS: ReadonlySet<string> = new Set(["truncated", "reset"]);
 /** Statuses that reject the message. The first two say that the signature is the reason. */
-const REFUSALS: ReadonlySet<number> = new Set([401, 403, 400, 422]);
+const REJECTING: ReadonlySet<number> = new Set([401, 403, 400, 422]);
 /** Faults in whose attempts the receiver has no say. */
 const WITHOUT_RECEIVER = /^(?:timeout|refused|status:\d{3})$/;
 
@@ -44,7 +44,7 @@ export function verdictKindOf(
   const success = outcome === "success";
   if (isForgery(fault)) {
     if (success) return signed ? "accepted_forgery" : "delivered";
-    return status !== undefined && REFUSALS.has(status) ? "refused_forgery" : "failed";
+    return status !== undefined && REJECTING.has(status) ? "refused_forgery" : "failed";
   }
   if (fault !== undefined && CUTS.has(fault)) return success ? "accepted_fragment" : "injected";
   if (success) return "delivered";
