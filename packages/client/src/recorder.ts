@@ -4,7 +4,7 @@ import { Dispatcher } from "./dispatcher.ts";
 import { elapsed } from "./elapsed.ts";
 import { requestBody } from "./envelope.ts";
 import { enroll, keepAlive, type Exiting } from "./exit.ts";
-import { callForeign } from "./foreign.ts";
+import { hookOf } from "./hooks.ts";
 import { MessageQueue, NO_MESSAGES } from "./message-queue.ts";
 import type { Messages } from "./messages.ts";
 import {
@@ -242,7 +242,7 @@ export class Recorder implements Exiting {
   /** A call ends that was never queued. */
   #refuse({ messageId, type, json }: SerializedCall, outcome: Dropped): Receipt {
     this.#ended.dropped += 1;
-    this.#hookOf(outcome)?.({ messageId, type, json, outcome });
+    hookOf(outcome, this.#settings, this.#queue)?.({ messageId, type, json, outcome });
     return new PendingReceipt(messageId, endedAs(outcome), 0);
   }
 
@@ -252,7 +252,7 @@ export class Recorder implements Exiting {
     this.#pending -= messages.length;
     // First, since a hook may wait for others.
     for (const tell of this.#waiting) tell(messages);
-    const hook = this.#hookOf(outcome);
+    const hook = hookOf(outcome, this.#settings, this.#queue);
     for (const { block, from, to } of messages.spans) {
       if (hook) {
         for (let number = from; number < to; number += 1)
@@ -261,33 +261,6 @@ export class Recorder implements Exiting {
       block.free(to - from, hook !== undefined);
     }
     if (this.#pending === 0) enroll("busy", this, false);
-  }
-
-  /** Tells the application of a message that ended so, if it is to be told. */
-  #hookOf(outcome: Outcome): ((told: Undelivered) => void) | undefined {
-    // The application asked for these drops itself, or made the call in a hook, which is not told of that without end.
-    if (
-      this.#queue.keepsAll ||
-      outcome.status === "delivered" ||
-      ["disabled", "before-send"].includes(outcome.reason)
-    )
-      return undefined;
-    const name = outcome.status === "dropped" ? "onDrop" : "onReject";
-    const { [name]: given, log } = this.#settings;
-    const hook = given as ((told: Undelivered) => void) | undefined;
-    return (
-      hook &&
-      ((told) => {
-        // While it runs, no other message is dropped for what it records.
-        this.#queue.keepsAll = true;
-        // A hook that throws must not keep the other messages from their outcomes.
-        callForeign(
-          () => hook(told),
-          (error) => log?.(`${name} threw: ${String(error)}`),
-        );
-        this.#queue.keepsAll = false;
-      })
-    );
   }
 
   /** Runs a task after some time, if one is given. */
