@@ -15,7 +15,7 @@ import type { Counts } from "./outcome.ts";
 import type { Receipt } from "./receipt.ts";
 import { Recorder } from "./recorder.ts";
 import { serialize } from "./serialize.ts";
-import { createSettings, wrong, type Settings } from "./settings.ts";
+import { createSettings, LONGEST_DELAY, wrong, type Settings } from "./settings.ts";
 
 /**
  * Records what users do. Calls are checked and serialised at once, queued in memory and sent in batches in the
@@ -184,7 +184,7 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
 
 function checkDeadline(deadline: number | undefined): number | undefined {
   // A text would be appended to the time, and `null` would be a deadline that is over.
-  const isTime = typeof deadline === "number" && deadline >= 0 && deadline <= 2_147_483_647;
+  const isTime = typeof deadline === "number" && deadline >= 0 && deadline <= LONGEST_DELAY;
   if (isTime || deadline === undefined) return deadline;
   throw wrong("The deadline", "a number of milliseconds, such as 5000", deadline);
 }

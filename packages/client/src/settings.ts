@@ -46,7 +46,7 @@ type Checks<Options> = { readonly [Name in keyof Options & string]-?: Check };
 const LARGEST_CALL = MAX_CALL_BYTES + 1 + MESSAGE_OVERHEAD;
 
 /** The longest delay, some 24 days: what timers can take. */
-const LONGEST_DELAY = 2_147_483_647;
+export const LONGEST_DELAY = 2_147_483_647;
 
 const boolean = choice("true or false", false, true);
 const batchSize = integer(undefined, 1, MAX_BATCH_MESSAGES);
