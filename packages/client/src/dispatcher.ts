@@ -1,7 +1,7 @@
 import { noAnswer, readAnswer, type Answer } from "./answer.ts";
 import { elapsed } from "./elapsed.ts";
 import { requestBody } from "./envelope.ts";
-import type { Messages } from "./messages.ts";
+import type { MessageRange } from "./message-range.ts";
 import { dropped, type DropReason, type Outcome } from "./outcome.ts";
 import { retryDelay } from "./retry.ts";
 import type { Settings } from "./settings.ts";
@@ -16,7 +16,7 @@ type Drop = (reason: DropReason, detail: string) => void;
  */
 export class Dispatcher {
   readonly #settings: Settings;
-  readonly #settle: (messages: Messages, outcome: Outcome) => void;
+  readonly #settle: (messages: MessageRange, outcome: Outcome) => void;
   /** The batches that have not ended, as what drops them. */
   readonly #batches = new Set<Drop>();
   /** Nothing is sent before this time. */
@@ -25,7 +25,7 @@ export class Dispatcher {
   #pacedUntil = 0;
 
   /** @param settle - Called once for every message of every batch. */
-  constructor(settings: Settings, settle: (messages: Messages, outcome: Outcome) => void) {
+  constructor(settings: Settings, settle: (messages: MessageRange, outcome: Outcome) => void) {
     this.#settings = settings;
     this.#settle = settle;
   }
@@ -41,7 +41,7 @@ export class Dispatcher {
    * @param mayBeStored - Whether it was part of a batch of which an attempt got no clear answer.
    * @param before - What it waits for at first.
    */
-  async send(id: string, messages: Messages, mayBeStored = false, before?: Promise<void>): Promise<void> {
+  async send(id: string, messages: MessageRange, mayBeStored = false, before?: Promise<void>): Promise<void> {
     const { clock, retry, requestTimeout, random, ids, log, sanitize } = this.#settings;
     let attempts = 0;
     /** Attempts that failed, without those that a 429 answered with a Retry-After. */
@@ -125,7 +125,7 @@ export class Dispatcher {
 
   async #attempt(
     id: string,
-    messages: Messages,
+    messages: MessageRange,
     attempts: number,
     mayBeStored: boolean,
     controller: AbortController,

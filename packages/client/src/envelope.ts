@@ -1,5 +1,5 @@
 import { formatTimestamp } from "@countersign/protocol";
-import type { Messages } from "./messages.ts";
+import type { MessageRange } from "./message-range.ts";
 import { VERSION } from "./version.ts";
 
 const encoder = new TextEncoder();
@@ -10,7 +10,7 @@ const LIBRARY = JSON.stringify({ library: { name: "@countersign/client", version
  *
  * @param sentAt - Milliseconds since 1970. It is of each attempt, the rest is of the batch.
  */
-export function requestBody(id: string, messages: Messages, sentAt: number): Uint8Array<ArrayBuffer> {
+export function requestBody(id: string, messages: MessageRange, sentAt: number): Uint8Array<ArrayBuffer> {
   const head = '{"batch":[';
   const tail = `],"context":${LIBRARY},"messageId":${JSON.stringify(id)},"sentAt":"${formatTimestamp(sentAt)}"}`;
   const end = encoder.encode(tail);

@@ -1,6 +1,6 @@
 import { MAX_BATCH_BYTES, MAX_BATCH_MESSAGES } from "@countersign/protocol";
 import { MessageBlock } from "./message-block.ts";
-import { Messages } from "./messages.ts";
+import { MessageRange } from "./message-range.ts";
 import { withPacking, type Packing } from "./packing.ts";
 import { PendingReceipt, type Receipt } from "./receipt.ts";
 
@@ -19,7 +19,7 @@ export interface MessageQueueOptions {
 const UNPACKED_BLOCKS = 16;
 
 /** What a policy drops that drops none. */
-export const NO_MESSAGES: Messages = new Messages([], 0, 0);
+export const NO_MESSAGES: MessageRange = new MessageRange([], 0, 0);
 
 /**
  * The messages that have not ended. The bounds hold for all of them, also for those that were taken to be sent, until
@@ -85,7 +85,7 @@ export class MessageQueue {
    *
    * @returns What the policy had to drop for it: none, the oldest ones, or `undefined` for the message itself.
    */
-  offer(json: string): Messages | undefined {
+  offer(json: string): MessageRange | undefined {
     this.#store(json);
     this.#admitLine();
     if (this.#admitted === this.#next) return NO_MESSAGES;
@@ -108,7 +108,7 @@ export class MessageQueue {
   }
 
   /** Takes due messages from the front to be sent, as many as fit. */
-  take(maxMessages: number, maxBytes: number): Messages {
+  take(maxMessages: number, maxBytes: number): MessageRange {
     const taken = this.#take(this.#taken + Math.min(maxMessages, this.ready), maxBytes);
     this.#sent += taken.length;
     this.#sentMemory += taken.memory;
@@ -116,7 +116,7 @@ export class MessageQueue {
   }
 
   /** Removes everything, due or not, waiting in line or not, to be dropped: it no longer counts towards the bounds. */
-  takeAll(): Messages {
+  takeAll(): MessageRange {
     this.flush();
     const all = this.#take(this.#next);
     // The next message must not look as if the line before it had been admitted.
@@ -129,7 +129,7 @@ export class MessageQueue {
   }
 
   /** Makes the room of messages that were sent available, first to those who wait for it. */
-  free(messages: Messages): void {
+  free(messages: MessageRange): void {
     this.#sent -= messages.length;
     this.#sentMemory -= messages.memory;
     this.#admitLine();
@@ -183,7 +183,7 @@ export class MessageQueue {
   }
 
   /** Does what the policy says when the last message finds no room; returns what `offer` does. */
-  #makeRoom(): Messages | undefined {
+  #makeRoom(): MessageRange | undefined {
     const { whenFull, maxQueueSize, maxQueueBytes } = this.#options;
     if (whenFull === "drop-newest") return undefined;
     if (whenFull === "wait") {
@@ -199,7 +199,7 @@ export class MessageQueue {
       for (const { block } of this.#take(this.#taken + 1).spans) blocks.add(block);
       this.#admitLine();
     }
-    return new Messages([...blocks], oldest, this.#taken);
+    return new MessageRange([...blocks], oldest, this.#taken);
   }
 
   /** Packs the messages that wait longest, or a full block if its messages wait for the interval. */
@@ -222,7 +222,7 @@ export class MessageQueue {
   }
 
   /** Removes messages from the front: those before a number, as many as fit. */
-  #take(end: number, maxBytes = Infinity): Messages {
+  #take(end: number, maxBytes = Infinity): MessageRange {
     const blocks: MessageBlock[] = [];
     const from = this.#taken;
     let bytes = 0;
@@ -237,7 +237,7 @@ export class MessageQueue {
       if (blocks.at(-1) !== block) blocks.push(block);
       this.#taken += 1;
     }
-    const taken = new Messages(blocks, from, this.#taken);
+    const taken = new MessageRange(blocks, from, this.#taken);
     this.#queuedMemory -= taken.memory;
     this.#queuedBytes -= taken.bytes;
     return taken;

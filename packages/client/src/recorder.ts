@@ -6,7 +6,7 @@ import { requestBody } from "./envelope.ts";
 import { enroll, keepAlive, type Exiting } from "./exit.ts";
 import { hookOf } from "./hooks.ts";
 import { MessageQueue, NO_MESSAGES } from "./message-queue.ts";
-import type { Messages } from "./messages.ts";
+import type { MessageRange } from "./message-range.ts";
 import {
   dropped,
   type Counts,
@@ -29,7 +29,7 @@ export class Recorder implements Exiting {
   readonly #queue: MessageQueue;
   readonly #dispatcher: Dispatcher;
   /** Those who wait until some messages have ended. */
-  readonly #waiting = new Set<(ended: Messages) => void>();
+  readonly #waiting = new Set<(ended: MessageRange) => void>();
   readonly #ended: Record<Outcome["status"], number> = { delivered: 0, rejected: 0, dropped: 0 };
   #pending = 0;
   /** Batches on their way, including those that wait for a retry. The parts of one that was split count as one. */
@@ -81,7 +81,7 @@ export class Recorder implements Exiting {
     let stop: (() => void) | undefined;
     const timer = this.#after(deadline, () => stop?.());
     const release = keepAlive();
-    const tell = ({ from, to }: Messages): void => {
+    const tell = ({ from, to }: MessageRange): void => {
       remaining -= Math.max(0, Math.min(to, end) - from);
       if (remaining <= 0) stop?.();
     };
@@ -224,14 +224,14 @@ export class Recorder implements Exiting {
     this.#abandoned = undefined;
   }
 
-  #settleHeld(messages: Messages, outcome: Outcome): void {
+  #settleHeld(messages: MessageRange, outcome: Outcome): void {
     this.#queue.free(messages);
     this.#settle(messages, outcome);
     this.#proceed();
   }
 
   /** A message was taken in; those it replaced have ended. */
-  #admit(messageId: string, replaced: Messages): Receipt {
+  #admit(messageId: string, replaced: MessageRange): Receipt {
     const receipt = this.#queue.receipt(messageId);
     this.#pending += 1;
     if (this.#pending === 1) enroll("busy", this, true);
@@ -246,7 +246,7 @@ export class Recorder implements Exiting {
     return new PendingReceipt(messageId, endedAs(outcome), 0);
   }
 
-  #settle(messages: Messages, outcome: Outcome): void {
+  #settle(messages: MessageRange, outcome: Outcome): void {
     for (const { block, from, to } of messages.spans) block.settle(from, to, outcome);
     this.#ended[outcome.status] += messages.length;
     this.#pending -= messages.length;

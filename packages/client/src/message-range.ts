@@ -8,7 +8,7 @@ export interface Span {
 }
 
 /** Messages with consecutive numbers, in the blocks that hold them. */
-export class Messages {
+export class MessageRange {
   readonly #blocks: readonly MessageBlock[];
   /** The number of the first of them. */
   readonly from: number;
@@ -52,9 +52,9 @@ export class Messages {
   }
 
   /** The first half and the second half. */
-  halves(): [Messages, Messages] {
+  halves(): [MessageRange, MessageRange] {
     const middle = Math.ceil((this.from + this.to) / 2);
-    return [new Messages(this.#blocks, this.from, middle), new Messages(this.#blocks, middle, this.to)];
+    return [new MessageRange(this.#blocks, this.from, middle), new MessageRange(this.#blocks, middle, this.to)];
   }
 
   #sum(measure: (span: Span) => number): number {
