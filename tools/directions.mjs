@@ -26,6 +26,7 @@ export const ALLOWED_DIRECTIONS = {
  * count like all others.
  */
 export const LAYERS = {
+  client: ["version.ts", "outcome.ts", "receipt.ts", "queue", "wire"],
   core: ["process.ts", "errors.ts", "messages", "verification", "request", "dedupe", "receiver", "schemas"],
   postgres: ["database", "dedupe", "schema", "tables", "workers", "delivery", "store"],
   certify: ["wire", "probe", "audits", "report"],

@@ -1,11 +1,11 @@
-import { noAnswer, readAnswer, type Answer } from "./answer.ts";
+import { noAnswer, readAnswer, type Answer } from "./wire/answer.ts";
 import { elapsed } from "./elapsed.ts";
-import { requestBody } from "./envelope.ts";
-import type { MessageRange } from "./message-range.ts";
+import { requestBody } from "./wire/envelope.ts";
+import type { MessageRange } from "./queue/message-range.ts";
 import { dropped, type DropReason, type Outcome } from "./outcome.ts";
-import { retryDelay } from "./retry.ts";
+import { retryDelay } from "./wire/retry.ts";
 import type { Settings } from "./settings.ts";
-import { gzip, type TransportResponse } from "./transport.ts";
+import { gzip, type TransportResponse } from "./wire/transport.ts";
 
 /** Drops a batch, and ends what it waits for: an answer, or the time of a retry. */
 type Drop = (reason: DropReason, detail: string) => void;

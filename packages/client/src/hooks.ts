@@ -1,5 +1,5 @@
 import { callForeign } from "./foreign.ts";
-import type { MessageQueue } from "./message-queue.ts";
+import type { MessageQueue } from "./queue/message-queue.ts";
 import type { Outcome, Undelivered } from "./outcome.ts";
 import type { Settings } from "./settings.ts";
 

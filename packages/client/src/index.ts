@@ -24,7 +24,7 @@ export type {
 } from "./events.ts";
 export type { Log } from "./log.ts";
 export type { BeforeSend, Message } from "./message.ts";
-export type { WhenFull } from "./message-queue.ts";
+export type { WhenFull } from "./queue/message-queue.ts";
 export type { AnalyticsOptions } from "./options.ts";
 export type {
   Counts,
@@ -37,7 +37,7 @@ export type {
   Undelivered,
 } from "./outcome.ts";
 export type { Receipt } from "./receipt.ts";
-export type { RetryOptions } from "./retry.ts";
-export { fetchTransport } from "./transport.ts";
-export type { Transport, TransportRequest, TransportResponse } from "./transport.ts";
+export type { RetryOptions } from "./wire/retry.ts";
+export { fetchTransport } from "./wire/transport.ts";
+export type { Transport, TransportRequest, TransportResponse } from "./wire/transport.ts";
 export { VERSION } from "./version.ts";

@@ -1,4 +1,4 @@
-import { base64 } from "./envelope.ts";
+import { base64 } from "./wire/envelope.ts";
 import { callForeign } from "./foreign.ts";
 
 /** Takes one line of the log. */

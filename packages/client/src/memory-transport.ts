@@ -1,5 +1,5 @@
 import type { Message } from "./message.ts";
-import type { Transport, TransportRequest, TransportResponse } from "./transport.ts";
+import type { Transport, TransportRequest, TransportResponse } from "./wire/transport.ts";
 
 /** A message as the service got it. */
 export type SentMessage = Readonly<Message>;

@@ -2,10 +2,10 @@ import type { Clock } from "@countersign/protocol";
 import type { EventDefinitions, EventSchemas } from "./events.ts";
 import type { Log } from "./log.ts";
 import type { BeforeSend } from "./message.ts";
-import type { WhenFull } from "./message-queue.ts";
+import type { WhenFull } from "./queue/message-queue.ts";
 import type { Dropped, Rejected, Undelivered } from "./outcome.ts";
-import type { RetryOptions } from "./retry.ts";
-import type { Transport } from "./transport.ts";
+import type { RetryOptions } from "./wire/retry.ts";
+import type { Transport } from "./wire/transport.ts";
 
 /** Settings of an `Analytics` client. Each may be left out. */
 export interface AnalyticsOptions<Schemas extends EventSchemas = EventSchemas> {

@@ -2,11 +2,11 @@ import { MAX_BATCH_BYTES, MAX_BATCH_MESSAGES, type ScheduledTask } from "@counte
 import { applyBeforeSend } from "./before-send.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { elapsed } from "./elapsed.ts";
-import { requestBody } from "./envelope.ts";
+import { requestBody } from "./wire/envelope.ts";
 import { enroll, keepAlive, type Exiting } from "./exit.ts";
 import { hookOf } from "./hooks.ts";
-import { MessageQueue, NO_MESSAGES } from "./message-queue.ts";
-import type { MessageRange } from "./message-range.ts";
+import { MessageQueue, NO_MESSAGES } from "./queue/message-queue.ts";
+import type { MessageRange } from "./queue/message-range.ts";
 import {
   dropped,
   type Counts,
@@ -18,7 +18,7 @@ import {
 import { endedAs, PendingReceipt, type Receipt } from "./receipt.ts";
 import type { SerializedCall } from "./serialize.ts";
 import type { Settings } from "./settings.ts";
-import { undelivered } from "./undelivered.ts";
+import { undelivered } from "./queue/undelivered.ts";
 
 /** Milliseconds after the start of a request in which messages that are due wait for others. */
 const GATHERING = 50;

@@ -16,12 +16,12 @@ import {
   type OptionHints,
   type OptionNames,
 } from "@countersign/protocol";
-import { createHeaders } from "./envelope.ts";
+import { createHeaders } from "./wire/envelope.ts";
 import { createLog, createSanitize } from "./log.ts";
-import { MESSAGE_OVERHEAD } from "./message-block.ts";
+import { MESSAGE_OVERHEAD } from "./queue/message-block.ts";
 import type { AnalyticsOptions } from "./options.ts";
-import type { RetryOptions, RetryPolicy } from "./retry.ts";
-import { fetchTransport } from "./transport.ts";
+import type { RetryOptions, RetryPolicy } from "./wire/retry.ts";
+import { fetchTransport } from "./wire/transport.ts";
 
 /** Options that stay absent if they are not given. */
 type Optional = "size" | "onDrop" | "onReject" | "beforeSend" | "events" | "log";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { pack, unpack } from "../src/packed-messages.ts";
+import { pack, unpack } from "../src/queue/packed-messages.ts";
 
 const word = fc.constantFrom(
   "",

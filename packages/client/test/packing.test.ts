@@ -20,7 +20,7 @@ const record = (from, to) => {
 };
 record(0, 1_500);
 // The client's own import has failed by then.
-await import("./dist/packed-messages.js").catch(() => {});
+await import("./dist/queue/packed-messages.js").catch(() => {});
 record(1_500, 3_000);
 const counts = await analytics.close();
 const inOrder = service.messages.every(({ messageId }, n) => messageId === "m" + n);
@@ -33,7 +33,7 @@ it("a program in which packing cannot be loaded loses no event, and is not ended
   await cp(join(PACKAGE, "dist"), join(folder, "dist"), { recursive: true });
   await cp(join(PACKAGE, "package.json"), join(folder, "package.json"));
   await symlink(join(PACKAGE, "node_modules"), join(folder, "node_modules"));
-  await rm(join(folder, "dist/packed-messages.js"));
+  await rm(join(folder, "dist/queue/packed-messages.js"));
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
     ["--input-type=module", "-e", PROGRAM],

@@ -1,5 +1,5 @@
 import type { MessageBlock } from "./message-block.ts";
-import type { Undelivered } from "./outcome.ts";
+import type { Undelivered } from "../outcome.ts";
 
 /**
  * A message as a hook gets it. Its fields are read when they are asked for, because most hooks only count; they are its own, so

@@ -1,5 +1,5 @@
 import { codeOf, isError, messageOf, parseRetryAfter } from "@countersign/protocol";
-import type { Delivered, Rejected, RejectionReason } from "./outcome.ts";
+import type { Delivered, Rejected, RejectionReason } from "../outcome.ts";
 import type { TransportResponse } from "./transport.ts";
 
 /** The result of an attempt to send a batch: the outcome of its messages, unless it is to be sent again. */

@@ -1,4 +1,4 @@
-import type { Outcome } from "./outcome.ts";
+import type { Outcome } from "../outcome.ts";
 import type { Packing } from "./packing.ts";
 
 /** What 16 bits can count, so that a message's end takes two bytes. The largest call fits. */

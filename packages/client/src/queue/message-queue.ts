@@ -2,7 +2,7 @@ import { MAX_BATCH_BYTES, MAX_BATCH_MESSAGES } from "@countersign/protocol";
 import { MessageBlock } from "./message-block.ts";
 import { MessageRange } from "./message-range.ts";
 import { withPacking, type Packing } from "./packing.ts";
-import { PendingReceipt, type Receipt } from "./receipt.ts";
+import { PendingReceipt, type Receipt } from "../receipt.ts";
 
 /** What to do with a call when the queue is full. */
 export type WhenFull = "drop-newest" | "drop-oldest" | "wait";

@@ -1,6 +1,6 @@
 import { formatTimestamp } from "@countersign/protocol";
-import type { MessageRange } from "./message-range.ts";
-import { VERSION } from "./version.ts";
+import type { MessageRange } from "../queue/message-range.ts";
+import { VERSION } from "../version.ts";
 
 const encoder = new TextEncoder();
 const LIBRARY = JSON.stringify({ library: { name: "@countersign/client", version: VERSION } });

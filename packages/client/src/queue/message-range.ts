@@ -54,7 +54,10 @@ export class MessageRange {
   /** The first half and the second half. */
   halves(): [MessageRange, MessageRange] {
     const middle = Math.ceil((this.from + this.to) / 2);
-    return [new MessageRange(this.#blocks, this.from, middle), new MessageRange(this.#blocks, middle, this.to)];
+    return [
+      new MessageRange(this.#blocks, this.from, middle),
+      new MessageRange(this.#blocks, middle, this.to),
+    ];
   }
 
   #sum(measure: (span: Span) => number): number {
