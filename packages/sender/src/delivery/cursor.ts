@@ -1,12 +1,21 @@
 /** A place in a list that is ordered by time. */
 export interface Cursor {
+  /** In milliseconds since 1970. */
   readonly acceptedAt: number;
   readonly id: string;
 }
 
 const CURSOR = /^(-?\d{1,16})\.([\w-]+)$/u;
 
-/** The cursor of an item of a list: the next page comes after it, whether or not the item is still kept then. */
+/**
+ * The cursor of an item of a list: the next page comes after it, whether or not the item is still kept then.
+ *
+ * @example
+ * ```ts
+ * const [newest] = await sender.deliveries({ limit: 1 });
+ * if (newest !== undefined) await sender.summaries({ after: cursorOf(newest) }); // all but the newest
+ * ```
+ */
 export function cursorOf({ acceptedAt, id }: Cursor): string {
   return `${acceptedAt}.${id}`;
 }

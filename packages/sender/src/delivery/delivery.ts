@@ -50,9 +50,9 @@ export interface DeliveryInfo {
 export interface Delivery extends DeliveryInfo {
   /** Its state. */
   readonly state: DeliveryState;
-  /** When the next round is due, while it is pending. */
+  /** When the next round is due, while it is pending, in milliseconds since 1970. */
   readonly dueAt?: number | undefined;
-  /** When it ended. */
+  /** When it ended, in milliseconds since 1970. */
   readonly endedAt?: number | undefined;
   /** The exact bytes sent on every attempt. */
   readonly body: Uint8Array;
@@ -66,9 +66,9 @@ export interface Delivery extends DeliveryInfo {
 export interface DeliverySummary extends DeliveryInfo {
   /** Its state. */
   readonly state: DeliveryState;
-  /** When the next round is due, while it is pending. */
+  /** When the next round is due, while it is pending, in milliseconds since 1970. */
   readonly dueAt?: number | undefined;
-  /** When it ended. */
+  /** When it ended, in milliseconds since 1970. */
   readonly endedAt?: number | undefined;
   /** How many attempts were made. */
   readonly attempts: number;
@@ -94,13 +94,18 @@ export interface DueDelivery {
   readonly delivery: DeliveryInfo;
   /** Rounds that have ended so far. */
   readonly rounds: number;
-  /** When this round fell due. */
+  /** When this round fell due, in milliseconds since 1970. */
   readonly dueAt: number;
+  /** What earlier rounds have shown of the endpoints. */
   readonly progress: DeliveryProgress;
+  /** The exact bytes to send. */
   readonly body: Uint8Array;
 }
 
-/** The engine's answer to a due delivery: it has ended, or it is due again at a given time. */
+/**
+ * The engine's answer to a due delivery: it has ended, or it is due again. Times are in milliseconds since 1970; the attempts are
+ * those of the round.
+ */
 export type Settlement =
   | { readonly state: EndState; readonly endedAt: number; readonly attempts: readonly Attempt[] }
   | {

@@ -13,6 +13,7 @@ type Statement = Database.Statement;
 
 /** Texts that a client chooses, whole. */
 const SKIPPED_TEXTS: string = wholeTexts("message_id", "identity", "event");
+
 /** The most skipped calls that are kept, and how many are left when there are more. */
 const MOST_SKIPPED = 10_000;
 const SKIPPED_LEFT = 9_500;

@@ -36,7 +36,9 @@ export function makeFolderOf(path: string): void {
  *
  * @throws Error of `mkdir` when it cannot be made
  * @example
+ * ```ts
  * makePrivateFolder("/var/lib/shop/deliveries");
+ * ```
  */
 export function makePrivateFolder(path: string): void {
   if (isFolder(path)) return;

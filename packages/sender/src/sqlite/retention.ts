@@ -96,7 +96,7 @@ export class Retention {
     this.#keepKeys.run([Math.ceil(ms)]);
   }
 
-  /** That transaction was committed. */
+  /** Keys are kept so long from now on: the transaction of `keepKeysFor` was committed. */
   keysAreKeptFor(ms: number): void {
     this.keepKeysForMs = Math.max(this.keepKeysForMs, ms);
   }

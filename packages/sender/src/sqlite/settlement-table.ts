@@ -74,8 +74,8 @@ export class SettlementTable {
     } else if (last !== undefined) {
       // Those of earlier rounds come first. A delivery of which nothing is known has none.
       if (!isFirst) this.#moveAttempt.run([seq]);
-      for (const attempt of attempts.slice(0, -1)) this.#insertAttempt.run([seq, ...valuesOf(attempt)]);
-      logged = [attempts.length, ...valuesOf(last)];
+      for (const attempt of attempts.slice(0, -1)) this.#insertAttempt.run([seq, ...columnsOf(attempt)]);
+      logged = [attempts.length, ...columnsOf(last)];
     }
     if (settlement.state === "pending") {
       const statement = logged.length === 0 ? this.#postpone : this.#postponeAttempted;
@@ -107,7 +107,8 @@ function isPlainSuccess(
   );
 }
 
-function valuesOf(attempt: Attempt): readonly (string | number | null)[] {
+/** The values of {@link ATTEMPT_COLUMNS}. */
+function columnsOf(attempt: Attempt): readonly (string | number | null)[] {
   return [
     attempt.round,
     attempt.endpoint,

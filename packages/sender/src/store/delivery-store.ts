@@ -18,6 +18,7 @@ export interface NewCall {
   readonly type: MessageType;
   readonly identity: string;
   readonly event?: string | undefined;
+  /** In milliseconds since 1970. */
   readonly acceptedAt: number;
   /** Calls of a source with the same key are repeats of each other. A call without one is never a repeat. */
   readonly key?: string | undefined;
@@ -34,6 +35,7 @@ export interface NewMessage {
   readonly source: string;
   readonly identity: string;
   readonly event?: string | undefined;
+  /** In milliseconds since 1970. */
   readonly acceptedAt: number;
   readonly body: Uint8Array;
   /** Position of its call in {@link Acceptance.calls}. */
@@ -45,7 +47,9 @@ export type NewMessageContent = Pick<NewMessage, "messageId" | "type" | "identit
 
 /** A delivery to store. It is due at once. */
 export interface NewDelivery {
+  /** Unique in the store. */
   readonly id: string;
+  /** `<source>/<destination>`. */
   readonly destination: string;
   /** Position of its message in {@link Acceptance.messages}. */
   readonly message: number;
@@ -241,6 +245,7 @@ export interface DeliveryStore {
    * pending, is being delivered, or is due by then; returns how many it changed.
    *
    * @param deliveries At most 1,000.
+   * @param dueAt In milliseconds since 1970.
    */
   hastenAll(deliveries: readonly Pick<DeliveryInfo, "id" | "source">[], dueAt: number): Promise<number>;
   /**
