@@ -1,7 +1,10 @@
 import { postgresStore } from "@countersign/postgres";
+import { systemClock } from "@countersign/protocol";
 import { type AttemptResult, createSender, type Sender, type Transport } from "@countersign/sender";
+import type { Settlement } from "@countersign/sender/store";
 import { virtualClock } from "@countersign/sender/testing";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
 import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 import { startProxy } from "./support/proxy.ts";
 import { startTally } from "./support/tally.ts";
@@ -179,6 +182,53 @@ describe.skipIf(server === undefined)(
       expect(tried.slice(users.length).toSorted()).toEqual(users.toSorted());
       await until("the others were told", () => heard.some(({ stirred }) => stirred !== undefined));
       expect(heard.flatMap(({ stirred = [] }) => stirred)).toContainEqual(["shop", "shop/main"]);
+    });
+
+    it("tells the others what it no longer delivers when a destination stops here: what waits for a place, and what is tried again", async () => {
+      const schema = newSchema();
+      const stores = [postgresStore({ url, schema }), postgresStore({ url, schema })] as const;
+      for (const store of stores) {
+        await store.open(quietContext(systemClock()));
+        onTestFinished(() => store.close());
+      }
+      const [worker] = stores;
+      let isStirred = false;
+      const connections = new Connections({ url });
+      const told = ({ stirred = [] }: News): void => {
+        isStirred ||= stirred.some(([, destination]) => destination === "shop/main");
+        happened();
+      };
+      const listener = new Bulletin(
+        { connections, names: namesOf(schema), hasOthers: () => true, told, missed: () => {} },
+        "listener",
+      );
+      onTestFinished(() => {
+        listener.close();
+        return connections.close();
+      });
+      await listener.listen();
+
+      let end: (settlement: Settlement) => void = () => {};
+      const consumer = worker.consume("shop/main", 1, {
+        deliver: () => new Promise<Settlement>((resolve) => (end = resolve)),
+        settled: () => {},
+        lost: () => {},
+      });
+      const acceptedAt = Date.now();
+      await worker.accept(
+        acceptanceOf(["d1", "d2"].map((id) => ({ id, destination: "shop/main", acceptedAt }))),
+      );
+      const claimed = `SELECT id FROM ${schema}.delivery WHERE worker IS NOT NULL`;
+      await until("both are claimed", async () => (await ask(url, claimed)).length === 2);
+      isStirred = false;
+      const stopped = consumer.stop();
+      await until("the others hear of the one that has not begun", () => isStirred);
+      expect(await ask(url, claimed)).toEqual([{ id: "d1" }]);
+
+      isStirred = false;
+      end({ state: "pending", dueAt: Date.now() + 5_000, rounds: 1, progress: {}, attempts: [] });
+      await stopped;
+      await until("they hear of the one that is tried again in five seconds", () => isStirred);
     });
 
     it("refuses a virtual clock beside another process, and another process beside a virtual clock", async () => {

@@ -27,6 +27,8 @@ export interface DispatcherOptions {
   readonly membership: () => Membership;
   /** A settlement was stored. */
   readonly settled: (handOver: HandOver, settlement: Settlement) => void;
+  /** A delivery of this destination waits again, and this process will not claim it. */
+  readonly left: (destination: string) => void;
   readonly failed: (error: Error) => void;
 }
 
@@ -255,8 +257,9 @@ export class Dispatcher {
   }
 
   #postponed(lane: Lane, dueAt: number): void {
-    const { clock } = this.#options;
-    if (dueAt <= clock.now()) lane.stir();
+    const { clock, left } = this.#options;
+    if (lane.isStopped || this.shareOf(lane) === 0) left(lane.options.destination);
+    else if (dueAt <= clock.now()) lane.stir();
     else lane.wakeBy(dueAt);
   }
 }

@@ -92,6 +92,7 @@ export class OpenStore {
       settler: this.#settler,
       membership,
       settled: this.#settled,
+      left: (destination) => this.#tellStirred([destination]),
       failed,
     });
     this.#intake = new Intake({
