@@ -49,7 +49,7 @@ export function Histogram({ url, name, bounds, counts, over }: Props): JSX.Eleme
                   </text>
                 )}
                 <text x={x + STEP / 2} y="157" text-anchor="middle">
-                  {isOver ? "over" : short(to ?? 0)}
+                  {isOver ? "over" : `≤${duration(to ?? 0)}`}
                 </text>
               </g>
             </g>
@@ -65,8 +65,4 @@ export function Histogram({ url, name, bounds, counts, over }: Props): JSX.Eleme
       </svg>
     </div>
   );
-}
-
-function short(ms: number): string {
-  return ms < 1_000 ? `≤${ms}ms` : `≤${ms / 1_000}s`;
 }

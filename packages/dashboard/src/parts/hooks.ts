@@ -9,14 +9,14 @@ export function useId(): string {
   return useState(() => `id-${(ids += 1)}`)[0];
 }
 
-/** Draws the component again at an interval, for what counts down. */
-export function useTick(everyMs: number, on: boolean): void {
+/** Draws the component again each second, for what counts down. */
+export function useTick(on: boolean): void {
   const [, setTick] = useState(0);
   useEffect(() => {
     if (!on) return undefined;
-    const timer = setInterval(() => setTick((tick) => tick + 1), everyMs);
+    const timer = setInterval(() => setTick((tick) => tick + 1), 1_000);
     return () => clearInterval(timer);
-  }, [everyMs, on]);
+  }, [on]);
 }
 
 /**

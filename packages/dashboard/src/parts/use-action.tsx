@@ -41,10 +41,11 @@ interface Job {
   readonly state: "running" | "done" | "cancelled" | "failed";
 }
 
-/**
- * Follows a job, and stops it. It is read again where its events were missed: while another screen was shown, or over a restart,
- * which ends it.
- */
+/** What tells how far a job is. */
+const PROGRESS: ReadonlySet<string> = new Set(["audit", "certified", "resend"]);
+const AGAIN_MS = 200;
+
+/** Follows a job, and stops it. It is read whenever it has gone on, or when that was missed; a restart ends it. */
 export function useJob<T extends Job>(
   shown: Signal<T | undefined>,
   path: string,
@@ -59,8 +60,8 @@ export function useJob<T extends Job>(
         return { ...value, state: "cancelled" };
       });
     },
-    () => false,
-    0,
+    ({ event }) => PROGRESS.has(event),
+    AGAIN_MS,
   );
   const stop = (): void =>
     action.run(async () => void (shown.value = await remove<T>(`${path}/${shown.value?.id}`)));

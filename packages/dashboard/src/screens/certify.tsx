@@ -1,8 +1,7 @@
 import { signal } from "../signals/signals.ts";
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
 import { post } from "../data/api.ts";
-import { endpoints, onEvent, status } from "../data/app-state.ts";
+import { endpoints, status } from "../data/app-state.ts";
 import type { AuditResult, Certification } from "../shapes/types.ts";
 import { Failure } from "../parts/failure.tsx";
 import { Choice } from "../parts/choice.tsx";
@@ -10,7 +9,8 @@ import { useJob } from "../parts/use-action.tsx";
 import { Mark } from "../parts/mark.tsx";
 import { Pairs } from "../parts/pairs.tsx";
 import { said } from "../parts/said.tsx";
-import { shortUrl, visible } from "../words/format.ts";
+import { change, route } from "../route/route.ts";
+import { nameOf, shortUrl, visible } from "../words/format.ts";
 import type { Tone } from "../words/words.ts";
 
 /** The certification that is shown; it continues while other screens are shown. */
@@ -24,12 +24,11 @@ const TONES: Readonly<Record<AuditResult["outcome"], Tone>> = {
 
 /** Audits a receiver, live. */
 export function Certify(): JSX.Element {
-  const [chosen, setChosen] = useState("");
+  const chosen = route.value.parameters.get("receiver");
   const { run, stop, failure } = useJob(shown, "/certifications");
-  const target = endpoints.value.find((endpoint) => keyOf(endpoint) === chosen) ?? endpoints.value[0];
+  const target = endpoints.value.find((endpoint) => nameOf(endpoint) === chosen) ?? endpoints.value[0];
   const current = shown.value;
   const running = current?.state === "running";
-  useEffect(follow, []);
   const start = (): void =>
     run(async () => {
       if (!target) return;
@@ -47,9 +46,9 @@ export function Certify(): JSX.Element {
         <div class="actions">
           <Choice
             label="Receiver"
-            value={target ? keyOf(target) : ""}
-            options={endpoints.value.map((endpoint) => [keyOf(endpoint), shortUrl(keyOf(endpoint))])}
-            onPick={setChosen}
+            value={target ? nameOf(target) : ""}
+            options={endpoints.value.map((endpoint) => [nameOf(endpoint), shortUrl(nameOf(endpoint))])}
+            onPick={(receiver) => change({ receiver })}
           />
           {running ? (
             <button type="button" onClick={stop}>
@@ -66,26 +65,6 @@ export function Certify(): JSX.Element {
       {current && <Results certification={current} />}
     </div>
   );
-}
-
-/** An endpoint in words. It stays the one that was chosen when others come and go. */
-function keyOf({ url, destination }: { readonly url: string; readonly destination: string }): string {
-  return `${url} (${destination})`;
-}
-
-/** Takes over the results as they come. */
-function follow(): () => void {
-  return onEvent((event) => {
-    const before = shown.value;
-    if (!before) return;
-    if (event.event === "audit" && event.certification === before.id) {
-      const others = before.results.filter(({ id }) => id !== event.result.id);
-      shown.value = { ...before, results: [...others, event.result] };
-    }
-    if (event.event === "certified" && event.certification.id === before.id) {
-      shown.value = { ...event.certification, results: before.results };
-    }
-  });
 }
 
 function Results({ certification }: { readonly certification: Certification }): JSX.Element {

@@ -1,9 +1,9 @@
 import { signal } from "../signals/signals.ts";
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { announce } from "../data/announce.ts";
 import { countDeliveries, get, post } from "../data/api.ts";
-import { clock, destinations, onEvent, serverNow } from "../data/app-state.ts";
+import { clock, destinations, serverNow } from "../data/app-state.ts";
 import type { DeliveryPage, ResendJob, State } from "../shapes/types.ts";
 import { Failure } from "../parts/failure.tsx";
 import { Card } from "../parts/card.tsx";
@@ -12,7 +12,7 @@ import { useLive } from "../parts/hooks.ts";
 import { useAction, useJob, type Action } from "../parts/use-action.tsx";
 import { Mark } from "../parts/mark.tsx";
 import type { Query } from "../route/query.ts";
-import { hrefOf } from "../route/route.ts";
+import { change, hrefOf, route } from "../route/route.ts";
 import { count, plural } from "../words/format.ts";
 import { stateVerdict } from "../words/words.ts";
 import { reasonsOf, type Reason } from "./reasons.ts";
@@ -32,7 +32,7 @@ export function Recover(): JSX.Element {
   const [chosen, setSince] = useState<string | undefined>(undefined);
   // The server's time is known once its clock was read.
   const since = chosen ?? (clock.value ? localTime(serverNow() - SHOWN_MS) : "");
-  const [destination, setDestination] = useState("");
+  const destination = route.value.parameters.get("destination") ?? "";
   const from = Date.parse(since);
   const filter: Query = {
     state: ["failed", "expired"],
@@ -63,21 +63,25 @@ export function Recover(): JSX.Element {
             label="Destination"
             value={destination}
             options={[["", "all"], ...destinations.value]}
-            onPick={setDestination}
+            onPick={(destination) => change({ destination })}
           />
         </div>
         <p class="big" role="status">
-          {matching === undefined ? "…" : `${plural(matching, "delivery")} failed or expired`}
+          {matching === undefined
+            ? "…"
+            : `${plural(matching, "delivery")} failed or expired${from ? "" : ", of all time"}`}
         </p>
-        <Resend label="Resend all" run={run} filter={filter} disabled={!matching} />
-        <Resend
-          label={`Try ${count(waiting)} waiting now`}
-          run={run}
-          filter={{ ...filter, state: "pending" }}
-          disabled={!waiting}
-          retries
-        />
-        {failure}
+        <div class="actions">
+          <Resend label="Resend all" run={run} filter={filter} disabled={!matching} />
+          <Resend
+            label={`Try ${count(waiting)} waiting now`}
+            run={run}
+            filter={{ ...filter, state: "pending" }}
+            disabled={!waiting}
+            retries
+          />
+          {failure}
+        </div>
       </div>
       {reasons.length > 0 && (
         <Card title="By reason">
@@ -131,30 +135,21 @@ function Resend({ label, about, run, filter, disabled, retries }: ResendProps): 
       else announce(`${(await post<Retried>("/deliveries/retry", body)).retried} tried.`);
     });
   return (
-    <span class="actions">
-      <button
-        type="button"
-        class={(about ?? retries) ? "" : "primary"}
-        disabled={disabled}
-        aria-disabled={running}
-        onClick={start}
-      >
-        {label}
-        {about !== undefined && <span class="visually-hidden">: {about}</span>}
-      </button>
-    </span>
+    <button
+      type="button"
+      class={(about ?? retries) ? "" : "primary"}
+      disabled={disabled}
+      aria-disabled={running}
+      onClick={start}
+    >
+      {label}
+      {about !== undefined && <span class="visually-hidden">: {about}</span>}
+    </button>
   );
 }
 
 function Progress(): JSX.Element | null {
   const { stop, failure } = useJob(job, "/resends");
-  useEffect(
-    () =>
-      onEvent((event) => {
-        if (event.event === "resend") job.value = event.job;
-      }),
-    [],
-  );
   const { value } = job;
   if (!value) return null;
   const { id, state, resent, matched, error, startedAt, filter } = value;

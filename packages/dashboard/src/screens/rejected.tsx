@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { get } from "../data/api.ts";
-import type { Rejection, SkippedCall, Warning } from "../shapes/types.ts";
+import type { Lost } from "../shapes/types.ts";
 import { Card } from "../parts/card.tsx";
 import { useLive } from "../parts/hooks.ts";
 import { JsonView } from "../parts/json-view.tsx";
@@ -19,73 +19,27 @@ export function Rejected(): JSX.Element {
     <div class="screen">
       <h2>Rejected and skipped</h2>
       <p class="lead">Calls that went nowhere, newest first.</p>
-      <Entries
-        title="Rejected"
-        none="None: every call that arrived was accepted."
-        read={() => get<readonly Rejection[]>("/rejections", { limit: LIMIT })}
-        entry={({ id, receivedAt, reason, detail, fix, type = "", source = "", message }) => (
-          <Entry
-            key={id}
-            at={receivedAt}
-            reason={reason}
-            detail={detail}
-            fix={fix}
-            about={`${type} ${source}`}
-          >
-            {message}
-          </Entry>
-        )}
-      />
-      <Entries
-        title="Skipped"
-        none="None."
-        read={async () =>
-          (await get<{ readonly calls: readonly SkippedCall[] }>("/skipped", { limit: LIMIT })).calls
-        }
-        entry={({ messageId, acceptedAt, reason, fix, type, event = "", source, identity = "" }) => (
-          <Entry
-            key={messageId + acceptedAt}
-            at={acceptedAt}
-            reason={reason}
-            fix={fix}
-            detail={`${type} ${event} for ${identity}`}
-            about={source}
-          />
-        )}
-      />
-      <Entries
-        title="Accepted with a warning"
-        none="None."
-        read={() => get<readonly Warning[]>("/warnings", { limit: LIMIT })}
-        entry={({ receivedAt, reason, detail, source, type, paths, messageId = "" }) => (
-          <Entry
-            key={messageId + receivedAt}
-            at={receivedAt}
-            reason={reason}
-            detail={`${detail} ${paths.join(", ")}`}
-            about={`${type} ${source}`}
-          />
-        )}
-      />
+      <Entries title="Rejected" none="None: every call that arrived was accepted." path="/rejections" />
+      <Entries title="Skipped" path="/skipped" />
+      <Entries title="Accepted with a warning" path="/warnings" />
     </div>
   );
 }
 
-interface EntriesProps<T> {
+interface Props {
   readonly title: string;
   /** What an empty list says. */
-  readonly none: string;
-  readonly read: () => Promise<readonly T[]>;
-  readonly entry: (item: T) => JSX.Element;
+  readonly none?: string;
+  readonly path: string;
 }
 
 /** A list with what went wrong; until it was read, it says nothing of what is in it. */
-function Entries<T>({ title, none, read, entry }: EntriesProps<T>): JSX.Element {
-  const [found, setFound] = useState<readonly T[] | undefined>(undefined);
+function Entries({ title, none = "None.", path }: Props): JSX.Element {
+  const [found, setFound] = useState<readonly Lost[] | undefined>(undefined);
   useLive(
     async (gone) => {
-      const items = await read();
-      if (!gone.aborted) setFound(items);
+      const answer = await get<readonly Lost[] | { readonly calls: readonly Lost[] }>(path, { limit: LIMIT });
+      if (!gone.aborted) setFound("calls" in answer ? answer.calls : answer);
     },
     ({ event }) => EVENTS.has(event),
     AGAIN_MS,
@@ -93,36 +47,43 @@ function Entries<T>({ title, none, read, entry }: EntriesProps<T>): JSX.Element 
   return (
     <Card title={title} about={found && (found.length < LIMIT ? found.length : `the newest ${LIMIT}`)}>
       {found?.length === 0 && <p class="note">{none}</p>}
-      <ul class="entries">{found?.map(entry)}</ul>
+      <ul class="entries">
+        {found?.map((item, index) => (
+          <Entry key={item.id ?? index} {...item} />
+        ))}
+      </ul>
     </Card>
   );
 }
 
-interface EntryProps {
-  readonly at: string;
-  readonly reason: string;
-  readonly detail: string;
-  readonly about: string;
-  readonly fix?: string;
-  /** The call as received. */
-  readonly children?: string;
-}
-
-function Entry({ at, reason, detail, about, fix, children }: EntryProps): JSX.Element {
+/** A rejected message has a `detail`, a skipped call an `identity`, a warning `paths`. */
+function Entry({
+  receivedAt,
+  acceptedAt = receivedAt,
+  reason,
+  type = "",
+  source = "",
+  event = "",
+  identity = "",
+  detail = `${event} for ${identity}`,
+  paths = [],
+  fix,
+  message,
+}: Lost): JSX.Element {
   return (
     <li>
       <p>
-        <span class="time">{exactTime(at)}</span> <strong>{wordsOf(reason)}</strong>{" "}
-        <span class="note">{visible(about)}</span>
+        <span class="time">{exactTime(acceptedAt)}</span> <strong>{wordsOf(reason)}</strong>{" "}
+        <span class="note">{visible(`${type} ${source}`)}</span>
       </p>
       <p>
-        <bdi>{said(detail)}</bdi>
+        <bdi>{said(`${detail} ${paths.join(", ")}`)}</bdi>
       </p>
       {fix !== undefined && <p class="fix">{said(fix)}</p>}
-      {children !== undefined && (
+      {message !== undefined && (
         <details>
           <summary>The call as received</summary>
-          <JsonView text={children} label="The call as received" />
+          <JsonView text={message} label="The call as received" />
         </details>
       )}
     </li>

@@ -95,39 +95,22 @@ export interface Status {
   readonly certify: boolean;
 }
 
-export interface Rejection {
-  readonly id: number;
+/** What was not delivered as it came: a rejected message, a skipped call, or what was accepted with a warning. */
+export interface Lost {
+  readonly id?: number | string;
   readonly receivedAt: string;
+  /** Of a skipped call, in place of the other. */
+  readonly acceptedAt?: string;
   readonly source?: string;
   readonly reason: string;
-  readonly detail: string;
-  /** What to do about it. */
-  readonly fix: string;
-  readonly index?: number;
   readonly type?: string;
-  readonly messageId?: string;
-  readonly message: string;
-}
-
-export interface Warning {
-  readonly receivedAt: string;
-  readonly source: string;
-  readonly reason: string;
-  readonly detail: string;
-  readonly paths: readonly string[];
-  readonly type: string;
-  readonly messageId?: string;
-}
-
-export interface SkippedCall {
-  readonly messageId: string;
-  readonly type: string;
   readonly event?: string;
-  readonly source: string;
   readonly identity?: string;
-  readonly reason: string;
-  readonly fix: string;
-  readonly acceptedAt: string;
+  readonly detail?: string;
+  readonly paths?: readonly string[];
+  /** What to do about it. */
+  readonly fix?: string;
+  readonly message?: string;
 }
 
 export interface AuditResult {
@@ -186,20 +169,17 @@ export type LiveEvent = { readonly id: string; readonly at: string } & (
       readonly endedAt: string;
     }
   | { readonly event: "retrying"; readonly delivery: DeliveryInfo; readonly dueAt: string }
-  | {
-      readonly event: "skipped";
-      readonly call: SkippedCall;
-    }
-  | { readonly event: "rejected"; readonly rejection: { readonly reason: string } }
-  | { readonly event: "warned"; readonly warning: { readonly reason: string } }
+  | { readonly event: "skipped" | "rejected" | "warned" }
   | { readonly event: "settings"; readonly etag: string; readonly source?: string }
   | { readonly event: "fault"; readonly change: string; readonly fault: Fault }
   | { readonly event: "clock"; readonly now: string; readonly advancedMs: number }
-  | { readonly event: "failing" | "recovered"; readonly destination: string; readonly endpoint: string }
+  | {
+      readonly event: "failing" | "recovered" | "forgery";
+      readonly destination: string;
+      readonly endpoint: string;
+    }
   | ({ readonly event: "store" } & StoreState)
   | { readonly event: "store_error"; readonly message: string }
-  | { readonly event: "resend"; readonly job: ResendJob }
-  | { readonly event: "audit"; readonly certification: string; readonly result: AuditResult }
-  | { readonly event: "certified"; readonly certification: Certification }
+  | { readonly event: "resend" | "audit" | "certified" }
   | { readonly event: "cleared"; readonly removed: number }
 );

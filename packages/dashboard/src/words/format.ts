@@ -1,6 +1,8 @@
 // Made once: every row in view is written ten times a second.
 const TIME = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
-const MONTH = new Intl.DateTimeFormat("en-GB", { month: "short" });
+/** The zone of the times that are shown. */
+export const ZONE: string = TIME.resolvedOptions().timeZone;
+const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 
 /**
  * Local time of day, such as `17:24:06`; on another day than today the date and the minute.
@@ -11,18 +13,16 @@ const MONTH = new Intl.DateTimeFormat("en-GB", { month: "short" });
 export function clockTime(time: number | string, now: number): string {
   const date = new Date(time);
   const text = TIME.format(date);
-  return new Date(now).toDateString() === date.toDateString() ? text : `${dayOf(date)} ${text.slice(0, 5)}`;
+  return new Date(now).toDateString() === date.toDateString()
+    ? text
+    : `${DAY.format(date)} ${text.slice(0, 5)}`;
 }
 
 /** Local time to the millisecond, with the date. */
 export function exactTime(time: number | string): string {
   const date = new Date(time);
   const ms = String(date.getMilliseconds()).padStart(3, "0");
-  return `${dayOf(date)} ${TIME.format(date)}.${ms}`;
-}
-
-function dayOf(date: Date): string {
-  return `${date.getDate()} ${MONTH.format(date)}`;
+  return `${DAY.format(date)} ${TIME.format(date)}.${ms}`;
 }
 
 const UNITS = [
@@ -44,14 +44,6 @@ export function duration(ms: number): string {
   const [restName, restUnit] = UNITS[first + 1] ?? ["", 0];
   const second = restUnit > 0 ? Math.floor(rest / restUnit) : 0;
   return `${Math.floor(whole / unit)} ${name}${second > 0 ? ` ${second} ${restName}` : ""}`;
-}
-
-/** A count down to the second: `3:20:05`, `0:09`. */
-export function countdown(ms: number): string {
-  const seconds = Math.max(Math.ceil(ms / 1_000), 0);
-  const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor((seconds % 3_600) / 60)];
-  const tail = String(seconds % 60).padStart(2, "0");
-  return hours > 0 ? `${hours}:${String(minutes).padStart(2, "0")}:${tail}` : `${minutes}:${tail}`;
 }
 
 /** A number with separators between thousands. */
@@ -79,6 +71,11 @@ export function wordsOf(code: string): string {
 /** A URL without what is the same in most: the scheme, and the slash at the end. */
 export function shortUrl(url: string): string {
   return url.replace(/^https?:\/\//, "").replace(/\/$/, "");
+}
+
+/** An endpoint and its destination. */
+export function nameOf({ url, destination }: { readonly url: string; readonly destination: string }): string {
+  return `${url} (${destination})`;
 }
 
 /**

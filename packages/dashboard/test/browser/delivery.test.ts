@@ -21,7 +21,7 @@ describe.skipIf(missing)(`one delivery${why}`, () => {
     await open(page, "Ordered");
     const detail = page.getByRole("region", { name: "Delivery", exact: true });
     await detail.getByText("Waits for its 2nd try: the receiver answered 503.").waitFor();
-    expect(await detail.getByRole("timer").innerText()).toMatch(/^\d+:\d\d$|^now$/);
+    expect(await detail.getByRole("timer").innerText()).toMatch(/^\d+ (?:s|min(?: \d+ s)?)$|^now$/);
     await api("POST", "/clock", { advance: "3h" });
     const attempts = detail.getByRole("list").filter({ has: page.getByRole("button", { name: /503/ }) });
     await vi.waitFor(async () => expect(await attempts.getByRole("button").count()).toBeGreaterThan(5));
@@ -48,6 +48,9 @@ describe.skipIf(missing)(`one delivery${why}`, () => {
     const facts = page.getByRole("region", { name: "Facts" });
     await facts.getByText("Accepted", { exact: true }).waitFor();
     expect(await facts.innerText()).toContain(deliveries[0]?.acceptedAt);
+    // Times of attempts are local ones, also on paper.
+    await page.emulateMedia({ media: "print" });
+    await page.getByRole("heading", { name: "Attempts times in UTC" }).waitFor();
   });
 
   it("is tried now, where it would wait", async () => {

@@ -485,6 +485,9 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     expect(await api("GET", "/deliveries/count?state=expired")).toEqual({ count: 2 });
     const page = await openPage(`${server.url}/#/recover`);
     await page.getByText("2 deliveries failed or expired", { exact: true }).waitFor();
+    // Without a date, or with a part of one, the time has no beginning.
+    await page.getByLabel("Accepted since").fill("");
+    await page.getByText("2 deliveries failed or expired, of all time", { exact: true }).waitFor();
   });
 
   it("recover: says whether what was resent fails again, and leads to it", async () => {

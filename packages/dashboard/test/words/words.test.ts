@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { countdown, duration, exactTime, plural, visible } from "../../src/words/format.ts";
+import { duration, exactTime, plural, visible } from "../../src/words/format.ts";
 import { percentile } from "../../src/words/percentile.ts";
 import { attemptVerdict, resendVerdict, stateVerdict } from "../../src/words/words.ts";
 import { configFile } from "../../src/screens/settings/config-file.ts";
@@ -71,10 +71,6 @@ describe("numbers and times", () => {
     [3_600_000 * 3 + 300_000, "3 h 5 min"],
     [-5, "0 s"],
   ])("write %d ms as %s", (ms, text) => expect(duration(ms)).toBe(text));
-
-  it("count down to zero and not further", () => {
-    expect([countdown(3_661_000), countdown(8_200), countdown(-1)]).toEqual(["1:01:01", "0:09", "0:00"]);
-  });
 
   it("have a plural", () => {
     expect([plural(1, "delivery"), plural(2, "delivery"), plural(1_200, "row")]).toEqual([

@@ -8,7 +8,7 @@ import { Mark, Sign } from "../../parts/mark.tsx";
 import { Pairs } from "../../parts/pairs.tsx";
 import { said } from "../../parts/said.tsx";
 import { change, hrefOf } from "../../route/route.ts";
-import { clockTime, countdown, exactTime, visible } from "../../words/format.ts";
+import { clockTime, duration, exactTime, visible, ZONE } from "../../words/format.ts";
 import { focusList, takeFocus } from "../../parts/list-focus.ts";
 import { useKey } from "../keys.tsx";
 import { Actions } from "./actions.tsx";
@@ -57,7 +57,9 @@ function Content({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Eleme
       <Repeats delivery={delivery} />
       {history.length > 0 && (
         <section aria-label="Attempts">
-          <h3>Attempts</h3>
+          <h3>
+            Attempts <span class="about">times in {ZONE}</span>
+          </h3>
           <Lanes history={history} signed={signed} selected={selected} onSelect={setChosen} />
           <Attempts history={history} signed={signed} selected={selected} onSelect={setChosen} />
         </section>
@@ -106,14 +108,14 @@ function NextTry({
   readonly delivery: DeliveryDetail;
 }): JSX.Element | null {
   const waits = state === "pending" && dueAt !== undefined;
-  useTick(1_000, waits);
+  useTick(waits);
   if (!waits) return null;
   const left = Date.parse(dueAt) - serverNow();
   const until = Date.parse(acceptedAt) + status.value.retryWindowMs;
   return (
     <p>
       <span class="big" role="timer">
-        {left > 0 ? countdown(left) : "now"}
+        {left > 0 ? duration(Math.ceil(left / 1_000) * 1_000) : "now"}
       </span>{" "}
       until the next attempt; retries end at {clockTime(until, serverNow())}.
     </p>
