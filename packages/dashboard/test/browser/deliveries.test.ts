@@ -92,6 +92,12 @@ describe.skipIf(missing)(`the list of deliveries${why}`, () => {
     await page.keyboard.type("Order");
     await page.getByText("0 of 5 deliveries match").waitFor();
     await page.getByText("A search finds events that begin with it").waitFor();
+    expect(await page.getByRole("searchbox").getAttribute("title")).toMatch(/Upper and lower case differ\.$/);
+    expect(await page.getByRole("link", { name: "Rejected & skipped" }).count()).toBe(1);
+    // What was rejected is no delivery, whatever the filter.
+    await fetch(`${server.url}/v1/track`, { method: "POST", body: '{"writeKey":"any","userId":"u"}' });
+    const rejected = page.getByRole("main").getByRole("link", { name: "Rejected & skipped" });
+    expect(await rejected.getAttribute("href").then(String)).toBe("#/rejected");
     await page.getByRole("link", { name: "Clear the filters" }).click();
     await vi.waitFor(async () => expect(await rows.count()).toBe(5));
     await page.goBack();
@@ -240,12 +246,12 @@ describe.skipIf(missing)(`the list of deliveries${why}`, () => {
     await track("Order Completed");
     await track("Other");
     const page = await openPage(server.url);
-    await page.getByPlaceholder("Search event").pressSequentially("Order ");
+    await page.getByRole("searchbox").pressSequentially("Order ");
     await page.waitForURL(/q=Order$/);
     await page.getByText("1 of 2").waitFor();
     await page.keyboard.type("Comp");
     await page.waitForURL(/q=Order\+Comp$/);
-    expect(await page.getByPlaceholder("Search event").inputValue()).toBe("Order Comp");
+    expect(await page.getByRole("searchbox").inputValue()).toBe("Order Comp");
   });
 
   it.each([

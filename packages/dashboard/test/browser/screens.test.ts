@@ -196,6 +196,13 @@ describe.skipIf(missing)(`settings${why}`, () => {
     expect(shop?.destinations[0]?.endpoints[0]?.headers).toEqual({ Authorization: "Bearer canary" });
   });
 
+  it("say that a destination is removed, to a screen reader too", async () => {
+    const { server } = await startSetting();
+    const page = await openPage(`${server.url}/#/settings?source=default&destination=webhooks`);
+    await page.getByRole("button", { name: "Remove the destination" }).click();
+    await page.getByRole("status").filter({ hasText: "Removed." }).waitFor();
+  });
+
   it("tell the second of two tabs that the first has changed them, and lose nothing of either", async () => {
     const { server, receiver } = await startSetting();
     const address = `${server.url}/#/settings?source=default&destination=webhooks`;

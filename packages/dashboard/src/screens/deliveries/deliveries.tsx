@@ -1,12 +1,15 @@
 import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { get } from "../../data/api.ts";
 import { list } from "../../data/app-state.ts";
 import { activeNames } from "../../data/filter.ts";
+import { useLive } from "../../parts/hooks.ts";
 import { said } from "../../parts/said.tsx";
 import { hrefOf, route } from "../../route/route.ts";
 import { count } from "../../words/format.ts";
 import { Detail } from "../delivery/detail.tsx";
 import { DeliveryGrid } from "./delivery-grid.tsx";
-import { FilterBar } from "./filter-bar.tsx";
+import { FilterBar, SEARCH_FINDS } from "./filter-bar.tsx";
 import { Welcome } from "./welcome.tsx";
 
 /** The list, and beside it the delivery that is selected. */
@@ -47,11 +50,7 @@ function List(): JSX.Element {
         0 of {count(list.all.value ?? 0)} deliveries match the filters.
         {!list.rows.complete && " Older ones were not searched yet."}
       </p>
-      {list.filter.q !== "" && (
-        <p>
-          A search finds events that begin with it, a whole user id, or a whole id of a message or delivery.
-        </p>
-      )}
+      {list.filter.q !== "" && <p>{SEARCH_FINDS}</p>}
       {!list.rows.complete && (
         <button type="button" onClick={() => void list.more()}>
           Search older ones
@@ -60,6 +59,25 @@ function List(): JSX.Element {
       <a class="button" href={hrefOf("deliveries")}>
         Clear the filters
       </a>
+      <Elsewhere />
     </div>
+  );
+}
+
+const AGAIN_MS = 500;
+
+/** Where a call is that was rejected: it is no delivery, so that no filter finds it. */
+function Elsewhere(): JSX.Element | null {
+  const [found, setFound] = useState(0);
+  useLive(
+    async () => setFound((await get<readonly unknown[]>("/rejections", { limit: 1 })).length),
+    ({ event }) => event === "rejected",
+    AGAIN_MS,
+  );
+  if (found === 0) return null;
+  return (
+    <p>
+      Calls that were not accepted are in <a href={hrefOf("rejected")}>Rejected & skipped</a>.
+    </p>
   );
 }

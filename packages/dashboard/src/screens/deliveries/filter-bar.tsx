@@ -16,6 +16,9 @@ const STATES = [
   ["expired", "Expired"],
 ] as const;
 const TYPES = ["track", "identify", "page", "screen", "group", "alias", "delete"];
+/** The rule of a search, at its field and where it has found nothing. */
+export const SEARCH_FINDS =
+  "A search finds events that begin with it, a whole user id, or a whole id of a message or delivery. Upper and lower case differ.";
 const SEARCH_AFTER_MS = 250;
 
 /** Search, filters and pause. */
@@ -79,8 +82,9 @@ function Search(): JSX.Element {
       <input
         ref={input}
         type="search"
-        placeholder="Search event, user, id"
+        placeholder="Event, user, id (exact case)"
         value={text}
+        title={SEARCH_FINDS}
         spellcheck={false}
         aria-keyshortcuts="/"
         onInput={(event) => apply(event.currentTarget.value)}

@@ -1,4 +1,6 @@
+import { announce } from "../../data/announce.ts";
 import { ApiError, call, type FieldError } from "../../data/api.ts";
+import { loadSources } from "../../data/app-state.ts";
 import type { Source } from "../../shapes/settings.ts";
 import { bodyOf, type Draft } from "./draft.ts";
 
@@ -38,14 +40,15 @@ export async function saveDestination(
   return { version: etag, note: data.note };
 }
 
-/** Removes a destination. */
-export async function removeDestination({ source, name }: Draft, version?: string): Promise<void> {
-  await call("DELETE", pathOf(source, name), { ifMatch: version });
-}
-
-/** Removes a source with all that it has. */
-export async function removeSource(name: string, version?: string): Promise<void> {
-  await call("DELETE", pathOf(name), { ifMatch: version });
+/** Removes a destination, or a source with all that it has, and tells of it. */
+export async function removeSettings(
+  version: string | undefined,
+  source: string,
+  destination?: string,
+): Promise<void> {
+  await call("DELETE", pathOf(source, destination), { ifMatch: version });
+  await loadSources();
+  announce("Removed.");
 }
 
 function pathOf(source: string, destination?: string): string {

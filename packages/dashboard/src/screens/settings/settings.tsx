@@ -1,7 +1,6 @@
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
-import { announce } from "../../data/announce.ts";
-import { etag, loadSources, sources } from "../../data/app-state.ts";
+import { etag, sources } from "../../data/app-state.ts";
 import { CopyButton } from "../../parts/copy.tsx";
 import { Mark } from "../../parts/mark.tsx";
 import { useAction } from "../../parts/use-action.tsx";
@@ -9,7 +8,7 @@ import { hrefOf, route } from "../../route/route.ts";
 import { plural } from "../../words/format.ts";
 import { configFile } from "./config-file.ts";
 import { DestinationForm } from "./destination-form.tsx";
-import { removeSource } from "./save.ts";
+import { removeSettings } from "./save.ts";
 
 /** Sources and destinations: a list, and the form of the one that is chosen. */
 export function Settings(): JSX.Element {
@@ -75,12 +74,7 @@ export function Settings(): JSX.Element {
 /** Removes a source that has no destinations, unless somebody adds one at the same moment. */
 function RemoveSource({ name }: { readonly name: string }): JSX.Element {
   const { run, failure } = useAction();
-  const remove = (): void =>
-    run(async () => {
-      await removeSource(name, etag.value);
-      await loadSources();
-      announce("Removed.");
-    });
+  const remove = (): void => run(() => removeSettings(etag.value, name));
   return (
     <>
       <span class="grow" />

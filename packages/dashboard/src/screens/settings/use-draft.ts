@@ -6,7 +6,7 @@ import type { Destination, Source } from "../../shapes/settings.ts";
 import { useAction, type Action } from "../../parts/use-action.tsx";
 import { go, hrefOf } from "../../route/route.ts";
 import { draftOf, type Draft } from "./draft.ts";
-import { failureOf, NOTHING, removeDestination, saveDestination, saveSource, type Outcome } from "./save.ts";
+import { failureOf, NOTHING, removeSettings, saveDestination, saveSource, type Outcome } from "./save.ts";
 
 /** What a form says after it has saved something new: another form shows it then, since the address has changed. */
 let saved: Outcome | undefined;
@@ -72,8 +72,7 @@ export function useDraft(source: Source | undefined, destination: Destination | 
       go(hrefOf("settings", { source, destination: name }), true);
     }),
     remove: attempt(async () => {
-      await removeDestination(draft, version.current);
-      await loadSources();
+      await removeSettings(version.current, draft.source, draft.name);
       go(hrefOf("settings"));
     }),
     keepMine: attempt(async () => {

@@ -33,7 +33,7 @@ export const FILTER_PARAMETERS: Schemas = {
   q: {
     type: "string",
     description:
-      "The id of a delivery, a messageId, a userId or anonymousId, or the beginning of an event's name.",
+      "The id of a delivery, a messageId, a userId or anonymousId, or the beginning of an event's name. Upper and lower case differ.",
   },
   ...TIMES,
 };
@@ -50,7 +50,8 @@ export const SKIPPED_PARAMETERS: Schemas = {
   reason: list({ type: "string", enum: [...SKIP_REASONS] }),
   q: {
     type: "string",
-    description: "A messageId, a userId or anonymousId, or the beginning of an event's name.",
+    description:
+      "A messageId, a userId or anonymousId, or the beginning of an event's name. Upper and lower case differ.",
   },
   ...TIMES,
 };
