@@ -71,7 +71,7 @@ export async function startLines(
     ...(isEveryAddress(options.host ?? "") ? [ELSEWHERE] : []),
     `Look at     ${page} for deliveries, ${url}/api/openapi.json for the control API`,
     ...(keys ? ["Keys        h + Enter shows them"] : []),
-    `Try it      ${tryIt(info, anyKey, stdout.isTTY === true)}\n`,
+    `Try it      ${tryIt(info, anyKey, stdout.isTTY)}\n`,
     ...(trust ? trustLines(url, trust) : []),
   ];
 }

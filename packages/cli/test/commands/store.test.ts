@@ -154,8 +154,8 @@ describe.skipIf(database === undefined)(
       expect((await send(`${server.url}/v1/track`, { method: "POST", body: call })).status).toBe(200);
       await vi.waitFor(() => expect(receiver.attempts()).toBe(1), { timeout: 15_000 });
       const waits = async (): Promise<number> => {
-        const { json } = await send(`${server.url}/api/deliveries?state=pending`);
-        const { deliveries } = json() as {
+        const answer = await send(`${server.url}/api/deliveries?state=pending`);
+        const { deliveries } = answer.json() as {
           deliveries: readonly { id: string; acceptedAt: string; dueAt?: string }[];
         };
         const [delivery] = deliveries;

@@ -197,7 +197,7 @@ function watchStore({ sender, room, delivers }: MetricsParts, read: ReadStats, r
     },
   });
   up.set(1);
-  new Gauge({
+  const statuses = new Gauge({
     name: "countersign_status",
     help: "1 for the status that /readyz has, 0 for the others.",
     labelNames: ["status"],
@@ -211,6 +211,7 @@ function watchStore({ sender, room, delivers }: MetricsParts, read: ReadStats, r
       for (const each of READINESS_STATUSES) this.set({ status: each }, each === status ? 1 : 0);
     },
   });
+  for (const status of READINESS_STATUSES) statuses.set({ status }, 0);
   const space = (name: string, help: string, of: (space: StoreSpace) => number): Gauge =>
     new Gauge({
       name: `countersign_store_${name}_bytes`,
