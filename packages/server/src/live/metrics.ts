@@ -1,5 +1,6 @@
 import type { StoreRoom } from "./store-room.ts";
 import type { Sender, SenderStats, StoreSpace } from "@countersign/sender";
+import { isSlow } from "@countersign/sender/explain";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { destinationsByKey } from "../settings/find-settings.ts";
 import { onceAtATime } from "./once-at-a-time.ts";
@@ -7,6 +8,9 @@ import { READINESS_STATUSES, readiness } from "./readiness.ts";
 
 /** Bounds of response times in seconds. The last one is the budget of the spec: five seconds. */
 const RESPONSE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 3, 4, 4.5, 4.9, 5];
+
+/** How long an endpoint may take (spec 7). */
+const BUDGET_MS = 5_000;
 
 const ENDED = ["delivered", "failed", "expired"] as const;
 
@@ -64,7 +68,7 @@ export function createMetrics(
         for (const labels of known()) this.inc(labels, 0);
       },
     });
-  const { sources, ends } = knownSeries(sender);
+  const { sources, destinations, ends } = knownSeries(sender);
   const accepted = counter("calls_accepted_total", "Calls stored for forwarding.", ["source"], sources);
   const duplicates = counter("calls_duplicate_total", "Calls recognised as repeats.", ["source"], sources);
   const rejected = counter("calls_rejected_total", "Messages not accepted, by reason.", ["reason"]);
@@ -75,11 +79,15 @@ export function createMetrics(
     ["code"],
     () => RETRIED.map((code) => ({ code })),
   );
-  watchDeliveries(
-    sender,
-    registers,
-    counter("deliveries_ended_total", "Deliveries that ended.", ["destination", "state"], ends),
-  );
+  watchDeliveries(sender, registers, {
+    ended: counter("deliveries_ended_total", "Deliveries that ended.", ["destination", "state"], ends),
+    slow: counter(
+      "responses_slow_total",
+      "Responses in time that took more than four of the five seconds an endpoint has.",
+      ["destination"],
+      destinations,
+    ),
+  });
   // The parts of one scrape share an answer of the store.
   const read = onceAtATime(() => sender.stats());
   watchState(parts, read, registers);
@@ -97,19 +105,22 @@ export function createMetrics(
 
 /** The labels of what is counted by the settings, as they are when it is asked for. */
 function knownSeries(sender: Sender) {
+  const destinations = () =>
+    [...destinationsByKey(sender.settings).keys()].map((destination) => ({ destination }));
   return {
     sources: () => sender.settings.sources.map(({ name }) => ({ source: name })),
-    ends: () =>
-      [...destinationsByKey(sender.settings).keys()].flatMap((destination) =>
-        ENDED.map((state) => ({ destination, state })),
-      ),
+    destinations,
+    ends: () => destinations().flatMap(({ destination }) => ENDED.map((state) => ({ destination, state }))),
   };
 }
 
 function watchDeliveries(
   sender: Sender,
   registers: Registry[],
-  ended: Counter<"destination" | "state">,
+  {
+    ended,
+    slow,
+  }: { readonly ended: Counter<"destination" | "state">; readonly slow: Counter<"destination"> },
 ): void {
   const responseTime = new Histogram({
     name: "countersign_response_seconds",
@@ -118,12 +129,10 @@ function watchDeliveries(
     buckets: RESPONSE_BUCKETS,
     registers,
   });
-  sender.on("attempt", ({ delivery, attempt }) =>
-    responseTime.observe(
-      { destination: delivery.destination, outcome: attempt.outcome },
-      attempt.durationMs / 1_000,
-    ),
-  );
+  sender.on("attempt", ({ delivery: { destination }, attempt: { outcome, status, durationMs } }) => {
+    responseTime.observe({ destination, outcome }, durationMs / 1_000);
+    if (status !== undefined && isSlow(durationMs, BUDGET_MS)) slow.inc({ destination });
+  });
   for (const state of ENDED) {
     sender.on(state, ({ delivery }) => ended.inc({ destination: delivery.destination, state }));
   }

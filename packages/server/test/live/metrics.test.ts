@@ -1,5 +1,5 @@
-import { createServer, type CountersignServer } from "@countersign/server";
-import { sqliteStore } from "@countersign/sender";
+import { createHealthServer, createServer, type CountersignServer } from "@countersign/server";
+import { createSender, sqliteStore, type Transport } from "@countersign/sender";
 import { type StoreContext, StoreError } from "@countersign/sender/store";
 import { virtualClock } from "@countersign/sender/testing";
 import { expect, it } from "vitest";
@@ -53,6 +53,7 @@ it("a counter of what is set up begins with 0, since Prometheus sees no increase
     'countersign_deliveries_ended_total{destination="shop/webhooks",state="delivered"} 0',
     'countersign_deliveries_ended_total{destination="shop/webhooks",state="failed"} 0',
     'countersign_deliveries_ended_total{destination="shop/webhooks",state="expired"} 0',
+    'countersign_responses_slow_total{destination="shop/webhooks"} 0',
   ];
   expect(await counters()).toEqual(before);
 
@@ -89,7 +90,7 @@ it("the stats of many destinations are found in one pass: a look through all for
 }, 60_000);
 
 /** The sum of the series of a metric; undefined when there is none. */
-async function valueOf({ url }: CountersignServer, name: string): Promise<number | undefined> {
+async function valueOf({ url }: Pick<CountersignServer, "url">, name: string): Promise<number | undefined> {
   const { text } = await send(`${url}/metrics`);
   const values = [...text.matchAll(new RegExp(`^countersign_${name}(?:\\{.*\\})? (.+)$`, "gmu"))];
   return values.length === 0 ? undefined : values.reduce((sum, [, value]) => sum + Number(value), 0);
@@ -183,4 +184,31 @@ it("the status of /readyz is a metric, each status with 1 or 0, also while the s
   context?.().stateChanged({ state: "up" });
   answers = false;
   expect(await found()).toEqual([["down"], "down", 503]);
+});
+
+it("a response that takes more than four of the five seconds counts as slow, and none in time does, nor one that never comes", async () => {
+  const results = [
+    { outcome: "success", status: 204, durationMs: 3_999 },
+    { outcome: "success", status: 204, durationMs: 4_001 },
+    { outcome: "timeout", durationMs: 5_001 },
+  ] as const;
+  const left = [...results];
+  const responseBody = new Uint8Array();
+  const transport: Transport = {
+    send: () => Promise.resolve({ ...(left.shift() ?? results[0]), responseBody }),
+    close: () => Promise.resolve(),
+  };
+  const clock = virtualClock();
+  const sender = closing(await createSender({ url: "http://127.0.0.1:9/", transport, clock }));
+  const health = closing(await createHealthServer({ port: 0 }));
+  health.watch(sender);
+  const slow = (): Promise<number | undefined> => valueOf(health, "responses_slow_total");
+  const found: (number | undefined)[] = [await slow()];
+  while (left.length > 0) {
+    const retried = new Promise((resolve) => sender.once("attempt", resolve));
+    await sender.track({ userId: "u1", event: "Ordered" });
+    await retried;
+    found.push(await slow());
+  }
+  expect(found).toEqual([0, 0, 1, 1]);
 });
