@@ -55,6 +55,7 @@ export { endpointIssues } from "./settings/parse-endpoint.ts";
 export { maskSettings } from "./settings/mask-settings.ts";
 export { SettingsChangedError, SettingsError, type SettingsIssue } from "./settings/settings-error.ts";
 export { makePrivateFolder } from "./sqlite/make-folder.ts";
+export { type MovedCounts, type MoveOptions, moveSqliteStore } from "./sqlite/move-sqlite-store.ts";
 export { releaseNativeHandles } from "./sqlite/release-native-handles.ts";
 export { sqliteStore } from "./sqlite/sqlite-store.ts";
 export { shardedStore } from "./store/sharded-store.ts";

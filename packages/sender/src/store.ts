@@ -56,8 +56,15 @@ export type {
   StoreSpace,
   StoreState,
   TraitChanges,
-  TraitOwner,
 } from "./store/delivery-store.ts";
+export type {
+  StoredDelivery,
+  StoredKeys,
+  StoredPart,
+  StoredTrait,
+  StoredUsage,
+} from "./store/stored-part.ts";
 export { sourceOf } from "./store/source-of.ts";
+export type { TraitOwner } from "./store/trait-owner.ts";
 export { type AcceptancePart, acceptParts, splitAcceptance } from "./store/split-acceptance.ts";
 export { StoreError, type StoreErrorCode } from "./store/store-error.ts";

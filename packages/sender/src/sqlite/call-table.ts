@@ -11,14 +11,15 @@ import { type StoredText, textOf, wholeTexts } from "./whole-text.ts";
 
 type Statement = Database.Statement;
 
-/** Texts that a client chooses, whole. */
-const SKIPPED_TEXTS: string = wholeTexts("message_id", "identity", "event");
+/** Texts of `skipped_call` that a client chooses, whole. */
+export const SKIPPED_TEXTS: string = wholeTexts("message_id", "identity", "event");
 
 /** The most skipped calls that are kept, and how many are left when there are more. */
 const MOST_SKIPPED = 10_000;
 const SKIPPED_LEFT = 9_500;
 
-interface SkippedRow {
+/** A row of `skipped_call`. */
+export interface SkippedRow {
   readonly id: string;
   readonly message_id: StoredText;
   readonly type: MessageType;
@@ -125,7 +126,7 @@ export class CallTable {
   }
 }
 
-function skippedCallOf(row: SkippedRow): SkippedCall {
+export function skippedCallOf(row: SkippedRow): SkippedCall {
   const { id, type, source, reason } = row;
   return {
     id,

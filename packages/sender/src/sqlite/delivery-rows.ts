@@ -82,10 +82,14 @@ export function dueDeliveryOf(row: DeliveryRow): DueDelivery {
     delivery: infoOf(row),
     rounds: row.rounds,
     dueAt: row.due_at ?? row.accepted_at,
-    // Written by `settle`, from a DeliveryProgress.
-    progress: JSON.parse(row.progress) as DeliveryProgress,
+    progress: progressOf(row),
     body: bytesOf(row.body),
   };
+}
+
+/** What is known of the endpoints: written by `settle`, from a DeliveryProgress. */
+export function progressOf({ progress }: Pick<DeliveryRow, "progress">): DeliveryProgress {
+  return JSON.parse(progress) as DeliveryProgress;
 }
 
 /** @param earlier the attempts before the last one, which the row has */

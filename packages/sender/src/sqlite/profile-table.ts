@@ -1,5 +1,6 @@
 import type Database from "libsql";
-import type { KnownTrait, TraitChanges, TraitOwner } from "../store/delivery-store.ts";
+import type { KnownTrait, TraitChanges } from "../store/delivery-store.ts";
+import type { TraitOwner } from "../store/trait-owner.ts";
 import { StoreError } from "../store/store-error.ts";
 
 type Statement = Database.Statement;

@@ -11,13 +11,10 @@ import type Database from "libsql";
 import type { DeliveryStore } from "../store/delivery-store.ts";
 import { StoreError } from "../store/store-error.ts";
 import { LEAST_BYTES, MAX_BYTES_IN_MEMORY } from "./byte-limits.ts";
-import { fileOf, lockFile } from "./file-lock.ts";
-import { loadLibsql, type Libsql } from "./load-libsql.ts";
-import { makeFolderOf } from "./make-folder.ts";
+import { loadLibsql } from "./load-libsql.ts";
+import { MEMORY_PATH, openDatabase } from "./open-database.ts";
 import { OpenStore, type OpenStoreOptions } from "./open-store.ts";
-import { createPrivately, makePrivate, warnOfSharedFolder } from "./private-files.ts";
 import { releaseNativeHandles } from "./release-native-handles.ts";
-import { assertOurs, migrate } from "./schema.ts";
 import { storeErrorOf } from "./sqlite-error.ts";
 
 /** Where and how a {@link sqliteStore} keeps deliveries. */
@@ -42,31 +39,7 @@ const OPTION_NAMES: OptionNames<SqliteStoreOptions> = {
   maxBytes: MAX_BYTES_SYNONYMS,
 };
 
-interface OpenedDatabase {
-  readonly db: Database.Database;
-  readonly unlock: () => void;
-  readonly generation: number;
-}
-
-/**
- * What the write-ahead log keeps of its size. It has a few MB, but grows in a migration, and while another program reads the
- * file; SQLite would leave it so until the file is closed.
- */
-const LOG_BYTES = 16_000_000;
-
-const MEMORY_PATH = ":memory:";
-/**
- * A file in memory. In a database without one (`:memory:`), a commit after an index has been divided looks at all pages, so that
- * each call would take longer the more is kept.
- */
-const MEMORY_FILE = "file:countersign?vfs=memdb";
 const DEFAULT_KEEP_FOR: Duration = "7d";
-
-/**
- * How long another program is waited for that has the file locked, in milliseconds: at the start, such as one that closes it and
- * writes its log into it; and while the process has other work, which waits meanwhile.
- */
-const [OPEN_BUSY_MS, WRITE_BUSY_MS] = [5_000, 250];
 
 /**
  * Keeps deliveries in an SQLite file of its own (libsql; WAL, synchronous=FULL, group commit), for one sender at a time.
@@ -152,36 +125,6 @@ function openOn(db: Database.Database, options: OpenStoreOptions): OpenStore {
     // As when a table is missing. The lock would be taken for that of another sender.
     db.close();
     options.unlock();
-    throw error;
-  }
-}
-
-function openDatabase(path: string, libsql: Libsql): OpenedDatabase {
-  if (path !== MEMORY_PATH) {
-    makeFolderOf(path);
-    warnOfSharedFolder(path);
-  }
-  const unlock = path === MEMORY_PATH ? () => {} : lockFile(path, libsql);
-  let db: Database.Database | undefined;
-  try {
-    if (path !== MEMORY_PATH) createPrivately(path);
-    db = new libsql(path === MEMORY_PATH ? MEMORY_FILE : path);
-    db.exec(`PRAGMA busy_timeout = ${OPEN_BUSY_MS}`);
-    // First: the journal mode is written into the file, and another program may need the one it has.
-    assertOurs(db, path);
-    // Before the log is made, which has the permissions of the database.
-    if (path !== MEMORY_PATH) makePrivate(fileOf(path));
-    // FULL: a commit is on the disk when it returns, so that neither a kill nor a power cut undoes it.
-    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY");
-    db.exec(`PRAGMA journal_size_limit = ${LOG_BYTES}`);
-    // libsql checks them otherwise, and reads all deliveries for each message that is removed.
-    db.exec("PRAGMA foreign_keys = OFF");
-    const { generation } = migrate(db);
-    db.exec(`PRAGMA busy_timeout = ${WRITE_BUSY_MS}`);
-    return { db, unlock, generation };
-  } catch (error) {
-    db?.close();
-    unlock();
     throw error;
   }
 }

@@ -10,6 +10,8 @@ import type {
   Settlement,
 } from "../delivery/delivery.ts";
 import type { SkippedCall, SkippedFilter, SkipReason } from "../delivery/skipped-call.ts";
+import type { StoredPart } from "./stored-part.ts";
+import type { TraitOwner } from "./trait-owner.ts";
 
 /** A call to store, whether it has messages or not. */
 export interface NewCall {
@@ -62,13 +64,6 @@ export interface NextDelivery {
   readonly acceptedAt: number;
   /** A message in place of the other one's. */
   readonly message?: NewMessageContent | undefined;
-}
-
-/** The owner of a trait's name. Two names may have one snake_case form; only the first may use it. */
-export interface TraitOwner {
-  readonly kind: "audience" | "computed trait";
-  /** The name as it was given to the sync. */
-  readonly name: string;
 }
 
 /** The values of a trait that the destinations of a source know. */
@@ -278,6 +273,11 @@ export interface DeliveryStore {
   space?(): Promise<StoreSpace | undefined>;
   /** What these destinations know of a trait. A destination that knows nothing of it may be absent. */
   traits(source: string, trait: string, destinations: readonly string[]): Promise<KnownTrait>;
+  /**
+   * Takes over a part of what another store has kept, with its ids, states and times. To take it twice is harmless. What this store
+   * knows already stays as it is. Absent if it cannot.
+   */
+  take?(part: StoredPart): Promise<void>;
   /** Absent if one process owns the store. */
   readonly settings?: SharedSettings | undefined;
   /** Writes the remaining data and closes everything. Idempotent. */
