@@ -10,6 +10,7 @@ import type {
   RemoteEvent,
   Settlement,
   StoreContext,
+  StoredPart,
 } from "@countersign/sender/store";
 import { sourceOf, StoreError } from "@countersign/sender/store";
 import type { Connections } from "../database/connections.ts";
@@ -31,6 +32,7 @@ import { Membership } from "../workers/membership.ts";
 import type { HeartbeatRow } from "../workers/worker-statements.ts";
 import { WorkerTable } from "../workers/worker-table.ts";
 import { Maintenance } from "./maintenance.ts";
+import { Takeover } from "./takeover.ts";
 
 /** How often the database is asked for what no notice has told: with notices, and without. */
 const [PEEK_MS, PEEK_WITHOUT_NOTICES_MS] = [10_000, 1_000];
@@ -67,6 +69,7 @@ export class OpenStore {
   readonly #settler: Settler;
   readonly #intake: Intake;
   readonly #maintenance: Maintenance;
+  readonly #takeover: Takeover;
   readonly #claims = new Claims();
   readonly #workers: WorkerTable;
   #peekedAt = Number.NEGATIVE_INFINITY;
@@ -128,6 +131,14 @@ export class OpenStore {
       workers: this.#workers,
       clock,
       keepMs,
+    });
+    this.#takeover = new Takeover({
+      connections,
+      names,
+      partitions,
+      maintenance: this.#maintenance,
+      writer: () => this.membership.id,
+      now: () => clock.now(),
     });
   }
 
@@ -194,6 +205,11 @@ export class OpenStore {
       removed += await this.#changes.remove(source, own, this.membership.id);
     }
     return removed;
+  }
+
+  async take(part: StoredPart): Promise<void> {
+    this.#assertSafe();
+    this.#stirred(await this.#takeover.take(part));
   }
 
   async close(): Promise<void> {

@@ -170,6 +170,7 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
     usage: () => attempt(() => readUsage(connections(), names)),
     traits: (source, trait, destinations) =>
       attempt(() => readTrait(connections(), names, { source, trait, destinations })),
+    take: (part) => attempt(() => store().take(part)),
     settings,
     async close() {
       isClosed = true;

@@ -132,7 +132,7 @@ function rowOf(entry: SettleEntry): readonly Element[] {
 }
 
 /** How many attempts a round has made, the last one and what is searched of it, and the log of all. */
-function roundOf({ attempts }: Settlement): readonly Element[] {
+export function roundOf({ attempts }: Pick<Settlement, "attempts">): readonly Element[] {
   const log = JSON.stringify(attempts);
   const last = attempts.at(-1);
   if (last === undefined) return [0, null, null, null, null, log];

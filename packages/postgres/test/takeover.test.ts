@@ -1,0 +1,223 @@
+import { postgresStore } from "@countersign/postgres";
+import { createSender, type Delivery, moveSqliteStore, type Sender } from "@countersign/sender";
+import type { DeliveryStore, StoredDelivery, StoredPart } from "@countersign/sender/store";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { filledFile, KEY, ODD_USER } from "../../sender/test/support/filled-file.ts";
+import { Connections } from "../src/database/connections.ts";
+import { DayPartitions } from "../src/schema/day-partitions.ts";
+import { inSchema, namesOf } from "../src/schema/names.ts";
+import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { startTally } from "./support/tally.ts";
+import { until } from "./support/until.ts";
+
+const server = await startPostgres({ fsync: "off" });
+const url = server?.url ?? "postgres://127.0.0.1";
+
+/** A store that a sender has open, which delivers nothing. */
+async function openStore(
+  schema: string = newSchema(),
+): Promise<{ readonly store: DeliveryStore; readonly sender: Sender; readonly schema: string }> {
+  const store = postgresStore({ url, schema });
+  const sender = await createSender({ sources: "shared", store, deliver: false });
+  onTestFinished(() => sender.close());
+  return { store, sender, schema };
+}
+
+const DAY_MS = 86_400_000;
+
+/** A delivery of another store. */
+function stored(more: Partial<StoredDelivery>): StoredDelivery {
+  const acceptedAt = Math.floor(Date.now());
+  return {
+    id: "d1",
+    messageId: "m1",
+    type: "track",
+    source: "shop",
+    destination: "shop/crm",
+    identity: "u1",
+    event: "Event",
+    acceptedAt,
+    state: "pending",
+    dueAt: acceptedAt,
+    body: Buffer.from('{"messageId":"m1"}'),
+    attempts: [],
+    rounds: 0,
+    progress: {},
+    attemptsMade: 0,
+    bodyId: "d1",
+    ...more,
+  };
+}
+
+describe.skipIf(server === undefined)(
+  `what another store has kept (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
+  () => {
+    afterAll(() => server?.stop());
+
+    it("has the same deliveries, counts, usage, skipped calls and members, taken once or twice", async () => {
+      const { path, deliveries } = await filledFile();
+      const { store, sender } = await openStore();
+      for (let times = 0; times < 2; times += 1) {
+        await moveSqliteStore({ path, to: store });
+        const found = new Map((await sender.deliveries()).map((delivery) => [delivery.id, delivery]));
+        expect(found.size).toBe(deliveries.length);
+        for (const delivery of deliveries) expect(plain(found.get(delivery.id))).toEqual(plain(delivery));
+        const counts = [...(await store.counts())].map(([name, { pending, delivered, failed, expired }]) => [
+          name,
+          [pending, delivered, failed, expired],
+        ]);
+        expect(Object.fromEntries(counts)).toEqual({
+          "shop/crm": [2, 2, 1, 0],
+          "shop/mail": [1, 2, 1, 0],
+        });
+        expect(await store.usage()).toEqual(new Map([["shop", 3]]));
+        expect(await store.skipped({})).toMatchObject([{ messageId: "blocked", reason: "blocked_event" }]);
+        const known = await store.traits("shop", "big_spenders", ["shop/crm", "shop/mail"]);
+        expect(known.owner).toEqual({ kind: "audience", name: "Big Spenders" });
+        const members = new Map([[ODD_USER, "true"]]);
+        expect(known.values).toEqual(
+          new Map([
+            ["shop/crm", members],
+            ["shop/mail", members],
+          ]),
+        );
+      }
+    });
+
+    it("knows a repeat, announces only who left an audience, and goes on with the round that is next", async () => {
+      const { path, deliveries } = await filledFile();
+      const { store, schema } = await openStore();
+      await moveSqliteStore({ path, to: store });
+      const receiver = await startTally();
+      const destinations = ["crm", "mail"].map((name) => ({ name, endpoints: [{ url: receiver.url }] }));
+      const sender = await createSender({
+        sources: [{ name: "shop", destinations }],
+        store: postgresStore({ url, schema }),
+      });
+      onTestFinished(() => sender.close());
+      const timestamp = new Date().toISOString();
+      const call = {
+        type: "track",
+        messageId: "first",
+        userId: "u1",
+        event: "Delivered",
+        key: KEY,
+        timestamp,
+      } as const;
+      expect(await sender.accept([call], { uniqueFor: "3d" })).toMatchObject([{ repeat: true }]);
+      expect(await sender.syncAudience("Big Spenders", [])).toMatchObject({
+        removed: [ODD_USER],
+        changed: [],
+      });
+      await sender.retry({ filter: {} });
+      await until("all are delivered", async () => (await sender.count({ state: "pending" })) === 0);
+      for (const { id, state } of deliveries) {
+        const { state: now, attempts } = (await sender.delivery(id)) ?? { attempts: [] };
+        const rounds = attempts.map(({ round }) => round);
+        expect([now, rounds]).toEqual(state === "pending" ? ["delivered", [1, 2]] : [state, [1]]);
+      }
+    });
+
+    it("wakes a worker for what is due, and does not send again what it has delivered", async () => {
+      const { store, sender, schema } = await openStore();
+      const receiver = await startTally();
+      const worker = await createSender({
+        sources: [{ name: "shop", destinations: [{ name: "crm", endpoints: [{ url: receiver.url }] }] }],
+        store: postgresStore({ url, schema }),
+      });
+      onTestFinished(() => worker.close());
+      const part: StoredPart = { kind: "deliveries", deliveries: [stored({})] };
+      for (let times = 0; times < 2; times += 1) {
+        await store.take?.(part);
+        await until("it is delivered", async () => (await sender.count({ state: "delivered" })) === 1);
+        expect(await sender.count({ state: "pending" })).toBe(0);
+      }
+      expect(receiver.arrivals.get("m1")).toHaveLength(1);
+      expect((await store.counts()).get("shop/crm")).toMatchObject({ pending: 0, delivered: 1 });
+    });
+
+    it("keeps the body of what has waited for a month, and of what ended days after it was accepted", async () => {
+      const { store, sender, schema } = await openStore();
+      const now = Math.floor(Date.now());
+      const old = now - 30 * DAY_MS;
+      const ended = { state: "delivered", endedAt: now - DAY_MS, dueAt: undefined } as const;
+      const deliveries = [
+        stored({ acceptedAt: old, dueAt: old }),
+        stored({ id: "d2", bodyId: "d2", acceptedAt: old + DAY_MS, ...ended }),
+      ];
+      await store.take?.({ kind: "deliveries", deliveries });
+      const connections = new Connections({ url });
+      onTestFinished(() => connections.close());
+      await new DayPartitions(connections, namesOf(schema)).removeBefore(now, 7 * DAY_MS);
+      for (const { id, body } of deliveries) expect((await sender.delivery(id))?.body).toEqual(body);
+    });
+
+    it("counts the later use of a key, and keeps keys for as long as they were asked for", async () => {
+      const { store, schema } = await openStore();
+      const now = Math.floor(Date.now());
+      const keys = (at: number): StoredPart => ({
+        kind: "keys",
+        keepForMs: 10 * DAY_MS,
+        keys: [{ source: "shop", key: "k\0", at }],
+      });
+      for (const at of [now - 5, now, now - 9]) await store.take?.(keys(at));
+      const names = namesOf(schema);
+      expect(await ask(url, inSchema(names, "SELECT at::float8 AS at FROM $.seen"))).toEqual([{ at: now }]);
+      expect(
+        await ask(url, inSchema(names, "SELECT value::float8 AS ms FROM $.meta WHERE key = 'keep_keys'")),
+      ).toEqual([{ ms: 10 * DAY_MS }]);
+    });
+
+    it("keeps the newer value of a trait that was synced here, and refuses another owner's", async () => {
+      const { store } = await openStore();
+      const owner = { kind: "computed trait", name: "Total" } as const;
+      const trait = {
+        kind: "trait",
+        source: "shop",
+        trait: "total",
+        owner,
+        destination: "shop/crm",
+      } as const;
+      await store.take?.({ ...trait, values: new Map([["u1", "1"]]) });
+      const before = await store.traits("shop", "total", ["shop/crm"]);
+      await store.take?.({
+        ...trait,
+        values: new Map([
+          ["u1", "9"],
+          ["u2", "2"],
+        ]),
+      });
+      const after = await store.traits("shop", "total", ["shop/crm"]);
+      expect(after.values.get("shop/crm")).toEqual(
+        new Map([
+          ["u1", "1"],
+          ["u2", "2"],
+        ]),
+      );
+      // A sync that has read it before decides again.
+      expect(after.version).not.toBe(before.version);
+      const other = {
+        ...trait,
+        owner: { ...owner, kind: "audience" },
+        values: new Map([["u3", "true"]]),
+      } as const;
+      await expect(store.take?.(other)).rejects.toThrow(/audience "Total".*belongs to another one/u);
+      expect(await store.traits("shop", "total", ["shop/crm"])).toEqual(after);
+    });
+
+    it("takes deliveries with large bodies with several commands", async () => {
+      const { store, sender } = await openStore();
+      const body = Buffer.alloc(1_500_000, 120);
+      const deliveries = Array.from({ length: 5 }, (_, index) =>
+        stored({ id: `d${index}`, bodyId: `d${index}`, body }),
+      );
+      await store.take?.({ kind: "deliveries", deliveries });
+      expect(await sender.count({ state: "pending" })).toBe(5);
+    });
+  },
+);
+
+/** What is said of a delivery, without what is absent. */
+function plain(delivery: Delivery | undefined): unknown {
+  return delivery && JSON.parse(JSON.stringify({ ...delivery, body: Buffer.from(delivery.body).toString() }));
+}
