@@ -13,6 +13,7 @@ export {
   withoutSettingsLine,
   type NamedDestination,
 } from "./settings/find-settings.ts";
+export { savedSources } from "./settings/settings-book.ts";
 export type { HelloEvent, LiveEvent, ResetEvent } from "./live/live-event.ts";
 export type {
   AttemptEventJson,

@@ -3,7 +3,7 @@ import type { Sender } from "@countersign/sender";
 import { join } from "node:path";
 import { Ledger, loadLibsql } from "../ledger/ledger.ts";
 import { createMetrics } from "../live/metrics.ts";
-import { type KeptSettings, SettingsBook } from "../settings/settings-book.ts";
+import { type KeptSettings, SettingsBook, settingsFile } from "../settings/settings-book.ts";
 import { answerMeanwhile } from "./answer-meanwhile.ts";
 import { checkServerOptions } from "./check-server-options.ts";
 import { createApp } from "./create-app.ts";
@@ -81,7 +81,7 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
  */
 function placeOfSettings({ data, store }: ServerOptions): KeptSettings {
   if (store?.settings !== undefined) return { inStore: true };
-  return { path: data === undefined ? undefined : join(data, "settings.json") };
+  return { path: data === undefined ? undefined : settingsFile(data) };
 }
 
 /** Takes every step back. What fails in it must hide neither why the server did not start, nor the steps that follow. */

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { codeOf, isObject, messageOf } from "@countersign/protocol";
 import type { SourceSettings } from "@countersign/sender";
 import { ServerError, writtenByNewer } from "../errors/server-error.ts";
@@ -75,6 +76,20 @@ export class SettingsBook {
       );
     }
   }
+}
+
+/**
+ * The sources that the control API has added to a server with this data directory.
+ *
+ * @throws ServerError `ERR_DATA_UNREADABLE` or `ERR_DATA_VERSION` if they cannot be read
+ */
+export function savedSources(data: string): readonly SourceSettings[] {
+  return readSources(settingsFile(data));
+}
+
+/** Where a data directory has them. */
+export function settingsFile(data: string): string {
+  return join(data, "settings.json");
 }
 
 function readSources(path: string): readonly SourceSettings[] {
