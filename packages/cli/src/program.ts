@@ -19,6 +19,7 @@ import { completionCommand } from "./commands/completion.ts";
 import { explainCommand } from "./commands/explain.ts";
 import { importCommand } from "./commands/import.ts";
 import { listenCommand } from "./commands/listen.ts";
+import { moveCommand } from "./commands/move.ts";
 import { replayCommand } from "./commands/replay.ts";
 import { sendCommand } from "./commands/send.ts";
 import { serveCommand } from "./commands/serve.ts";
@@ -42,6 +43,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
   const commands = [
     serveCommand,
     workCommand,
+    moveCommand,
     sendCommand,
     certifyCommand,
     verifyCommand,

@@ -2,6 +2,7 @@
 export type CommandName =
   | "serve"
   | "work"
+  | "move"
   | "send"
   | "certify"
   | "verify"
@@ -15,6 +16,7 @@ export type CommandName =
 export const COMMAND_EXAMPLES: Readonly<Record<CommandName, readonly string[]>> = {
   serve: ["countersign serve --to http://localhost:3000/webhooks --secret dev"],
   work: ["countersign work --store postgres://countersign:secret@127.0.0.1:5432/countersign"],
+  move: ["countersign move .countersign --store postgres://countersign:secret@127.0.0.1:5432/countersign"],
   send: [
     "countersign send track --to http://localhost:3000/webhooks --secret dev --set properties.plan=pro",
     "countersign send delete --to http://localhost:3000/webhooks --secret dev --set userId=u-7",

@@ -1,0 +1,195 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { freePort } from "../../../../tests/support/free-port.ts";
+import { ask, NO_POSTGRES, startPostgres } from "../../../postgres/test/support/start-postgres.ts";
+import { send } from "../../../server/test/support/http.ts";
+import { startReceiver } from "../../../server/test/support/receiver.ts";
+import { closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
+import { runCommand, startCommand, startServe } from "../support/command.ts";
+
+const database = await startPostgres({ fsync: "off" });
+const url = database?.url ?? "postgres://127.0.0.1/";
+
+/** A database of its own. */
+async function newDatabase(name: string): Promise<string> {
+  await ask(url, `CREATE DATABASE ${name}`);
+  return url.replace(/\/postgres$/, `/${name}`);
+}
+
+/** What `/api/stats` counts, of all destinations. */
+async function countsOf(server: string): Promise<Record<string, number>> {
+  const { destinations } = (await send(`${server}/api/stats`)).json() as {
+    destinations: Record<"pending" | "delivered" | "failed" | "expired", number>[];
+  };
+  const sum = { pending: 0, delivered: 0, failed: 0, expired: 0 };
+  for (const one of destinations)
+    for (const state of ["pending", "delivered", "failed", "expired"] as const) sum[state] += one[state];
+  return sum;
+}
+
+function batchOf(ids: readonly string[]): object {
+  return { batch: ids.map((messageId) => ({ type: "track", messageId, userId: "u1", event: "Ordered" })) };
+}
+
+const numbered = (name: string, count: number): readonly string[] =>
+  Array.from({ length: count }, (_, index) => `${name}-${index}`);
+
+describe.skipIf(database === undefined)(
+  `countersign move (${database === undefined ? NO_POSTGRES : "PostgreSQL"})`,
+  () => {
+    afterAll(() => database?.stop());
+
+    it("loses and repeats nothing, although the server and the move itself are killed", async () => {
+      const store = await newDatabase("killed");
+      const data = join(temporaryDirectory(), "data");
+      const receiver = closing(await startReceiver("dev"));
+      const to = ["--to", receiver.url, "--secret", "dev"];
+      const put = async (server: string, path: string, body: object): Promise<Record<string, unknown>> => {
+        const response = await send(`${server}${path}`, { method: "PUT", body });
+        expect(response.status).toBeLessThan(300);
+        return response.json() as Record<string, unknown>;
+      };
+      const post = async (server: string, path: string, body: object): Promise<void> =>
+        expect((await send(`${server}${path}`, { method: "POST", body })).status).toBe(200);
+
+      const old = await startServe([...to, "--data", data]);
+      await put(old.url, "/api/sources/shop", { writeKey: "shop-key" });
+      const destination = { endpoints: [{ url: receiver.url }], secret: "dev" };
+      await put(old.url, "/api/sources/shop/destinations/crm", destination);
+      const early = numbered("early", 200);
+      await post(old.url, "/v1/batch", { writeKey: "any", ...batchOf(early) });
+      await put(old.url, "/api/audiences/Gold", { userIds: ["u1", "u2"], source: "shop" });
+      await expect.poll(() => countsOf(old.url)).toMatchObject({ pending: 0, delivered: 202 });
+      receiver.down = true;
+      const late = numbered("late", 1_500);
+      for (let from = 0; from < late.length; from += 500)
+        await post(old.url, "/v1/batch", { writeKey: "any", ...batchOf(late.slice(from, from + 500)) });
+      await post(old.url, "/v1/batch", { writeKey: "shop-key", ...batchOf(["shop-1"]) });
+      old.process.kill("SIGKILL");
+      await old.ended;
+
+      const moved = async (): Promise<number> => {
+        const count = "SELECT count(*)::int AS count FROM countersign.delivery";
+        const [row] = await ask<{ count: number }>(store, count).catch(() => []);
+        return row?.count ?? 0;
+      };
+      for (const some of [100, 600, 1_000]) {
+        const killed = startCommand(["move", data, "--store", store]);
+        await expect.poll(moved, { timeout: 20_000, interval: 5 }).toBeGreaterThan(some);
+        killed.process.kill("SIGKILL");
+        await killed.ended;
+      }
+      expect(await moved()).toBeLessThan(1_501);
+      const last = await runCommand(["move", data, "--store", store]);
+      expect(last.stderr).toBe("");
+      expect(last.stdout).toMatch(
+        /^Moves .*\nSources {5}shop.*\nRepeats {5}1,701 ids of calls\nProfiles {4}2 values/u,
+      );
+      expect(last.stdout).toMatch(/\nReady .*\nHistory {5}202 ended deliveries, 0 skipped calls\nStays /u);
+      expect(last.code).toBe(0);
+
+      const server = await startServe([...to, "--store", store, "--no-deliver"]);
+      expect(await countsOf(server.url)).toEqual({ pending: 1_501, delivered: 202, failed: 0, expired: 0 });
+      // What the old server had accepted is a repeat here.
+      await post(server.url, "/v1/batch", { writeKey: "any", ...batchOf([...early, ...late, "new-1"]) });
+      await post(server.url, "/v1/batch", { writeKey: "shop-key", ...batchOf(["shop-1", "shop-2"]) });
+      const left = await put(server.url, "/api/audiences/Gold", { userIds: ["u1"], source: "shop" });
+      expect([left["changed"], left["removed"]]).toEqual([[], ["u2"]]);
+      receiver.down = false;
+      startCommand(["work", "--store", store]);
+      startCommand(["work", "--store", store]);
+      await post(server.url, "/api/deliveries/retry", { filter: {} });
+      const all = { pending: 0, delivered: 1_706, failed: 0, expired: 0 };
+      await expect.poll(() => countsOf(server.url), { timeout: 60_000 }).toEqual(all);
+      const arrived = receiver.webhooks.map((message) => ("messageId" in message ? message.messageId : ""));
+      expect(new Set(arrived).size).toBe(arrived.length);
+      expect(arrived).toEqual(expect.arrayContaining([...early, ...late, "shop-1", "shop-2", "new-1"]));
+      expect(arrived).toHaveLength(1_706);
+
+      // The folder has its history, and nothing to send.
+      const again = await startServe([...to, "--data", data]);
+      expect(await countsOf(again.url)).toEqual({ pending: 0, delivered: 202, failed: 0, expired: 0 });
+      const sources = (await send(`${server.url}/api/sources`)).json() as { name: string }[];
+      expect(sources.map(({ name }) => name)).toEqual(["default", "shop"]);
+    }, 240_000);
+
+    it("moves into a database whose servers run already, and says which sources it has left as they are", async () => {
+      const store = await newDatabase("running");
+      const data = join(temporaryDirectory(), "data");
+      const receiver = closing(await startReceiver("dev"));
+      const to = ["--to", receiver.url, "--secret", "dev"];
+      const addShop = (server: string): Promise<unknown> =>
+        send(`${server}/api/sources/shop`, { method: "PUT", body: { writeKey: "shop-key" } });
+      receiver.down = true;
+      const old = await startServe([...to, "--data", data]);
+      await addShop(old.url);
+      await send(`${old.url}/v1/track`, {
+        method: "POST",
+        body: { writeKey: "any", userId: "u1", event: "A" },
+      });
+      await expect.poll(receiver.attempts).toBeGreaterThan(0);
+      const server = await startServe([...to, "--store", store]);
+      await addShop(server.url);
+
+      const early = await runCommand(["move", data, "--store", store]);
+      expect(early.stderr).toMatch(
+        /^countersign: \S+data is in use by a countersign serve, or by another move\./u,
+      );
+      expect(early.code).toBe(2);
+      old.process.kill("SIGTERM");
+      await old.ended;
+      receiver.down = false;
+      const { code, stdout } = await runCommand(["move", data, "--store", store]);
+      expect(stdout).toContain("\nSources     shop, which the database has already\n");
+      expect(stdout).toContain("\nPending     1 delivery\n");
+      expect(code).toBe(0);
+      await send(`${server.url}/api/deliveries/retry`, { method: "POST", body: { filter: {} } });
+      await expect
+        .poll(() => countsOf(server.url), { timeout: 20_000 })
+        .toMatchObject({ pending: 0, delivered: 1 });
+    }, 60_000);
+
+    it("moves the file of a sqliteStore, and stops between two parts when it is told to", async () => {
+      const store = await newDatabase("stopped");
+      const data = join(temporaryDirectory(), "data");
+      const old = await startServe(["--to", "http://127.0.0.1:9/", "--data", data]);
+      for (const name of ["a", "b", "c", "d"])
+        await send(`${old.url}/v1/batch`, {
+          method: "POST",
+          body: { writeKey: "any", ...batchOf(numbered(name, 500)) },
+        });
+      old.process.kill("SIGTERM");
+      await old.ended;
+      const file = join(data, "deliveries.db");
+      const stopped = startCommand(["move", file, "--store", store]);
+      await stopped.printed(/Moves/);
+      stopped.process.kill("SIGTERM");
+      expect(await stopped.ended).toBe(1);
+      expect(stopped.stderr()).toContain("Run the same command again, which continues.");
+      const { code } = await runCommand(["move", file, "--store", store]);
+      expect(code).toBe(0);
+      const counted = await ask(store, "SELECT count(*)::int AS count FROM countersign.delivery");
+      expect(counted).toEqual([{ count: 2_000 }]);
+    }, 60_000);
+  },
+);
+
+describe("countersign move", () => {
+  it("refuses what is no data directory before it connects, and makes nothing there", async () => {
+    const away = `postgres://127.0.0.1:${await freePort()}/db`;
+    const empty = temporaryDirectory();
+    const none = join(empty, "none");
+    const notThere = await runCommand(["move", none, "--store", away]);
+    expect([notThere.code, notThere.stderr]).toEqual([
+      2,
+      `countersign: There is no ${none}. Pass the directory of serve --data.\n`,
+    ]);
+    const noStore = await runCommand(["move", empty, "--store", away]);
+    expect(noStore.stderr).toMatch(
+      /^countersign: \S+ has no deliveries\.db, so it is not a directory of serve --data\./u,
+    );
+    expect(noStore.code).toBe(2);
+    expect(existsSync(join(empty, "deliveries.db"))).toBe(false);
+  });
+});
