@@ -85,7 +85,11 @@ export function readRawBodyThen(
     const chunk = typeof data === "string" ? Buffer.from(data) : data;
     length += chunk.length;
     if (length > maxBytes) return refuse(bodyTooLarge(maxBytes));
-    if (chunks.push(chunk) > MIN_CHUNKS && chunks.length > maxBytes / BYTES_PER_CHUNK) {
+    // Over HTTP/2, it is a part of all that was read at once, and would keep that.
+    chunks.push(
+      length > chunk.length && chunk.buffer.byteLength > 2 * chunk.length ? new Uint8Array(chunk) : chunk,
+    );
+    if (chunks.length > Math.max(MIN_CHUNKS, maxBytes / BYTES_PER_CHUNK)) {
       refuse(new WebhookError("ERR_BODY_FRAGMENTED"));
     }
   };

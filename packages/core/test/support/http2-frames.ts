@@ -36,6 +36,12 @@ export function postFrames(headers: Readonly<Record<string, string>>, part: Uint
   ]);
 }
 
+/** A part of the body. */
+export const dataFrame = (part: Uint8Array): Buffer => frame(DATA, 0, part);
+
+/** A frame of a type that is not defined, which is ignored (RFC 9113, 5.5). */
+export const ignoredFrame = (bytes: number): Buffer => frame(0x20, 0, Buffer.alloc(bytes));
+
 /** The end of the body. */
 export const endFrame = (): Buffer => frame(DATA, END_STREAM);
 
