@@ -5,13 +5,8 @@ import { prefixEnd } from "../delivery/prefix-end.ts";
 export type Bound = string | number;
 
 /**
- * The text after `WHERE`: conditions that must all hold, and the values of their parameters, in the order in which they were
- * added. Without a condition, every row matches.
- *
- * @example
- * ```ts
- * const { sql, values } = new Conditions().add("at >= ?", 5).any("state", "failed"); // at >= ? AND state = ?, [5, "failed"]
- * ```
+ * The text after `WHERE`: conditions that must all hold, such as `at >= ? AND state = ?`, and the values of their parameters in the
+ * same order. Without a condition, every row matches.
  */
 export class Conditions {
   #parts: string[] = [];
