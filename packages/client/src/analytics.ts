@@ -1,13 +1,14 @@
 // Symbol.asyncDispose, for consumers whose `lib` is older.
 /// <reference lib="esnext.disposable" preserve="true" />
-import type {
-  AliasCall,
-  CallType,
-  GroupCall,
-  IdentifyCall,
-  PageCall,
-  ScreenCall,
-  TrackCall,
+import {
+  LONGEST_TIMER_MS,
+  type AliasCall,
+  type CallType,
+  type GroupCall,
+  type IdentifyCall,
+  type PageCall,
+  type ScreenCall,
+  type TrackCall,
 } from "@countersign/protocol";
 import { checkEvent, type EventDefinitions, type EventSchemas, type TrackCallOf } from "./events.ts";
 import type { AnalyticsOptions } from "./options.ts";
@@ -15,7 +16,7 @@ import type { Counts } from "./outcome.ts";
 import type { Receipt } from "./receipt.ts";
 import { Recorder } from "./recorder.ts";
 import { serialize } from "./serialize.ts";
-import { createSettings, LONGEST_DELAY, wrong, type Settings } from "./settings.ts";
+import { createSettings, wrong, type Settings } from "./settings.ts";
 
 /**
  * Records what users do. Calls are checked and serialised at once, queued in memory and sent in batches in the
@@ -184,7 +185,7 @@ export class Analytics<Schemas extends EventSchemas = EventSchemas> {
 
 function checkDeadline(deadline: number | undefined): number | undefined {
   // A text would be appended to the time, and `null` would be a deadline that is over.
-  const isTime = typeof deadline === "number" && deadline >= 0 && deadline <= LONGEST_DELAY;
+  const isTime = typeof deadline === "number" && deadline >= 0 && deadline <= LONGEST_TIMER_MS;
   if (isTime || deadline === undefined) return deadline;
   throw wrong("The deadline", "a number of milliseconds, such as 5000", deadline);
 }

@@ -1,3 +1,5 @@
+import { LONGEST_TIMER_MS } from "@countersign/protocol";
+
 /** An object that is notified when the process is about to end. */
 export interface Exiting {
   /** Sends the remaining messages, for at most the client's `exitTimeout`, and settles everything. The client stays usable. */
@@ -105,6 +107,6 @@ function createRegistry(): Registry {
  */
 export function keepAlive(): () => void {
   // The longest interval there is; it never fires in practice and does nothing if it does.
-  const timer = setInterval(() => {}, 2_147_483_647);
+  const timer = setInterval(() => {}, LONGEST_TIMER_MS);
   return () => clearInterval(timer);
 }

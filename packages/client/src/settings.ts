@@ -8,6 +8,7 @@ import {
   EVENTS_SYNONYMS,
   HEADERS_SYNONYMS,
   isObject,
+  LONGEST_TIMER_MS,
   MAX_BATCH_MESSAGES,
   MAX_CALL_BYTES,
   RETRY_SYNONYMS,
@@ -44,9 +45,6 @@ type Checks<Options> = { readonly [Name in keyof Options & string]-?: Check };
 
 /** Memory of the largest call there is: a smaller queue could not take it even when empty. */
 const LARGEST_CALL = MAX_CALL_BYTES + 1 + MESSAGE_OVERHEAD;
-
-/** The longest delay, some 24 days: what timers can take. */
-export const LONGEST_DELAY = 2_147_483_647;
 
 const boolean = choice("true or false", false, true);
 const batchSize = integer(undefined, 1, MAX_BATCH_MESSAGES);
@@ -202,7 +200,7 @@ function isSchema(schema: unknown): boolean {
 }
 
 /** They are numbers, not text such as "5s". */
-function milliseconds(fallback: number, min: number, max: number = LONGEST_DELAY): Check {
+function milliseconds(fallback: number, min: number, max: number = LONGEST_TIMER_MS): Check {
   return integer(fallback, min, max, " of milliseconds");
 }
 

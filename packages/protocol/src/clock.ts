@@ -1,5 +1,8 @@
 import { checkPort } from "./options.ts";
 
+/** The longest delay of a timer, in milliseconds: some 24 days. `setTimeout` would run a task with a longer one at once. */
+export const LONGEST_TIMER_MS = 2_147_483_647;
+
 /** A task that is scheduled and can still be cancelled. */
 export interface ScheduledTask {
   /** Cancels it. Does nothing once it has run. */

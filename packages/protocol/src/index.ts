@@ -15,7 +15,7 @@ export {
   type ScreenCall,
   type TrackCall,
 } from "./calls.ts";
-export { checkClock, type Clock, type ScheduledTask } from "./clock.ts";
+export { checkClock, LONGEST_TIMER_MS, type Clock, type ScheduledTask } from "./clock.ts";
 export { parseDuration, type Duration } from "./duration.ts";
 export { timeOrderedIds } from "./ids.ts";
 export {
@@ -56,7 +56,7 @@ export {
 export { isSharedByRepeats, repeatContent } from "./repeat-content.ts";
 export { parseRetryAfter } from "./retry-after.ts";
 export { systemClock, type SystemClockOptions } from "./system-clock.ts";
-export { codeOf, isError, messageOf, type ErrorRead } from "./thrown.ts";
+export { codeOf, errorOf, isError, messageOf, type ErrorRead } from "./thrown.ts";
 export { formatTimestamp, isTimestamp, parseTimestamp } from "./timestamps.ts";
 export { ValidationError, type CallRule } from "./validation-error.ts";
 export { virtualClock, type VirtualClock } from "./virtual-clock.ts";

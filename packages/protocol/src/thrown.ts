@@ -11,6 +11,11 @@ export function isError(thrown: unknown): thrown is ErrorRead {
   return typeof error?.message === "string" && "name" in error;
 }
 
+/** What was thrown, as an error: itself if it is one, else an error with its text. */
+export function errorOf(thrown: unknown): Error {
+  return isError(thrown) ? thrown : new Error(String(thrown));
+}
+
 /** The code of an error, such as `ENOENT`; undefined if it has none. */
 export function codeOf(thrown: unknown): string | undefined {
   return isError(thrown) && typeof thrown.code === "string" ? thrown.code : undefined;

@@ -1,4 +1,4 @@
-import { isError } from "@countersign/protocol";
+import { isError, LONGEST_TIMER_MS } from "@countersign/protocol";
 import type { DeliveryStore } from "../store/delivery-store.ts";
 import type { Transport } from "../transport/transport.ts";
 import type { Engine } from "./engine.ts";
@@ -17,9 +17,6 @@ const MAX_WIND_DOWN_MS = 1_000;
 
 /** Turns of the event loop that a part gets after its time is up: it takes some to close what is open. */
 const LAST_TURNS = 20;
-
-/** A longer timer would fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Waits for attempts in progress, aborts those that take too long, and closes transport and store. The

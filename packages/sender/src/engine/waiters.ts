@@ -1,4 +1,4 @@
-import type { Clock } from "@countersign/protocol";
+import { type Clock, LONGEST_TIMER_MS } from "@countersign/protocol";
 import type { Delivery } from "../delivery/delivery.ts";
 import type { DeliveryStore } from "../store/delivery-store.ts";
 import { SenderClosedError } from "./sender.ts";
@@ -7,9 +7,6 @@ interface Waiter {
   readonly wake: () => void;
   readonly fail: (error: Error) => void;
 }
-
-// A longer timer would fire at once.
-const LONGEST_MS = 2 ** 31 - 1;
 
 /** What is looked up in the store. */
 type Lookup = Pick<DeliveryStore, "find" | "counts">;
@@ -156,7 +153,7 @@ class KeepAlive {
 
   async until<T>(work: Promise<T>): Promise<T> {
     this.#waiting += 1;
-    this.#timer ??= setInterval(() => {}, LONGEST_MS);
+    this.#timer ??= setInterval(() => {}, LONGEST_TIMER_MS);
     try {
       return await work;
     } finally {

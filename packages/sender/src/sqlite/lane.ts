@@ -1,4 +1,4 @@
-import { isError, type ScheduledTask } from "@countersign/protocol";
+import { errorOf, type ScheduledTask } from "@countersign/protocol";
 import type { Settlement } from "../delivery/delivery.ts";
 import type { Consumer, DeliveryHandler, StoreContext } from "../store/delivery-store.ts";
 import type { DeliveryCounter } from "./delivery-counter.ts";
@@ -148,7 +148,7 @@ export class Lane implements Consumer {
       if (this.#isDrained) this.#wakeAt(table.nextDueAt(this.#destination, now));
       for (const row of rows.slice(0, room)) void this.#run(row);
     } catch (error) {
-      failed(isError(error) ? error : new Error(String(error)));
+      failed(errorOf(error));
       this.#wakeAt(clock.now() + RECOVERY_MS);
     }
   }

@@ -1,7 +1,7 @@
 // Not the global functions: a test that replaces those and runs all timers would never end, since this timer starts itself again.
 import { clearTimeout, setTimeout } from "node:timers";
 import type Database from "libsql";
-import { isError } from "@countersign/protocol";
+import { errorOf } from "@countersign/protocol";
 import { type DeliveryInfo, END_STATES } from "../delivery/delivery.ts";
 import { type DeliveryFilter, valuesOf } from "../delivery/delivery-filter.ts";
 import type { Acceptance, Accepted, NextDelivery, StoreContext } from "../store/delivery-store.ts";
@@ -211,7 +211,7 @@ export class OpenStore {
     try {
       this.#transactions.sweep(now);
     } catch (error) {
-      failed(isError(error) ? error : new Error(String(error)));
+      failed(errorOf(error));
     }
   }
 

@@ -1,7 +1,7 @@
 import { lookup as systemLookup, type LookupAddress } from "node:dns";
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as connectTls, type SecureContext } from "node:tls";
-import { isError } from "@countersign/protocol";
+import { errorOf } from "@countersign/protocol";
 import type { buildConnector } from "undici";
 import { type AddressPolicyOptions, assertCallable, refusedAddress } from "./address-policy.ts";
 import { CertificateError, TransportError } from "./transport-error.ts";
@@ -78,7 +78,7 @@ export function createConnector(
       };
       socket = secure ? connectSecurely(target, literal, trust?.()) : connectTcp(target);
     } catch (error) {
-      queueMicrotask(() => callback(asError(error), null));
+      queueMicrotask(() => callback(errorOf(error), null));
       return;
     }
     handOver(socket, secure ? "secureConnect" : "connect", options, callback);
@@ -166,7 +166,7 @@ function checkedLookup(options: ConnectorOptions): LookupFunction {
             callback(null, first.address, first.family);
           }
         },
-        (error: unknown) => callback(asError(error), []),
+        (error: unknown) => callback(errorOf(error), []),
       );
   };
 }
@@ -187,8 +187,4 @@ function callable(
     assertCallable(hostname, refused.address, options);
   }
   throw Object.assign(new Error(`${hostname} has no address`), { code: "ENOTFOUND" });
-}
-
-function asError(error: unknown): Error {
-  return isError(error) ? error : new Error(String(error));
 }

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { LONGEST_TIMER_MS } from "@countersign/protocol";
 import type { Dispatcher } from "undici";
 import { type Cancellable, type Cancellation, cancelWith } from "./cancellation.ts";
 import { keptHeaders } from "./kept-headers.ts";
@@ -12,9 +13,6 @@ const MAX_RESPONSE_BODY_BYTES = 16_384;
 const MAX_INFORMATIONAL = 16;
 
 const NOTHING = new Uint8Array();
-
-// A longer timer would fire at once.
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** What one attempt sends, where it is not the request's own body. */
 export interface Payload {
@@ -109,7 +107,7 @@ class Exchange implements Dispatcher.DispatchHandler, Cancellable {
     this.#request = request;
     this.#options = options;
     this.#settle = settle;
-    this.#timer = setTimeout(this.#onTimeout, Math.min(options.timeoutMs, MAX_TIMER_MS));
+    this.#timer = setTimeout(this.#onTimeout, Math.min(options.timeoutMs, LONGEST_TIMER_MS));
     if (options.signal?.aborted === true) this.cancel();
     else if (options.signal !== undefined) this.#cancellation = cancelWith(options.signal, this);
   }
