@@ -57,10 +57,7 @@ export class PendingReceipt implements Receipt {
   }
 
   get accepted(): Promise<boolean> {
-    return this.#when(() => {
-      if (this.#fate.accepted(this.#number)) return true;
-      return this.outcome ? false : undefined;
-    });
+    return this.#when(() => this.#fate.accepted(this.#number) || (this.outcome ? false : undefined));
   }
 
   // Being awaitable without being a Promise is the point: nothing can reject, and no linter asks to handle it.

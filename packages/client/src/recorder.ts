@@ -49,7 +49,11 @@ export class Recorder implements Exiting {
   constructor(settings: Settings) {
     this.#settings = settings;
     this.#queue = new MessageQueue(settings, (isUrgent) => this.#flushed(isUrgent));
-    this.#dispatcher = new Dispatcher(settings, (messages, outcome) => this.#settleHeld(messages, outcome));
+    this.#dispatcher = new Dispatcher(settings, (messages, outcome) => {
+      this.#queue.free(messages);
+      this.#settle(messages, outcome);
+      this.#proceed();
+    });
     this.#lastFlush = settings.clock.now();
     if (settings.flushOnSignals) enroll("signals", this, true);
   }
@@ -163,9 +167,8 @@ export class Recorder implements Exiting {
 
   /** The interval counts from the last flush. */
   #flushed(isUrgent: boolean): void {
-    const { clock } = this.#settings;
     if (isUrgent) this.#urgent = this.#queue.next;
-    this.#lastFlush = clock.now();
+    this.#lastFlush = this.#settings.clock.now();
     this.#timer?.cancel();
     this.#timer = undefined;
   }
@@ -222,12 +225,6 @@ export class Recorder implements Exiting {
     this.#dispatcher.drop(reason, detail);
     this.#settle(messages, this.#abandoned);
     this.#abandoned = undefined;
-  }
-
-  #settleHeld(messages: MessageRange, outcome: Outcome): void {
-    this.#queue.free(messages);
-    this.#settle(messages, outcome);
-    this.#proceed();
   }
 
   /** A message was taken in; those it replaced have ended. */

@@ -130,7 +130,7 @@ export function createSettings(writeKey: unknown, options: AnalyticsOptions): Se
   if (gzip && typeof CompressionStream === "undefined") {
     throw new TypeError("'gzip' needs a runtime with CompressionStream.");
   }
-  const headers = createHeaders(writeKey, gzip, settings.headers ?? {});
+  const headers = createHeaders(writeKey, gzip, settings.headers);
   const sanitize = createSanitize(writeKey);
   return { ...settings, flushAt, headers, sanitize, log: createLog(settings.log, sanitize) };
 }

@@ -59,8 +59,6 @@ function parseIso(text: string): number {
     // Nothing else is written back as it was: no other form, and no day that does not exist.
     if (!Number.isNaN(time) && formatTimestamp(time) === text) return time;
   }
-  const match = ISO_8601.exec(text);
-  if (match === null) return Number.NaN;
   const [
     ,
     date = "",
@@ -71,7 +69,7 @@ function parseIso(text: string): number {
     sign = "+",
     hours = "00",
     minutes = "00",
-  ] = match;
+  ] = ISO_8601.exec(text) ?? [];
   const day = Date.parse(date);
   // Date.parse reads 30 February as 1 or 2 March.
   if (Number.isNaN(day) || !formatTimestamp(day).startsWith(date)) return Number.NaN;

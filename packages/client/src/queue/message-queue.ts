@@ -135,14 +135,6 @@ export class MessageQueue {
     this.#admitLine();
   }
 
-  #fits(memory: number): boolean {
-    const { maxQueueSize, maxQueueBytes } = this.#options;
-    return (
-      this.#sent + this.#admitted - this.#taken < maxQueueSize &&
-      this.#sentMemory + this.#queuedMemory + memory <= maxQueueBytes
-    );
-  }
-
   /** Puts a message at the end of the line. */
   #store(json: string): void {
     let block = this.#blocks.at(-1);
@@ -166,19 +158,24 @@ export class MessageQueue {
 
   /** Lets the line into the queue, as far as there is room. */
   #admitLine(): void {
+    const { flushAt, maxQueueSize, maxQueueBytes } = this.#options;
     while (this.#admitted < this.#next) {
       const number = this.#admitted;
       // The last block that begins before it, which almost always is the last of all.
       const block = this.#blocks.findLast(({ from }) => from <= number) as MessageBlock;
       const memory = block.memory(number);
-      if (!this.#fits(memory)) return;
+      if (
+        this.#sent + number - this.#taken >= maxQueueSize ||
+        this.#sentMemory + this.#queuedMemory + memory > maxQueueBytes
+      )
+        return;
       this.#lineMemory -= memory;
       this.#queuedMemory += memory;
       this.#queuedBytes += block.bytes(number);
       this.#admitted += 1;
       block.accept(this.#admitted);
       // As many bytes as a request may have are worth a request, however few messages they are.
-      if (this.undue >= this.#options.flushAt || this.fillsRequest) this.flush();
+      if (this.undue >= flushAt || this.fillsRequest) this.flush();
     }
   }
 
