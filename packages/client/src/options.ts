@@ -70,7 +70,10 @@ export interface AnalyticsOptions<Schemas extends EventSchemas = EventSchemas> {
 
   /** Flush on SIGTERM and SIGINT as well, before the process ends. Default: false. */
   readonly flushOnSignals?: boolean | undefined;
-  /** Milliseconds that the flush at exit may take; the remaining messages are then dropped. Default: 5,000. */
+  /**
+   * Milliseconds that the flush at exit may take, by the machine's clock also if `clock` is another one; the remaining messages are
+   * then dropped. Default: 5,000.
+   */
   readonly exitTimeout?: number | undefined;
 
   /** From `defineEvents()`: `track()` accepts only these events, with the properties of their schemas. */

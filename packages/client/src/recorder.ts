@@ -1,4 +1,4 @@
-import { MAX_BATCH_BYTES, MAX_BATCH_MESSAGES, type ScheduledTask } from "@countersign/protocol";
+import { MAX_BATCH_BYTES, MAX_BATCH_MESSAGES, type Clock, type ScheduledTask } from "@countersign/protocol";
 import { applyBeforeSend } from "./before-send.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { elapsed } from "./elapsed.ts";
@@ -17,7 +17,7 @@ import {
 } from "./outcome.ts";
 import { endedAs, PendingReceipt, type Receipt } from "./receipt.ts";
 import type { SerializedCall } from "./serialize.ts";
-import type { Settings } from "./settings.ts";
+import { machineClock, type Settings } from "./settings.ts";
 import { undelivered } from "./queue/undelivered.ts";
 
 /** Milliseconds after the start of a request in which messages that are due wait for others. */
@@ -78,12 +78,12 @@ export class Recorder implements Exiting {
     return receipt;
   }
 
-  async flush(deadline?: number): Promise<Counts> {
+  async flush(deadline?: number, clock?: Clock): Promise<Counts> {
     this.#flushNow();
     const end = this.#queue.next;
     let remaining = this.#pending;
     let stop: (() => void) | undefined;
-    const timer = this.#after(deadline, () => stop?.());
+    const timer = this.#after(deadline, () => stop?.(), clock);
     const release = keepAlive();
     const tell = ({ from, to }: MessageRange): void => {
       remaining -= Math.max(0, Math.min(to, end) - from);
@@ -108,10 +108,14 @@ export class Recorder implements Exiting {
 
   async drain(): Promise<void> {
     const { exitTimeout } = this.#settings;
-    let timer = this.#after(exitTimeout, () => {
-      timer = undefined;
-      this.#abandon("deadline", `The process ended, and exitTimeout (${exitTimeout} ms) was over.`);
-    });
+    let timer = this.#after(
+      exitTimeout,
+      () => {
+        timer = undefined;
+        this.#abandon("deadline", `The process ended, and exitTimeout (${exitTimeout} ms) was over.`);
+      },
+      machineClock,
+    );
     const isTime = (): boolean => timer !== undefined && this.#pending > 0;
     // Whoever handles the same signal may still record.
     while (isTime()) await this.flush();
@@ -119,7 +123,7 @@ export class Recorder implements Exiting {
   }
 
   hasten(): Promise<Counts> {
-    return this.flush(this.#settings.exitTimeout);
+    return this.flush(this.#settings.exitTimeout, machineClock);
   }
 
   drop(): void {
@@ -261,8 +265,11 @@ export class Recorder implements Exiting {
   }
 
   /** Runs a task after some time, if one is given. */
-  #after(milliseconds: number | undefined, task: () => void): ScheduledTask | undefined {
-    const { clock } = this.#settings;
+  #after(
+    milliseconds: number | undefined,
+    task: () => void,
+    clock: Clock = this.#settings.clock,
+  ): ScheduledTask | undefined {
     return milliseconds === undefined ? undefined : clock.schedule(clock.now() + milliseconds, task);
   }
 }

@@ -84,6 +84,11 @@ describe("a process that ends by itself", () => {
     // It ends at all: its retries would go on for an hour.
   });
 
+  it("is held for exitTimeout also by a client whose clock is virtual and stands still", async () => {
+    const { code, output } = await start("return-virtual", await closedEndpoint()).ended();
+    expect({ code, output }).toEqual({ code: 0, output: "" });
+  });
+
   it.each([
     ["by itself", "return-records-drops", "deadline"],
     ["at once", "exit-records-drops", "exit"],
@@ -203,6 +208,19 @@ describe.skipIf(isWindows)(`with flushOnSignals${noPosix}`, () => {
     child.process.kill("SIGTERM");
     expect((await child.ended()).signal).toBe("SIGTERM");
   });
+
+  it.each([
+    ["ends the process", "signal-virtual", { code: null, signal: "SIGTERM" }],
+    ["no longer listens, for an application that does", "signal-shared-virtual", { code: 7, signal: null }],
+  ] as const)(
+    "after exitTimeout a client %s also if its clock is virtual and stands still",
+    async (_name, way, end) => {
+      const child = start(way, await closedEndpoint());
+      await vi.waitFor(() => expect(child.output()).toBe("ready"));
+      child.process.kill("SIGTERM");
+      expect(await child.ended()).toMatchObject(end);
+    },
+  );
 
   it("a service that hangs delays the end by exitTimeout, and a second signal not even that", async () => {
     const hung = createServer(() => {});
